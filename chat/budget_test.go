@@ -77,7 +77,7 @@ func TestNothingIsStoredWithoutBudget(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	budget := &ledger{}
-	s := f.startWith(chat.Needs{Model: llmtest.Say("はい"), Budget: budget}, chat.Config{})
+	s := f.startWith(chat.Deps{Model: llmtest.Say("はい"), Budget: budget}, chat.Config{})
 	accepted := f.question("一つ目")
 	exchange := f.waitAt(s, f.sendTo(s, accepted))
 	for _, refusal := range []error{org.ErrTokenLimit, org.ErrContractEnded} {
@@ -114,7 +114,7 @@ func TestUsageIsTheSumOfMessages(t *testing.T) {
 	f.named()
 	budget := &ledger{}
 	start := func(model llm.Model, cfg chat.Config) *server {
-		return f.startWith(chat.Needs{Model: counting(model), Budget: budget}, cfg)
+		return f.startWith(chat.Deps{Model: counting(model), Budget: budget}, cfg)
 	}
 	good, bad, slow := start(llmtest.Say("はい"), mute()), start(llmtest.Fail(errors.New("broken"), "途中"), mute()),
 		start(live, mute())
@@ -172,7 +172,7 @@ func TestDeletedThreadsAreCounted(t *testing.T) {
 	f := newFixture(t, live)
 	f.named()
 	budget := &ledger{}
-	s := f.startWith(chat.Needs{Model: counting(live), Budget: budget}, chat.Config{})
+	s := f.startWith(chat.Deps{Model: counting(live), Budget: budget}, chat.Config{})
 	exchange := f.sendTo(s, f.question("長い質問"))
 	live.Next(t).Emit("途中まで")
 	w := f.watch(s, exchange.Answer.ID)
@@ -199,7 +199,7 @@ func TestLimitOfAMemberStopsTheirMessages(t *testing.T) {
 	}
 	budget := org.NewBudget(f.db, slog.New(slog.DiscardHandler))
 	t.Cleanup(budget.Stop)
-	s := f.startWith(chat.Needs{Model: counting(llmtest.Say("はい")), Budget: budget}, chat.Config{})
+	s := f.startWith(chat.Deps{Model: counting(llmtest.Say("はい")), Budget: budget}, chat.Config{})
 	for range 2 { // 111 tokens each.
 		f.waitAt(s, f.sendTo(s, f.question("はい")))
 	}
@@ -218,7 +218,7 @@ func TestLimitOfAMemberStopsTheirMessages(t *testing.T) {
 	}
 	fresh := org.NewBudget(f.db, slog.New(slog.DiscardHandler))
 	t.Cleanup(fresh.Stop)
-	s = f.startWith(chat.Needs{Model: counting(llmtest.Say("はい")), Budget: fresh}, chat.Config{})
+	s = f.startWith(chat.Deps{Model: counting(llmtest.Say("はい")), Budget: fresh}, chat.Config{})
 	f.waitAt(s, f.sendTo(s, f.question("上限のない人")))
 }
 
@@ -235,7 +235,7 @@ func TestLimitOfTheContractStopsMessages(t *testing.T) {
 	}
 	budget := org.NewBudget(f.db, slog.New(slog.DiscardHandler))
 	t.Cleanup(budget.Stop)
-	s := f.startWith(chat.Needs{Model: counting(llmtest.Say("はい")), Budget: budget}, chat.Config{})
+	s := f.startWith(chat.Deps{Model: counting(llmtest.Say("はい")), Budget: budget}, chat.Config{})
 	for range 3 { // 111 tokens each.
 		f.waitAt(s, f.sendTo(s, f.question("はい")))
 	}

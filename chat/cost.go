@@ -10,39 +10,39 @@ import (
 // ConfirmTokens is the maximum number of input tokens of an answer about whole documents without a confirmation.
 const ConfirmTokens = 100_000
 
-// ConfirmationRequired is the code of a Costly error.
+// ConfirmationRequired is the code of a CostError.
 const ConfirmationRequired fault.Code = "confirmation_required"
 
 // acceptedRatio bounds the ratio of an estimate to the accepted estimate. Estimates of the same question vary: a busy
 // server makes a coarser one, and stored notes expire.
 const acceptedRatio = 2
 
-// Costly is the error of a question that was not asked because its answer would take more input tokens than
+// CostError is the error of a question that was not asked because its answer would take more input tokens than
 // ConfirmTokens and than the question accepts. To ask it, send the same question with AcceptTokens of at least Tokens.
-type Costly struct {
+type CostError struct {
 	error
 
 	Tokens int // An estimate of the input tokens of all model calls.
 }
 
 // Unwrap returns the fault.
-func (c *Costly) Unwrap() error { return c.error }
+func (c *CostError) Unwrap() error { return c.error }
 
-// checkCost returns a Costly error if the answer to a question would take more than ConfirmTokens, and more than
+// checkCost returns a CostError if the answer to a question would take more than ConfirmTokens, and more than
 // acceptedRatio times the accepted tokens.
 func (s *Service) checkCost(ctx context.Context, ask Ask, accepted int) error {
 	tokens, err := s.grounder.Estimate(ctx, ask)
 	if err != nil || tokens <= ConfirmTokens || tokens/acceptedRatio <= accepted {
 		return err
 	}
-	return &Costly{
-		error:  fault.Errorf(ConfirmationRequired, "回答の作成に%sを使用します。開始するには、確認が必要です。", AboutTokens(tokens)),
+	return &CostError{
+		error:  fault.Errorf(ConfirmationRequired, "回答の作成に%sを使用します。開始するには、確認が必要です。", FormatTokens(tokens)),
 		Tokens: tokens,
 	}
 }
 
-// AboutTokens formats a rounded number of tokens for people, such as "約18万トークン".
-func AboutTokens(tokens int) string {
+// FormatTokens formats a rounded number of tokens for people, such as "約18万トークン".
+func FormatTokens(tokens int) string {
 	const unit = 10_000
 	return fmt.Sprintf("約%d万トークン", max((tokens+unit/2)/unit, 1))
 }

@@ -27,7 +27,7 @@ func TestDecisionsArePublishedAndDeletedWithTheThread(t *testing.T) {
 	model := llmtest.NewLive()
 	f := newProofreading(t, model)
 	events := &decisionEvents{decided: make(chan proofread.Decisions, 10)}
-	f.server = f.startWith(chat.Needs{Model: model, Events: events}, chat.Config{})
+	f.server = f.startWith(chat.Deps{Model: model, Events: events}, chat.Config{})
 	exchange := f.send(f.form("会議に行ます。資料をを送ります。"))
 	decided := proofread.Decisions{Accepted: []int{1}, Refused: []int{2}}
 	call := model.Next(t)

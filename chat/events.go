@@ -32,21 +32,21 @@ func (noEvents) ThreadChanged(Owner, Thread)    {}
 func (noEvents) ThreadDeleted(Owner, uuid.UUID) {}
 func (noEvents) MessageChanged(Owner, Message)  {}
 
-// publishBegun sends the events of a stored question, and then allows those of its end.
-func (s *Service) publishBegun(g *generation, b Begun) {
-	s.publishThread(g.ask.Owner, b.Thread)
-	s.events.MessageChanged(g.ask.Owner, b.Question)
-	s.events.MessageChanged(g.ask.Owner, b.Answer)
-	close(g.told)
+// publishBegin sends the events of a stored question, and then allows those of its end.
+func (s *Service) publishBegin(g *generation, stored StoredGeneration) {
+	s.publishThread(g.ask.Owner, stored.Thread)
+	s.events.MessageChanged(g.ask.Owner, stored.Question)
+	s.events.MessageChanged(g.ask.Owner, stored.Answer)
+	close(g.announced)
 }
 
-// publishEnded sends the events of an ended answer, if its end was stored.
-func (s *Service) publishEnded(owner Owner, ended Ended) {
-	if ended.Message.ID == uuid.Nil {
+// publishEnd sends the events of an ended answer, if its end was stored.
+func (s *Service) publishEnd(owner Owner, result EndResult) {
+	if result.Message.ID == uuid.Nil {
 		return
 	}
-	s.events.MessageChanged(owner, ended.Message)
-	s.publishThread(owner, ended.Thread)
+	s.events.MessageChanged(owner, result.Message)
+	s.publishThread(owner, result.Thread)
 }
 
 // publishThread sends the event of a changed thread, unless it is temporary.

@@ -47,9 +47,9 @@ func (e *recordedEvents) MessageChanged(_ chat.Owner, m chat.Message) {
 func (e *recordedEvents) take() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	taken := e.entries
+	acquired := e.entries
 	e.entries = nil
-	return taken
+	return acquired
 }
 
 func TestEventsReportCommittedChanges(t *testing.T) {
@@ -57,7 +57,7 @@ func TestEventsReportCommittedChanges(t *testing.T) {
 	f := newFixture(t, nil)
 	events := &recordedEvents{}
 	model := newTitler(llmtest.Say("回答"))
-	f.server = f.startWith(chat.Needs{Model: model, Events: events}, chat.Config{})
+	f.server = f.startWith(chat.Deps{Model: model, Events: events}, chat.Config{})
 	expect := func(what string, want ...string) {
 		t.Helper()
 		if got := events.take(); !slices.Equal(got, want) {
@@ -89,7 +89,7 @@ func TestEventsReportCommittedChanges(t *testing.T) {
 		`assistant success stop "回答" completed=true rated=false`, thread("質問", false), thread(llmtest.Title, false),
 	}
 	expect("an answer", want...)
-	f.server = f.startWith(chat.Needs{Model: model, Events: events}, chat.Config{})
+	f.server = f.startWith(chat.Deps{Model: model, Events: events}, chat.Config{})
 	f.send(q)
 	if _, err := f.server.Send(t.Context(), f.member(), f.question("他人")); err == nil {
 		t.Error("a stranger asks")

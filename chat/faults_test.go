@@ -164,10 +164,10 @@ type picky struct {
 	ends atomic.Int32
 }
 
-func (s *picky) EndGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
+func (s *picky) EndGeneration(ctx context.Context, o chat.Outcome) (chat.EndResult, error) {
 	s.ends.Add(1)
 	if s.all || o.Status == chat.StatusSuccess {
-		return chat.Ended{}, s.err
+		return chat.EndResult{}, s.err
 	}
 	return s.Store.EndGeneration(ctx, o)
 }

@@ -106,11 +106,11 @@ func (f *fixture) colleague(organizationID uuid.UUID) chat.Owner {
 // answers.
 func (f *fixture) start(model llm.Model, db chat.Store, cfg chat.Config) *server {
 	f.t.Helper()
-	return f.startWith(chat.Needs{Store: db, Model: model}, cfg)
+	return f.startWith(chat.Deps{Store: db, Model: model}, cfg)
 }
 
 // startWith is start with further dependencies. A server without a model takes over nothing.
-func (f *fixture) startWith(n chat.Needs, cfg chat.Config) *server {
+func (f *fixture) startWith(n chat.Deps, cfg chat.Config) *server {
 	f.t.Helper()
 	if n.Feed == nil {
 		feed, err := stream.NewFeed(nil)

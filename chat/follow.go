@@ -44,7 +44,7 @@ func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, 
 	if err != nil {
 		return Attachment{}, err
 	}
-	if text := s.current(interest, message); text != nil {
+	if text := s.currentText(interest, message); text != nil {
 		return Attachment{Text: text, Leave: interest.Leave}, nil
 	}
 	// Taken before the answer is read again, so that a text that was opened and closed since then also closes it.
@@ -62,10 +62,10 @@ func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, 
 	return Attachment{Opened: opened, Leave: interest.Leave, Patience: s.cfg.Patience}, nil
 }
 
-// current returns this server's text of an answer, or nil if it has none of the answer's run or a later one. It drops a
-// text of an earlier run: another server has taken over the answer, and this server has not been notified yet. A client
-// that followed the earlier run would soon be disconnected.
-func (s *Service) current(interest *stream.Interest, m Message) *stream.Text {
+// currentText returns this server's text of an answer, or nil if it has none of the answer's run or a later one. It
+// drops a text of an earlier run: another server has taken over the answer, and this server has not been notified yet.
+// A client that followed the earlier run would soon be disconnected.
+func (s *Service) currentText(interest *stream.Interest, m Message) *stream.Text {
 	text := interest.Text()
 	if text == nil || text.Run() >= m.Run {
 		return text
@@ -83,9 +83,9 @@ func (s *Service) current(interest *stream.Interest, m Message) *stream.Text {
 	return text
 }
 
-// AttachableIn returns the answer of a thread to which a client with a last event id may attach, or nil. It is the
+// FindAttachable returns the answer of a thread to which a client with a last event id may attach, or nil. It is the
 // answer that is being generated, or the last one if the client has already received a part of it.
-func (s *Service) AttachableIn(ctx context.Context, owner Owner, threadID uuid.UUID, lastEventID string) (*Message,
+func (s *Service) FindAttachable(ctx context.Context, owner Owner, threadID uuid.UUID, lastEventID string) (*Message,
 	error,
 ) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
@@ -104,7 +104,7 @@ func (s *Service) AttachableIn(ctx context.Context, owner Owner, threadID uuid.U
 // or if it is complete.
 func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Attachment, error) {
 	interest := s.hub.Join(answer.ID.String())
-	if text := s.current(interest, answer); text != nil {
+	if text := s.currentText(interest, answer); text != nil {
 		return Attachment{Text: text, Leave: interest.Leave}, nil
 	}
 	if answer.Status.Terminal() {
@@ -174,7 +174,7 @@ func (s *Service) find(ctx context.Context, owner Owner, id uuid.UUID) (Message,
 
 // replay returns a complete answer as a text to watch.
 func replay(m Message) *stream.Text {
-	text := stream.NewText(head(m))
+	text := stream.NewText(streamHead(m))
 	for _, step := range m.Steps {
 		text.PutStep(streamStep(step))
 	}
@@ -196,7 +196,7 @@ func replay(m Message) *stream.Text {
 	text.AppendText(m.Content)
 	putCitations(text, m.Citations)
 	putProofread(text, m.Proofread)
-	text.Finish(end(m))
+	text.Finish(streamEnd(m))
 	return text
 }
 
@@ -228,7 +228,7 @@ func putCitations(text *stream.Text, citations []Citation) {
 	text.PutCitations(encode(citations))
 }
 
-func head(m Message) stream.Head {
+func streamHead(m Message) stream.Head {
 	metadata := `{"thread_id":"` + m.ThreadID.String() + `"`
 	if m.ParentID != nil {
 		metadata += `,"user_message_id":"` + m.ParentID.String() + `"`
@@ -236,8 +236,8 @@ func head(m Message) stream.Head {
 	return stream.Head{MessageID: m.ID.String(), Run: m.Run, Metadata: json.RawMessage(metadata + "}")}
 }
 
-// end returns the end of the stream of a complete answer.
-func end(m Message) stream.End {
+// streamEnd returns the end of the stream of a complete answer.
+func streamEnd(m Message) stream.End {
 	switch {
 	case m.Status == StatusFailed && m.Failure != nil:
 		return stream.End{

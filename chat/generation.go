@@ -23,36 +23,36 @@ type generation struct {
 	ask    Ask
 	answer Message   // As stored during the generation: StatusPending if it waits for a slot.
 	since  time.Time // When the question arrived or was taken over.
-	place  *place    // Belongs to the generation's goroutine after launch; nil after leavePlace.
+	slot   *slot     // Belongs to the generation's goroutine after launch; nil after releaseSlot.
 
 	// Set by launch.
-	life   context.Context // Has the request's log and trace values; canceled only by Stop.
-	text   *stream.Text
-	span   trace.Span
-	state  atomic.Int32  // One of begun … lost.
-	stored chan bool     // Receives once whether the question was stored. An earlier end waits for it.
-	told   chan struct{} // Closed when Events was notified of its beginning.
-	cancel context.CancelCauseFunc
+	life      context.Context // Has the request's log and trace values; canceled only by Stop.
+	text      *stream.Text
+	span      trace.Span
+	state     atomic.Int32  // One of stateStarting … stateLost.
+	stored    chan bool     // Receives once whether the question was stored. An earlier end waits for it.
+	announced chan struct{} // Closed when Events was notified of its beginning.
+	cancel    context.CancelCauseFunc
 
 	// The fields below belong to the generation's goroutine.
-	steps   []Step // The last state of each kind.
-	grounds Grounds
-	guard   *answer.Guard // Nil if the model received no sources.
-	length  int           // Length of the text in bytes.
-	thought int           // Length of the reasoning in bytes.
-	cut     bool          // The text has reached its limit.
+	steps           []Step // The last state of each kind.
+	grounds         Grounds
+	guard           *answer.Guard // Nil if the model received no sources.
+	length          int           // Length of the text in bytes.
+	reasoningLength int           // Length of the reasoning in bytes.
+	truncated       bool          // The text has reached its limit.
 
 	proofreading *proofreading // Nil unless the answer is a list of changes.
 
-	ended Ended // Empty until its end is stored.
+	endResult EndResult // Empty until its end is stored.
 }
 
 // The states of a generation.
 const (
-	begun   int32 = iota // Its question may not be stored yet.
-	writing              // Owned by this server while the lease is valid.
-	ending               // Its end is being stored; the result shows whether this server still owned it.
-	lost                 // It was dropped.
+	stateStarting int32 = iota // Its question may not be stored yet.
+	stateWriting               // Owned by this server while the lease is valid.
+	stateEnding                // Its end is being stored; the result shows whether this server still owned it.
+	stateLost                  // It was dropped.
 )
 
 // launch starts a generation whose fields before life are set. Only clients that know the answer's id can see it. ctx
@@ -62,12 +62,12 @@ func (s *Service) launch(ctx context.Context, g *generation) error {
 	life, span := s.tracer.Start(life, "chat.generation", trace.WithAttributes(attributes(g.answer)...))
 	own, cancel := context.WithCancelCause(life)
 	g.life, g.span, g.cancel = life, span, cancel
-	g.stored, g.told = make(chan bool, 1), make(chan struct{})
-	g.ask.Stored = g.told
+	g.stored, g.announced = make(chan bool, 1), make(chan struct{})
+	g.ask.Stored = g.announced
 	s.mu.Lock()
 	if s.stopping {
 		s.mu.Unlock()
-		s.places.leave(g.place)
+		s.slots.release(g.slot)
 		span.End()
 		endLife(errShutdown)
 		return refusal(RefusedStopping)
@@ -76,14 +76,14 @@ func (s *Service) launch(ctx context.Context, g *generation) error {
 	s.jobs.Add(1)
 	s.mu.Unlock()
 
-	g.text = s.hub.Open(head(g.answer))
+	g.text = s.hub.Open(streamHead(g.answer))
 	s.metrics.GenerationBegan()
 	go func() {
 		defer s.jobs.Done()
 		defer endLife(nil)
 		defer context.AfterFunc(s.root, func() { endLife(errShutdown) })()
 		outcome, tokens := s.generate(own, g)
-		s.leavePlace(g)
+		s.releaseSlot(g)
 		s.mu.Lock()
 		if s.running[g.answer.ID] == g {
 			delete(s.running, g.answer.ID)
@@ -101,24 +101,24 @@ func (s *Service) launch(ctx context.Context, g *generation) error {
 // answer was stored.
 func (s *Service) generate(ctx context.Context, g *generation) (ended string, tokens int) {
 	var result llm.Result
-	err := g.place.wait(ctx)
+	err := g.slot.wait(ctx)
 	if err == nil {
 		if g.answer.Status == StatusPending {
-			s.jobs.Go(func() { s.start(ctx, g) }) // Concurrent with the model call, to avoid a delay.
+			s.jobs.Go(func() { s.markRunning(ctx, g) }) // Concurrent with the model call, to avoid a delay.
 		}
 		result, err = s.write(ctx, g)
 	}
 	if !<-g.stored {
 		return OutcomeDropped, 0
 	}
-	<-g.told
+	<-g.announced
 	if err != nil && errors.Is(context.Cause(ctx), errShutdown) {
 		return OutcomeHandedOver, 0 // Another server, or this one after its restart, generates the next run.
 	}
 	o := g.outcome(ctx, result, err)
 	o.ServerID = s.serverID
-	o.ModelID, o.ModelName = s.wrote(g, result)
-	if !g.state.CompareAndSwap(writing, ending) {
+	o.ModelID, o.ModelName = s.answeringModel(g, result)
+	if !g.state.CompareAndSwap(stateWriting, stateEnding) {
 		s.countDropped(g, o)
 		return OutcomeDropped, 0
 	}
@@ -126,7 +126,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		s.log.WarnContext(ctx, "generation failed", "message_id", g.answer.ID, "thread_id", g.answer.ThreadID, "run",
 			g.answer.Run, "err", err)
 	}
-	if o, err = s.keep(ctx, g, o); err != nil {
+	if o, err = s.storeOutcome(ctx, g, o); err != nil {
 		if errors.Is(context.Cause(ctx), errShutdown) {
 			return OutcomeHandedOver, 0
 		}
@@ -136,9 +136,9 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	s.budget.Spent(g.ask.Owner.OrganizationID, g.ask.Owner.UserID, o.InputTokens+o.OutputTokens)
 	g.span.AddEvent("stored")
 	g.span.SetAttributes(attribute.String("llm.model", o.Model),
-		attribute.Int("llm.input_tokens", g.ended.Message.InputTokens),
-		attribute.Int("llm.output_tokens", g.ended.Message.OutputTokens))
-	s.leavePlace(g) // Before subscribers see the end, because a client may ask its next question at once.
+		attribute.Int("llm.input_tokens", g.endResult.Message.InputTokens),
+		attribute.Int("llm.output_tokens", g.endResult.Message.OutputTokens))
+	s.releaseSlot(g) // Before subscribers see the end, because a client may ask its next question at once.
 	s.finish(g, o)
 	switch {
 	case o.Failure != nil:
@@ -149,11 +149,11 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	return OutcomeSuccess, o.OutputTokens
 }
 
-// start stores that an answer that had to wait for a slot is now being generated, and sends the event, after its
+// markRunning stores that an answer that had to wait for a slot is now being generated, and sends the event, after its
 // question was stored. ctx ends with the generation.
-func (s *Service) start(ctx context.Context, g *generation) {
+func (s *Service) markRunning(ctx context.Context, g *generation) {
 	select {
-	case <-g.told:
+	case <-g.announced:
 	case <-ctx.Done():
 		return
 	}
@@ -183,11 +183,11 @@ func (s *Service) countDropped(g *generation, o Outcome) {
 	}
 }
 
-// leavePlace releases the generation's slot. It may be called more than once.
-func (s *Service) leavePlace(g *generation) {
-	if g.place != nil {
-		s.places.leave(g.place)
-		g.place = nil
+// releaseSlot releases the generation's slot. It may be called more than once.
+func (s *Service) releaseSlot(g *generation) {
+	if g.slot != nil {
+		s.slots.release(g.slot)
+		g.slot = nil
 	}
 }
 
@@ -196,7 +196,7 @@ func (s *Service) leavePlace(g *generation) {
 func (s *Service) write(ctx context.Context, g *generation) (result llm.Result, err error) {
 	switch err = s.ground(ctx, g); {
 	case err != nil:
-	case g.grounds.Answer != "" && g.ask.inJSON():
+	case g.grounds.Answer != "" && g.ask.wantsJSON():
 		err = fault.Errorf(fault.Unavailable, "%s", g.grounds.Answer)
 	case g.grounds.Answer != "":
 		s.publish(g, g.grounds.Answer)
@@ -221,12 +221,12 @@ func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, erro
 	g.span.AddEvent("asked")
 	req := llm.Request{
 		Model: g.ask.Model.ID, Thinking: g.ask.Model.Thinking, Messages: prompt,
-		Reasoning: func(delta string) { s.think(g, delta) },
+		Reasoning: func(delta string) { s.publishReasoning(g, delta) },
 	}
 	if params := g.ask.Question.Params; params != nil {
 		req.Params, req.Exact = *params, true
 	}
-	if g.ask.inJSON() {
+	if g.ask.wantsJSON() {
 		prompt[0].Content += jsonOnly
 	}
 	result, err := s.model.Stream(ctx, req, func(delta string) {
@@ -234,7 +234,7 @@ func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, erro
 			delta = g.guard.Write(delta)
 		}
 		s.publish(g, delta)
-		if g.cut {
+		if g.truncated {
 			cancel(errTooLong)
 		}
 	})
@@ -244,38 +244,38 @@ func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, erro
 	if g.length > 0 {
 		g.span.AddEvent("last token")
 	}
-	if g.cut {
+	if g.truncated {
 		result.FinishReason, err = llm.FinishLength, nil
 	}
 	return result, err
 }
 
-// think appends a delta of the model's reasoning, up to the limit. It runs in the generation's goroutine.
-func (s *Service) think(g *generation, delta string) {
-	if g.thought == s.cfg.MaxReasoning {
+// publishReasoning appends a delta of the model's reasoning, up to the limit. It runs in the generation's goroutine.
+func (s *Service) publishReasoning(g *generation, delta string) {
+	if g.reasoningLength == s.cfg.MaxReasoning {
 		return
 	}
-	if left := s.cfg.MaxReasoning - g.thought; len(delta) > left {
-		delta = cutAtRune(delta, left) + "…"
-		g.thought = s.cfg.MaxReasoning
+	if left := s.cfg.MaxReasoning - g.reasoningLength; len(delta) > left {
+		delta = truncateBytes(delta, left) + "…"
+		g.reasoningLength = s.cfg.MaxReasoning
 	} else {
-		g.thought += len(delta)
+		g.reasoningLength += len(delta)
 	}
-	s.confirm()
+	s.ensureLease()
 	g.text.AppendReasoning(withoutNUL(delta))
 }
 
 // publish appends a delta of the answer to the text, up to the limit. It runs in the generation's goroutine.
 func (s *Service) publish(g *generation, delta string) {
-	if g.cut || delta == "" {
+	if g.truncated || delta == "" {
 		return
 	}
-	if g.cut = g.length+len(delta) > s.cfg.MaxAnswer; g.cut {
-		delta = cutAtRune(delta, s.cfg.MaxAnswer-g.length)
+	if g.truncated = g.length+len(delta) > s.cfg.MaxAnswer; g.truncated {
+		delta = truncateBytes(delta, s.cfg.MaxAnswer-g.length)
 	}
 	first := g.length == 0
 	g.length += len(delta)
-	s.confirm()
+	s.ensureLease()
 	g.text.AppendText(withoutNUL(delta))
 	if first {
 		s.metrics.FirstToken(time.Since(g.since))
@@ -286,8 +286,8 @@ func (s *Service) publish(g *generation, delta string) {
 // withoutNUL replaces NUL, which PostgreSQL cannot store, because the live text must equal the stored one.
 func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "\uFFFD") }
 
-// cutAtRune returns the longest prefix of whole characters with at most size bytes.
-func cutAtRune(text string, size int) string {
+// truncateBytes returns the longest prefix of whole characters with at most size bytes.
+func truncateBytes(text string, size int) string {
 	for size > 0 && !utf8.RuneStart(text[size]) {
 		size--
 	}
@@ -321,13 +321,13 @@ func (g *generation) outcome(ctx context.Context, result llm.Result, err error) 
 	return o
 }
 
-// wrote returns the id and the name of the model that answered: the chosen one, unless a fallback replaced it.
-func (s *Service) wrote(g *generation, result llm.Result) (id, name string) {
+// answeringModel returns the id and the name of the model that answered: the chosen one, unless a fallback replaced it.
+func (s *Service) answeringModel(g *generation, result llm.Result) (id, name string) {
 	switch chosen := g.ask.Model; {
 	case result.Model == "":
 		return chosen.ID, ""
 	case result.ModelID != "" && result.ModelID != chosen.ID:
-		return result.ModelID, chosenBefore(s.offers, Message{ModelID: result.ModelID}).Name
+		return result.ModelID, previousModel(s.offers, Message{ModelID: result.ModelID}).Name
 	default:
 		return chosen.ID, chosen.Name
 	}
@@ -344,10 +344,10 @@ func unknownFailure() *Failure {
 func (s *Service) finish(g *generation, o Outcome) {
 	answer := g.answer
 	answer.Status, answer.FinishReason, answer.Failure = o.Status, o.FinishReason, o.Failure
-	answer.InputTokens, answer.OutputTokens = g.ended.Message.InputTokens, g.ended.Message.OutputTokens
+	answer.InputTokens, answer.OutputTokens = g.endResult.Message.InputTokens, g.endResult.Message.OutputTokens
 	answer.ModelID, answer.ModelName = o.ModelID, o.ModelName
 	putCitations(g.text, o.Citations)
 	putProofread(g.text, o.Proofread)
-	g.text.Finish(end(answer))
-	s.publishEnded(g.ask.Owner, g.ended)
+	g.text.Finish(streamEnd(answer))
+	s.publishEnd(g.ask.Owner, g.endResult)
 }

@@ -47,11 +47,11 @@ type Ask struct {
 	Stored   <-chan struct{} // Closed when the question was stored. Nil before the generation is launched.
 	History  []Message       // The earlier messages, oldest first.
 	Prompt   []llm.Message   // The skill's instructions, the history, and the question, which comes last.
-	Model    Chosen          // The model that answers.
+	Model    AnswerModel     // The model that answers.
 }
 
-// inJSON reports whether the answer must be JSON.
-func (a Ask) inJSON() bool { return a.Question.Params != nil && a.Question.Params.Schema != nil }
+// wantsJSON reports whether the answer must be JSON.
+func (a Ask) wantsJSON() bool { return a.Question.Params != nil && a.Question.Params.Schema != nil }
 
 // Grounds holds the sources of an answer.
 type Grounds struct {
@@ -75,9 +75,9 @@ type Source struct {
 
 	Text string
 
-	// Veiled means that the passage is in a document that the asking person may not open. If the answer cites it, it is
+	// Hidden means that the passage is in a document that the asking person may not open. If the answer cites it, it is
 	// shown without ids; otherwise it is not shown.
-	Veiled bool
+	Hidden bool
 }
 
 // noGrounder grounds answers on the conversation only.
@@ -91,12 +91,12 @@ func (noGrounder) Estimate(context.Context, Ask) (int, error) { return 0, nil }
 
 // ground selects the sources of an answer, and publishes them.
 func (s *Service) ground(ctx context.Context, g *generation) (err error) {
-	g.grounds, err = s.grounder.Ground(ctx, g.ask, func(step Step) { s.tellStep(g, step) })
+	g.grounds, err = s.grounder.Ground(ctx, g.ask, func(step Step) { s.publishStep(g, step) })
 	if err != nil {
 		for _, step := range slices.Clone(g.steps) {
 			if !step.Status.Terminal() {
 				step.Status = StatusFailed
-				s.tellStep(g, step)
+				s.publishStep(g, step)
 			}
 		}
 		return err
@@ -104,21 +104,21 @@ func (s *Service) ground(ctx context.Context, g *generation) (err error) {
 	if len(g.grounds.Sources) == 0 {
 		return nil
 	}
-	s.confirm()
+	s.ensureLease()
 	for _, source := range g.grounds.Sources {
-		if !source.Veiled {
+		if !source.Hidden {
 			g.text.PutSource(streamSource(source.Citation))
 		}
 	}
-	if !g.ask.inJSON() {
+	if !g.ask.wantsJSON() {
 		g.guard = answer.NewGuard(passages(g.grounds.Sources))
 	}
 	return nil
 }
 
-// tellStep publishes a step. It runs in the generation's goroutine.
-func (s *Service) tellStep(g *generation, step Step) {
-	s.confirm()
+// publishStep publishes a step. It runs in the generation's goroutine.
+func (s *Service) publishStep(g *generation, step Step) {
+	s.ensureLease()
 	g.text.PutStep(streamStep(step))
 	i := slices.IndexFunc(g.steps, func(other Step) bool { return other.Kind == step.Kind })
 	if i < 0 {
@@ -150,7 +150,7 @@ const (
 
 // cite returns the citations of the answer. JSON has none, because [1] is a list in it.
 func (g *generation) cite(text string) []Citation {
-	if g.ask.inJSON() {
+	if g.ask.wantsJSON() {
 		text = ""
 	}
 	return cite(g.grounds.Sources, text)
@@ -166,13 +166,13 @@ func cite(sources []Source, text string) []Citation {
 	var cited, others []Source
 	for _, s := range sources {
 		s.Support, s.WeakOccurrences = supports[s.Index].Support, supports[s.Index].Weak
-		if s.Veiled {
+		if s.Hidden {
 			s.ChunkEmbeddingID, s.DataSourceID = uuid.Nil, uuid.Nil
 		}
 		switch {
 		case s.Support != "":
 			cited = append(cited, s)
-		case !s.Veiled:
+		case !s.Hidden:
 			others = append(others, s)
 		}
 	}

@@ -59,7 +59,7 @@ func (f *fixture) groundedIn(texts ...string) grounder {
 // grounded starts a server with a Grounder, and makes it the fixture's server.
 func (f *fixture) grounded(model llm.Model, g chat.Grounder) {
 	f.t.Helper()
-	f.server = f.startWith(chat.Needs{Model: model, Grounder: g}, chat.Config{})
+	f.server = f.startWith(chat.Deps{Model: model, Grounder: g}, chat.Config{})
 }
 
 func numbers(citations []chat.Citation) (list []string) {
@@ -243,7 +243,7 @@ func TestR20_TakeoverInsideACitation(t *testing.T) {
 	})
 	f.named()
 	ids := f.dataSources(f.owner, 2)
-	slow := f.startWith(chat.Needs{Model: model, Grounder: grounds}, mute())
+	slow := f.startWith(chat.Deps{Model: model, Grounder: grounds}, mute())
 	q := f.question("休暇は何日ですか")
 	q.DataSourceIDs = ids
 	exchange := f.sendTo(slow, q)
@@ -253,7 +253,7 @@ func TestR20_TakeoverInsideACitation(t *testing.T) {
 	if got := deltas(t, f.drainUntil(w, "20日です")); got != "20日です" {
 		t.Errorf("before the takeover: %q", got)
 	}
-	next := f.startWith(chat.Needs{Model: llmtest.Say("休暇は20日", "です【2", "】。"), Grounder: grounds},
+	next := f.startWith(chat.Deps{Model: llmtest.Say("休暇は20日", "です【2", "】。"), Grounder: grounds},
 		chat.Config{Alone: true})
 	raw := f.attachOnce(next, exchange, "1-11")
 	if deltas(t, raw) != "休暇は20日です[2]。" || !strings.Contains(raw, `"data-reset"`) ||

@@ -14,9 +14,9 @@ const (
 	tagThread       = "thread"
 )
 
-// guide returns the part of the system prompt about the organization and the asking person, or "". It follows the
-// skill's own prompt, so that the beginning of the prompt is the same for everybody and a provider can cache it.
-func guide(g org.Guidance) string {
+// guidanceText returns the part of the system prompt about the organization and the asking person, or "". It follows
+// the skill's own prompt, so that the beginning of the prompt is the same for everybody and a provider can cache it.
+func guidanceText(g org.Guidance) string {
 	var b strings.Builder
 	if g.Instructions != "" {
 		b.WriteString("\n# 組織の指示\n<organization> と </organization> の間は、この組織の管理者による、すべてのスキルに共通の指示である。" +
@@ -47,8 +47,8 @@ func guide(g org.Guidance) string {
 	return b.String()
 }
 
-// conditions returns the part of the system prompt with the thread's instructions, or "".
-func conditions(instructions string) string {
+// threadInstructions returns the part of the system prompt with the thread's instructions, or "".
+func threadInstructions(instructions string) string {
 	if strings.TrimSpace(instructions) == "" {
 		return ""
 	}

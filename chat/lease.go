@@ -17,29 +17,30 @@ const slowRenewal = time.Second
 // suspended for longer (stopped, swapped out, starved) thereby notices that others may have taken over, before it
 // publishes anything.
 type lease struct {
-	began time.Time    // The origin of until.
-	until atomic.Int64 // Nanoseconds.
-	away  atomic.Int64 // Nanoseconds. When a renewal last failed, or was late; 0 for never.
+	began    time.Time    // The origin of until.
+	until    atomic.Int64 // Nanoseconds.
+	troubled atomic.Int64 // Nanoseconds. When a renewal last failed, or was late; 0 for never.
 
-	mu     sync.Mutex
-	asking chan struct{} // Guarded by mu. Closed when the renewal in progress is over; nil if there is none.
+	mu       sync.Mutex
+	renewing chan struct{} // Guarded by mu. Closed when the renewal in progress is over; nil if there is none.
 }
 
-// fresh reports whether the lease is valid. It is called before every piece of text.
-func (l *lease) fresh() bool { return int64(time.Since(l.began)) < l.until.Load() }
+// valid reports whether the lease is valid. It is called before every piece of text.
+func (l *lease) valid() bool { return int64(time.Since(l.began)) < l.until.Load() }
 
-// blind reports whether a renewal of this server has failed or was late within the last lease. The database may then
-// have been unreachable, or the whole machine suspended, and other servers may not have renewed their leases yet.
-func (l *lease) blind(lease time.Duration) bool {
-	away := l.away.Load()
-	return away > 0 && time.Since(l.began)-time.Duration(away) < lease
+// recentlyTroubled reports whether a renewal of this server has failed or was late within the last lease. The database
+// may then have been unreachable, or the whole machine suspended, and other servers may not have renewed their leases
+// yet. Their silence does not mean that they are dead.
+func (l *lease) recentlyTroubled(lease time.Duration) bool {
+	at := l.troubled.Load()
+	return at > 0 && time.Since(l.began)-time.Duration(at) < lease
 }
 
 // renewed extends the lease after a renewal that began at a time and took a while. Only the renewal in progress calls it.
 func (l *lease) renewed(began time.Time, took, lease time.Duration) {
 	until := l.until.Load()
 	if took > slowRenewal || until > 0 && int64(began.Sub(l.began)) > until {
-		l.away.Store(int64(time.Since(l.began)))
+		l.troubled.Store(int64(time.Since(l.began)))
 	}
 	l.extend(began.Add(lease))
 }
@@ -49,11 +50,11 @@ func (l *lease) extend(to time.Time) {
 	l.until.Store(max(l.until.Load(), int64(to.Sub(l.began))))
 }
 
-// confirm makes sure, before something is published, that the generations that are not dropped are this server's own.
-// It waits for the database only if the lease has expired.
-func (s *Service) confirm() {
+// ensureLease makes sure, before something is published, that the generations that are not dropped are this server's
+// own. It waits for the database only if the lease has expired.
+func (s *Service) ensureLease() {
 	// A renewal that was in progress while this server was suspended returns an old state; the next one does not.
-	for tries := 0; tries < 3 && !s.lease.fresh(); tries++ {
+	for tries := 0; tries < 3 && !s.lease.valid(); tries++ {
 		_ = s.renew() // Logs its own error.
 	}
 }
@@ -62,17 +63,17 @@ func (s *Service) confirm() {
 func (s *Service) renew() error {
 	l := &s.lease
 	l.mu.Lock()
-	if asking := l.asking; asking != nil {
+	if renewing := l.renewing; renewing != nil {
 		l.mu.Unlock()
-		<-asking
+		<-renewing
 		return nil
 	}
 	done := make(chan struct{})
-	l.asking = done
+	l.renewing = done
 	l.mu.Unlock()
 	defer func() {
 		l.mu.Lock()
-		l.asking = nil
+		l.renewing = nil
 		l.mu.Unlock()
 		close(done)
 	}()
@@ -81,7 +82,7 @@ func (s *Service) renew() error {
 
 // renewNow is called by renew only.
 func (s *Service) renewNow() error {
-	held, names := s.held()
+	owned, runs := s.ownedRuns()
 	timeout := min(commitTimeout, max(s.cfg.Lease/2, time.Second))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.root), timeout)
 	defer cancel()
@@ -95,10 +96,10 @@ func (s *Service) renewNow() error {
 		}
 	})()
 	began := time.Now()
-	renewal, err := s.servers.Renew(ctx, s.serverID, names)
+	renewal, err := s.servers.Renew(ctx, s.serverID, runs)
 	if err != nil {
-		s.lease.away.Store(int64(time.Since(s.lease.began)))
-		s.log.ErrorContext(ctx, "renewing the lease failed", "generations", len(names), "err", err)
+		s.lease.troubled.Store(int64(time.Since(s.lease.began)))
+		s.log.ErrorContext(ctx, "renewing the lease failed", "generations", len(runs), "err", err)
 		if time.Since(began) < timeout+timeout/4 {
 			// No server can take over while the database is down. If it is unreachable for this server alone, the
 			// output of a stale run is refused by the store and by other servers. So the answers continue until the
@@ -108,20 +109,20 @@ func (s *Service) renewNow() error {
 		return err
 	}
 	for _, id := range renewal.Lost {
-		s.drop(held[id])
+		s.drop(owned[id])
 	}
 	for _, id := range renewal.Stopped {
-		held[id].cancel(errStopped)
+		owned[id].cancel(errStopped)
 	}
 	s.lease.renewed(began, time.Since(began), s.cfg.Lease) // After the drops: a valid lease lets generations publish.
 	return nil
 }
 
-// hold marks a generation as this server's own after a transaction that began at since. If that is so long ago that a
-// lease renewed before it may have expired, another server may have taken the generation over, and the lease may have
-// been renewed without checking it. In that case the lease is renewed first.
-func (s *Service) hold(g *generation, since time.Time) {
-	g.state.Store(writing)
+// confirmOwnership marks a generation as this server's own after a transaction that began at since. If that is so long
+// ago that a lease renewed before it may have expired, another server may have taken the generation over, and the lease
+// may have been renewed without checking it. In that case the lease is renewed first.
+func (s *Service) confirmOwnership(g *generation, since time.Time) {
+	g.state.Store(stateWriting)
 	if time.Since(since) > s.cfg.Lease/2 {
 		_ = s.renew() // A renewal in progress may not include it,
 		_ = s.renew() // the next one does.
@@ -129,24 +130,24 @@ func (s *Service) hold(g *generation, since time.Time) {
 	g.stored <- true
 }
 
-// held returns the generations that this server owns, and their names.
-func (s *Service) held() (map[uuid.UUID]*generation, []Held) {
+// ownedRuns returns the generations that this server owns, and their names.
+func (s *Service) ownedRuns() (map[uuid.UUID]*generation, []RunID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	held, names := make(map[uuid.UUID]*generation, len(s.running)), make([]Held, 0, len(s.running))
+	owned, runs := make(map[uuid.UUID]*generation, len(s.running)), make([]RunID, 0, len(s.running))
 	for id, g := range s.running {
-		if g.state.Load() == writing {
-			held[id] = g
-			names = append(names, Held{MessageID: id, Run: g.answer.Run})
+		if g.state.Load() == stateWriting {
+			owned[id] = g
+			runs = append(runs, RunID{MessageID: id, Run: g.answer.Run})
 		}
 	}
-	return held, names
+	return owned, runs
 }
 
 // drop ends a generation that this server no longer owns: it publishes and stores nothing more. One whose end is being
 // stored is left alone: the store refuses it.
 func (s *Service) drop(g *generation) {
-	if !g.state.CompareAndSwap(writing, lost) {
+	if !g.state.CompareAndSwap(stateWriting, stateLost) {
 		return
 	}
 	s.hub.Close(g.text) // Its clients reconnect and find the server that owns it.

@@ -9,7 +9,7 @@ import (
 // renewals of other servers may be late for the same reason.
 func TestLateRenewalsPreventTakeover(t *testing.T) {
 	t.Parallel()
-	const valid = 3 * time.Second
+	const duration = 3 * time.Second
 	for name, test := range map[string]struct {
 		before, took time.Duration // From the previous renewal, and of this one.
 		want         bool
@@ -22,20 +22,20 @@ func TestLateRenewalsPreventTakeover(t *testing.T) {
 			t.Parallel()
 			now := time.Now()
 			l := lease{began: now.Add(-time.Minute)}
-			l.renewed(now.Add(-test.before), 0, valid)
-			l.renewed(now, test.took, valid)
-			if got := l.blind(valid); got != test.want {
-				t.Errorf("blind = %v", got)
+			l.renewed(now.Add(-test.before), 0, duration)
+			l.renewed(now, test.took, duration)
+			if got := l.recentlyTroubled(duration); got != test.want {
+				t.Errorf("recentlyTroubled = %v", got)
 			}
-			if !l.fresh() {
+			if !l.valid() {
 				t.Error("the lease is not valid after its renewal")
 			}
 		})
 	}
 	var l lease
 	l.began = time.Now()
-	l.renewed(l.began, 0, valid)
-	if l.blind(valid) {
+	l.renewed(l.began, 0, duration)
+	if l.recentlyTroubled(duration) {
 		t.Error("the first renewal is late")
 	}
 }

@@ -35,7 +35,7 @@ type heldUp struct {
 	seen bool          // Guarded by mu. at is closed.
 }
 
-func (s *heldUp) Renew(ctx context.Context, id uuid.UUID, held []chat.Held) (chat.Renewal, error) {
+func (s *heldUp) Renew(ctx context.Context, id uuid.UUID, held []chat.RunID) (chat.Renewal, error) {
 	s.mu.Lock()
 	gate := s.gate
 	if gate != nil && !s.seen {
@@ -58,7 +58,7 @@ func (s *heldUp) Renew(ctx context.Context, id uuid.UUID, held []chat.Held) (cha
 	return s.Store.Renew(ctx, id, held)
 }
 
-func (s *heldUp) EndGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
+func (s *heldUp) EndGeneration(ctx context.Context, o chat.Outcome) (chat.EndResult, error) {
 	ended, err := s.Store.EndGeneration(ctx, o)
 	if err == nil {
 		s.ends.Add(1)
@@ -96,7 +96,7 @@ type busyStore struct {
 	refusals atomic.Int32 // That are left.
 }
 
-func (s *busyStore) Renew(ctx context.Context, id uuid.UUID, held []chat.Held) (chat.Renewal, error) {
+func (s *busyStore) Renew(ctx context.Context, id uuid.UUID, held []chat.RunID) (chat.Renewal, error) {
 	if s.refusals.Add(-1) >= 0 {
 		return chat.Renewal{}, errFlaky
 	}
@@ -203,7 +203,7 @@ func TestR20_ResumesBeforeTheFenceIsNoticed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	db, model, metrics := &heldUp{Store: f.db}, llmtest.NewLive(), &counted{n: map[string]int{}}
-	slow := f.startWith(chat.Needs{Model: model, Store: db, Metrics: metrics}, quick())
+	slow := f.startWith(chat.Deps{Model: model, Store: db, Metrics: metrics}, quick())
 	question := f.question("止まる")
 	exchange := f.sendTo(slow, question)
 	call := model.Next(t)
@@ -241,7 +241,7 @@ func TestR20_StaleEndCountsAsFenced(t *testing.T) {
 	f := newFixture(t, nil)
 	db, model := &heldUp{Store: f.db, stale: make(chan struct{})}, llmtest.NewLive()
 	metrics := &counted{n: map[string]int{}}
-	slow := f.startWith(chat.Needs{Model: model, Store: db, Metrics: metrics}, quick())
+	slow := f.startWith(chat.Deps{Model: model, Store: db, Metrics: metrics}, quick())
 	exchange := f.sendTo(slow, f.question("止まる"))
 	call := model.Next(t)
 	release := db.hold(t)
@@ -372,8 +372,8 @@ func TestR17_StopReachesTheServerThatWritesByAnEvent(t *testing.T) {
 	}
 	model := llmtest.NewLive()
 	cfg := chat.Config{Heartbeat: time.Hour, Lease: 2 * time.Hour}
-	writer := f.startWith(chat.Needs{Model: model, Feed: feed}, cfg)
-	other := f.startWith(chat.Needs{Feed: feed}, cfg)
+	writer := f.startWith(chat.Deps{Model: model, Feed: feed}, cfg)
+	other := f.startWith(chat.Deps{Feed: feed}, cfg)
 	exchange := f.sendTo(writer, f.question("別のサーバーで"))
 	call := model.Next(t)
 	call.Emit("ここまで")
@@ -404,7 +404,7 @@ func (s *lastBeat) note(what string) {
 	s.done = append(s.done, what)
 }
 
-func (s *lastBeat) Renew(ctx context.Context, id uuid.UUID, held []chat.Held) (chat.Renewal, error) {
+func (s *lastBeat) Renew(ctx context.Context, id uuid.UUID, held []chat.RunID) (chat.Renewal, error) {
 	if !s.slow.Load() {
 		return s.Store.Renew(ctx, id, held)
 	}
@@ -435,7 +435,7 @@ func TestStopWaitsForTheHeartbeatUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	db, model := &lastBeat{Store: f.db, at: make(chan struct{}), end: make(chan struct{})}, llmtest.NewLive()
-	s := f.startWith(chat.Needs{Store: db, Model: model, Feed: feed},
+	s := f.startWith(chat.Deps{Store: db, Model: model, Feed: feed},
 		chat.Config{Lease: time.Hour, Heartbeat: time.Minute, Sweep: time.Hour})
 	f.sendTo(s, f.question("続く"))
 	call := model.Next(t)

@@ -62,7 +62,7 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 	f := newFixture(t, nil)
 	model := llmtest.NewLive()
 	events := &starts{ids: make(chan uuid.UUID, 10)}
-	s := f.startWith(chat.Needs{Store: f.db, Model: model, Events: events}, chat.Config{MaxGenerations: 2})
+	s := f.startWith(chat.Deps{Store: f.db, Model: model, Events: events}, chat.Config{MaxGenerations: 2})
 	people := []chat.Owner{f.owner, f.member(), f.member()}
 	ask := func(i int) chat.Exchange {
 		exchange, err := f.askElsewhere(s, people[i])

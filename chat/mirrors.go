@@ -9,10 +9,10 @@ import (
 // sweepMirrors drops the mirrors of runs that have ended. If the connection was lost together with the end of the
 // stream, subscribers would otherwise wait indefinitely. After the drop they reconnect and find the stored answer.
 func (s *Service) sweepMirrors(ctx context.Context) {
-	var runs []Held
+	var runs []RunID
 	for _, head := range s.hub.Mirrors() {
 		if id, err := uuid.Parse(head.MessageID); err == nil {
-			runs = append(runs, Held{MessageID: id, Run: head.Run})
+			runs = append(runs, RunID{MessageID: id, Run: head.Run})
 		}
 	}
 	if len(runs) == 0 {

@@ -16,7 +16,7 @@ import (
 )
 
 // linked starts a server in a cluster.
-func (f *fixture) linked(node *streamtest.Node, n chat.Needs, cfg chat.Config) *server {
+func (f *fixture) linked(node *streamtest.Node, n chat.Deps, cfg chat.Config) *server {
 	f.t.Helper()
 	n.Hub = stream.NewHub(stream.HubConfig{Transport: node})
 	s := f.startWith(n, cfg)
@@ -64,8 +64,8 @@ func TestR30_MirrorsOfEndedAnswersAreDropped(t *testing.T) {
 			f := newFixture(t, nil)
 			network := streamtest.NewNetwork()
 			model, node := llmtest.NewLive(), network.Node()
-			writer := f.linked(network.Node(), chat.Needs{Model: model}, chat.Config{})
-			reader := f.linked(node, chat.Needs{}, chat.Config{
+			writer := f.linked(network.Node(), chat.Deps{Model: model}, chat.Config{})
+			reader := f.linked(node, chat.Deps{}, chat.Config{
 				Sweep:       10 * time.Millisecond,
 				MirrorGrace: time.Millisecond,
 			})
@@ -107,8 +107,8 @@ func TestR20_MirrorOfAnEarlierRunIsNotShown(t *testing.T) {
 	f := newFixture(t, nil)
 	network := streamtest.NewNetwork()
 	model := llmtest.NewLive()
-	writer := f.linked(network.Node(), chat.Needs{Model: model}, mute())
-	reader := f.linked(network.Node(), chat.Needs{}, chat.Config{Sweep: time.Hour})
+	writer := f.linked(network.Node(), chat.Deps{Model: model}, mute())
+	reader := f.linked(network.Node(), chat.Deps{}, chat.Config{Sweep: time.Hour})
 	exchange := f.sendTo(writer, f.question("はい"))
 	model.Next(t).Emit("半分")
 	w, leave := f.attachMirror(reader, exchange.Answer.ID)

@@ -61,8 +61,8 @@ type Choice struct {
 	Thinking *bool  // Nil for the model's default.
 }
 
-// Chosen is the model that answers a question. The zero value is the model of a Service without Offers.
-type Chosen struct {
+// AnswerModel is the model that answers a question. The zero value is the model of a Service without Offers.
+type AnswerModel struct {
 	ID            string
 	Name          string
 	Sees          bool // Whether it reads pictures.
@@ -78,8 +78,8 @@ type OfferedModel struct {
 	Available *bool // Whether the provider lists it. Set by Settings; nil if unknown.
 }
 
-// Shown returns the name and note for people.
-func (m OfferedModel) Shown() (name, note string) {
+// Display returns the name and note for people.
+func (m OfferedModel) Display() (name, note string) {
 	return cmp.Or(m.Setting.Name, m.Name), cmp.Or(m.Setting.Note, m.Note)
 }
 
@@ -127,7 +127,7 @@ func (m *Models) Choice(ctx context.Context, owner Owner, skillID *uuid.UUID) (M
 	if err != nil {
 		return ModelChoice{}, err
 	}
-	allowed, fallback := allowed(m.offers, settings)
+	allowed, fallback := allowedModels(m.offers, settings)
 	if indexOfModel(allowed, sk.Model) >= 0 {
 		fallback = sk.Model
 	}
@@ -143,8 +143,8 @@ func (m *Models) Settings(ctx context.Context, actor identity.Actor) (ModelChoic
 	if err != nil {
 		return ModelChoice{}, err
 	}
-	allowed, fallback := allowed(m.offers, settings)
-	all := withSettings(m.offers, settings)
+	allowed, fallback := allowedModels(m.offers, settings)
+	all := applySettings(m.offers, settings)
 	available := m.offers.Available(ctx)
 	for i := range all {
 		all[i].Setting.Allowed = indexOfModel(allowed, all[i].ID) >= 0
@@ -160,7 +160,7 @@ func (m *Models) SetSettings(ctx context.Context, actor identity.Actor, s ModelS
 	if !org.IsAdmin(actor.Role) {
 		return ModelChoice{}, org.ErrForbidden
 	}
-	all := withSettings(m.offers, ModelSettings{})
+	all := applySettings(m.offers, ModelSettings{})
 	for i := range s.Models {
 		if err := checkModelSetting(all, s.Models[:i], &s.Models[i], i); err != nil {
 			return ModelChoice{}, err
@@ -188,13 +188,13 @@ func (m *Models) Names(ctx context.Context, organizationID uuid.UUID) (func(id s
 	if err != nil {
 		return nil, err
 	}
-	all := withSettings(m.offers, settings)
+	all := applySettings(m.offers, settings)
 	return func(id string) string {
 		i := indexOfModel(all, id)
 		if i < 0 {
 			return id
 		}
-		name, _ := all[i].Shown()
+		name, _ := all[i].Display()
 		return name
 	}, nil
 }
@@ -206,39 +206,39 @@ func modelChanges(offers Offers, before, after ModelSettings) (changes []org.Cha
 			changes = append(changes, org.Change{Field: field, Before: was, After: is})
 		}
 	}
-	wasAllowed, wasDefault := allowed(offers, before)
-	isAllowed, isDefault := allowed(offers, after)
+	wasAllowed, wasDefault := allowedModels(offers, before)
+	isAllowed, isDefault := allowedModels(offers, after)
 	if wasDefault != isDefault {
-		add("default_id", namesOf(wasAllowed, wasDefault), namesOf(isAllowed, isDefault))
+		add("default_id", modelNames(wasAllowed, wasDefault), modelNames(isAllowed, isDefault))
 	}
 	if !slices.EqualFunc(wasAllowed, isAllowed, func(a, b OfferedModel) bool { return a.ID == b.ID }) {
-		add("allowed_models", namesOf(wasAllowed, ""), namesOf(isAllowed, ""))
+		add("allowed_models", modelNames(wasAllowed, ""), modelNames(isAllowed, ""))
 	}
-	was := withSettings(offers, before)
-	for i, m := range withSettings(offers, after) {
-		name, note := m.Shown()
-		oldName, oldNote := was[i].Shown()
+	was := applySettings(offers, before)
+	for i, m := range applySettings(offers, after) {
+		name, note := m.Display()
+		oldName, oldNote := was[i].Display()
 		add("model_name", oldName, name)
 		if note != oldNote {
-			add("model_note", named(name, oldNote), named(name, note))
+			add("model_note", joinNote(name, oldNote), joinNote(name, note))
 		}
 	}
 	return changes
 }
 
-// namesOf returns the names of models, or of the model with an id.
-func namesOf(list []OfferedModel, id string) string {
+// modelNames returns the names of models, or of the model with an id.
+func modelNames(list []OfferedModel, id string) string {
 	var names []string
 	for _, m := range list {
-		if name, _ := m.Shown(); id == "" || m.ID == id {
+		if name, _ := m.Display(); id == "" || m.ID == id {
 			names = append(names, name)
 		}
 	}
 	return strings.Join(names, "、")
 }
 
-// named joins a model's name and note.
-func named(name, note string) string {
+// joinNote joins a model's name and note.
+func joinNote(name, note string) string {
 	if note == "" {
 		return ""
 	}
@@ -246,8 +246,8 @@ func named(name, note string) string {
 }
 
 // checkModelSetting validates one decision and trims its texts. place is its index, for the error.
-func checkModelSetting(all []OfferedModel, before []ModelSetting, s *ModelSetting, place int) error {
-	field := func(name string) string { return fmt.Sprintf("models[%d].%s", place, name) }
+func checkModelSetting(all []OfferedModel, before []ModelSetting, s *ModelSetting, index int) error {
+	field := func(name string) string { return fmt.Sprintf("models[%d].%s", index, name) }
 	if indexOfModel(all, s.ID) < 0 {
 		return fault.InvalidField(field("id"), "このモデルは、サーバーで提供されていません。画面を読み込み直して、もう一度お試しください。")
 	}
@@ -270,8 +270,8 @@ func checkModelSetting(all []OfferedModel, before []ModelSetting, s *ModelSettin
 	return nil
 }
 
-// withSettings returns the operator's models with an organization's decisions.
-func withSettings(offers Offers, settings ModelSettings) []OfferedModel {
+// applySettings returns the operator's models with an organization's decisions.
+func applySettings(offers Offers, settings ModelSettings) []OfferedModel {
 	_, list := offers.Offers()
 	all := make([]OfferedModel, len(list))
 	for i, offer := range list {
@@ -285,10 +285,10 @@ func withSettings(offers Offers, settings ModelSettings) []OfferedModel {
 	return all
 }
 
-// allowed returns the models that an organization's members may choose, and the id of its default. The operator's
+// allowedModels returns the models that an organization's members may choose, and the id of its default. The operator's
 // default replaces a default that was never set, or that is no longer offered.
-func allowed(offers Offers, settings ModelSettings) (list []OfferedModel, defaultID string) {
-	all := withSettings(offers, settings)
+func allowedModels(offers Offers, settings ModelSettings) (list []OfferedModel, defaultID string) {
+	all := applySettings(offers, settings)
 	list = slices.DeleteFunc(slices.Clone(all), func(m OfferedModel) bool { return !m.Setting.Allowed })
 	if indexOfModel(list, settings.DefaultID) >= 0 {
 		return list, settings.DefaultID
@@ -304,13 +304,13 @@ func indexOfModel(list []OfferedModel, id string) int {
 	return slices.IndexFunc(list, func(m OfferedModel) bool { return m.ID == id })
 }
 
-// choose returns the model for a question: the question's model, else the skill's if that is allowed, else the
+// selectModel returns the model for a question: the question's model, else the skill's if that is allowed, else the
 // organization's default. It refuses a question for a model that is not allowed.
-func choose(offers Offers, settings ModelSettings, sk skill.Skill, want Choice) (Chosen, error) {
+func selectModel(offers Offers, settings ModelSettings, sk skill.Skill, want Choice) (AnswerModel, error) {
 	if offers == nil {
-		return Chosen{}, nil
+		return AnswerModel{}, nil
 	}
-	list, id := allowed(offers, settings)
+	list, id := allowedModels(offers, settings)
 	switch {
 	case want.ModelID != "":
 		id = want.ModelID
@@ -321,31 +321,31 @@ func choose(offers Offers, settings ModelSettings, sk skill.Skill, want Choice) 
 	if i < 0 {
 		err := fault.InvalidField("model_id", "選択したモデルは、現在利用できません。別のモデルを選択して、もう一度お試しください。")
 		err.Code = ModelNotAllowed
-		return Chosen{}, err
+		return AnswerModel{}, err
 	}
 	if want.Thinking != nil && list[i].Thinking != llm.ThinkingSwitch {
-		return Chosen{}, fault.InvalidField("thinking", "このモデルでは、思考の有無を切り替えられません。")
+		return AnswerModel{}, fault.InvalidField("thinking", "このモデルでは、思考の有無を切り替えられません。")
 	}
-	return list[i].chosen(want.Thinking), nil
+	return list[i].answerModel(want.Thinking), nil
 }
 
-func (m OfferedModel) chosen(thinking *bool) Chosen {
-	name, _ := m.Shown()
-	return Chosen{ID: m.ID, Name: name, Sees: m.Sees, Thinking: thinking, ContextTokens: m.ContextTokens}
+func (m OfferedModel) answerModel(thinking *bool) AnswerModel {
+	name, _ := m.Display()
+	return AnswerModel{ID: m.ID, Name: name, Sees: m.Sees, Thinking: thinking, ContextTokens: m.ContextTokens}
 }
 
-// chosenBefore returns the model for the next run of an answer: the same model, even if it is no longer allowed, or the
-// operator's default if it is no longer offered.
-func chosenBefore(offers Offers, answer Message) Chosen {
+// previousModel returns the model for the next run of an answer: the same model, even if it is no longer allowed, or
+// the operator's default if it is no longer offered.
+func previousModel(offers Offers, answer Message) AnswerModel {
 	if offers == nil {
-		return Chosen{}
+		return AnswerModel{}
 	}
-	all := withSettings(offers, ModelSettings{})
+	all := applySettings(offers, ModelSettings{})
 	if i := indexOfModel(all, answer.ModelID); i >= 0 {
-		chosen := all[i].chosen(answer.Thinking)
+		chosen := all[i].answerModel(answer.Thinking)
 		chosen.Name = cmp.Or(answer.ModelName, chosen.Name)
 		return chosen
 	}
 	id, _ := offers.Offers()
-	return all[indexOfModel(all, id)].chosen(nil)
+	return all[indexOfModel(all, id)].answerModel(nil)
 }

@@ -132,7 +132,7 @@ func TestModelSettings(t *testing.T) {
 	if err != nil || got.DefaultID != "careful" || len(got.Models) != 3 || got.Models[0].Setting.Allowed {
 		t.Fatalf("%+v %v", got, err)
 	}
-	if name, note := got.Models[1].Shown(); name != "よく考えるモデル" || note != "時間がかかります" {
+	if name, note := got.Models[1].Display(); name != "よく考えるモデル" || note != "時間がかかります" {
 		t.Errorf("it is shown as %s, %s", name, note)
 	}
 	rename := chat.ModelSettings{DefaultID: "careful", Models: []chat.ModelSetting{
@@ -183,7 +183,7 @@ func TestChosenModelAnswers(t *testing.T) {
 	model := llmtest.NewLive()
 	f := newFixture(t, nil)
 	f.named()
-	s := f.startWith(chat.Needs{Model: model, Offers: offered}, mute())
+	s := f.startWith(chat.Deps{Model: model, Offers: offered}, mute())
 	on := true
 	ask := func(q chat.Question) (llm.Request, chat.Message) {
 		exchange := f.sendTo(s, q)
@@ -241,7 +241,7 @@ func TestTitleModel(t *testing.T) {
 		f := newFixture(t, nil)
 		f.allow(chat.ModelSetting{ID: "careful"})
 		model := newTitler(llmtest.Say("はい"))
-		s := f.startWith(chat.Needs{Model: model, Offers: offers}, mute())
+		s := f.startWith(chat.Deps{Model: model, Offers: offers}, mute())
 		exchange := f.sendTo(s, f.question("見出しは？"))
 		call := model.next(t)
 		if call.model != want {
@@ -279,7 +279,7 @@ func TestR95_TakeoverKeepsTheModel(t *testing.T) {
 			f.allow(chat.ModelSetting{ID: "careful"})
 			off := false
 			model := llmtest.NewLive()
-			slow := f.startWith(chat.Needs{Model: model, Offers: offered}, mute())
+			slow := f.startWith(chat.Deps{Model: model, Offers: offered}, mute())
 			q := f.question("引き継いで")
 			q.Thinking = &off
 			exchange := f.sendTo(slow, q)
@@ -287,7 +287,7 @@ func TestR95_TakeoverKeepsTheModel(t *testing.T) {
 			f.allow(chat.ModelSetting{ID: "seeing"})
 
 			next := llmtest.NewLive()
-			server := f.startWith(chat.Needs{Model: next, Offers: test.offers}, chat.Config{Alone: true})
+			server := f.startWith(chat.Deps{Model: next, Offers: test.offers}, chat.Config{Alone: true})
 			after := next.Next(t)
 			thinks := after.Request.Thinking
 			if after.Request.Model != test.want || (test.want == "careful") != (thinks != nil && !*thinks) {

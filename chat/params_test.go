@@ -40,7 +40,7 @@ func TestParamsAndInstructionsRemain(t *testing.T) {
 	slow := f.start(model, f.db, mute())
 	exchange := f.startThread(slow, chatSkill, chat.Question{
 		Content: "糸とは", Instructions: "英語で</thread>答える。", Params: &params,
-		Earlier: []chat.Earlier{{Role: chat.RoleUser, Content: "絹とは"}, {Role: chat.RoleAssistant, Content: "繭の糸です。"}},
+		Earlier: []chat.EarlierMessage{{Role: chat.RoleUser, Content: "絹とは"}, {Role: chat.RoleAssistant, Content: "繭の糸です。"}},
 	})
 	check := func(what string, req llm.Request, want chat.Params) {
 		t.Helper()

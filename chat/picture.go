@@ -26,8 +26,8 @@ type Pictures interface {
 // PicturesNotAccepted is the code of a question with pictures for a model or a skill that does not accept them.
 const PicturesNotAccepted fault.Code = "pictures_not_accepted"
 
-// unseen replaces a picture that the model does not receive.
-const unseen = "（画像）"
+// picturePlaceholder replaces a picture that the model does not receive.
+const picturePlaceholder = "（画像）"
 
 func (q Question) validatePictures() error {
 	switch {
@@ -41,17 +41,17 @@ func (q Question) validatePictures() error {
 
 // choosePictures sets the pictures of a question, and refuses them if the model or the skill cannot use them. Without
 // given pictures, the question keeps its own or those of the question that it replaces.
-func (s *Service) choosePictures(ctx context.Context, b *Begin, q Question, sk skill.Skill,
-	chosen Chosen,
+func (s *Service) choosePictures(ctx context.Context, b *NewGeneration, q Question, sk skill.Skill,
+	chosen AnswerModel,
 ) (err error) {
 	if q.PictureIDs != nil {
 		b.Question.Pictures = nil
 	}
-	earlier := slices.ContainsFunc(q.Earlier, func(m Earlier) bool { return len(m.PictureIDs) > 0 })
+	earlier := slices.ContainsFunc(q.Earlier, func(m EarlierMessage) bool { return len(m.PictureIDs) > 0 })
 	if len(q.PictureIDs)+len(b.Question.Pictures) == 0 && !earlier {
 		return nil
 	}
-	if reason := s.blind(sk, b.Question, chosen); reason != "" {
+	if reason := s.pictureRefusal(sk, b.Question, chosen); reason != "" {
 		refused := fault.InvalidField("picture_ids", "%s", reason)
 		refused.Code = PicturesNotAccepted
 		return refused
@@ -62,8 +62,8 @@ func (s *Service) choosePictures(ctx context.Context, b *Begin, q Question, sk s
 	return err
 }
 
-// blind returns the reason why a question of a skill to a model cannot have pictures, or "".
-func (s *Service) blind(sk skill.Skill, question Message, model Chosen) string {
+// pictureRefusal returns the reason why a question of a skill to a model cannot have pictures, or "".
+func (s *Service) pictureRefusal(sk skill.Skill, question Message, model AnswerModel) string {
 	switch {
 	case sk.OfExtension():
 		return "ブラウザー拡張機能のスキルでは、画像を使えません。"
@@ -89,7 +89,7 @@ func promptPictures(pictures []picture.Picture) []llm.Picture {
 
 // withPictures returns a prompt with the data of its pictures: at most as many as a question may have, those of the
 // newest questions. It replaces the others by a note, or all of them if the model does not read pictures.
-func (s *Service) withPictures(ctx context.Context, owner Owner, model Chosen,
+func (s *Service) withPictures(ctx context.Context, owner Owner, model AnswerModel,
 	prompt []llm.Message,
 ) ([]llm.Message, error) {
 	left := picture.MaxPerQuestion
@@ -102,7 +102,7 @@ func (s *Service) withPictures(ctx context.Context, owner Owner, model Chosen,
 		shown := slices.Clone(m.Pictures[:min(left, len(m.Pictures))])
 		left -= len(shown)
 		if hidden := len(m.Pictures) - len(shown); hidden > 0 {
-			m.Content += "\n" + strings.Repeat(unseen, hidden)
+			m.Content += "\n" + strings.Repeat(picturePlaceholder, hidden)
 		}
 		for k := range shown {
 			id, err := uuid.Parse(shown[k].ID)

@@ -29,8 +29,8 @@ func (a album) Load(ctx context.Context, owner picture.Owner, id uuid.UUID) ([]b
 }
 
 // seeing returns the needs of a server whose model reads pictures.
-func seeing(f *fixture, model llm.Model) chat.Needs {
-	return chat.Needs{
+func seeing(f *fixture, model llm.Model) chat.Deps {
+	return chat.Deps{
 		Model: model, Pictures: album{f}, Offers: llmtest.Offers{{ID: "test", Name: "検査用モデル", Sees: true}},
 	}
 }
@@ -176,7 +176,7 @@ func TestR98_NextRunIsShownTheSamePictures(t *testing.T) {
 func TestRefusedPictures(t *testing.T) {
 	t.Parallel()
 	f, _ := newSeeing(t)
-	blind := f.startWith(chat.Needs{Pictures: album{f}}, chat.Config{})
+	blind := f.startWith(chat.Deps{Pictures: album{f}}, chat.Config{})
 	own, others := f.pictures(f.owner, 11), f.pictures(f.colleague(f.owner.OrganizationID), 1)
 	answered := f.wait(f.send(f.question("はじめに")))
 	for name, c := range map[string]struct {
@@ -220,7 +220,7 @@ func TestModelWithoutPicturesReceivesNotes(t *testing.T) {
 	f.wait(f.send(q))
 	sent()
 	live := llmtest.NewLive()
-	blind := f.startWith(chat.Needs{Model: live, Pictures: album{f}}, chat.Config{})
+	blind := f.startWith(chat.Deps{Model: live, Pictures: album{f}}, chat.Config{})
 	f.sendTo(blind, f.question("二つ目"))
 	if got := live.Next(t).Request.Messages[1]; got.Content != "一つ目\n（画像）" || len(got.Pictures) != 0 {
 		t.Errorf("the model is sent %+v", got)

@@ -14,11 +14,13 @@ import (
 const historyMessages = 60
 
 // history returns the limit for the part of a thread that is sent to the model.
-func (c Config) history() Limit { return Limit{Messages: historyMessages, Bytes: c.HistoryBytes} }
+func (c Config) history() HistoryLimit {
+	return HistoryLimit{Messages: historyMessages, Bytes: c.HistoryBytes}
+}
 
 // newAsk returns a question with its prompt.
 func newAsk(
-	owner Owner, sk skill.Skill, guidance org.Guidance, before Before, exchange Exchange, chosen Chosen,
+	owner Owner, sk skill.Skill, guidance org.Guidance, before BranchContext, exchange Exchange, chosen AnswerModel,
 ) Ask {
 	return Ask{
 		Owner: owner, Skill: sk, Question: exchange.Question, AnswerID: exchange.Answer.ID, History: before.History,
@@ -26,8 +28,8 @@ func newAsk(
 	}
 }
 
-// Before is the content of a branch before a question.
-type Before struct {
+// BranchContext is the content of a branch before a question.
+type BranchContext struct {
 	History []Message // The earlier messages, as far as they are sent to the model.
 	// The values of the form that began the branch, if the skill's instructions have variables for them.
 	Form map[string]string
@@ -37,7 +39,7 @@ type Before struct {
 
 // newPrompt returns the conversation for the model: the system prompt with the instructions of the skill, the
 // organization, the person and the thread, the history, and the question.
-func newPrompt(sk skill.Skill, guidance org.Guidance, before Before, question Message) []llm.Message {
+func newPrompt(sk skill.Skill, guidance org.Guidance, before BranchContext, question Message) []llm.Message {
 	if question.ParentID != nil {
 		sk = sk.FollowUp()
 	}
@@ -46,7 +48,7 @@ func newPrompt(sk skill.Skill, guidance org.Guidance, before Before, question Me
 		values = before.Form
 	}
 	history := before.History
-	system := sk.System(time.Now(), values) + guide(guidance) + conditions(before.Instructions)
+	system := sk.System(time.Now(), values) + guidanceText(guidance) + threadInstructions(before.Instructions)
 	messages := []llm.Message{{Role: llm.RoleSystem, Content: system}}
 	// A conversation must begin with a question.
 	from := 0
@@ -77,14 +79,14 @@ func (m Message) modelText() string {
 // its form for the instructions, or the page in the first question, if the history does not include it.
 func (s *Service) withOpening(
 	ctx context.Context, owner Owner, sk skill.Skill, question Message, history []Message,
-) (Before, error) {
-	before := Before{History: history}
+) (BranchContext, error) {
+	before := BranchContext{History: history}
 	if question.ParentID == nil || !sk.OfExtension() && (question.Form != nil || !sk.HasVariables()) {
 		return before, nil
 	}
 	opening, err := s.questions.Opening(ctx, owner, question.ThreadID, *question.ParentID)
 	if err != nil {
-		return Before{}, err
+		return BranchContext{}, err
 	}
 	if !sk.OfExtension() {
 		if len(opening) > 0 {

@@ -80,9 +80,9 @@ func (s *Service) proofread(ctx context.Context, g *generation) (llm.Result, err
 			proofread.MaxText)
 	}
 	g.proofreading = &proofreading{proof: proofread.New(text), file: original.File}
-	s.confirm()
+	s.ensureLease()
 	putOriginal(g.text, text)
-	result, err := s.askParts(ctx, g)
+	result, err := s.proofreadParts(ctx, g)
 	if err != nil {
 		return result, err
 	}
@@ -94,7 +94,7 @@ func (s *Service) proofread(ctx context.Context, g *generation) (llm.Result, err
 		s.publish(g, "\n---\n\n"+s.cfg.ProofreadNote+"\n")
 	}
 	result.FinishReason = llm.FinishStop
-	if g.cut {
+	if g.truncated {
 		result.FinishReason = llm.FinishLength
 	}
 	return result, nil
@@ -103,14 +103,15 @@ func (s *Service) proofread(ctx context.Context, g *generation) (llm.Result, err
 // lineEnds normalizes line ends. Offsets in the text refer to its result.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// askParts calls the model for all parts of the text, some concurrently, and publishes the changes in their order.
-func (s *Service) askParts(ctx context.Context, g *generation) (total llm.Result, err error) {
+// proofreadParts calls the model for all parts of the text, some concurrently, and publishes the changes in their
+// order.
+func (s *Service) proofreadParts(ctx context.Context, g *generation) (total llm.Result, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var asking sync.WaitGroup
 	parts := g.proofreading.proof.Parts()
 	answers := make([]*partAnswer, len(parts))
-	step := Step{Kind: StepProofread, Status: StatusRunning, Total: asked(parts)}
-	s.tellParts(g, step)
+	step := Step{Kind: StepProofread, Status: StatusRunning, Total: countParts(parts)}
+	s.publishProgress(g, step)
 	defer func() {
 		cancel()
 		asking.Wait()
@@ -118,7 +119,7 @@ func (s *Service) askParts(ctx context.Context, g *generation) (total llm.Result
 		if step.Status = StatusSuccess; err != nil {
 			step.Status = StatusFailed
 		}
-		s.tellParts(g, step)
+		s.publishProgress(g, step)
 	}()
 	g.span.AddEvent("asked")
 	begin := func(i int) {
@@ -138,9 +139,9 @@ func (s *Service) askParts(ctx context.Context, g *generation) (total llm.Result
 		if answers[i] == nil {
 			continue
 		}
-		failed := s.takePart(g, answers[i])
+		failed := s.publishPart(g, answers[i])
 		switch {
-		case g.cut:
+		case g.truncated:
 			return total, nil
 		case ctx.Err() != nil:
 			return total, llm.Canceled(ctx)
@@ -151,7 +152,7 @@ func (s *Service) askParts(ctx context.Context, g *generation) (total llm.Result
 				failed)
 		default:
 			step.Done, failures = step.Done+1, 0
-			s.tellParts(g, step)
+			s.publishProgress(g, step)
 		}
 	}
 	if step.Done > 0 {
@@ -160,13 +161,13 @@ func (s *Service) askParts(ctx context.Context, g *generation) (total llm.Result
 	return total, err
 }
 
-// asked returns the number of parts for which the model is called.
-func asked(parts []proofread.Part) int {
+// countParts returns the number of parts for which the model is called.
+func countParts(parts []proofread.Part) int {
 	return len(slices.DeleteFunc(slices.Clone(parts), proofread.Part.Blank))
 }
 
-// tellParts reports the number of checked parts of a long text.
-func (s *Service) tellParts(g *generation, step Step) {
+// publishProgress reports the number of checked parts of a long text.
+func (s *Service) publishProgress(g *generation, step Step) {
 	if step.Total < 2 {
 		return
 	}
@@ -174,7 +175,7 @@ func (s *Service) tellParts(g *generation, step Step) {
 	if step.Status == StatusRunning {
 		step.Detail = fmt.Sprintf("校正中 %d/%d", step.Done, step.Total)
 	}
-	s.tellStep(g, step)
+	s.publishStep(g, step)
 }
 
 // sumParts returns the total usage of the answers about all parts, and the model of the last answer.
@@ -190,33 +191,33 @@ func sumParts(answers []*partAnswer) (total llm.Result) {
 	return total
 }
 
-// takePart publishes the model's answer about a part while it is streamed.
-func (s *Service) takePart(g *generation, a *partAnswer) error {
+// publishPart publishes the model's answer about a part while it is streamed.
+func (s *Service) publishPart(g *generation, a *partAnswer) error {
 	p := g.proofreading
-	for said := range a.said {
-		if said.reasoning != "" {
-			s.think(g, said.reasoning)
+	for piece := range a.pieces {
+		if piece.reasoning != "" {
+			s.publishReasoning(g, piece.reasoning)
 			continue
 		}
-		if g.cut {
+		if g.truncated {
 			break // The stored changes must equal the published ones.
 		}
-		if change, ok := p.proof.Take(a.index, said.proposal); ok {
-			s.tellChange(g, change)
+		if change, ok := p.proof.Take(a.index, piece.proposal); ok {
+			s.publishChange(g, change)
 		}
 	}
-	if g.cut {
+	if g.truncated {
 		return nil
 	}
-	p.proof.Drop(a.broken)
+	p.proof.Drop(a.malformed)
 	p.proof.Check(a.index, a.err == nil && a.result.FinishReason == llm.FinishStop)
 	return a.err
 }
 
-// tellChange publishes a change, and a line of the text unless it is a question. Questions follow at the end of the
+// publishChange publishes a change, and a line of the text unless it is a question. Questions follow at the end of the
 // text.
-func (s *Service) tellChange(g *generation, change proofread.Change) {
-	s.confirm()
+func (s *Service) publishChange(g *generation, change proofread.Change) {
+	s.ensureLease()
 	g.text.PutChange(change.ID, encode(change))
 	if change.Question {
 		return
@@ -244,15 +245,15 @@ func (s *Service) partRequest(g *generation, part proofread.Part) llm.Request {
 	}
 }
 
-// partAnswer is the model's answer about a part of the text. The fields after said may be read when said is closed.
+// partAnswer is the model's answer about a part of the text. The fields after pieces may be read when pieces is closed.
 type partAnswer struct {
 	index   int
 	request llm.Request
-	said    chan partPiece
+	pieces  chan partPiece
 
-	result llm.Result // Total of all attempts, with the finish reason of the last one.
-	broken int        // Number of malformed changes.
-	err    error
+	result    llm.Result // Total of all attempts, with the finish reason of the last one.
+	malformed int        // Number of malformed changes.
+	err       error
 }
 
 // partPiece is a change or a piece of reasoning.
@@ -262,15 +263,15 @@ type partPiece struct {
 }
 
 func newPartAnswer(index int, request llm.Request) *partAnswer {
-	return &partAnswer{index: index, request: request, said: make(chan partPiece, 100)}
+	return &partAnswer{index: index, request: request, pieces: make(chan partPiece, 100)}
 }
 
-// errUnformed means that the model's answer does not have the requested format.
-var errUnformed = fault.Errorf(llm.CodeBadResponse, "モデルの応答を校正の結果として読み取れませんでした。もう一度お試しください。")
+// errMalformed means that the model's answer does not have the requested format.
+var errMalformed = fault.Errorf(llm.CodeBadResponse, "モデルの応答を校正の結果として読み取れませんでした。もう一度お試しください。")
 
 // ask calls the model, and again if its answer breaks off or has another format. It drops repeated changes.
 func (a *partAnswer) ask(ctx context.Context, s *Service, owner Owner) {
-	defer close(a.said)
+	defer close(a.pieces)
 	for try := 1; ; try++ {
 		if a.err = s.budget.Check(ctx, owner.OrganizationID, owner.UserID); a.err != nil {
 			return
@@ -285,28 +286,28 @@ func (a *partAnswer) ask(ctx context.Context, s *Service, owner Owner) {
 
 func (a *partAnswer) askOnce(ctx context.Context, model llm.Model) error {
 	var reader proofread.Reader
-	tell := func(said partPiece) {
+	send := func(piece partPiece) {
 		select {
-		case a.said <- said:
+		case a.pieces <- piece:
 		case <-ctx.Done():
 		}
 	}
 	request := a.request
 	request.Reasoning = func(delta string) {
 		if a.index == 0 { // The reasoning of other parts would arrive after the beginning of the text.
-			tell(partPiece{reasoning: delta})
+			send(partPiece{reasoning: delta})
 		}
 	}
 	result, err := model.Stream(ctx, request, func(delta string) {
 		for _, p := range reader.Write(delta) {
-			tell(partPiece{proposal: p})
+			send(partPiece{proposal: p})
 		}
 	})
 	a.result.Usage.Add(result.Usage)
 	a.result.Model, a.result.ModelID, a.result.FinishReason = result.Model, result.ModelID, result.FinishReason
-	a.broken = reader.Broken()
+	a.malformed = reader.Broken()
 	if err == nil && !reader.Formed() {
-		err = errUnformed
+		err = errMalformed
 	}
 	return err
 }

@@ -298,7 +298,7 @@ func TestProofreadingEndsWithTheBudget(t *testing.T) {
 	f := newFixture(t, nil)
 	budget := &spending{}
 	budget.left.Store(3) // For the question and two parts.
-	f.server = f.startWith(chat.Needs{Model: llmtest.Say(proposals("行ます", "行きます")), Budget: budget}, chat.Config{})
+	f.server = f.startWith(chat.Deps{Model: llmtest.Say(proposals("行ます", "行きます")), Budget: budget}, chat.Config{})
 	f.thread = f.newThread(proofreader(t))
 	f.named()
 	answer := f.wait(f.send(f.form(strings.Repeat("会議に行ます。"+strings.Repeat("長", 2_950)+"\n", 5)))).Answer

@@ -171,7 +171,7 @@ func TestReasoningIsNotPartOfTheAnswer(t *testing.T) {
 			t.Cleanup(client.Close)
 			f := newFixture(t, client)
 			events := &titles{changed: make(chan chat.Thread, 100)}
-			f.server = f.startWith(chat.Needs{Model: client, Events: events}, chat.Config{})
+			f.server = f.startWith(chat.Deps{Model: client, Events: events}, chat.Config{})
 			for range 2 { // The second request contains the first answer.
 				exchange := f.send(f.question("質問です"))
 				if got := f.wait(exchange).Answer; got.Content != "回答です" || got.Reasoning != thought {

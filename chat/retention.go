@@ -8,69 +8,69 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// KeptAfterTelling is the minimum time between the notification of a thread's owner and the deletion of the thread.
-const KeptAfterTelling = 14 * 24 * time.Hour
+// NoticePeriod is the minimum time between the notification of a thread's owner and the deletion of the thread.
+const NoticePeriod = 14 * 24 * time.Hour
 
-// TellingAhead is the time by which owners are notified early of their other threads, so that they receive at most one
-// notice a week.
-const TellingAhead = 7 * 24 * time.Hour
+// NoticeLookahead is the time by which owners are notified early of their other threads, so that they receive at most
+// one notice a week.
+const NoticeLookahead = 7 * 24 * time.Hour
 
 const (
-	tellBatch  = 10  // Maximum number of owners notified in one transaction.
-	leaveBatch = 50  // Threads deleted in one transaction, because each may have many messages.
-	clearBatch = 500 // Threads whose notification one transaction clears.
+	notifyBatch = 10  // Maximum number of owners notified in one transaction.
+	deleteBatch = 50  // Threads deleted in one transaction, because each may have many messages.
+	clearBatch  = 500 // Threads whose notification one transaction clears.
 )
 
-// Leaving is a thread whose owner was notified that it will be deleted.
-type Leaving struct {
+// ExpiringThread is a thread whose owner was notified that it will be deleted.
+type ExpiringThread struct {
 	Thread
 	DeletesAt time.Time // It is deleted at that time or soon after, unless it is touched or pinned.
 }
 
-// LeavingCount counts a person's threads that will be deleted.
-type LeavingCount struct {
+// ExpiringCount counts a person's threads that will be deleted.
+type ExpiringCount struct {
 	Threads int
 	First   *time.Time // The time of the first deletion; nil without threads.
 }
 
-// Telling is the content of a notice to an owner about threads that will be deleted.
-type Telling struct {
+// RetentionNotice is the content of a notice to an owner about threads that will be deleted.
+type RetentionNotice struct {
 	Owner Owner
 	Days  int // The organization's setting.
-	LeavingCount
+	ExpiringCount
 }
 
 // RetentionStore deletes threads that were not used for the number of days set by their organization, at least 14 days
 // after their owners were notified. It keeps pinned and temporary threads, and threads in which an answer is being
 // generated. Servers may call its methods concurrently and then share the work.
 type RetentionStore interface {
-	// CountLeaving counts the owner's threads that will be deleted.
-	CountLeaving(ctx context.Context, owner Owner) (LeavingCount, error)
+	// CountExpiring counts the owner's threads that will be deleted.
+	CountExpiring(ctx context.Context, owner Owner) (ExpiringCount, error)
 
-	// ListLeaving returns these threads in the order of their deletion.
-	ListLeaving(ctx context.Context, owner Owner, offset, limit int) ([]Leaving, error)
+	// ListExpiring returns these threads in the order of their deletion.
+	ListExpiring(ctx context.Context, owner Owner, offset, limit int) ([]ExpiringThread, error)
 
-	// ForgetTold clears notifications of owners from before a change of their organization's setting, for at most limit
-	// threads, and returns the number of threads.
-	ForgetTold(ctx context.Context, limit int) (int, error)
+	// ClearOutdatedNotices clears notifications of owners from before a change of their organization's setting, for at
+	// most limit threads, and returns the number of threads.
+	ClearOutdatedNotices(ctx context.Context, limit int) (int, error)
 
-	// TellOwners records notifications of owners about threads that must be deleted, together with threads due within
-	// TellingAhead, and adds the notice returned by notice for each owner. It notifies at most limit owners and returns
-	// their number.
-	TellOwners(ctx context.Context, limit int, notice func(Telling) org.Notification) (int, error)
+	// NotifyOwners records notifications of owners about threads that must be deleted, together with threads due within
+	// NoticeLookahead, and adds the notice returned by notice for each owner. It notifies at most limit owners and
+	// returns their number.
+	NotifyOwners(ctx context.Context, limit int, notice func(RetentionNotice) org.Notification) (int, error)
 
-	// DeleteLeft deletes at most limit due threads, counts them in the audit log, and returns them.
-	DeleteLeft(ctx context.Context, limit int) ([]Expired, error)
+	// DeleteDue deletes at most limit due threads, counts them in the audit log, and returns them.
+	DeleteDue(ctx context.Context, limit int) ([]DeletedThread, error)
 }
 
-// CountLeaving counts the owner's threads that will be deleted.
-func (s *Service) CountLeaving(ctx context.Context, owner Owner) (LeavingCount, error) {
-	return s.retention.CountLeaving(ctx, owner)
+// CountExpiring counts the owner's threads that will be deleted.
+func (s *Service) CountExpiring(ctx context.Context, owner Owner) (ExpiringCount, error) {
+	return s.retention.CountExpiring(ctx, owner)
 }
 
-// ListLeaving returns a page of the owner's threads that will be deleted, in the order of their deletion.
-func (s *Service) ListLeaving(ctx context.Context, owner Owner, offset, limit int) ([]Leaving, error) {
-	return s.retention.ListLeaving(ctx, owner, offset, limit)
+// ListExpiring returns a page of the owner's threads that will be deleted, in the order of their deletion.
+func (s *Service) ListExpiring(ctx context.Context, owner Owner, offset, limit int) ([]ExpiringThread, error) {
+	return s.retention.ListExpiring(ctx, owner, offset, limit)
 }
 
 // retain notifies owners of threads that will be deleted, and deletes due threads. A failure is logged, and the next
@@ -82,12 +82,12 @@ func (s *Service) retain() {
 		do   func() (int, error)
 	}{
 		{"clearing outdated notifications", clearBatch, func() (int, error) {
-			return s.retention.ForgetTold(s.root, clearBatch)
+			return s.retention.ClearOutdatedNotices(s.root, clearBatch)
 		}},
 		{"notifying owners of due threads", 1, func() (int, error) {
-			return s.retention.TellOwners(s.root, tellBatch, leavingNotice)
+			return s.retention.NotifyOwners(s.root, notifyBatch, expiryNotification)
 		}},
-		{"deleting due threads", leaveBatch, s.deleteLeft},
+		{"deleting due threads", deleteBatch, s.deleteDue},
 	}
 	for _, step := range steps {
 		for done := step.most; done >= step.most; {
@@ -102,20 +102,20 @@ func (s *Service) retain() {
 	}
 }
 
-// deleteLeft deletes a batch of due threads, and returns their number.
-func (s *Service) deleteLeft() (int, error) {
-	left, err := s.retention.DeleteLeft(s.root, leaveBatch)
-	for _, e := range left {
+// deleteDue deletes a batch of due threads, and returns their number.
+func (s *Service) deleteDue() (int, error) {
+	deleted, err := s.retention.DeleteDue(s.root, deleteBatch)
+	for _, e := range deleted {
 		s.events.ThreadDeleted(e.Owner, e.ThreadID)
 	}
-	if len(left) > 0 {
-		s.log.InfoContext(s.root, "threads were deleted because they were not touched", "threads", len(left))
+	if len(deleted) > 0 {
+		s.log.InfoContext(s.root, "threads were deleted because they were not touched", "threads", len(deleted))
 	}
-	return len(left), err
+	return len(deleted), err
 }
 
-// leavingNotice returns the notice for an owner.
-func leavingNotice(t Telling) org.Notification {
+// expiryNotification returns the notice for an owner.
+func expiryNotification(t RetentionNotice) org.Notification {
 	first := t.First.In(time.FixedZone("JST", 9*60*60))
 	return org.Notification{
 		ID: newID(), OrganizationID: &t.Owner.OrganizationID, UserID: &t.Owner.UserID, Level: org.LevelWarning,

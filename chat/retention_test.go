@@ -46,7 +46,7 @@ func TestR99_OwnersAreNotifiedBeforeDeletion(t *testing.T) {
 		}
 	}
 	events := &recordedEvents{deleted: make(chan struct{})}
-	s := f.startWith(chat.Needs{Model: llmtest.Say("はい"), Events: events}, chat.Config{Expiry: time.Hour})
+	s := f.startWith(chat.Deps{Model: llmtest.Say("はい"), Events: events}, chat.Config{Expiry: time.Hour})
 	await(t, "that the tabs are told", events.deleted)
 	if got := strings.Join(events.take(), "|"); got != "deleted" {
 		t.Errorf("the tabs are told %q", got)
@@ -54,7 +54,7 @@ func TestR99_OwnersAreNotifiedBeforeDeletion(t *testing.T) {
 	if _, err := s.FindThread(t.Context(), f.owner, f.thread.ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("the thread whose time is over: %v", err)
 	}
-	list, err := s.ListLeaving(t.Context(), f.owner, 0, 10)
+	list, err := s.ListExpiring(t.Context(), f.owner, 0, 10)
 	if err != nil || len(list) != 1 || list[0].ID != other.ID {
 		t.Fatalf("the owner is shown %+v, %v", list, err)
 	}

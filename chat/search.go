@@ -17,12 +17,12 @@ import (
 const MaxQuery = 200
 
 const (
-	indexQuiet  = 10 * time.Second // Before a text is indexed, unless its owner searches.
-	indexBatch  = 100              // Texts indexed in one transaction.
-	indexShare  = 2                // Between two full batches, how many times as long as the first one took.
-	indexPause  = time.Second      // Between two looks for texts to index.
-	indexRetry  = 5 * time.Second  // The same after a failure.
-	searchBatch = 50               // Threads whose texts are read at once.
+	indexDelay       = 10 * time.Second // Before a text is indexed, unless its owner searches.
+	indexBatch       = 100              // Texts indexed in one transaction.
+	indexPauseFactor = 2                // Between two full batches, how many times as long as the first one took.
+	indexPause       = time.Second      // Between two looks for texts to index.
+	indexRetry       = 5 * time.Second  // The same after a failure.
+	searchBatch      = 50               // Threads whose texts are read at once.
 )
 
 // Match is where a search found its words.
@@ -31,8 +31,8 @@ type Match struct {
 	MessageID *uuid.UUID // Nil: in the title.
 }
 
-// Found is a thread that matches a search.
-type Found struct {
+// SearchResult is a thread that matches a search.
+type SearchResult struct {
 	Thread
 	Match Match
 }
@@ -45,8 +45,8 @@ type Candidate struct {
 	Messages []uuid.UUID // Newest first.
 }
 
-// Place is the end of a page of candidates.
-type Place struct {
+// CandidateCursor is the end of a page of candidates.
+type CandidateCursor struct {
 	TouchedAt time.Time
 	ID        uuid.UUID
 }
@@ -54,13 +54,13 @@ type Place struct {
 // SearchStore is what a Searcher needs of a database.
 type SearchStore interface {
 	// IndexPending indexes pending texts, at most limit, and returns how many there were. It takes those of one person,
-	// or anybody's if owner is nil, that have been pending for a time, the oldest first. Servers that call it at the same
-	// time share the work.
+	// or anybody's if owner is nil, that have been pending for a time, the oldest first. Servers that call it at the
+	// same time share the work.
 	IndexPending(ctx context.Context, owner *Owner, since time.Duration, limit int) (int, error)
 
 	// Candidates returns the owner's threads with entries that have all keys, last touched first, then by id
 	// descending. It begins after a place; nil for the beginning.
-	Candidates(ctx context.Context, owner Owner, keys []int32, after *Place, limit int) ([]Candidate, error)
+	Candidates(ctx context.Context, owner Owner, keys []int32, after *CandidateCursor, limit int) ([]Candidate, error)
 
 	// Texts returns the contents of the owner's messages.
 	Texts(ctx context.Context, owner Owner, messages []uuid.UUID) (map[uuid.UUID]string, error)
@@ -95,13 +95,13 @@ func (s *Searcher) Stop() {
 func (s *Searcher) index(ctx context.Context) {
 	for ctx.Err() == nil {
 		pause, began := indexPause, time.Now()
-		n, err := s.store.IndexPending(ctx, nil, indexQuiet, indexBatch)
+		n, err := s.store.IndexPending(ctx, nil, indexDelay, indexBatch)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			s.log.WarnContext(ctx, "new messages will be indexed later", "err", err)
 			pause = indexRetry
 		case n == indexBatch:
-			pause = indexShare * time.Since(began) // Answers need the database more.
+			pause = indexPauseFactor * time.Since(began) // Answers need the database more.
 		}
 		select {
 		case <-time.After(pause):
@@ -112,7 +112,7 @@ func (s *Searcher) index(ctx context.Context) {
 
 // Search returns a page of the owner's threads in whose title, or in one of whose messages, all words of a query occur,
 // last touched first. The title is preferred to messages, and a newer message to older ones.
-func (s *Searcher) Search(ctx context.Context, owner Owner, query string, offset, limit int) ([]Found, error) {
+func (s *Searcher) Search(ctx context.Context, owner Owner, query string, offset, limit int) ([]SearchResult, error) {
 	if utf8.RuneCountInString(query) > MaxQuery {
 		return nil, fault.InvalidField("q", "検索語は%d文字以内で入力してください。", MaxQuery)
 	}
@@ -125,8 +125,8 @@ func (s *Searcher) Search(ctx context.Context, owner Owner, query string, offset
 		return nil, err
 	}
 	keys := ngram.QueryKeys(owner.UserID[:], terms)
-	found := make([]Found, 0, limit)
-	var after *Place
+	found := make([]SearchResult, 0, limit)
+	var after *CandidateCursor
 	for skip := offset; len(found) < limit; {
 		// Nearly every candidate contains the words: more are read only if some do not.
 		batch := min(skip+limit-len(found), searchBatch)
@@ -144,14 +144,14 @@ func (s *Searcher) Search(ctx context.Context, owner Owner, query string, offset
 			case skip > 0:
 				skip--
 			case len(found) < limit:
-				found = append(found, Found{page[i].Thread, *match})
+				found = append(found, SearchResult{page[i].Thread, *match})
 			}
 		}
 		if len(page) < batch {
 			break
 		}
 		last := page[len(page)-1]
-		after = &Place{last.TouchedAt, last.ID}
+		after = &CandidateCursor{last.TouchedAt, last.ID}
 	}
 	return found, nil
 }
@@ -190,7 +190,7 @@ func (s *Searcher) matches(ctx context.Context, owner Owner, terms []string, pag
 // match returns where the words of a query are in a text, nil unless all of them occur. Marks of Markdown are left out,
 // unless a word occurs only among them, such as in the address of a link.
 func match(text string, messageID *uuid.UUID, terms []string) *Match {
-	excerpt, ok := ngram.NewExcerpt(withoutMarks(text), terms)
+	excerpt, ok := ngram.NewExcerpt(stripMarkdown(text), terms)
 	if !ok {
 		excerpt, ok = ngram.NewExcerpt(text, terms)
 	}

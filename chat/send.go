@@ -31,7 +31,7 @@ type Question struct {
 
 	// Omitted from the hash if nil, so that hashes stored by versions without these fields remain valid.
 	Edit     *uuid.UUID `json:",omitempty"` // The question that it replaces.
-	ParentID *uuid.UUID `json:",omitempty"` // The answer that it follows. If nil, Look finds the end of a branch.
+	ParentID *uuid.UUID `json:",omitempty"` // The answer that it follows. If nil, LoadThreadState finds the end of a branch.
 	Prompt   string     `json:",omitempty"` // The text for the model, if Content is only a short form of it.
 	ModelID  string     `json:",omitempty"` // The model for the answer; "" for the default.
 	Thinking *bool      `json:",omitempty"` // Whether the model thinks first, if that can be switched.
@@ -40,9 +40,9 @@ type Question struct {
 	PictureIDs []uuid.UUID `json:",omitzero"`
 
 	// Set only by StartThread.
-	Earlier      []Earlier `json:",omitempty"` // Alternating messages before the question.
-	Instructions string    `json:",omitempty"` // Of the thread: see NewThread.
-	// AcceptTokens is the estimate of a Costly error that the person has accepted. The hash does not include it, so
+	Earlier      []EarlierMessage `json:",omitempty"` // Alternating messages before the question.
+	Instructions string           `json:",omitempty"` // Of the thread: see NewThread.
+	// AcceptTokens is the estimate of a CostError that the person has accepted. The hash does not include it, so
 	// that a repeated request finds its answer with and without it.
 	AcceptTokens int `json:",omitempty"`
 }
@@ -100,8 +100,8 @@ func tooManySources() error {
 const commitTimeout = 5 * time.Second
 
 // Send stores a question and starts its answer, or finds the exchange of a repeated request. It returns when the
-// question is stored, within commitTimeout. The error is Costly if the answer would take more tokens than the question
-// accepts.
+// question is stored, within commitTimeout. The error is a CostError if the answer would take more tokens than the
+// question accepts.
 func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange Exchange, err error) {
 	ctx, span := s.tracer.Start(ctx, "chat.send")
 	defer func() {
@@ -120,36 +120,36 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	defer cancel()
 	// One at a time per thread: of concurrent copies of a request, the first one begins the answer and the others find
 	// it.
-	leave, err := s.enter(ctx, turn{owner.UserID, q.ThreadID})
+	unlock, err := s.lockSend(ctx, sendKey{owner.UserID, q.ThreadID})
 	if err != nil {
 		return Exchange{}, err
 	}
-	defer leave()
+	defer unlock()
 
-	b := Begin{
-		Owner: owner, RequestID: q.RequestID, RequestHash: q.hash(), ServerID: s.serverID, Asked: q.Regenerate != nil,
+	b := NewGeneration{
+		Owner: owner, RequestID: q.RequestID, RequestHash: q.hash(), ServerID: s.serverID, Regenerate: q.Regenerate != nil,
 	}
-	looked, err := s.questions.Look(ctx, owner, q.ThreadID, q.ParentID, q.RequestID, b.RequestHash, s.cfg.history())
+	state, err := s.questions.LoadThreadState(ctx, owner, q.ThreadID, q.ParentID, q.RequestID, b.RequestHash, s.cfg.history())
 	if err != nil {
 		return Exchange{}, err
 	}
-	if looked.Known != nil {
-		return *looked.Known, nil
+	if state.Existing != nil {
+		return *state.Existing, nil
 	}
 	if err := s.budget.Check(ctx, owner.OrganizationID, owner.UserID); err != nil {
 		return Exchange{}, err
 	}
-	chosen, err := choose(s.offers, looked.Models, looked.Skill, Choice{ModelID: q.ModelID, Thinking: q.Thinking})
+	chosen, err := selectModel(s.offers, state.Models, state.Skill, Choice{ModelID: q.ModelID, Thinking: q.Thinking})
 	if err != nil {
 		return Exchange{}, err
 	}
-	before, err := s.prepare(ctx, &b, q, looked, chosen)
+	before, err := s.prepare(ctx, &b, q, state, chosen)
 	if err != nil {
 		return Exchange{}, err
 	}
-	before.Instructions = looked.Instructions
+	before.Instructions = state.Instructions
 	b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking = chosen.ID, chosen.Name, chosen.Thinking
-	ask := newAsk(owner, looked.Skill, looked.Guidance, before, b.Exchange, chosen)
+	ask := newAsk(owner, state.Skill, state.Guidance, before, b.Exchange, chosen)
 	if err := s.checkCost(ctx, ask, q.AcceptTokens); err != nil {
 		return Exchange{}, err
 	}
@@ -165,24 +165,24 @@ func attributes(answer Message) []attribute.KeyValue {
 	}
 }
 
-// turn is the key by which Sends are serialized. It includes the user, so that a person cannot block another person's
-// thread.
-type turn struct {
+// sendKey is the key by which Sends are serialized. It includes the user, so that a person cannot block another
+// person's thread.
+type sendKey struct {
 	userID, threadID uuid.UUID
 }
 
-// enter waits until no other Send is in progress for the turn.
-func (s *Service) enter(ctx context.Context, t turn) (leave func(), err error) {
+// lockSend waits until no other Send is in progress for the turn.
+func (s *Service) lockSend(ctx context.Context, key sendKey) (unlock func(), err error) {
 	for {
 		s.mu.Lock()
-		busy, found := s.sending[t]
+		busy, found := s.sending[key]
 		if !found {
 			done := make(chan struct{})
-			s.sending[t] = done
+			s.sending[key] = done
 			s.mu.Unlock()
 			return func() {
 				s.mu.Lock()
-				delete(s.sending, t)
+				delete(s.sending, key)
 				s.mu.Unlock()
 				close(done)
 			}, nil
@@ -200,44 +200,44 @@ func (s *Service) enter(ctx context.Context, t turn) (leave func(), err error) {
 }
 
 // prepare validates a question, adds its messages, and returns the content before it.
-func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Looked, chosen Chosen) (Before, error) {
-	if looked.Running {
-		return Before{}, ErrThreadBusy
+func (s *Service) prepare(ctx context.Context, b *NewGeneration, q Question, state ThreadState, chosen AnswerModel) (BranchContext, error) {
+	if state.Running {
+		return BranchContext{}, ErrThreadBusy
 	}
-	if reason := s.skills.Unavailable(looked.Skill); reason != "" {
-		return Before{}, fault.Errorf(fault.SkillUnavailable, "%s", reason)
+	if reason := s.skills.Unavailable(state.Skill); reason != "" {
+		return BranchContext{}, fault.Errorf(fault.SkillUnavailable, "%s", reason)
 	}
-	history, err := s.place(ctx, b, q, looked)
+	history, err := s.positionQuestion(ctx, b, q, state)
 	if err != nil {
-		return Before{}, err
+		return BranchContext{}, err
 	}
-	if b.Asked {
+	if b.Regenerate {
 		b.Title = questionTitle(b.Question.Content)
 	} else {
-		rendered, err := render(looked.Skill, q)
+		rendered, err := render(state.Skill, q)
 		if err != nil {
-			return Before{}, err
+			return BranchContext{}, err
 		}
 		b.Question.Content, b.Question.Prompt, b.Question.Form = rendered.Display, rendered.Prompt, q.Form
 		b.Question.Params = q.Params
 		b.Title = questionTitle(rendered.Subject)
-		if b.Question.DataSourceIDs, err = dataSources(q, looked.Skill, b.Question.DataSourceIDs); err != nil {
-			return Before{}, err
+		if b.Question.DataSourceIDs, err = dataSources(q, state.Skill, b.Question.DataSourceIDs); err != nil {
+			return BranchContext{}, err
 		}
-		if lacksDocuments(looked, b.Question) {
-			return Before{}, fault.Errorf(SourcesDeleted,
+		if lacksDocuments(state, b.Question) {
+			return BranchContext{}, fault.Errorf(SourcesDeleted,
 				"このチャットのファイルは、すべて削除されています。ファイルを添付してから、もう一度お試しください。")
 		}
-		if q.Params != nil && (Ask{Skill: looked.Skill, Question: b.Question}).Proofreads() {
-			return Before{}, fault.InvalidField("params", "文章の校正では、回答のパラメーターを指定できません。")
+		if q.Params != nil && (Ask{Skill: state.Skill, Question: b.Question}).Proofreads() {
+			return BranchContext{}, fault.InvalidField("params", "文章の校正では、回答のパラメーターを指定できません。")
 		}
 	}
-	if err := s.choosePictures(ctx, b, q, looked.Skill, chosen); err != nil {
-		return Before{}, err
+	if err := s.choosePictures(ctx, b, q, state.Skill, chosen); err != nil {
+		return BranchContext{}, err
 	}
 	b.Answer = newMessage(q.ThreadID, RoleAssistant, StatusPending)
 	b.Answer.ParentID, b.Answer.Run = &b.Question.ID, max(s.cfg.Epoch(), 1)
-	return s.withOpening(ctx, b.Owner, looked.Skill, b.Question, history)
+	return s.withOpening(ctx, b.Owner, state.Skill, b.Question, history)
 }
 
 // dataSources returns the data sources of a new question: the given ones, else the files of its form, else inherited
@@ -270,15 +270,16 @@ func dataSources(q Question, sk skill.Skill, inherited []uuid.UUID) ([]uuid.UUID
 
 // lacksDocuments reports whether a question about documents has none because those of the thread were all deleted. The
 // model would otherwise answer without sources.
-func lacksDocuments(looked Looked, question Message) bool {
-	return looked.Skill.TaskType == skill.TaskDocumentQA && looked.HadSources && len(looked.DataSourceIDs) == 0 &&
-		len(question.DataSourceIDs)+len(looked.Skill.Documents) == 0
+func lacksDocuments(state ThreadState, question Message) bool {
+	return state.Skill.TaskType == skill.TaskDocumentQA && state.HadSources && len(state.DataSourceIDs) == 0 &&
+		len(question.DataSourceIDs)+len(state.Skill.Documents) == 0
 }
 
-// place determines the position of a question in the thread, and returns the messages before it. A question is added at
-// the end of a branch, in place of another question, or keeps its position to be answered again. It inherits the data
-// sources of the thread, or the remaining ones of the question that it replaces, and the pictures of that question.
-func (s *Service) place(ctx context.Context, b *Begin, q Question, looked Looked) ([]Message, error) {
+// positionQuestion determines the position of a question in the thread, and returns the messages before it. A question
+// is added at the end of a branch, in place of another question, or keeps its position to be answered again. It
+// inherits the data sources of the thread, or the remaining ones of the question that it replaces, and the pictures of
+// that question.
+func (s *Service) positionQuestion(ctx context.Context, b *NewGeneration, q Question, state ThreadState) ([]Message, error) {
 	b.Question = newMessage(q.ThreadID, RoleUser, StatusSuccess)
 	switch {
 	case q.Edit != nil:
@@ -288,7 +289,7 @@ func (s *Service) place(ctx context.Context, b *Begin, q Question, looked Looked
 		}
 		b.Question.ParentID, b.Question.Pictures = edited.ParentID, edited.Pictures
 		b.Question.DataSourceIDs = slices.DeleteFunc(edited.DataSourceIDs, func(id uuid.UUID) bool {
-			return !slices.Contains(looked.DataSourceIDs, id)
+			return !slices.Contains(state.DataSourceIDs, id)
 		})
 	case q.Regenerate != nil:
 		answer, err := s.findIn(ctx, b.Owner, q.ThreadID, *q.Regenerate, RoleAssistant)
@@ -299,14 +300,14 @@ func (s *Service) place(ctx context.Context, b *Begin, q Question, looked Looked
 			return nil, err
 		}
 	default:
-		b.Question.ParentID, b.Question.DataSourceIDs = looked.Leaf, looked.DataSourceIDs
-		return looked.History, nil
+		b.Question.ParentID, b.Question.DataSourceIDs = state.Leaf, state.DataSourceIDs
+		return state.History, nil
 	}
-	return s.before(ctx, b.Owner, b.Question)
+	return s.historyBefore(ctx, b.Owner, b.Question)
 }
 
-// before returns the messages before a question in its branch.
-func (s *Service) before(ctx context.Context, owner Owner, question Message) ([]Message, error) {
+// historyBefore returns the messages before a question in its branch.
+func (s *Service) historyBefore(ctx context.Context, owner Owner, question Message) ([]Message, error) {
 	if question.ParentID == nil {
 		return nil, nil
 	}
@@ -345,15 +346,15 @@ func render(sk skill.Skill, q Question) (skill.Question, error) {
 
 // begin stores a question while the model is already generating, and returns when it is stored. If the store refuses
 // it, the model's answer is dropped; no client has seen it.
-func (s *Service) begin(ctx context.Context, b Begin, ask Ask, since time.Time) (Exchange, error) {
-	place, err := s.admit(b.Owner)
+func (s *Service) begin(ctx context.Context, b NewGeneration, ask Ask, since time.Time) (Exchange, error) {
+	slot, err := s.admit(b.Owner)
 	if err != nil {
 		return Exchange{}, err
 	}
-	if place.ready() {
+	if slot.isGranted() {
 		b.Answer.Status = StatusRunning
 	}
-	g := &generation{ask: ask, answer: b.Answer, since: since, place: place}
+	g := &generation{ask: ask, answer: b.Answer, since: since, slot: slot}
 	if err := s.launch(ctx, g); err != nil {
 		s.metrics.Refused(RefusedStopping) // The only error of launch.
 		return Exchange{}, err
@@ -370,12 +371,12 @@ func (s *Service) begin(ctx context.Context, b Begin, ask Ask, since time.Time) 
 	if stored.Untitled {
 		s.beginTitle(g)
 	}
-	s.hold(g, began)
+	s.confirmOwnership(g, began)
 	if s.events == (noEvents{}) {
-		close(g.told)
+		close(g.announced)
 	} else {
 		// In the background, to avoid delaying the client's first token.
-		s.jobs.Go(func() { s.publishBegun(g, stored) })
+		s.jobs.Go(func() { s.publishBegin(g, stored) })
 	}
 	return stored.Exchange, nil
 }

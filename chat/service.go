@@ -122,8 +122,8 @@ type noBudget struct{}
 func (noBudget) Check(context.Context, uuid.UUID, uuid.UUID) error { return nil }
 func (noBudget) Spent(uuid.UUID, uuid.UUID, int)                   {}
 
-// Needs are the dependencies of a Service. All but the last six are required.
-type Needs struct {
+// Deps are the dependencies of a Service. All but the last six are required.
+type Deps struct {
 	Store  Store
 	Skills Skills
 	Model  llm.Model
@@ -167,21 +167,21 @@ type Service struct {
 	cancel  context.CancelCauseFunc
 	sweeper sync.WaitGroup // The goroutines started by Start.
 	lease   lease
-	places  *places
+	slots   *slotPool
 
 	textBytes atomic.Int64 // Bytes of the live texts at the last measurement.
 
 	mu       sync.Mutex
 	stopping bool                      // Guarded by mu. Refuses new generations.
 	running  map[uuid.UUID]*generation // Guarded by mu. By the answer's id.
-	sending  map[turn]chan struct{}    // Guarded by mu. Closed when the Send returns.
+	sending  map[sendKey]chan struct{} // Guarded by mu. Closed when the Send returns.
 	jobs     sync.WaitGroup            // Add only with mu held and while not stopping.
 	// Goroutines that generate titles. Each is started while its generation is in jobs.
 	titles sync.WaitGroup
 }
 
 // NewService returns a Service. It starts no goroutine before Start.
-func NewService(n Needs, cfg Config) *Service {
+func NewService(n Deps, cfg Config) *Service {
 	if n.Grounder == nil {
 		n.Grounder = noGrounder{}
 	}
@@ -200,13 +200,13 @@ func NewService(n Needs, cfg Config) *Service {
 	cfg = cfg.withDefaults()
 	root, cancel := context.WithCancelCause(context.Background())
 	return &Service{
-		lease: lease{began: time.Now()}, places: newPlaces(cfg),
+		lease: lease{began: time.Now()}, slots: newSlotPool(cfg),
 		threads: n.Store, retention: n.Store, questions: n.Store, answers: n.Store, servers: n.Store, skills: n.Skills,
 		model: n.Model, offers: n.Offers, pictures: n.Pictures, grounder: n.Grounder, hub: n.Hub, feed: n.Feed,
 		log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: newID(), root: root, cancel: cancel,
-		running: make(map[uuid.UUID]*generation), sending: make(map[turn]chan struct{}),
+		running: make(map[uuid.UUID]*generation), sending: make(map[sendKey]chan struct{}),
 	}
 }
 
@@ -249,16 +249,16 @@ func (s *Service) EditThread(ctx context.Context, owner Owner, id uuid.UUID, edi
 		}
 		edit.Title = &title
 	}
-	return s.changed(owner)(s.threads.EditThread(ctx, owner, id, edit))
+	return s.publishChanged(owner)(s.threads.EditThread(ctx, owner, id, edit))
 }
 
 // TouchThread moves a thread to the top of the list.
 func (s *Service) TouchThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error) {
-	return s.changed(owner)(s.threads.TouchThread(ctx, owner, id))
+	return s.publishChanged(owner)(s.threads.TouchThread(ctx, owner, id))
 }
 
-// changed returns a function that sends the event of a changed thread and returns its arguments.
-func (s *Service) changed(owner Owner) func(Thread, error) (Thread, error) {
+// publishChanged returns a function that sends the event of a changed thread and returns its arguments.
+func (s *Service) publishChanged(owner Owner) func(Thread, error) (Thread, error) {
 	return func(thread Thread, err error) (Thread, error) {
 		if err == nil {
 			s.publishThread(owner, thread)

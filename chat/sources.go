@@ -21,26 +21,26 @@ type Preparation struct {
 	SourceIDs []uuid.UUID
 }
 
-// Prepared is the state of a preparation.
-type Prepared struct {
+// PreparationState is the state of a preparation.
+type PreparationState struct {
 	ID      uuid.UUID
 	Status  datasource.Status // Failed if one of them failed or was deleted, after all have ended.
 	Sources []datasource.Source
 }
 
 // Prepare attaches data sources to a thread. Their processing began when they were uploaded.
-func (s *Service) Prepare(ctx context.Context, owner Owner, p Preparation) (Prepared, error) {
+func (s *Service) Prepare(ctx context.Context, owner Owner, p Preparation) (PreparationState, error) {
 	thread, id, err := s.threads.AttachSources(ctx, owner, p)
 	if err != nil {
-		return Prepared{}, err
+		return PreparationState{}, err
 	}
 	s.events.ThreadChanged(owner, thread)
-	return prepared(id, thread, p.SourceIDs), nil
+	return preparationState(id, thread, p.SourceIDs), nil
 }
 
-// AwaitPrepared waits until the data sources of a preparation are processed or have failed. If the context ends first,
-// it returns their current state.
-func (s *Service) AwaitPrepared(ctx context.Context, owner Owner, p Preparation, now Prepared) (Prepared, error) {
+// AwaitPreparation waits until the data sources of a preparation are processed or have failed. If the context ends
+// first, it returns their current state.
+func (s *Service) AwaitPreparation(ctx context.Context, owner Owner, p Preparation, now PreparationState) (PreparationState, error) {
 	tick := time.NewTicker(preparationPoll)
 	defer tick.Stop()
 	for now.Status == datasource.Pending || now.Status == datasource.Running {
@@ -54,15 +54,15 @@ func (s *Service) AwaitPrepared(ctx context.Context, owner Owner, p Preparation,
 			return now, nil
 		}
 		if err != nil {
-			return Prepared{}, err
+			return PreparationState{}, err
 		}
-		now = prepared(now.ID, thread, p.SourceIDs)
+		now = preparationState(now.ID, thread, p.SourceIDs)
 	}
 	return now, nil
 }
 
-func prepared(id uuid.UUID, thread Thread, ids []uuid.UUID) Prepared {
-	p := Prepared{ID: id, Status: datasource.Success}
+func preparationState(id uuid.UUID, thread Thread, ids []uuid.UUID) PreparationState {
+	p := PreparationState{ID: id, Status: datasource.Success}
 	counts := make(map[datasource.Status]int)
 	for _, source := range thread.Sources {
 		if slices.Contains(ids, source.ID) {

@@ -13,11 +13,11 @@ func (s *Service) StartThread(ctx context.Context, owner Owner, n NewThread, q Q
 	wait, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
 	// One at a time per request, because a copy must not find a thread that is about to be removed.
-	leave, err := s.enter(wait, turn{owner.UserID, q.RequestID})
+	unlock, err := s.lockSend(wait, sendKey{owner.UserID, q.RequestID})
 	if err != nil {
 		return Exchange{}, err
 	}
-	defer leave()
+	defer unlock()
 	n.ID, n.RequestID, n.Instructions = newID(), &q.RequestID, q.Instructions
 	thread, err := s.threads.CreateThread(ctx, owner, n)
 	if err != nil {
@@ -25,20 +25,20 @@ func (s *Service) StartThread(ctx context.Context, owner Owner, n NewThread, q Q
 	}
 	q.ThreadID = thread.ID
 	if len(q.Earlier) > 0 && thread.ID == n.ID {
-		err = s.threads.AddEarlier(ctx, owner, thread.ID, q.Earlier)
+		err = s.threads.AddEarlierMessages(ctx, owner, thread.ID, q.Earlier)
 	}
 	var exchange Exchange
 	if err == nil {
 		exchange, err = s.Send(ctx, owner, q)
 	}
 	if err != nil && thread.ID == n.ID { // Otherwise it existed before.
-		s.dropStarted(ctx, owner, thread)
+		s.discardThread(ctx, owner, thread)
 	}
 	return exchange, err
 }
 
-// dropStarted deletes a thread whose first question was refused. No event was sent for it.
-func (s *Service) dropStarted(ctx context.Context, owner Owner, thread Thread) {
+// discardThread deletes a thread whose first question was refused. No event was sent for it.
+func (s *Service) discardThread(ctx context.Context, owner Owner, thread Thread) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
 	answers, err := s.threads.DeleteThread(ctx, owner, thread.ID)

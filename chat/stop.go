@@ -42,8 +42,8 @@ func (s *Service) stopLocal(messageID uuid.UUID) bool {
 	return g != nil
 }
 
-// obeyStops executes stop requests of other servers until the Service stops.
-func (s *Service) obeyStops(stops *stream.Subscription) {
+// handleStops executes stop requests of other servers until the Service stops.
+func (s *Service) handleStops(stops *stream.Subscription) {
 	for {
 		event, err := stops.Next(s.root)
 		switch {

@@ -23,15 +23,15 @@ type NewThread struct {
 	Instructions string // For all its answers, in addition to those of the skill. At most MaxInstructions characters.
 }
 
-// Earlier is an earlier message sent by a client.
-type Earlier struct {
+// EarlierMessage is an earlier message sent by a client.
+type EarlierMessage struct {
 	Role       Role
 	Content    string
 	PictureIDs []uuid.UUID `json:",omitempty"` // For a question.
 }
 
-// Begin is the input of BeginGeneration: a question with its answer before the generation.
-type Begin struct {
+// NewGeneration is the input of BeginGeneration: a question with its answer before the generation.
+type NewGeneration struct {
 	Owner       Owner
 	RequestID   uuid.UUID
 	RequestHash [32]byte  // Hash of the request's body: the same request id with another hash is a conflict.
@@ -39,25 +39,25 @@ type Begin struct {
 	Exchange              // In the stored form. The answer is running, or pending if it waits for a slot.
 	Title       string    // The title of an untitled thread until one is generated.
 
-	// Asked means that the question is already stored and gets another answer.
-	Asked bool
+	// Regenerate means that the question is already stored and gets another answer.
+	Regenerate bool
 }
 
-// Limit bounds the part of a thread's history that is read.
-type Limit struct {
+// HistoryLimit bounds the part of a thread's history that is read.
+type HistoryLimit struct {
 	Messages int
 	Bytes    int // In bytes of the text for the model.
 }
 
-// Looked is the result of Look.
-type Looked struct {
+// ThreadState is the result of LoadThreadState.
+type ThreadState struct {
 	// The exchange of a repeated request in its current state; nil for a new request. If set, the other fields are
 	// empty.
-	Known   *Exchange
-	Running bool        // An answer is being generated in the thread.
-	Skill   skill.Skill // The thread's skill with the fields for asking, without its texts for people.
-	Leaf    *uuid.UUID  // The answer that a new question follows, or nil.
-	History []Message   // The messages up to that answer.
+	Existing *Exchange
+	Running  bool        // An answer is being generated in the thread.
+	Skill    skill.Skill // The thread's skill with the fields for asking, without its texts for people.
+	Leaf     *uuid.UUID  // The answer that a new question follows, or nil.
+	History  []Message   // The messages up to that answer.
 
 	DataSourceIDs []uuid.UUID // The data sources of the thread in the order of attaching.
 	HadSources    bool        // A question of the thread had data sources, which may have been deleted since.
@@ -66,8 +66,8 @@ type Looked struct {
 	Models        ModelSettings
 }
 
-// Begun is a stored generation of this server: of a new question, or one that was taken over.
-type Begun struct {
+// StoredGeneration is a stored generation of this server: of a new question, or one that was taken over.
+type StoredGeneration struct {
 	Owner Owner
 	Exchange
 	Thread   Thread // In its current state. Empty if Existing.
@@ -103,14 +103,14 @@ type Outcome struct {
 	Proofread     *proofread.Result
 }
 
-// Ended is the result of EndGeneration: the updated records.
-type Ended struct {
+// EndResult is the result of EndGeneration: the updated records.
+type EndResult struct {
 	Thread  Thread
 	Message Message
 }
 
-// Held identifies a run of a generation.
-type Held struct {
+// RunID identifies a run of a generation.
+type RunID struct {
 	MessageID uuid.UUID
 	Run       int
 }
@@ -153,9 +153,9 @@ type ThreadStore interface {
 	// to the organization or is retired, the error has the code fault.NotFound.
 	CreateThread(ctx context.Context, owner Owner, thread NewThread) (Thread, error)
 
-	// AddEarlier adds messages to a thread without messages. If a picture is not the owner's, the error is
+	// AddEarlierMessages adds messages to a thread without messages. If a picture is not the owner's, the error is
 	// picture.ErrNone.
-	AddEarlier(ctx context.Context, owner Owner, threadID uuid.UUID, earlier []Earlier) error
+	AddEarlierMessages(ctx context.Context, owner Owner, threadID uuid.UUID, messages []EarlierMessage) error
 
 	// ListThreads returns the owner's threads, without temporary ones: the archived ones or the others. Pinned ones
 	// come first, then last touched first, then by id descending.
@@ -182,7 +182,7 @@ type ThreadStore interface {
 
 	// DeleteExpired deletes at most limit expired temporary threads, and returns them. Servers may call it concurrently
 	// and then share the work.
-	DeleteExpired(ctx context.Context, limit int) ([]Expired, error)
+	DeleteExpired(ctx context.Context, limit int) ([]DeletedThread, error)
 
 	// ListMessages returns the messages of a branch, newest first. It is the branch through the message leaf up to the
 	// newest message after it. If leaf is nil, it is the branch that was shown last: the one of the last EditThread or
@@ -208,18 +208,18 @@ type ThreadStore interface {
 
 // QuestionStore reads the data for a question, and stores the question.
 type QuestionStore interface {
-	// Look reads the data for a new question in one round trip: the exchange of a repeated request, or else the thread,
-	// its skill, and the History up to the answer parent or, if that is nil, to the end of the branch that was shown
-	// last. Errors: ErrRequestConflict for a repeated request with another hash, ErrNoThread, ErrNoMessage if parent is
-	// not an answer of the thread, and fault.NotFound if the skill is not the organization's.
-	Look(
+	// LoadThreadState reads the data for a new question in one round trip: the exchange of a repeated request, or else
+	// the thread, its skill, and the History up to the answer parent or, if that is nil, to the end of the branch that
+	// was shown last. Errors: ErrRequestConflict for a repeated request with another hash, ErrNoThread, ErrNoMessage if
+	// parent is not an answer of the thread, and fault.NotFound if the skill is not the organization's.
+	LoadThreadState(
 		ctx context.Context, owner Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte,
-		limit Limit,
-	) (Looked, error)
+		limit HistoryLimit,
+	) (ThreadState, error)
 
 	// History returns the newest messages of a branch up to and including leaf, within limit, oldest first: questions,
 	// and complete answers with text. It reads only the fields for the model: id, role, content, prompt and pictures.
-	History(ctx context.Context, owner Owner, threadID, leaf uuid.UUID, limit Limit) ([]Message, error)
+	History(ctx context.Context, owner Owner, threadID, leaf uuid.UUID, limit HistoryLimit) ([]Message, error)
 
 	// Opening returns the first question of the branch that ends with leaf, and its answer, with the fields of History,
 	// and the question's form.
@@ -230,11 +230,11 @@ type QuestionStore interface {
 
 	// BeginGeneration stores a question, its answer, pending or running, and its generation, makes their branch the one
 	// to show, and touches the thread. It locks the thread's row, so that only one of several concurrent calls
-	// succeeds. The parent of the question must come from Look or FindMessage. The data sources of a new question are
-	// attached to the thread. Its pictures must come from Pictures, and are assigned to it. Errors: ErrNoThread,
-	// ErrThreadBusy, ErrRequestConflict, fault.NotFound if a data source is not the owner's or a picture was deleted,
-	// and fault.Invalid if the thread would have more than datasource.MaxSearched.
-	BeginGeneration(ctx context.Context, begin Begin) (Begun, error)
+	// succeeds. The parent of the question must come from LoadThreadState or FindMessage. The data sources of a new
+	// question are attached to the thread. Its pictures must come from Pictures, and are assigned to it. Errors:
+	// ErrNoThread, ErrThreadBusy, ErrRequestConflict, fault.NotFound if a data source is not the owner's or a picture
+	// was deleted, and fault.Invalid if the thread would have more than datasource.MaxSearched.
+	BeginGeneration(ctx context.Context, begin NewGeneration) (StoredGeneration, error)
 }
 
 // AnswerStore stores the progress and end of answers, and the titles of their threads.
@@ -247,7 +247,7 @@ type AnswerStore interface {
 	// deleted, nothing is written and the error is ErrStaleRun. A second call for the same run succeeds without a
 	// change, because the first one may have committed and reported an error. fault.Invalid means that this outcome can
 	// never be stored.
-	EndGeneration(ctx context.Context, outcome Outcome) (Ended, error)
+	EndGeneration(ctx context.Context, outcome Outcome) (EndResult, error)
 
 	// CountDeleted counts the tokens of an answer that was deleted with its thread, and reports whether it was.
 	CountDeleted(ctx context.Context, outcome Outcome) (counted bool, err error)
@@ -258,29 +258,29 @@ type AnswerStore interface {
 
 	// TitleThread sets a generated title if the thread's title is still its first question, and reports whether it did.
 	// It counts the tokens in any case. It returns the changed thread, or an empty one if the title was not set.
-	TitleThread(ctx context.Context, made MadeTitle) (thread Thread, given bool, err error)
+	TitleThread(ctx context.Context, title GeneratedTitle) (thread Thread, changed bool, err error)
 }
 
 // ServerStore stores which server runs which generation.
 type ServerStore interface {
-	// Renew renews a server's lease, and creates its row if necessary. It returns the state of the generations in held
+	// Renew renews a server's lease, and creates its row if necessary. It returns the state of the generations in owned
 	// in one round trip. The server still owns those that are not in Lost, for a lease from the beginning of the call.
-	Renew(ctx context.Context, serverID uuid.UUID, held []Held) (Renewal, error)
+	Renew(ctx context.Context, serverID uuid.UUID, owned []RunID) (Renewal, error)
 
 	// EndedRuns returns those of the given runs that cannot continue: ended longer than ago, deleted, or superseded by
 	// a later run.
-	EndedRuns(ctx context.Context, runs []Held, ago time.Duration) ([]Held, error)
+	EndedRuns(ctx context.Context, runs []RunID, ago time.Duration) ([]RunID, error)
 
 	// RemoveServer removes a server's row, so that its generations can be taken over at once.
 	RemoveServer(ctx context.Context, serverID uuid.UUID) error
 
 	// TakeOver makes orphaned generations this server's own, each as the next run, and returns them. Orphans are
 	// generations of a server without a row or with a last heartbeat older than lease. They also include generations of
-	// this server that began more than lease ago and are not in held: their beginning was reported as failed, but was
+	// this server that began more than lease ago and are not in owned: their beginning was reported as failed, but was
 	// stored. TakeOver returns at most limit generations. It locks them one by one with SKIP LOCKED, so that several
 	// servers share the work. A server cannot renew its lease while its generations are being taken over. TakeOver
 	// removes the rows of servers that failed long ago. The number of a run is the previous number plus one, and at
 	// least epoch.
-	TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit, epoch int) ([]Begun,
+	TakeOver(ctx context.Context, serverID uuid.UUID, owned []uuid.UUID, lease time.Duration, limit, epoch int) ([]StoredGeneration,
 		error)
 }

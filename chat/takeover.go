@@ -39,9 +39,9 @@ func (s *Service) Start(ctx context.Context) error {
 		s.sweep(ctx, 0)
 	}
 	stops := s.feed.Subscribe(topicStop)
-	s.sweeper.Go(func() { s.obeyStops(stops) })
+	s.sweeper.Go(func() { s.handleStops(stops) })
 	s.sweeper.Go(s.keepLease)
-	s.sweeper.Go(s.watchOver)
+	s.sweeper.Go(s.sweepLoop)
 	s.sweeper.Go(s.expireThreads)
 	return nil
 }
@@ -81,7 +81,7 @@ func (s *Service) Stop(ctx context.Context) {
 
 // Stats returns what this server is doing at the moment.
 func (s *Service) Stats() Stats {
-	running, waiting, _ := s.places.stats()
+	running, waiting, _ := s.slots.stats()
 	return Stats{Running: running, Waiting: waiting}
 }
 
@@ -100,8 +100,8 @@ func (s *Service) keepLease() {
 	}
 }
 
-// watchOver looks for generations of dead servers, and for mirrors of ended runs, until the Service stops.
-func (s *Service) watchOver() {
+// sweepLoop looks for generations of dead servers, and for mirrors of ended runs, until the Service stops.
+func (s *Service) sweepLoop() {
 	sweep := time.NewTicker(s.cfg.Sweep)
 	defer sweep.Stop()
 	for {
@@ -109,7 +109,7 @@ func (s *Service) watchOver() {
 		case <-s.root.Done():
 			return
 		case <-sweep.C:
-			s.weighTexts()
+			s.measureTexts()
 			s.sweep(s.root, s.cfg.Lease)
 			s.sweepMirrors(s.root)
 		}
@@ -125,23 +125,23 @@ func (s *Service) sweep(ctx context.Context, lease time.Duration) {
 
 // takeOver takes over a batch of generations and returns how many of them run.
 func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
-	_, _, free := s.places.stats()
+	_, _, free := s.slots.stats()
 	s.mu.Lock()
-	if s.stopping || free == 0 || s.lease.blind(lease) {
+	if s.stopping || free == 0 || s.lease.recentlyTroubled(lease) {
 		s.mu.Unlock()
 		return 0
 	}
-	held := make([]uuid.UUID, 0, len(s.running))
+	owned := make([]uuid.UUID, 0, len(s.running))
 	for id := range s.running {
-		held = append(held, id)
+		owned = append(owned, id)
 	}
 	s.mu.Unlock()
 
-	// No longer than a lease: the held generations must still be complete when the database compares them.
+	// No longer than a lease: the owned generations must still be complete when the database compares them.
 	ctx, cancel := context.WithTimeout(ctx, min(commitTimeout, max(s.cfg.Lease, time.Second)))
 	defer cancel()
 	began := time.Now()
-	taken, err := s.servers.TakeOver(ctx, s.serverID, held, lease, min(free, takeOverBatch), s.cfg.Epoch())
+	taken, err := s.servers.TakeOver(ctx, s.serverID, owned, lease, min(free, takeOverBatch), s.cfg.Epoch())
 	if err != nil {
 		s.log.ErrorContext(ctx, "looking for abandoned generations failed", "err", err)
 		return 0
@@ -152,7 +152,7 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 	resumed := 0
 	for _, b := range taken {
 		if err := s.resume(ctx, b, began); err != nil {
-			// It stays assigned to this server but is not held: a later sweep finds it again.
+			// It stays assigned to this server but is not in owned: a later sweep finds it again.
 			s.log.ErrorContext(ctx, "taking over a generation failed", "message_id", b.Answer.ID, "run", b.Answer.Run,
 				"err", err)
 			continue
@@ -163,11 +163,11 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 }
 
 // resume runs a generation that was taken over, from the start and as the next run.
-func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
+func (s *Service) resume(ctx context.Context, b StoredGeneration, since time.Time) error {
 	s.log.InfoContext(ctx, "taking over a generation", "message_id", b.Answer.ID, "thread_id", b.Thread.ID, "run",
 		b.Answer.Run)
 	if b.Attempts > maxAttempts {
-		return s.condemn(ctx, b)
+		return s.failExhausted(ctx, b)
 	}
 	sk, err := s.skills.Get(ctx, b.Owner.OrganizationID, b.Owner.UserID, b.Thread.SkillID)
 	if err != nil {
@@ -177,7 +177,7 @@ func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 	if err != nil {
 		return err
 	}
-	history, err := s.before(ctx, b.Owner, b.Question)
+	history, err := s.historyBefore(ctx, b.Owner, b.Question)
 	if err != nil {
 		return err
 	}
@@ -186,30 +186,30 @@ func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 		return err
 	}
 	before.Instructions = b.Instructions
-	ask := newAsk(b.Owner, sk, guidance, before, b.Exchange, chosenBefore(s.offers, b.Answer))
-	g := &generation{ask: ask, answer: b.Answer, since: since, place: s.places.takeAlways(b.Owner)}
+	ask := newAsk(b.Owner, sk, guidance, before, b.Exchange, previousModel(s.offers, b.Answer))
+	g := &generation{ask: ask, answer: b.Answer, since: since, slot: s.slots.acquireUnlimited(b.Owner)}
 	if err := s.launch(s.root, g); err != nil {
 		return err
 	}
 	if b.Untitled && b.Question.ParentID == nil {
 		s.beginTitle(g)
 	}
-	close(g.told) // The first run has sent the event of its beginning.
-	s.hold(g, since)
+	close(g.announced) // The first run has sent the event of its beginning.
+	s.confirmOwnership(g, since)
 	if b.Stopped {
 		g.cancel(errStopped)
 	}
 	return nil
 }
 
-// condemn fails an answer that has been begun too often.
-func (s *Service) condemn(ctx context.Context, b Begun) error {
-	ended, err := s.answers.EndGeneration(ctx, Outcome{
+// failExhausted fails an answer that has been begun too often.
+func (s *Service) failExhausted(ctx context.Context, b StoredGeneration) error {
+	result, err := s.answers.EndGeneration(ctx, Outcome{
 		Owner: b.Owner, ThreadID: b.Thread.ID, MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: s.serverID,
 		Status: StatusFailed, FinishReason: FinishError, Failure: unknownFailure(),
 	})
 	if err == nil {
-		s.publishEnded(b.Owner, ended)
+		s.publishEnd(b.Owner, result)
 	}
 	return err
 }

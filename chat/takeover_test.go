@@ -250,21 +250,21 @@ type flaky struct {
 
 var errFlaky = errors.New("the connection was lost")
 
-func (s *flaky) EndGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
+func (s *flaky) EndGeneration(ctx context.Context, o chat.Outcome) (chat.EndResult, error) {
 	if s.ends.Add(-1) >= 0 {
-		return chat.Ended{}, errFlaky
+		return chat.EndResult{}, errFlaky
 	}
 	ended, err := s.Store.EndGeneration(ctx, o)
 	if err == nil && s.acks.Add(-1) >= 0 {
-		return chat.Ended{}, errFlaky
+		return chat.EndResult{}, errFlaky
 	}
 	return ended, err
 }
 
-func (s *flaky) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, error) {
+func (s *flaky) BeginGeneration(ctx context.Context, b chat.NewGeneration) (chat.StoredGeneration, error) {
 	begun, err := s.Store.BeginGeneration(ctx, b)
 	if err == nil && s.begins.Add(-1) >= 0 {
-		return chat.Begun{}, errFlaky
+		return chat.StoredGeneration{}, errFlaky
 	}
 	return begun, err
 }
@@ -333,7 +333,7 @@ type overtaken struct {
 
 func (o *overtaken) TakeOver(ctx context.Context, id uuid.UUID, held []uuid.UUID, lease time.Duration, limit,
 	epoch int,
-) ([]chat.Begun, error) {
+) ([]chat.StoredGeneration, error) {
 	select {
 	case <-o.begin:
 		return o.Store.TakeOver(ctx, id, held, lease, limit, epoch)
@@ -364,7 +364,7 @@ func TestWhoComesWhileAnAnswerIsTakenOverDoesNotWait(t *testing.T) {
 		Store: f.db, counted: counted{n: map[string]int{}}, begin: make(chan struct{}),
 		ended: make(chan struct{}),
 	}
-	next := f.startWith(chat.Needs{Store: o, Model: llmtest.Say("もう全部"), Metrics: o},
+	next := f.startWith(chat.Deps{Store: o, Model: llmtest.Say("もう全部"), Metrics: o},
 		chat.Config{Sweep: time.Millisecond})
 	attachment, err := next.Attach(t.Context(), f.owner, exchange.Answer.ID)
 	if err != nil || attachment.Text != nil {

@@ -12,8 +12,8 @@ const TemporaryLifetime = 24 * time.Hour
 // expiryBatch is the maximum number of expired threads deleted in one transaction.
 const expiryBatch = 100
 
-// Expired is a thread that was deleted after its time limit.
-type Expired struct {
+// DeletedThread is a thread that was deleted after its time limit.
+type DeletedThread struct {
 	Owner    Owner
 	ThreadID uuid.UUID
 	Running  *uuid.UUID // The answer that was being generated in it, or nil.

@@ -33,7 +33,7 @@ func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 	}
 	model, events := llmtest.NewLive(), &recordedEvents{deleted: make(chan struct{})}
 	// Its lease is not renewed during the test, because a renewal would also stop the generation.
-	writer := f.startWith(chat.Needs{Model: model, Feed: feed},
+	writer := f.startWith(chat.Deps{Model: model, Feed: feed},
 		chat.Config{Expiry: time.Hour, Lease: 4 * time.Hour, Heartbeat: time.Hour})
 	temporary := chat.NewThread{SkillID: chatSkill.ID, Lifetime: time.Hour}
 	thread, err := writer.CreateThread(t.Context(), f.owner, temporary)
@@ -62,7 +62,7 @@ func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 	}
 
 	// It deletes expired threads at its start.
-	f.startWith(chat.Needs{Feed: feed, Events: events}, chat.Config{Expiry: time.Hour})
+	f.startWith(chat.Deps{Feed: feed, Events: events}, chat.Config{Expiry: time.Hour})
 	within, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := attached.Text.Wait(within); err != nil {

@@ -119,7 +119,7 @@ func (e *titles) await(t *testing.T, title string) chat.Thread {
 func (f *fixture) titling(answers llm.Model, cfg chat.Config) (*titler, *titles) {
 	f.t.Helper()
 	model, events := newTitler(answers), &titles{changed: make(chan chat.Thread, 100), spent: make(chan int, 100)}
-	f.server = f.startWith(chat.Needs{Model: model, Events: events, Budget: events}, cfg)
+	f.server = f.startWith(chat.Deps{Model: model, Events: events, Budget: events}, cfg)
 	return model, events
 }
 

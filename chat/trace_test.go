@@ -21,7 +21,7 @@ func TestSpansOfAnAnswer(t *testing.T) {
 	recorder := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
 	f := newFixture(t, nil)
-	s := f.startWith(chat.Needs{Model: llmtest.Say("秘密の", "回答"), Tracer: provider.Tracer("test")}, chat.Config{})
+	s := f.startWith(chat.Deps{Model: llmtest.Say("秘密の", "回答"), Tracer: provider.Tracer("test")}, chat.Config{})
 	ctx, request := provider.Tracer("test").Start(t.Context(), "request")
 	exchange, err := s.Send(ctx, f.owner, f.question("秘密の質問"))
 	if err != nil {
@@ -94,7 +94,7 @@ func TestMetricsCountGenerations(t *testing.T) {
 	f := newFixture(t, nil)
 	metrics := &counted{n: map[string]int{}}
 	model := llmtest.NewLive()
-	s := f.startWith(chat.Needs{Model: model, Metrics: metrics}, chat.Config{MaxPerPerson: 1})
+	s := f.startWith(chat.Deps{Model: model, Metrics: metrics}, chat.Config{MaxPerPerson: 1})
 	exchange := f.sendTo(s, f.question("はい"))
 	if _, err := f.askElsewhere(s, f.owner); err == nil {
 		t.Error("a second answer at once")
@@ -108,7 +108,7 @@ func TestMetricsCountGenerations(t *testing.T) {
 	f.sendTo(s, f.question("はい"))
 	model.Next(t)
 	s.kill()
-	other := f.startWith(chat.Needs{Model: llmtest.Say("はい"), Metrics: metrics}, chat.Config{Sweep: time.Millisecond})
+	other := f.startWith(chat.Deps{Model: llmtest.Say("はい"), Metrics: metrics}, chat.Config{Sweep: time.Millisecond})
 	f.attachOnce(other, chat.Exchange{Answer: f.messages()[0]}, "")
 	other.kill()
 	want := map[string]int{

@@ -91,11 +91,11 @@ func TestBranchesOfRandomThreads(t *testing.T) {
 				b.Question.ParentID = f.leaf(t, tr.thread)
 			}
 			begun := f.answer(t, b, fmt.Sprintf("答%d", step))
-			if !b.Asked {
+			if !b.Regenerate {
 				tr.messages = append(tr.messages, b.Question)
 			}
 			tr.messages = append(tr.messages, b.Answer)
-			if got, want := begun.Question.Siblings, tr.siblings(begun.Question.ID); !b.Asked &&
+			if got, want := begun.Question.Siblings, tr.siblings(begun.Question.ID); !b.Regenerate &&
 				!slices.Equal(got, want) {
 				t.Fatalf("the new question has siblings %v, want %v", got, want)
 			}
@@ -139,7 +139,7 @@ func (f *fixture) checkBranch(t *testing.T, tr *tree, through *uuid.UUID, end uu
 	if !slices.Equal(got, want) {
 		t.Fatalf("the branch through %v is %v, want %v", through, got, want)
 	}
-	said, err := f.History(t.Context(), f.ann, tr.thread, end, chat.Limit{Messages: 5, Bytes: 1 << 20})
+	said, err := f.History(t.Context(), f.ann, tr.thread, end, chat.HistoryLimit{Messages: 5, Bytes: 1 << 20})
 	must(t, err)
 	for i, m := range slices.Backward(said) {
 		if want[len(said)-1-i] != m.ID {
@@ -172,8 +172,8 @@ func TestR59_BranchesOfOthers(t *testing.T) {
 		}); !errors.Is(err, chat.ErrNoMessage) {
 			t.Errorf("%s: EditThread: %v", name, err)
 		}
-		limit := chat.Limit{Messages: 10, Bytes: 1 << 20}
-		if _, err := f.Look(t.Context(), f.ann, mine, &id, newID(), [32]byte{}, limit); !errors.Is(err,
+		limit := chat.HistoryLimit{Messages: 10, Bytes: 1 << 20}
+		if _, err := f.LoadThreadState(t.Context(), f.ann, mine, &id, newID(), [32]byte{}, limit); !errors.Is(err,
 			chat.ErrNoMessage) {
 			t.Errorf("%s: Look: %v", name, err)
 		}

@@ -21,11 +21,11 @@ func (db *DB) FindConversation(ctx context.Context, installationID uuid.UUID, ow
 		FROM channel_threads
 		WHERE installation_id = $1 AND organization_id = $2 AND user_id = $3 AND channel = $4 AND thread = $5`,
 		installationID, owner.OrganizationID, owner.UserID, in, thread).Scan(&id)
-	return found(&id, err)
+	return nilIfNoRow(&id, err)
 }
 
-// found returns a pointer to the row, or nil if err means that there is no row.
-func found[T any](value *T, err error) (*T, error) {
+// nilIfNoRow returns a pointer to the row, or nil if err means that there is no row.
+func nilIfNoRow[T any](value *T, err error) (*T, error) {
 	switch {
 	case isNoRows(err):
 		return nil, nil //nolint:nilnil // A missing row is not an error.
@@ -72,7 +72,7 @@ func (db *DB) FindDelivery(ctx context.Context, organizationID, installationID, 
 		SELECT `+deliveryColumns+`
 		FROM channel_deliveries
 		WHERE organization_id = $1 AND installation_id = $2 AND answer_id = $3`, organizationID, installationID, answerID)
-	return found(&d, err)
+	return nilIfNoRow(&d, err)
 }
 
 // ListDeliveries implements channel.Store.
@@ -98,7 +98,7 @@ func (db *DB) LastDelivery(ctx context.Context, organizationID, installationID u
 		WHERE organization_id = $1 AND installation_id = $2 AND channel = $3 AND thread = $4 AND person = $5
 		ORDER BY created_at DESC, answer_id DESC
 		LIMIT 1`, organizationID, installationID, in, thread, person)
-	return found(&d, err)
+	return nilIfNoRow(&d, err)
 }
 
 // FindFile implements channel.Store.
@@ -111,7 +111,7 @@ func (db *DB) FindFile(ctx context.Context, installationID uuid.UUID, owner chat
 		FROM channel_files
 		WHERE installation_id = $1 AND organization_id = $2 AND user_id = $3 AND file_id = $4`,
 		installationID, owner.OrganizationID, owner.UserID, fileID).Scan(&id)
-	return found(&id, err)
+	return nilIfNoRow(&id, err)
 }
 
 // AddFile implements channel.Store.

@@ -42,7 +42,7 @@ func (db *DB) SaveDelivery(ctx context.Context, d channel.Delivery) error {
 		UPDATE channel_deliveries
 		SET progress = $4
 		WHERE organization_id = $1 AND answer_id = $2 AND claim = $3`, d.OrganizationID, d.AnswerID, d.Claim, d.Progress)
-	return held(tag.RowsAffected(), err)
+	return requireClaim(tag.RowsAffected(), err)
 }
 
 // EndDelivery implements channel.Store.
@@ -51,7 +51,7 @@ func (db *DB) EndDelivery(ctx context.Context, d channel.Delivery) error {
 		UPDATE channel_deliveries
 		SET progress = $4, ended_at = now(), claim = NULL
 		WHERE organization_id = $1 AND answer_id = $2 AND claim = $3`, d.OrganizationID, d.AnswerID, d.Claim, d.Progress)
-	return held(tag.RowsAffected(), err)
+	return requireClaim(tag.RowsAffected(), err)
 }
 
 // ReleaseDelivery implements channel.Store.
@@ -62,7 +62,7 @@ func (db *DB) ReleaseDelivery(ctx context.Context, d channel.Delivery, after tim
 			SET progress = $4, claim = NULL, claimed_until = clock_timestamp() + $5::interval
 			WHERE organization_id = $1 AND answer_id = $2 AND claim = $3`,
 			d.OrganizationID, d.AnswerID, d.Claim, d.Progress, after)
-		if err := held(tag.RowsAffected(), err); err != nil || after > 0 {
+		if err := requireClaim(tag.RowsAffected(), err); err != nil || after > 0 {
 			return err
 		}
 		_, err = tx.Exec(ctx, `SELECT pg_notify($1, '')`, claimableChannel)

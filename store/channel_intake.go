@@ -71,8 +71,8 @@ type incomingRow struct {
 	ReceivedAt     time.Time
 }
 
-// held returns channel.ErrLost if no claimed row was changed.
-func held(rows int64, err error) error {
+// requireClaim returns channel.ErrLost if no claimed row was changed.
+func requireClaim(rows int64, err error) error {
 	if err == nil && rows == 0 {
 		return channel.ErrLost
 	}
@@ -86,7 +86,7 @@ func (db *DB) SaveEvent(ctx context.Context, e channel.Event) error {
 		SET done = $5
 		WHERE organization_id = $1 AND installation_id = $2 AND event_id = $3 AND claim = $4`,
 		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim, e.Done)
-	return held(tag.RowsAffected(), err)
+	return requireClaim(tag.RowsAffected(), err)
 }
 
 // PutEventBack implements channel.Store.
@@ -96,7 +96,7 @@ func (db *DB) PutEventBack(ctx context.Context, e channel.Event, after time.Dura
 		SET done = $5, attempts = $6, due_at = now() + $7::interval, claim = NULL, claimed_until = NULL
 		WHERE organization_id = $1 AND installation_id = $2 AND event_id = $3 AND claim = $4`,
 		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim, e.Done, e.Attempt, after)
-	return held(tag.RowsAffected(), err)
+	return requireClaim(tag.RowsAffected(), err)
 }
 
 // EndEvent implements channel.Store.
@@ -106,7 +106,7 @@ func (db *DB) EndEvent(ctx context.Context, e channel.Event) error {
 		SET ended_at = now(), payload = NULL, done = '{}', message = '', claim = NULL, claimed_until = NULL
 		WHERE organization_id = $1 AND installation_id = $2 AND event_id = $3 AND claim = $4`,
 		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim)
-	return held(tag.RowsAffected(), err)
+	return requireClaim(tag.RowsAffected(), err)
 }
 
 // WithdrawQuestion implements channel.Store.

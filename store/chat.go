@@ -42,8 +42,8 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 	return threads[0], nil
 }
 
-// AddEarlier implements chat.Store.
-func (db *DB) AddEarlier(ctx context.Context, owner chat.Owner, threadID uuid.UUID, earlier []chat.Earlier) error {
+// AddEarlierMessages implements chat.Store.
+func (db *DB) AddEarlierMessages(ctx context.Context, owner chat.Owner, threadID uuid.UUID, earlier []chat.EarlierMessage) error {
 	var parent *uuid.UUID
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		parent = nil
@@ -183,28 +183,28 @@ func (db *DB) changeThread(
 }
 
 // TitleThread implements chat.Store. The tokens are counted last, as in queueOutcome.
-func (db *DB) TitleThread(ctx context.Context, made chat.MadeTitle) (chat.Thread, bool, error) {
+func (db *DB) TitleThread(ctx context.Context, title chat.GeneratedTitle) (chat.Thread, bool, error) {
 	var threads []chat.Thread
-	given := false
-	owner := made.Owner
+	changed := false
+	owner := title.Owner
 	name := func(batch *pgx.Batch) {
 		batch.Queue(`
 			UPDATE threads
 			SET title = $4, title_provisional = false, updated_at = clock_timestamp()
 			WHERE id = $3 AND organization_id = $1 AND user_id = $2 AND title_provisional AND $4 <> ''`,
-			owner.OrganizationID, owner.UserID, made.ThreadID,
-			storable(made.Text)).Exec(func(tag pgconn.CommandTag) error {
-			given = tag.RowsAffected() > 0
+			owner.OrganizationID, owner.UserID, title.ThreadID,
+			storable(title.Text)).Exec(func(tag pgconn.CommandTag) error {
+			changed = tag.RowsAffected() > 0
 			return nil
 		})
-		queueThread(batch, owner, made.ThreadID, &threads)
+		queueThread(batch, owner, title.ThreadID, &threads)
 	}
 	count := func(batch *pgx.Batch) {
-		batch.Queue(spendWithoutAnswer, owner.OrganizationID, owner.UserID, made.ModelID,
-			storableCount(made.InputTokens), storableCount(made.OutputTokens))
+		batch.Queue(spendWithoutAnswer, owner.OrganizationID, owner.UserID, title.ModelID,
+			storableCount(title.InputTokens), storableCount(title.OutputTokens))
 	}
-	err := db.ends.do(ctx, grouped{thread: made.ThreadID, user: owner.UserID, first: name, then: count})
-	if err != nil || !given || len(threads) == 0 {
+	err := db.ends.do(ctx, groupTx{thread: title.ThreadID, user: owner.UserID, first: name, then: count})
+	if err != nil || !changed || len(threads) == 0 {
 		return chat.Thread{}, false, err
 	}
 	return threads[0], true, nil
@@ -239,8 +239,8 @@ func (db *DB) DeleteThread(ctx context.Context, owner chat.Owner, id uuid.UUID) 
 
 // DeleteExpired implements chat.Store. It locks the threads before it reads their answers, so that no answer begins in
 // between.
-func (db *DB) DeleteExpired(ctx context.Context, limit int) ([]chat.Expired, error) {
-	var expired []chat.Expired
+func (db *DB) DeleteExpired(ctx context.Context, limit int) ([]chat.DeletedThread, error) {
+	var expired []chat.DeletedThread
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		locked, err := tx.Query(ctx, `
 			SELECT id FROM threads
@@ -265,7 +265,7 @@ func (db *DB) DeleteExpired(ctx context.Context, limit int) ([]chat.Expired, err
 }
 
 // deleteThreads deletes locked threads. It returns their owners and the answers that were being written in them.
-func deleteThreads(ctx context.Context, tx pgx.Tx, ids []uuid.UUID) ([]chat.Expired, error) {
+func deleteThreads(ctx context.Context, tx pgx.Tx, ids []uuid.UUID) ([]chat.DeletedThread, error) {
 	rows, err := queryRows[struct {
 		ID, OrganizationID, UserID uuid.UUID
 		Running                    *uuid.UUID
@@ -278,9 +278,9 @@ func deleteThreads(ctx context.Context, tx pgx.Tx, ids []uuid.UUID) ([]chat.Expi
 	if err != nil {
 		return nil, err
 	}
-	deleted := make([]chat.Expired, len(rows))
+	deleted := make([]chat.DeletedThread, len(rows))
 	for i, r := range rows {
-		deleted[i] = chat.Expired{
+		deleted[i] = chat.DeletedThread{
 			Owner: chat.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}, ThreadID: r.ID, Running: r.Running,
 		}
 	}

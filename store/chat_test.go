@@ -182,7 +182,7 @@ func TestTitles(t *testing.T) {
 	}
 	made := func(thread chat.Thread, text string) (chat.Thread, bool) {
 		t.Helper()
-		got, given, err := f.TitleThread(t.Context(), chat.MadeTitle{
+		got, given, err := f.TitleThread(t.Context(), chat.GeneratedTitle{
 			Owner: f.ann, ThreadID: thread.ID, Text: text, InputTokens: 100, OutputTokens: 5,
 		})
 		must(t, err)
@@ -273,12 +273,12 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 			"DeleteThread": func() error { _, err := f.DeleteThread(ctx, tt.owner, tt.thread); return err },
 			"ListMessages": func() error { _, err := f.ListMessages(ctx, tt.owner, tt.thread, nil, 0, 10); return err },
 			"History": func() error {
-				_, err := f.History(ctx, tt.owner, tt.thread, tt.message, chat.Limit{Messages: 10, Bytes: 1 << 20})
+				_, err := f.History(ctx, tt.owner, tt.thread, tt.message, chat.HistoryLimit{Messages: 10, Bytes: 1 << 20})
 				return err
 			},
 			"Look": func() error {
-				_, err := f.Look(ctx, tt.owner, tt.thread, nil, newID(), [32]byte{},
-					chat.Limit{Messages: 10, Bytes: 1 << 20})
+				_, err := f.LoadThreadState(ctx, tt.owner, tt.thread, nil, newID(), [32]byte{},
+					chat.HistoryLimit{Messages: 10, Bytes: 1 << 20})
 				return err
 			},
 			"BeginGeneration": func() error {
@@ -291,7 +291,7 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 				t.Errorf("%s: %s: %v, want ErrNoThread", name, call, err)
 			}
 		}
-		made := chat.MadeTitle{Owner: tt.owner, ThreadID: tt.thread, Text: "x"}
+		made := chat.GeneratedTitle{Owner: tt.owner, ThreadID: tt.thread, Text: "x"}
 		if _, given, err := f.TitleThread(ctx, made); given || err != nil {
 			t.Errorf("%s: TitleThread: %v, %v", name, given, err)
 		}
@@ -359,10 +359,10 @@ func TestMessagesAndHistory(t *testing.T) {
 		t.Errorf("an empty thread: %+v, %v", list, err)
 	}
 	if list, err := f.History(t.Context(), f.ann, thread.ID, newID(),
-		chat.Limit{Messages: 10, Bytes: 1 << 20}); err != nil || len(list) != 0 {
+		chat.HistoryLimit{Messages: 10, Bytes: 1 << 20}); err != nil || len(list) != 0 {
 		t.Errorf("an empty history: %+v, %v", list, err)
 	}
-	var last chat.Begun
+	var last chat.StoredGeneration
 	for i := range 3 {
 		last = f.exchange(t, f.ann, thread.ID, server, fmt.Sprintf("問%d", i), fmt.Sprintf("答%d", i))
 	}
@@ -384,11 +384,11 @@ func TestMessagesAndHistory(t *testing.T) {
 		return texts(f.ListMessages(t.Context(), f.ann, thread.ID, nil, offset, limit))
 	}
 	history := func(leaf uuid.UUID, limit int) string {
-		return texts(f.History(t.Context(), f.ann, thread.ID, leaf, chat.Limit{Messages: limit, Bytes: 1 << 20}))
+		return texts(f.History(t.Context(), f.ann, thread.ID, leaf, chat.HistoryLimit{Messages: limit, Bytes: 1 << 20}))
 	}
 	sized := func(bytes int) string {
 		return texts(f.History(t.Context(), f.ann, thread.ID, running.Answer.ID,
-			chat.Limit{Messages: 100, Bytes: bytes}))
+			chat.HistoryLimit{Messages: 100, Bytes: bytes}))
 	}
 	size := value[int](t, f, `SELECT octet_length(coalesce(nullif(prompt, ''), content)) FROM messages
 			WHERE content = '問3'`)

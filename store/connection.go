@@ -318,7 +318,7 @@ var fromConnections = `
 	JOIN organizations o ON o.id = u.organization_id
 	LEFT JOIN pool_grants g ON g.id = s.id
 	WHERE s.organization_id = $1 AND s.client_id <> '' AND NOT coalesce(` +
-	sessionOver("s.began_at", "s.auth_type") + `, false)`
+	sessionEnded("s.began_at", "s.auth_type") + `, false)`
 
 var selectConnections = `
 	SELECT s.id, s.user_id, u.name AS user_name, u.email AS user_email, s.client_id, s.name, s.scopes,
@@ -391,15 +391,15 @@ func (db *DB) SetPersonalTokens(ctx context.Context, actor identity.Actor, allow
 	})
 }
 
-// connectionKept is the time for which expired codes and tokens are stored. A client that uses one receives an error
-// saying that it has expired.
-const connectionKept = 24 * time.Hour
+// expiredTokenRetention is the time for which expired codes and tokens are stored. A client that uses one receives an
+// error saying that it has expired.
+const expiredTokenRetention = 24 * time.Hour
 
 // sweepConnections deletes expired codes and tokens.
 func sweepConnections(ctx context.Context, tx pgx.Tx) error {
 	for _, table := range []string{"connection_tokens", "connection_grants"} {
 		if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE expires_at < now() - $1::interval`,
-			connectionKept); err != nil {
+			expiredTokenRetention); err != nil {
 			return err
 		}
 	}

@@ -307,7 +307,7 @@ func TestUsageByModel(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	server := newID()
-	answer := func(model string) (chat.Begun, chat.Outcome) {
+	answer := func(model string) (chat.StoredGeneration, chat.Outcome) {
 		begun := f.begin(t, f.ann, server)
 		o := outcome(f.ann, begun, server, "回答")
 		o.ModelID, o.ModelName = model, "標準"
@@ -324,7 +324,7 @@ func TestUsageByModel(t *testing.T) {
 	if counted, err := f.CountDeleted(t.Context(), o); err != nil || !counted {
 		t.Errorf("counted %v, %v", counted, err)
 	}
-	_, _, err = f.TitleThread(t.Context(), chat.MadeTitle{
+	_, _, err = f.TitleThread(t.Context(), chat.GeneratedTitle{
 		Owner: f.ann, ThreadID: newID(), Text: "題", ModelID: "small", InputTokens: 100, OutputTokens: 5,
 	})
 	must(t, err)

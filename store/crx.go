@@ -22,7 +22,7 @@ func (db *DB) ExtensionRelease(ctx context.Context, digest [32]byte, create func
 			UPDATE extension_release SET build = build + (digest <> $1)::int, digest = $1
 			RETURNING private_key, build`, digest[:]).Scan(&r.PrivateKey, &r.Build)
 		if err == nil {
-			r.PrivateKey, err = db.reveal(r.PrivateKey, extensionKeyOwner)
+			r.PrivateKey, err = db.openSecret(r.PrivateKey, extensionKeyOwner)
 		}
 		if !isNoRows(err) {
 			return err
@@ -30,7 +30,7 @@ func (db *DB) ExtensionRelease(ctx context.Context, digest [32]byte, create func
 		if r.PrivateKey, err = create(); err != nil {
 			return err
 		}
-		kept, err := db.conceal(r.PrivateKey, extensionKeyOwner)
+		kept, err := db.sealSecret(r.PrivateKey, extensionKeyOwner)
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func translate(err error) error {
 		return fault.Wrap(err, fault.Canceled, "処理は取り消されました。")
 	case hasCode(err, codeDiskFull):
 		return fault.Wrap(err, fault.Unavailable, "サーバーの保存容量に空きがないため、保存できません。管理者にお知らせください。")
-	case errors.Is(err, context.DeadlineExceeded) && !connecting(err):
+	case errors.Is(err, context.DeadlineExceeded) && !isConnectError(err):
 		// The call timed out waiting for a connection of the pool or for locks of other calls.
 		return fault.Wrap(err, fault.Unavailable, busy)
 	case isUnavailable(err):
@@ -68,8 +68,8 @@ func translate(err error) error {
 	return fmt.Errorf("store: %w", err)
 }
 
-// connecting reports whether connecting to the database failed.
-func connecting(err error) bool {
+// isConnectError reports whether connecting to the database failed.
+func isConnectError(err error) bool {
 	_, failed := errors.AsType[*pgconn.ConnectError](err)
 	return failed
 }
@@ -85,7 +85,7 @@ func isUnavailable(err error) bool {
 		return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "53") ||
 			strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "58")
 	}
-	if connecting(err) {
+	if isConnectError(err) {
 		return true
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
@@ -96,8 +96,8 @@ func isUnavailable(err error) bool {
 		pgconn.SafeToRetry(err)
 }
 
-// mayRepeat reports whether a transaction had no effect and an immediate retry may succeed.
-func mayRepeat(err error) bool {
+// isRetryable reports whether a transaction had no effect and an immediate retry may succeed.
+func isRetryable(err error) bool {
 	return hasCode(err, codeDeadlock) || hasCode(err, codeSerialization) || (err != nil && pgconn.SafeToRetry(err))
 }
 

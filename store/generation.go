@@ -21,11 +21,11 @@ import (
 // BeginGeneration implements chat.Store. It takes one round trip, because the user waits for it before the first token:
 // it locks the thread, and the next statement sees everything that was committed before the lock was granted. If
 // nothing was written, existingOrRefusal determines the reason.
-func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, error) {
+func (db *DB) BeginGeneration(ctx context.Context, b chat.NewGeneration) (chat.StoredGeneration, error) {
 	var written []beginRow
 	var threads []chat.Thread
 	sources := []uuid.UUID{} // Sources to attach. A repeated question may name deleted ones.
-	if !b.Asked {
+	if !b.Regenerate {
 		sources = orEmpty(b.Question.DataSourceIDs)
 	}
 	lock := func(batch *pgx.Batch) {
@@ -34,10 +34,10 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 	begin := func(batch *pgx.Batch) {
 		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID, b.RequestID, b.RequestHash[:],
 			b.ServerID,
-			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Asked, b.Answer.Status,
+			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Regenerate, b.Answer.Status,
 			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form, sources, datasource.MaxSearched,
 			b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking, b.Question.Params).Query(collect(&written))
-		if !b.Asked && len(b.Question.Pictures) > 0 {
+		if !b.Regenerate && len(b.Question.Pictures) > 0 {
 			ids := make([]uuid.UUID, len(b.Question.Pictures))
 			for i, p := range b.Question.Pictures {
 				ids[i] = p.ID
@@ -48,24 +48,24 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 			queueThread(batch, b.Owner, b.Answer.ThreadID, &threads)
 		}
 	}
-	err := db.begins.do(ctx, grouped{thread: b.Answer.ThreadID, user: b.Owner.UserID, first: lock, then: begin})
+	err := db.begins.do(ctx, groupTx{thread: b.Answer.ThreadID, user: b.Owner.UserID, first: lock, then: begin})
 	switch {
 	case violates(err, "thread_data_sources_organization_id_data_source_id_fkey"):
-		return chat.Begun{}, noSource(err) // Deleted at the same time.
+		return chat.StoredGeneration{}, noSource(err) // Deleted at the same time.
 	case isNoPicture(err):
-		return chat.Begun{}, picture.ErrNone
+		return chat.StoredGeneration{}, picture.ErrNone
 	case violates(err, "generations_user_id_request_id_key"):
 		// Another thread used the same request id concurrently, and therefore with another body.
-		return chat.Begun{}, chat.ErrRequestConflict
+		return chat.StoredGeneration{}, chat.ErrRequestConflict
 	case err != nil:
-		return chat.Begun{}, err
+		return chat.StoredGeneration{}, err
 	case len(written) == 0:
 		return db.existingOrRefusal(ctx, b, sources)
 	}
 	if len(threads) > 0 {
 		written[0].Sources = threads[0].Sources
 	}
-	return written[0].begun(b), nil
+	return written[0].generation(b), nil
 }
 
 // queuePictures adds the pictures of a question if the question is stored.
@@ -84,29 +84,29 @@ func isNoPicture(err error) bool {
 }
 
 // existingOrRefusal returns the exchange that the same request began earlier, or the reason for which it cannot begin.
-func (db *DB) existingOrRefusal(ctx context.Context, b chat.Begin, sources []uuid.UUID) (chat.Begun, error) {
+func (db *DB) existingOrRefusal(ctx context.Context, b chat.NewGeneration, sources []uuid.UUID) (chat.StoredGeneration, error) {
 	if _, err := db.FindThread(ctx, b.Owner, b.Answer.ThreadID); err != nil {
-		return chat.Begun{}, err
+		return chat.StoredGeneration{}, err
 	}
 	request, err := queryRow[requestRow](ctx, db.pool, findRequestSQL, b.Owner.OrganizationID, b.Owner.UserID,
 		b.RequestID)
 	switch {
 	case isNoRows(err):
 		if err := db.checkSources(ctx, b.Owner, b.Answer.ThreadID, sources); err != nil {
-			return chat.Begun{}, err
+			return chat.StoredGeneration{}, err
 		}
-		return chat.Begun{}, chat.ErrThreadBusy // The running answer may have ended by now.
+		return chat.StoredGeneration{}, chat.ErrThreadBusy // The running answer may have ended by now.
 	case err != nil:
-		return chat.Begun{}, translate(err)
+		return chat.StoredGeneration{}, translate(err)
 	}
 	exchange, err := request.exchange(ctx, db.pool, b.Owner, b.RequestHash)
 	switch {
 	case err != nil:
-		return chat.Begun{}, translate(err)
+		return chat.StoredGeneration{}, translate(err)
 	case exchange == nil: // Its thread was deleted; the hashes match, so it is this thread.
-		return chat.Begun{}, chat.ErrNoThread
+		return chat.StoredGeneration{}, chat.ErrNoThread
 	}
-	return chat.Begun{Owner: b.Owner, Exchange: *exchange, Existing: true}, nil
+	return chat.StoredGeneration{Owner: b.Owner, Exchange: *exchange, Existing: true}, nil
 }
 
 // checkSources refuses data sources that do not belong to the owner or that exceed the limit of a thread.
@@ -208,15 +208,15 @@ type beginRow struct {
 	Answers   []uuid.UUID
 }
 
-func (r beginRow) begun(b chat.Begin) chat.Begun {
+func (r beginRow) generation(b chat.NewGeneration) chat.StoredGeneration {
 	exchange := b.Exchange
-	if !b.Asked {
+	if !b.Regenerate {
 		exchange.Question.CreatedAt, exchange.Question.CompletedAt = r.BegunAt, &r.BegunAt
 		exchange.Question.Siblings = slices.Concat(r.Questions, []uuid.UUID{b.Question.ID})
 	}
 	exchange.Answer.CreatedAt = r.BegunAt
 	exchange.Answer.Siblings = slices.Concat(r.Answers, []uuid.UUID{b.Answer.ID})
-	return chat.Begun{Owner: b.Owner, Exchange: exchange, Thread: r.Thread, Untitled: r.Untitled}
+	return chat.StoredGeneration{Owner: b.Owner, Exchange: exchange, Thread: r.Thread, Untitled: r.Untitled}
 }
 
 // StartAnswer implements chat.Store.
@@ -231,10 +231,10 @@ func (db *DB) StartAnswer(ctx context.Context, owner chat.Owner, messageID uuid.
 }
 
 // EndGeneration implements chat.Store. Data that the columns refuse now is refused on every retry.
-func (db *DB) EndGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
+func (db *DB) EndGeneration(ctx context.Context, o chat.Outcome) (chat.EndResult, error) {
 	ended, err := db.endGeneration(ctx, o)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && fault.CodeOf(err) == fault.Internal && isRefusal(pg.Code) {
-		return chat.Ended{}, fault.Wrap(err, fault.Invalid, "回答を保存できませんでした。")
+		return chat.EndResult{}, fault.Wrap(err, fault.Invalid, "回答を保存できませんでした。")
 	}
 	return ended, err
 }
@@ -247,7 +247,7 @@ func isRefusal(code string) bool {
 
 // endGeneration is EndGeneration without the translation of errors. Writing the row checks run and server again, so
 // that a slow server cannot overwrite the answer of the server that took the generation over.
-func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
+func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.EndResult, error) {
 	var (
 		threads []chat.Thread
 		written []endRow
@@ -264,23 +264,23 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, er
 			o.MessageID, o.Run, o.ServerID).Query(collect(&threads))
 	}
 	end := func(batch *pgx.Batch) { queueOutcome(batch, message, o.ServerID, &written) }
-	err := db.ends.do(ctx, grouped{thread: o.ThreadID, user: o.Owner.UserID, first: touch, then: end})
+	err := db.ends.do(ctx, groupTx{thread: o.ThreadID, user: o.Owner.UserID, first: touch, then: end})
 	switch {
 	case err != nil:
-		return chat.Ended{}, err
+		return chat.EndResult{}, err
 	case len(threads) == 0 || len(written) == 0:
-		return db.endedBefore(ctx, o)
+		return db.findEndResult(ctx, o)
 	}
 	message.ParentID, message.Siblings = written[0].ParentID, written[0].Siblings
 	message.CreatedAt, message.CompletedAt = written[0].CreatedAt, written[0].CompletedAt
 	message.Citations = written[0].Citations
 	message.InputTokens, message.OutputTokens = written[0].InputTokens, written[0].OutputTokens
-	return chat.Ended{Thread: threads[0], Message: message}, nil
+	return chat.EndResult{Thread: threads[0], Message: message}, nil
 }
 
-// endedBefore returns the stored records if this run of this server has ended already: the first attempt was committed,
-// but its acknowledgement was lost.
-func (db *DB) endedBefore(ctx context.Context, o chat.Outcome) (ended chat.Ended, err error) {
+// findEndResult returns the stored records if this run of this server has ended already: the first attempt was
+// committed, but its acknowledgement was lost.
+func (db *DB) findEndResult(ctx context.Context, o chat.Outcome) (result chat.EndResult, err error) {
 	var over bool
 	err = db.pool.QueryRow(ctx, `
 		SELECT EXISTS (SELECT FROM generations
@@ -288,17 +288,17 @@ func (db *DB) endedBefore(ctx context.Context, o chat.Outcome) (ended chat.Ended
 		o.MessageID, o.Run, o.ServerID).Scan(&over)
 	switch {
 	case err != nil:
-		return chat.Ended{}, translate(err)
+		return chat.EndResult{}, translate(err)
 	case !over:
-		return chat.Ended{}, chat.ErrStaleRun
+		return chat.EndResult{}, chat.ErrStaleRun
 	}
-	if ended.Thread, err = db.FindThread(ctx, o.Owner, o.ThreadID); err == nil {
-		ended.Message, err = db.FindMessage(ctx, o.Owner, o.MessageID)
+	if result.Thread, err = db.FindThread(ctx, o.Owner, o.ThreadID); err == nil {
+		result.Message, err = db.FindMessage(ctx, o.Owner, o.MessageID)
 	}
 	if fault.CodeOf(err) == fault.NotFound {
-		return chat.Ended{}, chat.ErrStaleRun // Deleted meanwhile.
+		return chat.EndResult{}, chat.ErrStaleRun // Deleted meanwhile.
 	}
-	return ended, err
+	return result, err
 }
 
 // storedOutcome returns the message to store for an outcome.

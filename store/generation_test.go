@@ -23,9 +23,9 @@ import (
 const lease = 8 * time.Second
 
 // question returns a new question in a thread.
-func question(owner chat.Owner, threadID, serverID uuid.UUID) chat.Begin {
+func question(owner chat.Owner, threadID, serverID uuid.UUID) chat.NewGeneration {
 	request := newID()
-	b := chat.Begin{Owner: owner, RequestID: request, RequestHash: sha256.Sum256(request[:]), ServerID: serverID}
+	b := chat.NewGeneration{Owner: owner, RequestID: request, RequestHash: sha256.Sum256(request[:]), ServerID: serverID}
 	b.Question = chat.Message{
 		ID: newID(), ThreadID: threadID, Role: chat.RoleUser, Content: "質問です", Prompt: "モデルへの質問です",
 		Status:    chat.StatusSuccess,
@@ -40,7 +40,7 @@ func question(owner chat.Owner, threadID, serverID uuid.UUID) chat.Begin {
 }
 
 // outcome returns a successful outcome of a generation.
-func outcome(owner chat.Owner, b chat.Begun, serverID uuid.UUID, content string) chat.Outcome {
+func outcome(owner chat.Owner, b chat.StoredGeneration, serverID uuid.UUID, content string) chat.Outcome {
 	return chat.Outcome{
 		Owner: owner, ThreadID: b.Answer.ThreadID, MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: serverID,
 		Content: content, Status: chat.StatusSuccess,
@@ -58,7 +58,7 @@ func (f *fixture) end(t *testing.T, o chat.Outcome) error {
 // exchange asks at the end of the branch that was shown last, and answers.
 func (f *fixture) exchange(t *testing.T, owner chat.Owner, threadID, serverID uuid.UUID, ask,
 	answer string,
-) chat.Begun {
+) chat.StoredGeneration {
 	t.Helper()
 	b := question(owner, threadID, serverID)
 	b.Question.Content, b.Question.ParentID = ask, f.leaf(t, threadID)
@@ -66,7 +66,7 @@ func (f *fixture) exchange(t *testing.T, owner chat.Owner, threadID, serverID uu
 }
 
 // answer begins a generation and ends it.
-func (f *fixture) answer(t *testing.T, b chat.Begin, answer string) chat.Begun {
+func (f *fixture) answer(t *testing.T, b chat.NewGeneration, answer string) chat.StoredGeneration {
 	t.Helper()
 	begun, err := f.BeginGeneration(t.Context(), b)
 	must(t, err)
@@ -75,7 +75,7 @@ func (f *fixture) answer(t *testing.T, b chat.Begin, answer string) chat.Begun {
 }
 
 // begin begins a generation in a new thread.
-func (f *fixture) begin(t *testing.T, owner chat.Owner, serverID uuid.UUID) chat.Begun {
+func (f *fixture) begin(t *testing.T, owner chat.Owner, serverID uuid.UUID) chat.StoredGeneration {
 	t.Helper()
 	begun, err := f.BeginGeneration(t.Context(), question(owner, f.thread(t, owner).ID, serverID))
 	must(t, err)
@@ -83,9 +83,9 @@ func (f *fixture) begin(t *testing.T, owner chat.Owner, serverID uuid.UUID) chat
 }
 
 // again returns a request for another answer to the same question.
-func again(owner chat.Owner, asked chat.Message, serverID uuid.UUID) chat.Begin {
+func again(owner chat.Owner, asked chat.Message, serverID uuid.UUID) chat.NewGeneration {
 	b := question(owner, asked.ThreadID, serverID)
-	b.Question, b.Asked, b.Answer.ParentID = asked, true, &asked.ID
+	b.Question, b.Regenerate, b.Answer.ParentID = asked, true, &asked.ID
 	return b
 }
 
@@ -227,12 +227,12 @@ func TestRequests(t *testing.T) {
 	f := newFixture(t)
 	thread, other, server := f.thread(t, f.ann), f.thread(t, f.ann), newID()
 	b := question(f.ann, thread.ID, server)
-	look := func(owner chat.Owner, hash [32]byte) (chat.Looked, error) {
-		return f.Look(t.Context(), owner, thread.ID, nil, b.RequestID, hash, chat.Limit{Messages: 10, Bytes: 1 << 20})
+	look := func(owner chat.Owner, hash [32]byte) (chat.ThreadState, error) {
+		return f.LoadThreadState(t.Context(), owner, thread.ID, nil, b.RequestID, hash, chat.HistoryLimit{Messages: 10, Bytes: 1 << 20})
 	}
 	sk, err := f.FindSkill(t.Context(), f.ann.OrganizationID, f.ann.UserID, thread.SkillID)
 	must(t, err)
-	want := chat.Looked{Skill: skill.Skill{
+	want := chat.ThreadState{Skill: skill.Skill{
 		ID: sk.ID, Kind: sk.Kind, TaskType: sk.TaskType, FormType: sk.FormType, FormFields: sk.FormFields,
 		Prompt: sk.Prompt,
 	}}
@@ -243,19 +243,19 @@ func TestRequests(t *testing.T) {
 	must(t, err)
 	must(t, f.end(t, outcome(f.ann, begun, server, "答え")))
 	got, err := look(f.ann, b.RequestHash)
-	if err != nil || got.Known == nil || got.Known.Question.ID != begun.Question.ID ||
-		got.Known.Answer.Content != "答え" {
+	if err != nil || got.Existing == nil || got.Existing.Question.ID != begun.Question.ID ||
+		got.Existing.Answer.Content != "答え" {
 		t.Errorf("after: %+v, %v", got, err)
 	}
-	if got, err := look(f.bob, b.RequestHash); !errors.Is(err, chat.ErrNoThread) || got.Known != nil {
+	if got, err := look(f.bob, b.RequestHash); !errors.Is(err, chat.ErrNoThread) || got.Existing != nil {
 		t.Errorf("a colleague's: %+v, %v", got, err)
 	}
 	// Another request in the thread reads the same messages as History.
-	got, err = f.Look(t.Context(), f.ann, thread.ID, nil, newID(), b.RequestHash,
-		chat.Limit{Messages: 10, Bytes: 1 << 20})
+	got, err = f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), b.RequestHash,
+		chat.HistoryLimit{Messages: 10, Bytes: 1 << 20})
 	must(t, err)
-	said, err := f.History(t.Context(), f.ann, thread.ID, begun.Answer.ID, chat.Limit{Messages: 10, Bytes: 1 << 20})
-	if err != nil || got.Known != nil || len(said) != 2 || !reflect.DeepEqual(got.History, said) {
+	said, err := f.History(t.Context(), f.ann, thread.ID, begun.Answer.ID, chat.HistoryLimit{Messages: 10, Bytes: 1 << 20})
+	if err != nil || got.Existing != nil || len(said) != 2 || !reflect.DeepEqual(got.History, said) {
 		t.Errorf("another request: %+v, %v; want %+v", got, err, said)
 	}
 	if again, err := f.BeginGeneration(t.Context(), b); err != nil || !again.Existing || again.Answer.Content != "答え" {
@@ -286,9 +286,9 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 	f := newFixture(t)
 	thread := f.thread(t, f.ann)
 	b := question(f.ann, thread.ID, newID())
-	look := func() (chat.Looked, error) {
-		return f.Look(t.Context(), f.ann, thread.ID, nil, b.RequestID, b.RequestHash,
-			chat.Limit{Messages: 10, Bytes: 1 << 20})
+	look := func() (chat.ThreadState, error) {
+		return f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, b.RequestID, b.RequestHash,
+			chat.HistoryLimit{Messages: 10, Bytes: 1 << 20})
 	}
 	_, err := look() // Prepare the statements now, so that only the lock on the thread blocks the call below.
 	must(t, err)
@@ -299,7 +299,7 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 	must(t, err)
 	_, err = other.Exec(t.Context(), `LOCK TABLE threads IN ACCESS EXCLUSIVE MODE`)
 	must(t, err)
-	var got chat.Looked
+	var got chat.ThreadState
 	looked := make(chan error, 1)
 	go func() {
 		var err error
@@ -323,7 +323,7 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 	must(t, err)
 	must(t, other.Commit(t.Context()))
 	must(t, <-looked)
-	if got.Known == nil || got.Known.Answer.ID != b.Answer.ID {
+	if got.Existing == nil || got.Existing.Answer.ID != b.Answer.ID {
 		t.Errorf("a request that is known: %+v", got)
 	}
 }
@@ -371,7 +371,7 @@ func TestOneGenerationAtATimeInAThread(t *testing.T) {
 	f := newFixture(t)
 	thread, server := f.thread(t, f.ann), newID()
 	var begun, busy atomic.Int32
-	var winner atomic.Pointer[chat.Begun]
+	var winner atomic.Pointer[chat.StoredGeneration]
 	var wg sync.WaitGroup
 	for range 20 {
 		b := question(f.ann, thread.ID, server)

@@ -36,12 +36,12 @@ type group struct {
 
 	mu      sync.Mutex
 	work    sync.WaitGroup
-	waiting []*grouped // Guarded by mu. Oldest first.
+	waiting []*groupTx // Guarded by mu. Oldest first.
 	running int        // Guarded by mu. Number of committing goroutines, at most groupLanes.
 }
 
-// grouped is a transaction of a group.
-type grouped struct {
+// groupTx is a transaction of a group.
+type groupTx struct {
 	thread uuid.UUID          // The row that the transaction locks first.
 	user   uuid.UUID          // The user whose usage the transaction locks last.
 	first  func(b *pgx.Batch) // Queues the statements up to the lock of the thread.
@@ -54,7 +54,7 @@ type grouped struct {
 
 // do commits a transaction, together with others or separately, and returns its error. It may call the functions of the
 // transaction more than once. If ctx ends first, the result of the transaction is unknown.
-func (g *group) do(ctx context.Context, t grouped) error {
+func (g *group) do(ctx context.Context, t groupTx) error {
 	t.ctx, t.since, t.done = ctx, time.Now(), make(chan error, 1)
 	g.mu.Lock()
 	if g.maxWait > 0 && len(g.waiting) > 0 && time.Since(g.waiting[0].since) > g.maxWait {
@@ -87,7 +87,7 @@ func (g *group) run() {
 			return
 		}
 		g.mu.Unlock()
-		taken = slices.DeleteFunc(slices.Clone(taken), func(t *grouped) bool { return t.ctx.Err() != nil })
+		taken = slices.DeleteFunc(slices.Clone(taken), func(t *groupTx) bool { return t.ctx.Err() != nil })
 		if len(taken) > 0 {
 			g.commit(taken)
 		}
@@ -96,9 +96,9 @@ func (g *group) run() {
 
 // commit commits transactions together. If one of them fails or has to wait for a lock, it commits each separately and
 // does not wait for the results.
-func (g *group) commit(all []*grouped) {
+func (g *group) commit(all []*groupTx) {
 	err := g.commitTogether(all)
-	separately := mayRepeat(err) || hasCode(err, codeLockTimeout) || len(all) > 1 && isRefused(err)
+	separately := isRetryable(err) || hasCode(err, codeLockTimeout) || len(all) > 1 && isRefused(err)
 	for _, t := range all {
 		if separately {
 			g.work.Go(func() { t.done <- g.commitSeparately(t) })
@@ -108,8 +108,8 @@ func (g *group) commit(all []*grouped) {
 	}
 }
 
-func (g *group) commitSeparately(t *grouped) error {
-	return repeat(t.ctx, func() error {
+func (g *group) commitSeparately(t *groupTx) error {
+	return retry(t.ctx, func() error {
 		batch := &pgx.Batch{}
 		t.first(batch)
 		t.then(batch)
@@ -119,24 +119,24 @@ func (g *group) commitSeparately(t *grouped) error {
 
 // commitTogether commits transactions as one. All servers lock rows in the same order: threads by id, then usage by
 // user.
-func (g *group) commitTogether(all []*grouped) error {
+func (g *group) commitTogether(all []*groupTx) error {
 	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
 	defer cancel()
 	batch := &pgx.Batch{}
 	batch.Queue(`SELECT set_config('lock_timeout', $1, true)`, groupLock)
-	slices.SortFunc(all, func(a, b *grouped) int { return slices.Compare(a.thread[:], b.thread[:]) })
+	slices.SortFunc(all, func(a, b *groupTx) int { return slices.Compare(a.thread[:], b.thread[:]) })
 	for _, t := range all {
 		t.first(batch)
 	}
-	slices.SortStableFunc(all, func(a, b *grouped) int { return slices.Compare(a.user[:], b.user[:]) })
+	slices.SortStableFunc(all, func(a, b *groupTx) int { return slices.Compare(a.user[:], b.user[:]) })
 	for _, t := range all {
 		t.then(batch)
 	}
 	return g.pool.SendBatch(ctx, batch).Close()
 }
 
-// isRefused reports whether the database rejected a statement, as for a violated constraint. It reports false for errors
-// that may pass.
+// isRefused reports whether the database rejected a statement, as for a violated constraint. It reports false for
+// errors that may pass.
 func isRefused(err error) bool {
 	_, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && !isUnavailable(err)

@@ -21,7 +21,7 @@ func TestAnswersBeginTogether(t *testing.T) {
 	f := newFixture(t)
 	server := newID()
 	const people = 64
-	all := make([]chat.Begin, people)
+	all := make([]chat.NewGeneration, people)
 	for i := range all {
 		all[i] = question(f.ann, f.thread(t, f.ann).ID, server)
 	}
@@ -44,7 +44,7 @@ func TestAnswersBeginTogether(t *testing.T) {
 	outcomes := make([]chat.Outcome, 0, people)
 	for i, b := range all {
 		if i != 20 {
-			outcomes = append(outcomes, outcome(f.ann, chat.Begun{Exchange: b.Exchange}, server, "回答です"))
+			outcomes = append(outcomes, outcome(f.ann, chat.StoredGeneration{Exchange: b.Exchange}, server, "回答です"))
 		}
 	}
 	for _, o := range outcomes {

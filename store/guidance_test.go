@@ -60,7 +60,7 @@ func TestGuidance(t *testing.T) {
 		t.Errorf("of the other organization: %+v", got)
 	}
 	thread := f.thread(t, f.ann)
-	looked, err := f.Look(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, chat.Limit{Messages: 1, Bytes: 1})
+	looked, err := f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, chat.HistoryLimit{Messages: 1, Bytes: 1})
 	if err != nil || looked.Guidance != guidance(f.ann) {
 		t.Errorf("looked %+v, %v", looked.Guidance, err)
 	}

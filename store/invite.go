@@ -32,7 +32,7 @@ func (db *DB) BeginInvite(ctx context.Context, call org.Inviting) (org.Begun, er
 		case earlier != nil && !bytes.Equal(earlier.RequestHash, call.RequestHash[:]):
 			return org.ErrRequestConflict
 		case earlier != nil && earlier.Results != nil:
-			begun.Invitations, err = answered(ctx, tx, call, earlier.Results)
+			begun.Invitations, err = withAddedMembers(ctx, tx, call, earlier.Results)
 			return err
 		case earlier != nil && earlier.Busy:
 			begun.Busy = true
@@ -41,7 +41,7 @@ func (db *DB) BeginInvite(ctx context.Context, call org.Inviting) (org.Begun, er
 		if begun.Invitations, err = reserve(ctx, tx, call); err != nil {
 			return err
 		}
-		begun.Leftovers, err = leftovers(ctx, tx, call)
+		begun.Leftovers, err = pendingAccountDeletions(ctx, tx, call)
 		return err
 	})
 	return begun, err
@@ -90,8 +90,8 @@ func claimInvite(ctx context.Context, tx pgx.Tx, call org.Inviting) (*inviteRow,
 	return &row, err
 }
 
-// answered returns the results of a call together with the members that the call has added.
-func answered(ctx context.Context, tx pgx.Tx, call org.Inviting, results []org.Invitation) ([]org.Invitation, error) {
+// withAddedMembers returns the results of a call together with the members that the call has added.
+func withAddedMembers(ctx context.Context, tx pgx.Tx, call org.Inviting, results []org.Invitation) ([]org.Invitation, error) {
 	members, err := queryRows[org.Member](ctx, tx, selectMember+`
 		WHERE u.organization_id = $1 AND u.invite_request_id = $2`, call.OrganizationID, call.RequestID)
 	if err != nil {
@@ -223,8 +223,8 @@ func addInvited(ctx context.Context, tx pgx.Tx, call org.Inviting, i org.Invitee
 		org.Change{Field: "name", After: m.Name}, org.Change{Field: "role", After: string(m.Role)}))
 }
 
-// leftovers returns removed members with one of the invited addresses whose accounts are not deleted yet.
-func leftovers(ctx context.Context, tx pgx.Tx, call org.Inviting) ([]uuid.UUID, error) {
+// pendingAccountDeletions returns removed members with one of the invited addresses whose accounts are not deleted yet.
+func pendingAccountDeletions(ctx context.Context, tx pgx.Tx, call org.Inviting) ([]uuid.UUID, error) {
 	rows, err := tx.Query(ctx, `SELECT user_id FROM account_changes WHERE remove AND email = ANY ($1)`, addresses(call))
 	if err != nil {
 		return nil, err

@@ -228,7 +228,7 @@ func TestR84_WithdrawnSkillsRefuseQuestions(t *testing.T) {
 	thread, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: made.ID})
 	must(t, err)
 	look := func() bool {
-		looked, err := f.Look(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, chat.Limit{Messages: 1, Bytes: 1})
+		looked, err := f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, chat.HistoryLimit{Messages: 1, Bytes: 1})
 		must(t, err)
 		found, err := f.FindSkill(t.Context(), f.a, f.ann.UserID, made.ID)
 		if err != nil || found.Withdrawn != looked.Skill.Withdrawn {
@@ -308,7 +308,7 @@ func TestArchivedSkillsRefuseQuestions(t *testing.T) {
 	for _, archived := range []bool{true, false} {
 		_, err = f.SetArchived(t.Context(), admin, made.ID, archived)
 		must(t, err)
-		looked, err := f.Look(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, chat.Limit{Messages: 1, Bytes: 1})
+		looked, err := f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, chat.HistoryLimit{Messages: 1, Bytes: 1})
 		must(t, err)
 		found, err := service.Get(t.Context(), f.a, f.ann.UserID, made.ID)
 		must(t, err)

@@ -71,7 +71,7 @@ func (db *DB) listenOnce(ctx context.Context, channel string, l listener) (began
 		defer cancel()
 		_ = conn.Close(ctx) // The connection may be lost already.
 	}()
-	if err := within(ctx, func(ctx context.Context) error {
+	if err := withListenTimeout(ctx, func(ctx context.Context) error {
 		_, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize())
 		return err
 	}); err != nil {
@@ -82,7 +82,7 @@ func (db *DB) listenOnce(ctx context.Context, channel string, l listener) (began
 		if err := receive(ctx, conn); err != nil {
 			return true, err
 		}
-		if err := within(ctx, conn.Ping); err != nil {
+		if err := withListenTimeout(ctx, conn.Ping); err != nil {
 			return true, err
 		}
 	}
@@ -103,8 +103,8 @@ func receive(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// within limits the duration of a call on the listening connection.
-func within(ctx context.Context, do func(context.Context) error) error {
+// withListenTimeout limits the duration of a call on the listening connection.
+func withListenTimeout(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, listenTimeout)
 	defer cancel()
 	return do(ctx)

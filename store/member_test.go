@@ -24,7 +24,7 @@ func TestRemovingAMemberDeletesTheirThreads(t *testing.T) {
 	first := f.exchange(t, f.ann, thread.ID, server, "質問", "回答")
 	must(t, f.GiveFeedback(t.Context(), f.ann, first.Answer.ID, chat.Feedback{Rating: chat.RatingGood}))
 	again := question(f.ann, thread.ID, server)
-	again.Question, again.Asked = first.Question, true
+	again.Question, again.Regenerate = first.Question, true
 	again.Answer.ParentID = &first.Question.ID
 	second, err := f.BeginGeneration(t.Context(), again)
 	must(t, err)

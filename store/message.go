@@ -267,41 +267,41 @@ func queueRequest(batch *pgx.Batch, owner chat.Owner, requestID uuid.UUID, found
 	})
 }
 
-// Look implements chat.Store.
-func (db *DB) Look(
+// LoadThreadState implements chat.Store.
+func (db *DB) LoadThreadState(
 	ctx context.Context, owner chat.Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte,
-	limit chat.Limit,
-) (chat.Looked, error) {
+	limit chat.HistoryLimit,
+) (chat.ThreadState, error) {
 	var request *requestRow
-	var threads []lookRow
+	var threads []threadStateRow
 	var history []historyRow
 	batch := &pgx.Batch{}
-	batch.Queue(lookSQL, owner.OrganizationID, owner.UserID, threadID, parent).Query(collect(&threads))
+	batch.Queue(threadStateSQL, owner.OrganizationID, owner.UserID, threadID, parent).Query(collect(&threads))
 	queueRequest(batch, owner, requestID, &request) // After the query for the running answer, which may be its own.
 	batch.Queue(historySQL, owner.OrganizationID, owner.UserID, threadID, parent, limit.Messages, limit.Bytes).
 		Query(collect(&history))
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return chat.Looked{}, translate(err)
+		return chat.ThreadState{}, translate(err)
 	}
 	if request != nil {
 		known, err := request.exchange(ctx, db.pool, owner, hash)
 		if known != nil || err != nil {
-			return chat.Looked{Known: known}, translate(err)
+			return chat.ThreadState{Existing: known}, translate(err)
 		}
 	}
 	if len(threads) == 0 {
-		return chat.Looked{}, chat.ErrNoThread
+		return chat.ThreadState{}, chat.ErrNoThread
 	}
 	if parent != nil && threads[0].Leaf == nil {
-		return chat.Looked{}, chat.ErrNoMessage
+		return chat.ThreadState{}, chat.ErrNoMessage
 	}
-	return threads[0].looked(history), nil
+	return threads[0].threadState(history), nil
 }
 
-// lookSQL reads the data of a thread and its skill that a new question needs. It is one query, because the user waits
-// for the first token. Its fourth parameter is the answer that the question follows, NULL for the end of the branch
-// that was shown last.
-const lookSQL = `
+// threadStateSQL reads the data of a thread and its skill that a new question needs. It is one query, because the user
+// waits for the first token. Its fourth parameter is the answer that the question follows, NULL for the end of the
+// branch that was shown last.
+const threadStateSQL = `
 	SELECT EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running,
 	       (SELECT m.id
 	        FROM messages m
@@ -321,7 +321,7 @@ const lookSQL = `
 	LEFT JOIN profiles p ON p.user_id = t.user_id
 	WHERE t.organization_id = $1 AND t.user_id = $2 AND t.id = $3`
 
-type lookRow struct {
+type threadStateRow struct {
 	Running    bool
 	Leaf       *uuid.UUID
 	SkillID    uuid.UUID
@@ -347,8 +347,8 @@ type lookRow struct {
 	guidanceRow
 }
 
-func (r lookRow) looked(history []historyRow) chat.Looked {
-	return chat.Looked{
+func (r threadStateRow) threadState(history []historyRow) chat.ThreadState {
+	return chat.ThreadState{
 		Running: r.Running, Leaf: r.Leaf, History: toHistory(history), DataSourceIDs: orNil(r.DataSourceIDs),
 		HadSources: r.HadSources, Guidance: r.guidance(), Models: r.Models, Instructions: r.ThreadInstructions,
 		Skill: skill.Skill{
@@ -428,7 +428,7 @@ func toHistory(rows []historyRow) []chat.Message {
 
 // History implements chat.Store.
 func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, leaf uuid.UUID,
-	limit chat.Limit,
+	limit chat.HistoryLimit,
 ) ([]chat.Message, error) {
 	rows, err := queryRows[historyRow](ctx, db.pool, historySQL, owner.OrganizationID, owner.UserID, threadID, leaf,
 		limit.Messages, limit.Bytes)

@@ -58,7 +58,7 @@ func TestModelSettings(t *testing.T) {
 		t.Errorf("of the other organization: %+v", got)
 	}
 	thread := f.thread(t, f.ann)
-	looked, err := f.Look(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, chat.Limit{Messages: 1, Bytes: 1})
+	looked, err := f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, chat.HistoryLimit{Messages: 1, Bytes: 1})
 	if err != nil || !reflect.DeepEqual(looked.Models, second) {
 		t.Errorf("looked %+v, %v", looked.Models, err)
 	}

@@ -36,7 +36,7 @@ func (f *fixture) picture(t *testing.T, owner chat.Owner) picture.Picture {
 }
 
 // asked stores a question with pictures, and its answer, in a thread.
-func (f *fixture) asked(t *testing.T, owner chat.Owner, threadID uuid.UUID, pictures ...picture.Picture) chat.Begun {
+func (f *fixture) asked(t *testing.T, owner chat.Owner, threadID uuid.UUID, pictures ...picture.Picture) chat.StoredGeneration {
 	t.Helper()
 	b := question(owner, threadID, newID())
 	b.Question.Pictures = pictures
@@ -63,12 +63,12 @@ func TestQuestionsKeepTheirPicturesInOrder(t *testing.T) {
 	begun := f.asked(t, f.ann, thread.ID, want...)
 	question, err := f.FindMessage(t.Context(), f.ann, begun.Question.ID)
 	must(t, err)
-	history, err := f.History(t.Context(), f.ann, thread.ID, begun.Answer.ID, chat.Limit{Messages: 10, Bytes: 1 << 20})
+	history, err := f.History(t.Context(), f.ann, thread.ID, begun.Answer.ID, chat.HistoryLimit{Messages: 10, Bytes: 1 << 20})
 	must(t, err)
 	listed, err := f.ListMessages(t.Context(), f.ann, thread.ID, nil, 0, 10)
 	must(t, err)
-	looked, err := f.Look(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{},
-		chat.Limit{Messages: 10, Bytes: 1 << 20})
+	looked, err := f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{},
+		chat.HistoryLimit{Messages: 10, Bytes: 1 << 20})
 	must(t, err)
 	opening, err := f.Opening(t.Context(), f.ann, thread.ID, begun.Answer.ID)
 	must(t, err)

@@ -34,7 +34,7 @@ func (db *DB) PoolKeys(ctx context.Context) ([]pool.Key, error) {
 		`SELECT id, private_key, created_at, active_from, retire_at FROM pool_keys ORDER BY active_from, id`)
 	for i := range keys {
 		if err == nil {
-			keys[i].PrivateKey, err = db.reveal(keys[i].PrivateKey, poolKeyOwner(keys[i].ID))
+			keys[i].PrivateKey, err = db.openSecret(keys[i].PrivateKey, poolKeyOwner(keys[i].ID))
 		}
 	}
 	return keys, translate(err)
@@ -42,7 +42,7 @@ func (db *DB) PoolKeys(ctx context.Context) ([]pool.Key, error) {
 
 // AddFirstPoolKey implements pool.Store.
 func (db *DB) AddFirstPoolKey(ctx context.Context, key pool.Key) error {
-	kept, err := db.conceal(key.PrivateKey, poolKeyOwner(key.ID))
+	kept, err := db.sealSecret(key.PrivateKey, poolKeyOwner(key.ID))
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (db *DB) RotatePoolKey(ctx context.Context, next pool.Key, retireAt time.Ti
 }
 
 func (db *DB) rotatePoolKey(ctx context.Context, tx pgx.Tx, next pool.Key, retireAt time.Time) error {
-	kept, err := db.conceal(next.PrivateKey, poolKeyOwner(next.ID))
+	kept, err := db.sealSecret(next.PrivateKey, poolKeyOwner(next.ID))
 	if err != nil {
 		return err
 	}
@@ -283,7 +283,7 @@ func updatePoolAttempts(
 // CreateChallenge implements pool.Store.
 func (db *DB) CreateChallenge(ctx context.Context, challenge pool.Challenge, at time.Time) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := holdPoolUser(ctx, tx, challenge.Sub, challenge.Version); err != nil {
+		if err := lockPoolUser(ctx, tx, challenge.Sub, challenge.Version); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
@@ -339,7 +339,7 @@ func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, 
 	err error,
 ) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
-		if err := holdPoolUser(ctx, tx, grant.Sub, version); err != nil {
+		if err := lockPoolUser(ctx, tx, grant.Sub, version); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
@@ -355,7 +355,7 @@ func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, 
 			grant.ExpiresAt); err != nil {
 			return err
 		}
-		if newDevice, err = keepPoolDevice(ctx, tx, grant.Sub, event.Origin.DeviceKey(), event.At); err != nil {
+		if newDevice, err = recordPoolDevice(ctx, tx, grant.Sub, event.Origin.DeviceKey(), event.At); err != nil {
 			return err
 		}
 		return auditSignIn(ctx, tx, event)
@@ -363,9 +363,9 @@ func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, 
 	return newDevice, err
 }
 
-// holdPoolUser locks a user until the transaction ends, so that an old password grants nothing to a user who is being
+// lockPoolUser locks a user until the transaction ends, so that an old password grants nothing to a user who is being
 // disabled or whose password is being changed. If the user has changed, the error has the code fault.Conflict.
-func holdPoolUser(ctx context.Context, tx pgx.Tx, sub uuid.UUID, version int64) error {
+func lockPoolUser(ctx context.Context, tx pgx.Tx, sub uuid.UUID, version int64) error {
 	tag, err := tx.Exec(ctx, `SELECT FROM pool_users WHERE sub = $1 AND version = $2 AND enabled FOR SHARE`, sub,
 		version)
 	if err == nil && tag.RowsAffected() == 0 {

@@ -120,9 +120,9 @@ func (db *DB) KnowsDevice(ctx context.Context, sub uuid.UUID, device []byte) (kn
 	return known, translate(err)
 }
 
-// keepPoolDevice records that a user signed in on a device. It reports whether the device is new and the user has
+// recordPoolDevice records that a user signed in on a device. It reports whether the device is new and the user has
 // signed in on other devices before.
-func keepPoolDevice(ctx context.Context, tx pgx.Tx, sub uuid.UUID, device []byte, at time.Time) (isNew bool,
+func recordPoolDevice(ctx context.Context, tx pgx.Tx, sub uuid.UUID, device []byte, at time.Time) (isNew bool,
 	err error,
 ) {
 	if device == nil {

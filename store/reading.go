@@ -91,7 +91,7 @@ func (db *DB) RenewReadings(ctx context.Context, held []datasource.Reading, leas
 	for i, r := range held {
 		ids[i], numbers[i] = r.ID, r.Number
 	}
-	rows, err := db.vital.Query(ctx, `
+	rows, err := db.priorityPool.Query(ctx, `
 		WITH kept AS (
 		    UPDATE data_sources d
 		    SET read_until = now() + $3::interval

@@ -24,7 +24,7 @@ const retentionPeriod = `o.retention_days * interval '24 hours'`
 // was notified of that.
 const ownNotified = `t.organization_id = $1 AND t.user_id = $2 AND t.told_at >= o.retention_since AND ` + retentionApplies
 
-// deletesAt is the time at which thread t is deleted after its owner was notified. $3 is chat.KeptAfterTelling.
+// deletesAt is the time at which thread t is deleted after its owner was notified. $3 is chat.NoticePeriod.
 const deletesAt = `greatest(t.touched_at + ` + retentionPeriod + `, t.told_at + $3::interval)`
 
 const (
@@ -83,35 +83,35 @@ func (db *DB) PreviewRetention(ctx context.Context, organizationID uuid.UUID, da
 		FROM threads
 		WHERE organization_id = $1 AND NOT pinned AND expires_at IS NULL
 		  AND touched_at <= now() - ($2 * interval '24 hours' - $3::interval)`,
-		organizationID, days, chat.KeptAfterTelling)
+		organizationID, days, chat.NoticePeriod)
 	return preview, translate(err)
 }
 
-// CountLeaving implements chat.RetentionStore.
-func (db *DB) CountLeaving(ctx context.Context, owner chat.Owner) (chat.LeavingCount, error) {
-	count, err := queryRow[chat.LeavingCount](ctx, db.pool, `
+// CountExpiring implements chat.RetentionStore.
+func (db *DB) CountExpiring(ctx context.Context, owner chat.Owner) (chat.ExpiringCount, error) {
+	count, err := queryRow[chat.ExpiringCount](ctx, db.pool, `
 		SELECT count(*) AS threads, min(`+deletesAt+`) AS first
 		FROM threads t
 		JOIN organizations o ON o.id = t.organization_id
-		WHERE `+ownNotified, owner.OrganizationID, owner.UserID, chat.KeptAfterTelling)
+		WHERE `+ownNotified, owner.OrganizationID, owner.UserID, chat.NoticePeriod)
 	return count, translate(err)
 }
 
-// ListLeaving implements chat.RetentionStore.
-func (db *DB) ListLeaving(ctx context.Context, owner chat.Owner, offset, limit int) ([]chat.Leaving, error) {
-	list, err := queryRows[chat.Leaving](ctx, db.pool, `
+// ListExpiring implements chat.RetentionStore.
+func (db *DB) ListExpiring(ctx context.Context, owner chat.Owner, offset, limit int) ([]chat.ExpiringThread, error) {
+	list, err := queryRows[chat.ExpiringThread](ctx, db.pool, `
 		SELECT `+threadColumns+`, `+isRunning+`, `+deletesAt+` AS deletes_at
 		FROM threads t
 		JOIN skills s ON s.id = t.skill_id
 		JOIN organizations o ON o.id = t.organization_id
 		WHERE `+ownNotified+`
 		ORDER BY deletes_at, t.id
-		OFFSET $4 LIMIT $5`, owner.OrganizationID, owner.UserID, chat.KeptAfterTelling, offset, limit)
+		OFFSET $4 LIMIT $5`, owner.OrganizationID, owner.UserID, chat.NoticePeriod, offset, limit)
 	return list, translate(err)
 }
 
-// ForgetTold implements chat.RetentionStore.
-func (db *DB) ForgetTold(ctx context.Context, limit int) (int, error) {
+// ClearOutdatedNotices implements chat.RetentionStore.
+func (db *DB) ClearOutdatedNotices(ctx context.Context, limit int) (int, error) {
 	tag, err := db.pool.Exec(ctx, `
 		UPDATE threads SET told_at = NULL
 		WHERE id IN (SELECT t.id
@@ -122,11 +122,11 @@ func (db *DB) ForgetTold(ctx context.Context, limit int) (int, error) {
 	return int(tag.RowsAffected()), translate(err)
 }
 
-// TellOwners implements chat.RetentionStore. It locks the row of each owner until the notification is stored, so that
+// NotifyOwners implements chat.RetentionStore. It locks the row of each owner until the notification is stored, so that
 // two servers do not send separate notifications for parts of an owner's threads. It skips locked rows instead of
 // waiting for them.
-func (db *DB) TellOwners(
-	ctx context.Context, limit int, notice func(chat.Telling) org.Notification,
+func (db *DB) NotifyOwners(
+	ctx context.Context, limit int, notice func(chat.RetentionNotice) org.Notification,
 ) (told int, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		people, err := lockOwnersToNotify(ctx, tx, limit)
@@ -159,7 +159,7 @@ func lockOwnersToNotify(ctx context.Context, tx pgx.Tx, limit int) ([]uuid.UUID,
 		               LIMIT $3)
 		ORDER BY u.id
 		LIMIT $1
-		FOR NO KEY UPDATE SKIP LOCKED`, limit, chat.KeptAfterTelling, retentionScanLimit)
+		FOR NO KEY UPDATE SKIP LOCKED`, limit, chat.NoticePeriod, retentionScanLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func lockOwnersToNotify(ctx context.Context, tx pgx.Tx, limit int) ([]uuid.UUID,
 
 // markNotified marks the threads as notified and returns one chat.Telling per owner. It also locks the organizations,
 // so that a concurrent change of the setting takes effect after this notification.
-func markNotified(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.Telling, error) {
+func markNotified(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.RetentionNotice, error) {
 	rows, err := queryRows[struct {
 		OrganizationID, UserID uuid.UUID
 		Days, Threads          int
@@ -193,23 +193,23 @@ func markNotified(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.Te
 		SELECT organization_id, user_id, retention_days AS days, count(*) AS threads, min(deletes_at) AS first
 		FROM told
 		GROUP BY organization_id, user_id, retention_days`,
-		people, chat.KeptAfterTelling+chat.TellingAhead, chat.KeptAfterTelling, retentionNotifyLimit)
+		people, chat.NoticePeriod+chat.NoticeLookahead, chat.NoticePeriod, retentionNotifyLimit)
 	if err != nil {
 		return nil, err
 	}
-	tellings := make([]chat.Telling, len(rows))
+	tellings := make([]chat.RetentionNotice, len(rows))
 	for i, r := range rows {
-		tellings[i] = chat.Telling{
+		tellings[i] = chat.RetentionNotice{
 			Owner: chat.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}, Days: r.Days,
-			LeavingCount: chat.LeavingCount{Threads: r.Threads, First: r.First},
+			ExpiringCount: chat.ExpiringCount{Threads: r.Threads, First: r.First},
 		}
 	}
 	return tellings, nil
 }
 
-// DeleteLeft implements chat.RetentionStore.
-func (db *DB) DeleteLeft(ctx context.Context, limit int) ([]chat.Expired, error) {
-	var left []chat.Expired
+// DeleteDue implements chat.RetentionStore.
+func (db *DB) DeleteDue(ctx context.Context, limit int) ([]chat.DeletedThread, error) {
+	var deleted []chat.DeletedThread
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		locked, err := tx.Query(ctx, `
 			SELECT t.id
@@ -220,7 +220,7 @@ func (db *DB) DeleteLeft(ctx context.Context, limit int) ([]chat.Expired, error)
 			  AND NOT EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL)
 			LIMIT $1
 			FOR UPDATE OF t SKIP LOCKED
-			FOR SHARE OF o SKIP LOCKED`, limit, chat.KeptAfterTelling)
+			FOR SHARE OF o SKIP LOCKED`, limit, chat.NoticePeriod)
 		if err != nil {
 			return err
 		}
@@ -228,21 +228,21 @@ func (db *DB) DeleteLeft(ctx context.Context, limit int) ([]chat.Expired, error)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if left, err = deleteThreads(ctx, tx, ids); err != nil {
+		if deleted, err = deleteThreads(ctx, tx, ids); err != nil {
 			return err
 		}
-		return countDeleted(ctx, tx, left)
+		return countDeleted(ctx, tx, deleted)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return left, nil
+	return deleted, nil
 }
 
 // countDeleted adds the number of deleted threads to the day's entry in the audit log of each organization.
-func countDeleted(ctx context.Context, tx pgx.Tx, left []chat.Expired) error {
+func countDeleted(ctx context.Context, tx pgx.Tx, deleted []chat.DeletedThread) error {
 	counts := make(map[uuid.UUID]int)
-	for _, e := range left {
+	for _, e := range deleted {
 		counts[e.Owner.OrganizationID]++
 	}
 	for organizationID, n := range counts {

@@ -61,7 +61,7 @@ func (f *fixture) hold(t *testing.T, sql string, args ...any) (release func()) {
 	return func() { must(t, tx.Commit(t.Context())) }
 }
 
-func leavingNotice(telling chat.Telling) org.Notification {
+func leavingNotice(telling chat.RetentionNotice) org.Notification {
 	return org.Notification{
 		ID: newID(), OrganizationID: &telling.Owner.OrganizationID, UserID: &telling.Owner.UserID,
 		Level: org.LevelWarning, Title: fmt.Sprintf("%d", telling.Threads),
@@ -72,7 +72,7 @@ func leavingNotice(telling chat.Telling) org.Notification {
 func (f *fixture) notifyAll(t *testing.T) {
 	t.Helper()
 	for {
-		told, err := f.TellOwners(t.Context(), 2, leavingNotice)
+		told, err := f.NotifyOwners(t.Context(), 2, leavingNotice)
 		must(t, err)
 		if told == 0 {
 			return
@@ -84,7 +84,7 @@ func (f *fixture) notifyAll(t *testing.T) {
 func (f *fixture) deleteAll(t *testing.T) (ids []uuid.UUID) {
 	t.Helper()
 	for {
-		left, err := f.DeleteLeft(t.Context(), 3)
+		left, err := f.DeleteDue(t.Context(), 3)
 		must(t, err)
 		for _, e := range left {
 			ids = append(ids, e.ThreadID)
@@ -189,8 +189,8 @@ func TestR99_ServersShareTheWork(t *testing.T) {
 	for range 8 {
 		servers.Go(func() {
 			for {
-				told, err := f.TellOwners(t.Context(), 2, leavingNotice)
-				left, failed := f.DeleteLeft(t.Context(), 7)
+				told, err := f.NotifyOwners(t.Context(), 2, leavingNotice)
+				left, failed := f.DeleteDue(t.Context(), 7)
 				if err != nil || failed != nil {
 					t.Error(err, failed)
 					return
@@ -217,12 +217,12 @@ func TestR99_ServersShareTheWork(t *testing.T) {
 		if got := f.titles(t, owner); !slices.Equal(got, []string{"10"}) {
 			t.Errorf("an owner of ten threads is notified of %q", got)
 		}
-		count, err := f.CountLeaving(t.Context(), owner)
+		count, err := f.CountExpiring(t.Context(), owner)
 		must(t, err)
-		list, err := f.ListLeaving(t.Context(), owner, 0, 100)
+		list, err := f.ListExpiring(t.Context(), owner, 0, 100)
 		must(t, err)
 		if count.Threads != 10 || len(list) != 10 || !list[0].DeletesAt.Equal(*count.First) ||
-			time.Until(list[0].DeletesAt) < chat.KeptAfterTelling-time.Minute ||
+			time.Until(list[0].DeletesAt) < chat.NoticePeriod-time.Minute ||
 			time.Until(list[9].DeletesAt) > 20*24*time.Hour {
 			t.Errorf("an owner of ten threads sees %+v, %+v", count, list)
 		}
@@ -237,7 +237,7 @@ func TestR99_NotificationsAndDeletionsAreAtomic(t *testing.T) {
 	f.retain(t, f.a, 30)
 	f.age(t, f.a)
 	untold, left := f.oldThread(t, f.ann, 40, -1), f.oldThread(t, f.ann, 40, 20)
-	if _, err := f.TellOwners(t.Context(), 10, func(chat.Telling) org.Notification {
+	if _, err := f.NotifyOwners(t.Context(), 10, func(chat.RetentionNotice) org.Notification {
 		return org.Notification{ID: newID()} // A notification without a title cannot be stored.
 	}); err == nil {
 		t.Error("a notification without a title was stored")
@@ -246,7 +246,7 @@ func TestR99_NotificationsAndDeletionsAreAtomic(t *testing.T) {
 		t.Error("a thread is marked as notified although the notification was not stored")
 	}
 	f.exec(t, `ALTER TABLE audit_events ADD CONSTRAINT crash CHECK (action <> 'retention.delete') NOT VALID`)
-	if _, err := f.DeleteLeft(t.Context(), 10); err == nil {
+	if _, err := f.DeleteDue(t.Context(), 10); err == nil {
 		t.Error("a deletion that cannot be counted succeeded")
 	}
 	if value[int](t, f, `SELECT count(*) FROM threads WHERE id = $1`, left) != 1 {
@@ -259,7 +259,7 @@ func TestR99_NotificationsAndDeletionsAreAtomic(t *testing.T) {
 	}
 }
 
-// TestR99_TouchedThreadIsKept: DeleteLeft skips a thread that is being touched or pinned, without waiting for it.
+// TestR99_TouchedThreadIsKept: DeleteDue skips a thread that is being touched or pinned, without waiting for it.
 // The owner is notified again before the thread is deleted. A thread with a running answer is kept until the answer has
 // ended.
 func TestR99_TouchedThreadIsKept(t *testing.T) {
@@ -291,8 +291,8 @@ func TestR99_TouchedThreadIsKept(t *testing.T) {
 		t.Errorf("deleted %v without a new notification", got)
 	}
 	f.notifyAll(t)
-	if list, err := f.ListLeaving(t.Context(), f.ann, 0, 10); err != nil || len(list) != 2 ||
-		!slices.ContainsFunc(list, func(l chat.Leaving) bool { return l.ID == pinned }) {
+	if list, err := f.ListExpiring(t.Context(), f.ann, 0, 10); err != nil || len(list) != 2 ||
+		!slices.ContainsFunc(list, func(l chat.ExpiringThread) bool { return l.ID == pinned }) {
 		t.Errorf("Ann is shown %+v, %v", list, err)
 	}
 	f.exec(t, `UPDATE generations SET ended_at = now() WHERE message_id = $1`, begun.Answer.ID)
@@ -301,7 +301,7 @@ func TestR99_TouchedThreadIsKept(t *testing.T) {
 	}
 	_, err = f.TouchThread(t.Context(), f.ann, pinned)
 	must(t, err)
-	if count, err := f.CountLeaving(t.Context(), f.ann); err != nil || count.Threads != 0 || count.First != nil {
+	if count, err := f.CountExpiring(t.Context(), f.ann); err != nil || count.Threads != 0 || count.First != nil {
 		t.Errorf("after the last one was touched: %+v, %v", count, err)
 	}
 }
@@ -319,7 +319,7 @@ func TestR99_ChangedSettingNeedsNewNotifications(t *testing.T) {
 		if got := f.deleteAll(t); len(got) > 0 {
 			t.Fatalf("%d days: deleted %v", days, got)
 		}
-		forgot, err := f.ForgetTold(t.Context(), 10)
+		forgot, err := f.ClearOutdatedNotices(t.Context(), 10)
 		must(t, err)
 		if forgot != min(1, i) && i > 1 || i == 0 && forgot != 1 {
 			t.Errorf("%d days: %d marks are removed", days, forgot)
@@ -336,7 +336,7 @@ func TestR99_ChangedSettingNeedsNewNotifications(t *testing.T) {
 	f.age(t, f.a)
 	f.exec(t, `UPDATE threads SET told_at = now() - interval '15 days' WHERE id = $1`, thread)
 	f.retain(t, f.a, 60)
-	if forgot, err := f.ForgetTold(t.Context(), 10); err != nil || forgot != 0 {
+	if forgot, err := f.ClearOutdatedNotices(t.Context(), 10); err != nil || forgot != 0 {
 		t.Errorf("%d marks are removed, %v", forgot, err)
 	}
 	if got := f.deleteAll(t); !slices.Equal(got, []uuid.UUID{thread}) {

@@ -31,14 +31,14 @@ const (
 func (db *DB) SAMLKey(ctx context.Context) (saml.Key, error) {
 	key, err := queryRow[saml.Key](ctx, db.pool, `SELECT private_key, certificate, created_at FROM saml_keys`)
 	if err == nil {
-		key.PrivateKey, err = db.reveal(key.PrivateKey, samlKeyOwner)
+		key.PrivateKey, err = db.openSecret(key.PrivateKey, samlKeyOwner)
 	}
 	return key, translate(err)
 }
 
 // AddFirstSAMLKey implements saml.Store.
 func (db *DB) AddFirstSAMLKey(ctx context.Context, key saml.Key) error {
-	kept, err := db.conceal(key.PrivateKey, samlKeyOwner)
+	kept, err := db.sealSecret(key.PrivateKey, samlKeyOwner)
 	if err != nil {
 		return err
 	}
@@ -252,14 +252,14 @@ func (db *DB) AcceptAssertion(
 			}
 		}
 		if decision.Consent && a.Consented == nil {
-			return holdAssertion(ctx, tx, a, decision.Member, at)
+			return storeHeldAssertion(ctx, tx, a, decision.Member, at)
 		}
 		if decision.Link {
 			if err := linkSAML(ctx, tx, a, decision, found, at); err != nil {
 				return err
 			}
 		}
-		return keepSAMLCode(ctx, tx, a.Code, decision.Member, at)
+		return storeSAMLCode(ctx, tx, a.Code, decision.Member, at)
 	})
 	if errors.Is(err, errRefused) {
 		return refused
@@ -343,7 +343,7 @@ func samlDoer(id uuid.UUID, name, email string, address netip.Addr, requestID st
 	return org.Doer{Kind: org.ByMember, ID: &id, Name: name, Email: email, Address: address, RequestID: requestID}
 }
 
-func keepSAMLCode(ctx context.Context, tx pgx.Tx, c saml.Code, userID uuid.UUID, at time.Time) error {
+func storeSAMLCode(ctx context.Context, tx pgx.Tx, c saml.Code, userID uuid.UUID, at time.Time) error {
 	if _, err := tx.Exec(ctx, `
 		DELETE FROM saml_codes WHERE hash IN (
 			SELECT hash FROM saml_codes WHERE expires_at < $1 LIMIT $2

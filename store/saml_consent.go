@@ -10,8 +10,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 )
 
-// holdAssertion stores an assertion under the hash of its code until its member has consented.
-func holdAssertion(ctx context.Context, tx pgx.Tx, a saml.Acceptance, userID uuid.UUID, at time.Time) error {
+// storeHeldAssertion stores an assertion under the hash of its code until its member has consented.
+func storeHeldAssertion(ctx context.Context, tx pgx.Tx, a saml.Acceptance, userID uuid.UUID, at time.Time) error {
 	if _, err := tx.Exec(ctx, `
 		DELETE FROM saml_links WHERE hash IN (
 			SELECT hash FROM saml_links WHERE expires_at < $1 LIMIT $2

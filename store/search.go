@@ -71,9 +71,9 @@ type candidateRow struct {
 
 // Candidates implements chat.SearchStore. Message ids are UUIDv7, so the newest one is the greatest.
 func (db *DB) Candidates(
-	ctx context.Context, owner chat.Owner, keys []int32, after *chat.Place, limit int,
+	ctx context.Context, owner chat.Owner, keys []int32, after *chat.CandidateCursor, limit int,
 ) ([]chat.Candidate, error) {
-	var place chat.Place
+	var place chat.CandidateCursor
 	if after != nil {
 		place = *after
 	}

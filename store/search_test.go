@@ -42,7 +42,7 @@ func (f *fixture) addThread(t *testing.T, owner chat.Owner, title string, texts 
 	return thread.ID, ids
 }
 
-func (f *fixture) search(t *testing.T, owner chat.Owner, query string) []chat.Found {
+func (f *fixture) search(t *testing.T, owner chat.Owner, query string) []chat.SearchResult {
 	t.Helper()
 	found, err := chat.NewSearcher(f.DB, nil).Search(t.Context(), owner, query, 0, 100)
 	must(t, err)
@@ -81,7 +81,7 @@ func TestSearchFindsTitlesAndMessages(t *testing.T) {
 			}
 			continue
 		}
-		i := slices.IndexFunc(found, func(hit chat.Found) bool { return hit.ID == want.thread })
+		i := slices.IndexFunc(found, func(hit chat.SearchResult) bool { return hit.ID == want.thread })
 		if i < 0 {
 			t.Errorf("%q finds %+v", query, found)
 			continue

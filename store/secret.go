@@ -18,16 +18,16 @@ const (
 
 func poolKeyOwner(id string) string { return "pool_keys " + id }
 
-// conceal returns a secret in its stored form: sealed if there is a key, otherwise in plain text.
-func (db *DB) conceal(plain, owner string) (string, error) {
+// sealSecret returns a secret in its stored form: sealed if there is a key, otherwise in plain text.
+func (db *DB) sealSecret(plain, owner string) (string, error) {
 	if db.secrets.Empty() {
 		return plain, nil
 	}
 	return db.secrets.Seal([]byte(plain), owner)
 }
 
-// reveal returns the secret of a stored form. Secrets that were stored without a key are in plain text.
-func (db *DB) reveal(kept, owner string) (string, error) {
+// openSecret returns the secret of a stored form. Secrets that were stored without a key are in plain text.
+func (db *DB) openSecret(kept, owner string) (string, error) {
 	if !secret.Sealed(kept) {
 		return kept, nil
 	}
@@ -35,8 +35,8 @@ func (db *DB) reveal(kept, owner string) (string, error) {
 	return string(plain), err
 }
 
-// vaults are the tables that contain secrets. The first parameter of an update is the id as text.
-var vaults = []struct {
+// secretTables are the tables that contain secrets. The first parameter of an update is the id as text.
+var secretTables = []struct {
 	read, write string
 	owner       func(id string) string
 }{
@@ -71,7 +71,7 @@ func (db *DB) RotateSecrets(ctx context.Context, by org.Doer) (all, sealed int, 
 	}
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		all, sealed = 0, 0
-		for _, v := range vaults {
+		for _, v := range secretTables {
 			rows, err := queryRows[struct{ ID, Kept string }](ctx, tx, v.read)
 			if err != nil {
 				return err
@@ -81,11 +81,11 @@ func (db *DB) RotateSecrets(ctx context.Context, by org.Doer) (all, sealed int, 
 				if db.secrets.Current(row.Kept) {
 					continue
 				}
-				plain, err := db.reveal(row.Kept, v.owner(row.ID))
+				plain, err := db.openSecret(row.Kept, v.owner(row.ID))
 				if err != nil {
 					return err
 				}
-				kept, err := db.conceal(plain, v.owner(row.ID))
+				kept, err := db.sealSecret(plain, v.owner(row.ID))
 				if err != nil {
 					return err
 				}

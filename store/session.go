@@ -14,16 +14,16 @@ import (
 
 var _ identity.SessionStore = (*DB)(nil)
 
-// sessionKept is the time for which ended sessions are stored. It exceeds the longest session, so that an ended session
-// cannot be recorded again as a new one.
-const sessionKept = 31 * 24 * time.Hour
+// endedSessionRetention is the time for which ended sessions are stored. It exceeds the longest session, so that an
+// ended session cannot be recorded again as a new one.
+const endedSessionRetention = 31 * 24 * time.Hour
 
-// sessionOver returns the condition that a session of user u of organization o has ended, by the records of the user
+// sessionEnded returns the condition that a session of user u of organization o has ended, by the records of the user
 // pool (g) and of this server (s). began and how are columns or parameters: the start and the identity.AuthType of the
 // session. A password session, except a super-admin's, also ends when single sign-on is switched on or off. Connections
 // have a separate idle limit. Personal access tokens have an expiry time instead of the organization's limits. Times
 // are compared in whole seconds, the precision of the times in tokens.
-func sessionOver(began, how string) string {
+func sessionEnded(began, how string) string {
 	return `(g.revoked_at IS NOT NULL OR g.expires_at <= now() OR s.ended_at IS NOT NULL
 	    OR ` + began + ` < date_trunc('second', u.sessions_since)
 	    OR ` + how + ` = 'cognito' AND u.role <> 'organization-super-admin'
@@ -61,7 +61,7 @@ func (db *DB) ListSessions(ctx context.Context, organizationID, userID uuid.UUID
 		JOIN organizations o ON o.id = u.organization_id
 		LEFT JOIN pool_grants g ON g.id = s.id
 		WHERE s.organization_id = $1 AND s.user_id = $2 AND s.client_id = ''
-		    AND NOT coalesce(`+sessionOver("s.began_at", "s.auth_type")+`, false)
+		    AND NOT coalesce(`+sessionEnded("s.began_at", "s.auth_type")+`, false)
 		ORDER BY s.used_at DESC, s.id`, organizationID, userID)
 	return list, translate(err)
 }
@@ -125,7 +125,7 @@ func (db *DB) EndStaleSessions(ctx context.Context) error {
 			    JOIN users u ON u.organization_id = s.organization_id AND u.id = s.user_id
 			    JOIN organizations o ON o.id = u.organization_id
 			    LEFT JOIN pool_grants g ON g.id = s.id
-			    WHERE s.ended_at IS NULL AND `+sessionOver("s.began_at", "s.auth_type")+`
+			    WHERE s.ended_at IS NULL AND `+sessionEnded("s.began_at", "s.auth_type")+`
 			    ORDER BY s.id
 			    FOR UPDATE OF s SKIP LOCKED
 			), ended AS (
@@ -139,7 +139,7 @@ func (db *DB) EndStaleSessions(ctx context.Context) error {
 			return err
 		}
 		_, err := tx.Exec(ctx, `DELETE FROM sessions WHERE ended_at IS NOT NULL AND began_at < now() - $1::interval`,
-			sessionKept)
+			endedSessionRetention)
 		return err
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// errDry rolls back a dry run.
-var errDry = errors.New("store: only tried")
+// errDryRun rolls back a dry run.
+var errDryRun = errors.New("store: only tried")
 
 // ImportSkills saves an operator's skills for one organization, or for all if it is nil, and returns the result for
 // each skill. Their keys identify them within that scope, so repeating an import changes nothing. The changes are
@@ -55,11 +55,11 @@ func (db *DB) ImportSkills(ctx context.Context, organizationID *uuid.UUID, in sk
 			return err
 		}
 		if dry {
-			return errDry
+			return errDryRun
 		}
 		return auditImport(ctx, tx, organizationID, outcome, by)
 	})
-	if errors.Is(err, errDry) {
+	if errors.Is(err, errDryRun) {
 		err = nil
 	}
 	return outcome, err

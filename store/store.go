@@ -45,9 +45,9 @@ var sessionSettings = map[string]string{
 type DB struct {
 	pool *pgxpool.Pool
 
-	// vital is a separate connection for calls that must not wait for others: the lease and the health check. Otherwise
-	// a busy server could be mistaken for a dead one.
-	vital *pgxpool.Pool
+	// priorityPool is a separate connection for calls that must not wait for others: the lease and the health check.
+	// Otherwise a busy server could be mistaken for a dead one.
+	priorityPool *pgxpool.Pool
 
 	begins *group // Begins of answers, whose callers wait for the first token.
 	ends   *group // Ends of answers, and titles.
@@ -95,7 +95,7 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 		db.pool.Close()
 		return nil, fmt.Errorf("the database cannot be reached: %w", err)
 	}
-	if db.vital, err = pgxpool.NewWithConfig(ctx, vital); err != nil {
+	if db.priorityPool, err = pgxpool.NewWithConfig(ctx, vital); err != nil {
 		db.pool.Close()
 		return nil, fmt.Errorf("the database: %w", err)
 	}
@@ -155,34 +155,34 @@ func (db *DB) Close() {
 	db.begins.work.Wait()
 	db.ends.work.Wait()
 	db.pool.Close()
-	db.vital.Close()
+	db.priorityPool.Close()
 }
 
 // Ping reports whether the database answers. A failure has the code fault.Unavailable.
-func (db *DB) Ping(ctx context.Context) error { return translate(db.vital.Ping(ctx)) }
+func (db *DB) Ping(ctx context.Context) error { return translate(db.priorityPool.Ping(ctx)) }
 
 // tx runs fn in a transaction, which is committed if fn returns nil. fn may run several times: when the database
 // resolved a deadlock, or the connection turned out to be dead before anything was sent. Its error is translated to a
 // fault.
 func (db *DB) tx(ctx context.Context, fn func(tx pgx.Tx) error) error {
-	return repeat(ctx, func() error { return pgx.BeginFunc(ctx, db.pool, fn) })
+	return retry(ctx, func() error { return pgx.BeginFunc(ctx, db.pool, fn) })
 }
 
 // batch is like tx for independent statements, which are sent in one transaction and one round trip. An error of a
 // callback that reads a result occurs after the commit and cannot roll it back.
 func (db *DB) batch(ctx context.Context, queue func(batch *pgx.Batch)) error {
-	return repeat(ctx, func() error {
+	return retry(ctx, func() error {
 		batch := &pgx.Batch{}
 		queue(batch)
 		return db.pool.SendBatch(ctx, batch).Close()
 	})
 }
 
-// repeat retries a transaction after a deadlock or a lost connection.
-func repeat(ctx context.Context, transaction func() error) error {
+// retry retries a transaction after a deadlock or a lost connection.
+func retry(ctx context.Context, transaction func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := transaction()
-		if attempt < maxAttempts && mayRepeat(err) && ctx.Err() == nil {
+		if attempt < maxAttempts && isRetryable(err) && ctx.Err() == nil {
 			continue
 		}
 		return translate(err)

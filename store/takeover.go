@@ -19,14 +19,14 @@ import (
 
 // Renew implements chat.Store. Both statements are sent together; the second one sees everything that was committed
 // before the server's row could be written.
-func (db *DB) Renew(ctx context.Context, serverID uuid.UUID, held []chat.Held) (chat.Renewal, error) {
+func (db *DB) Renew(ctx context.Context, serverID uuid.UUID, owned []chat.RunID) (chat.Renewal, error) {
 	var renewal chat.Renewal
 	batch := &pgx.Batch{}
 	batch.Queue(`
 		INSERT INTO servers (id) VALUES ($1)
 		ON CONFLICT (id) DO UPDATE SET heartbeat_at = now()`, serverID)
-	if len(held) > 0 {
-		ids, runs := splitHeld(held)
+	if len(owned) > 0 {
+		ids, runs := splitRuns(owned)
 		batch.Queue(`
 			SELECT h.message_id, g.message_id IS NULL AS lost
 			FROM unnest($2::uuid[], $3::int[]) AS h (message_id, run)
@@ -47,24 +47,24 @@ func (db *DB) Renew(ctx context.Context, serverID uuid.UUID, held []chat.Held) (
 			return err
 		})
 	}
-	if err := db.vital.SendBatch(ctx, batch).Close(); err != nil {
+	if err := db.priorityPool.SendBatch(ctx, batch).Close(); err != nil {
 		return chat.Renewal{}, translate(err)
 	}
 	return renewal, nil
 }
 
-func splitHeld(held []chat.Held) (ids []uuid.UUID, runs []int) {
-	ids, runs = make([]uuid.UUID, len(held)), make([]int, len(held))
-	for i, h := range held {
+func splitRuns(owned []chat.RunID) (ids []uuid.UUID, runs []int) {
+	ids, runs = make([]uuid.UUID, len(owned)), make([]int, len(owned))
+	for i, h := range owned {
 		ids[i], runs[i] = h.MessageID, h.Run
 	}
 	return ids, runs
 }
 
 // EndedRuns implements chat.Store.
-func (db *DB) EndedRuns(ctx context.Context, runs []chat.Held, ago time.Duration) ([]chat.Held, error) {
-	ids, numbers := splitHeld(runs)
-	ended, err := queryRows[chat.Held](ctx, db.pool, `
+func (db *DB) EndedRuns(ctx context.Context, runs []chat.RunID, ago time.Duration) ([]chat.RunID, error) {
+	ids, numbers := splitRuns(runs)
+	ended, err := queryRows[chat.RunID](ctx, db.pool, `
 		SELECT r.message_id, r.run
 		FROM unnest($1::uuid[], $2::int[]) AS r (message_id, run)
 		LEFT JOIN generations g ON g.message_id = r.message_id
@@ -75,28 +75,28 @@ func (db *DB) EndedRuns(ctx context.Context, runs []chat.Held, ago time.Duration
 
 // RemoveServer implements chat.Store.
 func (db *DB) RemoveServer(ctx context.Context, serverID uuid.UUID) error {
-	_, err := db.vital.Exec(ctx, `DELETE FROM servers WHERE id = $1`, serverID)
+	_, err := db.priorityPool.Exec(ctx, `DELETE FROM servers WHERE id = $1`, serverID)
 	return translate(err)
 }
 
-// longDead is the time after which the row of a silent server is removed.
-const longDead = time.Hour
+// deadServerAge is the time after which the row of a silent server is removed.
+const deadServerAge = time.Hour
 
 // TakeOver implements chat.Store.
 //
 // It determines the dead servers first and then selects the generations by these ids alone. With a join of both, a
 // generation that another server takes over concurrently could be selected again: after waiting for a row lock,
 // PostgreSQL checks the new version of the row against the old versions of the joined rows.
-func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit,
+func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, owned []uuid.UUID, lease time.Duration, limit,
 	epoch int,
-) ([]chat.Begun, error) {
-	var begun []chat.Begun
+) ([]chat.StoredGeneration, error) {
+	var begun []chat.StoredGeneration
 	err := db.tx(ctx, func(tx pgx.Tx) error {
-		dead, err := lockDead(ctx, tx, serverID, lease)
+		dead, err := lockDeadServers(ctx, tx, serverID, lease)
 		if err != nil {
 			return err
 		}
-		taken, err := queryRows[takenRow](ctx, tx, `
+		taken, err := queryRows[takeoverRow](ctx, tx, `
 			WITH picked AS (
 			    SELECT message_id
 			    FROM generations
@@ -115,11 +115,11 @@ func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID
 			          g.stop_requested_at IS NOT NULL AS stopped,
 			          (SELECT t.title_provisional FROM threads t WHERE t.id = g.thread_id) AS untitled,
 			          (SELECT t.instructions FROM threads t WHERE t.id = g.thread_id) AS instructions`,
-			serverID, dead, orEmpty(held), lease, limit, epoch)
+			serverID, dead, orEmpty(owned), lease, limit, epoch)
 		if err != nil {
 			return err
 		}
-		begun, err = loadTaken(ctx, tx, taken)
+		begun, err = loadTakeovers(ctx, tx, taken)
 		return err
 	})
 	if err != nil {
@@ -128,18 +128,18 @@ func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID
 	return begun, nil
 }
 
-// lockDead returns the other servers that have running generations and no row, or a heartbeat older than lease. It
-// prevents their renewal until the transaction ends. To lock a server without a row, it inserts one with the oldest
+// lockDeadServers returns the other servers that have running generations and no row, or a heartbeat older than lease.
+// It prevents their renewal until the transaction ends. To lock a server without a row, it inserts one with the oldest
 // possible time. A server that is renewing concurrently is not dead. It also removes the rows of servers that are dead
-// for longDead and have no generations.
-func lockDead(ctx context.Context, tx pgx.Tx, serverID uuid.UUID, lease time.Duration) ([]uuid.UUID, error) {
+// for deadServerAge and have no generations.
+func lockDeadServers(ctx context.Context, tx pgx.Tx, serverID uuid.UUID, lease time.Duration) ([]uuid.UUID, error) {
 	var dead []uuid.UUID
 	batch := &pgx.Batch{}
 	batch.Queue(`
 		DELETE FROM servers s
 		WHERE s.id <> $1 AND s.heartbeat_at < now() - $2::interval
 		  AND NOT EXISTS (SELECT FROM generations g WHERE g.server_id = s.id AND g.ended_at IS NULL)`,
-		serverID, max(longDead, lease))
+		serverID, max(deadServerAge, lease))
 	batch.Queue(`
 		INSERT INTO servers (id, heartbeat_at)
 		SELECT DISTINCT g.server_id, '-infinity'::timestamptz
@@ -162,8 +162,8 @@ func lockDead(ctx context.Context, tx pgx.Tx, serverID uuid.UUID, lease time.Dur
 	return orEmpty(dead), err
 }
 
-// takenRow is a generation that was taken over.
-type takenRow struct {
+// takeoverRow is a generation that was taken over.
+type takeoverRow struct {
 	MessageID      uuid.UUID
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
@@ -174,10 +174,10 @@ type takenRow struct {
 	Instructions   string
 }
 
-// loadTaken reads the threads and exchanges of generations one by one. There are few of them, and only after a server
-// has died.
-func loadTaken(ctx context.Context, tx pgx.Tx, rows []takenRow) ([]chat.Begun, error) {
-	taken := make([]chat.Begun, 0, len(rows))
+// loadTakeovers reads the threads and exchanges of generations one by one. There are few of them, and only after a
+// server has died.
+func loadTakeovers(ctx context.Context, tx pgx.Tx, rows []takeoverRow) ([]chat.StoredGeneration, error) {
+	taken := make([]chat.StoredGeneration, 0, len(rows))
 	for _, r := range rows {
 		owner := chat.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}
 		thread, err := findThread(ctx, tx, owner, r.ThreadID)
@@ -188,7 +188,7 @@ func loadTaken(ctx context.Context, tx pgx.Tx, rows []takenRow) ([]chat.Begun, e
 		if err != nil {
 			return nil, err
 		}
-		taken = append(taken, chat.Begun{
+		taken = append(taken, chat.StoredGeneration{
 			Owner: owner, Exchange: exchange, Thread: thread, Untitled: r.Untitled, Stopped: r.Stopped,
 			Attempts: r.Attempts, Instructions: r.Instructions,
 		})

@@ -22,7 +22,7 @@ func (f *fixture) silence(t *testing.T, serverID uuid.UUID, age time.Duration) {
 }
 
 // renew registers a server or sends its heartbeat.
-func (f *fixture) renew(t *testing.T, serverID uuid.UUID, held ...chat.Held) chat.Renewal {
+func (f *fixture) renew(t *testing.T, serverID uuid.UUID, held ...chat.RunID) chat.Renewal {
 	t.Helper()
 	renewal, err := f.Renew(t.Context(), serverID, held)
 	must(t, err)
@@ -41,7 +41,7 @@ func TestR20_GenerationsOfADeadServerAreTakenOver(t *testing.T) {
 	must(t, err)
 	f.exchange(t, f.bob, f.thread(t, f.bob).ID, dead, "済み", "済み") // Complete, so no server takes it over.
 
-	take := func() []chat.Begun {
+	take := func() []chat.StoredGeneration {
 		jobs, err := f.TakeOver(t.Context(), alive, nil, lease, 10, 0)
 		must(t, err)
 		return jobs
@@ -111,7 +111,7 @@ func TestOwnGenerationsThatAreNotHeldAreTakenOver(t *testing.T) {
 	must(t, err)
 	lost, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
 	must(t, err)
-	take := func() []chat.Begun {
+	take := func() []chat.StoredGeneration {
 		jobs, err := f.TakeOver(t.Context(), server, []uuid.UUID{held.Answer.ID}, lease, 10, 0)
 		must(t, err)
 		return jobs
@@ -224,7 +224,7 @@ func TestEndRacesTakeOver(t *testing.T) {
 		must(t, err)
 		var wg sync.WaitGroup
 		var endErr, takeErr error
-		var jobs []chat.Begun
+		var jobs []chat.StoredGeneration
 		wg.Go(func() { endErr = f.end(t, outcome(f.ann, begun, slow, "遅い")) })
 		wg.Go(func() { jobs, takeErr = f.TakeOver(t.Context(), other, nil, lease, 100, 0) })
 		wg.Wait()
@@ -232,7 +232,7 @@ func TestEndRacesTakeOver(t *testing.T) {
 		if endErr != nil && !errors.Is(endErr, chat.ErrStaleRun) {
 			t.Fatal(endErr)
 		}
-		took := slices.ContainsFunc(jobs, func(j chat.Begun) bool { return j.Answer.ID == begun.Answer.ID })
+		took := slices.ContainsFunc(jobs, func(j chat.StoredGeneration) bool { return j.Answer.ID == begun.Answer.ID })
 		if ended := endErr == nil; ended == took {
 			t.Fatalf("ended: %v, taken over: %v", ended, took)
 		}
@@ -244,7 +244,7 @@ func TestRenewReportsLostAndStopped(t *testing.T) {
 	f := newFixture(t)
 	server, other := newID(), newID()
 	f.renew(t, server)
-	begin := func() chat.Begun {
+	begin := func() chat.StoredGeneration {
 		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
 		must(t, err)
 		return begun
@@ -256,9 +256,9 @@ func TestRenewReportsLostAndStopped(t *testing.T) {
 	_, err = f.DeleteThread(t.Context(), f.ann, deleted.Answer.ThreadID)
 	must(t, err)
 	f.exec(t, `UPDATE generations SET server_id = $2, run = 2 WHERE message_id = $1`, foreign.Answer.ID, other)
-	var held []chat.Held
-	for _, b := range []chat.Begun{own, stopped, ended, deleted, foreign} {
-		held = append(held, chat.Held{MessageID: b.Answer.ID, Run: 1})
+	var held []chat.RunID
+	for _, b := range []chat.StoredGeneration{own, stopped, ended, deleted, foreign} {
+		held = append(held, chat.RunID{MessageID: b.Answer.ID, Run: 1})
 	}
 	renewal := f.renew(t, server, held...)
 	lost := map[uuid.UUID]bool{}
@@ -333,12 +333,12 @@ func TestR20_RenewalRacesTakeOver(t *testing.T) {
 		}
 		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, slow))
 		must(t, err)
-		held := chat.Held{MessageID: begun.Answer.ID, Run: 1}
+		held := chat.RunID{MessageID: begun.Answer.ID, Run: 1}
 		var wg sync.WaitGroup
 		var renewal chat.Renewal
-		var jobs []chat.Begun
+		var jobs []chat.StoredGeneration
 		var renewErr, takeErr error
-		renew := func() { renewal, renewErr = f.Renew(t.Context(), slow, []chat.Held{held}) }
+		renew := func() { renewal, renewErr = f.Renew(t.Context(), slow, []chat.RunID{held}) }
 		take := func() { jobs, takeErr = f.TakeOver(t.Context(), other, nil, lease, 100, 0) }
 		if i%4 < 2 {
 			renew, take = take, renew
@@ -348,7 +348,7 @@ func TestR20_RenewalRacesTakeOver(t *testing.T) {
 		wg.Wait()
 		must(t, renewErr)
 		must(t, takeErr)
-		took := slices.ContainsFunc(jobs, func(j chat.Begun) bool { return j.Answer.ID == begun.Answer.ID })
+		took := slices.ContainsFunc(jobs, func(j chat.StoredGeneration) bool { return j.Answer.ID == begun.Answer.ID })
 		if lost := len(renewal.Lost) > 0; lost != took {
 			t.Fatalf("taken over: %v, lost: %v", took, lost)
 		}

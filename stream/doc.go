@@ -22,7 +22,7 @@
 //
 // A [Hub] is the registry of the texts of one server. Its [Transport] connects it to the hubs of other servers. Servers
 // exchange [Update] values: the changes of a text since a position. The transport stores them in a log for each
-// message. Applying an update twice has no effect, and a missing update is detected ([ErrHole]).
+// message. Applying an update twice has no effect, and a missing update is detected ([ErrGap]).
 //
 // On the server that writes a text, a relay appends all changes as one entry, waits until the entry is stored, and
 // continues with the changes made meanwhile. The publisher does not wait for the relay. A relay whose run is no longer

@@ -53,7 +53,7 @@ func NewHub(cfg HubConfig) *Hub {
 		texts: make(map[string]*Text), interests: make(map[string]*interest),
 	}
 	if cfg.Transport != nil {
-		unsubscribe, err := cfg.Transport.Subscribe(h.receive, h.missed)
+		unsubscribe, err := cfg.Transport.Subscribe(h.receive, h.markMissed)
 		if err == nil {
 			h.unsubscribe = unsubscribe
 		} else {
@@ -209,7 +209,7 @@ func (i *Interest) Leave() {
 }
 
 // counters count the exchange with other servers.
-type counters struct{ sent, resent, stale, received, holes atomic.Int64 }
+type counters struct{ sent, resent, stale, received, gaps atomic.Int64 }
 
 // HubStats is the state of a hub, and its traffic since its creation.
 type HubStats struct {
@@ -222,7 +222,7 @@ type HubStats struct {
 	EntriesResent   int64 // Updates sent again after an error.
 	StaleRuns       int64 // Texts dropped because a later run had begun.
 	EntriesReceived int64 // Updates received from other servers.
-	Holes           int64 // Restarts of mirrors because of missing or malformed updates.
+	Gaps            int64 // Restarts of mirrors because of missing or malformed updates.
 }
 
 // Stats returns the hub's statistics. It locks every text once.
@@ -230,7 +230,7 @@ func (h *Hub) Stats() HubStats {
 	c := &h.counters
 	s := HubStats{
 		EntriesSent: c.sent.Load(), EntriesResent: c.resent.Load(), StaleRuns: c.stale.Load(),
-		EntriesReceived: c.received.Load(), Holes: c.holes.Load(),
+		EntriesReceived: c.received.Load(), Gaps: c.gaps.Load(),
 	}
 	h.mu.Lock()
 	texts := slices.Collect(maps.Values(h.texts))
@@ -242,7 +242,7 @@ func (h *Hub) Stats() HubStats {
 	h.mu.Unlock()
 	s.Texts = len(texts)
 	for _, t := range texts {
-		text, log := t.held()
+		text, log := t.memorySize()
 		s.TextBytes += text
 		s.LogBytes += log
 	}

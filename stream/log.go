@@ -18,32 +18,32 @@ const logWindow = 1 << 20
 
 // segment is a part of the log. Bytes below n never change. next is set after the last change of n and end.
 type segment struct {
-	buf      []byte // Written by the text's publisher only.
-	n        atomic.Int64
-	next     atomic.Pointer[segment]
-	end      Position  // The position of a watch that has read the segment. Belongs to the publisher until next is set.
-	caughtUp *caughtUp // Guarded by Text.catching. Replaces the rest of the log once it has left the window.
+	buf     []byte // Written by the text's publisher only.
+	n       atomic.Int64
+	next    atomic.Pointer[segment]
+	end     Position // The position of a watch that has read the segment. Belongs to the publisher until next is set.
+	backlog *backlog // Guarded by Text.catching. Replaces the rest of the log once it has left the window.
 }
 
-// caughtUp replaces a part of the log by a few events. It also has the segment with which a watch continues.
-type caughtUp struct {
+// backlog replaces a part of the log by a few events. It also has the segment with which a watch continues.
+type backlog struct {
 	events []byte
 	at     *segment
 	pos    int
 }
 
-// gone is the value of next for a segment whose successor has left the window.
-var gone = new(segment)
+// evicted is the value of next for a segment whose successor has left the window.
+var evicted = new(segment)
 
 // log holds the events of a text. It refers to the last segment only: an earlier one stays in memory while a watch has
 // yet to read it. A segment outside of the window does not refer to its successors.
 type log struct {
 	tail   *segment
-	size   int        // Bytes of tail and of the segments in the window.
-	window []inWindow // The segments before tail, oldest first.
+	size   int             // Bytes of tail and of the segments in the window.
+	window []windowSegment // The segments before tail, oldest first.
 }
 
-type inWindow struct {
+type windowSegment struct {
 	segment weak.Pointer[segment]
 	size    int
 }
@@ -79,19 +79,19 @@ func (l *log) grow(room int) {
 	l.tail = &segment{buf: make([]byte, max(min(2*len(s.buf), lastSegment), room))}
 	l.size += len(l.tail.buf)
 	s.next.Store(l.tail)
-	l.window = append(l.window, inWindow{weak.Make(s), len(s.buf)})
+	l.window = append(l.window, windowSegment{weak.Make(s), len(s.buf)})
 	for l.size > logWindow && len(l.window) > 0 {
 		oldest := l.window[0]
 		l.window = l.window[1:]
 		l.size -= oldest.size
 		if s := oldest.segment.Value(); s != nil {
-			s.next.Store(gone)
+			s.next.Store(evicted)
 		}
 	}
 }
 
-// held returns the number of bytes of the log in memory, including those referenced only by a watch.
-func (l *log) held() int {
+// memorySize returns the number of bytes of the log in memory, including those referenced only by a watch.
+func (l *log) memorySize() int {
 	bytes := len(l.tail.buf)
 	for _, w := range l.window {
 		if w.segment.Value() != nil {

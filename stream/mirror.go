@@ -44,7 +44,7 @@ func (h *Hub) follow(ctx context.Context, m *mirror) {
 		began := time.Now()
 		following, again := context.WithCancel(ctx)
 		err := h.cfg.Transport.Follow(following, m.messageID, func(entry []byte, more bool) {
-			if err := h.take(m, entry, more); err != nil {
+			if err := h.applyEntry(m, entry, more); err != nil {
 				h.cfg.Logger.Warn("stream: following a text failed, restarting", "message_id", m.messageID, "err", err)
 				again()
 			}
@@ -65,8 +65,8 @@ func (h *Hub) follow(ctx context.Context, m *mirror) {
 	}
 }
 
-// take applies an entry. After an error the mirror has no text, and the log must be read again.
-func (h *Hub) take(m *mirror, entry []byte, more bool) error {
+// applyEntry applies an entry. After an error the mirror has no text, and the log must be read again.
+func (h *Hub) applyEntry(m *mirror, entry []byte, more bool) error {
 	err := h.apply(m, entry)
 	h.mu.Lock()
 	text := m.text
@@ -79,7 +79,7 @@ func (h *Hub) take(m *mirror, entry []byte, more bool) error {
 	}
 	h.mu.Unlock()
 	if err != nil {
-		h.counters.holes.Add(1)
+		h.counters.gaps.Add(1)
 		abandon(text)
 	}
 	return err
@@ -94,15 +94,15 @@ func (h *Hub) apply(m *mirror, entry []byte) error {
 	if err != nil || (u.Head != nil && u.Head.MessageID != m.messageID) {
 		return errEntry
 	}
-	if text := h.mirrored(m, u); text != nil {
+	if text := h.mirrorText(m, u); text != nil {
 		return text.Apply(u)
 	}
 	return nil
 }
 
-// mirrored returns the text of an update. The text belongs to the newest run, and the first update of a run creates it.
-// mirrored returns nil if there is no such text. It notifies the server that writes the run of the follower.
-func (h *Hub) mirrored(m *mirror, u Update) *Text {
+// mirrorText returns the text of an update. The text belongs to the newest run, and the first update of a run creates
+// it. mirrorText returns nil if there is no such text. It notifies the server that writes the run of the follower.
+func (h *Hub) mirrorText(m *mirror, u Update) *Text {
 	var earlier *Text
 	begun := false
 	defer func() {

@@ -40,7 +40,7 @@ func TestR30_HoleIsDetectedAndFilled(t *testing.T) {
 		}
 		text.Finish(done)
 		c := readAll(t, reader)
-		if c.Text != strings.Repeat("糸を", 5) || c.Resets > 0 || reader.Stats().Holes != 1 {
+		if c.Text != strings.Repeat("糸を", 5) || c.Resets > 0 || reader.Stats().Gaps != 1 {
 			t.Errorf("%q, %d resets, %+v", c.Text, c.Resets, reader.Stats())
 		}
 	})
@@ -165,7 +165,7 @@ func TestMirrorSurvivesMalformedEntries(t *testing.T) {
 		defer interest.Leave()
 		interest.Mirror()
 		time.Sleep(10 * time.Second)
-		if interest.Text() != nil || reader.Stats().Holes == 0 {
+		if interest.Text() != nil || reader.Stats().Gaps == 0 {
 			t.Errorf("%+v", reader.Stats())
 		}
 	})
@@ -191,7 +191,7 @@ func TestMirrorIgnoresEarlierRuns(t *testing.T) {
 		interest.Mirror()
 		<-interest.Opened()
 		synctest.Wait()
-		if text := interest.Text(); text == nil || text.Run() != 2 || text.Text() != "糸糸" || reader.Stats().Holes != 0 {
+		if text := interest.Text(); text == nil || text.Run() != 2 || text.Text() != "糸糸" || reader.Stats().Gaps != 0 {
 			t.Errorf("%+v", reader.Stats())
 		}
 	})

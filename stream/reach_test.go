@@ -27,13 +27,13 @@ func TestReachWaitsForTheCursor(t *testing.T) {
 	mirror := interest.Text()
 
 	reached := make(chan bool, 1)
-	go func() { reached <- mirror.Reach(t.Context(), "1-6") }()
+	go func() { reached <- mirror.WaitForCursor(t.Context(), "1-6") }()
 	first.AppendText("二")
 	if !<-reached || mirror.Text() != "一二" {
 		t.Errorf("the mirror has %q", mirror.Text())
 	}
 
-	go func() { reached <- mirror.Reach(t.Context(), "2-3") }()
+	go func() { reached <- mirror.WaitForCursor(t.Context(), "2-3") }()
 	second := writing.Open(stream.Head{MessageID: "m", Run: 2})
 	second.AppendText("三")
 	if <-reached {
@@ -42,12 +42,12 @@ func TestReachWaitsForTheCursor(t *testing.T) {
 	for next := interest.Text(); next == nil || next.Run() != 2; next = interest.Text() {
 		<-interest.Opened()
 	}
-	// Reach returns with the context's error for a cursor that is never reached, and at once for a cursor of an earlier
-	// run.
+	// WaitForCursor returns with the context's error for a cursor that is never reached, and at once for a cursor of an
+	// earlier run.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if !interest.Text().Reach(ctx, "2-999") || !interest.Text().Reach(t.Context(), "1-999") ||
-		!second.Reach(t.Context(), "2-999") {
+	if !interest.Text().WaitForCursor(ctx, "2-999") || !interest.Text().WaitForCursor(t.Context(), "1-999") ||
+		!second.WaitForCursor(t.Context(), "2-999") {
 		t.Error("a cursor that does not hold is not answered")
 	}
 	second.Finish(stream.End{Outcome: stream.Finished})

@@ -28,7 +28,7 @@ func (t *Text) AppendReasoning(delta string) {
 	if len(t.text) > 0 || t.over() || (t.reasoning != nil && t.reasoning.over) {
 		return
 	}
-	t.reason([]byte(strings.ToValidUTF8(delta, "\uFFFD")), time.Now())
+	t.publishReasoning([]byte(strings.ToValidUTF8(delta, "\uFFFD")), time.Now())
 }
 
 // PutReasoning publishes the whole reasoning of a stored answer.
@@ -57,8 +57,8 @@ func (r *reasoning) elapsed() time.Duration {
 	return max(0, time.Since(r.began))
 }
 
-// reason publishes a piece of valid text. began is the arrival time of the first piece. The caller holds mu.
-func (t *Text) reason(piece []byte, began time.Time) {
+// publishReasoning publishes a piece of valid text. began is the arrival time of the first piece. The caller holds mu.
+func (t *Text) publishReasoning(piece []byte, began time.Time) {
 	b := t.log.room()
 	if t.reasoning == nil {
 		t.reasoning = &reasoning{began: began}
@@ -86,8 +86,8 @@ func (t *Text) closeReasoning(took time.Duration) {
 	}
 }
 
-// thought returns the time that the model has thought, or 0. The caller holds mu.
-func (t *Text) thought() time.Duration {
+// reasoningTime returns the time that the model has thought, or 0. The caller holds mu.
+func (t *Text) reasoningTime() time.Duration {
 	if t.reasoning == nil {
 		return 0
 	}
@@ -95,7 +95,7 @@ func (t *Text) thought() time.Duration {
 }
 
 // appendReasoning appends the new reasoning as events.
-func (n news) appendReasoning(b []byte) []byte {
+func (n textDelta) appendReasoning(b []byte) []byte {
 	r := &n.reasoning
 	if len(r.text) == 0 {
 		return b
@@ -104,7 +104,7 @@ func (n news) appendReasoning(b []byte) []byte {
 		b = appendReasoningStart(b, r.elapsed())
 	}
 	b = appendReasoning(b, r.text, n.from.reasoning)
-	if r.over && !n.from.reasoned {
+	if r.over && !n.from.reasoningEnded {
 		b = appendReasoningEnd(b, r.took)
 	}
 	return b
@@ -121,9 +121,9 @@ type ReasoningUpdate struct {
 
 // reasoningSince returns the reasoning after the position of n, or nil, and the position of its end. whole is false if
 // there is more.
-func (n news) reasoningSince() (u *ReasoningUpdate, to int, whole bool) {
+func (n textDelta) reasoningSince() (u *ReasoningUpdate, to int, whole bool) {
 	r, from := n.reasoning, n.from.reasoning
-	if len(r.text) == from && r.over == n.from.reasoned {
+	if len(r.text) == from && r.over == n.from.reasoningEnded {
 		return nil, from, true
 	}
 	to = wholeRunes(r.text, from+maxEntryReasoning)
@@ -153,16 +153,16 @@ func (t *Text) applyReasoning(u *ReasoningUpdate) error {
 	}
 	overlap := len(known) - u.Offset
 	if overlap < 0 {
-		return ErrHole
+		return ErrGap
 	}
 	overlap = min(overlap, len(u.Text))
 	fresh := u.Text[overlap:]
 	if !bytes.Equal(known[u.Offset:u.Offset+overlap], u.Text[:overlap]) ||
 		(len(fresh) > 0 && !utf8.RuneStart(fresh[0])) {
-		return ErrHole
+		return ErrGap
 	}
 	if len(fresh) > 0 && len(t.text) == 0 && (t.reasoning == nil || !t.reasoning.over) {
-		t.reason(fresh, u.Began)
+		t.publishReasoning(fresh, u.Began)
 	}
 	if u.Over {
 		t.closeReasoning(u.Took)

@@ -54,7 +54,7 @@ func (h *Hub) relay(t *Text) {
 		case err == nil:
 			h.counters.sent.Add(1)
 			sent, pause = next, backoff{}
-			h.gather(t)
+			h.waitForBatch(t)
 			continue
 		case errors.Is(err, ErrStale):
 			h.counters.stale.Add(1)
@@ -77,9 +77,9 @@ func (h *Hub) relay(t *Text) {
 	}
 }
 
-// gather waits before the next entry while no other server follows the text, because an entry costs more than all other
-// work for a token.
-func (h *Hub) gather(t *Text) {
+// waitForBatch waits before the next entry while no other server follows the text, because an entry costs more than all
+// other work for a token.
+func (h *Hub) waitForBatch(t *Text) {
 	timer := time.NewTimer(gatherTime)
 	defer timer.Stop()
 	select {
@@ -99,8 +99,8 @@ func (h *Hub) receive(topic string, event []byte) {
 	h.setFollowed(h.texts[string(event)])
 }
 
-// missed is called when events of other servers may have been missed. It treats all texts as followed.
-func (h *Hub) missed() {
+// markMissed is called when events of other servers may have been missed. It treats all texts as followed.
+func (h *Hub) markMissed() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, t := range h.texts {
@@ -130,7 +130,7 @@ func (h *Hub) append(w LogWriter, entry []byte) error {
 // before the text ends.
 func (h *Hub) awaitChange(t *Text, sent Position) bool {
 	for {
-		more, over := t.beyond(sent)
+		more, over := t.changesAfter(sent)
 		switch {
 		case over || h.root.Err() != nil:
 			return false

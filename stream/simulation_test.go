@@ -289,5 +289,5 @@ func (o *simulation) attach(hub *stream.Hub, interest *stream.Interest) *stream.
 func (o *simulation) reach(text *stream.Text, cursor string) bool {
 	ctx, cancel := context.WithTimeout(o.t.Context(), 10*time.Second)
 	defer cancel()
-	return text.Reach(ctx, cursor)
+	return text.WaitForCursor(ctx, cursor)
 }

@@ -84,12 +84,12 @@ type Part struct {
 // Position is the part of a text that a watch or another server has received. It is comparable. The zero value is the
 // start.
 type Position struct {
-	started   bool // The head.
-	offset    int  // Bytes of the text.
-	partSeq   int
-	reasoning int  // Bytes of the reasoning.
-	reasoned  bool // The end of the reasoning was received.
-	ended     bool
+	started        bool // The head.
+	offset         int  // Bytes of the text.
+	partSeq        int
+	reasoning      int  // Bytes of the reasoning.
+	reasoningEnded bool // The end of the reasoning was received.
+	ended          bool
 }
 
 // NewText returns an empty text without a hub. To replay a stored answer, publish it to a new text and watch that.
@@ -126,7 +126,7 @@ func (t *Text) AppendText(delta string) {
 func appendTo[T string | []byte](t *Text, piece T) {
 	b, from := t.log.room(), len(t.text)
 	if from == 0 {
-		b = append(t.endReasoning(b, t.thought()), textStartFrame...)
+		b = append(t.endReasoning(b, t.reasoningTime()), textStartFrame...)
 	}
 	t.text = append(t.text, piece...)
 	t.publish(appendText(b, t.head.Run, t.text, from))
@@ -204,7 +204,7 @@ func (t *Text) Finish(end End) {
 
 // finish publishes the end. The caller holds mu.
 func (t *Text) finish(end End) {
-	b := t.endReasoning(t.log.room(), t.thought())
+	b := t.endReasoning(t.log.room(), t.reasoningTime())
 	if len(t.text) > 0 {
 		b = append(b, textEndFrame...)
 	}
@@ -231,13 +231,13 @@ func (t *Text) over() bool { return t.end != nil || t.abandoned }
 func (t *Text) position() Position {
 	p := Position{started: true, offset: len(t.text), partSeq: t.partSeq, ended: t.end != nil}
 	if r := t.reasoning; r != nil {
-		p.reasoning, p.reasoned = len(r.text), r.over
+		p.reasoning, p.reasoningEnded = len(r.text), r.over
 	}
 	return p
 }
 
-// beyond returns a channel that is closed when the text is longer than p, or nil and true if it never will be.
-func (t *Text) beyond(p Position) (more <-chan struct{}, over bool) {
+// changesAfter returns a channel that is closed when the text is longer than p, or nil and true if it never will be.
+func (t *Text) changesAfter(p Position) (more <-chan struct{}, over bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -248,17 +248,17 @@ func (t *Text) beyond(p Position) (more <-chan struct{}, over bool) {
 	case t.end != nil:
 		return nil, true
 	}
-	return t.await().done, false
+	return t.nextChange().done, false
 }
 
-// held returns the number of bytes of the text and of its log in memory.
-func (t *Text) held() (text, log int) {
+// memorySize returns the number of bytes of the text and of its log in memory.
+func (t *Text) memorySize() (text, log int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.reasoning != nil {
 		text = cap(t.reasoning.text)
 	}
-	return text + cap(t.text), t.log.held()
+	return text + cap(t.text), t.log.memorySize()
 }
 
 // publish appends the events of a change to the log and notifies the watches. The caller holds mu.
@@ -277,8 +277,8 @@ func (t *Text) broadcast() {
 	}
 }
 
-// await returns the next change. The caller holds mu.
-func (t *Text) await() *change {
+// nextChange returns the next change. The caller holds mu.
+func (t *Text) nextChange() *change {
 	if t.next == nil {
 		t.next = &change{done: make(chan struct{})}
 	}
@@ -290,10 +290,10 @@ func (t *Text) Wait(ctx context.Context) error {
 	return t.waitUntil(ctx, t.over)
 }
 
-// Reach waits until a mirrored text contains the client's cursor, so that a client that reconnects faster than the text
-// arrives is not reset. It returns false if the text is abandoned and belongs to an earlier run than the cursor: the
-// hub has another text. It returns at once for a cursor that will never be valid.
-func (t *Text) Reach(ctx context.Context, lastEventID string) bool {
+// WaitForCursor waits until a mirrored text contains the client's cursor, so that a client that reconnects faster than
+// the text arrives is not reset. It returns false if the text is abandoned and belongs to an earlier run than the
+// cursor: the hub has another text. It returns at once for a cursor that will never be valid.
+func (t *Text) WaitForCursor(ctx context.Context, lastEventID string) bool {
 	c, ok := ParseCursor(lastEventID)
 	if !ok || !t.mirrored || c.Run < t.head.Run {
 		return true
@@ -314,7 +314,7 @@ func (t *Text) waitUntil(ctx context.Context, condition func() bool) error {
 			t.mu.Unlock()
 			return nil
 		}
-		change := t.await()
+		change := t.nextChange()
 		t.mu.Unlock()
 		select {
 		case <-change.done:

@@ -40,7 +40,7 @@ type Update struct {
 // MaxEntry bytes: the next update has the rest.
 func (t *Text) Since(p Position) (Update, Position) {
 	t.mu.Lock()
-	n, next := t.since(p), t.position()
+	n, next := t.deltaSince(p), t.position()
 	t.mu.Unlock()
 
 	u := Update{Run: t.head.Run, Offset: p.offset}
@@ -74,11 +74,11 @@ func (t *Text) Since(p Position) (Update, Position) {
 	return u, next
 }
 
-// ErrHole means that an update begins after the end of the text, or contradicts it: updates in between were lost.
-var ErrHole = errors.New("stream: updates are missing")
+// ErrGap means that an update begins after the end of the text, or contradicts it: updates in between were lost.
+var ErrGap = errors.New("stream: updates are missing")
 
 // Apply publishes the new part of an update. It replaces AppendText, PutStep and so on for a text written by another
-// server. After ErrHole, the text is unchanged.
+// server. After ErrGap, the text is unchanged.
 func (t *Text) Apply(u Update) error {
 	t.mu.Lock()
 	defer t.unlock()
@@ -87,12 +87,12 @@ func (t *Text) Apply(u Update) error {
 	}
 	known := len(t.text) - u.Offset
 	if known < 0 || u.Run != t.head.Run {
-		return ErrHole
+		return ErrGap
 	}
 	known = min(known, len(u.Text))
 	fresh := u.Text[known:]
 	if !bytes.Equal(t.text[u.Offset:u.Offset+known], u.Text[:known]) || (len(fresh) > 0 && !utf8.RuneStart(fresh[0])) {
-		return ErrHole
+		return ErrGap
 	}
 	if u.Reasoning != nil {
 		if err := t.applyReasoning(u.Reasoning); err != nil {

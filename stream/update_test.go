@@ -125,7 +125,7 @@ func TestApplyRefusesHoles(t *testing.T) {
 		"inside of a character": {Run: 2, Offset: 5, Text: []byte("\x92\x92")},
 		"another run":           {Run: 3, Offset: 6, Text: []byte("a")},
 	} {
-		if err := text.Apply(u); !errors.Is(err, stream.ErrHole) || text.Text() != "糸を" {
+		if err := text.Apply(u); !errors.Is(err, stream.ErrGap) || text.Text() != "糸を" {
 			t.Errorf("%s: %v, %q", name, err, text.Text())
 		}
 	}

@@ -23,7 +23,7 @@ type Watch struct {
 func (t *Text) Watch(lastEventID string) *Watch {
 	t.mu.Lock()
 	from := resolve(lastEventID, t.head.Run, t.text)
-	n := t.since(t.positionAt(from))
+	n := t.deltaSince(t.positionAt(from))
 	w := &Watch{
 		text: t, at: t.log.tail, pos: int(t.log.tail.n.Load()),
 		resumed: lastEventID != "", reset: from.reset,
@@ -41,13 +41,13 @@ func (t *Text) Watch(lastEventID string) *Watch {
 func (t *Text) positionAt(from start) Position {
 	p := Position{offset: from.offset}
 	if all := t.position(); from.offset > 0 {
-		p.reasoning, p.reasoned = all.reasoning, all.reasoned
+		p.reasoning, p.reasoningEnded = all.reasoning, all.reasoningEnded
 	}
 	return p
 }
 
-// news is the content of a text after a position. It never changes.
-type news struct {
+// textDelta is the content of a text after a position. It never changes.
+type textDelta struct {
 	from      Position
 	reasoning reasoning // From the start.
 	text      []byte    // From the start.
@@ -55,9 +55,9 @@ type news struct {
 	end       *End
 }
 
-// since returns the content of the text after a position. The caller holds mu.
-func (t *Text) since(p Position) news {
-	n := news{from: p, text: t.text}
+// deltaSince returns the content of the text after a position. The caller holds mu.
+func (t *Text) deltaSince(p Position) textDelta {
+	n := textDelta{from: p, text: t.text}
 	for _, part := range t.parts {
 		if part.Seq > p.partSeq {
 			n.parts = append(n.parts, part)
@@ -73,13 +73,13 @@ func (t *Text) since(p Position) news {
 }
 
 // size estimates the length of the events: the missing text, some escapes, and the rest of the events.
-func (n news) size() int {
+func (n textDelta) size() int {
 	lacking := len(n.text) - n.from.offset + len(n.reasoning.text) - n.from.reasoning
 	return lacking + lacking/16 + 1<<10
 }
 
 // appendEvents appends the news as events.
-func (n news) appendEvents(b []byte, run int) []byte {
+func (n textDelta) appendEvents(b []byte, run int) []byte {
 	for _, p := range n.parts {
 		b = appendData(b, p.Data)
 	}
@@ -117,7 +117,7 @@ func (w *Watch) Take() []byte {
 		switch next {
 		case nil:
 			return nil
-		case gone:
+		case evicted:
 			return w.catchUp()
 		}
 		w.at, w.pos = next, 0
@@ -132,18 +132,18 @@ func (w *Watch) catchUp() []byte {
 }
 
 // catchUp encodes the events after a segment whose successor has left the window, once for all watches at this segment.
-func (t *Text) catchUp(s *segment) *caughtUp {
+func (t *Text) catchUp(s *segment) *backlog {
 	t.catching.Lock()
 	defer t.catching.Unlock()
-	if s.caughtUp == nil {
+	if s.backlog == nil {
 		t.mu.Lock()
-		n := t.since(s.end)
-		c := &caughtUp{at: t.log.tail, pos: int(t.log.tail.n.Load())}
+		n := t.deltaSince(s.end)
+		c := &backlog{at: t.log.tail, pos: int(t.log.tail.n.Load())}
 		t.mu.Unlock()
 		c.events = n.appendEvents(make([]byte, 0, n.size()), t.head.Run)
-		s.caughtUp = c
+		s.backlog = c
 	}
-	return s.caughtUp
+	return s.backlog
 }
 
 // Wait returns a channel that is closed when Take may have more bytes, or nil and true if it never will.
@@ -158,7 +158,7 @@ func (w *Watch) Wait() (more <-chan struct{}, over bool) {
 	if t.over() {
 		return nil, true
 	}
-	w.awaited = t.await()
+	w.awaited = t.nextChange()
 	return w.awaited.done, false
 }
 

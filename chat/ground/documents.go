@@ -89,7 +89,7 @@ func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.S
 	tell(step)
 	cited := s.cited(passages)
 	for i := range cited {
-		cited[i].Veiled = sources.veiled(cited[i].DataSourceID)
+		cited[i].Hidden = sources.veiled(cited[i].DataSourceID)
 	}
 	return chat.Grounds{Prompt: withSources(prompt, answer.Instructions, fenced(passages)), Sources: cited}, nil
 }

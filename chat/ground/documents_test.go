@@ -164,7 +164,7 @@ func TestUnusableFilesAreNamed(t *testing.T) {
 	p := chat.Preparation{RequestID: newID(), ThreadID: thread, SourceIDs: []uuid.UUID{empty, id}}
 	prepared, err := f.chat.Prepare(t.Context(), f.owner, p)
 	f.must(err)
-	_, err = f.chat.AwaitPrepared(t.Context(), f.owner, p, prepared)
+	_, err = f.chat.AwaitPreparation(t.Context(), f.owner, p, prepared)
 	f.must(err)
 	if got := f.ask(thread, "休暇は何日ですか"); got.Content != "20日です[1]。" ||
 		!strings.Contains(got.Steps[0].Detail, "読み取れないファイル: 空.txt") {

@@ -12,11 +12,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/webpage"
 )
 
-// mustBeCostly sends a question, expects a Costly error, and returns the estimate.
+// mustBeCostly sends a question, expects a CostError, and returns the estimate.
 func (f *fixture) mustBeCostly(q chat.Question) int {
 	f.t.Helper()
 	_, err := f.chat.Send(f.t.Context(), f.owner, q)
-	costly, ok := errors.AsType[*chat.Costly](err)
+	costly, ok := errors.AsType[*chat.CostError](err)
 	if !ok {
 		f.t.Fatalf("%+v: %v", q, err)
 	}
@@ -102,7 +102,7 @@ func TestCostlyThreadIsNotStarted(t *testing.T) {
 		})
 	}
 	_, err = start(0)
-	costly, ok := errors.AsType[*chat.Costly](err)
+	costly, ok := errors.AsType[*chat.CostError](err)
 	if !ok || costly.Tokens <= chat.ConfirmTokens {
 		t.Fatalf("%+v, %v", costly, err)
 	}

@@ -75,7 +75,7 @@ func (f *fixture) serve(cfg ground.Config, model llm.Model) *chat.Service {
 	if cfg.Searches.Web != nil {
 		cfg.Searches.Model = f.listening(model)
 	}
-	s := chat.NewService(chat.Needs{
+	s := chat.NewService(chat.Deps{
 		Store: f.db, Skills: skill.NewService(f.db, skill.Config{WebSearch: cfg.Searches.Web != nil}),
 		Model: f.listening(model), Feed: feed, Log: slog.New(slog.DiscardHandler),
 		Hub: stream.NewHub(stream.HubConfig{}), Grounder: ground.New(f.sources, cfg),
@@ -150,7 +150,7 @@ func (f *fixture) read(name, text string) uuid.UUID {
 	p := chat.Preparation{RequestID: newID(), ThreadID: thread, SourceIDs: []uuid.UUID{id}}
 	prepared, err := f.chat.Prepare(f.t.Context(), f.owner, p)
 	f.must(err)
-	prepared, err = f.chat.AwaitPrepared(f.t.Context(), f.owner, p, prepared)
+	prepared, err = f.chat.AwaitPreparation(f.t.Context(), f.owner, p, prepared)
 	f.must(err)
 	if prepared.Status != datasource.Success {
 		f.t.Fatalf("%s: %+v", name, prepared)

@@ -114,7 +114,7 @@ func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step
 }
 
 // sizedFor returns a Grounder with the context size of a model.
-func (g *Grounder) sizedFor(model chat.Chosen) *Grounder {
+func (g *Grounder) sizedFor(model chat.AnswerModel) *Grounder {
 	if model.ContextTokens <= 0 {
 		return g
 	}

@@ -215,7 +215,7 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 		grounds.Searches = ground.Searches{Web: s.web, Model: model, Budget: s.budget}
 	}
 	generations := c.Limits[api.KindGeneration]
-	s.chat = chat.NewService(chat.Needs{
+	s.chat = chat.NewService(chat.Deps{
 		Store: db, Skills: skills, Model: model, Offers: model, Hub: s.hub, Feed: s.feed, Budget: s.budget,
 		Pictures: s.pictures, Grounder: ground.New(s.sources, grounds), Log: s.log.With("part", "chat"),
 		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),

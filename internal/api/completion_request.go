@@ -52,7 +52,7 @@ type completionRequest struct {
 
 // completionTurn is a question or an answer. It consists of one or more messages.
 type completionTurn struct {
-	chat.Earlier
+	chat.EarlierMessage
 
 	param    string // The parameter of its last message.
 	pictures []completionPicture
@@ -212,7 +212,7 @@ func (req *completionRequest) takeMessages(o object, messages []json.RawMessage)
 		case len(req.turns) == 0 && role == string(chat.RoleAssistant):
 			m.fail("role", codeParamValue, "メッセージは user から始めてください。")
 		default:
-			req.say(completionTurn{chat.Earlier{Role: chat.Role(role), Content: text}, m.path, shown})
+			req.say(completionTurn{chat.EarlierMessage{Role: chat.Role(role), Content: text}, m.path, shown})
 		}
 		if *o.wrong != nil {
 			return
@@ -311,7 +311,7 @@ func (req completionRequest) question(id uuid.UUID) chat.Question {
 		Instructions: req.instructions,
 	}
 	for _, turn := range req.turns[:last] {
-		q.Earlier = append(q.Earlier, turn.Earlier)
+		q.Earlier = append(q.Earlier, turn.EarlierMessage)
 	}
 	if !req.params.IsZero() {
 		q.Params = &req.params

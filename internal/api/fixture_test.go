@@ -176,7 +176,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 			Summaries: ground.Summaries{Model: model, Notes: f.db, Budget: budget},
 		})
 	}
-	answers := chat.NewService(chat.Needs{
+	answers := chat.NewService(chat.Deps{
 		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log,
 		Budget: budget, Events: f.events, Pictures: f.pictures, Offers: with.offers,
 		Grounder: grounder,

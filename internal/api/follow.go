@@ -66,7 +66,7 @@ func (s *Server) attachThread(w http.ResponseWriter, r *http.Request, actor iden
 	if err != nil {
 		return err
 	}
-	answer, err := s.Chat.AttachableIn(r.Context(), owner(actor), id, r.Header.Get("Last-Event-ID"))
+	answer, err := s.Chat.FindAttachable(r.Context(), owner(actor), id, r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ const reachTimeout = 10 * time.Second
 func reach(ctx context.Context, text *stream.Text, cursor string) bool {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	return text.Reach(ctx, cursor)
+	return text.WaitForCursor(ctx, cursor)
 }
 
 // streamDeadline returns the time limit of a stream: before its token expires, with jitter.

@@ -84,7 +84,7 @@ func (s *Server) answer(
 	exchange, err := begin(ctx)
 	if errors.Is(err, chat.ErrThreadBusy) {
 		// If the answer cannot be read or has ended since, its id is omitted.
-		if running, _ := s.Chat.AttachableIn(ctx, owner(actor), question.ThreadID, ""); running != nil {
+		if running, _ := s.Chat.FindAttachable(ctx, owner(actor), question.ThreadID, ""); running != nil {
 			err = &busy{error: err, messageID: running.ID}
 		}
 	}

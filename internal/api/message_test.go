@@ -381,9 +381,9 @@ func TestAnswerOfAnotherServerIsFound(t *testing.T) {
 	if _, err := f.db.Renew(t.Context(), other, nil); err != nil {
 		t.Fatal(err)
 	}
-	begin := func() chat.Begun {
+	begin := func() chat.StoredGeneration {
 		thread := f.thread(f.alice.Subject).ID
-		begun, err := f.db.BeginGeneration(t.Context(), chat.Begin{
+		begun, err := f.db.BeginGeneration(t.Context(), chat.NewGeneration{
 			Owner: owner, RequestID: uuid.New(), ServerID: other, Exchange: chat.Exchange{
 				Question: chat.Message{ID: uuid.New(), ThreadID: thread, Content: "質問"},
 				Answer:   chat.Message{ID: uuid.New(), ThreadID: thread, Status: chat.StatusRunning, Run: 1},
@@ -394,7 +394,7 @@ func TestAnswerOfAnotherServerIsFound(t *testing.T) {
 		}
 		return begun
 	}
-	watch := func(b chat.Begun) *events {
+	watch := func(b chat.StoredGeneration) *events {
 		return f.open(call{
 			method: "GET", path: "/v1/message/" + b.Answer.ID.String() + "/stream",
 			token: f.alice.Subject,

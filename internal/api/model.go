@@ -23,7 +23,7 @@ func (s *Server) getModelChoice(w http.ResponseWriter, r *http.Request, actor id
 }
 
 func toModelOption(m chat.OfferedModel) ModelOption {
-	name, note := m.Shown()
+	name, note := m.Display()
 	return ModelOption{ID: m.ID, Name: name, Note: note, Sees: m.Sees, Thinking: ModelThinking(m.Thinking)}
 }
 

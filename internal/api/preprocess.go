@@ -34,7 +34,7 @@ func (s *Server) preprocessAndWait(w http.ResponseWriter, r *http.Request, actor
 	}
 	waiting, cancel := context.WithTimeout(r.Context(), preprocessTimeout)
 	defer cancel()
-	prepared, err = s.Chat.AwaitPrepared(waiting, owner(actor), p, prepared)
+	prepared, err = s.Chat.AwaitPreparation(waiting, owner(actor), p, prepared)
 	moveWriteDeadline(w)
 	if err != nil {
 		return err
@@ -52,12 +52,12 @@ func (s *Server) preprocessAndWait(w http.ResponseWriter, r *http.Request, actor
 	return writeJSON(w, status, toPreprocess(prepared))
 }
 
-func (s *Server) prepare(w http.ResponseWriter, r *http.Request, actor identity.Actor) (chat.Preparation, chat.Prepared,
+func (s *Server) prepare(w http.ResponseWriter, r *http.Request, actor identity.Actor) (chat.Preparation, chat.PreparationState,
 	error,
 ) {
 	p, err := preparation(w, r)
 	if err != nil {
-		return p, chat.Prepared{}, err
+		return p, chat.PreparationState{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
@@ -91,7 +91,7 @@ func preparation(w http.ResponseWriter, r *http.Request) (p chat.Preparation, er
 	return p, c.err()
 }
 
-func toPreprocess(p chat.Prepared) Preprocess {
+func toPreprocess(p chat.PreparationState) Preprocess {
 	return Preprocess{
 		Job:         PreprocessJob{ID: p.ID, Status: JobStatus(p.Status)},
 		DataSources: convert(p.Sources, toDataSource),

@@ -150,7 +150,7 @@ func (s *Server) problem(r *http.Request, err error) Problem {
 	if busy, ok := errors.AsType[*busy](err); ok {
 		problem.MessageID = busy.messageID
 	}
-	if costly, ok := errors.AsType[*chat.Costly](err); ok {
+	if costly, ok := errors.AsType[*chat.CostError](err); ok {
 		problem.EstimatedTokens = costly.Tokens
 	}
 	if !known {

@@ -13,7 +13,7 @@ func (s *Server) getRetention(w http.ResponseWriter, r *http.Request, actor iden
 	if err != nil {
 		return err
 	}
-	leaving, err := s.Chat.CountLeaving(r.Context(), owner(actor))
+	leaving, err := s.Chat.CountExpiring(r.Context(), owner(actor))
 	if err != nil {
 		return err
 	}
@@ -50,12 +50,12 @@ func (s *Server) listLeavingThreads(w http.ResponseWriter, r *http.Request, acto
 	if err != nil {
 		return err
 	}
-	threads, err := s.Chat.ListLeaving(r.Context(), owner(actor), offset, limit)
+	threads, err := s.Chat.ListExpiring(r.Context(), owner(actor), offset, limit)
 	if err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, LeavingThreadList{
-		Items: convert(threads, func(l chat.Leaving) LeavingThread {
+		Items: convert(threads, func(l chat.ExpiringThread) LeavingThread {
 			return LeavingThread{Thread: toThread(l.Thread), DeletesAt: l.DeletesAt.UTC()}
 		}),
 	})

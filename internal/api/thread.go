@@ -23,7 +23,7 @@ func (s *Server) listThreads(w http.ResponseWriter, r *http.Request, actor ident
 		if err != nil {
 			return err
 		}
-		return writeJSON(w, http.StatusOK, ThreadList{Items: convert(found, toFound)})
+		return writeJSON(w, http.StatusOK, ThreadList{Items: convert(found, toSearchResult)})
 	}
 	threads, err := s.Chat.ListThreads(r.Context(), owner(actor), archived, offset, limit)
 	if err != nil {
@@ -120,7 +120,7 @@ func toThread(t chat.Thread) Thread {
 	return thread
 }
 
-func toFound(f chat.Found) Thread {
+func toSearchResult(f chat.SearchResult) Thread {
 	thread := toThread(f.Thread)
 	thread.Match = ThreadMatch{
 		Snippet: f.Match.Text, Ranges: convert(f.Match.Ranges, func(r [2]int) []int { return r[:] }),

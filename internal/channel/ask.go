@@ -156,11 +156,11 @@ func (a *acting) send(ctx context.Context, owner chat.Owner) (exchange chat.Exch
 	} else {
 		exchange, err = a.Chat.Send(ctx, owner, *done.Question)
 	}
-	costly, ok := errors.AsType[*chat.Costly](err)
+	costly, ok := errors.AsType[*chat.CostError](err)
 	if !ok {
 		return exchange, err
 	}
-	text := fmt.Sprintf(textCostly, chat.AboutTokens(costly.Tokens))
+	text := fmt.Sprintf(textCostly, chat.FormatTokens(costly.Tokens))
 	if err := a.tell(ctx, Notice{Kind: NoticeInfo, Text: text}); err != nil {
 		return chat.Exchange{}, err
 	}

@@ -61,7 +61,7 @@ func newFixture(t *testing.T) *fixture {
 	}
 	f.exec(`INSERT INTO channel_installations (id, organization_id, surface, team_id, source)
 	        VALUES ($1, $2, $3, 'T1', 'stored')`, f.installation.ID, organization, channeltest.Name)
-	f.chat = f.startChat(chat.Needs{Model: f.model})
+	f.chat = f.startChat(chat.Deps{Model: f.model})
 	f.sources = &sources{Store: f.db}
 	return f
 }
@@ -131,7 +131,7 @@ func (f *fixture) count(sql string, args ...any) (n int) {
 	return n
 }
 
-func (f *fixture) startChat(needs chat.Needs) *chat.Service {
+func (f *fixture) startChat(needs chat.Deps) *chat.Service {
 	f.t.Helper()
 	feed, err := stream.NewFeed(nil)
 	f.must(err)

@@ -69,7 +69,7 @@ func TestSourcesAfterAnAnswer(t *testing.T) {
 	missing := chat.Step{
 		Kind: chat.StepSkillDocuments, Status: chat.StatusFailed, Detail: "スキルのファイル1件が見つかりません。",
 	}
-	f.chat = f.startChat(chat.Needs{Model: f.model, Grounder: grounder(
+	f.chat = f.startChat(chat.Deps{Model: f.model, Grounder: grounder(
 		func(_ context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
 			tell(missing)
 			return chat.Grounds{Prompt: ask.Prompt, Sources: []chat.Source{
@@ -186,7 +186,7 @@ func (c costly) Estimate(context.Context, chat.Ask) (int, error) { return int(c)
 func TestCostlyAnswerIsAnnounced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.chat = f.startChat(chat.Needs{Model: f.model, Grounder: costly(184_000)})
+	f.chat = f.startChat(chat.Deps{Model: f.model, Grounder: costly(184_000)})
 	s := f.start()
 	f.take(s, f.mention("sato", "要点は"))
 	call := f.model.Next(t)

@@ -69,7 +69,7 @@ func hubSeries() []series[stream.HubStats] {
 		counter("tsumugi_updates_received_total", "Updates of other servers' texts.",
 			func(s stream.HubStats) int64 { return s.EntriesReceived }),
 		counter("tsumugi_mirror_holes_total", "Times that a mirror was begun again because updates were missing.",
-			func(s stream.HubStats) int64 { return s.Holes }),
+			func(s stream.HubStats) int64 { return s.Gaps }),
 		counter("tsumugi_stale_runs_total", "Texts that were dropped because a later run had begun.",
 			func(s stream.HubStats) int64 { return s.StaleRuns }),
 	}

@@ -12,41 +12,41 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// places limits the number of running generations, and of waiting ones, in the order of their arrival. It is safe for
+// slotPool limits the number of running generations, and of waiting ones, in the order of their arrival. It is safe for
 // concurrent use.
-type places struct {
+type slotPool struct {
 	max             int // Limit of running generations, and also of waiting ones.
 	perPerson       int // Limit of running and waiting generations together; 0 for none.
 	perOrganization int // Like perPerson.
 
 	mu            sync.Mutex
-	running       int               // Guarded by mu.
-	waiting       []*place          // Guarded by mu. In order of arrival.
-	people        map[uuid.UUID]use // Guarded by mu.
-	organizations map[uuid.UUID]int // Guarded by mu. Running and waiting.
+	running       int                     // Guarded by mu.
+	waiting       []*slot                 // Guarded by mu. In order of arrival.
+	people        map[uuid.UUID]slotCount // Guarded by mu.
+	organizations map[uuid.UUID]int       // Guarded by mu. Running and waiting.
 }
 
-// use counts the generations of one person.
-type use struct{ running, waiting int }
+// slotCount counts the generations of one person.
+type slotCount struct{ running, waiting int }
 
-// place is the slot of one generation, which runs or waits.
-type place struct {
-	owner   Owner
-	granted chan struct{} // Closed when it may run.
-	running bool          // Guarded by the mu of places.
-	left    bool          // Guarded by the mu of places. The slot was released.
+// slot is the slot of one generation, which runs or waits.
+type slot struct {
+	owner    Owner
+	granted  chan struct{} // Closed when it may run.
+	running  bool          // Guarded by the mu of slotPool.
+	released bool          // Guarded by the mu of slotPool. The slot was released.
 }
 
-func newPlaces(cfg Config) *places {
-	return &places{
+func newSlotPool(cfg Config) *slotPool {
+	return &slotPool{
 		max: cfg.MaxGenerations, perPerson: cfg.MaxPerPerson, perOrganization: cfg.MaxPerOrganization,
-		people: make(map[uuid.UUID]use), organizations: make(map[uuid.UUID]int),
+		people: make(map[uuid.UUID]slotCount), organizations: make(map[uuid.UUID]int),
 	}
 }
 
-// take returns a slot for a person's question, which may have to wait, or one of the Refused constants. A person may
+// acquire returns a slot for a person's question, which may have to wait, or one of the Refused constants. A person may
 // occupy at most a quarter of the queue.
-func (p *places) take(owner Owner) (taken *place, refused string) {
+func (p *slotPool) acquire(owner Owner) (acquired *slot, refused string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	has := p.people[owner.UserID]
@@ -64,93 +64,93 @@ func (p *places) take(owner Owner) (taken *place, refused string) {
 	return p.add(owner), ""
 }
 
-// takeAlways returns a slot without checking the limits. It is for a generation that was taken over, because its
+// acquireUnlimited returns a slot without checking the limits. It is for a generation that was taken over, because its
 // question was accepted before.
-func (p *places) takeAlways(owner Owner) *place {
+func (p *slotPool) acquireUnlimited(owner Owner) *slot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.add(owner)
 }
 
 // add adds a slot. The caller holds mu.
-func (p *places) add(owner Owner) *place {
-	taken := &place{owner: owner, granted: make(chan struct{})}
+func (p *slotPool) add(owner Owner) *slot {
+	s := &slot{owner: owner, granted: make(chan struct{})}
 	has := p.people[owner.UserID]
 	if p.running < p.max {
-		p.grant(taken)
+		p.grant(s)
 		has.running++
 	} else {
-		p.waiting = append(p.waiting, taken)
+		p.waiting = append(p.waiting, s)
 		has.waiting++
 	}
 	p.people[owner.UserID] = has
 	p.organizations[owner.OrganizationID]++
-	return taken
+	return s
 }
 
 // grant lets a slot run. The caller holds mu.
-func (p *places) grant(taken *place) {
+func (p *slotPool) grant(s *slot) {
 	p.running++
-	taken.running = true
-	close(taken.granted)
+	s.running = true
+	close(s.granted)
 }
 
-// leave releases a slot, whether it was granted or not, and grants it to the generation that has waited longest.
+// release releases a slot, whether it was granted or not, and grants it to the generation that has waited longest.
 // Further calls have no effect.
-func (p *places) leave(taken *place) {
+func (p *slotPool) release(s *slot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if taken.left {
+	if s.released {
 		return
 	}
-	taken.left = true
-	has := p.people[taken.owner.UserID]
-	if taken.running {
+	s.released = true
+	has := p.people[s.owner.UserID]
+	if s.running {
 		p.running--
 		has.running--
 	} else {
-		p.waiting = slices.DeleteFunc(p.waiting, func(w *place) bool { return w == taken })
+		p.waiting = slices.DeleteFunc(p.waiting, func(w *slot) bool { return w == s })
 		has.waiting--
 	}
-	if p.people[taken.owner.UserID] = has; has == (use{}) {
-		delete(p.people, taken.owner.UserID)
+	if p.people[s.owner.UserID] = has; has == (slotCount{}) {
+		delete(p.people, s.owner.UserID)
 	}
-	if p.organizations[taken.owner.OrganizationID]--; p.organizations[taken.owner.OrganizationID] == 0 {
-		delete(p.organizations, taken.owner.OrganizationID)
+	if p.organizations[s.owner.OrganizationID]--; p.organizations[s.owner.OrganizationID] == 0 {
+		delete(p.organizations, s.owner.OrganizationID)
 	}
 	for p.running < p.max && len(p.waiting) > 0 {
 		next := p.waiting[0]
 		p.waiting = slices.Delete(p.waiting, 0, 1)
 		p.grant(next)
 		has := p.people[next.owner.UserID]
-		p.people[next.owner.UserID] = use{running: has.running + 1, waiting: has.waiting - 1}
+		p.people[next.owner.UserID] = slotCount{running: has.running + 1, waiting: has.waiting - 1}
 	}
 }
 
 // stats returns the numbers of running generations, of waiting ones, and of free slots.
-func (p *places) stats() (running, waiting, free int) {
+func (p *slotPool) stats() (running, waiting, free int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.running, len(p.waiting), max(0, p.max-p.running)
 }
 
 // wait returns when the slot was granted, or with the cause if the context ends first.
-func (p *place) wait(ctx context.Context) error {
-	if p.ready() {
+func (s *slot) wait(ctx context.Context) error {
+	if s.isGranted() {
 		return nil
 	}
 	select {
-	case <-p.granted:
+	case <-s.granted:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// ready reports whether the slot was granted.
-func (p *place) ready() bool {
+// isGranted reports whether the slot was granted.
+func (s *slot) isGranted() bool {
 	select {
-	case <-p.granted:
+	case <-s.granted:
 		return true
 	default:
 		return false
@@ -158,15 +158,15 @@ func (p *place) ready() bool {
 }
 
 // admit returns a slot for a person's question, or an error with a remedy.
-func (s *Service) admit(owner Owner) (*place, error) {
+func (s *Service) admit(owner Owner) (*slot, error) {
 	s.mu.Lock()
 	stopping := s.stopping
 	s.mu.Unlock()
 	refused := RefusedStopping
-	var taken *place
+	var taken *slot
 	if !stopping {
 		if refused = RefusedMemory; s.textBytes.Load() <= s.cfg.MaxLiveText {
-			taken, refused = s.places.take(owner)
+			taken, refused = s.slots.acquire(owner)
 		}
 	}
 	if refused == "" {
@@ -176,9 +176,9 @@ func (s *Service) admit(owner Owner) (*place, error) {
 	return nil, refusal(refused)
 }
 
-// weighTexts measures the memory of the texts that are being generated or followed. They grow slowly compared with
+// measureTexts measures the memory of the texts that are being generated or followed. They grow slowly compared with
 // their limit, so measuring once per sweep is enough.
-func (s *Service) weighTexts() {
+func (s *Service) measureTexts() {
 	hub := s.hub.Stats()
 	s.textBytes.Store(int64(hub.TextBytes + hub.LogBytes))
 }

@@ -9,26 +9,26 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// storeTries is the number of attempts to store an answer if the database is reachable and refuses for an unknown
+// maxStoreAttempts is the number of attempts to store an answer if the database is reachable and refuses for an unknown
 // reason. While the database is unavailable there is no limit, so that no answer is lost; the generation keeps its
 // slot.
-const storeTries = 8
+const maxStoreAttempts = 8
 
-// lastMoment bounds storing an answer after the Service has stopped.
-const lastMoment = time.Second
+// shutdownGrace bounds storing an answer after the Service has stopped.
+const shutdownGrace = time.Second
 
-// keep stores the outcome, retries until the database accepts it, and returns the stored outcome. If an outcome cannot
-// be stored, it stores a failure without text instead; if even that fails, the failure is only shown. An error means
-// that this run is invalid: another server has taken over the generation or its thread was deleted (ErrStaleRun), or
-// this server stops.
-func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, error) {
+// storeOutcome stores the outcome, retries until the database accepts it, and returns the stored outcome. If an outcome
+// cannot be stored, it stores a failure without text instead; if even that fails, the failure is only shown. An error
+// means that this run is invalid: another server has taken over the generation or its thread was deleted (ErrStaleRun),
+// or this server stops.
+func (s *Service) storeOutcome(ctx context.Context, g *generation, o Outcome) (Outcome, error) {
 	pause := 50 * time.Millisecond
 	refused := 0
 	for {
 		err := s.endGeneration(ctx, g, o)
 		switch {
 		case err == nil:
-			o.Citations = g.ended.Message.Citations // Without citations of files that were deleted meanwhile.
+			o.Citations = g.endResult.Message.Citations // Without citations of files that were deleted meanwhile.
 			return o, nil
 		case errors.Is(err, ErrStaleRun):
 			s.metrics.Fenced(1)
@@ -38,8 +38,8 @@ func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, 
 		}
 		if code := fault.CodeOf(err); code != fault.Unavailable && code != fault.Canceled {
 			refused++
-			if code != fault.Internal || refused == storeTries {
-				return s.giveUp(ctx, g, o, err)
+			if code != fault.Internal || refused == maxStoreAttempts {
+				return s.storeFailure(ctx, g, o, err)
 			}
 		}
 		s.log.ErrorContext(ctx, "chat: storing an answer failed, retrying", "message_id", g.answer.ID, "run",
@@ -53,8 +53,8 @@ func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, 
 	}
 }
 
-// giveUp ends a generation whose outcome cannot be stored.
-func (s *Service) giveUp(ctx context.Context, g *generation, o Outcome, cause error) (Outcome, error) {
+// storeFailure ends a generation whose outcome cannot be stored.
+func (s *Service) storeFailure(ctx context.Context, g *generation, o Outcome, cause error) (Outcome, error) {
 	s.log.ErrorContext(ctx, "chat: answer cannot be stored", "message_id", g.answer.ID, "run", g.answer.Run, "err", cause)
 	failed := Outcome{
 		Owner: o.Owner, ThreadID: o.ThreadID, MessageID: o.MessageID, Run: o.Run, ServerID: o.ServerID,
@@ -74,7 +74,7 @@ func (s *Service) endGeneration(ctx context.Context, g *generation, outcome Outc
 	// A stopped generation is stored like any other. One that ends while the Service stops gets a short grace period.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	defer context.AfterFunc(s.root, func() { time.AfterFunc(lastMoment, cancel) })()
-	g.ended, err = s.answers.EndGeneration(ctx, outcome)
+	defer context.AfterFunc(s.root, func() { time.AfterFunc(shutdownGrace, cancel) })()
+	g.endResult, err = s.answers.EndGeneration(ctx, outcome)
 	return err
 }
