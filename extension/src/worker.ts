@@ -1,5 +1,5 @@
-import { type Intent, leaveIntent } from './lib/intent'
-import { forgetTab } from './lib/kept'
+import { type Intent, storeIntent } from './lib/intent'
+import { deleteConversationsOfTab } from './lib/storedConversations'
 import { t } from './lib/texts'
 
 /**
@@ -10,7 +10,7 @@ function open(kind: Intent['kind'], tab: chrome.tabs.Tab | undefined, selection?
   if (tab?.id === undefined || tab.id < 0) return
   const { id: tabId, windowId } = tab
   void chrome.sidePanel.open({ windowId }).catch(() => {})
-  void leaveIntent({ kind, tabId, windowId, at: Date.now(), ...(selection !== undefined && { selection }) })
+  void storeIntent({ kind, tabId, windowId, at: Date.now(), ...(selection !== undefined && { selection }) })
 }
 
 chrome.action.onClicked.addListener((tab) => open('open', tab))
@@ -30,7 +30,7 @@ chrome.runtime.onInstalled.addListener(({ reason }) => {
   if (reason === 'install') void chrome.runtime.openOptionsPage()
 })
 
-chrome.tabs.onRemoved.addListener((tabId) => void forgetTab(tabId))
+chrome.tabs.onRemoved.addListener((tabId) => void deleteConversationsOfTab(tabId))
 
 // Scripts in web pages must not read the extension's storage.
 void chrome.storage.local.setAccessLevel({ accessLevel: 'TRUSTED_CONTEXTS' })

@@ -8,8 +8,8 @@ export interface Access {
   readonly fetch: typeof fetch
 }
 
-/** Wish is the request for the next connection. */
-export interface Wish {
+/** ConnectionRequest is the request for the next connection. */
+export interface ConnectionRequest {
   readonly path: string
   readonly body: string | undefined
   readonly headers: HeadersInit | undefined
@@ -19,12 +19,12 @@ export interface Wish {
 }
 
 /** A question that the server does not accept within this time fails. */
-const handOverMs = 20_000
+const acceptTimeoutMs = 20_000
 /** The server sends a heartbeat every 15 s. A connection that is silent for longer than this is considered dead. */
 const silenceMs = 40_000
 const longestWaitMs = 10_000
 /** Maximum number of consecutive internal errors for an accepted answer. */
-const mostFaults = 6
+const maxFaults = 6
 
 /** call sends a request. If the token has expired, it gets a new one and retries once. */
 export async function call(access: Access, path: string, init: RequestInit = {}): Promise<Response> {
@@ -60,7 +60,7 @@ export class Connection {
   constructor(
     private readonly access: Access,
     private readonly signal: AbortSignal,
-    private readonly wish: () => Wish,
+    private readonly request: () => ConnectionRequest,
   ) {}
 
   /** Reports new data, which resets the failure count. */
@@ -105,7 +105,7 @@ export class Connection {
 
   /** Returns the body of the event stream, or null if nothing is left. */
   async #open(signal: AbortSignal): Promise<ReadableStream<Uint8Array> | null> {
-    const { path, body, headers, cursor } = this.wish()
+    const { path, body, headers, cursor } = this.request()
     const response = await call(this.access, path, {
       ...(body !== undefined && { method: 'POST', body }),
       headers: {
@@ -125,12 +125,12 @@ export class Connection {
 
   /** Returns the minimum wait after an error, in milliseconds. It throws errors that a retry cannot fix. */
   #pardon(error: unknown, elapsedMs: number): number {
-    const { accepted } = this.wish()
+    const { accepted } = this.request()
     const refused = error instanceof TsumugiError ? error : null
     const { status = 0, retryAfterMs = 0 } = refused?.refusal ?? {}
-    const faulty = accepted && status >= 500 && this.#failures < mostFaults
+    const faulty = accepted && status >= 500 && this.#failures < maxFaults
     if (refused && !refused.retryable && !faulty) throw refused
-    if (accepted || elapsedMs + retryAfterMs <= handOverMs) return retryAfterMs
+    if (accepted || elapsedMs + retryAfterMs <= acceptTimeoutMs) return retryAfterMs
     const message = 'サーバーに接続できません。ネットワークを確認して、もう一度お試しください。'
     throw refused ?? new TsumugiError(message, 'network_unreachable', true, null, { cause: error })
   }

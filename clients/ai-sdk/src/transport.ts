@@ -19,7 +19,7 @@ type Options = Pick<SendOptions<UIMessage>, 'chatId' | 'headers'> & { abortSigna
 /** Asked is a request that was sent for a user message. */
 interface Asked {
   readonly requestId: string
-  readonly wish: string
+  readonly fields: string
   readonly answer: Answer
   /** The id of the question that this request replaces. */
   readonly edit: string | undefined
@@ -52,8 +52,8 @@ export class TsumugiChatTransport<M extends UIMessage = UIMessage> implements Ch
   }
 
   sendMessages = async (options: SendOptions<M>): Promise<ReadableStream<UIMessageChunk>> => {
-    const { requestId, wish, answer } = await this.#ask(options)
-    const body = `{"request_id":"${requestId}",${wish.slice(1)}`
+    const { requestId, fields, answer } = await this.#ask(options)
+    const body = `{"request_id":"${requestId}",${fields.slice(1)}`
     return this.#stream(this.#follow(options, answer, () => '/v1/message/stream', body))
   }
 
@@ -111,10 +111,10 @@ export class TsumugiChatTransport<M extends UIMessage = UIMessage> implements Ch
       what.regenerate =
         named ?? before?.answer.messageId ?? (await this.#answerTo(question.id, thread, headers))
     }
-    const wish = JSON.stringify(what)
+    const fields = JSON.stringify(what)
     // The server may have accepted a request although its response was lost. The same request id prevents a duplicate.
-    const requestId = refused && before.wish === wish ? before.requestId : crypto.randomUUID()
-    const asked = { requestId, wish, answer: new Answer(), edit }
+    const requestId = refused && before.fields === fields ? before.requestId : crypto.randomUUID()
+    const asked = { requestId, fields, answer: new Answer(), edit }
     this.#asked.set(question.id, asked)
     return asked
   }

@@ -12,8 +12,8 @@ const clients: Record<string, () => Promise<Answer>> = {
   'eventsource-parser': () => follow('http://t.example/v1/message/a/stream', 'token'),
 }
 
-/** Behind `retry: 1`: a client that was cut off before it waits for longer. */
-const named = 10
+/** The offset after `retry: 1`. A client that is disconnected before it waits longer. */
+const afterRetryField = 10
 
 afterEach(() => void vi.unstubAllGlobals())
 
@@ -26,33 +26,36 @@ function serve(...answer: Parameters<typeof fakeFetch>): ReturnType<typeof fakeF
   return calls
 }
 
-describe.each(Object.entries(clients))('%s, with the lines of docs/streaming.md', (_, client) => {
-  it.each([false, true])('ends with the stored text, cut at any byte (id first: %s)', async (idFirst) => {
-    for (let cut = named; cut < bytesOf(script(1, first, null, idFirst)).length; cut++) {
-      const calls = serve((call, index) => {
-        const bytes = bytesOf(script(1, first, call.headers.get('last-event-id'), idFirst))
-        return index === 0 ? streamed(bytes.slice(0, cut), 'break') : streamed(bytes)
-      })
-      expect((await client()).text, `cut at ${cut}`).toBe(first.deltas.join(''))
-      expect(calls.length).toBeLessThanOrEqual(2)
-    }
-  })
+describe.each(Object.entries(clients))('%s, with the code of docs/streaming.md', (_, client) => {
+  it.each([false, true])(
+    'ends with the stored text, disconnected at any byte (id first: %s)',
+    async (idFirst) => {
+      for (let cut = afterRetryField; cut < bytesOf(script(1, first, null, idFirst)).length; cut++) {
+        const calls = serve((call, index) => {
+          const bytes = bytesOf(script(1, first, call.headers.get('last-event-id'), idFirst))
+          return index === 0 ? streamed(bytes.slice(0, cut), 'break') : streamed(bytes)
+        })
+        expect((await client()).text, `cut at ${cut}`).toBe(first.deltas.join(''))
+        expect(calls.length).toBeLessThanOrEqual(2)
+      }
+    },
+  )
 
-  it('never mixes two runs, both cut at any byte', async () => {
+  it('never mixes two runs, both disconnected at any byte', async () => {
     const length = bytesOf(script(1, first, null)).length - 16
-    for (let cut = named; cut < length; cut++) {
+    for (let cut = afterRetryField; cut < length; cut++) {
       serve((call, index) => {
         const cursor = call.headers.get('last-event-id')
         if (index === 0) return streamed(bytesOf(script(1, first, null)).slice(0, cut), 'break')
         const bytes = bytesOf(script(2, second, cursor))
-        const again = named + ((cut * 7919) % (bytes.length - 16 - named))
+        const again = afterRetryField + ((cut * 7919) % (bytes.length - 16 - afterRetryField))
         return index === 1 ? streamed(bytes.slice(0, again), 'break') : streamed(bytes)
       })
       expect((await client()).text, `cut at ${cut}`).toBe('新しい答え')
     }
   })
 
-  it('tells a refusal', async () => {
+  it('throws the detail of a refusal', async () => {
     serve(() => problem(404, { code: 'not_found', detail: '見つかりません。' }))
     await expect(client()).rejects.toThrow('見つかりません。')
   })
@@ -60,7 +63,7 @@ describe.each(Object.entries(clients))('%s, with the lines of docs/streaming.md'
 
 describe('docs/streaming.md', () => {
   it.each(['answer', 'fetch-event-source', 'eventsource-parser', 'event-source'])(
-    'shows %s as it is tested',
+    'contains the tested code of %s',
     async (name) => {
       const docs = await readFile(new URL('../../../docs/streaming.md', import.meta.url), 'utf8')
       const code = await readFile(new URL(`./documented/${name}.ts`, import.meta.url), 'utf8')

@@ -9,8 +9,8 @@ const first: Run = { deltas: ['こ', 'んに', 'ちは🧵', '\n\nid: 9-9\n'] }
 const second: Run = { deltas: ['新しい', '答え'] }
 const textOfRun = (run: Run) => run.deltas.join('')
 
-/** Behind `retry: 1`: a client that was cut off before it waits for 1.8 s. */
-const named = 10
+/** The offset after `retry: 1`. A client that is disconnected before it waits for 1.8 s. */
+const afterRetryField = 10
 
 const knowsReset = (await asSchema(uiMessageChunkSchema).validate?.({ type: 'reset-step' }))?.success === true
 
@@ -30,8 +30,8 @@ function setUp(answer: (call: Call, index: number) => Response | Promise<Respons
 const cursorOf = (call: Call) => call.headers.get('last-event-id')
 const whole = (call: Call, run = first, number = 1) => streamed(bytesOf(script(number, run, cursorOf(call))))
 
-describe('a question', () => {
-  it('is asked in the thread, and its answer becomes the message', async () => {
+describe('sendMessage', () => {
+  it('sends the question to the thread and shows the answer as the message', async () => {
     const { chat, calls } = setUp((call) => whole(call))
     await chat.sendMessage({ text: '質問です。' })
     expect(chat.status).toBe('ready')
@@ -42,7 +42,7 @@ describe('a question', () => {
       usage: { output_tokens: 3 },
     })
     expect(textOf(chat.lastMessage)).toBe(textOfRun(first))
-    // Of what the server says of a source, the SDK keeps this.
+    // The SDK keeps only these fields of a source.
     expect(chat.lastMessage?.parts[0]).toMatchObject({
       type: 'source-document',
       providerMetadata: { tsumugi: { index: 1, page: 3, data_source_id: 'file-1', locator: '第1章' } },
@@ -60,7 +60,7 @@ describe('a question', () => {
     expect(calls[0]?.headers.get('authorization')).toBe('Bearer token')
   })
 
-  it('brings along what the caller adds', async () => {
+  it('adds the body and the headers of the caller', async () => {
     const { chat, calls } = setUp((call) => whole(call))
     await chat.sendMessage(
       { text: 'これについて' },
@@ -71,7 +71,7 @@ describe('a question', () => {
   })
 })
 
-it('reads the bytes that the server writes, each chunk valid to the SDK', async () => {
+it('reads the stream of the Go server, whose chunks are valid for the SDK', async () => {
   const bytes = readFileSync(new URL('../../../stream/testdata/finish.sse', import.meta.url))
   const { chat } = setUp(() => streamed(bytes))
   await chat.sendMessage({ text: '質問' })
@@ -89,11 +89,11 @@ it('reads the bytes that the server writes, each chunk valid to the SDK', async 
   expect(types).toContain('data-citations')
 })
 
-describe('any cut', () => {
+describe('resuming after a disconnection', () => {
   for (const idFirst of [false, true])
-    it(`at every byte, ${idFirst ? 'id before data' : 'data before id'}`, async () => {
+    it(`works at every byte, ${idFirst ? 'id before data' : 'data before id'}`, async () => {
       const length = bytesOf(script(1, first, null, idFirst)).length
-      for (let cut = named; cut < length; cut++) {
+      for (let cut = afterRetryField; cut < length; cut++) {
         const { chat, calls } = setUp((call, index) => {
           const bytes = bytesOf(script(1, first, cursorOf(call), idFirst))
           return index === 0 ? streamed(bytes.slice(0, cut), cut % 2 ? 'close' : 'break') : streamed(bytes)
@@ -112,7 +112,7 @@ describe('any cut', () => {
       }
     })
 
-  it('again and again, a few bytes at a time', async () => {
+  it('works after repeated disconnections', async () => {
     for (const step of [150, 311, 640]) {
       let cut = 0
       const { chat } = setUp((call) => {
@@ -126,9 +126,9 @@ describe('any cut', () => {
 })
 
 describe('a new run', () => {
-  it('takes the place of the old text, wherever the old run was cut', async () => {
+  it('replaces the text of the old run, disconnected at every byte', async () => {
     const length = bytesOf(script(1, first, null)).length
-    for (let cut = named; cut < length - 16; cut++) {
+    for (let cut = afterRetryField; cut < length - 16; cut++) {
       const { chat } = setUp((call, index) =>
         index === 0
           ? streamed(bytesOf(script(1, first, null)).slice(0, cut), 'break')
@@ -136,7 +136,7 @@ describe('a new run', () => {
       )
       await chat.sendMessage({ text: '質問' })
       if (chat.status === 'error') {
-        // ai 6 knows no chunk that takes text back: the chat is told to read the answer anew.
+        // AI SDK 6 has no chunk that resets a message, so the chat gets an error and must resume.
         expect(knowsReset).toBe(false)
         expect(chat.error).toMatchObject({ code: 'answer_restarted', retryable: true })
         await chat.resumeStream()
@@ -153,11 +153,11 @@ describe('a new run', () => {
     }
   })
 
-  it('is followed through three runs, the second one cut at every byte as well', async () => {
+  it('is followed through three runs, the second one disconnected at every byte', async () => {
     if (!knowsReset) return
     const old = bytesOf(script(1, first, null)).slice(0, -40)
     const length = bytesOf(script(2, second, '1-3')).length
-    for (let cut = named; cut < length - 16; cut++) {
+    for (let cut = afterRetryField; cut < length - 16; cut++) {
       const { chat } = setUp((call, index) => {
         if (index === 0) return streamed(old, 'break')
         if (index === 1) return streamed(bytesOf(script(2, second, cursorOf(call))).slice(0, cut), 'break')
@@ -169,8 +169,8 @@ describe('a new run', () => {
   })
 })
 
-describe('what does not follow on', () => {
-  it('is not believed: the text is asked for from its beginning', async () => {
+describe('an inconsistent stream', () => {
+  it('is requested again from the beginning', async () => {
     const torn = script(1, first, null).replace('"delta":"んに"', '"delta":"んにん"')
     const { chat, calls } = setUp((call, index) =>
       index === 0 ? streamed(bytesOf(torn), 'hang') : whole(call),
@@ -181,15 +181,15 @@ describe('what does not follow on', () => {
     expect(textOf(chat.lastMessage)).toBe(textOfRun(first))
   })
 
-  it('is given up in the end', async () => {
+  it('fails after repeated attempts', async () => {
     const { chat } = setUp(() => streamed(bytesOf('retry: 1\n\ndata: [DONE]\n\n')))
     await chat.sendMessage({ text: '質問' })
     expect(chat.error).toMatchObject({ name: 'TsumugiError', code: 'stream_inconsistent' })
   })
 })
 
-describe('refusals', () => {
-  it('are errors with the code and the words of the problem', async () => {
+describe('a refused request', () => {
+  it('is an error with the code and the detail of the problem', async () => {
     const fields = { code: 'thread_busy', detail: 'このスレッドでは回答を作成中です。', message_id: 'm' }
     const { chat, calls } = setUp(() => problem(409, fields))
     await chat.sendMessage({ text: '質問' })
@@ -199,7 +199,7 @@ describe('refusals', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('that pass are waited for', async () => {
+  it('is retried while the refusal is temporary', async () => {
     const busy = { code: 'unavailable', detail: '混み合っています。' }
     const { chat, calls } = setUp((call, index) => {
       if (index === 0) return streamed(bytesOf('retry: 1\n\n'))
@@ -210,7 +210,7 @@ describe('refusals', () => {
     expect(calls).toHaveLength(4)
   })
 
-  it('that last longer than a person waits are told', async () => {
+  it('is an error if Retry-After is longer than the time limit', async () => {
     const { chat } = setUp(() =>
       problem(429, { code: 'rate_limited', detail: '少し待ってください。' }, { 'retry-after': '60' }),
     )
@@ -222,7 +222,7 @@ describe('refusals', () => {
     })
   })
 
-  it('of an expired token bring a new one, once', async () => {
+  it('gets a new token once if the token has expired', async () => {
     const expired = { code: 'unauthenticated', detail: 'jwt expired' }
     for (const renews of [true, false]) {
       const asked: boolean[] = []
@@ -242,7 +242,7 @@ describe('refusals', () => {
     }
   })
 
-  it('keep the request id of a question that may have arrived', async () => {
+  it('is repeated with the same request id', async () => {
     const { chat, calls } = setUp((call, index) =>
       index === 0 ? problem(400, { code: 'x', detail: 'x' }) : whole(call),
     )
@@ -273,7 +273,7 @@ describe('stopping', () => {
     return text.slice(0, text.indexOf('data: {"type":"text-end"'))
   }
 
-  it('by the transport lets the stream end with what is stored', async () => {
+  it('through the transport ends the stream with the stored text', async () => {
     let release = () => {}
     const { chat, transport, calls } = setUp((call) => {
       if (call.url.endsWith('/stop')) {
@@ -302,7 +302,7 @@ describe('stopping', () => {
     expect(textOf(chat.lastMessage)).toBe('途中まで')
   })
 
-  it('by the chat stops the answer as well', async () => {
+  it('through the chat stops the answer on the server', async () => {
     const { chat, calls } = setUp((call) =>
       call.url.endsWith('/stop')
         ? new Response(null, { status: 204 })
@@ -316,7 +316,7 @@ describe('stopping', () => {
     await until(() => calls[0]?.signal?.aborted === true)
   })
 
-  it('before the answer has begun stops it as soon as it does', async () => {
+  it('before the answer begins stops it once it begins', async () => {
     let begin = () => {}
     const begun = new Promise<void>((resolve) => {
       begin = resolve
@@ -337,8 +337,8 @@ describe('stopping', () => {
   })
 })
 
-describe('coming back', () => {
-  it('attaches to what runs in the thread, and replaces what the message had', async () => {
+describe('resumeStream', () => {
+  it('attaches to the running answer of the thread and replaces the text of the message', async () => {
     const { fetch, calls } = fakeFetch((call, index) =>
       index === 0 ? streamed(bytesOf(script(1, first, null)).slice(0, 900), 'break') : whole(call),
     )
@@ -358,14 +358,14 @@ describe('coming back', () => {
     ])
   })
 
-  it('finds that nothing runs', async () => {
+  it('does nothing if no answer is running', async () => {
     const { chat } = setUp(() => new Response(null, { status: 204 }))
     await chat.resumeStream()
     expect(chat.status).toBe('ready')
     expect(chat.messages).toEqual([])
   })
 
-  it('twice at once stops nothing', async () => {
+  it('does not stop the answer if called twice', async () => {
     const { chat, calls } = setUp((call, index) =>
       index === 0
         ? streamed(bytesOf(script(1, first, null)).slice(0, 700), 'hang', 99, call.signal)
@@ -380,8 +380,8 @@ describe('coming back', () => {
   })
 })
 
-describe('another answer', () => {
-  it('to the last question is asked for by the id of the present one', async () => {
+describe('regenerate', () => {
+  it('sends the id of the last answer', async () => {
     const { chat, calls } = setUp((call) => whole(call))
     await chat.sendMessage({ text: '質問' })
     await chat.regenerate()
@@ -393,7 +393,7 @@ describe('another answer', () => {
     expect(calls[1]?.body?.request_id).not.toBe(calls[0]?.body?.request_id)
   })
 
-  it('in a thread that was read from the server is that of its newest message', async () => {
+  it('looks up the newest message of a thread that was loaded from the server', async () => {
     const { fetch, calls } = fakeFetch((call) =>
       call.url.startsWith('/v1/message?') ? Response.json({ items: [{ id: 'old-answer' }] }) : whole(call),
     )
@@ -413,7 +413,7 @@ describe('another answer', () => {
     expect(calls[1]?.body).toMatchObject({ regenerate: 'old-answer' })
   })
 
-  it('to any question of a thread that was read from the server is found there', async () => {
+  it('looks up the answer to an earlier question of a thread that was loaded from the server', async () => {
     const question = '0198c0de-0000-7000-8000-000000000003'
     const { fetch, calls } = fakeFetch((call) => {
       if (!call.url.startsWith('/v1/message?')) return whole(call)
@@ -439,7 +439,7 @@ describe('another answer', () => {
     expect(calls[2]?.body).toMatchObject({ regenerate: 'its-answer' })
   })
 
-  it('in the middle is asked for by its own id', async () => {
+  it('sends the id of an earlier answer', async () => {
     const { chat, calls } = setUp((call) => whole(call))
     await chat.sendMessage({ text: '質問' })
     await chat.sendMessage({ text: '続き' })
@@ -448,7 +448,7 @@ describe('another answer', () => {
     expect(chat.messages).toHaveLength(2)
   })
 
-  it('to a changed question is asked for in the same place after a refusal', async () => {
+  it('repeats the edit of a question after a refusal', async () => {
     const { chat, calls } = setUp((call, index) =>
       index === 1 ? problem(409, { code: 'thread_busy', detail: '作成中です。' }) : whole(call),
     )
@@ -462,7 +462,7 @@ describe('another answer', () => {
     expect(calls[3]?.body).toMatchObject({ edit: ids.question, content: 'また別の質問' })
   })
 
-  it('to a changed question names the question', async () => {
+  it('sends the id of an edited question', async () => {
     const { chat, calls } = setUp((call) => whole(call))
     await chat.sendMessage({ text: '質問' })
     await chat.sendMessage({ text: '別の質問', messageId: chat.messages[0]?.id ?? '' })
@@ -470,7 +470,7 @@ describe('another answer', () => {
   })
 })
 
-/** A stream that waits at a place. */
+/** gated returns a stream that waits for `gate` at the offset `cut`. */
 function gated(bytes: Uint8Array, cut: number, gate: Promise<void>): Response {
   const body = new ReadableStream<Uint8Array>({
     async start(controller) {
@@ -483,7 +483,7 @@ function gated(bytes: Uint8Array, cut: number, gate: Promise<void>): Response {
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
 }
 
-/** Waits for something that other tasks bring about. */
+/** until waits until a condition is true. */
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -11,8 +11,8 @@ export interface Intent {
 
 const keyOf = (windowId: number) => `intent:${windowId}`
 
-/** leaveIntent stores an intent for the panel of its window. */
-export async function leaveIntent(intent: Intent): Promise<void> {
+/** storeIntent stores an intent for the panel of its window. */
+export async function storeIntent(intent: Intent): Promise<void> {
   await chrome.storage.session.set({ [keyOf(intent.windowId)]: intent })
 }
 

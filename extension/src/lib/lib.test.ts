@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { addressOf } from './kept'
 import { cut } from './limits'
 import { refusalOf } from './pages'
 import { toOrigin } from './server'
 import { challengeOf, randomText } from './signIn'
+import { addressOf } from './storedConversations'
 
 describe('toOrigin', () => {
   it.each([

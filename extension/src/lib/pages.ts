@@ -81,8 +81,8 @@ function looksLikePdf(url: string): boolean {
   return /\.pdf$/i.test(new URL(url).pathname)
 }
 
-/** whyNot returns the reason why nothing was read from a page; null if something was. */
-export function whyNot(found: Found): TextName | null {
+/** unreadableReason returns the reason why nothing was read from a page; null if something was. */
+export function unreadableReason(found: Found): TextName | null {
   switch (found.kind) {
     case 'slow':
       return 'slowPage'

@@ -35,10 +35,10 @@ export async function saveGrant(grant: Grant | null): Promise<void> {
 }
 
 /**
- * whySignedOut returns the reason for a missing session at a server. Another page of the extension may have received
+ * signOutReason returns the reason for a missing session at a server. Another page of the extension may have received
  * it.
  */
-export async function whySignedOut(origin: string): Promise<SignedOut['reason']> {
+export async function signOutReason(origin: string): Promise<SignedOut['reason']> {
   const ended = (await chrome.storage.local.get(ENDED))[ENDED] as Ended | undefined
   return ended?.origin === origin ? ended.reason : 'none'
 }

@@ -1,5 +1,5 @@
-import { forgetTalks } from './kept'
 import { CLIENT_ID, type Grant, postForm, readGrant, readTokens, saveGrant, toGrant } from './session'
+import { deleteAllConversations } from './storedConversations'
 
 /** SignInFailure reports why signing in failed. */
 export class SignInFailure extends Error {
@@ -105,7 +105,7 @@ export async function awaitDevice(origin: string, device: Device, signal: AbortS
 export async function signOut(): Promise<void> {
   const grant = await readGrant()
   await saveGrant(null)
-  await forgetTalks()
+  await deleteAllConversations()
   if (grant === null || grant.refreshToken === '') return
   await postForm(`${grant.origin}/v1/oauth2/revoke`, {
     client_id: CLIENT_ID,

@@ -4,8 +4,8 @@ import { IconButton } from '@/components/IconButton'
 import { LogoMark } from '@/components/Logo'
 import { Tooltips } from '@/components/Tooltip'
 import { onIntent, takeIntent } from '../lib/intent'
-import { addressOf } from '../lib/kept'
 import type { Target } from '../lib/pages'
+import { addressOf } from '../lib/storedConversations'
 import { t } from '../lib/texts'
 import { Ask } from './Ask'
 import { type Access, useAccess } from './access'
@@ -15,7 +15,7 @@ import { AccessNotice, AccessScreen } from './Screens'
 import { Start } from './Start'
 import { Turns } from './Turns'
 import { type Place, readPlace, useTarget } from './target'
-import type { Wish } from './task'
+import type { PageRequest } from './task'
 import { useConversation } from './useConversation'
 import { useWork, type Work } from './useWork'
 import { WorkView } from './Work'
@@ -32,7 +32,7 @@ export function App() {
     },
     [open],
   )
-  const { work, wish, send, readPdf, cancel } = useWork(target, begin)
+  const { work, prepare, send, readPdf, cancel } = useWork(target, begin)
   useEffect(() => {
     if (conversation !== null) conversation.onSignedOut = refuse
   }, [conversation, refuse])
@@ -40,7 +40,7 @@ export function App() {
   useEffect(() => {
     if (ready) conversation?.resume()
   }, [conversation, ready])
-  useIntents(place, target, ready, wish)
+  useIntents(place, target, ready, prepare)
   return (
     <>
       <Head access={access} conversation={conversation} onNew={() => open(null)} />
@@ -52,7 +52,7 @@ export function App() {
           moved={moved}
           target={target}
           work={work}
-          onWish={wish}
+          onRequest={prepare}
           onNew={() => open(null)}
         >
           <WorkView work={work} access={access} onSend={send} onReadPdf={readPdf} onCancel={cancel} />
@@ -70,17 +70,17 @@ interface BodyProps {
   readonly moved: 'moved' | 'unknown' | null
   readonly target: Target | null
   readonly work: Work
-  readonly onWish: (wish: Wish) => void
+  readonly onRequest: (request: PageRequest) => void
   readonly onNew: () => void
   readonly children: ReactNode
 }
 
-function Body({ access, retry, conversation, moved, target, work, onWish, onNew, children }: BodyProps) {
+function Body({ access, retry, conversation, moved, target, work, onRequest, onNew, children }: BodyProps) {
   if (access.kind === 'loading' || target === null) return null
   if (conversation === null) {
     if (access.kind !== 'ready') return <AccessScreen access={access} onRetry={retry} />
     return work.kind === 'idle' || work.kind === 'refused' ? (
-      <Start target={target} onWish={onWish}>
+      <Start target={target} onRequest={onRequest}>
         {children}
       </Start>
     ) : (
@@ -99,13 +99,13 @@ function Body({ access, retry, conversation, moved, target, work, onWish, onNew,
 }
 
 function Further({ conversation, ready }: { conversation: Conversation; ready: boolean }) {
-  const talk = useSyncExternalStore(conversation.subscribe, conversation.snapshot)
+  const stored = useSyncExternalStore(conversation.subscribe, conversation.snapshot)
   return (
     <Ask
-      key={`${talk.tabId}:${talk.url}`}
+      key={`${stored.tabId}:${stored.url}`}
       placeholder={t('askNext')}
       writing={conversation.writing}
-      disabled={!ready || talk.threadId === null}
+      disabled={!ready || stored.threadId === null}
       onStop={() => void conversation.stop().catch(() => {})}
       onAsk={(question) => conversation.followUp(question)}
     />
@@ -123,7 +123,7 @@ function Moved({
 }) {
   return (
     <div className={styles.banner} role="status">
-      <p>{moved === 'moved' ? t('moved', conversation.talk.title) : t('movedUnknown')}</p>
+      <p>{moved === 'moved' ? t('moved', conversation.stored.title) : t('movedUnknown')}</p>
       {moved === 'moved' && (
         <button type="button" className={styles.textButton} onClick={onNew}>
           {t('aboutThis')}
@@ -191,7 +191,7 @@ function useIntents(
   place: Place | null,
   target: Target | null,
   ready: boolean,
-  wish: (wish: Wish) => void,
+  prepare: (request: PageRequest) => void,
 ): void {
   const windowId = place?.windowId
   const tabId = target?.tabId
@@ -202,9 +202,9 @@ function useIntents(
       const intent = await takeIntent(windowId)
       if (intent === null || intent.tabId !== tabId || intent.kind === 'open') return
       const kind = intent.kind === 'summarize' ? 'summary' : 'explanation'
-      wish({ kind, question: '', selection: intent.selection ?? '' })
+      prepare({ kind, question: '', selection: intent.selection ?? '' })
     }
     void take()
     return onIntent(windowId, () => void take())
-  }, [windowId, tabId, ready, known, wish])
+  }, [windowId, tabId, ready, known, prepare])
 }

@@ -6,16 +6,16 @@ import { openPrivacy } from '../lib/privacy'
 import { t } from '../lib/texts'
 import { Ask } from './Ask'
 import styles from './Panel.module.css'
-import type { Wish } from './task'
+import type { PageRequest } from './task'
 
 /** The questions about the page, or the reason for their absence. `children` show the result of the last attempt. */
 export function Start({
   target,
-  onWish,
+  onRequest,
   children,
 }: {
   target: Target
-  onWish: (wish: Wish) => void
+  onRequest: (request: PageRequest) => void
   children: ReactNode
 }) {
   const refusal = refusalOf(target)
@@ -34,12 +34,12 @@ export function Start({
         <Button
           variant="primary"
           wide
-          onClick={() => onWish({ kind: 'summary', question: '', selection: '' })}
+          onClick={() => onRequest({ kind: 'summary', question: '', selection: '' })}
         >
           <FileText size={16} aria-hidden />
           {t('summarize')}
         </Button>
-        <Button wide onClick={() => onWish({ kind: 'explanation', question: '', selection: '' })}>
+        <Button wide onClick={() => onRequest({ kind: 'explanation', question: '', selection: '' })}>
           <Lightbulb size={16} aria-hidden />
           {t('explain')}
         </Button>
@@ -51,7 +51,7 @@ export function Start({
       </section>
       <Ask
         placeholder={t('askFirst')}
-        onAsk={(question) => onWish({ kind: 'question', question, selection: '' })}
+        onAsk={(question) => onRequest({ kind: 'question', question, selection: '' })}
       />
     </>
   )

@@ -5,16 +5,16 @@ import { IconButton } from '@/components/IconButton'
 import { ThreadLine } from '@/components/ThreadLine'
 import { copyRich } from '@/lib/browser/clipboard'
 import { Markdown, markdownToHtml } from '@/lib/markdown'
-import type { Turn } from '../lib/kept'
+import type { Turn } from '../lib/storedConversations'
 import { count, t } from '../lib/texts'
 import { type Conversation, isOver } from './conversation'
 import styles from './Panel.module.css'
 
 /** The questions and answers of a conversation. */
 export function Turns({ conversation }: { conversation: Conversation }) {
-  const talk = useSyncExternalStore(conversation.subscribe, conversation.snapshot)
+  const stored = useSyncExternalStore(conversation.subscribe, conversation.snapshot)
   const end = useRef<HTMLLIElement>(null)
-  const turns = talk.turns.length
+  const turns = stored.turns.length
   // biome-ignore lint/correctness/useExhaustiveDependencies: scroll to a new question, but not for growing text.
   useEffect(() => {
     // Newer browsers return a promise, which React would take for a cleanup function.
@@ -22,9 +22,9 @@ export function Turns({ conversation }: { conversation: Conversation }) {
   }, [turns])
   return (
     <>
-      <p className={styles.page}>{talk.title || talk.url}</p>
+      <p className={styles.page}>{stored.title || stored.url}</p>
       <ol className={styles.turns} aria-label={t('conversation')}>
-        {talk.turns.map((turn, index) => (
+        {stored.turns.map((turn, index) => (
           <li key={turn.key} ref={index === turns - 1 ? end : null} className={styles.turn}>
             <TurnView
               turn={turn}
@@ -35,7 +35,7 @@ export function Turns({ conversation }: { conversation: Conversation }) {
           </li>
         ))}
       </ol>
-      <Announcer writing={conversation.writing} text={talk.turns.at(-1)?.answer.text ?? ''} />
+      <Announcer writing={conversation.writing} text={stored.turns.at(-1)?.answer.text ?? ''} />
     </>
   )
 }

@@ -17,7 +17,7 @@ interface WorkProps {
   readonly onCancel: () => void
 }
 
-/** WorkView shows the steps between a wish and its question. */
+/** WorkView shows the steps between a request and its question. */
 export function WorkView({ work, access, onSend, onReadPdf, onCancel }: WorkProps) {
   const server = 'server' in access ? access.server.origin : ''
   switch (work.kind) {

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { checkServer, readServer, type Server } from '../lib/server'
-import { onSession, readGrant, SignedOut, sessionFetch, whySignedOut } from '../lib/session'
+import { onSession, readGrant, SignedOut, sessionFetch, signOutReason } from '../lib/session'
 
 /** Access is whether the panel is usable, or else the reason. */
 export type Access =
@@ -69,7 +69,7 @@ function isLost({ kind }: Access): boolean {
 /** fromStorage returns the access without a request to the server. */
 async function fromStorage(server: Server): Promise<Access> {
   if ((await readGrant()) !== null) return { kind: 'ready', server }
-  return { kind: 'signedOut', reason: await whySignedOut(server.origin), server }
+  return { kind: 'signedOut', reason: await signOutReason(server.origin), server }
 }
 
 async function probe(server: Server): Promise<Access> {

@@ -7,9 +7,9 @@ import {
   emptyAnswer,
   type StreamFailure,
 } from '@/lib/stream'
-import { addressOf, keepTalk, type Talk, type Turn } from '../lib/kept'
 import { cut, maxSelection, maxTitle } from '../lib/limits'
 import { SignedOut, sessionFetch } from '../lib/session'
+import { addressOf, type StoredConversation, storeConversation, type Turn } from '../lib/storedConversations'
 import { count, t } from '../lib/texts'
 
 /** Material is the first question about a page, with its text. */
@@ -37,7 +37,7 @@ const keepEvery = 250
  * reopened panel resumes at the character. Listeners are called after every change.
  */
 export class Conversation {
-  #talk: Talk
+  #stored: StoredConversation
   readonly #lines = new Map<string, { connection: Connection; state: ConnectionState }>()
   readonly #listeners = new Set<() => void>()
   #keeping: ReturnType<typeof setTimeout> | undefined
@@ -45,13 +45,13 @@ export class Conversation {
   /** Called when the server ends or refuses the session. */
   onSignedOut: (cause: SignedOut) => void = () => {}
 
-  constructor(talk: Talk) {
-    this.#talk = talk
+  constructor(stored: StoredConversation) {
+    this.#stored = stored
     this.resume()
   }
 
   /** Creates an empty conversation about an address in a tab. */
-  static begin(tabId: number, url: string, title: string, kind: Talk['kind']): Conversation {
+  static begin(tabId: number, url: string, title: string, kind: StoredConversation['kind']): Conversation {
     return new Conversation({
       tabId,
       url: addressOf(url),
@@ -63,8 +63,8 @@ export class Conversation {
     })
   }
 
-  get talk(): Talk {
-    return this.#talk
+  get stored(): StoredConversation {
+    return this.#stored
   }
 
   subscribe = (listener: () => void): (() => void) => {
@@ -72,10 +72,10 @@ export class Conversation {
     return () => this.#listeners.delete(listener)
   }
 
-  snapshot = (): Talk => this.#talk
+  snapshot = (): StoredConversation => this.#stored
 
   get writing(): boolean {
-    return this.#talk.turns.some((turn) => !isOver(turn))
+    return this.#stored.turns.some((turn) => !isOver(turn))
   }
 
   /** lineOf returns the state of an answer's connection; null after its end. */
@@ -86,7 +86,8 @@ export class Conversation {
   /** Connects the unfinished answers that lost their connection after a sign-out. */
   resume(): void {
     if (this.#closed) return
-    for (const turn of this.#talk.turns) if (!isOver(turn) && !this.#lines.has(turn.key)) this.#connect(turn)
+    for (const turn of this.#stored.turns)
+      if (!isOver(turn) && !this.#lines.has(turn.key)) this.#connect(turn)
   }
 
   /** Asks the first question of a thread. */
@@ -120,11 +121,11 @@ export class Conversation {
   followUp(question: string): void {
     const id = crypto.randomUUID()
     const kind =
-      this.#talk.kind === 'selection'
+      this.#stored.kind === 'selection'
         ? 'chrome_extension_easy_explanation_follow_up'
         : 'chrome_extension_page_whole_summary_follow_up'
     const messages = [{ role: 'user', content: question }]
-    this.#ask(id, question, { request_id: id, kind, thread_id: this.#talk.threadId, messages }, null)
+    this.#ask(id, question, { request_id: id, kind, thread_id: this.#stored.threadId, messages }, null)
   }
 
   #ask(key: string, question: string, body: unknown, sent: Turn['sent'], url = path): void {
@@ -137,7 +138,7 @@ export class Conversation {
       failure: null,
       rating: null,
     }
-    this.#change({ turns: [...this.#talk.turns, turn] })
+    this.#change({ turns: [...this.#stored.turns, turn] })
     this.#keepNow()
     this.#connect(turn)
   }
@@ -145,13 +146,13 @@ export class Conversation {
   /** Regenerates an answer and replaces it. */
   regenerate(turn: Turn): void {
     const { messageId } = turn.answer
-    if (messageId === null || this.#talk.threadId === null) {
+    if (messageId === null || this.#stored.threadId === null) {
       this.retry(turn)
       return
     }
     const id = crypto.randomUUID()
-    this.#change({ turns: this.#talk.turns.filter((other) => other.key !== turn.key) })
-    const body = { request_id: id, thread_id: this.#talk.threadId, regenerate: messageId }
+    this.#change({ turns: this.#stored.turns.filter((other) => other.key !== turn.key) })
+    const body = { request_id: id, thread_id: this.#stored.threadId, regenerate: messageId }
     this.#ask(id, turn.question, body, turn.sent, '/v1/message/stream')
   }
 
@@ -171,7 +172,7 @@ export class Conversation {
   }
 
   async stop(): Promise<void> {
-    const turn = this.#talk.turns.find((other) => !isOver(other))
+    const turn = this.#stored.turns.find((other) => !isOver(other))
     if (turn === undefined) return
     const { messageId } = turn.answer
     if (messageId === null) {
@@ -225,8 +226,8 @@ export class Conversation {
         onAnswer: (answer) => {
           if (this.#closed) return
           const taken = answer.messageId !== null
-          const threadId = answer.threadId ?? this.#talk.threadId
-          if (threadId !== this.#talk.threadId) this.#change({ threadId })
+          const threadId = answer.threadId ?? this.#stored.threadId
+          if (threadId !== this.#stored.threadId) this.#change({ threadId })
           const before = this.#turn(turn.key)
           this.#replace({ ...before, answer, asked: taken ? null : before.asked })
           // The text of the page is stored only as long as it is needed.
@@ -306,17 +307,17 @@ export class Conversation {
   }
 
   #turn(key: string): Turn {
-    const turn = this.#talk.turns.find((other) => other.key === key)
+    const turn = this.#stored.turns.find((other) => other.key === key)
     if (turn === undefined) throw new Error(`no turn ${key}`)
     return turn
   }
 
   #replace(turn: Turn): void {
-    this.#change({ turns: this.#talk.turns.map((other) => (other.key === turn.key ? turn : other)) })
+    this.#change({ turns: this.#stored.turns.map((other) => (other.key === turn.key ? turn : other)) })
   }
 
-  #change(change: Partial<Talk>): void {
-    this.#talk = { ...this.#talk, ...change, touchedAt: Date.now() }
+  #change(change: Partial<StoredConversation>): void {
+    this.#stored = { ...this.#stored, ...change, touchedAt: Date.now() }
     this.#tell()
   }
 
@@ -331,7 +332,7 @@ export class Conversation {
   #keepNow(): void {
     clearTimeout(this.#keeping)
     this.#keeping = undefined
-    if (this.#talk.turns.length > 0) void keepTalk(this.#talk)
+    if (this.#stored.turns.length > 0) void storeConversation(this.#stored)
   }
 }
 

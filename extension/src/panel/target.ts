@@ -47,18 +47,18 @@ export function useTarget(place: Place | null): Target | null {
         await takeIntent(place.windowId)
       void look()
     }
-    const onIntentLeft = (changes: Record<string, unknown>) => {
+    const onIntentStored = (changes: Record<string, unknown>) => {
       if (Object.keys(changes).some((key) => key.startsWith('intent:'))) void look()
     }
     void look()
     chrome.tabs.onActivated.addListener(onActivated)
     chrome.tabs.onUpdated.addListener(onUpdated)
     // The toolbar's button reveals the page to the extension; no other event reports that.
-    chrome.storage.session.onChanged.addListener(onIntentLeft)
+    chrome.storage.session.onChanged.addListener(onIntentStored)
     return () => {
       chrome.tabs.onActivated.removeListener(onActivated)
       chrome.tabs.onUpdated.removeListener(onUpdated)
-      chrome.storage.session.onChanged.removeListener(onIntentLeft)
+      chrome.storage.session.onChanged.removeListener(onIntentStored)
     }
   }, [place])
   return target

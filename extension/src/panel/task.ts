@@ -1,11 +1,11 @@
 import { readPageFile } from '../lib/file'
 import { cut, lengthOf, maxSelection } from '../lib/limits'
-import { fetchPdf, readTab, type Target, Unreadable, whyNot } from '../lib/pages'
+import { fetchPdf, readTab, type Target, Unreadable, unreadableReason } from '../lib/pages'
 import { type TextName, t } from '../lib/texts'
 import type { Material } from './conversation'
 
-/** Wish is a user's request about the page. */
-export interface Wish {
+/** PageRequest is a user's request about the page. */
+export interface PageRequest {
   readonly kind: Material['kind']
   readonly question: string
   /** The selection that the browser passes to the menu, for unreadable pages. */
@@ -23,46 +23,46 @@ export interface Draft {
 
 /** PdfDraft is a PDF that must be sent to the server to be read. */
 export interface PdfDraft {
-  readonly wish: Wish
+  readonly request: PageRequest
   readonly target: Target
   readonly file: Blob
 }
 
-/** draftOf reads a page for a wish. It throws Unreadable with the reason. */
-export async function draftOf(target: Target, wish: Wish): Promise<Draft | PdfDraft> {
+/** draftOf reads a page for a request. It throws Unreadable with the reason. */
+export async function draftOf(target: Target, request: PageRequest): Promise<Draft | PdfDraft> {
   const found = await readTab(target).catch((cause: unknown) => {
     // The selection from the menu is enough for an explanation.
-    if (wish.kind === 'explanation' && wish.selection !== '' && cause instanceof Unreadable) return null
+    if (request.kind === 'explanation' && request.selection !== '' && cause instanceof Unreadable) return null
     throw cause
   })
-  if (wish.kind === 'explanation') {
+  if (request.kind === 'explanation') {
     const selected = found !== null && 'selection' in found ? found.selection : ''
-    return explanation(target, wish, selected || wish.selection)
+    return explanation(target, request, selected || request.selection)
   }
   if (found === null) throw new Unreadable('refusedPage')
-  if (found.kind === 'pdf') return { wish, target, file: await fetchPdf(found.url) }
-  const reason = whyNot(found)
+  if (found.kind === 'pdf') return { request: request, target, file: await fetchPdf(found.url) }
+  const reason = unreadableReason(found)
   if (reason !== null || found.kind !== 'page') throw new Unreadable(reason ?? 'emptyPage')
   if (found.text === '') throw new Unreadable('emptyPage')
   const { url, title, text, whole, omitted, unreadFrames } = found
-  const draft = drafted(wish, url, title, text, 0, unreadFrames)
+  const draft = drafted(request, url, title, text, 0, unreadFrames)
   if (omitted === 0) return draft
   return {
     ...draft,
     material: { ...draft.material, omitted },
-    whole: drafted(wish, url, title, whole, 0, unreadFrames),
+    whole: drafted(request, url, title, whole, 0, unreadFrames),
   }
 }
 
 /** draftOfPdf reads a PDF through the server. */
-export async function draftOfPdf({ wish, target, file }: PdfDraft): Promise<Draft> {
+export async function draftOfPdf({ request, target, file }: PdfDraft): Promise<Draft> {
   const { text, truncated_characters } = await readPageFile(file)
   if (text.trim() === '') throw new Unreadable('emptyPage')
-  return drafted(wish, target.url, target.title, text, truncated_characters, 0)
+  return drafted(request, target.url, target.title, text, truncated_characters, 0)
 }
 
 function drafted(
-  wish: Wish,
+  request: PageRequest,
   url: string,
   title: string,
   whole: string,
@@ -70,15 +70,23 @@ function drafted(
   unreadFrames: number,
 ): Draft {
   const { text, characters, left } = cut(whole)
-  const material = { ...wish, url, title, text, left: left + more, omitted: 0, selection: '' }
+  const material = { ...request, url, title, text, left: left + more, omitted: 0, selection: '' }
   return { material, characters, whole: null, unreadFrames }
 }
 
-function explanation(target: Target, wish: Wish, selection: string): Draft {
+function explanation(target: Target, request: PageRequest, selection: string): Draft {
   const characters = lengthOf(selection)
   if (selection.trim() === '') throw new Unreadable('noSelection')
   if (characters > maxSelection) throw new TooLong(characters)
-  const material = { ...wish, url: target.url, title: target.title, text: '', left: 0, omitted: 0, selection }
+  const material = {
+    ...request,
+    url: target.url,
+    title: target.title,
+    text: '',
+    left: 0,
+    omitted: 0,
+    selection,
+  }
   return { material, characters, whole: null, unreadFrames: 0 }
 }
 

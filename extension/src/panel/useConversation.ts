@@ -1,10 +1,16 @@
 import { useCallback, useEffect, useState } from 'react'
-import { addressOf, forgetTalk, lastTalk, onForgotten, readTalk } from '../lib/kept'
 import type { Target } from '../lib/pages'
+import {
+  addressOf,
+  deleteConversation,
+  onAllDeleted,
+  readConversation,
+  readLastConversation,
+} from '../lib/storedConversations'
 import { Conversation } from './conversation'
 
 /** The conversations of this panel. Their answers continue while another tab is active. */
-const held = new Map<string, Conversation>()
+const conversations = new Map<string, Conversation>()
 const keyOf = (tabId: number, url: string) => `${tabId}:${url}`
 
 interface Shown {
@@ -12,7 +18,7 @@ interface Shown {
   readonly conversation: Conversation | null
 }
 
-interface Held {
+interface ShownConversation {
   readonly conversation: Conversation | null
   /** Whether the tab shows a page other than the conversation's, or an unknown one. */
   readonly moved: 'moved' | 'unknown' | null
@@ -23,7 +29,7 @@ interface Held {
 /**
  * useConversation returns one conversation for a tab and an address: that of the page, else the last one of the tab.
  */
-export function useConversation(target: Target | null): Held {
+export function useConversation(target: Target | null): ShownConversation {
   const [shown, setShown] = useState<Shown | null>(null)
   const tabId = target?.tabId ?? null
   const address = addressOf(target?.url ?? '')
@@ -40,10 +46,10 @@ export function useConversation(target: Target | null): Held {
   // The next user of this computer must not see them.
   useEffect(
     () =>
-      onForgotten(() => {
-        const all = [...held.values()]
+      onAllDeleted(() => {
+        const all = [...conversations.values()]
         closeAll()
-        for (const { talk } of all) void forgetTalk(talk)
+        for (const { stored } of all) void deleteConversation(stored)
         setShown(null)
       }),
     [],
@@ -51,35 +57,36 @@ export function useConversation(target: Target | null): Held {
   const open = useCallback(
     (conversation: Conversation | null) => {
       if (tabId === null) return
-      const before = held.get(keyOf(tabId, address))
+      const before = conversations.get(keyOf(tabId, address))
       if (before !== undefined && before !== conversation) {
         before.close()
-        void forgetTalk(before.talk)
-        held.delete(keyOf(tabId, address))
+        void deleteConversation(before.stored)
+        conversations.delete(keyOf(tabId, address))
       }
-      if (conversation !== null) held.set(keyOf(tabId, conversation.talk.url), conversation)
+      if (conversation !== null) conversations.set(keyOf(tabId, conversation.stored.url), conversation)
       setShown({ tabId, conversation })
     },
     [tabId, address],
   )
   const conversation = shown !== null && shown.tabId === tabId ? shown.conversation : null
-  const elsewhere = conversation !== null && conversation.talk.url !== address
+  const elsewhere = conversation !== null && conversation.stored.url !== address
   return { conversation, moved: elsewhere ? (address === '' ? 'unknown' : 'moved') : null, open }
 }
 
 async function find(tabId: number, address: string): Promise<Conversation | null> {
-  const known = held.get(keyOf(tabId, address))
+  const known = conversations.get(keyOf(tabId, address))
   if (known !== undefined) return known
-  const talk = (address !== '' && (await readTalk(tabId, address))) || (await lastTalk(tabId))
-  if (talk === null) return null
-  const key = keyOf(tabId, talk.url)
-  const conversation = held.get(key) ?? new Conversation(talk)
-  held.set(key, conversation)
+  const stored =
+    (address !== '' && (await readConversation(tabId, address))) || (await readLastConversation(tabId))
+  if (stored === null) return null
+  const key = keyOf(tabId, stored.url)
+  const conversation = conversations.get(key) ?? new Conversation(stored)
+  conversations.set(key, conversation)
   return conversation
 }
 
 /** closeAll stores everything for the next time that the panel opens. */
 export function closeAll(): void {
-  for (const conversation of held.values()) conversation.close()
-  held.clear()
+  for (const conversation of conversations.values()) conversation.close()
+  conversations.clear()
 }

@@ -2,9 +2,9 @@ import { useCallback, useRef, useState } from 'react'
 import type { Target } from '../lib/pages'
 import { addUnreviewed, siteOf, unreviewedSites } from '../lib/review'
 import { Conversation } from './conversation'
-import { type Draft, draftOf, draftOfPdf, type PdfDraft, reasonOf, type Wish } from './task'
+import { type Draft, draftOf, draftOfPdf, type PageRequest, type PdfDraft, reasonOf } from './task'
 
-/** Work is a step between a wish and its question: reading the page, or reviewing the text. */
+/** Work is a step between a request and its question: reading the page, or reviewing the text. */
 export type Work =
   | { readonly kind: 'idle' }
   | { readonly kind: 'reading'; readonly pdf: boolean }
@@ -14,7 +14,7 @@ export type Work =
 
 interface Worker {
   readonly work: Work
-  readonly wish: (wish: Wish) => void
+  readonly prepare: (request: PageRequest) => void
   readonly send: (draft: Draft, always: boolean) => void
   readonly readPdf: (draft: PdfDraft) => void
   readonly cancel: () => void
@@ -22,10 +22,10 @@ interface Worker {
 
 const idle: Work = { kind: 'idle' }
 
-/** useWork reads the page for a wish, shows the review, and begins the conversation. */
+/** useWork reads the page for a request, shows the review, and begins the conversation. */
 export function useWork(target: Target | null, begin: (conversation: Conversation) => void): Worker {
   const [work, setWork] = useState<Work>(idle)
-  // A later wish replaces the current one.
+  // A later request replaces the current one.
   const turn = useRef(0)
   const tabId = target?.tabId
 
@@ -64,15 +64,15 @@ export function useWork(target: Target | null, begin: (conversation: Conversatio
     },
     [send],
   )
-  const wish = useCallback(
-    (wanted: Wish) => {
+  const prepare = useCallback(
+    (wanted: PageRequest) => {
       if (target !== null) void run(false, () => draftOf(target, wanted))
     },
     [target, run],
   )
   return {
     work,
-    wish,
+    prepare,
     send,
     readPdf: useCallback((draft: PdfDraft) => void run(true, () => draftOfPdf(draft)), [run]),
     cancel: useCallback(() => {

@@ -1,7 +1,7 @@
 import { createBrowserRouter, type RouteObject, redirect, type ShouldRevalidateFunction } from 'react-router'
 import { readToken } from '@/entities/identity/token'
 import { adminOnly, requireSession, signedIn, signingIn } from '@/entities/session/guard'
-import { coverQuery } from '@/entities/session/place'
+import { hideQuery } from '@/entities/session/place'
 import { ForbiddenPage, NotFoundPage } from '@/features/errors/pages'
 import { RouteError } from '@/features/errors/RouteError'
 import { api } from '@/lib/api'
@@ -48,7 +48,7 @@ const routes: RouteObject[] = [
       caught({
         path: '/login/link',
         loader: async (args) => {
-          coverQuery(args.request)
+          hideQuery(args.request)
           return (await import('@/features/login/routes')).linkLoader(args)
         },
         shouldRevalidate: never,
@@ -57,7 +57,7 @@ const routes: RouteObject[] = [
       {
         path: '/reset/password',
         loader: ({ request }) => {
-          coverQuery(request)
+          hideQuery(request)
           return null
         },
         shouldRevalidate: never,
@@ -68,7 +68,7 @@ const routes: RouteObject[] = [
       caught({
         path: '/oauth2/callback',
         loader: async (args) => {
-          coverQuery(args.request)
+          hideQuery(args.request)
           return (await import('@/features/login/routes')).callbackLoader(args)
         },
         shouldRevalidate: never,

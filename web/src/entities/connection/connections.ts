@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { ApiError } from '@/lib/api'
 import * as connections from '@/lib/api/connections'
-import { readAnew } from '@/lib/api/queries'
+import { reload } from '@/lib/api/queries'
 
 /** The key prefix of the connection queries in the query cache. */
 const CONNECTIONS = ['connections'] as const
@@ -30,5 +30,5 @@ export async function endConnection(id: string, ofMember = false): Promise<void>
   } catch (cause) {
     if (!(cause instanceof ApiError && cause.status === 404)) throw cause
   }
-  await readAnew(CONNECTIONS)
+  await reload(CONNECTIONS)
 }

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { ModelChoice, ModelOption } from '@/lib/api'
 import { getModelChoice } from '@/lib/api/models'
-import { readAnew } from '@/lib/api/queries'
+import { reload } from '@/lib/api/queries'
 
 /** How long a list of models is fresh, in milliseconds. Administrators rarely change it. */
 const FRESH_MS = 60_000
@@ -20,7 +20,7 @@ export function modelChoiceQuery(skillId?: string) {
 
 /** refreshModels reloads the models after a change of the available ones. */
 export function refreshModels(): Promise<void> {
-  return readAnew(['models'])
+  return reload(['models'])
 }
 
 /** modelOf returns a model of the list, or the default model if the list does not contain it. */

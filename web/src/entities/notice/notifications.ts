@@ -1,5 +1,5 @@
 import { api, type Notification } from '@/lib/api'
-import { changeData, notificationsQuery, queryClient, readAnew } from '@/lib/api/queries'
+import { changeData, notificationsQuery, queryClient, reload } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
 
 const { queryKey } = notificationsQuery
@@ -14,7 +14,7 @@ export async function markRead(ids: readonly string[]): Promise<void> {
   try {
     await api.readNotifications([...ids])
   } catch {
-    return await readAnew(queryKey)
+    return await reload(queryKey)
   }
   // The response of an earlier request may have arrived in the meantime.
   setRead(ids)
@@ -29,9 +29,9 @@ export function followNotifications(live: Pick<Live, 'on' | 'onMissed'>): () => 
       else remove(id)
       // Retry a list that failed to load.
       const unread = queryClient.getQueryData(queryKey) === undefined
-      if (unread && queryClient.isFetching({ queryKey }) === 0) void readAnew(queryKey)
+      if (unread && queryClient.isFetching({ queryKey }) === 0) void reload(queryKey)
     }),
-    live.onMissed(() => void readAnew(queryKey)),
+    live.onMissed(() => void reload(queryKey)),
   ]
   return () => {
     for (const stop of stops) stop()

@@ -4,7 +4,7 @@ import type { Role } from '@/lib/api'
 import { emailOf } from '@/lib/api/jwt'
 import { meQuery, queryClient } from '@/lib/api/queries'
 import { toast } from '@/lib/ui/toast'
-import { coverQuery, rememberedPlace, rememberPlace } from './place'
+import { hideQuery, rememberedPlace, rememberPlace } from './place'
 
 /** The roles with access to the admin screens. */
 const ADMIN_ROLES: readonly Role[] = ['organization-admin', 'organization-super-admin']
@@ -29,7 +29,7 @@ export function requireSession(request: Request): void {
 export function signingIn({ request }: LoaderFunctionArgs): Response | null {
   const query = new URL(request.url).searchParams
   rememberPlace(query.get('next'))
-  coverQuery(request)
+  hideQuery(request)
   const stored = readToken()
   const email = query.get('email')?.toLowerCase()
   if (stored === null || (email && email !== emailOf(stored.idToken).toLowerCase())) return null

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
-  coverQuery,
   forgetPlace,
+  hideQuery,
   localPath,
-  rememberEnding,
-  rememberedEnding,
+  rememberEndReason,
+  rememberedEndReason,
   rememberedPlace,
   rememberPlace,
 } from './place'
@@ -68,15 +68,15 @@ describe('R56: the target of a sign-in', () => {
     rememberPlace('//evil.example/home')
     rememberPlace('/login')
     expect(rememberedPlace()).toBe('/home/skill/1?q=a')
-    rememberEnding('sso_required')
+    rememberEndReason('sso_required')
     forgetPlace()
-    expect([rememberedPlace(), rememberedEnding()]).toEqual([null, null])
+    expect([rememberedPlace(), rememberedEndReason()]).toEqual([null, null])
   })
 
   it('is null if the stored values are invalid', () => {
     sessionStorage.setItem('tsumugiReturnTo', '//evil.example/home')
     sessionStorage.setItem('tsumugiEnded', '<b>')
-    expect([rememberedPlace(), rememberedEnding()]).toEqual([null, null])
+    expect([rememberedPlace(), rememberedEndReason()]).toEqual([null, null])
   })
 })
 
@@ -84,13 +84,13 @@ describe('the query of an external link', () => {
   beforeEach(() => window.history.replaceState({ idx: 3 }, '', '/reset/password?email=a%40b&code=123456'))
 
   it('is removed from the address bar, and the history keeps its length', () => {
-    coverQuery(new Request(location.href))
+    hideQuery(new Request(location.href))
     expect(location.pathname + location.search).toBe('/reset/password')
     expect(window.history.state).toEqual({ idx: 3 })
   })
 
   it('is kept while the browser is still on another page', () => {
-    coverQuery(new Request(`${location.origin}/reset/password?email=c%40d`))
+    hideQuery(new Request(`${location.origin}/reset/password?email=c%40d`))
     expect(location.search).toBe('?email=a%40b&code=123456')
   })
 })

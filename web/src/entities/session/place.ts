@@ -2,7 +2,7 @@ const PLACE_KEY = 'tsumugiReturnTo'
 const ENDING_KEY = 'tsumugiEnded'
 
 /** Why a session ended by itself: it could not be renewed, or its organization now requires single sign-on. */
-export type Ending = 'expired' | 'sso_required'
+export type EndReason = 'expired' | 'sso_required'
 
 /**
  * localPath returns the path and query that `text` contains if it is a page of the app behind the sign-in, else null. A
@@ -35,12 +35,12 @@ export function rememberedPlace(): string | null {
 }
 
 /** Stores why the session ended, for the sign-in page. */
-export function rememberEnding(ending: Ending): void {
+export function rememberEndReason(ending: EndReason): void {
   sessionStorage.setItem(ENDING_KEY, ending)
 }
 
-/** rememberedEnding returns why this tab's session ended; null if the user ended it or no session existed. */
-export function rememberedEnding(): Ending | null {
+/** rememberedEndReason returns why this tab's session ended; null if the user ended it or no session existed. */
+export function rememberedEndReason(): EndReason | null {
   const ending = sessionStorage.getItem(ENDING_KEY)
   return ending === 'expired' || ending === 'sso_required' ? ending : null
 }
@@ -52,11 +52,11 @@ export function forgetPlace(): void {
 }
 
 /**
- * coverQuery removes the query from the address bar and the history. Codes and addresses from mails and redirects must
+ * hideQuery removes the query from the address bar and the history. Codes and addresses from mails and redirects must
  * not stay there, because the tag manager reads them too. The router keeps the query that it has read. It applies only
  * to a page that the browser itself has loaded.
  */
-export function coverQuery(request: Request): void {
+export function hideQuery(request: Request): void {
   const shown = location.origin + location.pathname + location.search
   if (location.search === '' || shown !== request.url) return
   window.history.replaceState(window.history.state, '', location.pathname)

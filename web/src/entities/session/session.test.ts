@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { readToken, saveToken, TOKEN_KEY } from '@/entities/identity/token'
-import { rememberEnding, rememberedEnding, rememberedPlace, rememberPlace } from './place'
+import { rememberEndReason, rememberedEndReason, rememberedPlace, rememberPlace } from './place'
 import { Session } from './session'
 
 /** jwt returns an unsigned JWT with these claims. */
@@ -176,7 +176,7 @@ describe('the session', () => {
     expect(host.go).toHaveBeenCalledExactlyOnceWith('/login')
     expect(host.alert).not.toHaveBeenCalled()
     expect(rememberedPlace()).toBe('/home/skill')
-    expect(rememberedEnding()).toBe('expired')
+    expect(rememberedEndReason()).toBe('expired')
   })
 
   it.each([
@@ -269,12 +269,12 @@ describe('the session', () => {
     expect(readToken()).toBeNull()
     expect(host.go).toHaveBeenCalledExactlyOnceWith('/login')
     expect(host.alert).not.toHaveBeenCalled()
-    expect(rememberedEnding()).toBe('sso_required')
+    expect(rememberedEndReason()).toBe('sso_required')
   })
 
   it('stores no page and no reason when its user signs out, even if the servers then refuse calls', async () => {
     rememberPlace('/home/skill')
-    rememberEnding('expired')
+    rememberEndReason('expired')
     server.refresh = () => json(400, { __type: 'NotAuthorizedException', message: 'revoked' })
     const session = new Session(host)
     await session.leave(async () => {
@@ -285,7 +285,7 @@ describe('the session', () => {
     })
     expect(host.go).toHaveBeenCalledExactlyOnceWith('/logout/success')
     expect(host.alert).not.toHaveBeenCalled()
-    expect([readToken(), rememberedPlace(), rememberedEnding()]).toEqual([null, null, null])
+    expect([readToken(), rememberedPlace(), rememberedEndReason()]).toEqual([null, null, null])
   })
 
   it('informs the user of a suspended account, clears the tokens and goes to /login', async () => {

@@ -11,7 +11,7 @@ import type { Caller } from '@/lib/api/caller'
 import { ApiError, asApiError, NO_ANSWER, readProblem } from '@/lib/api/errors'
 import { RETRY_HEADER } from '@/lib/api/http'
 import { expiryOf, subjectOf } from '@/lib/api/jwt'
-import { type Ending, forgetPlace, needsSession, rememberEnding, rememberPlace } from './place'
+import { type EndReason, forgetPlace, needsSession, rememberEndReason, rememberPlace } from './place'
 
 const EXPIRED = 'jwt expired'
 const NO_USER = 'Not authenticated: no user found'
@@ -89,11 +89,11 @@ export class Session implements Caller {
   }
 
   /** Ends a session that is no longer valid. The sign-in page shows the reason and leads back to this page. */
-  expire(ending: Ending = 'expired'): void {
+  expire(ending: EndReason = 'expired'): void {
     if (this.#ended) return
     this.#ended = true
     rememberPlace()
-    rememberEnding(ending)
+    rememberEndReason(ending)
     clearToken()
     this.#host.go('/login')
   }

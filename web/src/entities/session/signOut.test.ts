@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import { api } from '@/lib/api'
-import { readKept, writeKept } from '@/lib/browser/kept'
+import { readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
 import { session } from './session'
 import { signOutEverywhere } from './signOut'
 
@@ -9,8 +9,8 @@ afterEach(() => vi.restoreAllMocks())
 it('removes the data in this browser even if the server is unreachable', async () => {
   vi.spyOn(api, 'signOut').mockRejectedValue(new Error('offline'))
   const leave = vi.spyOn(session, 'leave').mockImplementation(async (tell) => void (await tell()))
-  writeKept('draft:thread:t', '書きかけ')
+  writeStoredText('draft:thread:t', '書きかけ')
   await signOutEverywhere()
   expect(leave).toHaveBeenCalledOnce()
-  expect(readKept('draft:thread:t')).toBe('')
+  expect(readStoredText('draft:thread:t')).toBe('')
 })

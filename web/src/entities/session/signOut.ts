@@ -1,7 +1,7 @@
 import { revoke } from '@/entities/identity/identity'
 import { readToken } from '@/entities/identity/token'
 import { api } from '@/lib/api'
-import { forgetKept } from '@/lib/browser/kept'
+import { clearStoredTexts } from '@/lib/browser/storedTexts'
 import { session } from './session'
 
 /** The time limit of the servers. Signing out must end. */
@@ -18,7 +18,7 @@ export async function signOutEverywhere(): Promise<void> {
     // Sequentially, because the API refuses a revoked token.
     const next = await api.signOut(AbortSignal.timeout(PATIENCE_MS)).catch(() => '/logout/success')
     if (record?.authType === 'cognito') await revoke(record).catch(() => {})
-    forgetKept()
+    clearStoredTexts()
     return next
   })
 }

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { ApiError, type Page } from '@/lib/api'
-import { readAnew } from '@/lib/api/queries'
+import { reload } from '@/lib/api/queries'
 import * as shares from '@/lib/api/shares'
 
 /** The key prefix of the share queries in the query cache. */
@@ -29,7 +29,7 @@ export function ownSharesQuery(page: Page) {
 /** Shares a thread up to a message with the organization, or updates its share. */
 export async function shareThread(threadId: string, leaf: string): Promise<void> {
   await shares.shareThread(threadId, leaf)
-  await readAnew(SHARES)
+  await reload(SHARES)
 }
 
 /** endShare ends a share. It succeeds if the share has already ended. */
@@ -39,7 +39,7 @@ export async function endShare(shareId: string): Promise<void> {
   } catch (cause) {
     if (!(cause instanceof ApiError && cause.status === 404)) throw cause
   }
-  await readAnew(SHARES)
+  await reload(SHARES)
 }
 
 /** The address of a share's page. */

@@ -6,7 +6,7 @@ import { queryClient } from '@/lib/api/queries'
 import type { Live, LiveEvents } from '@/lib/live'
 import { store } from '@/lib/ui/store'
 import { toastsAtom } from '@/lib/ui/toast'
-import { followSources, sourceDeletions, sourcesQuery, takeUploaded, useSources } from './dataSources'
+import { addUploaded, followSources, sourceDeletions, sourcesQuery, useSources } from './dataSources'
 
 const source = (id: string, hour: number, change: Partial<DataSource> = {}): DataSource => ({
   id,
@@ -152,9 +152,9 @@ describe('the data sources', () => {
       const id = `${round}-up`
       emit.event({ data_source: { ...step('success', 3), id } })
       const before = lastToast()
-      takeUploaded({ source: { ...step('pending', 1), id }, isNew: true })
+      addUploaded({ source: { ...step('pending', 1), id }, isNew: true })
       expect(find(id)?.status).toBe('success')
-      takeUploaded({ source: { ...step('pending', 1), id: `${id}2` }, isNew: true })
+      addUploaded({ source: { ...step('pending', 1), id: `${id}2` }, isNew: true })
       expect(find(`${id}2`)?.status).toBe('pending')
       expect(lastToast()).toBe(before)
     })
@@ -163,7 +163,7 @@ describe('the data sources', () => {
       const [known] = page as [DataSource]
       act(() => sourceDeletions.delete([known.id]))
       const offer = lastToast()
-      act(() => takeUploaded({ source: known, isNew: false }))
+      act(() => addUploaded({ source: known, isNew: false }))
       expect(shown()).toContain(known.id)
       expect(store.get(toastsAtom)).not.toContain(offer)
       expect(lastToast()?.message).toBe(`「${known.filename}」と同じ内容のファイルがすでにあります。`)

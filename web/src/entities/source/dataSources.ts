@@ -10,10 +10,10 @@ import {
   type Uploaded,
 } from '@/lib/api/dataSources'
 import { changeItems, itemsOf, type List, listQuery, useList } from '@/lib/api/lists'
-import { changeData, ownUsageQuery, queryClient, readAnew } from '@/lib/api/queries'
+import { changeData, ownUsageQuery, queryClient, reload } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
+import { useDebounced } from '@/lib/ui/debounced'
 import { Deletions } from '@/lib/ui/deletions'
-import { useSettled } from '@/lib/ui/settled'
 import { toast } from '@/lib/ui/toast'
 import { texts } from './texts'
 
@@ -57,7 +57,7 @@ export function useSources(): List<DataSource> {
  * returns all data sources. The last results stay until the next ones have arrived.
  */
 export function useSourceSearch(query: string): List<DataSource> {
-  const words = useSettled(query.trim())
+  const words = useDebounced(query.trim())
   const all = useSources()
   const found = useList({
     ...listQuery<DataSource>([...FOUND_SOURCES, words], SOURCE_PAGE, (page, signal) =>
@@ -88,9 +88,9 @@ export function followSources(live: Pick<Live, 'on' | 'onMissed'>): () => void {
       else take(data_source)
     }),
     live.onMissed(() => {
-      void readAnew(sourcesQuery.queryKey)
-      void readAnew(ONE_SOURCE)
-      void readAnew(FOUND_SOURCES)
+      void reload(sourcesQuery.queryKey)
+      void reload(ONE_SOURCE)
+      void reload(FOUND_SOURCES)
     }),
   ]
   return () => {
@@ -99,10 +99,10 @@ export function followSources(live: Pick<Live, 'on' | 'onMissed'>): () => void {
 }
 
 /**
- * takeUploaded adds an uploaded data source to the list. If the same content existed and was being deleted, this
+ * addUploaded adds an uploaded data source to the list. If the same content existed and was being deleted, this
  * cancels the deletion.
  */
-export function takeUploaded({ source, isNew }: Uploaded, isQuiet = false): void {
+export function addUploaded({ source, isNew }: Uploaded, isQuiet = false): void {
   take(source)
   refreshUsage()
   sourceDeletions.callOff(source.id)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ACCEPTED, formatSize, isReadable, kindOf, MAX_BYTES, whyRefused } from './files'
+import { ACCEPTED, formatSize, isReadable, kindOf, MAX_BYTES, refusalReason } from './files'
 import { texts } from './texts'
 
 describe('a file', () => {
@@ -16,8 +16,8 @@ describe('a file', () => {
     'A.XLSX',
     'a.pptm',
   ])('that is supported is sent: %s', (name) => {
-    expect(whyRefused({ name, size: 1 })).toBeUndefined()
-    expect(whyRefused({ name, size: MAX_BYTES })).toBeUndefined()
+    expect(refusalReason({ name, size: 1 })).toBeUndefined()
+    expect(refusalReason({ name, size: MAX_BYTES })).toBeUndefined()
   })
 
   it.each([
@@ -31,7 +31,7 @@ describe('a file', () => {
     ['a.md', 0, texts.refused.empty],
     ['a.md', MAX_BYTES + 1, texts.refused.size(50)],
   ])('that the server would refuse is not sent: %s, %i bytes', (name, size, reason) => {
-    expect(whyRefused({ name, size })).toBe(reason)
+    expect(refusalReason({ name, size })).toBe(reason)
   })
 
   it('has a kind and a size in words', () => {

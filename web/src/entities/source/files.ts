@@ -36,8 +36,8 @@ const OLD: ReadonlyMap<string, readonly [string, string]> = new Map([
 /** The file extensions for the file picker. */
 export const ACCEPTED = [...KINDS.keys()].map((end) => `.${end}`).join(',')
 
-/** whyRefused returns why the server would refuse a file; undefined if it would not. */
-export function whyRefused({ name, size }: Pick<File, 'name' | 'size'>): string | undefined {
+/** refusalReason returns why the server would refuse a file; undefined if it would not. */
+export function refusalReason({ name, size }: Pick<File, 'name' | 'size'>): string | undefined {
   const end = endOf(name)
   if (end === '') return texts.refused.none
   const old = OLD.get(end)

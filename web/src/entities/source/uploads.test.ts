@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { ApiError } from '@/lib/api'
 import type { Uploaded } from '@/lib/api/dataSources'
-import { whyRefused } from './files'
+import { refusalReason } from './files'
 import { texts } from './texts'
 import { askBeforeLeaving, type UploadDeps, UploadQueue } from './uploads'
 
@@ -25,7 +25,7 @@ function setup() {
         sent.push({ name, signal, progress: onProgress, done, fail: reject })
       }),
     onSent,
-    whyRefused,
+    refusalReason,
   })
   const names = () => sent.map(({ name }) => name)
   const states = () => queue.uploads.map(({ file: { name }, state }) => `${name} ${state}`)

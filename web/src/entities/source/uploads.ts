@@ -1,7 +1,7 @@
-import { takeUploaded } from '@/entities/source/dataSources'
+import { addUploaded } from '@/entities/source/dataSources'
 import { ApiError } from '@/lib/api'
 import { type Uploaded, uploadDataSource } from '@/lib/api/dataSources'
-import { isReadable, whyRefused } from './files'
+import { isReadable, refusalReason } from './files'
 import { texts } from './texts'
 
 /** The default number of concurrent uploads. */
@@ -37,7 +37,7 @@ export interface UploadDeps<T> {
   /** The number of concurrent uploads. With one, files arrive in order. */
   readonly lines?: number
   /** Returns why the server would refuse a file; undefined if it would not. */
-  readonly whyRefused: (file: File) => string | undefined
+  readonly refusalReason: (file: File) => string | undefined
 }
 
 /**
@@ -71,7 +71,7 @@ export class UploadQueue<T = Uploaded> {
   /** Adds files to the queue. It does not send files that the server would refuse. */
   add(files: readonly File[], to: UploadTarget<T> | null = null): void {
     const added = files.map((file): Upload<T> => {
-      const reason = this.deps.whyRefused(file)
+      const reason = this.deps.refusalReason(file)
       const state = reason === undefined ? 'waiting' : 'failed'
       return { id: ++this.#lastId, file, state, percent: 0, reason: reason ?? '', again: false, to }
     })
@@ -142,7 +142,7 @@ async function failureOf(cause: unknown, file: File): Promise<Pick<Upload, 'reas
 }
 
 /** The uploads of this tab. They continue on other pages of the app. */
-export const uploads = new UploadQueue({ send: uploadDataSource, onSent: takeUploaded, whyRefused })
+export const uploads = new UploadQueue({ send: uploadDataSource, onSent: addUploaded, refusalReason })
 
 /**
  * askBeforeLeaving makes the browser ask before it closes the tab while uploads are pending, until the returned

@@ -1,7 +1,7 @@
 import { keepPreviousData } from '@tanstack/react-query'
 import { api, type Page, type Thread } from '@/lib/api'
 import { type List, listQuery, useList } from '@/lib/api/lists'
-import { useSettled } from '@/lib/ui/settled'
+import { useDebounced } from '@/lib/ui/debounced'
 import { FOUND_THREADS, THREAD_PAGE, threadDeletions } from './threads'
 
 /** threadPath returns the URL of a thread at the message that a search has found. */
@@ -12,7 +12,7 @@ export function threadPath(thread: Thread): string {
 
 /** Searches titles and messages while typing. The last results stay until the next ones have arrived. */
 export function useThreadSearch(query: string): List<Thread> {
-  const words = useSettled(query.trim())
+  const words = useDebounced(query.trim())
   const found = useFound(
     ['search', words],
     (page, signal) => api.searchThreads(words, page, signal),

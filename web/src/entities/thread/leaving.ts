@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import { api } from '@/lib/api'
-import { readAnew } from '@/lib/api/queries'
+import { reload } from '@/lib/api/queries'
 import { getRetention, listLeavingThreads } from '@/lib/api/retention'
 import { LEAVING, upsertThread } from './threads'
 
@@ -24,6 +24,6 @@ export const leavingQuery = queryOptions({
 export async function keepThreads(ids: readonly string[]): Promise<number> {
   const results = await Promise.allSettled(ids.map((id) => api.touchThread(id)))
   for (const result of results) if (result.status === 'fulfilled') upsertThread(result.value)
-  await readAnew(LEAVING)
+  await reload(LEAVING)
   return results.filter(({ status }) => status === 'rejected').length
 }

@@ -1,7 +1,7 @@
 import { useMatch, useNavigate } from 'react-router'
 import { api, type Retention, type Thread } from '@/lib/api'
 import { changeItems, itemsOf, type List, listQuery, useList } from '@/lib/api/lists'
-import { queryClient, readAnew } from '@/lib/api/queries'
+import { queryClient, reload } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
 import type { ThreadTitle } from '@/lib/stream'
 import { Deletions } from '@/lib/ui/deletions'
@@ -44,14 +44,14 @@ export function findThread(id: string): Thread | undefined {
 const onScreen = new Set<string>()
 
 /** Marks a thread as shown until the returned function is called. The URL may follow later. */
-export function lookAt(id: string): () => void {
+export function markThreadShown(id: string): () => void {
   onScreen.add(id)
   dismissToastsAbout(id)
   return () => onScreen.delete(id)
 }
 
 /** Whether a thread is on the screen. */
-export function isLookedAt(id: string): boolean {
+export function isThreadShown(id: string): boolean {
   return onScreen.has(id)
 }
 
@@ -98,7 +98,7 @@ export function followThreads(live: Pick<Live, 'on' | 'onMissed'>): () => void {
       // Another tab has deleted it while undo was possible here, so undo is no longer possible.
       threadDeletions.callOff(id)
     }),
-    live.onMissed(() => void readAnew(threadsQuery.queryKey)),
+    live.onMissed(() => void reload(threadsQuery.queryKey)),
   ]
   return () => {
     for (const stop of stops) stop()
@@ -161,7 +161,7 @@ export async function archiveThreads(ids: readonly string[], archived = true): P
 export async function discardThread(id: string): Promise<void> {
   dropThreads([id])
   await api.deleteThread(id).catch(() => {})
-  await readAnew(threadsQuery.queryKey)
+  await reload(threadsQuery.queryKey)
 }
 
 /** sorted returns threads in the server's order: pinned ones first, then last touched first. */

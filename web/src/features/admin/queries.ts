@@ -5,7 +5,7 @@ import { listOrganizationConnections } from '@/lib/api/connections'
 import { countFeedback, type FeedbackQuery, getFeedback, listFeedback } from '@/lib/api/feedback'
 import { getOrganizationModels, listModelUsage } from '@/lib/api/models'
 import { getNotice, listNotices } from '@/lib/api/notices'
-import { queryClient, readAnew } from '@/lib/api/queries'
+import { queryClient, reload } from '@/lib/api/queries'
 import { previewRetention } from '@/lib/api/retention'
 import { listOrganizationShares } from '@/lib/api/shares'
 import { getSlackConfig, getSlackManifest, listSlackLinks } from '@/lib/api/slack'
@@ -246,9 +246,9 @@ function pageOf(page: number): Page {
 /** Reloads the data that a change of the members has made stale. */
 export async function refreshMembers(): Promise<void> {
   await Promise.all([
-    readAnew(['admin', 'members']),
-    readAnew(['admin', 'usage']),
-    readAnew(contractQuery.queryKey),
+    reload(['admin', 'members']),
+    reload(['admin', 'usage']),
+    reload(contractQuery.queryKey),
   ])
 }
 

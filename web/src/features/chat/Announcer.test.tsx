@@ -4,13 +4,13 @@ import type { Message } from '@/lib/api'
 import { awaitedAnswer } from '@/lib/stream'
 import { Announcer } from './Announcer'
 import { message } from './testing'
-import { aheadTurns, storedTurn } from './turns'
+import { optimisticTurns, storedTurn } from './turns'
 
 describe('a finished answer', () => {
   afterEach(cleanup)
 
   const heard = (content: string, proofread?: Message['proofread']) => {
-    const [, writing] = aheadTurns(
+    const [, writing] = optimisticTurns(
       'r',
       't',
       { content: '質問', siblings: [] },

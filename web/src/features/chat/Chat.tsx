@@ -2,7 +2,7 @@ import { useAtomValue } from 'jotai'
 import { ArrowDown } from 'lucide-react'
 import { useCallback, useEffect } from 'react'
 import { Button } from '@/components/Button'
-import { lookAt } from '@/entities/thread/threads'
+import { markThreadShown } from '@/entities/thread/threads'
 import type { Skill } from '@/lib/api'
 import { whenIdle } from '@/lib/browser/idle'
 import { loadFormulaStyles, preloadMarkdown } from '@/lib/markdown'
@@ -17,17 +17,17 @@ import { Composer } from './Composer'
 import { CostDialog } from './CostDialog'
 import type { Conversation } from './conversation'
 import type { Question } from './conversationState'
-import { askLater } from './conversations'
+import { enqueueQuestion } from './conversations'
 import { DropTarget } from './DropTarget'
-import { Elsewhere } from './Elsewhere'
 import { Failure } from './Failure'
+import { OtherBranchNotice } from './OtherBranchNotice'
 import { Queue } from './Queue'
 import { Start } from './Start'
 import { Temporary } from './Temporary'
 import { Turns } from './Turns'
 import { texts } from './texts'
 import { isWriting } from './turns'
-import { useFollow } from './useFollow'
+import { useAutoScroll } from './useAutoScroll'
 import { useReveal } from './useReveal'
 
 interface ChatProps {
@@ -39,8 +39,15 @@ interface ChatProps {
 
 /** Chat shows a thread, or the start of a new one. */
 export function Chat({ skill, conversation, title }: ChatProps) {
-  const { thread, turns, failure, costly, stopping, elsewhere } = useAtomValue(conversation.stateAtom)
-  const { scroller, content, away, toEnd, toItem } = useFollow(turns[0]?.key)
+  const {
+    thread,
+    turns,
+    failure,
+    costly,
+    stopping,
+    otherBranch: elsewhere,
+  } = useAtomValue(conversation.stateAtom)
+  const { scroller, content, away, toEnd, toItem } = useAutoScroll(turns[0]?.key)
   useReveal(conversation, turns, content, toItem)
   const writing = isWriting(turns.at(-1))
   const empty = turns.length === 0
@@ -58,7 +65,7 @@ export function Chat({ skill, conversation, title }: ChatProps) {
   )
   useStopKey(conversation, writing)
   const threadId = thread?.id
-  useEffect(() => (threadId === undefined ? undefined : lookAt(threadId)), [threadId])
+  useEffect(() => (threadId === undefined ? undefined : markThreadShown(threadId)), [threadId])
 
   return (
     <DropTarget className={styles.chat} skill={skill} conversation={conversation} disabled={form}>
@@ -88,7 +95,7 @@ export function Chat({ skill, conversation, title }: ChatProps) {
           </Button>
         )}
         <Busy turn={turns.at(-1)} />
-        {elsewhere && <Elsewhere place={elsewhere} conversation={conversation} />}
+        {elsewhere && <OtherBranchNotice place={elsewhere} conversation={conversation} />}
         {failure && <Failure failure={failure} onDismiss={() => conversation.dismissFailure()} />}
         {costly && <CostDialog costly={costly} onDecline={() => conversation.declineCost()} />}
         {threadId && <Queue conversation={conversation} threadId={threadId} />}
@@ -99,7 +106,7 @@ export function Chat({ skill, conversation, title }: ChatProps) {
             writing={writing}
             stopping={stopping}
             onAsk={ask}
-            onAskLater={(question) => threadId && askLater(conversation, threadId, question)}
+            onAskLater={(question) => threadId && enqueueQuestion(conversation, threadId, question)}
           />
         )}
       </div>

@@ -6,12 +6,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { guidanceQuery } from '@/entities/guidance/guidance'
 import type { Guidance, Skill } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
-import { readKept } from '@/lib/browser/kept'
+import { readStoredText } from '@/lib/browser/storedTexts'
 import { followSendKey, setSendKey } from '@/lib/ui/sendKey'
 import { store } from '@/lib/ui/store'
 import { Composer } from './Composer'
 import type { Conversation } from './conversation'
-import { draftAtom, draftKey, giveBack, takeBack } from './drafts'
+import { draftAtom, draftKey, removeRestoredDraft, restoreDraft } from './drafts'
 
 const nothing: Guidance = { instructions: '', about: { name: '', department: '', tone: '', signature: '' } }
 
@@ -172,9 +172,9 @@ describe('Composer', () => {
   it('stores the text for the next visit and deletes it after sending', () => {
     const { field, type } = show()
     type('下書き')
-    expect(readKept('draft:skill:s')).toBe('下書き')
+    expect(readStoredText('draft:skill:s')).toBe('下書き')
     fireEvent.keyDown(field, { key: 'Enter' })
-    expect(readKept('draft:skill:s')).toBe('')
+    expect(readStoredText('draft:skill:s')).toBe('')
   })
 
   it('sends on Ctrl+Enter only, if so configured, and shows that', () => {
@@ -210,13 +210,13 @@ describe('Composer', () => {
 describe('drafts', () => {
   it('restore a text without overwriting newer text, and withdraw only unchanged text', () => {
     const draft = draftAtom('thread:t')
-    giveBack('thread:t', '送れなかった質問')
+    restoreDraft('thread:t', '送れなかった質問')
     expect(store.get(draft)).toBe('送れなかった質問')
-    giveBack('thread:t', '別の質問')
+    restoreDraft('thread:t', '別の質問')
     expect(store.get(draft)).toBe('送れなかった質問')
-    takeBack('thread:t', '別の質問')
+    removeRestoredDraft('thread:t', '別の質問')
     expect(store.get(draft)).toBe('送れなかった質問')
-    takeBack('thread:t', '送れなかった質問')
+    removeRestoredDraft('thread:t', '送れなかった質問')
     expect(store.get(draft)).toBe('')
   })
 

@@ -25,15 +25,15 @@ import type { Conversation } from './conversation'
 import { isBusy, type Question } from './conversationState'
 import { askInBackground } from './conversations'
 import { draftAtom, draftKey } from './drafts'
-import { sendWhenRead, type Taken } from './held'
 import { maxLength } from './limits'
 import { ModelMenu, ModelNote } from './ModelMenu'
 import { PictureButton } from './PictureButton'
 import { Pictures } from './Pictures'
+import { type ComposedQuestion, sendWhenReady } from './pendingQuestion'
+import { usePictureRefusal } from './pictureSupport'
 import { addPictures } from './pictures'
 import { addFiles, addSources, takeQuestion, useQuestionFiles } from './questionFiles'
 import { maxQueued, queueAtom } from './queue'
-import { useBlind } from './sight'
 import { texts } from './texts'
 
 interface ComposerProps {
@@ -45,7 +45,7 @@ interface ComposerProps {
   readonly focused?: boolean
   readonly onAsk: (question: Question) => void
   /** Asks the question after the running answer. */
-  readonly onAskLater?: (question: Taken) => void
+  readonly onAskLater?: (question: ComposedQuestion) => void
 }
 
 /** Composer is the input for a question. If the skill is unavailable, it shows the reason instead. */
@@ -70,7 +70,7 @@ function QuestionForm(props: ComposerProps) {
   const length = text.length > countFrom ? [...text].length : text.length
   const question = useQuestion(props, key)
   const { files, busy, full } = question
-  const blind = useBlind(skill) ?? ''
+  const blind = usePictureRefusal(skill) ?? ''
   const unread = blind !== '' && files.pictures.length > 0
   const ready = !unread && text.trim() !== '' && length <= maxLength && !full && files.readiness !== 'failed'
   const sendable = ready && !files.waiting && (!busy || thread !== null)
@@ -185,7 +185,7 @@ function useQuestion(
   // A thread that is still being created cannot have a queue.
   const queued = useAtomValue(queueAtom(state.thread?.id ?? '')).length
 
-  const hand = (question: Taken) => {
+  const hand = (question: ComposedQuestion) => {
     // The queue may have been sent since the last rendering.
     if (isBusy(conversation.state)) onAskLater?.(question)
     else onAsk({ kind: 'text', ...question })
@@ -202,7 +202,7 @@ function useQuestion(
   const onRead = useEffectEvent(hand)
   useEffect(() => {
     if (!files.waiting) return
-    return sendWhenRead(key, conversation, onRead, (question) => askInBackground(conversation, question))
+    return sendWhenReady(key, conversation, onRead, (question) => askInBackground(conversation, question))
   }, [files.waiting, key, conversation])
   return { accepts, files, busy, full: busy && queued >= maxQueued, send }
 }

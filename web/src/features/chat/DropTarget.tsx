@@ -7,9 +7,9 @@ import { toast } from '@/lib/ui/toast'
 import type { Conversation } from './conversation'
 import styles from './DropTarget.module.css'
 import { draftKey } from './drafts'
+import { usePictureRefusal } from './pictureSupport'
 import { addPictures, isPicture } from './pictures'
 import { addFiles } from './questionFiles'
-import { useBlind } from './sight'
 import { texts } from './texts'
 
 /**
@@ -30,7 +30,7 @@ export function DropTarget({
 }) {
   const accepts = skill.accepts_data_sources === true
   const open = !skill.unavailable_reason && !disabled
-  const blind = useBlind(skill)
+  const blind = usePictureRefusal(skill)
   const add = useCallback(
     (files: readonly File[]) => {
       const { state } = conversation

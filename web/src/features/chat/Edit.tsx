@@ -13,9 +13,9 @@ import { formPart } from './formPart'
 import { maxLength } from './limits'
 import { PictureButton } from './PictureButton'
 import { Pictures } from './Pictures'
+import { usePictureRefusal } from './pictureSupport'
 import { addPictures } from './pictures'
 import { usePictureUploads } from './questionFiles'
-import { useBlind } from './sight'
 import { texts } from './texts'
 
 interface EditProps {
@@ -91,7 +91,7 @@ function TextEdit({
   const [removed, setRemoved] = useState<readonly string[]>([])
   const added = useAtomValue(attachmentsAtom(draft)).pictures
   const uploads = usePictureUploads(draft)
-  const blind = useBlind(skill) ?? ''
+  const blind = usePictureRefusal(skill) ?? ''
   const own = (message.pictures ?? []).filter(({ id }) => !removed.includes(id))
   const pictures = [...own, ...added.filter(({ id }) => own.every((other) => other.id !== id))]
   const sendKey = useSendKey()

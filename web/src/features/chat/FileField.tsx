@@ -1,5 +1,5 @@
 import { Field } from '@/components/Field'
-import { rememberSources, takeUploaded, useSource } from '@/entities/source/dataSources'
+import { addUploaded, rememberSources, useSource } from '@/entities/source/dataSources'
 import { uploads } from '@/entities/source/uploads'
 import { AttachMenu } from './AttachMenu'
 import { FileChip, UploadChip } from './Attachments'
@@ -73,7 +73,7 @@ export function uploadTo(target: string, files: readonly File[], onSent: (id: st
   uploads.add(files.slice(0, 1), {
     name: target,
     onSent: (uploaded) => {
-      takeUploaded(uploaded, true)
+      addUploaded(uploaded, true)
       rememberSources([uploaded.source])
       onSent(uploaded.source.id)
     },

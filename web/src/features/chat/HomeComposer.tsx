@@ -9,7 +9,7 @@ import { loadFormulaStyles, preloadMarkdown } from '@/lib/markdown'
 import { Composer } from './Composer'
 import styles from './Composer.module.css'
 import type { Question } from './conversationState'
-import { beginWith, newConversation } from './conversations'
+import { newConversation, setNewConversation } from './conversations'
 import { DropTarget } from './DropTarget'
 
 /** HomeComposer asks the general chat from the home page. Sending the question opens the chat. */
@@ -31,7 +31,7 @@ function Asking({ skill }: { skill: Skill }) {
     // The chat can show the question without loading the skill.
     queryClient.setQueryData(skillQuery(skill.id).queryKey, skill)
     void conversation.ask(question)
-    beginWith(conversation)
+    setNewConversation(conversation)
     void navigate(`/home/skill/${skill.id}`, { state: { asked: true } })
   }
 

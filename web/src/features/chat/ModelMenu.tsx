@@ -4,8 +4,8 @@ import { ChevronDown } from 'lucide-react'
 import { Menu, MenuCheck, MenuChoice, MenuSeparator } from '@/components/Menu'
 import { modelChoiceQuery, modelOf } from '@/entities/model/models'
 import styles from './ModelMenu.module.css'
+import { modelSelectionAtom } from './modelSelection'
 import { texts } from './texts'
-import { wishAtom } from './wishes'
 
 const words = texts.model
 
@@ -17,12 +17,12 @@ export function useModels(skillId: string) {
 /** ModelMenu chooses the model and whether it thinks first. It is empty without a choice. */
 export function ModelMenu({ skillId }: { skillId: string }) {
   const choice = useModels(skillId)
-  const [wish, setWish] = useAtom(wishAtom(skillId))
-  const current = choice && modelOf(choice, wish.model_id)
+  const [selection, setSelection] = useAtom(modelSelectionAtom(skillId))
+  const current = choice && modelOf(choice, selection.model_id)
   if (!choice || !current) return null
   const thinks = current.thinking === 'switch'
   if (choice.models.length < 2 && !thinks) return null
-  const thinking = thinks && wish.thinking === true
+  const thinking = thinks && selection.thinking === true
   return (
     <Menu
       trigger={
@@ -42,14 +42,14 @@ export function ModelMenu({ skillId }: { skillId: string }) {
             note: [model.id === choice.default_id && words.standard, model.note].filter(Boolean).join('・'),
           }))}
           onChange={(id) => {
-            const { model_id: _, ...rest } = wish
-            setWish(id === choice.default_id ? rest : { ...rest, model_id: id })
+            const { model_id: _, ...rest } = selection
+            setSelection(id === choice.default_id ? rest : { ...rest, model_id: id })
           }}
         />
       )}
       {choice.models.length > 1 && thinks && <MenuSeparator />}
       {thinks && (
-        <MenuCheck checked={thinking} onChange={(on) => setWish({ ...wish, thinking: on })}>
+        <MenuCheck checked={thinking} onChange={(on) => setSelection({ ...selection, thinking: on })}>
           {words.think}
         </MenuCheck>
       )}
@@ -60,9 +60,9 @@ export function ModelMenu({ skillId }: { skillId: string }) {
 /** ModelNote reports that the chosen model is no longer available and which model answers instead. */
 export function ModelNote({ skillId }: { skillId: string }) {
   const choice = useModels(skillId)
-  const [wish] = useAtom(wishAtom(skillId))
-  const current = choice && modelOf(choice, wish.model_id)
-  if (!current || wish.model_id === undefined || wish.model_id === current.id) return null
+  const [selection] = useAtom(modelSelectionAtom(skillId))
+  const current = choice && modelOf(choice, selection.model_id)
+  if (!current || selection.model_id === undefined || selection.model_id === current.id) return null
   return (
     <p className={styles.note} role="status">
       {words.withdrawn(current.name)}

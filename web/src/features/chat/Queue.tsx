@@ -3,14 +3,14 @@ import { Pencil, X } from 'lucide-react'
 import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import { focusComposer } from '@/lib/ui/composer'
-import { giveBackAttachments } from './attachments'
+import { restoreAttachments } from './attachments'
 import type { Conversation } from './conversation'
 import { isBusy } from './conversationState'
 import { sendQueued } from './conversations'
 import { draftAtom, draftKey } from './drafts'
 import styles from './Queue.module.css'
 import { dequeue, type Queued, queueAtom } from './queue'
-import { endedWell, isHere } from './sender'
+import { isLastAnswerComplete, isOnBranch } from './queueSender'
 import { texts } from './texts'
 
 /** Queue lists the queued questions above the composer. */
@@ -23,15 +23,15 @@ export function Queue({ conversation, threadId }: { conversation: Conversation; 
   )
   const first = items[0]
   if (first === undefined) return null
-  const here = isHere(conversation, first)
-  const held = !isBusy(conversation.state) && (first.failed || !here || !endedWell(conversation))
+  const here = isOnBranch(conversation, first)
+  const held = !isBusy(conversation.state) && (first.failed || !here || !isLastAnswerComplete(conversation))
   const words = here ? texts.queue.held : texts.queue.elsewhere
 
   const edit = (item: Queued) => {
     const { id, content } = item
     const key = draftKey(conversation.skillId, threadId)
     const draft = draftAtom(key)
-    giveBackAttachments(key, item)
+    restoreAttachments(key, item)
     store.set(draft, [content, store.get(draft)].filter(Boolean).join('\n\n'))
     dequeue(threadId, id)
     document.querySelector<HTMLElement>('[data-composer]')?.focus()

@@ -9,19 +9,19 @@ import styles from './Chat.module.css'
 import { Composer } from './Composer'
 import { CostDialog } from './CostDialog'
 import type { Question } from './conversationState'
-import { askLater, newTrial } from './conversations'
+import { enqueueQuestion, newTrial } from './conversations'
 import { Failure } from './Failure'
 import { Queue } from './Queue'
 import { Start } from './Start'
 import { Turns } from './Turns'
 import { isWriting } from './turns'
-import { useFollow } from './useFollow'
+import { useAutoScroll } from './useAutoScroll'
 
 /** Trial is a thread with an unsaved skill. `start` creates the thread with the first question. */
 export function Trial({ skill, start }: { skill: Skill; start: (requestId: string) => Promise<Thread> }) {
   const [conversation] = useState(() => newTrial(skill.id, start))
   const { thread, turns, failure, costly, stopping } = useAtomValue(conversation.stateAtom)
-  const { scroller, content, toEnd } = useFollow(turns[0]?.key)
+  const { scroller, content, toEnd } = useAutoScroll(turns[0]?.key)
   const empty = turns.length === 0
   const form = empty && skill.form_type === 'form'
   const ask = useCallback(
@@ -57,7 +57,7 @@ export function Trial({ skill, start }: { skill: Skill; start: (requestId: strin
             stopping={stopping}
             focused={false}
             onAsk={ask}
-            onAskLater={(question) => threadId && askLater(conversation, threadId, question)}
+            onAskLater={(question) => threadId && enqueueQuestion(conversation, threadId, question)}
           />
         )}
       </div>

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type AnswerView, awaitedAnswer, type LiveAnswer } from '@/lib/stream'
 import { Announcer } from './Announcer'
 import { texts } from './texts'
-import { aheadTurns } from './turns'
+import { optimisticTurns } from './turns'
 import { Waiting } from './Waiting'
 
 const { delay, status } = texts
@@ -16,7 +16,7 @@ function setup() {
   const store = createStore()
   const view = atom(begun)
   const live: LiveAnswer = { ...awaitedAnswer('r'), viewAtom: view }
-  const [, turn] = aheadTurns('r', 't', { content: '質問', siblings: [] }, live, '2026-03-01T00:00:00Z')
+  const [, turn] = optimisticTurns('r', 't', { content: '質問', siblings: [] }, live, '2026-03-01T00:00:00Z')
   const screen = () => (
     <Provider store={store}>
       <Waiting view={store.get(view)} />

@@ -1,6 +1,6 @@
 import { atom, type WritableAtom } from 'jotai'
 import type { Picture } from '@/lib/api'
-import { followKept, readKept, writeKept } from '@/lib/browser/kept'
+import { followStoredTexts, readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
 import { store } from '@/lib/ui/store'
 
 /** Attachments are the contents of a composer in addition to its text. */
@@ -14,29 +14,29 @@ export interface Attachments {
   readonly waiting: boolean
 }
 
-type Kept = WritableAtom<Attachments, [Attachments], void>
+type AttachmentsAtom = WritableAtom<Attachments, [Attachments], void>
 
 const none: Attachments = { added: [], without: [], pictures: [], waiting: false }
 const prefix = 'files:'
-const atoms = new Map<string, { readonly kept: Kept; readonly hear: (value: string) => void }>()
+const atoms = new Map<string, { readonly atom: AttachmentsAtom; readonly receive: (value: string) => void }>()
 
 /**
  * attachmentsAtom returns the attachments of a composer by draft key. They are stored in the browser and shared by all
  * tabs.
  */
-export function attachmentsAtom(key: string): Kept {
+export function attachmentsAtom(key: string): AttachmentsAtom {
   const known = atoms.get(key)
-  if (known !== undefined) return known.kept
-  const value = atom(parse(readKept(prefix + key)))
-  const kept: Kept = atom(
+  if (known !== undefined) return known.atom
+  const value = atom(parse(readStoredText(prefix + key)))
+  const made: AttachmentsAtom = atom(
     (get) => get(value),
     (_, set, next: Attachments) => {
       set(value, next)
-      keep(key, { ...next, waiting: next.waiting && isKeptWaiting(key) })
+      storeRecord(key, { ...next, waiting: next.waiting && isWaitingStored(key) })
     },
   )
-  atoms.set(key, { kept, hear: (text) => store.set(value, parse(text)) })
-  return kept
+  atoms.set(key, { atom: made, receive: (text) => store.set(value, parse(text)) })
+  return made
 }
 
 export function readAttachments(key: string): Attachments {
@@ -67,8 +67,8 @@ export function detachPicture(key: string, pictureId: string): void {
   change(key, ({ pictures }) => ({ pictures: pictures.filter(({ id }) => id !== pictureId) }))
 }
 
-/** giveBackAttachments restores the attachments of a question that could not be sent. */
-export function giveBackAttachments(
+/** restoreAttachments restores the attachments of a question that could not be sent. */
+export function restoreAttachments(
   key: string,
   { sources = [], pictures = [] }: { sources?: readonly string[]; pictures?: readonly Picture[] },
 ): void {
@@ -86,14 +86,14 @@ export function clearAdded(key: string): void {
   change(key, () => ({ added: [], pictures: [], waiting: false }))
 }
 
-/** keepAttachments stores the waiting question for other tabs and for this one after a reload. */
-export function keepAttachments(key: string): void {
-  keep(key, readAttachments(key))
+/** storeAttachments stores the waiting question for other tabs and for this one after a reload. */
+export function storeAttachments(key: string): void {
+  storeRecord(key, readAttachments(key))
 }
 
-/** isKeptWaiting reports whether the browser has stored a waiting question and no tab has sent it since. */
-export function isKeptWaiting(key: string): boolean {
-  return parse(readKept(prefix + key)).waiting
+/** isWaitingStored reports whether the browser has stored a waiting question and no tab has sent it since. */
+export function isWaitingStored(key: string): boolean {
+  return parse(readStoredText(prefix + key)).waiting
 }
 
 function change(key: string, how: (before: Attachments) => Partial<Attachments>): void {
@@ -101,10 +101,10 @@ function change(key: string, how: (before: Attachments) => Partial<Attachments>)
   store.set(attachmentsAtom(key), { ...before, ...how(before) })
 }
 
-function keep(key: string, attachments: Attachments): void {
+function storeRecord(key: string, attachments: Attachments): void {
   const { added, without, pictures, waiting } = attachments
   const empty = added.length + without.length + pictures.length === 0 && !waiting
-  writeKept(prefix + key, empty ? '' : JSON.stringify(attachments))
+  writeStoredText(prefix + key, empty ? '' : JSON.stringify(attachments))
 }
 
 function parse(text: string): Attachments {
@@ -129,6 +129,6 @@ function isPicture(value: unknown): value is Picture {
   return typeof (value as Partial<Picture> | null)?.id === 'string'
 }
 
-followKept((name, value) => {
-  if (name.startsWith(prefix)) atoms.get(name.slice(prefix.length))?.hear(value)
+followStoredTexts((name, value) => {
+  if (name.startsWith(prefix)) atoms.get(name.slice(prefix.length))?.receive(value)
 })

@@ -27,7 +27,7 @@ describe('a page requested before', () => {
     const read = conversation.refresh()
     await conversation.ask({ kind: 'text', content: '質問' })
     messages.push(message(1, { content: '質問' }), message(2, { status: 'running', content: '' }))
-    conversation.started(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
+    conversation.handleStart(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
     release()
     await read
     expect(turns().map((turn) => [turn.message.id, turn.live !== null])).toEqual([
@@ -43,7 +43,7 @@ describe('a page requested before', () => {
     const release = held(made)
     const read = conversation.refresh()
     messages[1] = message(2)
-    conversation.ended(live(), change(live(), finished), '本文2')
+    conversation.handleEnd(live(), change(live(), finished), '本文2')
     release()
     await read
     expect(turns()[1]).toMatchObject({ live: null, message: { status: 'success', content: '本文2' } })
@@ -58,7 +58,12 @@ describe('a page requested before', () => {
     const read = conversation.refresh()
     const rating = conversation.rate('m002', 'good')
     messages[1] = rated
-    conversation.told({ id: 'm002', thread_id: 't', status: 'success', feedback: { rating: 'good' } })
+    conversation.handleMessage({
+      id: 'm002',
+      thread_id: 't',
+      status: 'success',
+      feedback: { rating: 'good' },
+    })
     release()
     await Promise.all([rating, read])
     expect(turns()[1]?.message.feedback).toEqual({ rating: 'good' })
@@ -81,7 +86,7 @@ describe('a page requested before', () => {
   it('a question in a thread that is being opened is requested again', async () => {
     const { conversation, api, turns, live, change, messages } = setup()
     await conversation.ask({ kind: 'text', content: '質問' })
-    conversation.started(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
+    conversation.handleStart(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
     messages.push(message(1, { content: '質問' }), message(2, { status: 'running', content: '' }))
     conversation.load(thread, [])
     await vi.waitFor(() => expect(api.listMessages).toHaveBeenCalledOnce())
@@ -118,8 +123,8 @@ describe('an event from the server', () => {
     const { conversation, api, turns, messages } = setup()
     conversation.load(thread, [])
     messages.push(message(1), message(2, { status: 'running', content: '' }))
-    conversation.told(told(1))
-    conversation.told(told(2, { status: 'pending' }))
+    conversation.handleMessage(told(1))
+    conversation.handleMessage(told(2, { status: 'pending' }))
     await settle()
     expect(api.listMessages).toHaveBeenCalledTimes(2)
     expect(turns().map((turn) => [turn.message.id, turn.live?.key])).toEqual([
@@ -127,7 +132,7 @@ describe('an event from the server', () => {
       ['m002', 'm002'],
     ])
     // From here on, the answer's stream reports the changes.
-    conversation.told(told(2))
+    conversation.handleMessage(told(2))
     await settle()
     expect(api.listMessages).toHaveBeenCalledTimes(2)
   })
@@ -135,9 +140,9 @@ describe('an event from the server', () => {
   it('about a known message loads nothing', async () => {
     const { conversation, api, messages } = setup([message(1), message(2)])
     conversation.load(thread, messages.toReversed())
-    conversation.told(told(2))
+    conversation.handleMessage(told(2))
     expect(api.listMessages).not.toHaveBeenCalled()
-    conversation.told(told(2, { feedback: { rating: 'good' } }))
+    conversation.handleMessage(told(2, { feedback: { rating: 'good' } }))
     expect(api.listMessages).toHaveBeenCalledOnce()
   })
 
@@ -145,9 +150,9 @@ describe('an event from the server', () => {
     const { conversation, api, live, change } = setup()
     conversation.load(thread, [])
     await conversation.ask({ kind: 'text', content: '質問' })
-    conversation.told(told(1))
-    conversation.told(told(2, { status: 'pending' }))
-    conversation.started(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
+    conversation.handleMessage(told(1))
+    conversation.handleMessage(told(2, { status: 'pending' }))
+    conversation.handleStart(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
     await settle()
     expect(api.listMessages).not.toHaveBeenCalled()
   })
@@ -156,9 +161,9 @@ describe('an event from the server', () => {
     const { conversation, api, live, change } = setup()
     conversation.load(thread, [])
     await conversation.ask({ kind: 'text', content: '質問' })
-    conversation.told(told(4, { status: 'failed' }))
+    conversation.handleMessage(told(4, { status: 'failed' }))
     expect(api.listMessages).not.toHaveBeenCalled()
-    conversation.started(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
+    conversation.handleStart(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
     await settle()
     expect(api.listMessages).toHaveBeenCalledOnce()
   })
@@ -168,9 +173,9 @@ describe('an event from the server', () => {
     conversation.load(thread, messages.toReversed())
     const key = turns()[1]?.key
     conversation.regenerate('m002')
-    conversation.told(told(4, { status: 'pending' }))
+    conversation.handleMessage(told(4, { status: 'pending' }))
     const successor = turns()[1]?.successor as LiveAnswer
-    conversation.started(successor, change(successor, { messageId: 'm004' }))
+    conversation.handleStart(successor, change(successor, { messageId: 'm004' }))
     await settle()
     expect(api.listMessages).not.toHaveBeenCalled()
     expect(turns().map((turn) => [turn.key, turn.message.id])).toEqual([
@@ -193,7 +198,7 @@ describe('an event from the server', () => {
   it('about the thread updates its title or marks it as deleted', async () => {
     const { conversation, api } = setup()
     conversation.load(thread, [])
-    conversation.changed({ ...thread, title: '新しい題名' })
+    conversation.handleThread({ ...thread, title: '新しい題名' })
     expect(conversation.state).toMatchObject({ thread: { title: '新しい題名' }, gone: false })
     api.listMessages.mockRejectedValueOnce(new ApiError(503, {}))
     await conversation.refresh()

@@ -20,7 +20,7 @@ describe('a proofread text', () => {
     const { conversation, turns, live, change: view } = setup()
     conversation.load(thread, [message(2, { status: 'running', content: '' }), message(1)])
     const told = { ...proofread, unchecked: [{ start: 0, end: 1 }] }
-    conversation.ended(live(), view(live(), { ...finished, proofread: told }), '報告')
+    conversation.handleEnd(live(), view(live(), { ...finished, proofread: told }), '報告')
     expect(turns()[1]?.message.proofread).toEqual(told)
   })
 
@@ -29,7 +29,7 @@ describe('a proofread text', () => {
     conversation.regenerate('m002')
     const live = turns()[1]?.successor
     if (!live) throw new Error('nothing is made anew')
-    conversation.started(live, view(live, { messageId: 'm003', userMessageId: 'm001' }))
+    conversation.handleStart(live, view(live, { messageId: 'm003', userMessageId: 'm001' }))
     expect(answer()?.proofread).toBeUndefined()
   })
 
@@ -47,11 +47,11 @@ describe('a proofread text', () => {
     conversation.decide('m002', accepted)
     await conversation.storeDecisions('m002')
     const about = { id: 'm002', thread_id: 't', role: 'assistant', status: 'success' } as const
-    conversation.told({ ...about, decisions: accepted })
+    conversation.handleMessage({ ...about, decisions: accepted })
     expect(api.listMessages).not.toHaveBeenCalled()
     const elsewhere = { accepted: [], refused: [1] }
     messages[1] = message(2, { proofread: { ...proofread, decisions: elsewhere } })
-    conversation.told({ ...about, decisions: elsewhere })
+    conversation.handleMessage({ ...about, decisions: elsewhere })
     await vi.waitFor(() => expect(answer()?.proofread?.decisions).toEqual(elsewhere))
   })
 

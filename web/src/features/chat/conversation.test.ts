@@ -13,13 +13,13 @@ describe('asking', () => {
     expect(events.onThread).toHaveBeenCalledWith(thread)
     expect(sent[0]?.body).toEqual({ request_id: 'r1', thread_id: 't', content: '質問' })
     const first = live()
-    conversation.started(first, change(first, { messageId: 'm002', userMessageId: 'm001' }))
+    conversation.handleStart(first, change(first, { messageId: 'm002', userMessageId: 'm001' }))
     expect(turns().map((turn) => [turn.key, turn.message.id, turn.pending])).toEqual([
       [keys[0], 'm001', false],
       [keys[1], 'm002', false],
     ])
     messages.push(message(1, { content: '質問' }), message(2, { content: '答え', model: 'x' }))
-    conversation.ended(first, change(first, finished), '答え')
+    conversation.handleEnd(first, change(first, finished), '答え')
     expect(turns()[1]).toMatchObject({ live: null, message: { content: '答え', status: 'success' } })
     await vi.waitFor(() => expect(turns()[1]?.message.model).toBe('x'))
     expect(turns().map((turn) => turn.key)).toEqual(keys)
@@ -30,7 +30,7 @@ describe('asking', () => {
     conversation.load(thread, [])
     await conversation.ask({ kind: 'text', content: '質問' })
     const failure = new StreamFailure('network', 'network_unreachable', 0, '')
-    conversation.ended(live(), change(live(), { ending: { kind: 'failed', failure } }), '')
+    conversation.handleEnd(live(), change(live(), { ending: { kind: 'failed', failure } }), '')
     expect(turns()).toEqual([])
     expect(events.onQuestionLost).toHaveBeenCalledOnce()
     expect(events.onRunning).toHaveBeenLastCalledWith('t', false)
@@ -45,7 +45,7 @@ describe('asking', () => {
     api.createThread.mockResolvedValueOnce(thread).mockResolvedValueOnce({ ...thread, id: 't2' })
     await conversation.ask({ kind: 'text', content: '質問' })
     const failure = new StreamFailure('problem', 'overloaded', 503, '')
-    conversation.ended(live(), change(live(), { ending: { kind: 'failed', failure } }), '')
+    conversation.handleEnd(live(), change(live(), { ending: { kind: 'failed', failure } }), '')
     expect(events.onUnused).toHaveBeenCalledExactlyOnceWith(conversation, thread)
     expect(conversation.state).toMatchObject({ thread: null, turns: [], gone: false })
     expect(events.onQuestionLost).toHaveBeenCalledOnce()
@@ -64,14 +64,14 @@ describe('asking', () => {
     [
       'an event about the thread arrived',
       new StreamFailure('problem', 'thread_busy', 409, ''),
-      ({ conversation }) => conversation.told({ id: 'm001', thread_id: 't', status: 'success' }),
+      ({ conversation }) => conversation.handleMessage({ id: 'm001', thread_id: 't', status: 'success' }),
     ],
   ])('keeps the thread if %s', async (_, failure, happens) => {
     const made = setup()
     const { conversation, events, live, change } = made
     await conversation.ask({ kind: 'text', content: '質問' })
     happens(made)
-    conversation.ended(live(), change(live(), { ending: { kind: 'failed', failure } }), '')
+    conversation.handleEnd(live(), change(live(), { ending: { kind: 'failed', failure } }), '')
     expect(events.onUnused).not.toHaveBeenCalled()
     expect(conversation.state.thread).toEqual(thread)
   })
@@ -110,7 +110,7 @@ describe('asking', () => {
     await conversation.ask({ kind: 'form', form: { text: 'あ' }, content: '**文章**\n\nあ', onTaken })
     expect(sent[0]?.body).toEqual({ request_id: 'r1', thread_id: 't', form: { text: 'あ' } })
     expect(onTaken).not.toHaveBeenCalled()
-    conversation.started(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
+    conversation.handleStart(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
     expect(onTaken).toHaveBeenCalledOnce()
   })
 })
@@ -123,9 +123,9 @@ describe('stopping', () => {
     await conversation.stop()
     expect(api.stopMessage).not.toHaveBeenCalled()
     expect(conversation.state.stopping).toBe(true)
-    conversation.started(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
+    conversation.handleStart(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
     expect(api.stopMessage).toHaveBeenCalledWith('m002')
-    conversation.ended(
+    conversation.handleEnd(
       live(),
       change(live(), { outcome: { kind: 'stopped' }, ending: { kind: 'done' } }),
       '途中',
@@ -153,7 +153,7 @@ describe('regenerating', () => {
     expect(sent[0]?.body).toEqual({ request_id: 'r1', thread_id: 't', regenerate: 'm002' })
     expect(turns()[1]?.message.content).toBe('本文2')
     const live = turns()[1]?.successor as LiveAnswer
-    conversation.started(live, change(live, { messageId: 'm003', userMessageId: 'm001' }))
+    conversation.handleStart(live, change(live, { messageId: 'm003', userMessageId: 'm001' }))
     expect(turns()[1]).toMatchObject({ key, live, successor: null, message: { id: 'm003', content: '' } })
     expect(turns()[1]?.message.feedback).toBeUndefined()
     expect(turns()).toHaveLength(2)
@@ -165,7 +165,7 @@ describe('regenerating', () => {
     conversation.regenerate('m002')
     const live = turns()[1]?.successor as LiveAnswer
     const failure = new StreamFailure('problem', 'rate_limited', 429, '')
-    conversation.ended(live, change(live, { ending: { kind: 'failed', failure } }), '')
+    conversation.handleEnd(live, change(live, { ending: { kind: 'failed', failure } }), '')
     expect(turns()[1]).toMatchObject({ successor: null, message: { content: '本文2' } })
     expect(events.onTrouble).toHaveBeenCalledWith('regenerate', expect.any(Function), failure)
   })
@@ -182,7 +182,7 @@ describe('stored messages', () => {
   it('uses the stored message when the stream has nothing left', async () => {
     const { conversation, turns, live, change } = setup([message(1), message(2)])
     conversation.load(thread, [message(2, { status: 'running', content: '' }), message(1)])
-    conversation.ended(live(), change(live(), { ending: { kind: 'gone' } }), '')
+    conversation.handleEnd(live(), change(live(), { ending: { kind: 'gone' } }), '')
     await vi.waitFor(() => expect(turns()[1]).toMatchObject({ live: null, message: { content: '本文2' } }))
   })
 
@@ -191,7 +191,7 @@ describe('stored messages', () => {
     conversation.load(thread, [message(2, { status: 'running', content: '' }), message(1)])
     api.listMessages.mockRejectedValueOnce(new Error('offline'))
     const failure = new StreamFailure('protocol', 'stream_inconsistent', 0, '')
-    conversation.ended(live(), change(live(), { ending: { kind: 'failed', failure } }), '途中まで')
+    conversation.handleEnd(live(), change(live(), { ending: { kind: 'failed', failure } }), '途中まで')
     await vi.waitFor(() => expect(turns()[1]?.live).toBeNull())
     expect(turns()[1]?.message).toMatchObject({
       content: '途中まで',

@@ -3,15 +3,15 @@ import { withTitle } from '@/entities/thread/threads'
 import type { Message, Thread } from '@/lib/api'
 import type { LiveMessage } from '@/lib/live'
 import type { AnswerView, LiveAnswer, ThreadTitle } from '@/lib/stream'
-import { Asking } from './asking'
 import { ConversationCore } from './conversationCore'
 import type { ConversationDeps, ConversationState, Place, Question } from './conversationState'
 import { DecisionSaver } from './decisions'
 import { MessageHistory } from './history'
+import type { ModelSelection } from './modelSelection'
 import type { DecisionLists } from './proofread/review'
+import { QuestionSender } from './questionSender'
 import { texts } from './texts'
 import { endedMessage, isRunning, isWriting, lostMessage } from './turns'
-import type { Wish } from './wishes'
 
 /**
  * Conversation is a thread in this tab: its messages, and its pending questions and answers. It outlives its screen, so
@@ -20,7 +20,7 @@ import type { Wish } from './wishes'
 export class Conversation {
   readonly #core: ConversationCore
   readonly #history: MessageHistory
-  readonly #asking: Asking
+  readonly #questions: QuestionSender
   readonly #decisions: DecisionSaver
   #loaded = false
 
@@ -31,7 +31,7 @@ export class Conversation {
   ) {
     this.#core = new ConversationCore(deps, thread)
     this.#history = new MessageHistory(this.#core)
-    this.#asking = new Asking(this.#core, this.#history, skillId, {
+    this.#questions = new QuestionSender(this.#core, this.#history, skillId, {
       onUnused: (unused) => deps.events.onUnused(this, unused),
       onLost: (failure) => deps.events.onQuestionLost(this, failure),
       onRetried: (question) => deps.events.onQuestionRetried(this, question),
@@ -66,7 +66,7 @@ export class Conversation {
   /** Shows the thread and its newest messages, and joins a running answer. */
   load(thread: Thread, page: readonly Message[]): void {
     this.#loaded = true
-    this.#asking.used()
+    this.#questions.markThreadUsed()
     // The user may have asked something during the request.
     if (this.state.turns.length > 0) void this.refresh()
     else this.#history.begin(thread, page)
@@ -74,7 +74,7 @@ export class Conversation {
 
   /** Sets whether the new thread is temporary. It has no effect once the thread is being created. */
   setTemporary(temporary: boolean): void {
-    this.#asking.setTemporary(temporary)
+    this.#questions.setTemporary(temporary)
   }
 
   /** The end of the branch on the screen. */
@@ -93,12 +93,12 @@ export class Conversation {
    * shows the question and its answer at once, and creates the thread if necessary.
    */
   ask(question: Question, requestId = this.deps.newId(), place: Place = this.end): Promise<void> {
-    return this.#asking.ask(question, requestId, place)
+    return this.#questions.ask(question, requestId, place)
   }
 
   /** Regenerates an answer, which begins a branch. The old answer stays on the screen until the new one begins. */
-  regenerate(messageId: string, requestId = this.deps.newId(), wish?: Wish): void {
-    this.#asking.regenerate(messageId, requestId, wish)
+  regenerate(messageId: string, requestId = this.deps.newId(), modelSelection?: ModelSelection): void {
+    this.#questions.regenerate(messageId, requestId, modelSelection)
   }
 
   /** Drops the request for an answer whose tokens the user declined. */
@@ -135,8 +135,8 @@ export class Conversation {
   }
 
   /** Hides the note about another branch. */
-  dismissElsewhere(): void {
-    this.#core.set({ elsewhere: null })
+  dismissOtherBranch(): void {
+    this.#core.set({ otherBranch: null })
   }
 
   /** Loads the page before the oldest loaded message. Calls during loading wait for the same page. */
@@ -170,44 +170,44 @@ export class Conversation {
   }
 
   /** Handles the server's event about a message: asked, begun, finished or rated on any device. */
-  told(message: LiveMessage): void {
-    this.#history.told(message)
+  handleMessage(message: LiveMessage): void {
+    this.#history.handleMessage(message)
   }
 
   /** Handles a new title of the thread or the end of its answer. */
-  changed(thread: Thread): void {
-    this.#history.changed(thread)
+  handleThread(thread: Thread): void {
+    this.#history.handleThread(thread)
   }
 
   /** Handles the deletion of the thread. */
-  vanished(): void {
-    this.#history.vanished()
+  handleDeletion(): void {
+    this.#history.handleDeletion()
   }
 
   /** Handles the title in an answer's stream. */
-  titled(title: ThreadTitle): void {
+  handleTitle(title: ThreadTitle): void {
     const { thread } = this.state
     if (thread !== null) this.#core.set({ thread: withTitle(thread, title) })
   }
 
   /** Handles the server's acceptance of a question: the optimistic turns get its ids. */
-  started(live: LiveAnswer, view: AnswerView): void {
+  handleStart(live: LiveAnswer, view: AnswerView): void {
     const { messageId } = view
     if (messageId === null) return
-    this.#asking.started(live, view, messageId)
+    this.#questions.handleStart(live, view, messageId)
     if (this.state.stopping) void this.#stopMessage(messageId)
   }
 
   /** Handles the end of a stream. The text becomes the message until the server's record is loaded. */
-  ended(live: LiveAnswer, view: AnswerView, text: string): void {
+  handleEnd(live: LiveAnswer, view: AnswerView, text: string): void {
     const { ending } = view
     const turn = this.state.turns.find((item) => item.live === live || item.successor === live)
     const threadId = this.state.thread?.id
     if (ending === null || threadId === undefined) return
     if (turn === undefined) {
       // The answer's branch is not on the screen.
-      if (view.messageId !== null && view.messageId === this.state.elsewhere?.id)
-        this.#history.settleElsewhere()
+      if (view.messageId !== null && view.messageId === this.state.otherBranch?.id)
+        this.#history.finishOtherBranch()
       this.deps.events.onRunning(threadId, false)
       return
     }
@@ -215,7 +215,7 @@ export class Conversation {
     this.deps.events.onRunning(threadId, false)
     this.#core.set({ stopping: false })
     if (ending.kind === 'failed' && view.messageId === null) {
-      this.#asking.refused(turn, live, ending.failure)
+      this.#questions.handleRefusal(turn, live, ending.failure)
       return
     }
     if (ending.kind === 'done') {

@@ -9,7 +9,7 @@ export class ConversationCore {
   /** Whether an answer is running or requested in any branch of the thread. */
   readonly busyAtom: Atom<boolean>
   /** The ids of messages whose events arrived while a question was pending, and which may be that question's. */
-  readonly heard = new Set<string>()
+  readonly unmatchedEvents = new Set<string>()
   /**
    * Increases when an answer begins or ends and when one is rated. A page requested before an increase may be outdated.
    */
@@ -22,7 +22,7 @@ export class ConversationCore {
     this.atom = atom<ConversationState>({
       thread,
       turns: [],
-      elsewhere: null,
+      otherBranch: null,
       editing: null,
       older: 'end',
       failure: null,
@@ -47,5 +47,5 @@ export class ConversationCore {
   }
 }
 
-/** anything represents an event about unknown messages. */
-export const anything = '*'
+/** unknownMessage represents an event about unknown messages. */
+export const unknownMessage = '*'

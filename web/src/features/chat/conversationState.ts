@@ -2,14 +2,14 @@ import type { createStore } from 'jotai'
 import type { Feedback, FeedbackRequest, Message, Page, Picture, Thread } from '@/lib/api'
 import { type AnswerStreams, StreamFailure } from '@/lib/stream'
 import type { Conversation } from './conversation'
+import type { ModelSelection } from './modelSelection'
 import type { DecisionLists } from './proofread/review'
 import { isWriting, type Turn } from './turns'
-import type { Wish } from './wishes'
 
 /** Question is a user's question: text, or the values of a form with the text that the thread will show for them. */
 export type Question = (TextQuestion | FormQuestion) & {
   /** The chosen model; if missing, the one chosen at the time of asking. */
-  readonly wish?: Wish
+  readonly modelSelection?: ModelSelection
   /** The number of tokens that the user has accepted for the answer. */
   readonly acceptTokens?: number
 }
@@ -37,8 +37,8 @@ type FormQuestion = {
 /** Place is the position of a question in its thread: after an answer, or in place of another question. */
 export type Place = { readonly parent_id?: string } | { readonly edit: string }
 
-/** Elsewhere is an answer in a branch that is not on the screen. */
-export interface Elsewhere {
+/** OtherBranch is an answer in a branch that is not on the screen. */
+export interface OtherBranch {
   /** The id of a message in that branch; null while unknown. */
   readonly id: string | null
   readonly running: boolean
@@ -69,7 +69,7 @@ export interface ConversationState {
   readonly thread: Thread | null
   /** The branch on the screen, oldest first. */
   readonly turns: readonly Turn[]
-  readonly elsewhere: Elsewhere | null
+  readonly otherBranch: OtherBranch | null
   /** The id of the question being edited. */
   readonly editing: string | null
   readonly older: 'more' | 'loading' | 'failed' | 'end'
@@ -121,12 +121,12 @@ export interface ConversationDeps {
   readonly api: ConversationApi
   readonly events: ConversationEvents
   /** Returns the model choice for questions to a skill. */
-  readonly wish: (skillId: string) => Wish
+  readonly modelSelection: (skillId: string) => ModelSelection
   readonly newId: () => string
   readonly now: () => string
 }
 
 /** isBusy reports whether an answer is running or requested in any branch of the thread. */
-export function isBusy({ turns, elsewhere }: ConversationState): boolean {
+export function isBusy({ turns, otherBranch: elsewhere }: ConversationState): boolean {
   return isWriting(turns.at(-1)) || elsewhere?.running === true
 }

@@ -16,19 +16,26 @@ import {
 } from '@/lib/stream'
 import { store } from '@/lib/ui/store'
 import { toastFailure } from '@/lib/ui/toast'
-import { clearAdded, giveBackAttachments } from './attachments'
+import { clearAdded, restoreAttachments } from './attachments'
 import { Conversation } from './conversation'
 import { type ConversationEvents, isBusy } from './conversationState'
-import { carryDraft, draftAtom, draftKey, giveBack, moveDraft, takeBack } from './drafts'
+import {
+  draftAtom,
+  draftKey,
+  moveDraftToSkill,
+  moveDraftToThread,
+  removeRestoredDraft,
+  restoreDraft,
+} from './drafts'
 import { describeFailure } from './failures'
-import { enqueue, settleQueue } from './queue'
-import { QueueSender } from './sender'
+import { modelSelectionOf } from './modelSelection'
+import { enqueue, replaceOptimisticId } from './queue'
+import { QueueSender } from './queueSender'
 import { texts } from './texts'
-import { aheadId, isRunning } from './turns'
-import { wishOf } from './wishes'
+import { isRunning, optimisticId } from './turns'
 
 /** The maximum number of conversations to keep that are not on the screen. */
-const maxKept = 20
+const maxCached = 20
 
 const byThread = new Map<string, Conversation>()
 const byLive = new Map<string, Conversation>()
@@ -36,7 +43,7 @@ const byLive = new Map<string, Conversation>()
 /**
  * Conversations for the page of their skill, by skill id. Their first question was refused or asked on another page.
  */
-const unbegun = new Map<string, Conversation>()
+const newConversations = new Map<string, Conversation>()
 
 /** The conversations on the screen. */
 const shown = new Set<Conversation>()
@@ -69,18 +76,18 @@ export const streams = new AnswerStreams({
   observer: {
     onStart: (live, view) => {
       if (view.threadId !== null && view.userMessageId !== null)
-        settleQueue(view.threadId, aheadId(live.key), view.userMessageId)
-      owner(live, view.threadId)?.started(live, view)
+        replaceOptimisticId(view.threadId, optimisticId(live.key), view.userMessageId)
+      owner(live, view.threadId)?.handleStart(live, view)
     },
     onTitle: (live, view) => {
       if (view.title === null) return
-      owner(live, view.threadId)?.titled(view.title)
+      owner(live, view.threadId)?.handleTitle(view.title)
       if (view.threadId !== null) titleThread(view.threadId, view.title)
     },
     onEnd: (live, view, text) => {
       const conversation = owner(live, view.threadId)
       byLive.delete(live.key)
-      conversation?.ended(live, view, text)
+      conversation?.handleEnd(live, view, text)
     },
   },
 })
@@ -89,8 +96,8 @@ const events: ConversationEvents = {
   onThread: upsertThread,
   onUnused: (conversation, thread) => {
     byThread.delete(thread.id)
-    unbegun.set(conversation.skillId, conversation)
-    moveDraft(conversation.skillId, thread.id)
+    newConversations.set(conversation.skillId, conversation)
+    moveDraftToSkill(conversation.skillId, thread.id)
     void discardThread(thread.id)
   },
   onRunning: (threadId, running) =>
@@ -101,11 +108,11 @@ const events: ConversationEvents = {
     if (question.kind !== 'text' || 'edit' in place) return
     const key = draftKey(conversation.skillId, conversation.state.thread?.id)
     if (question.onLost) question.onLost()
-    else if (giveBack(key, question.content)) giveBackAttachments(key, question)
+    else if (restoreDraft(key, question.content)) restoreAttachments(key, question)
   },
   onQuestionRetried: (conversation, question) => {
     const key = draftKey(conversation.skillId, conversation.state.thread?.id)
-    if (takeBack(key, question.content)) clearAdded(key)
+    if (removeRestoredDraft(key, question.content)) clearAdded(key)
   },
   onTrouble: (what, retry, cause) => {
     const message = {
@@ -119,7 +126,7 @@ const events: ConversationEvents = {
   },
 }
 
-function make(skillId: string, thread: Thread | null, begin = createThread): Conversation {
+function make(skillId: string, thread: Thread | null, releaseNewConversation = createThread): Conversation {
   const conversation: Conversation = new Conversation(
     skillId,
     {
@@ -133,8 +140,8 @@ function make(skillId: string, thread: Thread | null, begin = createThread): Con
       api: {
         createThread: async (request) => {
           const draft = store.get(draftAtom(draftKey(skillId, undefined)))
-          const made = await begin(request)
-          carryDraft(skillId, made.id, draft)
+          const made = await releaseNewConversation(request)
+          moveDraftToThread(skillId, made.id, draft)
           return made
         },
         getThread: api.getThread,
@@ -148,11 +155,11 @@ function make(skillId: string, thread: Thread | null, begin = createThread): Con
       events: {
         ...events,
         onThread: (made) => {
-          keep(made.id, conversation)
+          cacheConversation(made.id, conversation)
           events.onThread(made)
         },
       },
-      wish: wishOf,
+      modelSelection: modelSelectionOf,
       newId: () => crypto.randomUUID(),
       now: () => new Date().toISOString(),
     },
@@ -169,14 +176,18 @@ export function sendQueued(conversation: Conversation): void {
   void sender.send(conversation, true)
 }
 
-/** askLater queues a question until the running answer ends. */
-export function askLater(
+/** enqueueQuestion queues a question until the running answer ends. */
+export function enqueueQuestion(
   conversation: Conversation,
   threadId: string,
   question: Parameters<typeof enqueue>[1],
 ): void {
   const after = conversation.state.turns.findLast((turn) => turn.message.role === 'user')?.message.id
-  enqueue(threadId, { ...question, wish: question.wish ?? wishOf(conversation.skillId) }, after)
+  enqueue(
+    threadId,
+    { ...question, modelSelection: question.modelSelection ?? modelSelectionOf(conversation.skillId) },
+    after,
+  )
   // The answer may have ended already.
   void sender.send(conversation)
 }
@@ -186,7 +197,7 @@ export function askLater(
  */
 export function askInBackground(conversation: Conversation, question: Parameters<typeof enqueue>[1]): void {
   const threadId = conversation.state.thread?.id
-  if (threadId !== undefined && isBusy(conversation.state)) askLater(conversation, threadId, question)
+  if (threadId !== undefined && isBusy(conversation.state)) enqueueQuestion(conversation, threadId, question)
   else void conversation.ask({ kind: 'text', ...question })
 }
 
@@ -217,19 +228,19 @@ function owner(live: LiveAnswer, threadId: string | null): Conversation | undefi
   return byLive.get(live.key) ?? (threadId === null ? undefined : byThread.get(threadId))
 }
 
-function keep(threadId: string, conversation: Conversation): void {
+function cacheConversation(threadId: string, conversation: Conversation): void {
   byThread.delete(threadId)
   byThread.set(threadId, conversation)
   const busy = new Set(byLive.values())
   for (const [id, other] of byThread) {
-    if (byThread.size <= maxKept) return
+    if (byThread.size <= maxCached) return
     if (!busy.has(other)) byThread.delete(id)
   }
 }
 
 /** newConversation returns the skill's conversation whose first question was refused, or a new one without a thread. */
 export function newConversation(skillId: string): Conversation {
-  return unbegun.get(skillId) ?? make(skillId, null)
+  return newConversations.get(skillId) ?? make(skillId, null)
 }
 
 /** newTrial returns a conversation with an unsaved skill. `start` creates its thread with the first question. */
@@ -237,14 +248,14 @@ export function newTrial(skillId: string, start: (requestId: string) => Promise<
   return make(skillId, null, ({ request_id }) => start(request_id))
 }
 
-/** beginWith makes the skill's page, which opens next, show a conversation whose first question is already sent. */
-export function beginWith(conversation: Conversation): void {
-  unbegun.set(conversation.skillId, conversation)
+/** setNewConversation makes the skill's page, which opens next, show a conversation whose first question is already sent. */
+export function setNewConversation(conversation: Conversation): void {
+  newConversations.set(conversation.skillId, conversation)
 }
 
 /** begin marks the skill's conversation without a thread as used. The next newConversation creates another one. */
 export function begin(skillId: string): void {
-  unbegun.delete(skillId)
+  newConversations.delete(skillId)
 }
 
 /** findConversation returns this tab's conversation of a thread, if any. */
@@ -257,7 +268,7 @@ export function openConversation(skillId: string, thread: Thread): Conversation 
   rememberSources(thread.data_sources)
   const known = byThread.get(thread.id)
   const conversation = known ?? make(skillId, thread)
-  keep(thread.id, conversation)
+  cacheConversation(thread.id, conversation)
   return conversation
 }
 
@@ -291,10 +302,10 @@ export function show(conversation: Conversation): () => void {
 live.on('thread', ({ id, thread }) => {
   if (thread !== undefined) {
     rememberSources(thread.data_sources)
-    byThread.get(thread.id)?.changed(thread)
+    byThread.get(thread.id)?.handleThread(thread)
     return
   }
-  byThread.get(id)?.vanished()
+  byThread.get(id)?.handleDeletion()
   byThread.delete(id)
   outdateOpening(id)
 })
@@ -303,7 +314,7 @@ live.on('message', ({ message }) => {
   if (!isRunning(message)) streams.conclude(message.id)
   const conversation = byThread.get(message.thread_id)
   // Other conversations are loaded again when they are opened.
-  if (conversation !== undefined && shown.has(conversation)) conversation.told(message)
+  if (conversation !== undefined && shown.has(conversation)) conversation.handleMessage(message)
   else outdateOpening(message.thread_id)
 })
 

@@ -16,7 +16,7 @@ describe('an answer that takes many tokens', () => {
     const { conversation, events, sent, turns, live, change } = setup()
     conversation.load(thread, [])
     await conversation.ask({ kind: 'text', content: '要約して' })
-    conversation.ended(live(), change(live(), ending), '')
+    conversation.handleEnd(live(), change(live(), ending), '')
     expect(turns()).toEqual([])
     expect(events.onQuestionLost).toHaveBeenCalledOnce()
     expect(conversation.state).toMatchObject({ failure: null, costly: { tokens: 183_400 } })
@@ -36,7 +36,7 @@ describe('an answer that takes many tokens', () => {
     const { conversation, events, sent, turns, live, change } = setup()
     conversation.load(thread, [])
     await conversation.ask({ kind: 'text', content: '要約して' })
-    conversation.ended(live(), change(live(), ending), '')
+    conversation.handleEnd(live(), change(live(), ending), '')
     conversation.declineCost()
     expect(conversation.state).toMatchObject({ failure: null, costly: null })
     expect(events.onQuestionLost).toHaveBeenCalledOnce()
@@ -50,7 +50,7 @@ describe('an answer that takes many tokens', () => {
     conversation.load(thread, messages.toReversed())
     conversation.regenerate('m002', 'r', { model_id: 'x' })
     const live = turns().at(-1)?.successor as LiveAnswer
-    conversation.ended(live, change(live, ending), '')
+    conversation.handleEnd(live, change(live, ending), '')
     expect(events.onTrouble).not.toHaveBeenCalled()
     conversation.state.costly?.proceed()
     expect(sent.at(-1)).toEqual({

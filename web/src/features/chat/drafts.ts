@@ -1,12 +1,12 @@
 import { atom, type WritableAtom } from 'jotai'
-import { followKept, readKept, writeKept } from '@/lib/browser/kept'
+import { followStoredTexts, readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
 import { store } from '@/lib/ui/store'
-import { clearAdded, giveBackAttachments, readAttachments } from './attachments'
-import { emptyQueue } from './queue'
+import { clearAdded, readAttachments, restoreAttachments } from './attachments'
+import { clearQueue } from './queue'
 
 type Draft = WritableAtom<string, [string], void>
 
-const drafts = new Map<string, { readonly draft: Draft; readonly hear: (value: string) => void }>()
+const drafts = new Map<string, { readonly draft: Draft; readonly receive: (value: string) => void }>()
 
 /** draftKey returns the storage key of the composer's text: by thread, or by skill before the thread exists. */
 export function draftKey(skillId: string, threadId: string | undefined): string {
@@ -17,25 +17,25 @@ export function draftKey(skillId: string, threadId: string | undefined): string 
 export function draftAtom(key: string): Draft {
   const known = drafts.get(key)
   if (known !== undefined) return known.draft
-  const text = atom(readKept(prefix + key))
+  const text = atom(readStoredText(prefix + key))
   const draft: Draft = atom(
     (get) => get(text),
     (_, set, value: string) => {
       set(text, value)
-      writeKept(prefix + key, value)
+      writeStoredText(prefix + key, value)
     },
   )
-  drafts.set(key, { draft, hear: (value) => store.set(text, value) })
+  drafts.set(key, { draft, receive: (value) => store.set(text, value) })
   return draft
 }
 
-/** giveBack restores a text that could not be sent, unless the draft has other text. It reports whether it did. */
-export function giveBack(key: string, text: string): boolean {
+/** restoreDraft restores a text that could not be sent, unless the draft has other text. It reports whether it did. */
+export function restoreDraft(key: string, text: string): boolean {
   return replace(key, '', text)
 }
 
-/** takeBack removes a restored text, unless it has been changed. It reports whether it did. */
-export function takeBack(key: string, text: string): boolean {
+/** removeRestoredDraft removes a restored text, unless it has been changed. It reports whether it did. */
+export function removeRestoredDraft(key: string, text: string): boolean {
   return replace(key, text, '')
 }
 
@@ -46,26 +46,26 @@ function replace(key: string, expected: string, text: string): boolean {
   return true
 }
 
-/** moveDraft moves the draft and the queue of a deleted thread to the skill's next thread. */
-export function moveDraft(skillId: string, threadId: string | undefined): void {
-  const queued = threadId === undefined ? [] : emptyQueue(threadId)
+/** moveDraftToSkill moves the draft and the queue of a deleted thread to the skill's next thread. */
+export function moveDraftToSkill(skillId: string, threadId: string | undefined): void {
+  const queued = threadId === undefined ? [] : clearQueue(threadId)
   move(draftKey(skillId, threadId), draftKey(skillId, undefined), queued)
 }
 
 /**
- * carryDraft moves what the user has entered while a thread was being created from the composer of the skill to that
+ * moveDraftToThread moves what the user has entered while a thread was being created from the composer of the skill to that
  * of the thread. `before` is the text of the skill's composer when the creation began.
  */
-export function carryDraft(skillId: string, threadId: string, before: string): void {
+export function moveDraftToThread(skillId: string, threadId: string, before: string): void {
   const from = draftKey(skillId, undefined)
   if (store.get(draftAtom(from)) !== before) move(from, draftKey(skillId, threadId))
 }
 
 function move(from: string, to: string, queued: readonly string[] = []): void {
   const text = [...queued, store.get(draftAtom(from))].filter(Boolean).join('\n\n')
-  if (giveBack(to, text)) {
+  if (restoreDraft(to, text)) {
     const { added, pictures } = readAttachments(from)
-    giveBackAttachments(to, { sources: added, pictures })
+    restoreAttachments(to, { sources: added, pictures })
   }
   clearAdded(from)
   store.set(draftAtom(from), '')
@@ -74,9 +74,9 @@ function move(from: string, to: string, queued: readonly string[] = []): void {
 const prefix = 'draft:'
 
 // The last writer wins, except while the user types in a composer of this tab.
-followKept((name, value) => {
+followStoredTexts((name, value) => {
   if (!name.startsWith(prefix)) return
   const key = name.slice(prefix.length)
   const typing = document.hasFocus() && document.activeElement?.getAttribute('data-composer') === key
-  if (!typing) drafts.get(key)?.hear(value)
+  if (!typing) drafts.get(key)?.receive(value)
 })

@@ -1,6 +1,6 @@
 import { ApiError, type Message, type Thread } from '@/lib/api'
 import type { LiveMessage } from '@/lib/live'
-import { anything, type ConversationCore } from './conversationCore'
+import { type ConversationCore, unknownMessage } from './conversationCore'
 import {
   hasGap,
   hasOlder,
@@ -29,7 +29,7 @@ export class MessageHistory {
   /** Shows the newest messages, and joins a running answer. */
   begin(thread: Thread, page: readonly Message[]): void {
     const hidden = thread.running && page[0] !== undefined && !isRunning(page[0])
-    this.core.set({ thread, elsewhere: hidden ? { id: null, running: true } : null })
+    this.core.set({ thread, otherBranch: hidden ? { id: null, running: true } : null })
     this.#setBranch(mergeNewest([], page))
   }
 
@@ -52,7 +52,7 @@ export class MessageHistory {
       core.version++
       const left = core.state.turns.at(-1)
       if (left !== undefined && left.live !== null && !page.some(({ id }) => id === left.message.id))
-        core.set({ elsewhere: { id: left.message.id, running: true } })
+        core.set({ otherBranch: { id: left.message.id, running: true } })
       this.#setBranch(mergeNewest(core.state.turns, page))
       // If storing the choice fails, the user can switch again.
       core.deps.api.editThread(thread.id, { leaf: messageId }).catch(() => {})
@@ -113,7 +113,7 @@ export class MessageHistory {
     const { thread, turns } = this.core.state
     if (thread === null) return Promise.resolve()
     if (hasPending(turns)) {
-      this.core.heard.add(anything)
+      this.core.unmatchedEvents.add(unknownMessage)
       return Promise.resolve()
     }
     if (this.#refreshing === null) {
@@ -146,15 +146,15 @@ export class MessageHistory {
     const { version } = core
     let page: Message[]
     try {
-      if (core.state.elsewhere?.running) this.changed(await core.deps.api.getThread(threadId))
+      if (core.state.otherBranch?.running) this.handleThread(await core.deps.api.getThread(threadId))
       page = await core.deps.api.listMessages(threadId, { ...leaf, offset: 0, limit })
     } catch (cause) {
-      if (cause instanceof ApiError && cause.status === 404) this.vanished()
+      if (cause instanceof ApiError && cause.status === 404) this.handleDeletion()
       return
     }
     // The page may contain an optimistic turn under its server id, which is still unknown here.
     if (hasPending(core.state.turns)) {
-      core.heard.add(anything)
+      core.unmatchedEvents.add(unknownMessage)
       return
     }
     if (core.version !== version) return this.#readNewest(threadId, MESSAGE_PAGE)
@@ -166,10 +166,10 @@ export class MessageHistory {
 
   /** Shows a branch, and joins its last answer if that is running. */
   #setBranch(turns: readonly Turn[]): void {
-    const { older, elsewhere } = this.core.state
+    const { older, otherBranch: elsewhere } = this.core.state
     const shown = turns.some((turn) => turn.message.id === elsewhere?.id)
     const reading = older === 'loading' || older === 'failed' ? older : 'more'
-    this.core.set({ turns, older: hasOlder(turns) ? reading : 'end', ...(shown && { elsewhere: null }) })
+    this.core.set({ turns, older: hasOlder(turns) ? reading : 'end', ...(shown && { otherBranch: null }) })
     this.#joinRunning()
   }
 
@@ -184,11 +184,11 @@ export class MessageHistory {
   }
 
   /** Handles the server's event about a message: asked, begun, finished or rated on any device. */
-  told(message: LiveMessage): void {
-    const { elsewhere, turns } = this.core.state
-    if (elsewhere?.id === message.id && !isRunning(message)) this.settleElsewhere()
+  handleMessage(message: LiveMessage): void {
+    const { otherBranch: elsewhere, turns } = this.core.state
+    if (elsewhere?.id === message.id && !isRunning(message)) this.finishOtherBranch()
     if (hasPending(turns)) {
-      this.core.heard.add(message.id)
+      this.core.unmatchedEvents.add(message.id)
       return
     }
     const turn = turns.find((item) => item.message.id === message.id)
@@ -212,31 +212,31 @@ export class MessageHistory {
 
   /** Notes that another tab has begun a branch next to the one on the screen. */
   #notice(message: LiveMessage): void {
-    const { turns, elsewhere } = this.core.state
+    const { turns, otherBranch: elsewhere } = this.core.state
     const { id, role, parent_id } = message
     if (turns.length === 0 || turns.some((turn) => turn.message.id === id)) return
     const beside = parent_id === undefined || turns.some((turn) => turn.message.id === parent_id)
     const running = isRunning(message)
-    if (role === 'user' && beside) this.core.set({ elsewhere: { id, running: true } })
+    if (role === 'user' && beside) this.core.set({ otherBranch: { id, running: true } })
     const followed = elsewhere?.id != null && (elsewhere.id === id || elsewhere.id === parent_id)
     if (role === 'assistant' && (followed || (beside && running)))
-      this.core.set({ elsewhere: { id, running } })
+      this.core.set({ otherBranch: { id, running } })
   }
 
-  settleElsewhere(): void {
-    const { elsewhere } = this.core.state
+  finishOtherBranch(): void {
+    const { otherBranch: elsewhere } = this.core.state
     if (elsewhere === null) return
-    this.core.set({ elsewhere: elsewhere.id === null ? null : { ...elsewhere, running: false } })
+    this.core.set({ otherBranch: elsewhere.id === null ? null : { ...elsewhere, running: false } })
   }
 
   /** Handles a new title of the thread or the end of its answer. */
-  changed(thread: Thread): void {
+  handleThread(thread: Thread): void {
     if (this.core.state.thread !== null) this.core.set({ thread })
-    if (!thread.running) this.settleElsewhere()
+    if (!thread.running) this.finishOtherBranch()
   }
 
   /** Handles the deletion of the thread. */
-  vanished(): void {
+  handleDeletion(): void {
     if (this.core.state.thread !== null) this.core.set({ gone: true })
   }
 
@@ -245,8 +245,8 @@ export class MessageHistory {
     const { turns } = this.core.state
     if (hasPending(turns)) return
     const known = new Set(turns.map((turn) => turn.message.id))
-    const missed = [...this.core.heard].some((id) => !known.has(id))
-    this.core.heard.clear()
+    const missed = [...this.core.unmatchedEvents].some((id) => !known.has(id))
+    this.core.unmatchedEvents.clear()
     if (missed) void this.refresh()
   }
 }

@@ -41,7 +41,7 @@ export const pictureUploads = new UploadQueue<Picture>({
   send: (file, options) => uploadPicture(file, requestIdOf(file), options),
   onSent: () => {},
   lines: 1,
-  whyRefused: ({ size }) => {
+  refusalReason: ({ size }) => {
     if (size === 0) return texts.pictures.empty
     return size > MAX_BYTES ? texts.pictures.tooLarge : undefined
   },

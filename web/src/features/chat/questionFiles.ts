@@ -2,7 +2,7 @@ import { QueriesObserver, useQueries } from '@tanstack/react-query'
 import { useAtomValue } from 'jotai'
 import { useSyncExternalStore } from 'react'
 import { MAX_ASKED } from '@/entities/source/askSources'
-import { rememberSources, sourceQuery, takeUploaded } from '@/entities/source/dataSources'
+import { addUploaded, rememberSources, sourceQuery } from '@/entities/source/dataSources'
 import { type Upload, uploads } from '@/entities/source/uploads'
 import { ApiError, type DataSource, type Picture } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
@@ -70,10 +70,10 @@ export function useQuestionFiles(key: string, state: Asked): QuestionFiles {
     return [{ id, source: result?.data, ofThread: ofThread.includes(id), used }]
   })
   const uploading = useUploads(key)
-  const shooting = usePictureUploads(key)
+  const uploadingPictures = usePictureUploads(key)
   const sources = files.filter(({ used }) => used).map(({ source }) => source)
-  const readiness = readinessOf(sources, [...uploading, ...shooting])
-  return { files, uploads: uploading, pictures, pictureUploads: shooting, readiness, waiting }
+  const readiness = readinessOf(sources, [...uploading, ...uploadingPictures])
+  return { files, uploads: uploading, pictures, pictureUploads: uploadingPictures, readiness, waiting }
 }
 
 /** useUploads returns the uploads for a composer or field. */
@@ -152,7 +152,7 @@ export function addFiles(key: string, state: Asked, files: readonly File[]): voi
   uploads.add(files.slice(0, room), {
     name: key,
     onSent: (uploaded) => {
-      takeUploaded(uploaded, true)
+      addUploaded(uploaded, true)
       rememberSources([uploaded.source])
       attach(key, [uploaded.source.id])
     },

@@ -1,8 +1,8 @@
 import { atom, type PrimitiveAtom } from 'jotai'
 import type { Picture } from '@/lib/api'
-import { followKept, readKept, writeKept } from '@/lib/browser/kept'
+import { followStoredTexts, readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
 import { store } from '@/lib/ui/store'
-import type { Wish } from './wishes'
+import type { ModelSelection } from './modelSelection'
 
 /** Queued is a question that waits for the running answer. */
 export interface Queued {
@@ -13,7 +13,7 @@ export interface Queued {
   readonly sources?: readonly string[]
   readonly pictures?: readonly Picture[]
   /** The chosen model. */
-  readonly wish?: Wish
+  readonly modelSelection?: ModelSelection
   /** The id of the preceding question. The queued question is sent only in that question's branch. */
   readonly after?: string
   /** The id of the answer that the question follows, set when it is sent. A retry then is the same request. */
@@ -36,7 +36,7 @@ const queues = new Map<string, PrimitiveAtom<Queue>>()
 export function queueAtom(threadId: string): PrimitiveAtom<Queue> {
   const known = queues.get(threadId)
   if (known !== undefined) return known
-  const made = atom<Queue>(parse(readKept(prefix + threadId)))
+  const made = atom<Queue>(parse(readStoredText(prefix + threadId)))
   queues.set(threadId, made)
   return made
 }
@@ -47,20 +47,20 @@ export function readQueue(threadId: string): Queue {
 
 export function enqueue(
   threadId: string,
-  question: Pick<Queued, 'content' | 'sources' | 'pictures' | 'wish'>,
+  question: Pick<Queued, 'content' | 'sources' | 'pictures' | 'modelSelection'>,
   after: string | undefined,
 ): void {
   const item: Queued = { id: crypto.randomUUID(), ...question, ...(after !== undefined && { after }) }
   write(threadId, [...readQueue(threadId), item])
 }
 
-/** settleQueue replaces the optimistic id of a question by the server's id. */
-export function settleQueue(threadId: string, ahead: string, id: string): void {
+/** replaceOptimisticId replaces the optimistic id of a question by the server's id. */
+export function replaceOptimisticId(threadId: string, ahead: string, id: string): void {
   change(threadId, (item) => (item.after === ahead ? { ...item, after: id } : item))
 }
 
-/** placeQueued stores the id of the answer that a question being sent follows. */
-export function placeQueued(threadId: string, id: string, parent: string): void {
+/** setQueuedParent stores the id of the answer that a question being sent follows. */
+export function setQueuedParent(threadId: string, id: string, parent: string): void {
   change(threadId, (item) => (item.id === id ? { ...item, parent } : item))
 }
 
@@ -72,13 +72,13 @@ export function dequeue(threadId: string, id: string): void {
   )
 }
 
-/** holdBack marks a question as failed, which prevents automatic sending. */
-export function holdBack(threadId: string, id: string): void {
+/** markFailed marks a question as failed, which prevents automatic sending. */
+export function markFailed(threadId: string, id: string): void {
   change(threadId, (item) => (item.id === id ? { ...item, failed: true } : item))
 }
 
-/** emptyQueue empties a queue and returns the texts of its questions. */
-export function emptyQueue(threadId: string): readonly string[] {
+/** clearQueue empties a queue and returns the texts of its questions. */
+export function clearQueue(threadId: string): readonly string[] {
   const contents = readQueue(threadId).map((item) => item.content)
   if (contents.length > 0) write(threadId, [])
   return contents
@@ -92,24 +92,35 @@ function change(threadId: string, how: (item: Queued) => Queued): void {
 
 function write(threadId: string, items: Queue): void {
   store.set(queueAtom(threadId), items)
-  writeKept(prefix + threadId, items.length === 0 ? '' : JSON.stringify(items))
+  writeStoredText(prefix + threadId, items.length === 0 ? '' : JSON.stringify(items.map(toStored)))
+}
+
+/** The stored form of a question, where the model selection is named `wish`. */
+type Stored = Omit<Queued, 'modelSelection'> & { readonly wish?: ModelSelection }
+
+function toStored({ modelSelection, ...item }: Queued): Stored {
+  return { ...item, ...(modelSelection && { wish: modelSelection }) }
+}
+
+function fromStored({ wish, ...item }: Stored): Queued {
+  return { ...item, ...(wish && { modelSelection: wish }) }
 }
 
 function parse(text: string): Queue {
   try {
     const items: unknown = JSON.parse(text)
-    return Array.isArray(items) ? items.filter(isQueued) : []
+    return Array.isArray(items) ? items.filter(isStored).map(fromStored) : []
   } catch {
     return []
   }
 }
 
-function isQueued(item: unknown): item is Queued {
-  const { id, content } = (item ?? {}) as Partial<Queued>
+function isStored(item: unknown): item is Stored {
+  const { id, content } = (item ?? {}) as Partial<Stored>
   return typeof id === 'string' && typeof content === 'string'
 }
 
-followKept((name, value) => {
+followStoredTexts((name, value) => {
   if (!name.startsWith(prefix)) return
   const known = queues.get(name.slice(prefix.length))
   if (known !== undefined) store.set(known, parse(value))

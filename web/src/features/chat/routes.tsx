@@ -10,7 +10,7 @@ import { attach } from './attachments'
 import { Chat } from './Chat'
 import type { Conversation } from './conversation'
 import { begin, newConversation, show } from './conversations'
-import { draftKey, moveDraft } from './drafts'
+import { draftKey, moveDraftToSkill } from './drafts'
 import type { SkillData } from './loader'
 import { texts } from './texts'
 
@@ -85,7 +85,7 @@ function OpenChat({ skill, conversation }: { skill: Skill; conversation: Convers
   }, [unused, navigate, skill.id])
   useEffect(() => {
     if (!gone) return
-    moveDraft(skill.id, thread?.id)
+    moveDraftToSkill(skill.id, thread?.id)
     toast(texts.gone)
     void navigate(`/home/skill/${skill.id}`, { replace: true })
   }, [gone, navigate, skill.id, thread?.id])

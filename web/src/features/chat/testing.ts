@@ -4,7 +4,7 @@ import type { Message, Page, Thread } from '@/lib/api'
 import type { AnswerView, LiveAnswer } from '@/lib/stream'
 import { Conversation } from './conversation'
 import type { ConversationEvents } from './conversationState'
-import type { Wish } from './wishes'
+import type { ModelSelection } from './modelSelection'
 
 export const thread: Thread = {
   id: 't',
@@ -106,13 +106,13 @@ export function setup(messages: Message[] = [], store = createStore()) {
     onTrouble: vi.fn<ConversationEvents['onTrouble']>(),
   }
   let id = 0
-  const wish: Wish = {}
+  const modelSelection: ModelSelection = {}
   const deps = {
     store,
     streams,
     api,
     events,
-    wish: () => ({ ...wish }),
+    modelSelection: () => ({ ...modelSelection }),
     newId: () => `r${++id}`,
     now: () => '2026-03-04T05:07:00Z',
   }
@@ -126,7 +126,7 @@ export function setup(messages: Message[] = [], store = createStore()) {
     return next
   }
   const live = () => turns().at(-1)?.live as LiveAnswer
-  return { conversation, api, events, sent, turns, live, change, messages, wish }
+  return { conversation, api, events, sent, turns, live, change, messages, modelSelection: modelSelection }
 }
 
 export const finished = {

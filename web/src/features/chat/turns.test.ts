@@ -2,7 +2,7 @@ import { atom } from 'jotai'
 import { describe, expect, it } from 'vitest'
 import type { Message } from '@/lib/api'
 import type { AnswerView, LiveAnswer } from '@/lib/stream'
-import { aheadTurns, endedMessage, mergeNewest, prependOlder, storedTurn } from './turns'
+import { endedMessage, mergeNewest, optimisticTurns, prependOlder, storedTurn } from './turns'
 
 const message = (id: string, change: Partial<Message> = {}): Message => ({
   id,
@@ -63,7 +63,7 @@ describe('mergeNewest', () => {
     const turns = [
       storedTurn(message('m1')),
       storedTurn(message('m2')),
-      ...aheadTurns('r1', 't', { content: '次', siblings: [] }, live, '2026-03-04T05:06:07Z'),
+      ...optimisticTurns('r1', 't', { content: '次', siblings: [] }, live, '2026-03-04T05:06:07Z'),
     ]
     // Another tab regenerated m2 as m3.
     expect(ids(mergeNewest(turns, [message('m3'), message('m1')]))).toEqual([

@@ -47,13 +47,13 @@ export function hasOlder(turns: readonly Turn[]): boolean {
   return turns[0]?.message.parent_id !== undefined
 }
 
-/** aheadId returns the provisional id of a pending question. */
-export function aheadId(requestId: string): string {
+/** optimisticId returns the provisional id of a pending question. */
+export function optimisticId(requestId: string): string {
   return `question:${requestId}`
 }
 
-/** aheadTurns returns the optimistic turns of a question and its answer. */
-export function aheadTurns(
+/** optimisticTurns returns the optimistic turns of a question and its answer. */
+export function optimisticTurns(
   requestId: string,
   threadId: string,
   asked: Pick<Message, 'content' | 'form' | 'data_source_ids' | 'pictures' | 'parent_id' | 'siblings'>,
@@ -61,7 +61,7 @@ export function aheadTurns(
   now: string,
 ): readonly [Turn, Turn] {
   const base = { thread_id: threadId, citations: [], steps: [], created_at: now }
-  const id = aheadId(requestId)
+  const id = optimisticId(requestId)
   const siblings = [...asked.siblings, id]
   const question: Message = { ...base, ...asked, siblings, id, role: 'user', status: 'success' }
   const answer: Message = {
@@ -79,10 +79,10 @@ export function aheadTurns(
   ]
 }
 
-/** withoutAhead removes the optimistic turns of a question. */
-export function withoutAhead(turns: readonly Turn[], requestId: string): readonly Turn[] {
+/** withoutOptimistic removes the optimistic turns of a question. */
+export function withoutOptimistic(turns: readonly Turn[], requestId: string): readonly Turn[] {
   return turns.filter(
-    ({ message }) => message.id !== aheadId(requestId) && message.id !== `answer:${requestId}`,
+    ({ message }) => message.id !== optimisticId(requestId) && message.id !== `answer:${requestId}`,
   )
 }
 
@@ -98,14 +98,14 @@ export function lostMessage(message: Message, text: string, detail: string): Mes
   }
 }
 
-/** taken gives an optimistic question its server id. */
-export function taken(turn: Turn, id: string): Turn {
+/** withQuestionId gives an optimistic question its server id. */
+export function withQuestionId(turn: Turn, id: string): Turn {
   const siblings = turn.message.siblings.map((other) => (other === turn.message.id ? id : other))
   return { ...turn, pending: false, message: { ...turn.message, id, siblings } }
 }
 
-/** begun gives an optimistic answer its server id and its question's id. */
-export function begun(turn: Turn, id: string, questionId: string | null): Turn {
+/** withAnswerId gives an optimistic answer its server id and its question's id. */
+export function withAnswerId(turn: Turn, id: string, questionId: string | null): Turn {
   const parent = questionId === null ? {} : { parent_id: questionId }
   return {
     ...turn,
@@ -114,8 +114,8 @@ export function begun(turn: Turn, id: string, questionId: string | null): Turn {
   }
 }
 
-/** succeeded replaces an answer by its regenerated one. */
-export function succeeded(turn: Turn, live: LiveAnswer, id: string, now: string): Turn {
+/** withRegeneratedAnswer replaces an answer by its regenerated one. */
+export function withRegeneratedAnswer(turn: Turn, live: LiveAnswer, id: string, now: string): Turn {
   const {
     feedback: _,
     error: __,
@@ -144,12 +144,12 @@ export function succeeded(turn: Turn, live: LiveAnswer, id: string, now: string)
 }
 
 /** sameOutcome reports whether an event about a message contains nothing new. */
-export function sameOutcome(message: Message, told: LiveMessage): boolean {
+export function sameOutcome(message: Message, event: LiveMessage): boolean {
   return (
-    message.status === told.status &&
-    message.finish_reason === told.finish_reason &&
-    JSON.stringify(message.feedback) === JSON.stringify(told.feedback) &&
-    JSON.stringify(message.proofread?.decisions) === JSON.stringify(told.decisions)
+    message.status === event.status &&
+    message.finish_reason === event.finish_reason &&
+    JSON.stringify(message.feedback) === JSON.stringify(event.feedback) &&
+    JSON.stringify(message.proofread?.decisions) === JSON.stringify(event.decisions)
   )
 }
 

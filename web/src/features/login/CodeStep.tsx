@@ -10,8 +10,8 @@ import { readCode } from './code'
 import { findProvider } from './provider'
 import styles from './steps.module.css'
 import { texts } from './texts'
+import { useCountdown } from './useCountdown'
 import { useForm } from './useForm'
-import { usePause } from './usePause'
 
 /** PAUSE is the wait before another code can be requested, in seconds. Mails may arrive late. */
 const PAUSE = 60
@@ -92,7 +92,7 @@ export function CodeStep({
 
 /** Resend sends another code after a pause. */
 function Resend({ email, paused }: { email: string; paused: boolean }) {
-  const [left, pause] = usePause(PAUSE, paused)
+  const [left, pause] = useCountdown(PAUSE, paused)
   const [busy, setBusy] = useState(false)
   const [outcome, setOutcome] = useState<{ sent: boolean; error: string }>({ sent: false, error: '' })
 

@@ -2,7 +2,12 @@ import { screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { readToken } from '@/entities/identity/token'
-import { rememberEnding, rememberedEnding, rememberedPlace, rememberPlace } from '@/entities/session/place'
+import {
+  rememberEndReason,
+  rememberedEndReason,
+  rememberedPlace,
+  rememberPlace,
+} from '@/entities/session/place'
 import { LoginPage } from './LoginPage'
 import { refusal, show as showAt, stubServer, tidy, tokens, way } from './testing'
 
@@ -99,7 +104,7 @@ describe('the sign-in page', () => {
     ['sso_required', 'シングルサインオンでログインしてください'],
   ] as const)('says why the session has ended: %s', async (ending, expected) => {
     rememberPlace('/home/skill/1')
-    rememberEnding(ending)
+    rememberEndReason(ending)
     server.replies.push([200, way('cognito')], [200, tokens])
     const router = show()
     expect(screen.getByText(new RegExp(expected))).toBeTruthy()
@@ -108,7 +113,7 @@ describe('the sign-in page', () => {
     await user.type(await screen.findByLabelText('パスワード'), 'secret{Enter}')
     await screen.findByText('ホーム')
     expect(router.state.location.pathname).toBe('/home/skill/1')
-    expect([rememberedEnding(), rememberedPlace()]).toEqual([null, null])
+    expect([rememberedEndReason(), rememberedPlace()]).toEqual([null, null])
   })
 
   it('lets an invited user set a password, and marks the rules that it meets', async () => {

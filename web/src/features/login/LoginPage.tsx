@@ -3,14 +3,14 @@ import { useNavigate } from 'react-router'
 import { Column } from '@/components/Column'
 import type { SignIn } from '@/entities/identity/identityAccount'
 import type { TokenRecord } from '@/entities/identity/token'
-import { rememberedEnding } from '@/entities/session/place'
+import { rememberedEndReason } from '@/entities/session/place'
 import type { AuthTypeAnswer } from '@/lib/api'
 import { AddressStep } from './AddressStep'
-import { enter } from './enter'
 import { FederatedStep } from './FederatedStep'
 import { type Challenge, NewPasswordStep } from './NewPasswordStep'
 import { PasswordStep } from './PasswordStep'
 import { providerOf } from './provider'
+import { startSession } from './startSession'
 import styles from './steps.module.css'
 import { texts } from './texts'
 import { useGivenEmail } from './useGivenEmail'
@@ -24,10 +24,10 @@ type Step =
 export function LoginPage() {
   const navigate = useNavigate()
   const [email, setEmail] = useState(useGivenEmail())
-  const [ending] = useState(rememberedEnding)
+  const [ending] = useState(rememberedEndReason)
   const [step, setStep] = useState<Step>({ name: 'address' })
 
-  const done = (record: TokenRecord) => void navigate(enter(record), { replace: true })
+  const done = (record: TokenRecord) => void navigate(startSession(record), { replace: true })
   const restart = () => setStep({ name: 'address' })
   const answered = (way: AuthTypeAnswer, result: SignIn, temporary: string) => {
     if (result.kind === 'done') return done(result.record)

@@ -8,9 +8,9 @@ import { identityMessage } from '@/entities/identity/identityMessages'
 import type { TokenRecord } from '@/entities/identity/token'
 import { ApiError } from '@/lib/api'
 import { readAddress } from './address'
-import { enter } from './enter'
 import { type Challenge, NewPasswordStep } from './NewPasswordStep'
 import { findProvider } from './provider'
+import { startSession } from './startSession'
 import styles from './steps.module.css'
 import { admitSuperAdmin } from './superAdmin'
 import { texts } from './texts'
@@ -26,7 +26,7 @@ export function SuperAdminPage() {
   const done = async (record: TokenRecord) => {
     setRefusal('')
     try {
-      if (await admitSuperAdmin(record)) return void navigate(enter(record), { replace: true })
+      if (await admitSuperAdmin(record)) return void navigate(startSession(record), { replace: true })
       setRefusal(texts.superAdmin.refused)
     } catch (cause) {
       const gone = cause instanceof ApiError && cause.status === 401

@@ -3,7 +3,7 @@ import { readToken, type TokenRecord } from '@/entities/identity/token'
 import { localPath } from '@/entities/session/place'
 import { type TokenRecord as Answer, ApiError, RequiredError } from '@/lib/api'
 import { oauth2Callback } from '@/lib/api/signIn'
-import { enter } from './enter'
+import { startSession } from './startSession'
 
 /** Failure of a single sign-on: the server's error code, and the message of the server or the identity provider. */
 export interface Failure {
@@ -35,7 +35,7 @@ export async function callbackLoader({ request }: LoaderFunctionArgs): Promise<F
       oauth2Callback({ organizationId: query.get('organization_id'), code, error, errorDescription })
     exchanges.set(code, exchange)
     const answer = await exchange
-    return redirect(enter(recordOf(answer), localPath(answer.next)))
+    return redirect(startSession(recordOf(answer), localPath(answer.next)))
   } catch (cause) {
     // A URL without an organization is treated like one without a query.
     if (cause instanceof RequiredError) return { error: '', description: '' }

@@ -7,7 +7,7 @@ import { ownConnectionsQuery } from '@/entities/connection/connections'
 import { scopeTexts } from '@/entities/connection/scopes'
 import { ApiError, type Scope } from '@/lib/api'
 import { createToken } from '@/lib/api/connections'
-import { readAnew } from '@/lib/api/queries'
+import { reload } from '@/lib/api/queries'
 import { copyText } from '@/lib/browser/clipboard'
 import { Checkbox } from '@/lib/ui/Checkbox'
 import { toast, toastFailure } from '@/lib/ui/toast'
@@ -49,7 +49,7 @@ function FormDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (t
     try {
       const { token } = await createToken(requestId, name.trim(), [...scopes], dayAfter(days))
       onCreated(token)
-      await readAnew(ownConnectionsQuery.queryKey)
+      await reload(ownConnectionsQuery.queryKey)
     } catch (cause) {
       setBusy(false)
       if (!(cause instanceof ApiError && cause.status === 409)) {
@@ -58,7 +58,7 @@ function FormDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (t
       // The token was created, but the response is lost. The user can remove it in the list.
       toastFailure(cause.detail)
       onClose()
-      await readAnew(ownConnectionsQuery.queryKey)
+      await reload(ownConnectionsQuery.queryKey)
     }
   }
   return (

@@ -7,7 +7,7 @@ import { Column } from '@/components/Column'
 import { Dialog } from '@/components/Dialog'
 import { ErrorState } from '@/components/States'
 import { ApiError, type SlackLink } from '@/lib/api'
-import { meQuery, readAnew } from '@/lib/api/queries'
+import { meQuery, reload } from '@/lib/api/queries'
 import { getSlackLink, linkSlack, unlinkSlack } from '@/lib/api/slack'
 import { formatDate } from '@/lib/ui/dates'
 import { toast, toastFailure } from '@/lib/ui/toast'
@@ -145,7 +145,7 @@ function UnlinkDialog({ onClose }: { onClose: () => void }) {
       await unlinkSlack()
       toast(words.ended, { tone: 'success' })
       onClose()
-      await readAnew(SLACK)
+      await reload(SLACK)
     } catch (cause) {
       setBusy(false)
       toastFailure(words.notEnded(cause instanceof ApiError ? cause.detail : ''))

@@ -9,7 +9,7 @@ import type { Category } from '@/lib/api'
 import * as made from '@/lib/api/madeSkills'
 import { changeData } from '@/lib/api/queries'
 import { toastFailure } from '@/lib/ui/toast'
-import { reasonOf, useAct } from './act'
+import { reasonOf, useAction } from './actions'
 import { RemoveCategory, RenameCategory } from './CategoryDialogs'
 import styles from './Library.module.css'
 import { allCategoriesQuery, refreshSkills } from './queries'
@@ -108,7 +108,7 @@ function Line({ category, others, at, onMove }: LineProps) {
 function AddCategory() {
   const [name, setName] = useState('')
   const [error, setError] = useState<string>()
-  const { busy, act } = useAct()
+  const { busy, act } = useAction()
   const add = (event: FormEvent) => {
     event.preventDefault()
     if (name.trim() === '') return setError(words.required)

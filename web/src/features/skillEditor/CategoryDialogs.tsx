@@ -4,7 +4,7 @@ import { Dialog } from '@/components/Dialog'
 import { Select, TextField } from '@/components/Field'
 import type { Category } from '@/lib/api'
 import * as made from '@/lib/api/madeSkills'
-import { useAct } from './act'
+import { useAction } from './actions'
 import styles from './Library.module.css'
 import { texts } from './texts'
 
@@ -19,7 +19,7 @@ interface CategoryDialogProps {
 export function RenameCategory({ category, onClose }: CategoryDialogProps) {
   const [name, setName] = useState(category.name)
   const [error, setError] = useState<string>()
-  const { busy, act } = useAct()
+  const { busy, act } = useAction()
   const form = useId()
   const rename = (event: FormEvent) => {
     event.preventDefault()
@@ -66,7 +66,7 @@ export function RemoveCategory({
 }: CategoryDialogProps & { others: readonly Category[] }) {
   const [replacement, setReplacement] = useState(others[0]?.id ?? '')
   const [error, setError] = useState<string>()
-  const { busy, act } = useAct()
+  const { busy, act } = useAction()
   const remove = () =>
     act(async () => {
       await made.removeCategory(category.id, replacement)

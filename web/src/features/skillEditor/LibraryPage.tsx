@@ -7,10 +7,10 @@ import { PageTitle } from '@/components/PageTitle'
 import { isAdmin } from '@/entities/session/guard'
 import * as made from '@/lib/api/madeSkills'
 import { meQuery } from '@/lib/api/queries'
-import { writeKept } from '@/lib/browser/kept'
+import { writeStoredText } from '@/lib/browser/storedTexts'
 import { setValues, useQueryState } from '@/lib/ui/queryState'
 import { toastFailure } from '@/lib/ui/toast'
-import { reasonOf } from './act'
+import { reasonOf } from './actions'
 import { Categories } from './Categories'
 import { emptyDraft } from './content'
 import styles from './Library.module.css'
@@ -83,7 +83,10 @@ function ImportButton() {
       for (const content of others)
         await made.createSkill({ request_id: crypto.randomUUID(), audience: 'self', content })
       if (first === undefined) return
-      writeKept('skill-editor:new', JSON.stringify({ ...emptyDraft(first.category_id), content: first }))
+      writeStoredText(
+        'skill-editor:new',
+        JSON.stringify({ ...emptyDraft(first.category_id), content: first }),
+      )
       void navigate('/home/skill/new')
     } catch (cause) {
       toastFailure(reasonOf(cause))

@@ -7,7 +7,7 @@ import { ErrorState } from '@/components/States'
 import type { SkillMember } from '@/lib/api'
 import { useList } from '@/lib/api/lists'
 import { Checkbox } from '@/lib/ui/Checkbox'
-import { useSettled } from '@/lib/ui/settled'
+import { useDebounced } from '@/lib/ui/debounced'
 import styles from './Editor.module.css'
 import { membersQuery } from './queries'
 import { texts } from './texts'
@@ -24,7 +24,7 @@ interface MembersProps {
 export function Members({ chosen, error, onChange }: MembersProps) {
   const field = useRef<HTMLFieldSetElement>(null)
   const [query, setQuery] = useState('')
-  const q = useSettled(query.trim())
+  const q = useDebounced(query.trim())
   const { items, loaded, asking, error: failed, hasMore, loadMore, retry } = useList(membersQuery(q))
   const remove = (id: string) => onChange(chosen.filter((member) => member.id !== id))
   return (

@@ -4,13 +4,13 @@ import { Dialog } from '@/components/Dialog'
 import { TextArea } from '@/components/Field'
 import type { MadeSkill } from '@/lib/api'
 import * as made from '@/lib/api/madeSkills'
-import { useAct } from './act'
+import { useAction } from './actions'
 import { texts } from './texts'
 
 /** Publish requests the publication of a personal skill. */
 export function Publish({ skill, onClose }: { skill: MadeSkill; onClose: () => void }) {
   const [note, setNote] = useState('')
-  const { busy, act } = useAct()
+  const { busy, act } = useAction()
   const send = async () => {
     await act(() => made.requestSkill(skill.id, note))
     onClose()

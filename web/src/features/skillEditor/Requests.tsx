@@ -9,7 +9,7 @@ import type { SkillRequest } from '@/lib/api'
 import * as made from '@/lib/api/madeSkills'
 import { formatDate } from '@/lib/ui/dates'
 import { toast } from '@/lib/ui/toast'
-import { useAct } from './act'
+import { useAction } from './actions'
 import styles from './Library.module.css'
 import { requestsQuery } from './queries'
 import { texts } from './texts'
@@ -18,7 +18,7 @@ import { texts } from './texts'
 export function Requests() {
   const { data, isError, refetch } = useQuery(requestsQuery)
   const [reviewed, setReviewed] = useState<SkillRequest | null>(null)
-  const { act } = useAct()
+  const { act } = useAction()
   const review = (id: string) => act(async () => setReviewed(await made.getSkillRequest(id)))
   return (
     <>
@@ -48,7 +48,7 @@ export function Requests() {
 
 function Review({ request, onClose }: { request: SkillRequest; onClose: () => void }) {
   const [reason, setReason] = useState('')
-  const { busy, act } = useAct()
+  const { busy, act } = useAction()
   const decide = (approve: boolean) =>
     act(async () => {
       await made.decideSkillRequest(request.id, { approve, reason: approve ? '' : reason })

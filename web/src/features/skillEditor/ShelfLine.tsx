@@ -6,7 +6,7 @@ import type { MadeSkill } from '@/lib/api'
 import * as made from '@/lib/api/madeSkills'
 import { download } from '@/lib/browser/download'
 import { formatDate } from '@/lib/ui/dates'
-import { useAct, useCopy } from './act'
+import { useAction, useCopy } from './actions'
 import styles from './Library.module.css'
 import { Publish } from './Publish'
 import { texts } from './texts'
@@ -14,7 +14,7 @@ import { texts } from './texts'
 /** ShelfLine is a skill of a shelf. */
 export function ShelfLine({ skill, shelf }: { skill: MadeSkill; shelf: 'own' | 'organization' }) {
   const [asking, setAsking] = useState(false)
-  const { busy, act } = useAct()
+  const { busy, act } = useAction()
   const copy = useCopy(skill.id)
   const { id, content, request } = skill
   const save = () =>

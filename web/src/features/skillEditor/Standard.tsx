@@ -5,7 +5,7 @@ import { SkillIcon } from '@/components/SkillIcon'
 import type { Skill } from '@/lib/api'
 import * as made from '@/lib/api/madeSkills'
 import { skillsQuery } from '@/lib/api/queries'
-import { useAct, useCopy } from './act'
+import { useAction, useCopy } from './actions'
 import styles from './Library.module.css'
 import { hiddenQuery } from './queries'
 import { texts } from './texts'
@@ -30,7 +30,7 @@ export function Standard({ admin }: { admin: boolean }) {
 
 function Line({ skill, admin, hidden }: { skill: Skill; admin: boolean; hidden: boolean }) {
   const navigate = useNavigate()
-  const { busy, act } = useAct()
+  const { busy, act } = useAction()
   const makeCopy = useCopy(skill.id)
   const copy = (audience: 'self' | 'organization') =>
     act(async () => {

@@ -1,20 +1,20 @@
 import { useCallback, useState } from 'react'
-import { readKept, writeKept } from '@/lib/browser/kept'
+import { readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
 import type { Draft } from './content'
 
 /** useDraft holds a draft. It is stored in the browser from the first change until the user saves or discards it. */
 export function useDraft(key: string, saved: Draft) {
-  const [draft, setDraft] = useState<Draft | null>(() => parse(readKept(key)))
+  const [draft, setDraft] = useState<Draft | null>(() => parse(readStoredText(key)))
   const change = useCallback(
     (next: Draft) => {
       setDraft(next)
-      writeKept(key, JSON.stringify(next))
+      writeStoredText(key, JSON.stringify(next))
     },
     [key],
   )
   const discard = useCallback(() => {
     setDraft(null)
-    writeKept(key, '')
+    writeStoredText(key, '')
   }, [key])
   return { draft: draft ?? saved, changed: draft !== null, change, discard }
 }

@@ -12,7 +12,7 @@ import { SourceTable } from './SourceTable'
 import { StorageLine } from './StorageLine'
 import { useSelection } from './selection'
 import { texts } from './texts'
-import { useKeptFocus } from './useKeptFocus'
+import { useListFocus } from './useListFocus'
 
 const words = texts.list
 
@@ -22,7 +22,7 @@ export function SourceList({ scroller }: { scroller: RefObject<HTMLElement | nul
   const query = params.get('q') ?? ''
   const { items, loading, asking, error, hasMore, loaded, ready, loadMore, retry } = useSourceSearch(query)
   const uploading = useSyncExternalStore(uploads.subscribe, () => uploads.busy)
-  const { box, onFocus } = useKeptFocus<HTMLElement>(items)
+  const { box, onFocus } = useListFocus<HTMLElement>(items)
   const selection = useSelection(items)
   const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
     enabled: ready,

@@ -6,14 +6,14 @@ import { formatSize } from '@/entities/source/files'
 import { type Upload, uploads } from '@/entities/source/uploads'
 import { texts } from './texts'
 import styles from './UploadList.module.css'
-import { useKeptFocus } from './useKeptFocus'
+import { useListFocus } from './useListFocus'
 
 const words = texts.uploads
 
 /** UploadList shows the uploads in progress and the failed ones. */
 export function UploadList() {
   const shown = useSyncExternalStore(uploads.subscribe, () => uploads.uploads)
-  const { box, onFocus } = useKeptFocus<HTMLElement>(shown)
+  const { box, onFocus } = useListFocus<HTMLElement>(shown)
   return (
     <section
       ref={box}

@@ -1,7 +1,7 @@
 import { act, render } from '@testing-library/react'
 import { createMemoryRouter, RouterProvider } from 'react-router'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { lookAt, threadsQuery } from '@/entities/thread/threads'
+import { markThreadShown, threadsQuery } from '@/entities/thread/threads'
 import type { Thread } from '@/lib/api'
 import { fillList } from '@/lib/api/testing'
 import { type LiveEvents, type LiveMessage, live } from '@/lib/live'
@@ -58,7 +58,7 @@ describe('an answer that has ended', () => {
   it('is no longer told of once its thread is opened', () => {
     tell(ended())
     expect(shown()).toHaveLength(1)
-    lookAt('t')()
+    markThreadShown('t')()
     expect(shown()).toEqual([])
   })
 
@@ -84,7 +84,7 @@ describe('an answer that has ended', () => {
   })
 
   it('is not told of to who looks at it', () => {
-    const leave = lookAt('t')
+    const leave = markThreadShown('t')
     tell(ended())
     expect(shown()).toEqual([])
     leave()

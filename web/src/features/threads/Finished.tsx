@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 import { useNavigate } from 'react-router'
-import { findThread, isLookedAt, threadDeletions } from '@/entities/thread/threads'
+import { findThread, isThreadShown, threadDeletions } from '@/entities/thread/threads'
 import { type LiveMessage, live } from '@/lib/live'
 import { toast } from '@/lib/ui/toast'
 import { texts } from './texts'
@@ -15,7 +15,7 @@ export function Finished() {
       // A rated answer has ended before, even if the rating is withdrawn.
       if (message.feedback) told.add(id)
       if (!hasEnded(message)) return
-      if (document.visibilityState === 'hidden' || isLookedAt(thread_id)) return
+      if (document.visibilityState === 'hidden' || isThreadShown(thread_id)) return
       if (told.has(id) || threadDeletions.has(thread_id)) return
       told.add(id)
       const failed = status === 'failed'

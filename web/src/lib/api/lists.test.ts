@@ -2,7 +2,7 @@ import { act, renderHook } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Page } from './client'
 import { changeItems, itemsOf, listQuery, useList } from './lists'
-import { queryClient, readAnew } from './queries'
+import { queryClient, reload } from './queries'
 
 interface Item {
   readonly id: string
@@ -46,7 +46,7 @@ function listOf(total: number, size: number) {
       return settled()
     },
     change: (change: (items: readonly Item[]) => readonly Item[]) => act(() => changeItems(query, change)),
-    refresh: () => readAnew(query.queryKey),
+    refresh: () => reload(query.queryKey),
     asked: () => act(() => vi.waitFor(() => expect(result.current.asking).toBe(true))),
     hold: () => {
       let open = () => {}
@@ -221,7 +221,7 @@ describe('a paged list', () => {
     const { query, change, settled, unmount } = listOf(5, 10)
     await settled()
     unmount()
-    await readAnew(query.queryKey)
+    await reload(query.queryKey)
     change((items) => items.slice(1))
     expect(queryClient.getQueryState(query.queryKey)?.isInvalidated).toBe(true)
     expect(itemsOf(query)).toHaveLength(4)

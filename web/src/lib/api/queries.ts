@@ -49,8 +49,8 @@ queryClient.getQueryCache().subscribe((event) => {
   if (answered) for (const change of changes) changeData(query.queryKey, change)
 })
 
-/** readAnew reloads with a new request, because a pending response may be from before the change. */
-export async function readAnew(queryKey: QueryKey): Promise<void> {
+/** reload reloads with a new request, because a pending response may be from before the change. */
+export async function reload(queryKey: QueryKey): Promise<void> {
   await queryClient.cancelQueries({ queryKey })
   await queryClient.invalidateQueries({ queryKey })
 }

@@ -49,7 +49,7 @@ export interface ConnectionPolicy {
   /** When the tab is shown again, a connection that was silent for this time is replaced at once. */
   readonly staleMs: number
   /** A question that the server has not accepted by then is returned to the user. */
-  readonly handOverMs: number
+  readonly acceptTimeoutMs: number
   /** The number of consecutive protocol errors that counts as a failure. */
   readonly maxResyncs: number
   /** The number of consecutive internal errors, for an accepted question, that counts as a failure. */
@@ -60,7 +60,7 @@ export const defaultPolicy: ConnectionPolicy = {
   backoff: defaultBackoff,
   silenceMs: 40_000,
   staleMs: 18_000,
-  handOverMs: 20_000,
+  acceptTimeoutMs: 20_000,
   maxResyncs: 3,
   maxFaults: 6,
 }
@@ -187,7 +187,7 @@ export class Connection {
     if (!passingStatuses.has(failure.status) && !faulty) return failed(failure)
     const asked = failure.detail.retryAfterMs ?? 0
     const delay = Math.max(this.#backoff(), asked)
-    if (!accepted && this.#elapsed() + delay > this.policy.handOverMs) return failed(failure)
+    if (!accepted && this.#elapsed() + delay > this.policy.acceptTimeoutMs) return failed(failure)
     await this.#wait(delay, asked === 0)
     return null
   }
@@ -203,7 +203,7 @@ export class Connection {
   }
 
   #handOverIsOver(): boolean {
-    return !this.#accepted() && this.#elapsed() >= this.policy.handOverMs
+    return !this.#accepted() && this.#elapsed() >= this.policy.acceptTimeoutMs
   }
 
   #elapsed(): number {

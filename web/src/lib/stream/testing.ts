@@ -238,7 +238,7 @@ export const impatient: ConnectionPolicy = {
   backoff: { firstMs: 0, maxMs: 0 },
   silenceMs: 40_000,
   staleMs: 18_000,
-  handOverMs: 20_000,
+  acceptTimeoutMs: 20_000,
   maxResyncs: 3,
   maxFaults: 6,
 }

@@ -4,7 +4,7 @@ import { Button } from '@/components/Button'
 import { ErrorState } from '@/components/States'
 import { connectionPolicyQuery } from '@/entities/connection/connections'
 import { putConnectionPolicy } from '@/lib/api/connections'
-import { queryClient, readAnew } from '@/lib/api/queries'
+import { queryClient, reload } from '@/lib/api/queries'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { ConfirmDialog } from '../parts/ConfirmDialog'
 import { LinesLoading } from '../parts/Loading'
@@ -27,7 +27,7 @@ export function PolicySection() {
       )
       toast(words.saved, { tone: 'success' })
       setAsking(false)
-      await readAnew(['admin', 'connections'])
+      await reload(['admin', 'connections'])
     } catch {
       toastFailure(words.notSaved)
     } finally {

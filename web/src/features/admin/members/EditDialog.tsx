@@ -12,7 +12,7 @@ import { reason } from './changes'
 import styles from './Dialogs.module.css'
 import { LimitField } from './LimitField'
 import { type LimitValues, limitChange, limitOf } from './limit'
-import { mayGrant, ROLES, stateOf, whyNot } from './may'
+import { mayGrant, ROLES, refusalReason, stateOf } from './may'
 
 const words = texts.editing
 
@@ -29,7 +29,7 @@ export function EditDialog({ me, member, onClose }: { me: Me; member: Member; on
   const [busy, setBusy] = useState(false)
   const name = useRef<HTMLInputElement>(null)
   const form = useId()
-  const refused = whyNot(me, member)
+  const refused = refusalReason(me, member)
   const change = changeOf(member, values)
 
   const submit = async (event: FormEvent) => {

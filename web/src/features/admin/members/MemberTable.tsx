@@ -8,7 +8,7 @@ import table from '../parts/Table.module.css'
 import { texts } from '../texts'
 import { type MemberActions, MemberMenu } from './MemberMenu'
 import styles from './MemberTable.module.css'
-import { stateOf, whyNot } from './may'
+import { refusalReason, stateOf } from './may'
 
 const words = texts.members
 
@@ -57,7 +57,7 @@ export function MemberTable({ me, members, singleSignOn, busy, ...actions }: Mem
               <MemberMenu
                 member={member}
                 singleSignOn={singleSignOn}
-                refused={whyNot(me, member) !== undefined}
+                refused={refusalReason(me, member) !== undefined}
                 {...actions}
               />
             </td>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Me, Member, Role } from '@/lib/api'
-import { invitationFor, stateOf, whyNot } from './may'
+import { invitationFor, refusalReason, stateOf } from './may'
 
 const me = (role: Role): Me => ({ id: 'me', role }) as Me
 const member = (change: Partial<Member>): Member =>
@@ -16,11 +16,11 @@ describe('changing members', () => {
     ['organization-super-admin', 'organization-super-admin', true],
     ['organization-super-admin', 'system-admin', false],
   ] as const)('%s, %s: %s', (actor, role, allowed) => {
-    expect(whyNot(me(actor), member({ role })) === undefined).toBe(allowed)
+    expect(refusalReason(me(actor), member({ role })) === undefined).toBe(allowed)
   })
 
   it('is refused for the user’s own account', () => {
-    expect(whyNot(me('organization-super-admin'), member({ id: 'me' }))).toContain('ご自身')
+    expect(refusalReason(me('organization-super-admin'), member({ id: 'me' }))).toContain('ご自身')
   })
 })
 

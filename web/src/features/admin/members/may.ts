@@ -38,9 +38,9 @@ export function mayGrant(me: Me): boolean {
 }
 
 /**
- * whyNot returns why one member may not change or remove another; undefined if allowed. The server uses the same rules.
+ * refusalReason returns why one member may not change or remove another; undefined if allowed. The server uses the same rules.
  */
-export function whyNot(me: Me, member: Member): string | undefined {
+export function refusalReason(me: Me, member: Member): string | undefined {
   if (member.id === me.id) return why.self
   if (member.role === 'system-admin') return why.system
   return member.role === 'general-user' || mayGrant(me) ? undefined : why.admin

@@ -4,7 +4,7 @@ import { Button, ButtonLink } from '@/components/Button'
 import { FieldErrorText } from '@/components/Field'
 import type { ManagedNotice, NoticeDraft } from '@/lib/api'
 import { addNotice, editNotice } from '@/lib/api/notices'
-import { readAnew } from '@/lib/api/queries'
+import { reload } from '@/lib/api/queries'
 import { toast } from '@/lib/ui/toast'
 import { UnsavedGuard } from '../parts/UnsavedGuard'
 import { texts } from '../texts'
@@ -52,7 +52,7 @@ export function NoticeForm({ notice: loaded, copied }: { notice?: ManagedNotice;
       await store(requestOf(values, notice))
       toast(words.done[way], { tone: 'success' })
       saved.current = true
-      void readAnew(['admin', 'notices'])
+      void reload(['admin', 'notices'])
       void navigate('/admin/notice')
     } catch (cause) {
       const { errors: fields, rest: other } = serverErrors(cause)

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import { readAnew } from '@/lib/api/queries'
+import { reload } from '@/lib/api/queries'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { ConfirmDialog } from './ConfirmDialog'
 
@@ -21,7 +21,7 @@ export function EndDialog({ words, end, changes, onClose, children }: EndDialogP
       await end()
       toast(words.ended, { tone: 'success' })
       onClose()
-      await readAnew(changes)
+      await reload(changes)
     } catch {
       setBusy(false)
       toastFailure(words.notEnded)

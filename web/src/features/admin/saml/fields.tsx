@@ -8,7 +8,7 @@ import { Checkbox } from '@/lib/ui/Checkbox'
 import { formatNumber } from '../format'
 import { texts } from '../texts'
 import { certificateText } from './certificates'
-import { glanceAt, MAX_METADATA } from './metadata'
+import { MAX_METADATA, summarizeMetadata } from './metadata'
 import styles from './Saml.module.css'
 import type { SamlErrors, SamlValues } from './samlForm'
 
@@ -41,7 +41,7 @@ export function SourceFields(props: FieldsProps) {
 
 function MetadataField({ config, values, errors, onChange }: FieldsProps) {
   const [fileError, setFileError] = useState<string>()
-  const glance = glanceAt(values.xml)
+  const glance = summarizeMetadata(values.xml)
   return (
     <>
       <TextArea

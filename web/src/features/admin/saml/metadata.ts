@@ -2,13 +2,15 @@
 export const MAX_METADATA = 256 * 1024
 
 /** A preview of pasted metadata before the server reads it. */
-export type Glance = { kind: 'empty' | 'not-xml' | 'not-metadata' } | { kind: 'found'; entityId: string }
+export type MetadataSummary =
+  | { kind: 'empty' | 'not-xml' | 'not-metadata' }
+  | { kind: 'found'; entityId: string }
 
 /**
- * glanceAt returns a preview of pasted metadata, so that a wrong file is noticed at once. The server validates it. It
+ * summarizeMetadata returns a preview of pasted metadata, so that a wrong file is noticed at once. The server validates it. It
  * uses no DOMParser, which for invalid XML creates a page with styles that the content security policy reports.
  */
-export function glanceAt(xml: string): Glance {
+export function summarizeMetadata(xml: string): MetadataSummary {
   const text = xml.replace(/^\ufeff/, '').trim()
   if (text === '') return { kind: 'empty' }
   if (!text.startsWith('<')) return { kind: 'not-xml' }

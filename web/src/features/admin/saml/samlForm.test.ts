@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ApiError, type SamlConfig } from '@/lib/api'
 import { certificateText, splitCertificates, validityOf } from './certificates'
-import { glanceAt } from './metadata'
+import { summarizeMetadata } from './metadata'
 import { checkValues, initialValues, isDirty, requestOf, serverErrors } from './samlForm'
 
 const config: SamlConfig = {
@@ -90,14 +90,14 @@ describe('the form of the single sign-on', () => {
 
 describe('pasted metadata', () => {
   it('shows its identity provider', () => {
-    expect(glanceAt(metadata)).toEqual({ kind: 'found', entityId: 'https://idp.example' })
+    expect(summarizeMetadata(metadata)).toEqual({ kind: 'found', entityId: 'https://idp.example' })
     const service = metadata.replaceAll('IDPSSO', 'SPSSO')
-    expect(glanceAt(service)).toEqual({ kind: 'not-metadata' })
-    expect(glanceAt('  ')).toEqual({ kind: 'empty' })
-    expect(glanceAt('https://idp.example/metadata')).toEqual({ kind: 'not-xml' })
-    expect(glanceAt('<html></html>')).toEqual({ kind: 'not-metadata' })
+    expect(summarizeMetadata(service)).toEqual({ kind: 'not-metadata' })
+    expect(summarizeMetadata('  ')).toEqual({ kind: 'empty' })
+    expect(summarizeMetadata('https://idp.example/metadata')).toEqual({ kind: 'not-xml' })
+    expect(summarizeMetadata('<html></html>')).toEqual({ kind: 'not-metadata' })
     expect(
-      glanceAt(`\ufeff<EntityDescriptor entityID='a&amp;b'><IDPSSODescriptor/></EntityDescriptor>`),
+      summarizeMetadata(`\ufeff<EntityDescriptor entityID='a&amp;b'><IDPSSODescriptor/></EntityDescriptor>`),
     ).toEqual({
       kind: 'found',
       entityId: 'a&b',

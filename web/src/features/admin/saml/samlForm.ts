@@ -1,7 +1,7 @@
 import { ApiError, type SamlConfig, type SamlConfigPutRequest } from '@/lib/api'
 import { texts } from '../texts'
 import { splitCertificates } from './certificates'
-import { glanceAt, MAX_METADATA } from './metadata'
+import { MAX_METADATA, summarizeMetadata } from './metadata'
 
 const words = texts.samlEdit
 
@@ -69,7 +69,7 @@ export function requestOf(config: SamlConfig, values: SamlValues): SamlConfigPut
 export function checkValues(config: SamlConfig, values: SamlValues): SamlErrors {
   const errors: SamlErrors = {}
   if (values.way === 'metadata') {
-    const { kind } = glanceAt(values.xml)
+    const { kind } = summarizeMetadata(values.xml)
     if (kind === 'empty' && config.idp_entity_id === '') errors.xml = words.required(words.xml)
     if (kind === 'not-xml') errors.xml = words.notXml
     if (kind === 'not-metadata') errors.xml = words.notMetadata

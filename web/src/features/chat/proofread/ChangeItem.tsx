@@ -3,7 +3,7 @@ import { memo } from 'react'
 import { Button } from '@/components/Button'
 import type { Change } from '@/lib/stream'
 import styles from './Proofread.module.css'
-import { aroundOf, type Decision } from './review'
+import { contextOf, type Decision } from './review'
 import { texts } from './texts'
 
 /** ChangeActions are the operations on a change. The object keeps its identity as long as the list is shown. */
@@ -60,7 +60,7 @@ export const ChangeItem = memo(function ChangeItem({ text, selected, ...rest }: 
 /** ChangeText shows the kind of a change, the affected words in their context, and the reason. */
 export function ChangeText({ change, text }: { change: Change; text: string }) {
   const { kind, question, before, after, reason } = change
-  const around = aroundOf(text, change)
+  const around = contextOf(text, change)
   return (
     <>
       <span className={styles.kinds}>

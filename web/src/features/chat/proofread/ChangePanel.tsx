@@ -6,7 +6,7 @@ import styles from './Proofread.module.css'
 import type { ProofreadViewProps } from './ProofreadView'
 import { countKinds } from './review'
 import { texts } from './texts'
-import { type Review, tally } from './useReview'
+import { countDecisions, type Review } from './useReview'
 
 interface PanelProps {
   readonly text: string
@@ -18,7 +18,7 @@ interface PanelProps {
 /** ChangePanel lists the changes, filtered by kind, with their decisions and the buttons that decide all of them. */
 export function ChangePanel({ text, changes, review, saving }: PanelProps) {
   const { decisions, onDecide, shown, selected, actions, open } = review
-  const { accepted, refused } = tally(changes, decisions)
+  const { accepted, refused } = countDecisions(changes, decisions)
   const reachable = shown.some(({ id }) => id === selected) ? selected : shown[0]?.id
   return (
     <div className={styles.panel}>

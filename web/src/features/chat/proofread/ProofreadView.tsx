@@ -13,8 +13,8 @@ import { type DecisionLists, type Decisions, decisionsOf, listsOf, paragraphsOf,
 import { texts } from './texts'
 import { useReview } from './useReview'
 import { useReviewKeys } from './useReviewKeys'
-import { useRoomy } from './useRoomy'
 import { useShowSelected } from './useShowSelected'
+import { useTwoColumns } from './useTwoColumns'
 
 export interface ProofreadViewProps {
   readonly proofread: Proofreading
@@ -40,11 +40,11 @@ export function ProofreadView(props: ProofreadViewProps) {
   const changes = useMemo(() => sortChanges(proofread), [proofread])
   const decisions = useMemo(() => decisionsOf(decided), [decided])
   const view = useRef<HTMLElement>(null)
-  const roomy = useRoomy(view)
+  const roomy = useTwoColumns(view)
   const review = useReview(changes, decisions, writing ? undefined : (next) => onDecide(listsOf(next)))
   useReviewKeys(view, review)
   useShowSelected(view, review.selected, roomy)
-  const { select, selected, said } = review
+  const { select, selected, announcement: said } = review
 
   const onClick = ({ target }: MouseEvent) => {
     const mark = target instanceof Element && target.closest('[data-mark]')

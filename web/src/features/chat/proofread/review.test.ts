@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Change } from '@/lib/stream'
 import {
   acceptAll,
-  aroundOf,
+  contextOf,
   countKinds,
   type Decisions,
   decide,
@@ -61,13 +61,13 @@ describe('the changes of a text', () => {
   })
 
   it('have context from their own line, cut at whole characters', () => {
-    expect(aroundOf(text, typo)).toEqual({ before: '会議に', after: 'す。' })
-    expect(aroundOf(text, variation)).toEqual({ before: '🧵を持参', after: '。売上は120億円です。' })
-    expect(aroundOf('絹'.repeat(30), { start: 20, end: 21 })).toEqual({
+    expect(contextOf(text, typo)).toEqual({ before: '会議に', after: 'す。' })
+    expect(contextOf(text, variation)).toEqual({ before: '🧵を持参', after: '。売上は120億円です。' })
+    expect(contextOf('絹'.repeat(30), { start: 20, end: 21 })).toEqual({
       before: `…${'絹'.repeat(12)}`,
       after: '絹'.repeat(9),
     })
-    expect(aroundOf('𠮷'.repeat(20), { start: 40, end: 40 }).before).toBe(`…${'𠮷'.repeat(12)}`)
+    expect(contextOf('𠮷'.repeat(20), { start: 40, end: 40 }).before).toBe(`…${'𠮷'.repeat(12)}`)
   })
 })
 

@@ -125,8 +125,8 @@ export function decide(decisions: Decisions, id: number, decision: Decision | nu
 /** Length of the context on either side of a change, in characters. */
 const aroundMax = 12
 
-/** aroundOf returns the context of a change within its line, truncated to aroundMax characters on either side. */
-export function aroundOf(text: string, { start, end }: TextRange): { before: string; after: string } {
+/** contextOf returns the context of a change within its line, truncated to aroundMax characters on either side. */
+export function contextOf(text: string, { start, end }: TextRange): { before: string; after: string } {
   // One character more than is shown, each up to two UTF-16 units long.
   const most = 2 * (aroundMax + 1)
   const line = text.lastIndexOf('\n', start - 1) + 1

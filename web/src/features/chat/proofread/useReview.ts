@@ -23,7 +23,7 @@ export interface Review {
   readonly decideSelected: (decision: Decision) => void
   readonly decideAll: (decision: Decision) => void
   /** The last decision in words, for screen readers. */
-  readonly said: string
+  readonly announcement: string
   readonly open: number
 }
 
@@ -94,13 +94,13 @@ export function useReview(
     actions,
     decideSelected,
     decideAll,
-    said,
+    announcement: said,
     open,
   }
 }
 
-/** tally returns the numbers of accepted and refused changes. */
-export function tally(
+/** countDecisions returns the numbers of accepted and refused changes. */
+export function countDecisions(
   changes: readonly Change[],
   decisions: Decisions,
 ): { accepted: number; refused: number } {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 
-/** usePause returns the remaining seconds of a pause, and the function that starts it. */
-export function usePause(seconds: number, running: boolean): [left: number, begin: () => void] {
+/** useCountdown returns the remaining seconds of a pause, and the function that starts it. */
+export function useCountdown(seconds: number, running: boolean): [left: number, begin: () => void] {
   const [until, setUntil] = useState(() => (running ? Date.now() + seconds * 1000 : 0))
   const [now, setNow] = useState(() => Date.now())
 

@@ -3,8 +3,8 @@ import { type RefObject, useLayoutEffect, useState } from 'react'
 /** The minimum width for two columns, in pixels. */
 const roomyFrom = 800
 
-/** useRoomy reports whether an element is wide enough for two columns. */
-export function useRoomy(element: RefObject<HTMLElement | null>): boolean {
+/** useTwoColumns reports whether an element is wide enough for two columns. */
+export function useTwoColumns(element: RefObject<HTMLElement | null>): boolean {
   const [roomy, setRoomy] = useState(false)
   useLayoutEffect(() => {
     const box = element.current

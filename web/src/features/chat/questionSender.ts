@@ -1,13 +1,21 @@
 import type { Message, Picture, Thread } from '@/lib/api'
 import { type AnswerView, awaitedAnswer, type LiveAnswer, type StreamFailure } from '@/lib/stream'
-import { anything, type ConversationCore } from './conversationCore'
+import { type ConversationCore, unknownMessage } from './conversationCore'
 import { isBusy, type Place, type Question, type SendFailure, tokensToAccept } from './conversationState'
 import type { MessageHistory } from './history'
-import { aheadId, aheadTurns, begun, succeeded, type Turn, taken, withoutAhead } from './turns'
-import type { Wish } from './wishes'
+import type { ModelSelection } from './modelSelection'
+import {
+  optimisticId,
+  optimisticTurns,
+  type Turn,
+  withAnswerId,
+  withoutOptimistic,
+  withQuestionId,
+  withRegeneratedAnswer,
+} from './turns'
 
-/** AskingEvents reports changes of questions that the state does not show. */
-interface AskingEvents {
+/** QuestionSenderEvents reports changes of questions that the state does not show. */
+interface QuestionSenderEvents {
   /** The server refused the question, so the thread that was created for it is not needed. */
   readonly onUnused: (thread: Thread) => void
   readonly onLost: (failure: SendFailure) => void
@@ -15,24 +23,24 @@ interface AskingEvents {
 }
 
 /**
- * Asking sends questions to the server: it shows each question optimistically, sends it once and returns it to the
+ * QuestionSender sends questions to the server: it shows each question optimistically, sends it once and returns it to the
  * composer if the server refuses it.
  */
-export class Asking {
+export class QuestionSender {
   #threadRequest: string | null = null
   /** Whether the thread was created here and is empty, as far as known. */
   #unused = false
   readonly #questions = new Map<string, { readonly question: Question; readonly place: Place }>()
   /** The model choices of regenerated answers, by request id. */
-  readonly #wishes = new Map<string, Wish>()
+  readonly #modelSelections = new Map<string, ModelSelection>()
   /** The turns that pending branches have replaced, by request id. */
-  readonly #cut = new Map<string, readonly Turn[]>()
+  readonly #replaced = new Map<string, readonly Turn[]>()
 
   constructor(
     private readonly core: ConversationCore,
     private readonly history: MessageHistory,
     private readonly skillId: string,
-    private readonly events: AskingEvents,
+    private readonly events: QuestionSenderEvents,
   ) {}
 
   /** Sets whether the new thread is temporary. It has no effect once the thread is being created. */
@@ -45,7 +53,7 @@ export class Asking {
   }
 
   /** Reports that the thread was read from the server. */
-  used(): void {
+  markThreadUsed(): void {
     this.#unused = false
   }
 
@@ -53,12 +61,15 @@ export class Asking {
     const { core } = this
     if (isBusy(core.state)) return
     // A retry repeats the same request, even if the user has chosen another model since.
-    const question = { ...asked, wish: asked.wish ?? core.deps.wish(this.skillId) }
+    const question = {
+      ...asked,
+      modelSelection: asked.modelSelection ?? core.deps.modelSelection(this.skillId),
+    }
     core.set({
       failure: null,
       costly: null,
       stopping: false,
-      elsewhere: null,
+      otherBranch: null,
       ...('edit' in place && { editing: null }),
     })
     const { thread } = core.state
@@ -68,7 +79,7 @@ export class Asking {
     }
     // The answer's turn appears while the thread is being created. Its stream begins afterwards.
     this.#threadRequest ??= core.deps.newId()
-    this.#showAhead(question, requestId, '', place, awaitedAnswer(requestId))
+    this.#showOptimistic(question, requestId, '', place, awaitedAnswer(requestId))
     try {
       const made = await core.deps.api.createThread({
         request_id: this.#threadRequest,
@@ -76,18 +87,23 @@ export class Asking {
         ...(core.state.temporary && { temporary: true }),
       })
       this.#unused = true
-      core.set({ thread: made, turns: withoutAhead(core.state.turns, requestId) })
+      core.set({ thread: made, turns: withoutOptimistic(core.state.turns, requestId) })
       core.deps.events.onThread(made)
       this.#send(made.id, question, requestId, place)
     } catch (cause) {
-      this.#lose(question, requestId, place, cause instanceof Error ? cause : new Error(String(cause)))
+      this.#handleFailure(
+        question,
+        requestId,
+        place,
+        cause instanceof Error ? cause : new Error(String(cause)),
+      )
     }
   }
 
   regenerate(
     messageId: string,
     requestId: string,
-    wish: Wish = this.core.deps.wish(this.skillId),
+    modelSelection: ModelSelection = this.core.deps.modelSelection(this.skillId),
     acceptTokens?: number,
   ): void {
     const { core } = this
@@ -99,16 +115,16 @@ export class Asking {
       request_id: requestId,
       thread_id: thread.id,
       regenerate: messageId,
-      ...wish,
+      ...modelSelection,
       ...accepting(acceptTokens),
     })
-    this.#wishes.set(requestId, wish)
-    this.#cut.set(requestId, turns.slice(index + 1))
+    this.#modelSelections.set(requestId, modelSelection)
+    this.#replaced.set(requestId, turns.slice(index + 1))
     core.set({
       turns: [...turns.slice(0, index), { ...turn, successor: live }],
       costly: null,
       stopping: false,
-      elsewhere: null,
+      otherBranch: null,
     })
     core.deps.events.onRunning(thread.id, true)
   }
@@ -123,16 +139,22 @@ export class Asking {
       ...(question.kind === 'form' ? { form: question.form } : { content: question.content }),
       ...sourcesOf(question),
       ...(pictures && { picture_ids: pictures.map(({ id }) => id) }),
-      ...question.wish,
+      ...question.modelSelection,
       ...accepting(question.acceptTokens),
     })
-    this.#showAhead(question, requestId, threadId, place, live)
+    this.#showOptimistic(question, requestId, threadId, place, live)
     this.core.deps.events.onRunning(threadId, true)
   }
 
   /** Shows a question and its answer optimistically. They replace the turns from an edited question on. */
-  #showAhead(question: Question, requestId: string, threadId: string, place: Place, live: LiveAnswer): void {
-    const turns = withoutAhead(this.core.state.turns, requestId)
+  #showOptimistic(
+    question: Question,
+    requestId: string,
+    threadId: string,
+    place: Place,
+    live: LiveAnswer,
+  ): void {
+    const turns = withoutOptimistic(this.core.state.turns, requestId)
     const index = 'edit' in place ? turns.findIndex((turn) => turn.message.id === place.edit) : -1
     const edited = turns[index]
     const before = edited === undefined ? turns : turns.slice(0, index)
@@ -145,21 +167,22 @@ export class Asking {
       ...sourcesOf(question),
       ...picturesOf(question, edited?.message),
     }
-    if (edited !== undefined) this.#cut.set(requestId, turns.slice(index))
-    const ahead = aheadTurns(requestId, threadId, asked, live, this.core.deps.now())
-    this.core.set({ turns: [...before, ...ahead] })
+    if (edited !== undefined) this.#replaced.set(requestId, turns.slice(index))
+    const optimistic = optimisticTurns(requestId, threadId, asked, live, this.core.deps.now())
+    this.core.set({ turns: [...before, ...optimistic] })
   }
 
   /** Handles the server's acceptance of a question: the optimistic turns get its ids. */
-  started(live: LiveAnswer, { userMessageId }: AnswerView, messageId: string): void {
+  handleStart(live: LiveAnswer, { userMessageId }: AnswerView, messageId: string): void {
     const { core } = this
     core.version++
     this.#unused = false
-    this.#cut.delete(live.key)
+    this.#replaced.delete(live.key)
     const turns = core.state.turns.map((turn): Turn => {
-      if (turn.successor === live) return succeeded(turn, live, messageId, core.deps.now())
-      if (turn.live === live) return begun(turn, messageId, userMessageId)
-      if (turn.message.id === aheadId(live.key) && userMessageId !== null) return taken(turn, userMessageId)
+      if (turn.successor === live) return withRegeneratedAnswer(turn, live, messageId, core.deps.now())
+      if (turn.live === live) return withAnswerId(turn, messageId, userMessageId)
+      if (turn.message.id === optimisticId(live.key) && userMessageId !== null)
+        return withQuestionId(turn, userMessageId)
       return turn
     })
     core.set({ turns })
@@ -170,26 +193,26 @@ export class Asking {
   }
 
   /** Handles the server's refusal of a turn's request. */
-  refused(turn: Turn, live: LiveAnswer, failure: StreamFailure): void {
+  handleRefusal(turn: Turn, live: LiveAnswer, failure: StreamFailure): void {
     if (turn.successor === live) {
       this.core.patch(turn.key, { successor: null })
-      this.#putBack(live.key)
+      this.#restoreTurns(live.key)
       this.history.catchUp()
-      const wish = this.#wishes.get(live.key)
+      const modelSelection = this.#modelSelections.get(live.key)
       const tokens = tokensToAccept(failure)
-      const again = () => this.regenerate(turn.message.id, live.key, wish, tokens)
+      const again = () => this.regenerate(turn.message.id, live.key, modelSelection, tokens)
       if (tokens === undefined) this.core.deps.events.onTrouble('regenerate', again, failure)
       else this.core.set({ costly: { tokens, proceed: again } })
       return
     }
     const asked = this.#questions.get(live.key)
-    if (failure.kind === 'problem') this.#giveThreadUp()
-    if (asked !== undefined) this.#lose(asked.question, live.key, asked.place, failure)
+    if (failure.kind === 'problem') this.#discardUnusedThread()
+    if (asked !== undefined) this.#handleFailure(asked.question, live.key, asked.place, failure)
     // The other running answer of this thread is not known here yet.
     if (failure.code === 'thread_busy') void this.history.refresh()
   }
 
-  #lose(question: Question, requestId: string, place: Place, cause: Error): void {
+  #handleFailure(question: Question, requestId: string, place: Place, cause: Error): void {
     this.#questions.delete(requestId)
     const tokens = tokensToAccept(cause)
     const retry = () => {
@@ -199,28 +222,28 @@ export class Asking {
     const failure = { question, place, cause, retry }
     const editing = 'edit' in place && { editing: place.edit }
     this.core.set({
-      turns: withoutAhead(this.core.state.turns, requestId),
+      turns: withoutOptimistic(this.core.state.turns, requestId),
       ...(tokens === undefined ? { failure } : { costly: { tokens, proceed: retry } }),
       stopping: false,
       ...editing,
     })
-    this.#putBack(requestId)
+    this.#restoreTurns(requestId)
     this.events.onLost(failure)
     this.history.catchUp()
   }
 
   /** Restores the turns that a pending branch has replaced. */
-  #putBack(requestId: string): void {
-    const cut = this.#cut.get(requestId) ?? []
-    this.#cut.delete(requestId)
-    this.core.set({ turns: [...this.core.state.turns, ...cut] })
+  #restoreTurns(requestId: string): void {
+    const replaced = this.#replaced.get(requestId) ?? []
+    this.#replaced.delete(requestId)
+    this.core.set({ turns: [...this.core.state.turns, ...replaced] })
   }
 
   /** Deletes the thread that was created for a refused question. The next question creates another one. */
-  #giveThreadUp(): void {
+  #discardUnusedThread(): void {
     const { thread } = this.core.state
-    const told = [...this.core.heard].some((id) => id !== anything)
-    if (thread === null || !this.#unused || told) return
+    const used = [...this.core.unmatchedEvents].some((id) => id !== unknownMessage)
+    if (thread === null || !this.#unused || used) return
     this.#unused = false
     this.#threadRequest = null
     this.core.set({ thread: null })

@@ -2,14 +2,14 @@ import { useAtomValue } from 'jotai'
 import { modelOf } from '@/entities/model/models'
 import type { Skill } from '@/lib/api'
 import { useModels } from './ModelMenu'
+import { modelSelectionAtom } from './modelSelection'
 import { texts } from './texts'
-import { wishAtom } from './wishes'
 
-/** useBlind returns why a question to a skill cannot have pictures; '' if it can, null while unknown. */
-export function useBlind(skill: Skill): string | null {
+/** usePictureRefusal returns why a question to a skill cannot have pictures; '' if it can, null while unknown. */
+export function usePictureRefusal(skill: Skill): string | null {
   const choice = useModels(skill.id)
-  const wish = useAtomValue(wishAtom(skill.id))
-  const model = choice && modelOf(choice, wish.model_id)
+  const selection = useAtomValue(modelSelectionAtom(skill.id))
+  const model = choice && modelOf(choice, selection.model_id)
   if (!choice || !model) return null
   if (model.sees) return ''
   return choice.models.some(({ sees }) => sees)

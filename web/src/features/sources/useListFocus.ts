@@ -1,10 +1,10 @@
 import { type FocusEvent, type RefObject, useLayoutEffect, useRef } from 'react'
 
 /**
- * useKeptFocus keeps the focus in a list whose lines (`data-line`) change. If the focused line is removed, the line at
+ * useListFocus keeps the focus in a list whose lines (`data-line`) change. If the focused line is removed, the line at
  * its position gets the focus, else the last line, else the page.
  */
-export function useKeptFocus<E extends HTMLElement>(
+export function useListFocus<E extends HTMLElement>(
   lines: unknown,
 ): { box: RefObject<E | null>; onFocus: (event: FocusEvent) => void } {
   const box = useRef<E>(null)

@@ -2,8 +2,8 @@ import { saveToken, type TokenRecord } from '@/entities/identity/token'
 import { forgetPlace, rememberedPlace } from '@/entities/session/place'
 import { queryClient } from '@/lib/api/queries'
 
-/** enter starts a session. It returns the path of the next page: `next`, the page before the sign-in, or /home. */
-export function enter(record: TokenRecord, next: string | null = null): string {
+/** startSession starts a session. It returns the path of the next page: `next`, the page before the sign-in, or /home. */
+export function startSession(record: TokenRecord, next: string | null = null): string {
   // The cache may contain data of another user.
   queryClient.clear()
   saveToken(record)

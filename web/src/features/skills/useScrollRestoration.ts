@@ -5,7 +5,7 @@ import { useLocation } from 'react-router'
 const places = new Map<string, number>()
 
 /** Restores the scroll position when the user returns to the list: the browser does so only for a whole page. */
-export function useScrollPlace(): void {
+export function useScrollRestoration(): void {
   const { key } = useLocation()
   useLayoutEffect(() => {
     const main = document.querySelector('main')

@@ -2,8 +2,8 @@ import { browserLocks, type Locks, PageLocks } from '@/lib/browser/locks'
 import { store } from '@/lib/ui/store'
 import type { Conversation } from './conversation'
 import { isBusy } from './conversationState'
-import { dequeue, holdBack, placeQueued, type Queued, readQueue } from './queue'
-import { aheadId, isRunning, isWriting } from './turns'
+import { dequeue, markFailed, type Queued, readQueue, setQueuedParent } from './queue'
+import { isRunning, isWriting, optimisticId } from './turns'
 
 /**
  * QueueSender sends the queue of a thread, one question after each answer. A tab holds a lock until the answer ends, so
@@ -52,35 +52,39 @@ function nextOf(conversation: Conversation, asked: boolean): Queued | null {
   const next = thread === null || gone ? undefined : readQueue(thread.id)[0]
   if (next === undefined || last === undefined) return null
   if (last.pending || isBusy(conversation.state) || isRunning(last.message)) return null
-  const due = !next.failed && failure === null && endedWell(conversation) && isHere(conversation, next)
+  const due =
+    !next.failed && failure === null && isLastAnswerComplete(conversation) && isOnBranch(conversation, next)
   return asked || due ? next : null
 }
 
-/** isHere reports whether a queued question belongs to the branch on the screen. */
-export function isHere({ state }: Conversation, { after }: Queued): boolean {
+/** isOnBranch reports whether a queued question belongs to the branch on the screen. */
+export function isOnBranch({ state }: Conversation, { after }: Queued): boolean {
   // If the tab was closed while it sent the preceding question, the id of that question is unknown.
-  return after?.startsWith(aheadId('')) !== false || state.turns.some((turn) => turn.message.id === after)
+  return (
+    after?.startsWith(optimisticId('')) !== false || state.turns.some((turn) => turn.message.id === after)
+  )
 }
 
-/** endedWell reports whether the last answer is complete. The queue then continues by itself. */
-export function endedWell(conversation: Conversation): boolean {
+/** isLastAnswerComplete reports whether the last answer is complete. The queue then continues by itself. */
+export function isLastAnswerComplete(conversation: Conversation): boolean {
   const message = conversation.state.turns.at(-1)?.message
   return message?.status === 'success' && message.finish_reason !== 'stopped'
 }
 
 /** ask sends a question and returns at the end of its answer. */
 async function ask(conversation: Conversation, threadId: string, queued: Queued): Promise<void> {
-  const { id, content, sources, pictures, wish } = queued
+  const { id, content, sources, pictures, modelSelection } = queued
   const place = queued.parent === undefined ? conversation.end : { parent_id: queued.parent }
-  if ('parent_id' in place && place.parent_id !== queued.parent) placeQueued(threadId, id, place.parent_id)
+  if ('parent_id' in place && place.parent_id !== queued.parent)
+    setQueuedParent(threadId, id, place.parent_id)
   const onTaken = () => dequeue(threadId, id)
-  const onLost = () => holdBack(threadId, id)
+  const onLost = () => markFailed(threadId, id)
   const question = {
     kind: 'text',
     content,
     ...(sources && { sources }),
     ...(pictures && { pictures }),
-    ...(wish && { wish }),
+    ...(modelSelection && { modelSelection }),
     onTaken,
     onLost,
   } as const

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { callAs } from '@/lib/api/caller'
-import { followKept, forgetKept, readKept, writeKept } from './kept'
+import { clearStoredTexts, followStoredTexts, readStoredText, writeStoredText } from './storedTexts'
 
 function signIn(userId: string): void {
   callAs({ fetch, token: async () => null, userId: () => userId })
@@ -14,20 +14,20 @@ afterEach(() => vi.useRealTimers())
 
 describe('the stored texts', () => {
   it('belong to the user who wrote them', () => {
-    writeKept('draft:thread:t', '書きかけ')
-    expect(readKept('draft:thread:t')).toBe('書きかけ')
+    writeStoredText('draft:thread:t', '書きかけ')
+    expect(readStoredText('draft:thread:t')).toBe('書きかけ')
     signIn('taro')
-    expect(readKept('draft:thread:t')).toBe('')
+    expect(readStoredText('draft:thread:t')).toBe('')
   })
 
   it('are removed when emptied and after signing out, without affecting other data', () => {
     localStorage.setItem('tsumugiTheme', 'dark')
-    writeKept('a', '一')
-    writeKept('a', '')
+    writeStoredText('a', '一')
+    writeStoredText('a', '')
     expect(localStorage.length).toBe(1)
-    writeKept('b', '二')
-    forgetKept()
-    expect(readKept('b')).toBe('')
+    writeStoredText('b', '二')
+    clearStoredTexts()
+    expect(readStoredText('b')).toBe('')
     expect(localStorage.getItem('tsumugiTheme')).toBe('dark')
   })
 
@@ -35,24 +35,24 @@ describe('the stored texts', () => {
     vi.useFakeTimers()
     for (let index = 0; index < 45; index++) {
       vi.setSystemTime(index)
-      writeKept(String(index), 'x')
+      writeStoredText(String(index), 'x')
     }
-    expect(readKept('4')).toBe('')
-    expect(readKept('5')).toBe('x')
-    writeKept('5', 'x'.repeat(160_001))
-    expect(readKept('5')).toBe('')
+    expect(readStoredText('4')).toBe('')
+    expect(readStoredText('5')).toBe('x')
+    writeStoredText('5', 'x'.repeat(160_001))
+    expect(readStoredText('5')).toBe('')
   })
 
   it.each(['', 'null', '{}', '{"at":"1","value":2}'])('takes a spoilt record %j for none', (text) => {
-    writeKept('a', '一')
+    writeStoredText('a', '一')
     const key = Object.keys(localStorage).find((item) => item.endsWith(':a')) as string
     localStorage.setItem(key, text)
-    expect(readKept('a')).toBe('')
+    expect(readStoredText('a')).toBe('')
   })
 
   it('report changes by another tab of the same user', () => {
     const heard = vi.fn()
-    const stop = followKept(heard)
+    const stop = followStoredTexts(heard)
     const tell = (key: string, value: string | null) =>
       window.dispatchEvent(
         new StorageEvent('storage', { key, newValue: value && JSON.stringify({ at: 1, value }) }),

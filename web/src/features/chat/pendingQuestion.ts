@@ -1,18 +1,24 @@
 import { browserLocks, type Locks, PageLocks } from '@/lib/browser/locks'
 import { store } from '@/lib/ui/store'
-import { attachmentsAtom, isKeptWaiting, keepAttachments, readAttachments, setWaiting } from './attachments'
+import {
+  attachmentsAtom,
+  isWaitingStored,
+  readAttachments,
+  setWaiting,
+  storeAttachments,
+} from './attachments'
 import type { Conversation } from './conversation'
 import { isUploading, type Readiness, takeQuestion, usedSources, watchReadiness } from './questionFiles'
 
-/** Taken is a question taken out of its composer. */
-export type Taken = NonNullable<ReturnType<typeof takeQuestion>>
+/** ComposedQuestion is a question taken out of its composer. */
+export type ComposedQuestion = NonNullable<ReturnType<typeof takeQuestion>>
 
-type Send = (question: Taken) => void
+type Send = (question: ComposedQuestion) => void
 
 const locks: Locks = browserLocks() ?? new PageLocks()
 
-/** HeldQuestion is a complete question in its composer. It sends the question once its files are parsed. */
-class HeldQuestion {
+/** PendingQuestion is a complete question in its composer. It sends the question once its files are parsed. */
+class PendingQuestion {
   /** Whether the question is shared with other tabs. One of them may send it. */
   #shared = false
   #done = false
@@ -32,7 +38,7 @@ class HeldQuestion {
     this.#done = true
     this.#unwatch()
     this.#unsubscribe()
-    if (held.get(this.key) === this) held.delete(this.key)
+    if (pending.get(this.key) === this) pending.delete(this.key)
   }
 
   #watch(): void {
@@ -44,28 +50,28 @@ class HeldQuestion {
       return
     }
     const ids = usedSources(this.conversation.state, attachments) ?? []
-    this.#unwatch = watchReadiness(this.key, ids, (readiness) => this.#look(readiness))
+    this.#unwatch = watchReadiness(this.key, ids, (readiness) => this.#handleReadiness(readiness))
   }
 
-  #look(readiness: Readiness): void {
+  #handleReadiness(readiness: Readiness): void {
     if (this.#done) return
-    this.#keep()
+    this.#shareWithTabs()
     if (readiness === 'reading') return
     this.stop()
     if (readiness === 'failed') setWaiting(this.key, false)
-    else void locks.request(`tsumugi-held-${this.key}`, {}, () => this.#hand())
+    else void locks.request(`tsumugi-held-${this.key}`, {}, () => this.#sendOnce())
   }
 
   /** Shares the question with other tabs unless an upload is pending. A pending upload is lost on a reload. */
-  #keep(): void {
+  #shareWithTabs(): void {
     if (this.#shared || isUploading(this.key)) return
-    keepAttachments(this.key)
-    this.#shared = isKeptWaiting(this.key)
+    storeAttachments(this.key)
+    this.#shared = isWaitingStored(this.key)
   }
 
-  async #hand(): Promise<void> {
+  async #sendOnce(): Promise<void> {
     // Another tab may have sent it. Without storage, other tabs cannot see it.
-    const sent = this.#shared && !isKeptWaiting(this.key)
+    const sent = this.#shared && !isWaitingStored(this.key)
     const waits = readAttachments(this.key).waiting
     setWaiting(this.key, false)
     if (!waits || sent) return
@@ -74,16 +80,16 @@ class HeldQuestion {
   }
 }
 
-const held = new Map<string, HeldQuestion>()
+const pending = new Map<string, PendingQuestion>()
 
 /**
- * sendWhenRead sends the question of a composer with `send` once its files are parsed. The returned function is called
+ * sendWhenReady sends the question of a composer with `send` once its files are parsed. The returned function is called
  * when the composer leaves the screen. The question then keeps waiting, and `later` sends it.
  */
-export function sendWhenRead(key: string, conversation: Conversation, send: Send, later: Send): () => void {
-  held.get(key)?.stop()
-  const question = new HeldQuestion(key, conversation, send)
-  held.set(key, question)
+export function sendWhenReady(key: string, conversation: Conversation, send: Send, later: Send): () => void {
+  pending.get(key)?.stop()
+  const question = new PendingQuestion(key, conversation, send)
+  pending.set(key, question)
   return () => {
     question.send = later
   }

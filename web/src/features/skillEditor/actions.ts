@@ -6,10 +6,10 @@ import { refreshSkills } from './queries'
 import { texts } from './texts'
 
 /**
- * useAct runs one action at a time and then refreshes the lists. It passes the reason of a failure to `tell`, by
+ * useAction runs one action at a time and then refreshes the lists. It passes the reason of a failure to `tell`, by
  * default a toast.
  */
-export function useAct() {
+export function useAction() {
   const [busy, setBusy] = useState(false)
   const act = async (action: () => Promise<unknown>, tell: (message: string) => void = toastFailure) => {
     if (busy) return

@@ -3,7 +3,7 @@ import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useSta
 /** The distance from the end, in pixels, that counts as being at the end. */
 const near = 48
 
-export interface Follow {
+export interface AutoScroll {
   readonly scroller: RefObject<HTMLDivElement | null>
   readonly content: RefObject<HTMLDivElement | null>
   /** Whether the reader has scrolled up and the end is out of view. */
@@ -17,11 +17,11 @@ export interface Follow {
 const margin = 8
 
 /**
- * useFollow keeps the end of a growing text in view until the reader scrolls up. An answer with `data-hold` is followed
+ * useAutoScroll keeps the end of a growing text in view until the reader scrolls up. An answer with `data-hold` is followed
  * only until its start reaches the top. `first` identifies the first item: when an earlier one is inserted, the visible
  * text stays in place.
  */
-export function useFollow(first: string | undefined): Follow {
+export function useAutoScroll(first: string | undefined): AutoScroll {
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
   const following = useRef(true)

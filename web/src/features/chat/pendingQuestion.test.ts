@@ -4,10 +4,10 @@ import { type Upload, uploads } from '@/entities/source/uploads'
 import type { DataSource } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { store } from '@/lib/ui/store'
-import { attach, attachmentsAtom, detach, isKeptWaiting, readAttachments, setWaiting } from './attachments'
+import { attach, attachmentsAtom, detach, isWaitingStored, readAttachments, setWaiting } from './attachments'
 import type { Conversation } from './conversation'
 import { draftAtom } from './drafts'
-import { sendWhenRead, type Taken } from './held'
+import { type ComposedQuestion, sendWhenReady } from './pendingQuestion'
 import { readinessOf, threadSources, usedSources } from './questionFiles'
 
 const key = 'thread:t'
@@ -39,9 +39,9 @@ afterEach(() => vi.restoreAllMocks())
 
 /** hold waits for the files of a question, and returns the list of sent questions. */
 function hold(of: Conversation) {
-  const sent: Taken[] = []
+  const sent: ComposedQuestion[] = []
   setWaiting(key, true)
-  const leave = sendWhenRead(
+  const leave = sendWhenReady(
     key,
     of,
     (question) => sent.push(question),
@@ -56,7 +56,7 @@ it('is sent once with all its files after the last one is parsed', async () => {
   rememberSources([source('a'), source('b', { status: 'running' })])
   attach(key, ['b'])
   const { sent } = hold(conversation('a'))
-  expect(isKeptWaiting(key)).toBe(true)
+  expect(isWaitingStored(key)).toBe(true)
   rememberSources([source('b', { status: 'running', revision: 2 })])
   expect(sent).toEqual([])
   rememberSources([source('b', { revision: 3 })])
@@ -112,7 +112,7 @@ it('is not shared with other tabs while a file is being uploaded', () => {
   vi.spyOn(uploads, 'uploads', 'get').mockReturnValue([upload])
   hold(conversation())
   expect(readAttachments(key).waiting).toBe(true)
-  expect(isKeptWaiting(key)).toBe(false)
+  expect(isWaitingStored(key)).toBe(false)
 })
 
 it('uses the thread’s files without the excluded ones, and the added files', () => {

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { PageLocks } from '@/lib/browser/locks'
 import { StreamFailure } from '@/lib/stream'
 import { store } from '@/lib/ui/store'
-import { dequeue, emptyQueue, enqueue, readQueue } from './queue'
-import { QueueSender } from './sender'
+import { clearQueue, dequeue, enqueue, readQueue } from './queue'
+import { QueueSender } from './queueSender'
 import { finished, message, setup, thread } from './testing'
 
 type Made = ReturnType<typeof setup>
@@ -27,7 +27,7 @@ function start(made: Made, n: number): void {
   const live = made.live()
   const userMessageId = message(n).id
   made.messages.push(message(n), message(n + 1))
-  made.conversation.started(live, made.change(live, { messageId: message(n + 1).id, userMessageId }))
+  made.conversation.handleStart(live, made.change(live, { messageId: message(n + 1).id, userMessageId }))
 }
 
 function end(made: Made, outcome: 'finished' | 'stopped' = 'finished'): void {
@@ -35,10 +35,10 @@ function end(made: Made, outcome: 'finished' | 'stopped' = 'finished'): void {
   const last = made.messages.at(-1)
   if (outcome === 'stopped' && last) last.finish_reason = 'stopped'
   const view = outcome === 'stopped' ? ({ ...finished, outcome: { kind: 'stopped' } } as const) : finished
-  made.conversation.ended(live, made.change(live, view as typeof finished), '答え')
+  made.conversation.handleEnd(live, made.change(live, view as typeof finished), '答え')
 }
 
-beforeEach(() => void emptyQueue('t'))
+beforeEach(() => void clearQueue('t'))
 afterEach(() => {
   for (const stop of stops.splice(0)) stop()
 })
@@ -82,7 +82,7 @@ describe('the queue', () => {
     await vi.waitFor(() => expect(made.contents()).toEqual(['二']))
     const failure = new StreamFailure('network', 'network_unreachable', 0, '')
     made.events.onQuestionLost.mockImplementation((_, { question }) => question.onLost())
-    made.conversation.ended(
+    made.conversation.handleEnd(
       made.live(),
       made.change(made.live(), { ending: { kind: 'failed', failure } }),
       '',

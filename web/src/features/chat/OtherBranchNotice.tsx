@@ -4,11 +4,11 @@ import { IconButton } from '@/components/IconButton'
 import { focusComposer } from '@/lib/ui/composer'
 import styles from './Branches.module.css'
 import type { Conversation } from './conversation'
-import type { Elsewhere as Place } from './conversationState'
+import type { OtherBranch as Place } from './conversationState'
 import { texts } from './texts'
 
-/** Elsewhere reports an answer in another branch and links to it. */
-export function Elsewhere({ place, conversation }: { place: Place; conversation: Conversation }) {
+/** OtherBranchNotice reports an answer in another branch and links to it. */
+export function OtherBranchNotice({ place, conversation }: { place: Place; conversation: Conversation }) {
   const { id, running } = place
   return (
     <div className={styles.elsewhere}>
@@ -30,7 +30,7 @@ export function Elsewhere({ place, conversation }: { place: Place; conversation:
           size="sm"
           label={texts.branches.dismiss}
           onClick={() => {
-            conversation.dismissElsewhere()
+            conversation.dismissOtherBranch()
             focusComposer()
           }}
         >
