@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -205,5 +206,69 @@ func TestOneOrganizationHasSoManyAnswersAtOnce(t *testing.T) {
 	}
 	if _, err := f.askElsewhere(s, f.member()); err != nil { // A person of another organization.
 		t.Error(err)
+	}
+}
+
+// otherServers is a GenerationCounts with constant numbers of the other servers.
+type otherServers struct {
+	mu     sync.Mutex
+	own    map[string]int // Guarded by mu.
+	others map[string]int
+}
+
+func (o *otherServers) Set(id string, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.own[id] = n
+}
+
+func (o *otherServers) Others(id string) int { return o.others[id] }
+
+func (o *otherServers) get(id uuid.UUID) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.own[id.String()]
+}
+
+// TestGenerationsOfOtherServersCount: generations on other servers count for the limits of a person and an organization.
+func TestGenerationsOfOtherServersCount(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		person, organization int // On other servers.
+		code                 fault.Code
+	}{
+		"below the limits":      {1, 3, ""},
+		"of the person":         {2, 2, fault.RateLimited},
+		"of the organization":   {0, 4, fault.RateLimited},
+		"above, after takeover": {5, 9, fault.RateLimited},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, nil)
+			counts := &otherServers{own: make(map[string]int), others: map[string]int{
+				f.owner.UserID.String(): test.person, f.owner.OrganizationID.String(): test.organization,
+			}}
+			model := llmtest.NewLive()
+			s := f.startWith(chat.Deps{Model: model, Generations: counts},
+				chat.Config{MaxPerPerson: 2, MaxPerOrganization: 4})
+			exchange, err := f.askElsewhere(s, f.owner)
+			if test.code != "" {
+				wantRefusal(t, err, test.code)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := model.Next(t)
+			if person, all := counts.get(f.owner.UserID), counts.get(f.owner.OrganizationID); person != 1 || all != 1 {
+				t.Errorf("reported %d and %d running generations", person, all)
+			}
+			call.Finish()
+			f.waitAt(s, exchange)
+			s.Stop(t.Context())
+			if person, all := counts.get(f.owner.UserID), counts.get(f.owner.OrganizationID); person != 0 || all != 0 {
+				t.Errorf("reported %d and %d generations after their end", person, all)
+			}
+		})
 	}
 }

@@ -42,8 +42,8 @@ type Config struct {
 	ProofreadNote string
 
 	MaxGenerations     int // Maximum running generations; as many may wait for a slot. Default 1000.
-	MaxPerPerson       int // Running and waiting generations per person. Default unlimited.
-	MaxPerOrganization int // Running and waiting generations per organization. Default unlimited.
+	MaxPerPerson       int // Running and waiting generations per person, on all servers. Default unlimited.
+	MaxPerOrganization int // Running and waiting generations per organization, on all servers. Default unlimited.
 	// In bytes of texts that are generated or followed; above it new questions are refused. Default 512 MiB.
 	MaxLiveText int64
 
@@ -122,7 +122,23 @@ type noBudget struct{}
 func (noBudget) Check(context.Context, uuid.UUID, uuid.UUID) error { return nil }
 func (noBudget) Spent(uuid.UUID, uuid.UUID, int)                   {}
 
-// Deps are the dependencies of a Service. All but the last six are required.
+// GenerationCounts are the numbers of running and waiting generations on other servers, by the id of a person or an
+// organization. *tally.Level implements it.
+type GenerationCounts interface {
+	// Set reports this server's number to the others. It must not block.
+	Set(id string, n int)
+
+	// Others returns the sum of the other servers' numbers.
+	Others(id string) int
+}
+
+// noCounts is for a server without others.
+type noCounts struct{}
+
+func (noCounts) Set(string, int)   {}
+func (noCounts) Others(string) int { return 0 }
+
+// Deps are the dependencies of a Service. All but the last seven are required.
 type Deps struct {
 	Store  Store
 	Skills Skills
@@ -138,6 +154,8 @@ type Deps struct {
 	Events   Events       // If nil, events are discarded.
 	Metrics  Metrics      // If nil, metrics are discarded.
 	Tracer   trace.Tracer // If nil, there are no traces.
+
+	Generations GenerationCounts // If nil, there are no other servers.
 }
 
 // Service answers questions. It owns the generations on this server: they continue when clients disconnect, until they
@@ -197,10 +215,13 @@ func NewService(n Deps, cfg Config) *Service {
 	if n.Tracer == nil {
 		n.Tracer = noop.NewTracerProvider().Tracer("")
 	}
+	if n.Generations == nil {
+		n.Generations = noCounts{}
+	}
 	cfg = cfg.withDefaults()
 	root, cancel := context.WithCancelCause(context.Background())
 	return &Service{
-		lease: lease{began: time.Now()}, slots: newSlotPool(cfg),
+		lease: lease{began: time.Now()}, slots: newSlotPool(cfg, n.Generations),
 		threads: n.Store, retention: n.Store, questions: n.Store, answers: n.Store, servers: n.Store, skills: n.Skills,
 		model: n.Model, offers: n.Offers, pictures: n.Pictures, grounder: n.Grounder, hub: n.Hub, feed: n.Feed,
 		log: n.Log, budget: n.Budget,

@@ -18,6 +18,7 @@ type slotPool struct {
 	max             int // Limit of running generations, and also of waiting ones.
 	perPerson       int // Limit of running and waiting generations together; 0 for none.
 	perOrganization int // Like perPerson.
+	servers         GenerationCounts
 
 	mu            sync.Mutex
 	running       int                     // Guarded by mu.
@@ -37,9 +38,9 @@ type slot struct {
 	released bool          // Guarded by the mu of slotPool. The slot was released.
 }
 
-func newSlotPool(cfg Config) *slotPool {
+func newSlotPool(cfg Config, servers GenerationCounts) *slotPool {
 	return &slotPool{
-		max: cfg.MaxGenerations, perPerson: cfg.MaxPerPerson, perOrganization: cfg.MaxPerOrganization,
+		max: cfg.MaxGenerations, perPerson: cfg.MaxPerPerson, perOrganization: cfg.MaxPerOrganization, servers: servers,
 		people: make(map[uuid.UUID]slotCount), organizations: make(map[uuid.UUID]int),
 	}
 }
@@ -51,9 +52,10 @@ func (p *slotPool) acquire(owner Owner) (acquired *slot, refused string) {
 	defer p.mu.Unlock()
 	has := p.people[owner.UserID]
 	switch {
-	case p.perPerson > 0 && has.running+has.waiting >= p.perPerson:
+	case p.perPerson > 0 && has.running+has.waiting+p.servers.Others(owner.UserID.String()) >= p.perPerson:
 		return nil, RefusedPerson
-	case p.perOrganization > 0 && p.organizations[owner.OrganizationID] >= p.perOrganization:
+	case p.perOrganization > 0 &&
+		p.organizations[owner.OrganizationID]+p.servers.Others(owner.OrganizationID.String()) >= p.perOrganization:
 		return nil, RefusedOrganization
 	case p.running < p.max:
 	case len(p.waiting) >= p.max:
@@ -85,7 +87,15 @@ func (p *slotPool) add(owner Owner) *slot {
 	}
 	p.people[owner.UserID] = has
 	p.organizations[owner.OrganizationID]++
+	p.report(owner)
 	return s
+}
+
+// report reports the generations of a person and an organization to the other servers. The caller holds mu.
+func (p *slotPool) report(owner Owner) {
+	has := p.people[owner.UserID]
+	p.servers.Set(owner.UserID.String(), has.running+has.waiting)
+	p.servers.Set(owner.OrganizationID.String(), p.organizations[owner.OrganizationID])
 }
 
 // grant lets a slot run. The caller holds mu.
@@ -118,6 +128,7 @@ func (p *slotPool) release(s *slot) {
 	if p.organizations[s.owner.OrganizationID]--; p.organizations[s.owner.OrganizationID] == 0 {
 		delete(p.organizations, s.owner.OrganizationID)
 	}
+	p.report(s.owner)
 	for p.running < p.max && len(p.waiting) > 0 {
 		next := p.waiting[0]
 		p.waiting = slices.Delete(p.waiting, 0, 1)

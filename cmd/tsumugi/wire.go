@@ -219,6 +219,7 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 		Store: db, Skills: skills, Model: model, Offers: model, Hub: s.hub, Feed: s.feed, Budget: s.budget,
 		Pictures: s.pictures, Grounder: ground.New(s.sources, grounds), Log: s.log.With("part", "chat"),
 		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
+		Generations: s.tally.Level(string(api.KindGeneration)),
 	}, chat.Config{
 		Alone: c.DatabaseURL == "", Lease: c.Lease,
 		MaxGenerations: c.MaxGenerations, MaxPerPerson: generations.Each, MaxPerOrganization: generations.Organization,
