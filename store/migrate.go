@@ -31,8 +31,8 @@ const (
 )
 
 // Migrate brings the schema up to date. Each step is a transaction. An advisory lock serializes servers that start at
-// the same time; only the first has steps to apply. A step that cannot lock its tables is tried again for about two
-// minutes. Migrate refuses a database that is newer than this program with [ErrNewerSchema] and does not change it.
+// the same time; only the first has steps to apply. A step that cannot lock its tables is tried again for about a
+// minute. Migrate refuses a database that is newer than this program with [ErrNewerSchema] and does not change it.
 func (db *DB) Migrate(ctx context.Context) error { return db.migrateFrom(ctx, migrations.Files) }
 
 func (db *DB) migrateFrom(ctx context.Context, files fs.FS) error {

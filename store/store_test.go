@@ -90,7 +90,9 @@ func TestMigrateYieldsToRunningTransactions(t *testing.T) {
 	db := open(t, dsn)
 	files := fstest.MapFS{"0001_one.sql": {Data: []byte(`CREATE TABLE one (id int); CREATE TABLE two (id int)`)}}
 	must(t, db.MigrateFrom(t.Context(), files))
-	files["0002_two.sql"] = &fstest.MapFile{Data: []byte(`ALTER TABLE one ADD name text; ALTER TABLE two ADD name text`)}
+	files["0002_two.sql"] = &fstest.MapFile{
+		Data: []byte(`ALTER TABLE one ADD name text; ALTER TABLE two ADD name text`),
+	}
 
 	conn, err := pgx.Connect(t.Context(), dsn)
 	must(t, err)

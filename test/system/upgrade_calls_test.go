@@ -21,10 +21,12 @@ import (
 // step whose values are missing is skipped.
 type step struct {
 	method, path string
-	body         string                                // JSON. {new} is a new id, and {ask} a question with a short answer.
-	save         string                                // Assignments of values in the response, such as "thread=id other=items.0.id"; * is all of it.
-	accept       int                                   // A status of a refusal that counts as success.
-	run          func(*visitor, context.Context) error // Replaces the call.
+
+	body   string // JSON. {new} is a new id, and {ask} a question with a short answer.
+	save   string // Values of the response to save, such as "thread=id other=items.0.id"; * is all of it.
+	accept int    // A status of a refusal that counts as success.
+
+	run func(*visitor, context.Context) error // Replaces the call.
 }
 
 // memberSteps are calls that every member makes.

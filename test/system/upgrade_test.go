@@ -33,11 +33,13 @@ func previousProgram(t *testing.T) string {
 	text, err := os.ReadFile(previousRelease)
 	must(t, err)
 	commit := strings.TrimSpace(string(text))
-	if out, err := exec.CommandContext(t.Context(), "git", "cat-file", "-e", commit+"^{commit}").CombinedOutput(); err != nil {
+	out, err := exec.CommandContext(t.Context(), "git", "cat-file", "-e", commit+"^{commit}").CombinedOutput()
+	if err != nil {
 		t.Skipf("the previous release, %s, is not in the repository: %v: %s", commit, err, bytes.TrimSpace(out))
 	}
 	dir := t.TempDir()
-	source, archive, path := filepath.Join(dir, "source"), filepath.Join(dir, "source.tar"), filepath.Join(dir, "tsumugi")
+	source, archive := filepath.Join(dir, "source"), filepath.Join(dir, "source.tar")
+	path := filepath.Join(dir, "tsumugi")
 	must(t, os.Mkdir(source, 0o700))
 	run := func(in, name string, args ...string) {
 		t.Helper()
@@ -66,7 +68,9 @@ func TestRollingUpgrade(t *testing.T) {
 	previous, next := previousProgram(t), built.path(t)
 	data := folder(t)
 	// The previous release does not start with settings that it does not know, so this link replaces one.
-	environ := slices.DeleteFunc(settings(t), func(s string) bool { return strings.HasPrefix(s, pdftest.CacheVariable) })
+	environ := slices.DeleteFunc(settings(t), func(setting string) bool {
+		return strings.HasPrefix(setting, pdftest.CacheVariable)
+	})
 	must(t, os.Mkdir(filepath.Join(data, "cache"), 0o700))
 	must(t, os.Symlink(pdftest.Cache(t), filepath.Join(data, "cache", "pdfium")))
 	r := newRigOf(t, previous, data, 2, environ)
@@ -159,7 +163,8 @@ type worker struct {
 func startLoad(ctx context.Context, t *testing.T, r *rig) *load {
 	t.Helper()
 	l := &load{
-		rig: r, t: t, stopping: make([]atomic.Bool, r.Len()), enough: make(chan struct{}), changed: make(chan struct{}, 1),
+		rig: r, t: t, stopping: make([]atomic.Bool, r.Len()), enough: make(chan struct{}),
+		changed: make(chan struct{}, 1),
 	}
 	picture := blackPNG(t, 20)
 	for email, steps := range map[string][]step{demoUser: memberSteps, demoAdministrator: administratorSteps} {
