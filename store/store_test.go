@@ -82,6 +82,43 @@ func TestMigrateStepByStep(t *testing.T) {
 	}
 }
 
+// TestMigrateYieldsToRunningTransactions alters two tables that a transaction of a running server locks in the other
+// order. The transaction does not fail, and the migration is repeated after it.
+func TestMigrateYieldsToRunningTransactions(t *testing.T) {
+	t.Parallel()
+	dsn := emptyDatabase(t)
+	db := open(t, dsn)
+	files := fstest.MapFS{"0001_one.sql": {Data: []byte(`CREATE TABLE one (id int); CREATE TABLE two (id int)`)}}
+	must(t, db.MigrateFrom(t.Context(), files))
+	files["0002_two.sql"] = &fstest.MapFile{
+		Data: []byte(`ALTER TABLE one ADD name text; ALTER TABLE two ADD name text`),
+	}
+
+	conn, err := pgx.Connect(t.Context(), dsn)
+	must(t, err)
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	watching, err := pgx.Connect(t.Context(), dsn)
+	must(t, err)
+	defer func() { _ = watching.Close(context.WithoutCancel(t.Context())) }()
+	tx, err := conn.Begin(t.Context())
+	must(t, err)
+	_, err = tx.Exec(t.Context(), `INSERT INTO two VALUES (1)`)
+	must(t, err)
+	migrated := make(chan error, 1)
+	go func() { migrated <- db.MigrateFrom(t.Context(), files) }()
+	for waiting := false; !waiting; {
+		must(t, watching.QueryRow(t.Context(), `
+			SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'two'::regclass AND NOT granted)`).Scan(&waiting))
+	}
+	_, err = tx.Exec(t.Context(), `INSERT INTO one VALUES (1)`)
+	must(t, err)
+	must(t, tx.Commit(t.Context()))
+	must(t, <-migrated)
+	if version, err := db.SchemaVersion(t.Context()); err != nil || version != 2 {
+		t.Errorf("version %d, %v, want 2", version, err)
+	}
+}
+
 // TestMigrationsAreForwardOnly: a migration must not contain syntax of the migration tool, such as a down migration or
 // templates.
 func TestMigrationsAreForwardOnly(t *testing.T) {

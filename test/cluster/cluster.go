@@ -61,6 +61,7 @@ type Cluster struct {
 
 	mu      sync.Mutex
 	servers []*Process // Guarded by mu. The last process of each server.
+	program string     // Guarded by mu. The program that Restart starts.
 }
 
 // Start starts a cluster and returns when all servers accept traffic. ctx bounds the start only. The caller must call
@@ -83,7 +84,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		return nil, err
 	}
 	cfg.Data = data
-	c := &Cluster{cfg: cfg, servers: make([]*Process, cfg.Servers)}
+	c := &Cluster{cfg: cfg, servers: make([]*Process, cfg.Servers), program: cfg.Program}
 	c.ended, c.end = context.WithCancel(context.Background())
 	if err := c.start(ctx); err != nil {
 		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
@@ -194,10 +195,20 @@ func (c *Cluster) Server(i int) *Process {
 	return c.servers[i]
 }
 
+// UseProgram replaces Config.Program for the servers that Restart starts from now on.
+func (c *Cluster) UseProgram(path string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.program = path
+}
+
 // Restart starts a server whose process has exited, and returns when it accepts traffic.
 func (c *Cluster) Restart(ctx context.Context, i int) error {
+	c.mu.Lock()
+	program := c.program
+	c.mu.Unlock()
 	p, err := Launch(ctx, ProcessConfig{
-		Program: c.cfg.Program, Listen: c.addresses[i], Data: c.cfg.Data,
+		Program: program, Listen: c.addresses[i], Data: c.cfg.Data,
 		Log: filepath.Join(c.cfg.Data, "logs", fmt.Sprintf("server-%d.log", i+1)), Environ: c.environ(i),
 	})
 	if err != nil {

@@ -14,10 +14,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// The demo user's account and the password that all demo users share.
+// The accounts of the demo users and the password that they share.
 const (
-	demoUser     = "user@demo.example"
-	demoPassword = "Tsumugi-Demo-1"
+	demoUser          = "user@demo.example"
+	demoAdministrator = "admin@demo.example"
+	demoPassword      = "Tsumugi-Demo-1"
 )
 
 // client makes calls to the product on behalf of one person. It is safe for concurrent use.
@@ -61,7 +62,7 @@ func readProblem(resp *http.Response) error {
 	if err != nil {
 		return err
 	}
-	if json.Unmarshal(text, p) != nil {
+	if json.Unmarshal(text, p) != nil || p.Code == "" {
 		p.Detail = string(text)
 	}
 	p.Status = resp.StatusCode

@@ -103,9 +103,15 @@ func newRig(t *testing.T, servers int, more ...string) *rig {
 // newRigOn starts n servers with their data in the given folder.
 func newRigOn(t *testing.T, data string, servers int, more ...string) *rig {
 	t.Helper()
+	return newRigOf(t, built.path(t), data, servers, settings(t, more...))
+}
+
+// newRigOf starts n servers of a program with these settings, with their data in the given folder.
+func newRigOf(t *testing.T, program, data string, servers int, environ []string) *rig {
+	t.Helper()
 	began := time.Now()
 	c, err := cluster.Start(t.Context(), cluster.Config{
-		Program: built.path(t), Servers: servers, Data: data, Environ: settings(t, more...), Fragile: true,
+		Program: program, Servers: servers, Data: data, Environ: environ, Fragile: true,
 		Host:             cluster.Loopback(t.Context()),
 		PostgresSettings: map[string]string{"shared_buffers": "32MB", "autovacuum": "off"},
 	})

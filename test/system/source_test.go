@@ -68,6 +68,7 @@ type liveFrame struct {
 	ID         string
 	Deleted    bool
 	DataSource *dataSource `json:"data_source"`
+	Thread     struct{ Title string }
 }
 
 // listen opens a live socket to a server and waits until it is ready.
