@@ -156,7 +156,7 @@ func TestMirrorSurvivesMalformedEntries(t *testing.T) {
 		foreign := stream.NewText(stream.Head{MessageID: "another", Run: 1})
 		update, _ := foreign.Since(stream.Position{})
 		w := node.Writer(firstRun.MessageID, 1)
-		for _, entry := range [][]byte{nil, {}, []byte("no update"), update.Append(nil), {1, 0xff}} {
+		for _, entry := range [][]byte{nil, {}, {2, 0xff}, update.Append(nil)} {
 			if err := w.Append(t.Context(), entry); err != nil {
 				t.Fatal(err)
 			}
@@ -167,6 +167,39 @@ func TestMirrorSurvivesMalformedEntries(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if interest.Text() != nil || reader.Stats().Gaps == 0 {
 			t.Errorf("%+v", reader.Stats())
+		}
+	})
+}
+
+// TestMirrorIgnoresUpdatesOfAnotherVersion: during an upgrade, the text of a run by a server of another release is not
+// shown in part, and its log is not read again and again. The next run is shown.
+func TestMirrorIgnoresUpdatesOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := streamtest.NewNetwork()
+		node := network.Node()
+		reader := streamtest.NewServer(t, network.Node()).Hub
+		text := stream.NewText(firstRun)
+		text.AppendText("新しい版")
+		update, _ := text.Since(stream.Position{})
+		entry := update.Append(nil)
+		entry[0]++
+		if err := node.Writer(firstRun.MessageID, 1).Append(t.Context(), entry); err != nil {
+			t.Fatal(err)
+		}
+		interest := reader.Join(firstRun.MessageID)
+		defer interest.Leave()
+		interest.Mirror()
+		time.Sleep(10 * time.Second)
+		if s := reader.Stats(); interest.Text() != nil || s.Gaps != 0 || s.EntriesReceived != 1 {
+			t.Errorf("%+v", s)
+		}
+		second := streamtest.NewServer(t, node).Hub.Open(stream.Head{MessageID: firstRun.MessageID, Run: 2})
+		second.AppendText("もう一度")
+		<-interest.Opened()
+		second.Finish(done)
+		if c := readAll(t, reader); c.Text != "もう一度" {
+			t.Errorf("%q", c.Text)
 		}
 	})
 }

@@ -187,11 +187,20 @@ func appendBytes(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
+// ErrVersion is the error of an update of another version. Servers of different releases may send each other updates
+// during an upgrade.
+var ErrVersion = errors.New("stream: update of another version")
+
 var errEntry = errors.New("stream: malformed update")
 
 // ParseUpdate decodes the output of Append. The result shares memory with entry.
 func ParseUpdate(entry []byte) (Update, error) {
-	if len(entry) < 2 || len(entry) > MaxEntry || entry[0] != updateVersion || entry[1]&^byte(allFlags) != 0 {
+	switch {
+	case len(entry) < 2 || len(entry) > MaxEntry:
+		return Update{}, errEntry
+	case entry[0] != updateVersion:
+		return Update{}, ErrVersion
+	case entry[1]&^byte(allFlags) != 0:
 		return Update{}, errEntry
 	}
 	flags := entry[1]
