@@ -117,3 +117,34 @@ func TestArchitectureLeadsSomewhere(t *testing.T) {
 		t.Errorf("%d files", len(files))
 	}
 }
+
+// TestDocumentsShowTheScreenshots: every screenshot in docs/screens is shown by a document, and every one shown exists.
+func TestDocumentsShowTheScreenshots(t *testing.T) {
+	t.Parallel()
+	shown := make(map[string]bool)
+	documents, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(documents, "README.md", "CONTRIBUTING.md") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, picture := range regexp.MustCompile(`screens/([a-z0-9-]+\.png)`).FindAllStringSubmatch(string(text), -1) {
+			shown[picture[1]] = true
+			if _, err := os.Stat(filepath.Join("docs/screens", picture[1])); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	pictures, err := filepath.Glob("docs/screens/*")
+	if err != nil || len(pictures) == 0 {
+		t.Fatal(pictures, err)
+	}
+	for _, picture := range pictures {
+		if !shown[filepath.Base(picture)] {
+			t.Errorf("no document shows %s", picture)
+		}
+	}
+}

@@ -79,6 +79,6 @@ generate: packages
 check: packages
     @scripts/check {{ lint_version }}
 
-# Take the screenshots in docs/screens.
+# Take screenshots of all screens in .cache/screens, and copy those that documents show to docs/screens.
 screens: build browser
     @scripts/screens

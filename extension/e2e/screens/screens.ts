@@ -39,7 +39,7 @@ async function write(page: Page, ...path: string[]): Promise<void> {
   )
 }
 
-/** Takes the screenshots of a page of the extension: docs/screens/extension-NAME-{light,dark}.png. */
+/** Takes the screenshots of a page of the extension: .cache/screens/extension-NAME-{light,dark}.png. */
 async function shoot(
   page: Page,
   name: string,
@@ -49,7 +49,7 @@ async function shoot(
   await page.setViewportSize({ width, height })
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    await write(page, 'docs', 'screens', `extension-${name}-${colorScheme}.png`)
+    await write(page, '.cache', 'screens', `extension-${name}-${colorScheme}.png`)
   }
 }
 

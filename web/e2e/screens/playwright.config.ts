@@ -1,7 +1,7 @@
 import { defineConfig } from '@playwright/test'
 import base from '../../playwright.config'
 
-/** Takes the screenshots under docs/screens. Run by scripts/screens. */
+/** Takes the screenshots. Run by scripts/screens. */
 export default defineConfig({
   ...base,
   testDir: '.',

@@ -22,7 +22,7 @@ export interface Screen {
   readonly only?: Size
 }
 
-/** Takes the screenshots of a screen: docs/screens/NAME-{wide,narrow}-{light,dark}.png. */
+/** Takes the screenshots of a screen: .cache/screens/NAME-{wide,narrow}-{light,dark}.png. */
 export async function shoot(page: Page, { name, open, only }: Screen): Promise<void> {
   await page.emulateMedia({ reducedMotion: 'reduce' })
   for (const size of only ? [only] : (['wide', 'narrow'] as const)) {
@@ -31,7 +31,7 @@ export async function shoot(page: Page, { name, open, only }: Screen): Promise<v
     for (const colorScheme of schemes) {
       await page.emulateMedia({ colorScheme })
       await page.evaluate(() => document.fonts.ready)
-      const path = join(root, 'docs', 'screens', `${name}-${size}-${colorScheme}.png`)
+      const path = join(root, '.cache', 'screens', `${name}-${size}-${colorScheme}.png`)
       await writeFile(path, shrink(await page.screenshot({ animations: 'disabled', caret: 'hide' })))
     }
   }
