@@ -34,7 +34,7 @@ func (s *Service) Decide(ctx context.Context, owner Owner, id uuid.UUID, d proof
 	if !ok {
 		return fault.InvalidField("accepted", "校正の結果にない番号か、accepted と refused の両方にある番号が含まれています。")
 	}
-	if err := s.threads.PutDecisions(ctx, owner, id, d); err != nil {
+	if err := s.store.PutDecisions(ctx, owner, id, d); err != nil {
 		return err
 	}
 	s.publishMessage(ctx, owner, id)

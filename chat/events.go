@@ -64,7 +64,7 @@ func (s *Service) publishMessage(ctx context.Context, owner Owner, id uuid.UUID)
 	}
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	if message, err := s.threads.FindMessage(ctx, owner, id); err == nil {
+	if message, err := s.store.FindMessage(ctx, owner, id); err == nil {
 		s.events.MessageChanged(owner, message)
 	}
 }

@@ -90,7 +90,7 @@ func (s *Service) FindAttachable(ctx context.Context, owner Owner, threadID uuid
 ) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	answer, err := s.threads.LastAnswer(ctx, owner, threadID)
+	answer, err := s.store.LastAnswer(ctx, owner, threadID)
 	if err != nil || answer == nil || !answer.Status.Terminal() {
 		return answer, err
 	}
@@ -169,7 +169,7 @@ const readTimeout = 5 * time.Second
 func (s *Service) find(ctx context.Context, owner Owner, id uuid.UUID) (Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	return s.threads.FindMessage(ctx, owner, id)
+	return s.store.FindMessage(ctx, owner, id)
 }
 
 // replay returns a complete answer as a text to watch.

@@ -159,7 +159,7 @@ func (s *Service) markRunning(ctx context.Context, g *generation) {
 	}
 	within, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	started, err := s.answers.StartAnswer(within, g.ask.Owner, g.answer.ID)
+	started, err := s.store.StartAnswer(within, g.ask.Owner, g.answer.ID)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		s.log.WarnContext(ctx, "chat: start of an answer not stored", "message_id", g.answer.ID, "err", err)
@@ -173,7 +173,7 @@ func (s *Service) markRunning(ctx context.Context, g *generation) {
 func (s *Service) countDropped(g *generation, o Outcome) {
 	ctx, cancel := context.WithTimeout(g.life, commitTimeout)
 	defer cancel()
-	counted, err := s.answers.CountDeleted(ctx, o)
+	counted, err := s.store.CountDeleted(ctx, o)
 	if err != nil {
 		s.log.WarnContext(ctx, "chat: usage of a deleted answer not counted", "message_id", g.answer.ID, "err",
 			err)

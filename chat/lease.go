@@ -96,7 +96,7 @@ func (s *Service) renewNow() error {
 		}
 	})()
 	began := time.Now()
-	renewal, err := s.servers.Renew(ctx, s.serverID, runs)
+	renewal, err := s.store.Renew(ctx, s.serverID, runs)
 	if err != nil {
 		s.lease.troubled.Store(int64(time.Since(s.lease.began)))
 		s.log.ErrorContext(ctx, "renewing the lease failed", "generations", len(runs), "err", err)

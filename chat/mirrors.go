@@ -20,7 +20,7 @@ func (s *Service) sweepMirrors(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	ended, err := s.servers.EndedRuns(ctx, runs, s.cfg.MirrorGrace)
+	ended, err := s.store.EndedRuns(ctx, runs, s.cfg.MirrorGrace)
 	if err != nil {
 		s.log.ErrorContext(ctx, "chat: searching ended runs failed", "err", err)
 		return

@@ -75,6 +75,6 @@ func (s *Service) endGeneration(ctx context.Context, g *generation, outcome Outc
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.root, func() { time.AfterFunc(shutdownGrace, cancel) })()
-	g.endResult, err = s.answers.EndGeneration(ctx, outcome)
+	g.endResult, err = s.store.EndGeneration(ctx, outcome)
 	return err
 }

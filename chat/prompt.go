@@ -84,7 +84,7 @@ func (s *Service) withOpening(
 	if question.ParentID == nil || !sk.OfExtension() && (question.Form != nil || !sk.HasVariables()) {
 		return before, nil
 	}
-	opening, err := s.questions.Opening(ctx, owner, question.ThreadID, *question.ParentID)
+	opening, err := s.store.Opening(ctx, owner, question.ThreadID, *question.ParentID)
 	if err != nil {
 		return BranchContext{}, err
 	}

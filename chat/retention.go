@@ -40,37 +40,14 @@ type RetentionNotice struct {
 	ExpiringCount
 }
 
-// RetentionStore deletes threads that were not used for the number of days set by their organization, at least 14 days
-// after their owners were notified. It keeps pinned and temporary threads, and threads in which an answer is being
-// generated. Servers may call its methods concurrently and then share the work.
-type RetentionStore interface {
-	// CountExpiring counts the owner's threads that will be deleted.
-	CountExpiring(ctx context.Context, owner Owner) (ExpiringCount, error)
-
-	// ListExpiring returns these threads in the order of their deletion.
-	ListExpiring(ctx context.Context, owner Owner, offset, limit int) ([]ExpiringThread, error)
-
-	// ClearOutdatedNotices clears notifications of owners from before a change of their organization's setting, for at
-	// most limit threads, and returns the number of threads.
-	ClearOutdatedNotices(ctx context.Context, limit int) (int, error)
-
-	// NotifyOwners records notifications of owners about threads that must be deleted, together with threads due within
-	// NoticeLookahead, and adds the notice returned by notice for each owner. It notifies at most limit owners and
-	// returns their number.
-	NotifyOwners(ctx context.Context, limit int, notice func(RetentionNotice) org.Notification) (int, error)
-
-	// DeleteDue deletes at most limit due threads, counts them in the audit log, and returns them.
-	DeleteDue(ctx context.Context, limit int) ([]DeletedThread, error)
-}
-
 // CountExpiring counts the owner's threads that will be deleted.
 func (s *Service) CountExpiring(ctx context.Context, owner Owner) (ExpiringCount, error) {
-	return s.retention.CountExpiring(ctx, owner)
+	return s.store.CountExpiring(ctx, owner)
 }
 
 // ListExpiring returns a page of the owner's threads that will be deleted, in the order of their deletion.
 func (s *Service) ListExpiring(ctx context.Context, owner Owner, offset, limit int) ([]ExpiringThread, error) {
-	return s.retention.ListExpiring(ctx, owner, offset, limit)
+	return s.store.ListExpiring(ctx, owner, offset, limit)
 }
 
 // retain notifies owners of threads that will be deleted, and deletes due threads. A failure is logged, and the next
@@ -82,10 +59,10 @@ func (s *Service) retain() {
 		do   func() (int, error)
 	}{
 		{"clearing outdated notifications", clearBatch, func() (int, error) {
-			return s.retention.ClearOutdatedNotices(s.root, clearBatch)
+			return s.store.ClearOutdatedNotices(s.root, clearBatch)
 		}},
 		{"notifying owners of due threads", 1, func() (int, error) {
-			return s.retention.NotifyOwners(s.root, notifyBatch, expiryNotification)
+			return s.store.NotifyOwners(s.root, notifyBatch, expiryNotification)
 		}},
 		{"deleting due threads", deleteBatch, s.deleteDue},
 	}
@@ -104,7 +81,7 @@ func (s *Service) retain() {
 
 // deleteDue deletes a batch of due threads, and returns their number.
 func (s *Service) deleteDue() (int, error) {
-	deleted, err := s.retention.DeleteDue(s.root, deleteBatch)
+	deleted, err := s.store.DeleteDue(s.root, deleteBatch)
 	for _, e := range deleted {
 		s.events.ThreadDeleted(e.Owner, e.ThreadID)
 	}

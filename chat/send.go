@@ -129,7 +129,7 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	b := NewGeneration{
 		Owner: owner, RequestID: q.RequestID, RequestHash: q.hash(), ServerID: s.serverID, Regenerate: q.Regenerate != nil,
 	}
-	state, err := s.questions.LoadThreadState(ctx, owner, q.ThreadID, q.ParentID, q.RequestID, b.RequestHash, s.cfg.history())
+	state, err := s.store.LoadThreadState(ctx, owner, q.ThreadID, q.ParentID, q.RequestID, b.RequestHash, s.cfg.history())
 	if err != nil {
 		return Exchange{}, err
 	}
@@ -296,7 +296,7 @@ func (s *Service) positionQuestion(ctx context.Context, b *NewGeneration, q Ques
 		if err != nil {
 			return nil, err
 		}
-		if b.Question, err = s.threads.FindMessage(ctx, b.Owner, *answer.ParentID); err != nil {
+		if b.Question, err = s.store.FindMessage(ctx, b.Owner, *answer.ParentID); err != nil {
 			return nil, err
 		}
 	default:
@@ -311,7 +311,7 @@ func (s *Service) historyBefore(ctx context.Context, owner Owner, question Messa
 	if question.ParentID == nil {
 		return nil, nil
 	}
-	return s.questions.History(ctx, owner, question.ThreadID, *question.ParentID, s.cfg.history())
+	return s.store.History(ctx, owner, question.ThreadID, *question.ParentID, s.cfg.history())
 }
 
 func newMessage(threadID uuid.UUID, role Role, status Status) Message {
@@ -322,7 +322,7 @@ func newMessage(threadID uuid.UUID, role Role, status Status) Message {
 
 // findIn returns a question, or an answer, of a thread.
 func (s *Service) findIn(ctx context.Context, owner Owner, threadID, id uuid.UUID, role Role) (Message, error) {
-	message, err := s.threads.FindMessage(ctx, owner, id)
+	message, err := s.store.FindMessage(ctx, owner, id)
 	if err == nil && (message.ThreadID != threadID || message.Role != role) {
 		err = ErrNoMessage
 	}
@@ -362,7 +362,7 @@ func (s *Service) begin(ctx context.Context, b NewGeneration, ask Ask, since tim
 	began := time.Now()
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), since.Add(commitTimeout))
 	defer cancel()
-	stored, err := s.questions.BeginGeneration(ctx, b)
+	stored, err := s.store.BeginGeneration(ctx, b)
 	if err != nil || stored.Existing {
 		g.stored <- false
 		g.cancel(errRefused)

@@ -161,25 +161,21 @@ type Deps struct {
 // Service answers questions. It owns the generations on this server: they continue when clients disconnect, until they
 // end, are stopped by their owner, or the Service stops.
 type Service struct {
-	threads   ThreadStore
-	retention RetentionStore
-	questions QuestionStore
-	answers   AnswerStore
-	servers   ServerStore
-	skills    Skills
-	model     llm.Model
-	offers    Offers
-	pictures  Pictures
-	grounder  Grounder
-	hub       *stream.Hub
-	feed      *stream.Feed
-	log       *slog.Logger
-	budget    Budget
-	events    Events
-	metrics   Metrics
-	tracer    trace.Tracer
-	cfg       Config
-	serverID  uuid.UUID
+	store    Store
+	skills   Skills
+	model    llm.Model
+	offers   Offers
+	pictures Pictures
+	grounder Grounder
+	hub      *stream.Hub
+	feed     *stream.Feed
+	log      *slog.Logger
+	budget   Budget
+	events   Events
+	metrics  Metrics
+	tracer   trace.Tracer
+	cfg      Config
+	serverID uuid.UUID
 
 	root    context.Context // Parent of every generation's context; canceled by Stop with errShutdown.
 	cancel  context.CancelCauseFunc
@@ -222,7 +218,7 @@ func NewService(n Deps, cfg Config) *Service {
 	root, cancel := context.WithCancelCause(context.Background())
 	return &Service{
 		lease: lease{began: time.Now()}, slots: newSlotPool(cfg, n.Generations),
-		threads: n.Store, retention: n.Store, questions: n.Store, answers: n.Store, servers: n.Store, skills: n.Skills,
+		store: n.Store, skills: n.Skills,
 		model: n.Model, offers: n.Offers, pictures: n.Pictures, grounder: n.Grounder, hub: n.Hub, feed: n.Feed,
 		log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
@@ -240,7 +236,7 @@ func (s *Service) CreateThread(ctx context.Context, owner Owner, n NewThread) (t
 		return Thread{}, err
 	}
 	n.ID = newID()
-	thread, err = s.threads.CreateThread(ctx, owner, n)
+	thread, err = s.store.CreateThread(ctx, owner, n)
 	if err == nil && thread.ID == n.ID { // Otherwise it existed before.
 		s.publishThread(owner, thread)
 	}
@@ -250,12 +246,12 @@ func (s *Service) CreateThread(ctx context.Context, owner Owner, n NewThread) (t
 // ListThreads returns a page of the owner's threads, without temporary ones: the archived ones or the others, pinned
 // ones first, then last touched first.
 func (s *Service) ListThreads(ctx context.Context, owner Owner, archived bool, offset, limit int) ([]Thread, error) {
-	return s.threads.ListThreads(ctx, owner, archived, offset, limit)
+	return s.store.ListThreads(ctx, owner, archived, offset, limit)
 }
 
 // FindThread returns one of the owner's threads.
 func (s *Service) FindThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error) {
-	return s.threads.FindThread(ctx, owner, id)
+	return s.store.FindThread(ctx, owner, id)
 }
 
 // EditThread changes a thread's title, its place in the list, or the branch to show. An empty title is refused.
@@ -270,12 +266,12 @@ func (s *Service) EditThread(ctx context.Context, owner Owner, id uuid.UUID, edi
 		}
 		edit.Title = &title
 	}
-	return s.publishChanged(owner)(s.threads.EditThread(ctx, owner, id, edit))
+	return s.publishChanged(owner)(s.store.EditThread(ctx, owner, id, edit))
 }
 
 // TouchThread moves a thread to the top of the list.
 func (s *Service) TouchThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error) {
-	return s.publishChanged(owner)(s.threads.TouchThread(ctx, owner, id))
+	return s.publishChanged(owner)(s.store.TouchThread(ctx, owner, id))
 }
 
 // publishChanged returns a function that sends the event of a changed thread and returns its arguments.
@@ -290,7 +286,7 @@ func (s *Service) publishChanged(owner Owner) func(Thread, error) (Thread, error
 
 // DeleteThread deletes a thread and ends its running generation.
 func (s *Service) DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) error {
-	answers, err := s.threads.DeleteThread(ctx, owner, id)
+	answers, err := s.store.DeleteThread(ctx, owner, id)
 	if err != nil {
 		return err
 	}
@@ -306,7 +302,7 @@ func (s *Service) DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) e
 func (s *Service) ListMessages(
 	ctx context.Context, owner Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int,
 ) ([]Message, error) {
-	return s.threads.ListMessages(ctx, owner, threadID, leaf, offset, limit)
+	return s.store.ListMessages(ctx, owner, threadID, leaf, offset, limit)
 }
 
 // FindMessage returns one of the owner's messages, in any branch.
@@ -319,7 +315,7 @@ func (s *Service) GiveFeedback(ctx context.Context, owner Owner, messageID uuid.
 	if utf8.RuneCountInString(feedback.Comment) > MaxComment {
 		return fault.InvalidField("comment", "コメントは%d文字以内で入力してください。", MaxComment)
 	}
-	if err := s.threads.GiveFeedback(ctx, owner, messageID, feedback); err != nil {
+	if err := s.store.GiveFeedback(ctx, owner, messageID, feedback); err != nil {
 		return err
 	}
 	s.publishMessage(ctx, owner, messageID)
@@ -328,7 +324,7 @@ func (s *Service) GiveFeedback(ctx context.Context, owner Owner, messageID uuid.
 
 // WithdrawFeedback removes the rating of an answer, if there is one.
 func (s *Service) WithdrawFeedback(ctx context.Context, owner Owner, messageID uuid.UUID) error {
-	removed, err := s.threads.WithdrawFeedback(ctx, owner, messageID)
+	removed, err := s.store.WithdrawFeedback(ctx, owner, messageID)
 	if err == nil && removed {
 		s.publishMessage(ctx, owner, messageID)
 	}

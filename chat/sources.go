@@ -30,7 +30,7 @@ type PreparationState struct {
 
 // Prepare attaches data sources to a thread. Their processing began when they were uploaded.
 func (s *Service) Prepare(ctx context.Context, owner Owner, p Preparation) (PreparationState, error) {
-	thread, id, err := s.threads.AttachSources(ctx, owner, p)
+	thread, id, err := s.store.AttachSources(ctx, owner, p)
 	if err != nil {
 		return PreparationState{}, err
 	}
@@ -49,7 +49,7 @@ func (s *Service) AwaitPreparation(ctx context.Context, owner Owner, p Preparati
 			return now, nil
 		case <-tick.C:
 		}
-		thread, err := s.threads.FindThread(ctx, owner, p.ThreadID)
+		thread, err := s.store.FindThread(ctx, owner, p.ThreadID)
 		if ctx.Err() != nil {
 			return now, nil
 		}

@@ -19,13 +19,13 @@ func (s *Service) StartThread(ctx context.Context, owner Owner, n NewThread, q Q
 	}
 	defer unlock()
 	n.ID, n.RequestID, n.Instructions = newID(), &q.RequestID, q.Instructions
-	thread, err := s.threads.CreateThread(ctx, owner, n)
+	thread, err := s.store.CreateThread(ctx, owner, n)
 	if err != nil {
 		return Exchange{}, err
 	}
 	q.ThreadID = thread.ID
 	if len(q.Earlier) > 0 && thread.ID == n.ID {
-		err = s.threads.AddEarlierMessages(ctx, owner, thread.ID, q.Earlier)
+		err = s.store.AddEarlierMessages(ctx, owner, thread.ID, q.Earlier)
 	}
 	var exchange Exchange
 	if err == nil {
@@ -41,7 +41,7 @@ func (s *Service) StartThread(ctx context.Context, owner Owner, n NewThread, q Q
 func (s *Service) discardThread(ctx context.Context, owner Owner, thread Thread) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	answers, err := s.threads.DeleteThread(ctx, owner, thread.ID)
+	answers, err := s.store.DeleteThread(ctx, owner, thread.ID)
 	if err != nil {
 		s.log.WarnContext(ctx, "chat: empty thread not deleted", "thread_id", thread.ID, "err", err)
 	}

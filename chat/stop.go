@@ -16,7 +16,7 @@ const topicStop = "stop"
 // StopMessage ends the generation of an answer and keeps the text so far. It does not change a complete answer.
 func (s *Service) StopMessage(ctx context.Context, owner Owner, messageID uuid.UUID) error {
 	// The request is stored first: if the generating server fails now, the one that takes over stops the answer.
-	running, err := s.answers.RequestStop(ctx, owner, messageID)
+	running, err := s.store.RequestStop(ctx, owner, messageID)
 	if err != nil || !running {
 		return err
 	}

@@ -139,15 +139,8 @@ var (
 // Store is the database of the Service. Each method is one transaction. Objects of other people are treated as if they
 // did not exist: the error is ErrNoThread or ErrNoMessage.
 type Store interface {
-	ThreadStore
-	RetentionStore
-	QuestionStore
-	AnswerStore
-	ServerStore
-}
+	// Threads and messages as people see and change them.
 
-// ThreadStore stores threads and messages as people see and change them.
-type ThreadStore interface {
 	// CreateThread adds a thread. For a repeated request id of the owner it returns the thread of the first call, if
 	// that has the same skill and is also temporary or permanent, else ErrRequestConflict. If the skill is not visible
 	// to the organization or is retired, the error has the code fault.NotFound.
@@ -204,10 +197,31 @@ type ThreadStore interface {
 
 	// PutDecisions stores the owner's decisions on the changes of an answer.
 	PutDecisions(ctx context.Context, owner Owner, messageID uuid.UUID, d proofread.Decisions) error
-}
 
-// QuestionStore reads the data for a question, and stores the question.
-type QuestionStore interface {
+	// Deletion of threads that were not used for the number of days set by their organization, at least 14 days after
+	// their owners were notified. Pinned and temporary threads are kept, and threads in which an answer is being
+	// generated. Servers may call these methods concurrently and then share the work.
+
+	// CountExpiring counts the owner's threads that will be deleted.
+	CountExpiring(ctx context.Context, owner Owner) (ExpiringCount, error)
+
+	// ListExpiring returns these threads in the order of their deletion.
+	ListExpiring(ctx context.Context, owner Owner, offset, limit int) ([]ExpiringThread, error)
+
+	// ClearOutdatedNotices clears notifications of owners from before a change of their organization's setting, for at
+	// most limit threads, and returns the number of threads.
+	ClearOutdatedNotices(ctx context.Context, limit int) (int, error)
+
+	// NotifyOwners records notifications of owners about threads that must be deleted, together with threads due within
+	// NoticeLookahead, and adds the notice returned by notice for each owner. It notifies at most limit owners and
+	// returns their number.
+	NotifyOwners(ctx context.Context, limit int, notice func(RetentionNotice) org.Notification) (int, error)
+
+	// DeleteDue deletes at most limit due threads, counts them in the audit log, and returns them.
+	DeleteDue(ctx context.Context, limit int) ([]DeletedThread, error)
+
+	// The data for a question, and the question.
+
 	// LoadThreadState reads the data for a new question in one round trip: the exchange of a repeated request, or else
 	// the thread, its skill, and the History up to the answer parent or, if that is nil, to the end of the branch that
 	// was shown last. Errors: ErrRequestConflict for a repeated request with another hash, ErrNoThread, ErrNoMessage if
@@ -235,10 +249,9 @@ type QuestionStore interface {
 	// ErrNoThread, ErrThreadBusy, ErrRequestConflict, fault.NotFound if a data source is not the owner's or a picture
 	// was deleted, and fault.Invalid if the thread would have more than datasource.MaxSearched.
 	BeginGeneration(ctx context.Context, begin NewGeneration) (StoredGeneration, error)
-}
 
-// AnswerStore stores the progress and end of answers, and the titles of their threads.
-type AnswerStore interface {
+	// The progress and end of answers, and the titles of their threads.
+
 	// StartAnswer changes a pending answer to running, and reports whether it was pending.
 	StartAnswer(ctx context.Context, owner Owner, messageID uuid.UUID) (started bool, err error)
 
@@ -259,10 +272,9 @@ type AnswerStore interface {
 	// TitleThread sets a generated title if the thread's title is still its first question, and reports whether it did.
 	// It counts the tokens in any case. It returns the changed thread, or an empty one if the title was not set.
 	TitleThread(ctx context.Context, title GeneratedTitle) (thread Thread, changed bool, err error)
-}
 
-// ServerStore stores which server runs which generation.
-type ServerStore interface {
+	// Which server runs which generation.
+
 	// Renew renews a server's lease, and creates its row if necessary. It returns the state of the generations in owned
 	// in one round trip. The server still owns those that are not in Lost, for a lease from the beginning of the call.
 	Renew(ctx context.Context, serverID uuid.UUID, owned []RunID) (Renewal, error)

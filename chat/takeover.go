@@ -74,7 +74,7 @@ func (s *Service) Stop(ctx context.Context) {
 	s.titles.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if err := s.servers.RemoveServer(ctx, s.serverID); err != nil {
+	if err := s.store.RemoveServer(ctx, s.serverID); err != nil {
 		s.log.WarnContext(ctx, "taking the server off the list failed; its lease will run out", "err", err)
 	}
 }
@@ -141,7 +141,7 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 	ctx, cancel := context.WithTimeout(ctx, min(commitTimeout, max(s.cfg.Lease, time.Second)))
 	defer cancel()
 	began := time.Now()
-	taken, err := s.servers.TakeOver(ctx, s.serverID, owned, lease, min(free, takeOverBatch), s.cfg.Epoch())
+	taken, err := s.store.TakeOver(ctx, s.serverID, owned, lease, min(free, takeOverBatch), s.cfg.Epoch())
 	if err != nil {
 		s.log.ErrorContext(ctx, "looking for abandoned generations failed", "err", err)
 		return 0
@@ -173,7 +173,7 @@ func (s *Service) resume(ctx context.Context, b StoredGeneration, since time.Tim
 	if err != nil {
 		return err
 	}
-	guidance, err := s.questions.Guidance(ctx, b.Owner.OrganizationID, b.Owner.UserID)
+	guidance, err := s.store.Guidance(ctx, b.Owner.OrganizationID, b.Owner.UserID)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (s *Service) resume(ctx context.Context, b StoredGeneration, since time.Tim
 
 // failExhausted fails an answer that has been begun too often.
 func (s *Service) failExhausted(ctx context.Context, b StoredGeneration) error {
-	result, err := s.answers.EndGeneration(ctx, Outcome{
+	result, err := s.store.EndGeneration(ctx, Outcome{
 		Owner: b.Owner, ThreadID: b.Thread.ID, MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: s.serverID,
 		Status: StatusFailed, FinishReason: FinishError, Failure: unknownFailure(),
 	})

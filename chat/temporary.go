@@ -38,7 +38,7 @@ func (s *Service) expireThreads() {
 
 // expire deletes a batch of expired threads, ends their running generations, and returns the number of threads.
 func (s *Service) expire() int {
-	expired, err := s.threads.DeleteExpired(s.root, expiryBatch)
+	expired, err := s.store.DeleteExpired(s.root, expiryBatch)
 	if err != nil && s.root.Err() == nil {
 		s.log.WarnContext(s.root, "chat: deleting temporary threads failed, retrying later", "err", err)
 	}

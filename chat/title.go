@@ -89,7 +89,7 @@ func (s *Service) storeTitle(g *generation, title GeneratedTitle) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.life), commitTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.root, func() { time.AfterFunc(shutdownGrace, cancel) })()
-	thread, changed, err := s.answers.TitleThread(ctx, title)
+	thread, changed, err := s.store.TitleThread(ctx, title)
 	if err != nil {
 		s.log.WarnContext(ctx, "chat: storing a title failed", "thread_id", g.answer.ThreadID, "err", err)
 		return

@@ -33,7 +33,7 @@ func (r guidanceRow) guidance() org.Guidance {
 	}
 }
 
-// Guidance implements org.GuidanceStore and chat.QuestionStore.
+// Guidance implements org.GuidanceStore and chat.Store.
 func (db *DB) Guidance(ctx context.Context, organizationID, userID uuid.UUID) (org.Guidance, error) {
 	row, err := queryRow[guidanceRow](ctx, db.pool, `
 		SELECT `+guidanceColumns+`

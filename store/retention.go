@@ -87,7 +87,7 @@ func (db *DB) PreviewRetention(ctx context.Context, organizationID uuid.UUID, da
 	return preview, translate(err)
 }
 
-// CountExpiring implements chat.RetentionStore.
+// CountExpiring implements chat.Store.
 func (db *DB) CountExpiring(ctx context.Context, owner chat.Owner) (chat.ExpiringCount, error) {
 	count, err := queryRow[chat.ExpiringCount](ctx, db.pool, `
 		SELECT count(*) AS threads, min(`+deletesAt+`) AS first
@@ -97,7 +97,7 @@ func (db *DB) CountExpiring(ctx context.Context, owner chat.Owner) (chat.Expirin
 	return count, translate(err)
 }
 
-// ListExpiring implements chat.RetentionStore.
+// ListExpiring implements chat.Store.
 func (db *DB) ListExpiring(ctx context.Context, owner chat.Owner, offset, limit int) ([]chat.ExpiringThread, error) {
 	list, err := queryRows[chat.ExpiringThread](ctx, db.pool, `
 		SELECT `+threadColumns+`, `+isRunning+`, `+deletesAt+` AS deletes_at
@@ -110,7 +110,7 @@ func (db *DB) ListExpiring(ctx context.Context, owner chat.Owner, offset, limit 
 	return list, translate(err)
 }
 
-// ClearOutdatedNotices implements chat.RetentionStore.
+// ClearOutdatedNotices implements chat.Store.
 func (db *DB) ClearOutdatedNotices(ctx context.Context, limit int) (int, error) {
 	tag, err := db.pool.Exec(ctx, `
 		UPDATE threads SET told_at = NULL
@@ -122,7 +122,7 @@ func (db *DB) ClearOutdatedNotices(ctx context.Context, limit int) (int, error) 
 	return int(tag.RowsAffected()), translate(err)
 }
 
-// NotifyOwners implements chat.RetentionStore. It locks the row of each owner until the notification is stored, so that
+// NotifyOwners implements chat.Store. It locks the row of each owner until the notification is stored, so that
 // two servers do not send separate notifications for parts of an owner's threads. It skips locked rows instead of
 // waiting for them.
 func (db *DB) NotifyOwners(
@@ -207,7 +207,7 @@ func markNotified(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.Re
 	return tellings, nil
 }
 
-// DeleteDue implements chat.RetentionStore.
+// DeleteDue implements chat.Store.
 func (db *DB) DeleteDue(ctx context.Context, limit int) ([]chat.DeletedThread, error) {
 	var deleted []chat.DeletedThread
 	err := db.tx(ctx, func(tx pgx.Tx) error {
