@@ -31,8 +31,8 @@ var otherTexts = map[string][]string{
 	"chat/title.go":                               {"会話"},
 	"internal/answer/answer.go":                   {"資料"},
 	"internal/answer/condense.go":                 nil,
-	"internal/answer/guard.go":                    nil,
-	"internal/answer/remark.go":                   nil,
+	"internal/answer/normalizer.go":               nil,
+	"internal/answer/conversation.go":             nil,
 	"internal/answer/select.go":                   nil,
 	"internal/answer/web.go":                      nil,
 	"internal/channel/texts.go":                   {"スレッド"},
@@ -86,10 +86,10 @@ func TestOneWordForOneThing(t *testing.T) {
 func TestSpecifiedTexts(t *testing.T) {
 	t.Parallel()
 	for text, path := range map[string]string{
-		"'お気に入り済みのスキルはありません。'": "web/src/features/home/texts.ts",
-		"'読み込みに失敗しました'":        "web/src/features/home/texts.ts",
-		"'読み込み中...'":           "web/src/features/home/texts.ts",
-		"'管理者画面'":              "web/src/features/home/texts.ts",
+		"'お気に入り済みのスキルはありません。'":                                          "web/src/features/home/texts.ts",
+		"'読み込みに失敗しました'":                                                 "web/src/features/home/texts.ts",
+		"'読み込み中...'":                                                    "web/src/features/home/texts.ts",
+		"'管理者画面'":                                                       "web/src/features/home/texts.ts",
 		"'このアカウントは一時停止中か、削除されています。'":                                    "web/src",
 		"cannot refresh local storage Token: not found in localstorage": "web/src",
 		"was null or undefined when calling":                            "web/src",
