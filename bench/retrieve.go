@@ -125,15 +125,15 @@ func fillSources(ctx context.Context, db *store.DB, dsn string, owner datasource
 		if err != nil {
 			return nil, err
 		}
-		found := datasource.Found{PageCount: pages}
+		result := datasource.ReadingResult{PageCount: pages}
 		var passages []index.Passage
 		for n := range 2 * pages {
 			text := pageText(random, 400)
-			found.Chunks = append(found.Chunks, datasource.Chunk{Ordinal: n, Page: 1 + n/2, Text: text})
+			result.Chunks = append(result.Chunks, datasource.Chunk{Ordinal: n, Page: 1 + n/2, Text: text})
 			passages = append(passages, index.Passage{Text: text})
 		}
-		found.Index = index.Build(fmt.Sprintf("資料%d", i), passages)
-		if _, err := db.EndReading(ctx, reading, found); err != nil {
+		result.Index = index.Build(fmt.Sprintf("資料%d", i), passages)
+		if _, err := db.FinishReading(ctx, reading, result); err != nil {
 			return nil, err
 		}
 		ids = append(ids, reading.ID)

@@ -39,7 +39,7 @@ func (l *ledger) Check(context.Context, uuid.UUID, uuid.UUID) error {
 	return l.refuse
 }
 
-func (l *ledger) Spent(_, _ uuid.UUID, tokens int) {
+func (l *ledger) RecordUsage(_, _ uuid.UUID, tokens int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.spent = append(l.spent, tokens)
@@ -207,7 +207,7 @@ func TestLimitOfAMemberStopsTheirMessages(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := f.db.ChangeMember(t.Context(), f.owner.OrganizationID, f.owner.UserID, org.System(),
-		func(r org.Roster) (org.MemberChange, error) {
+		func(r org.MemberContext) (org.MemberChange, error) {
 			m := r.Member
 			return org.MemberChange{
 				Name: m.Name, Role: m.Role, State: m.State, Limit: &org.MemberLimit{Rule: org.LimitNone},

@@ -30,8 +30,8 @@ func (c *CostError) Unwrap() error { return c.error }
 
 // checkCost returns a CostError if the answer to a question would take more than ConfirmTokens, and more than
 // acceptedRatio times the accepted tokens.
-func (s *Service) checkCost(ctx context.Context, ask Ask, accepted int) error {
-	tokens, err := s.grounder.Estimate(ctx, ask)
+func (s *Service) checkCost(ctx context.Context, req AnswerRequest, accepted int) error {
+	tokens, err := s.grounder.Estimate(ctx, req)
 	if err != nil || tokens <= ConfirmTokens || tokens/acceptedRatio <= accepted {
 		return err
 	}

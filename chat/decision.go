@@ -30,7 +30,7 @@ func (s *Service) Decide(ctx context.Context, owner Owner, id uuid.UUID, d proof
 	if err != nil {
 		return err
 	}
-	d, ok := m.Proofread.Fit(d)
+	d, ok := m.Proofread.NormalizeDecisions(d)
 	if !ok {
 		return fault.InvalidField("accepted", "校正の結果にない番号か、accepted と refused の両方にある番号が含まれています。")
 	}

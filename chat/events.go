@@ -34,9 +34,9 @@ func (noEvents) MessageChanged(Owner, Message)  {}
 
 // publishBegin sends the events of a stored question, and then allows those of its end.
 func (s *Service) publishBegin(g *generation, stored StoredGeneration) {
-	s.publishThread(g.ask.Owner, stored.Thread)
-	s.events.MessageChanged(g.ask.Owner, stored.Question)
-	s.events.MessageChanged(g.ask.Owner, stored.Answer)
+	s.publishThread(g.req.Owner, stored.Thread)
+	s.events.MessageChanged(g.req.Owner, stored.Question)
+	s.events.MessageChanged(g.req.Owner, stored.Answer)
 	close(g.announced)
 }
 

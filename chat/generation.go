@@ -20,7 +20,7 @@ import (
 // generation is the generation of one answer by this server, from the question to the stored text. Its goroutine is
 // owned by the Service and outlives the request.
 type generation struct {
-	ask    Ask
+	req    AnswerRequest
 	answer Message   // As stored during the generation: StatusPending if it waits for a slot.
 	since  time.Time // When the question arrived or was taken over.
 	slot   *slot     // Belongs to the generation's goroutine after launch; nil after releaseSlot.
@@ -37,10 +37,10 @@ type generation struct {
 	// The fields below belong to the generation's goroutine.
 	steps           []Step // The last state of each kind.
 	grounds         Grounds
-	guard           *answer.Guard // Nil if the model received no sources.
-	length          int           // Length of the text in bytes.
-	reasoningLength int           // Length of the reasoning in bytes.
-	truncated       bool          // The text has reached its limit.
+	guard           *answer.CitationNormalizer // Nil if the model received no sources.
+	length          int                        // Length of the text in bytes.
+	reasoningLength int                        // Length of the reasoning in bytes.
+	truncated       bool                       // The text has reached its limit.
 
 	proofreading *proofreading // Nil unless the answer is a list of changes.
 
@@ -63,7 +63,7 @@ func (s *Service) launch(ctx context.Context, g *generation) error {
 	own, cancel := context.WithCancelCause(life)
 	g.life, g.span, g.cancel = life, span, cancel
 	g.stored, g.announced = make(chan bool, 1), make(chan struct{})
-	g.ask.Stored = g.announced
+	g.req.Stored = g.announced
 	s.mu.Lock()
 	if s.stopping {
 		s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		s.countDropped(g, o)
 		return OutcomeDropped, 0
 	}
-	s.budget.Spent(g.ask.Owner.OrganizationID, g.ask.Owner.UserID, o.InputTokens+o.OutputTokens)
+	s.budget.RecordUsage(g.req.Owner.OrganizationID, g.req.Owner.UserID, o.InputTokens+o.OutputTokens)
 	g.span.AddEvent("stored")
 	g.span.SetAttributes(attribute.String("llm.model", o.Model),
 		attribute.Int("llm.input_tokens", g.endResult.Message.InputTokens),
@@ -159,12 +159,12 @@ func (s *Service) markRunning(ctx context.Context, g *generation) {
 	}
 	within, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	started, err := s.store.StartAnswer(within, g.ask.Owner, g.answer.ID)
+	started, err := s.store.StartAnswer(within, g.req.Owner, g.answer.ID)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		s.log.WarnContext(ctx, "chat: start of an answer not stored", "message_id", g.answer.ID, "err", err)
 	case started:
-		s.publishMessage(ctx, g.ask.Owner, g.answer.ID)
+		s.publishMessage(ctx, g.req.Owner, g.answer.ID)
 	}
 }
 
@@ -179,7 +179,7 @@ func (s *Service) countDropped(g *generation, o Outcome) {
 			err)
 	}
 	if counted {
-		s.budget.Spent(g.ask.Owner.OrganizationID, g.ask.Owner.UserID, o.InputTokens+o.OutputTokens)
+		s.budget.RecordUsage(g.req.Owner.OrganizationID, g.req.Owner.UserID, o.InputTokens+o.OutputTokens)
 	}
 }
 
@@ -196,12 +196,12 @@ func (s *Service) releaseSlot(g *generation) {
 func (s *Service) write(ctx context.Context, g *generation) (result llm.Result, err error) {
 	switch err = s.ground(ctx, g); {
 	case err != nil:
-	case g.grounds.Answer != "" && g.ask.wantsJSON():
+	case g.grounds.Answer != "" && g.req.wantsJSON():
 		err = fault.Errorf(fault.Unavailable, "%s", g.grounds.Answer)
 	case g.grounds.Answer != "":
 		s.publish(g, g.grounds.Answer)
 		result.FinishReason = llm.FinishStop
-	case g.ask.Proofreads():
+	case g.req.Proofreads():
 		result, err = s.proofread(ctx, g)
 	default:
 		result, err = s.askModel(ctx, g)
@@ -212,7 +212,7 @@ func (s *Service) write(ctx context.Context, g *generation) (result llm.Result, 
 
 // askModel calls the model and writes its answer into the text.
 func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, error) {
-	prompt, err := s.withPictures(ctx, g.ask.Owner, g.ask.Model, g.grounds.Prompt)
+	prompt, err := s.withPictures(ctx, g.req.Owner, g.req.Model, g.grounds.Prompt)
 	if err != nil {
 		return llm.Result{}, err
 	}
@@ -220,13 +220,13 @@ func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, erro
 	defer cancel(nil)
 	g.span.AddEvent("asked")
 	req := llm.Request{
-		Model: g.ask.Model.ID, Thinking: g.ask.Model.Thinking, Messages: prompt,
+		Model: g.req.Model.ID, Thinking: g.req.Model.Thinking, Messages: prompt,
 		Reasoning: func(delta string) { s.publishReasoning(g, delta) },
 	}
-	if params := g.ask.Question.Params; params != nil {
+	if params := g.req.Question.Params; params != nil {
 		req.Params, req.Exact = *params, true
 	}
-	if g.ask.wantsJSON() {
+	if g.req.wantsJSON() {
 		prompt[0].Content += jsonOnly
 	}
 	result, err := s.model.Stream(ctx, req, func(delta string) {
@@ -297,7 +297,7 @@ func truncateBytes(text string, size int) string {
 // outcome derives the outcome from the model's result and the cause of the end of ctx.
 func (g *generation) outcome(ctx context.Context, result llm.Result, err error) Outcome {
 	o := Outcome{
-		Owner: g.ask.Owner, ThreadID: g.answer.ThreadID, MessageID: g.answer.ID, Run: g.answer.Run,
+		Owner: g.req.Owner, ThreadID: g.answer.ThreadID, MessageID: g.answer.ID, Run: g.answer.Run,
 		Content: g.text.Text(), Status: StatusSuccess, Steps: g.steps, Proofread: g.proofreading.result(),
 		FinishReason: FinishReason(result.FinishReason), Model: result.Model,
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
@@ -323,7 +323,7 @@ func (g *generation) outcome(ctx context.Context, result llm.Result, err error) 
 
 // answeringModel returns the id and the name of the model that answered: the chosen one, unless a fallback replaced it.
 func (s *Service) answeringModel(g *generation, result llm.Result) (id, name string) {
-	switch chosen := g.ask.Model; {
+	switch chosen := g.req.Model; {
 	case result.Model == "":
 		return chosen.ID, ""
 	case result.ModelID != "" && result.ModelID != chosen.ID:
@@ -349,5 +349,5 @@ func (s *Service) finish(g *generation, o Outcome) {
 	putCitations(g.text, o.Citations)
 	putProofread(g.text, o.Proofread)
 	g.text.Finish(streamEnd(answer))
-	s.publishEnd(g.ask.Owner, g.endResult)
+	s.publishEnd(g.req.Owner, g.endResult)
 }

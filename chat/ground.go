@@ -20,12 +20,12 @@ type Grounder interface {
 	// Ground returns the sources of the answer to a question. tell reports progress; the last state of each kind of
 	// step is stored. It must not be called concurrently. An error becomes the failure of the answer, with its detail;
 	// the usage is counted in any case.
-	Ground(ctx context.Context, ask Ask, tell func(Step)) (Grounds, error)
+	Ground(ctx context.Context, req AnswerRequest, tell func(Step)) (Grounds, error)
 
 	// Estimate returns the approximate number of input tokens of all model calls for an answer about whole documents,
 	// before any of them is made. It returns 0 for other answers, and for short documents, whose answers take less than
 	// ConfirmTokens.
-	Estimate(ctx context.Context, ask Ask) (int, error)
+	Estimate(ctx context.Context, req AnswerRequest) (int, error)
 }
 
 // Params are the optional parameters of an answer.
@@ -38,8 +38,8 @@ type Schema = llm.Schema
 // in the protocol follows.
 const ParamRefused = llm.CodeUnsupported
 
-// Ask is a question with its prompt.
-type Ask struct {
+// AnswerRequest is a question with its prompt.
+type AnswerRequest struct {
 	Owner    Owner
 	Skill    skill.Skill
 	Question Message
@@ -51,7 +51,9 @@ type Ask struct {
 }
 
 // wantsJSON reports whether the answer must be JSON.
-func (a Ask) wantsJSON() bool { return a.Question.Params != nil && a.Question.Params.Schema != nil }
+func (req AnswerRequest) wantsJSON() bool {
+	return req.Question.Params != nil && req.Question.Params.Schema != nil
+}
 
 // Grounds holds the sources of an answer.
 type Grounds struct {
@@ -83,15 +85,15 @@ type Source struct {
 // noGrounder grounds answers on the conversation only.
 type noGrounder struct{}
 
-func (noGrounder) Ground(_ context.Context, ask Ask, _ func(Step)) (Grounds, error) {
-	return Grounds{Prompt: ask.Prompt}, nil
+func (noGrounder) Ground(_ context.Context, req AnswerRequest, _ func(Step)) (Grounds, error) {
+	return Grounds{Prompt: req.Prompt}, nil
 }
 
-func (noGrounder) Estimate(context.Context, Ask) (int, error) { return 0, nil }
+func (noGrounder) Estimate(context.Context, AnswerRequest) (int, error) { return 0, nil }
 
 // ground selects the sources of an answer, and publishes them.
 func (s *Service) ground(ctx context.Context, g *generation) (err error) {
-	g.grounds, err = s.grounder.Ground(ctx, g.ask, func(step Step) { s.publishStep(g, step) })
+	g.grounds, err = s.grounder.Ground(ctx, g.req, func(step Step) { s.publishStep(g, step) })
 	if err != nil {
 		for _, step := range slices.Clone(g.steps) {
 			if !step.Status.Terminal() {
@@ -110,8 +112,8 @@ func (s *Service) ground(ctx context.Context, g *generation) (err error) {
 			g.text.PutSource(streamSource(source.Citation))
 		}
 	}
-	if !g.ask.wantsJSON() {
-		g.guard = answer.NewGuard(passages(g.grounds.Sources))
+	if !g.req.wantsJSON() {
+		g.guard = answer.NewCitationNormalizer(passages(g.grounds.Sources))
 	}
 	return nil
 }
@@ -150,7 +152,7 @@ const (
 
 // cite returns the citations of the answer. JSON has none, because [1] is a list in it.
 func (g *generation) cite(text string) []Citation {
-	if g.ask.wantsJSON() {
+	if g.req.wantsJSON() {
 		text = ""
 	}
 	return cite(g.grounds.Sources, text)
@@ -177,7 +179,7 @@ func cite(sources []Source, text string) []Citation {
 		}
 	}
 	slices.SortStableFunc(others, func(a, b Source) int { return cmp.Compare(b.Score, a.Score) })
-	if len(cited) == 0 && answer.SaysNothing(text) {
+	if len(cited) == 0 && answer.IsNoAnswer(text) {
 		return nil // No consulted source contains the answer.
 	}
 	kept := slices.Concat(cited, others[:min(maxConsulted, len(others))])

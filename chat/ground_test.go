@@ -22,13 +22,13 @@ import (
 )
 
 // grounder implements chat.Grounder by a function.
-type grounder func(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error)
+type grounder func(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error)
 
-func (g grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
-	return g(ctx, ask, tell)
+func (g grounder) Ground(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+	return g(ctx, req, tell)
 }
 
-func (grounder) Estimate(context.Context, chat.Ask) (int, error) { return 0, nil }
+func (grounder) Estimate(context.Context, chat.AnswerRequest) (int, error) { return 0, nil }
 
 // three are the sources of groundedIn.
 var three = []string{
@@ -39,9 +39,9 @@ var three = []string{
 func (f *fixture) groundedIn(texts ...string) grounder {
 	f.t.Helper()
 	file := f.dataSources(f.owner, 1)[0]
-	return func(_ context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
+	return func(_ context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 		tell(chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusRunning, Detail: "1件のファイルを検索中"})
-		grounds := chat.Grounds{Prompt: ask.Prompt, Usage: llm.Usage{InputTokens: 1000}}
+		grounds := chat.Grounds{Prompt: req.Prompt, Usage: llm.Usage{InputTokens: 1000}}
 		for i, text := range texts {
 			grounds.Sources = append(grounds.Sources, chat.Source{
 				Citation: chat.Citation{
@@ -164,13 +164,13 @@ func TestLongCitationsFitIntoTheirPart(t *testing.T) {
 func TestGroundsWithAnAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	f.grounded(nil, grounder(func(context.Context, chat.Ask, func(chat.Step)) (chat.Grounds, error) {
-		return chat.Grounds{Answer: answer.NothingFound([]string{"第1章 [1]"})}, nil
+	f.grounded(nil, grounder(func(context.Context, chat.AnswerRequest, func(chat.Step)) (chat.Grounds, error) {
+		return chat.Grounds{Answer: answer.NoPassages([]string{"第1章 [1]"})}, nil
 	}))
 	f.named()
 	got := f.wait(f.send(f.question("宇宙の年齢は？"))).Answer
 	if got.Status != chat.StatusSuccess || got.FinishReason != chat.FinishStop || len(got.Citations) != 0 ||
-		!strings.HasPrefix(got.Content, answer.Nothing) || !strings.Contains(got.Content, `第1章 \[1\]`) {
+		!strings.HasPrefix(got.Content, answer.NoAnswer) || !strings.Contains(got.Content, `第1章 \[1\]`) {
 		t.Errorf("answered %+v", got)
 	}
 }
@@ -179,7 +179,7 @@ func TestGroundsWithAnAnswer(t *testing.T) {
 func TestNoCitationsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	f.grounded(llmtest.Say(answer.Nothing), f.groundedIn(three...))
+	f.grounded(llmtest.Say(answer.NoAnswer), f.groundedIn(three...))
 	if got := f.wait(f.send(f.question("宇宙の年齢は？"))).Answer.Citations; len(got) != 0 {
 		t.Errorf("cited %+v", got)
 	}
@@ -188,7 +188,7 @@ func TestNoCitationsWithoutAnAnswer(t *testing.T) {
 func TestGroundingFails(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	f.grounded(nil, grounder(func(_ context.Context, _ chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
+	f.grounded(nil, grounder(func(_ context.Context, _ chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 		tell(chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusRunning, Detail: "1件のファイルを検索中"})
 		return chat.Grounds{Usage: llm.Usage{OutputTokens: 7}}, fault.Errorf(fault.Unavailable, "読み取り直しています。")
 	}))
@@ -209,7 +209,7 @@ func TestStopWhileGrounding(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	began := make(chan struct{})
-	f.grounded(nil, grounder(func(ctx context.Context, _ chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
+	f.grounded(nil, grounder(func(ctx context.Context, _ chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 		tell(chat.Step{Kind: chat.StepSummarize, Status: chat.StatusRunning, Detail: "要約中 3/12", Done: 3, Total: 12})
 		close(began)
 		<-ctx.Done()
@@ -237,9 +237,9 @@ func TestR20_TakeoverInsideACitation(t *testing.T) {
 	f := newFixture(t, nil)
 	model, asked := llmtest.NewLive(), make(chan []uuid.UUID, 2)
 	found := f.groundedIn(three...)
-	grounds := grounder(func(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
-		asked <- ask.Question.DataSourceIDs
-		return found(ctx, ask, tell)
+	grounds := grounder(func(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+		asked <- req.Question.DataSourceIDs
+		return found(ctx, req, tell)
 	})
 	f.named()
 	ids := f.dataSources(f.owner, 2)
@@ -293,9 +293,9 @@ func TestDataSourcesOfQuestions(t *testing.T) {
 	f := newFixture(t, nil)
 	asked := make(chan []uuid.UUID, 1)
 	f.grounded(llmtest.Say("はい"),
-		grounder(func(_ context.Context, ask chat.Ask, _ func(chat.Step)) (chat.Grounds, error) {
-			asked <- ask.Question.DataSourceIDs
-			return chat.Grounds{Prompt: ask.Prompt}, nil
+		grounder(func(_ context.Context, req chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
+			asked <- req.Question.DataSourceIDs
+			return chat.Grounds{Prompt: req.Prompt}, nil
 		}))
 	f.named()
 	ids := f.dataSources(f.owner, 4)
@@ -377,9 +377,9 @@ func TestFilesOfAForm(t *testing.T) {
 	f := newFixture(t, nil)
 	asked := make(chan []uuid.UUID, 1)
 	f.grounded(llmtest.Say("はい"),
-		grounder(func(_ context.Context, ask chat.Ask, _ func(chat.Step)) (chat.Grounds, error) {
-			asked <- ask.Question.DataSourceIDs
-			return chat.Grounds{Prompt: ask.Prompt}, nil
+		grounder(func(_ context.Context, req chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
+			asked <- req.Question.DataSourceIDs
+			return chat.Grounds{Prompt: req.Prompt}, nil
 		}))
 	imported, err := skill.ParseImport([]byte(`
 skills:
@@ -400,7 +400,7 @@ skills:
 		t.Fatal(err)
 	}
 	if _, err := f.db.ImportSkills(t.Context(), &f.owner.OrganizationID, imported,
-		org.Doer{Kind: org.ByOperator}, false); err != nil {
+		org.AuditActor{Kind: org.ByOperator}, false); err != nil {
 		t.Fatal(err)
 	}
 	skills, err := f.db.ListSkills(t.Context(), f.owner.OrganizationID, f.owner.UserID, 0, 100)

@@ -65,9 +65,9 @@ func (s *Service) choosePictures(ctx context.Context, b *NewGeneration, q Questi
 // pictureRefusal returns the reason why a question of a skill to a model cannot have pictures, or "".
 func (s *Service) pictureRefusal(sk skill.Skill, question Message, model AnswerModel) string {
 	switch {
-	case sk.OfExtension():
+	case sk.IsExtension():
 		return "ブラウザー拡張機能のスキルでは、画像を使えません。"
-	case Ask{Skill: sk, Question: question}.Proofreads():
+	case AnswerRequest{Skill: sk, Question: question}.Proofreads():
 		return "文章の校正では、画像を使えません。"
 	case s.pictures == nil || !model.Sees:
 		return fmt.Sprintf("%sは、画像を読み取れません。画像を外すか、画像を読み取れるモデルを選択してください。"+

@@ -21,8 +21,8 @@ func (c Config) history() HistoryLimit {
 // newAsk returns a question with its prompt.
 func newAsk(
 	owner Owner, sk skill.Skill, guidance org.Guidance, before BranchContext, exchange Exchange, chosen AnswerModel,
-) Ask {
-	return Ask{
+) AnswerRequest {
+	return AnswerRequest{
 		Owner: owner, Skill: sk, Question: exchange.Question, AnswerID: exchange.Answer.ID, History: before.History,
 		Prompt: newPrompt(sk, guidance, before, exchange.Question), Model: chosen,
 	}
@@ -81,14 +81,14 @@ func (s *Service) withOpening(
 	ctx context.Context, owner Owner, sk skill.Skill, question Message, history []Message,
 ) (BranchContext, error) {
 	before := BranchContext{History: history}
-	if question.ParentID == nil || !sk.OfExtension() && (question.Form != nil || !sk.HasVariables()) {
+	if question.ParentID == nil || !sk.IsExtension() && (question.Form != nil || !sk.HasVariables()) {
 		return before, nil
 	}
 	opening, err := s.store.Opening(ctx, owner, question.ThreadID, *question.ParentID)
 	if err != nil {
 		return BranchContext{}, err
 	}
-	if !sk.OfExtension() {
+	if !sk.IsExtension() {
 		if len(opening) > 0 {
 			before.Form = opening[0].Form
 		}

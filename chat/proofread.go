@@ -34,15 +34,15 @@ type Original struct {
 
 // Proofreads reports whether the answer is a list of changes to a text. Further questions in the thread are a plain
 // conversation, unless a form is sent again.
-func (a Ask) Proofreads() bool {
-	return a.Skill.Kind == skill.KindProofreading && (a.Question.Form != nil || a.Question.ParentID == nil)
+func (req AnswerRequest) Proofreads() bool {
+	return req.Skill.Kind == skill.KindProofreading && (req.Question.Form != nil || req.Question.ParentID == nil)
 }
 
 // original returns the text to proofread: of the file, else of the form, else the question.
-func (a Ask) original() Original {
-	text := a.Question.Content
-	if a.Question.Form != nil {
-		text = a.Skill.FormText(a.Question.Form)
+func (req AnswerRequest) original() Original {
+	text := req.Question.Content
+	if req.Question.Form != nil {
+		text = req.Skill.FormText(req.Question.Form)
 	}
 	return Original{Text: text}
 }
@@ -67,7 +67,7 @@ func (p *proofreading) result() *proofread.Result {
 // proofread calls the model for changes, part by part, and publishes each change that matches the text. It notes a part
 // that cannot be checked. The answer fails if all parts fail.
 func (s *Service) proofread(ctx context.Context, g *generation) (llm.Result, error) {
-	original := g.ask.original()
+	original := g.req.original()
 	if g.grounds.Original != nil {
 		original = *g.grounds.Original
 	}
@@ -123,9 +123,9 @@ func (s *Service) proofreadParts(ctx context.Context, g *generation) (total llm.
 	}()
 	g.span.AddEvent("asked")
 	begin := func(i int) {
-		if i < len(parts) && !parts[i].Blank() {
+		if i < len(parts) && !parts[i].IsBlank() {
 			answers[i] = newPartAnswer(i, s.partRequest(g, parts[i]))
-			asking.Go(func() { answers[i].ask(ctx, s, g.ask.Owner) })
+			asking.Go(func() { answers[i].ask(ctx, s, g.req.Owner) })
 		}
 	}
 	for i := range proofreadAtOnce - 1 {
@@ -163,7 +163,7 @@ func (s *Service) proofreadParts(ctx context.Context, g *generation) (total llm.
 
 // countParts returns the number of parts for which the model is called.
 func countParts(parts []proofread.Part) int {
-	return len(slices.DeleteFunc(slices.Clone(parts), proofread.Part.Blank))
+	return len(slices.DeleteFunc(slices.Clone(parts), proofread.Part.IsBlank))
 }
 
 // publishProgress reports the number of checked parts of a long text.
@@ -202,15 +202,15 @@ func (s *Service) publishPart(g *generation, a *partAnswer) error {
 		if g.truncated {
 			break // The stored changes must equal the published ones.
 		}
-		if change, ok := p.proof.Take(a.index, piece.proposal); ok {
+		if change, ok := p.proof.AddProposal(a.index, piece.proposal); ok {
 			s.publishChange(g, change)
 		}
 	}
 	if g.truncated {
 		return nil
 	}
-	p.proof.Drop(a.malformed)
-	p.proof.Check(a.index, a.err == nil && a.result.FinishReason == llm.FinishStop)
+	p.proof.AddDropped(a.malformed)
+	p.proof.MarkChecked(a.index, a.err == nil && a.result.FinishReason == llm.FinishStop)
 	return a.err
 }
 
@@ -231,12 +231,12 @@ func (s *Service) publishChange(g *generation, change proofread.Change) {
 
 // partRequest returns the model's request for a part.
 func (s *Service) partRequest(g *generation, part proofread.Part) llm.Request {
-	settings := g.ask.Skill.FormSettings(g.ask.Question.Form)
+	settings := g.req.Skill.FormSettings(g.req.Question.Form)
 	question := part.Prompt(settings, g.proofreading.proof.Changes(), func(text string) string {
 		return skill.Neutralize(text, proofread.Tags()...)
 	})
 	return llm.Request{
-		Model: g.ask.Model.ID, Thinking: g.ask.Model.Thinking,
+		Model: g.req.Model.ID, Thinking: g.req.Model.Thinking,
 		Params: llm.Params{Schema: &llm.Schema{Name: "proofread", JSON: proofread.Schema(), Strict: true}},
 		Messages: []llm.Message{
 			{Role: llm.RoleSystem, Content: g.grounds.Prompt[0].Content + "\n" + proofread.Instructions},
@@ -305,8 +305,8 @@ func (a *partAnswer) askOnce(ctx context.Context, model llm.Model) error {
 	})
 	a.result.Usage.Add(result.Usage)
 	a.result.Model, a.result.ModelID, a.result.FinishReason = result.Model, result.ModelID, result.FinishReason
-	a.malformed = reader.Broken()
-	if err == nil && !reader.Formed() {
+	a.malformed = reader.Malformed()
+	if err == nil && !reader.WellFormed() {
 		err = errMalformed
 	}
 	return err

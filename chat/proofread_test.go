@@ -289,7 +289,7 @@ func (b *spending) Check(context.Context, uuid.UUID, uuid.UUID) error {
 	return nil
 }
 
-func (*spending) Spent(uuid.UUID, uuid.UUID, int) {}
+func (*spending) RecordUsage(uuid.UUID, uuid.UUID, int) {}
 
 // TestProofreadingEndsWithTheBudget: if the organization's tokens are used up within a text, the changes so far are
 // kept.

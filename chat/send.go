@@ -81,7 +81,7 @@ func (q Question) validate() error {
 		return fault.InvalidField("content", "使えない文字（NUL）が含まれています。")
 	case q.DataSourceIDs != nil && q.Regenerate != nil:
 		return fault.InvalidField("data_source_ids", "data_source_ids と regenerate は、どちらか一つだけを指定してください。")
-	case len(q.DataSourceIDs) > datasource.MaxSearched:
+	case len(q.DataSourceIDs) > datasource.MaxSearchSources:
 		return tooManySources()
 	case utf8.RuneCountInString(q.Instructions) > MaxInstructions:
 		return fault.InvalidField("instructions", "指示は%d文字以内で入力してください。", MaxInstructions)
@@ -92,7 +92,7 @@ func (q Question) validate() error {
 }
 
 func tooManySources() error {
-	return fault.InvalidField("data_source_ids", "一度に使えるファイルは%d件までです。", datasource.MaxSearched)
+	return fault.InvalidField("data_source_ids", "一度に使えるファイルは%d件までです。", datasource.MaxSearchSources)
 }
 
 // commitTimeout bounds a transaction started by the Service, and a whole Send. Storing a question does not end with the
@@ -149,11 +149,11 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	}
 	before.Instructions = state.Instructions
 	b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking = chosen.ID, chosen.Name, chosen.Thinking
-	ask := newAsk(owner, state.Skill, state.Guidance, before, b.Exchange, chosen)
-	if err := s.checkCost(ctx, ask, q.AcceptTokens); err != nil {
+	req := newAsk(owner, state.Skill, state.Guidance, before, b.Exchange, chosen)
+	if err := s.checkCost(ctx, req, q.AcceptTokens); err != nil {
 		return Exchange{}, err
 	}
-	return s.begin(ctx, b, ask, since)
+	return s.begin(ctx, b, req, since)
 }
 
 // attributes returns the attributes of a generation for traces.
@@ -228,7 +228,7 @@ func (s *Service) prepare(ctx context.Context, b *NewGeneration, q Question, sta
 			return BranchContext{}, fault.Errorf(SourcesDeleted,
 				"このチャットのファイルは、すべて削除されています。ファイルを添付してから、もう一度お試しください。")
 		}
-		if q.Params != nil && (Ask{Skill: state.Skill, Question: b.Question}).Proofreads() {
+		if q.Params != nil && (AnswerRequest{Skill: state.Skill, Question: b.Question}).Proofreads() {
 			return BranchContext{}, fault.InvalidField("params", "文章の校正では、回答のパラメーターを指定できません。")
 		}
 	}
@@ -262,7 +262,7 @@ func dataSources(q Question, sk skill.Skill, inherited []uuid.UUID) ([]uuid.UUID
 			ids = append(ids, id)
 		}
 	}
-	if len(ids) > datasource.MaxSearched {
+	if len(ids) > datasource.MaxSearchSources {
 		return nil, tooManySources()
 	}
 	return ids, nil
@@ -346,7 +346,7 @@ func render(sk skill.Skill, q Question) (skill.Question, error) {
 
 // begin stores a question while the model is already generating, and returns when it is stored. If the store refuses
 // it, the model's answer is dropped; no client has seen it.
-func (s *Service) begin(ctx context.Context, b NewGeneration, ask Ask, since time.Time) (Exchange, error) {
+func (s *Service) begin(ctx context.Context, b NewGeneration, req AnswerRequest, since time.Time) (Exchange, error) {
 	slot, err := s.admit(b.Owner)
 	if err != nil {
 		return Exchange{}, err
@@ -354,7 +354,7 @@ func (s *Service) begin(ctx context.Context, b NewGeneration, ask Ask, since tim
 	if slot.isGranted() {
 		b.Answer.Status = StatusRunning
 	}
-	g := &generation{ask: ask, answer: b.Answer, since: since, slot: slot}
+	g := &generation{req: req, answer: b.Answer, since: since, slot: slot}
 	if err := s.launch(ctx, g); err != nil {
 		s.metrics.Refused(RefusedStopping) // The only error of launch.
 		return Exchange{}, err

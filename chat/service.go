@@ -112,15 +112,15 @@ type Budget interface {
 	// Check refuses a new message if no tokens are left or the contract has ended. It rarely queries the database.
 	Check(ctx context.Context, organizationID, userID uuid.UUID) error
 
-	// Spent counts the tokens of an answer once they are stored. It must not block.
-	Spent(organizationID, userID uuid.UUID, tokens int)
+	// RecordUsage counts the tokens of an answer once they are stored. It must not block.
+	RecordUsage(organizationID, userID uuid.UUID, tokens int)
 }
 
 // noBudget sets no limit.
 type noBudget struct{}
 
 func (noBudget) Check(context.Context, uuid.UUID, uuid.UUID) error { return nil }
-func (noBudget) Spent(uuid.UUID, uuid.UUID, int)                   {}
+func (noBudget) RecordUsage(uuid.UUID, uuid.UUID, int)             {}
 
 // GenerationCounts are the numbers of running and waiting generations on other servers, by the id of a person or an
 // organization. *tally.Level implements it.

@@ -48,7 +48,7 @@ type ShareStore interface {
 	// PutShare takes a snapshot of the owner's thread and logs it. A thread has at most one share: an existing share
 	// gets the new snapshot. Errors: ErrNoThread, ErrNoMessage if the leaf is not in the thread, ErrShareRunning,
 	// ErrShareTemporary.
-	PutShare(ctx context.Context, owner Owner, snapshot Snapshot, by org.Doer) (Share, error)
+	PutShare(ctx context.Context, owner Owner, snapshot Snapshot, by org.AuditActor) (Share, error)
 
 	// ListShares returns shares of an organization, last updated first, and their total number: those of one thread if
 	// threadID is set, those of one person if userID is set.
@@ -63,7 +63,7 @@ type ShareStore interface {
 	SharedMessages(ctx context.Context, organizationID, shareID uuid.UUID, offset, limit int) ([]Message, error)
 
 	// EndShare removes a share and logs it. If userID is set, the share must be that user's.
-	EndShare(ctx context.Context, organizationID, shareID uuid.UUID, userID *uuid.UUID, by org.Doer) error
+	EndShare(ctx context.Context, organizationID, shareID uuid.UUID, userID *uuid.UUID, by org.AuditActor) error
 
 	// CopyShare copies a share into a new thread of the owner. A repeated call with the same request id returns the
 	// same thread. If the skill is retired, the error has the code fault.NotFound.
@@ -90,7 +90,7 @@ func NewSharer(store ShareStore, events Events) *Sharer {
 func (s *Sharer) Share(ctx context.Context, actor identity.Actor, threadID, leaf uuid.UUID) (Share, error) {
 	// Not a UUIDv7, which reveals its creation time and has fewer random bits: the id is part of a link.
 	snapshot := Snapshot{ShareID: uuid.New(), ThreadID: threadID, Leaf: leaf}
-	return s.store.PutShare(ctx, ownerOf(actor), snapshot, org.DoerOf(actor))
+	return s.store.PutShare(ctx, ownerOf(actor), snapshot, org.AuditActorOf(actor))
 }
 
 // Own returns a page of the actor's shares, or the share of one thread, last updated first, and their total number.
@@ -126,7 +126,7 @@ func (s *Sharer) End(ctx context.Context, actor identity.Actor, shareID uuid.UUI
 	if org.IsAdmin(actor.Role) {
 		userID = nil
 	}
-	return s.store.EndShare(ctx, actor.OrganizationID, shareID, userID, org.DoerOf(actor))
+	return s.store.EndShare(ctx, actor.OrganizationID, shareID, userID, org.AuditActorOf(actor))
 }
 
 // Copy copies a share into a new thread of the actor. requestID makes the call idempotent; nil for none.

@@ -147,7 +147,7 @@ type Store interface {
 	CreateThread(ctx context.Context, owner Owner, thread NewThread) (Thread, error)
 
 	// AddEarlierMessages adds messages to a thread without messages. If a picture is not the owner's, the error is
-	// picture.ErrNone.
+	// picture.ErrNoPicture.
 	AddEarlierMessages(ctx context.Context, owner Owner, threadID uuid.UUID, messages []EarlierMessage) error
 
 	// ListThreads returns the owner's threads, without temporary ones: the archived ones or the others. Pinned ones
@@ -164,7 +164,7 @@ type Store interface {
 	// AttachSources attaches data sources of the owner to a thread, and returns the thread and the id of the
 	// preparation. A repeated request changes nothing; with other data sources it returns ErrRequestConflict. If a data
 	// source is not the owner's, the error has the code fault.NotFound, and if there would be more than
-	// datasource.MaxSearched, fault.Conflict.
+	// datasource.MaxSearchSources, fault.Conflict.
 	AttachSources(ctx context.Context, owner Owner, p Preparation) (Thread, uuid.UUID, error)
 
 	// TouchThread moves a thread to the top of the list.
@@ -247,7 +247,7 @@ type Store interface {
 	// succeeds. The parent of the question must come from LoadThreadState or FindMessage. The data sources of a new
 	// question are attached to the thread. Its pictures must come from Pictures, and are assigned to it. Errors:
 	// ErrNoThread, ErrThreadBusy, ErrRequestConflict, fault.NotFound if a data source is not the owner's or a picture
-	// was deleted, and fault.Invalid if the thread would have more than datasource.MaxSearched.
+	// was deleted, and fault.Invalid if the thread would have more than datasource.MaxSearchSources.
 	BeginGeneration(ctx context.Context, begin NewGeneration) (StoredGeneration, error)
 
 	// The progress and end of answers, and the titles of their threads.

@@ -186,8 +186,8 @@ func (s *Service) resume(ctx context.Context, b StoredGeneration, since time.Tim
 		return err
 	}
 	before.Instructions = b.Instructions
-	ask := newAsk(b.Owner, sk, guidance, before, b.Exchange, previousModel(s.offers, b.Answer))
-	g := &generation{ask: ask, answer: b.Answer, since: since, slot: s.slots.acquireUnlimited(b.Owner)}
+	req := newAsk(b.Owner, sk, guidance, before, b.Exchange, previousModel(s.offers, b.Answer))
+	g := &generation{req: req, answer: b.Answer, since: since, slot: s.slots.acquireUnlimited(b.Owner)}
 	if err := s.launch(s.root, g); err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (s *Service) generateTitle(g *generation) GeneratedTitle {
 	defer context.AfterFunc(s.root, cancel)()
 	var text strings.Builder
 	request := llm.Request{
-		Model: s.titleModel(g.ask.Model.ID), Thinking: new(bool), Messages: titlePrompt(g.ask.Question.Content),
+		Model: s.titleModel(g.req.Model.ID), Thinking: new(bool), Messages: titlePrompt(g.req.Question.Content),
 		Params: llm.Params{MaxTokens: maxTitleTokens},
 	}
 	result, err := s.model.Stream(ctx, request, func(delta string) {
@@ -65,7 +65,7 @@ func (s *Service) generateTitle(g *generation) GeneratedTitle {
 		}
 	})
 	title := GeneratedTitle{
-		Owner: g.ask.Owner, ThreadID: g.answer.ThreadID, ModelID: cmp.Or(result.ModelID, request.Model),
+		Owner: g.req.Owner, ThreadID: g.answer.ThreadID, ModelID: cmp.Or(result.ModelID, request.Model),
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}
 	if err != nil {
@@ -94,10 +94,10 @@ func (s *Service) storeTitle(g *generation, title GeneratedTitle) {
 		s.log.WarnContext(ctx, "chat: storing a title failed", "thread_id", g.answer.ThreadID, "err", err)
 		return
 	}
-	s.budget.Spent(g.ask.Owner.OrganizationID, g.ask.Owner.UserID, title.InputTokens+title.OutputTokens)
+	s.budget.RecordUsage(g.req.Owner.OrganizationID, g.req.Owner.UserID, title.InputTokens+title.OutputTokens)
 	if changed {
 		g.text.PutTitle(thread.Title, thread.UpdatedAt)
-		s.publishThread(g.ask.Owner, thread)
+		s.publishThread(g.req.Owner, thread)
 	}
 }
 

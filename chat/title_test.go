@@ -83,7 +83,7 @@ type titles struct {
 func (e *titles) ThreadChanged(_ chat.Owner, t chat.Thread) { e.changed <- t }
 
 func (e *titles) Check(context.Context, uuid.UUID, uuid.UUID) error { return nil }
-func (e *titles) Spent(_, _ uuid.UUID, tokens int)                  { e.spent <- tokens }
+func (e *titles) RecordUsage(_, _ uuid.UUID, tokens int)            { e.spent <- tokens }
 
 // awaitTokens returns when a title's tokens were spent: the title was then stored, or was not needed.
 func (e *titles) awaitTokens(t *testing.T) {

@@ -26,7 +26,7 @@ func audit(ctx context.Context, e executor, event org.Event) error {
 }
 
 // memberEvent returns an audit entry about a member.
-func memberEvent(by org.Doer, action org.Action, m org.Member, details ...org.Change) org.Event {
+func memberEvent(by org.AuditActor, action org.Action, m org.Member, details ...org.Change) org.Event {
 	return org.Event{
 		OrganizationID: &m.OrganizationID, By: by, Action: action, TargetKind: org.TargetUser, TargetID: m.ID.String(),
 		TargetLabel: m.Email, Details: details,
@@ -58,7 +58,7 @@ func (r eventRow) event() org.Event {
 		ID: r.ID, At: r.At, OrganizationID: r.OrganizationID, Action: r.Action, TargetKind: r.TargetKind,
 		TargetID:    r.TargetID,
 		TargetLabel: r.TargetLabel, Details: r.Details, Times: r.Times, LastAt: r.LastAt,
-		By: org.Doer{Kind: r.ActorKind, ID: r.ActorID, Name: r.ActorName, Email: r.ActorEmail, RequestID: r.RequestID},
+		By: org.AuditActor{Kind: r.ActorKind, ID: r.ActorID, Name: r.ActorName, Email: r.ActorEmail, RequestID: r.RequestID},
 	}
 	if r.Address != nil {
 		e.By.Address = *r.Address

@@ -48,7 +48,7 @@ func listCategories(ctx context.Context, q querier, organizationID uuid.UUID) ([
 }
 
 // CreateCategory implements skill.CategoryStore.
-func (db *DB) CreateCategory(ctx context.Context, m skill.Maker, name string) (made skill.Category, err error) {
+func (db *DB) CreateCategory(ctx context.Context, m skill.Editor, name string) (made skill.Category, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		list, err := lockCategories(ctx, tx, m.OrganizationID)
 		if err != nil {
@@ -74,7 +74,7 @@ func (db *DB) CreateCategory(ctx context.Context, m skill.Maker, name string) (m
 
 // RenameCategory implements skill.CategoryStore.
 func (db *DB) RenameCategory(
-	ctx context.Context, m skill.Maker, id uuid.UUID, name string,
+	ctx context.Context, m skill.Editor, id uuid.UUID, name string,
 ) (made skill.Category, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		list, err := lockCategories(ctx, tx, m.OrganizationID)
@@ -99,7 +99,7 @@ func (db *DB) RenameCategory(
 }
 
 // RemoveCategory implements skill.CategoryStore.
-func (db *DB) RemoveCategory(ctx context.Context, m skill.Maker, id uuid.UUID, replacement *uuid.UUID) error {
+func (db *DB) RemoveCategory(ctx context.Context, m skill.Editor, id uuid.UUID, replacement *uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		list, err := lockCategories(ctx, tx, m.OrganizationID)
 		if err != nil {
@@ -159,7 +159,7 @@ func emptyCategory(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID,
 }
 
 // OrderCategories implements skill.CategoryStore.
-func (db *DB) OrderCategories(ctx context.Context, m skill.Maker, ids []uuid.UUID) error {
+func (db *DB) OrderCategories(ctx context.Context, m skill.Editor, ids []uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		list, err := lockCategories(ctx, tx, m.OrganizationID)
 		if err != nil {
@@ -224,7 +224,7 @@ func checkCategoryName(list []skill.KeyedCategory, id uuid.UUID, name string) er
 }
 
 func auditCategory(
-	ctx context.Context, tx pgx.Tx, m skill.Maker, action org.Action, c skill.Category, details ...org.Change,
+	ctx context.Context, tx pgx.Tx, m skill.Editor, action org.Action, c skill.Category, details ...org.Change,
 ) error {
 	event := org.Event{
 		OrganizationID: &m.OrganizationID, By: m.By, Action: action, TargetKind: org.TargetCategory,

@@ -71,7 +71,7 @@ func (db *DB) ReleaseDelivery(ctx context.Context, d channel.Delivery, after tim
 }
 
 // RenewClaims implements channel.Store.
-func (db *DB) RenewClaims(ctx context.Context, claimed []channel.Claimed, lease time.Duration) ([]uuid.UUID, error) {
+func (db *DB) RenewClaims(ctx context.Context, claimed []channel.ClaimKey, lease time.Duration) ([]uuid.UUID, error) {
 	var events, deliveries, ids, answers []uuid.UUID
 	var names []string
 	for _, c := range claimed {

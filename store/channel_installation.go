@@ -166,7 +166,7 @@ func (db *DB) ChangeInstallation(
 		if len(changes) == 0 {
 			return nil
 		}
-		return audit(ctx, tx, installationEvent(org.DoerOf(actor), org.ActionSlackEdit, after, changes...))
+		return audit(ctx, tx, installationEvent(org.AuditActorOf(actor), org.ActionSlackEdit, after, changes...))
 	})
 	return translate(err)
 }
@@ -254,7 +254,7 @@ func workspaceLabel(in channel.Installation) string {
 }
 
 func installationEvent(
-	by org.Doer, action org.Action, in channel.Installation, changes ...org.Change,
+	by org.AuditActor, action org.Action, in channel.Installation, changes ...org.Change,
 ) org.Event {
 	return org.Event{
 		OrganizationID: &in.OrganizationID, By: by, Action: action, TargetKind: org.TargetSlack, TargetID: in.ID.String(),
@@ -264,7 +264,7 @@ func installationEvent(
 
 // RemoveInstallation implements channel.InstallationStore.
 func (db *DB) RemoveInstallation(
-	ctx context.Context, by org.Doer, organizationID uuid.UUID, surface string,
+	ctx context.Context, by org.AuditActor, organizationID uuid.UUID, surface string,
 ) error {
 	return db.removeInstallation(ctx, by, `WHERE organization_id = $1 AND surface = $2 FOR UPDATE`, organizationID, surface)
 }
@@ -274,7 +274,7 @@ func (db *DB) EraseInstallation(ctx context.Context, id uuid.UUID) error {
 	return db.removeInstallation(ctx, org.System(), `WHERE id = $1 FOR UPDATE`, id)
 }
 
-func (db *DB) removeInstallation(ctx context.Context, by org.Doer, where string, args ...any) error {
+func (db *DB) removeInstallation(ctx context.Context, by org.AuditActor, where string, args ...any) error {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		// The credentials need not be decrypted: an installation whose key is lost can be removed.
 		row, err := queryRow[installationRow](ctx, tx, selectInstallation+where, args...)
@@ -328,7 +328,7 @@ func (db *DB) AdoptInstallation(ctx context.Context, surface string, w channel.W
 			return channel.ErrConfigured
 		}
 		after.Source = channel.SourceEnvironment
-		after.Settle(w)
+		after.SetWorkspace(w)
 		if before.Source == after.Source && !workspaceChanged(before, after) && before.TeamName == after.TeamName {
 			return nil
 		}

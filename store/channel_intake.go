@@ -15,7 +15,7 @@ var _ channel.Store = (*DB)(nil)
 // AddEvent implements channel.Store.
 func (db *DB) AddEvent(ctx context.Context, e channel.Event) (added bool, err error) {
 	message := ""
-	if e.Incoming.Kind == channel.Ask {
+	if e.Incoming.Kind == channel.KindQuestion {
 		message = string(e.Incoming.Message)
 	}
 	tag, err := db.pool.Exec(ctx, `
@@ -53,7 +53,7 @@ func (db *DB) ClaimEvents(ctx context.Context, limit int, quick bool, lease time
 	for i, r := range rows {
 		events[i] = channel.Event{
 			InstallationID: r.InstallationID, OrganizationID: r.OrganizationID, Incoming: r.Payload, Lane: r.Lane,
-			Done: r.Done, Attempt: r.Attempts, Claim: r.Claim, ReceivedAt: r.ReceivedAt,
+			Progress: r.Done, Attempt: r.Attempts, Claim: r.Claim, ReceivedAt: r.ReceivedAt,
 		}
 	}
 	return events, translate(err)
@@ -63,18 +63,18 @@ func (db *DB) ClaimEvents(ctx context.Context, limit int, quick bool, lease time
 type incomingRow struct {
 	InstallationID uuid.UUID
 	OrganizationID uuid.UUID
-	Payload        channel.Incoming
+	Payload        channel.IncomingEvent
 	Lane           string
-	Done           channel.Handled
+	Done           channel.EventProgress
 	Attempts       int
 	Claim          uuid.UUID
 	ReceivedAt     time.Time
 }
 
-// requireClaim returns channel.ErrLost if no claimed row was changed.
+// requireClaim returns channel.ErrClaimLost if no claimed row was changed.
 func requireClaim(rows int64, err error) error {
 	if err == nil && rows == 0 {
-		return channel.ErrLost
+		return channel.ErrClaimLost
 	}
 	return translate(err)
 }
@@ -85,17 +85,17 @@ func (db *DB) SaveEvent(ctx context.Context, e channel.Event) error {
 		UPDATE channel_events
 		SET done = $5
 		WHERE organization_id = $1 AND installation_id = $2 AND event_id = $3 AND claim = $4`,
-		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim, e.Done)
+		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim, e.Progress)
 	return requireClaim(tag.RowsAffected(), err)
 }
 
-// PutEventBack implements channel.Store.
-func (db *DB) PutEventBack(ctx context.Context, e channel.Event, after time.Duration) error {
+// RequeueEvent implements channel.Store.
+func (db *DB) RequeueEvent(ctx context.Context, e channel.Event, after time.Duration) error {
 	tag, err := db.pool.Exec(ctx, `
 		UPDATE channel_events
 		SET done = $5, attempts = $6, due_at = now() + $7::interval, claim = NULL, claimed_until = NULL
 		WHERE organization_id = $1 AND installation_id = $2 AND event_id = $3 AND claim = $4`,
-		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim, e.Done, e.Attempt, after)
+		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim, e.Progress, e.Attempt, after)
 	return requireClaim(tag.RowsAffected(), err)
 }
 
@@ -130,8 +130,8 @@ func (db *DB) WithdrawQuestion(ctx context.Context, organizationID, installation
 	return busy, err
 }
 
-// ForgetEvents implements channel.Store.
-func (db *DB) ForgetEvents(ctx context.Context, ago time.Duration) error {
+// DeleteExpiredEvents implements channel.Store.
+func (db *DB) DeleteExpiredEvents(ctx context.Context, ago time.Duration) error {
 	_, err := db.pool.Exec(ctx, `DELETE FROM channel_events WHERE ended_at < now() - $1::interval`, ago)
 	return translate(err)
 }
@@ -142,10 +142,11 @@ func (db *DB) CountEvents(ctx context.Context) (n int, _ error) {
 	return n, translate(err)
 }
 
-// Hold implements channel.Store. It renews a place of the holder. Otherwise it takes a place that is free or expired.
-func (db *DB) Hold(ctx context.Context, name string, places int, holder uuid.UUID, lease time.Duration) (held bool,
-	_ error,
-) {
+// AcquireSlot implements channel.Store. It renews a slot of the holder. Otherwise it takes a slot that is free or
+// expired.
+func (db *DB) AcquireSlot(
+	ctx context.Context, name string, slots int, holder uuid.UUID, lease time.Duration,
+) (held bool, _ error) {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tsumugi hold ' || $1))`, name); err != nil {
 			return err
@@ -153,7 +154,7 @@ func (db *DB) Hold(ctx context.Context, name string, places int, holder uuid.UUI
 		tag, err := tx.Exec(ctx, `
 			UPDATE channel_holds
 			SET held_until = now() + $4::interval
-			WHERE name = $1 AND holder = $2 AND place < $3`, name, holder, places, lease)
+			WHERE name = $1 AND holder = $2 AND place < $3`, name, holder, slots, lease)
 		if held = tag.RowsAffected() > 0; err != nil || held {
 			return err
 		}
@@ -166,15 +167,15 @@ func (db *DB) Hold(ctx context.Context, name string, places int, holder uuid.UUI
 			ORDER BY p.place
 			LIMIT 1
 			ON CONFLICT (name, place) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until`,
-			name, holder, places, lease)
+			name, holder, slots, lease)
 		held = tag.RowsAffected() > 0
 		return err
 	})
 	return held, err
 }
 
-// Release implements channel.Store.
-func (db *DB) Release(ctx context.Context, name string, holder uuid.UUID) error {
+// ReleaseSlot implements channel.Store.
+func (db *DB) ReleaseSlot(ctx context.Context, name string, holder uuid.UUID) error {
 	_, err := db.pool.Exec(ctx, `DELETE FROM channel_holds WHERE name = $1 AND holder = $2`, name, holder)
 	return translate(err)
 }

@@ -15,8 +15,8 @@ import (
 
 var _ channel.LinkStore = (*DB)(nil)
 
-// LinkOf implements channel.LinkStore.
-func (db *DB) LinkOf(ctx context.Context, in channel.Installation, person string) (channel.Linked, error) {
+// PersonLink implements channel.LinkStore.
+func (db *DB) PersonLink(ctx context.Context, in channel.Installation, person string) (channel.LinkedMember, error) {
 	row, err := queryRow[struct {
 		UserID      uuid.UUID
 		Name, Email string
@@ -27,13 +27,13 @@ func (db *DB) LinkOf(ctx context.Context, in channel.Installation, person string
 		WHERE l.organization_id = $1 AND l.installation_id = $2 AND l.person = $3`, in.OrganizationID, in.ID, person)
 	switch {
 	case isNoRows(err):
-		return channel.Linked{State: channel.LinkNone}, nil
+		return channel.LinkedMember{State: channel.LinkNone}, nil
 	case err != nil:
-		return channel.Linked{}, translate(err)
+		return channel.LinkedMember{}, translate(err)
 	case row.State != identity.StateActive:
-		return channel.Linked{State: channel.LinkRemoved}, nil
+		return channel.LinkedMember{State: channel.LinkRemoved}, nil
 	}
-	return channel.Linked{
+	return channel.LinkedMember{
 		State: channel.LinkActive, Owner: chat.Owner{OrganizationID: in.OrganizationID, UserID: row.UserID},
 		Name: row.Name, Email: row.Email,
 	}, nil
@@ -126,7 +126,7 @@ type linkRow struct {
 	Automatic      bool
 }
 
-func auditLink(ctx context.Context, tx pgx.Tx, by org.Doer, action org.Action, l linkRow) error {
+func auditLink(ctx context.Context, tx pgx.Tx, by org.AuditActor, action org.Action, l linkRow) error {
 	how := "sign_in"
 	if l.Automatic {
 		how = "email"
@@ -142,15 +142,15 @@ func auditLink(ctx context.Context, tx pgx.Tx, by org.Doer, action org.Action, l
 	})
 }
 
-// RemoveLinkOf implements channel.LinkStore. The audit log names the member, who removes the link on the surface.
-func (db *DB) RemoveLinkOf(ctx context.Context, in channel.Installation, person string) (bool, error) {
+// RemovePersonLink implements channel.LinkStore. The audit log names the member, who removes the link on the surface.
+func (db *DB) RemovePersonLink(ctx context.Context, in channel.Installation, person string) (bool, error) {
 	return db.removeLink(ctx, nil, `
 		l.organization_id = $1 AND l.installation_id = $2 AND l.person = $3`, in.OrganizationID, in.ID, person)
 }
 
 // RemoveMemberLink implements channel.LinkStore.
 func (db *DB) RemoveMemberLink(
-	ctx context.Context, by org.Doer, organizationID, userID uuid.UUID, surface string,
+	ctx context.Context, by org.AuditActor, organizationID, userID uuid.UUID, surface string,
 ) error {
 	removed, err := db.removeLink(ctx, &by, `
 		l.organization_id = $1 AND l.user_id = $2 AND l.installation_id = (
@@ -163,7 +163,7 @@ func (db *DB) RemoveMemberLink(
 }
 
 // removeLink removes the link that a condition selects. The audit log names by, or the linked member if by is nil.
-func (db *DB) removeLink(ctx context.Context, by *org.Doer, where string, args ...any) (removed bool, err error) {
+func (db *DB) removeLink(ctx context.Context, by *org.AuditActor, where string, args ...any) (removed bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		removed = false
 		rows, err := queryRows[struct {
@@ -179,7 +179,7 @@ func (db *DB) removeLink(ctx context.Context, by *org.Doer, where string, args .
 		}
 		removed = true
 		row := rows[0]
-		doer := org.Doer{Kind: org.ByMember, ID: &row.UserID, Name: row.UserName, Email: row.Email}
+		doer := org.AuditActor{Kind: org.ByMember, ID: &row.UserID, Name: row.UserName, Email: row.Email}
 		if by != nil {
 			doer = *by
 		}
@@ -259,7 +259,7 @@ func (db *DB) AddLink(ctx context.Context, p channel.Proof, person channel.Perso
 			p.OrganizationID, p.InstallationID, person.ID); err != nil {
 			return err
 		}
-		return auditLink(ctx, tx, org.Doer{Kind: org.ByMember, ID: p.UserID, Name: member.Name, Email: member.Email},
+		return auditLink(ctx, tx, org.AuditActor{Kind: org.ByMember, ID: p.UserID, Name: member.Name, Email: member.Email},
 			org.ActionSlackLink, linkRow{
 				OrganizationID: p.OrganizationID, UserID: *p.UserID, Email: member.Email, Person: person.ID,
 				PersonName: person.Name,

@@ -68,7 +68,7 @@ func (db *DB) AddEarlierMessages(ctx context.Context, owner chat.Owner, threadID
 			owner.OrganizationID, owner.UserID, threadID, parent)
 	})
 	if isNoPicture(err) {
-		return picture.ErrNone
+		return picture.ErrNoPicture
 	}
 	return err
 }

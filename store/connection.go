@@ -17,8 +17,8 @@ var _ connection.Store = (*DB)(nil)
 
 // TokenByHash implements connection.Store. It searches all organizations, because the token determines the
 // organization.
-func (db *DB) TokenByHash(ctx context.Context, hash []byte) (connection.Held, error) {
-	held, err := queryRow[connection.Held](ctx, db.pool, `
+func (db *DB) TokenByHash(ctx context.Context, hash []byte) (connection.StoredToken, error) {
+	stored, err := queryRow[connection.StoredToken](ctx, db.pool, `
 		WITH first_use AS (
 		    UPDATE connection_tokens SET used_at = now() WHERE hash = $1 AND kind = 'access' AND used_at IS NULL
 		)
@@ -29,9 +29,9 @@ func (db *DB) TokenByHash(ctx context.Context, hash []byte) (connection.Held, er
 		JOIN users u ON u.organization_id = s.organization_id AND u.id = s.user_id
 		WHERE t.hash = $1`, hash)
 	if isNoRows(err) {
-		return held, fault.Wrap(err, fault.NotFound, "%s", connection.ErrNoConnection.Detail)
+		return stored, fault.Wrap(err, fault.NotFound, "%s", connection.ErrNoConnection.Detail)
 	}
-	return held, translate(err)
+	return stored, translate(err)
 }
 
 // AddGrant implements connection.Store.
@@ -77,7 +77,7 @@ func (db *DB) AnswerGrant(ctx context.Context, actor identity.Actor, userCodeHas
 // RedeemGrant implements connection.Store.
 func (db *DB) RedeemGrant(
 	ctx context.Context, hash []byte, origin connection.Origin,
-	redeem func(*connection.Grant) (*connection.Opening, error),
+	redeem func(*connection.Grant) (*connection.NewConnection, error),
 ) error {
 	var refused error // The changes by redeem are stored, so its error must not roll them back.
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -92,7 +92,7 @@ func (db *DB) RedeemGrant(
 			return endReused(ctx, tx, origin, `id = (SELECT g.session_id FROM connection_grants g WHERE g.hash = $1)`,
 				hash)
 		}
-		var opening *connection.Opening
+		var opening *connection.NewConnection
 		opening, refused = redeem(&grant)
 		var opened *uuid.UUID
 		if refused == nil {
@@ -114,7 +114,7 @@ func (db *DB) RedeemGrant(
 }
 
 func openConnection(
-	ctx context.Context, tx pgx.Tx, g connection.Grant, o connection.Opening, origin connection.Origin,
+	ctx context.Context, tx pgx.Tx, g connection.Grant, o connection.NewConnection, origin connection.Origin,
 ) error {
 	if _, err := tx.Exec(ctx, `
 		INSERT INTO sessions (id, organization_id, user_id, auth_type, began_at, used_at, user_agent, address,
@@ -244,9 +244,9 @@ func auditConnections(
 			event.TargetLabel = o.Name
 		}
 		if by != nil {
-			event.By = org.DoerOf(*by)
+			event.By = org.AuditActorOf(*by)
 		} else {
-			event.By = org.Doer{
+			event.By = org.AuditActor{
 				Kind: org.ByMember, ID: &o.UserID, Name: o.UserName, Email: o.Email, Address: origin.Address,
 				RequestID: origin.RequestID,
 			}
@@ -276,7 +276,7 @@ func (db *DB) EndByToken(ctx context.Context, clientID string, hash []byte) erro
 // AddPersonal implements connection.Store. It locks the organization's row, so that no token is created while personal
 // tokens are being forbidden.
 func (db *DB) AddPersonal(
-	ctx context.Context, actor identity.Actor, n connection.NewToken, o connection.Opening,
+	ctx context.Context, actor identity.Actor, n connection.NewToken, o connection.NewConnection,
 ) (connection.Connection, error) {
 	var created connection.Connection
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -384,7 +384,7 @@ func (db *DB) SetPersonalTokens(ctx context.Context, actor identity.Actor, allow
 			return err
 		}
 		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionConnectionPolicy,
+			OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: org.ActionConnectionPolicy,
 			TargetKind: org.TargetOrganization, TargetID: actor.OrganizationID.String(),
 			TargetLabel: actor.OrganizationName, Details: []org.Change{change},
 		})

@@ -345,7 +345,9 @@ func (db *DB) CountDeleted(ctx context.Context, o chat.Outcome) (counted bool, e
 
 // OpenOrganization adds an organization with its contract on behalf of an operator, and logs it. Fields that are not in
 // the edit have the defaults of a new contract. Errors: those of CreateOrganization and SetContract.
-func (db *DB) OpenOrganization(ctx context.Context, o org.Organization, edit org.ContractEdit, by org.Doer) error {
+func (db *DB) OpenOrganization(
+	ctx context.Context, o org.Organization, edit org.ContractEdit, by org.AuditActor,
+) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := claimDomains(ctx, tx, o); err != nil {
 			return err
@@ -372,7 +374,7 @@ func (db *DB) OpenOrganization(ctx context.Context, o org.Organization, edit org
 // SetContract changes an organization's contract on behalf of an operator, logs it, and returns it. Errors:
 // org.ErrNoOrganization, and fault.Invalid for values that no contract may have.
 func (db *DB) SetContract(ctx context.Context, organizationID uuid.UUID, edit org.ContractEdit,
-	by org.Doer,
+	by org.AuditActor,
 ) (org.Contract, error) {
 	var after org.Contract
 	err := db.tx(ctx, func(tx pgx.Tx) error {

@@ -48,9 +48,9 @@ func (db *DB) UseModel(ctx context.Context, model datasource.EmbeddingModel) (st
 	return state, err
 }
 
-// NextEmbedding implements datasource.Store. If several servers choose the same data source at once, one of them gets
+// ClaimEmbedding implements datasource.Store. If several servers choose the same data source at once, one of them gets
 // it. The others try again in their next turn.
-func (db *DB) NextEmbedding(ctx context.Context, modelID, limit int, lease time.Duration) (
+func (db *DB) ClaimEmbedding(ctx context.Context, modelID, limit int, lease time.Duration) (
 	turn datasource.EmbeddingTurn, found bool, _ error,
 ) {
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
@@ -108,8 +108,8 @@ type turnRow struct {
 	Done           int
 }
 
-// KeepEmbedding implements datasource.Store.
-func (db *DB) KeepEmbedding(ctx context.Context, turn datasource.EmbeddingTurn, lease time.Duration) error {
+// RenewEmbedding implements datasource.Store.
+func (db *DB) RenewEmbedding(ctx context.Context, turn datasource.EmbeddingTurn, lease time.Duration) error {
 	return db.changeTurn(ctx, turn, `not_before = now() + $5::interval`, lease)
 }
 
@@ -134,7 +134,7 @@ func (db *DB) changeTurn(ctx context.Context, turn datasource.EmbeddingTurn, set
 
 // PutVectors implements datasource.Store.
 func (db *DB) PutVectors(ctx context.Context, turn datasource.EmbeddingTurn,
-	e datasource.Embedded,
+	e datasource.VectorBatch,
 ) (told *datasource.Source, _ error) {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		done := e.From + len(e.Vectors)
@@ -164,7 +164,7 @@ func (db *DB) PutVectors(ctx context.Context, turn datasource.EmbeddingTurn,
 					turn.SourceID, turn.ModelID, e.From + i, turn.Owner.OrganizationID, index.PackVector(e.Vectors[i]),
 				}, nil
 			}))
-		if err != nil || !e.Tell {
+		if err != nil || !e.ReturnSource {
 			return err
 		}
 		told, err = storeEmbeddingProgress(ctx, tx, turn, done)
@@ -194,7 +194,7 @@ func storeEmbeddingProgress(ctx context.Context, tx pgx.Tx, turn datasource.Embe
 }
 
 // FindVectors implements datasource.Store.
-func (db *DB) FindVectors(ctx context.Context, owner datasource.Owner, of []datasource.Indexed, modelID,
+func (db *DB) FindVectors(ctx context.Context, owner datasource.Owner, of []datasource.IndexedSource, modelID,
 	limit int,
 ) ([]index.Vectors, bool, error) {
 	ids := make([]uuid.UUID, len(of))

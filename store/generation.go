@@ -35,7 +35,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.NewGeneration) (chat.S
 		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID, b.RequestID, b.RequestHash[:],
 			b.ServerID,
 			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Regenerate, b.Answer.Status,
-			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form, sources, datasource.MaxSearched,
+			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form, sources, datasource.MaxSearchSources,
 			b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking, b.Question.Params).Query(collect(&written))
 		if !b.Regenerate && len(b.Question.Pictures) > 0 {
 			ids := make([]uuid.UUID, len(b.Question.Pictures))
@@ -53,7 +53,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.NewGeneration) (chat.S
 	case violates(err, "thread_data_sources_organization_id_data_source_id_fkey"):
 		return chat.StoredGeneration{}, noSource(err) // Deleted at the same time.
 	case isNoPicture(err):
-		return chat.StoredGeneration{}, picture.ErrNone
+		return chat.StoredGeneration{}, picture.ErrNoPicture
 	case violates(err, "generations_user_id_request_id_key"):
 		// Another thread used the same request id concurrently, and therefore with another body.
 		return chat.StoredGeneration{}, chat.ErrRequestConflict
@@ -122,9 +122,9 @@ func (db *DB) checkSources(ctx context.Context, owner chat.Owner, threadID uuid.
 		return translate(err)
 	case own < len(sources):
 		return noSource(nil)
-	case len(sources) > 0 && used > datasource.MaxSearched:
+	case len(sources) > 0 && used > datasource.MaxSearchSources:
 		return fault.InvalidField("data_source_ids", "一つのチャットで使えるファイルは%d件までです。新しいチャットを作成してください。",
-			datasource.MaxSearched)
+			datasource.MaxSearchSources)
 	}
 	return nil
 }

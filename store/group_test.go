@@ -33,7 +33,7 @@ func TestAnswersBeginTogether(t *testing.T) {
 	}
 	wait.Wait()
 	for i, err := range errs {
-		if i == 20 && !errors.Is(err, picture.ErrNone) || i != 20 && err != nil {
+		if i == 20 && !errors.Is(err, picture.ErrNoPicture) || i != 20 && err != nil {
 			t.Errorf("question %d: %v", i, err)
 		}
 	}

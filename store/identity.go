@@ -14,8 +14,8 @@ import (
 var _ identity.Store = (*DB)(nil)
 
 // UserBySubject implements identity.Store. It searches all organizations, because the user determines the organization.
-func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identity.Standing, error) {
-	found, err := queryRow[identity.Standing](ctx, db.pool, `
+func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identity.UserStatus, error) {
+	found, err := queryRow[identity.UserStatus](ctx, db.pool, `
 		SELECT u.id, u.organization_id, o.name AS organization_name, u.subject, u.email, u.name,
 		       u.role, u.state, u.auth_type,
 		    o.auth_type AS organization_auth_type, s.used_at AS session_used_at,
@@ -26,14 +26,14 @@ func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identi
 		LEFT JOIN sessions s ON s.id = $2 AND s.user_id = u.id
 		WHERE u.subject = $1`, claims.Subject, claims.Session, claims.AuthTime, claims.AuthType)
 	if isNoRows(err) {
-		return identity.Standing{}, fault.Wrap(err, fault.NotFound, "ユーザーが見つかりません。")
+		return identity.UserStatus{}, fault.Wrap(err, fault.NotFound, "ユーザーが見つかりません。")
 	}
 	return found, translate(err)
 }
 
-// Outdated implements identity.Store. It searches all organizations, because a server has streams of members of
+// ChangedUsers implements identity.Store. It searches all organizations, because a server has streams of members of
 // several.
-func (db *DB) Outdated(ctx context.Context, userIDs []uuid.UUID, within time.Duration) ([]uuid.UUID, error) {
+func (db *DB) ChangedUsers(ctx context.Context, userIDs []uuid.UUID, within time.Duration) ([]uuid.UUID, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT p.id
 		FROM unnest($1::uuid[]) AS p(id)

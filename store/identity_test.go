@@ -145,7 +145,7 @@ func TestR45_OutdatedUsers(t *testing.T) {
 		{10 * time.Minute, []uuid.UUID{f.ann.UserID, inactive, gone, demoted, hers}},
 		{2 * time.Hour, []uuid.UUID{f.ann.UserID, f.mallory.UserID, inactive, gone, demoted, hers, his}},
 	} {
-		got, err := f.Outdated(t.Context(), []uuid.UUID{
+		got, err := f.ChangedUsers(t.Context(), []uuid.UUID{
 			f.ann.UserID, f.bob.UserID, f.mallory.UserID, inactive, gone,
 			demoted, hers, his,
 		}, c.within)

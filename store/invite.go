@@ -15,10 +15,10 @@ import (
 )
 
 // BeginInvite implements org.Store.
-func (db *DB) BeginInvite(ctx context.Context, call org.Inviting) (org.Begun, error) {
-	var begun org.Begun
+func (db *DB) BeginInvite(ctx context.Context, call org.InviteCall) (org.BeginInviteResult, error) {
+	var result org.BeginInviteResult
 	err := db.tx(ctx, func(tx pgx.Tx) error {
-		begun = org.Begun{}
+		result = org.BeginInviteResult{}
 		if err := lockOrganization(ctx, tx, call.OrganizationID); err != nil {
 			return err
 		}
@@ -32,23 +32,23 @@ func (db *DB) BeginInvite(ctx context.Context, call org.Inviting) (org.Begun, er
 		case earlier != nil && !bytes.Equal(earlier.RequestHash, call.RequestHash[:]):
 			return org.ErrRequestConflict
 		case earlier != nil && earlier.Results != nil:
-			begun.Invitations, err = withAddedMembers(ctx, tx, call, earlier.Results)
+			result.Invitations, err = withAddedMembers(ctx, tx, call, earlier.Results)
 			return err
 		case earlier != nil && earlier.Busy:
-			begun.Busy = true
+			result.Busy = true
 			return nil
 		}
-		if begun.Invitations, err = reserve(ctx, tx, call); err != nil {
+		if result.Invitations, err = reserve(ctx, tx, call); err != nil {
 			return err
 		}
-		begun.Leftovers, err = pendingAccountDeletions(ctx, tx, call)
+		result.Leftovers, err = pendingAccountDeletions(ctx, tx, call)
 		return err
 	})
-	return begun, err
+	return result, err
 }
 
 // checkInviter checks whether the inviting member is still allowed to invite.
-func checkInviter(ctx context.Context, tx pgx.Tx, call org.Inviting) error {
+func checkInviter(ctx context.Context, tx pgx.Tx, call org.InviteCall) error {
 	var actor *org.Member
 	if call.By.ID != nil {
 		var err error
@@ -68,7 +68,7 @@ type inviteRow struct {
 
 // claimInvite claims a call, unless it is being processed or finished. It returns the earlier state of the call, nil
 // for a new one. The lock on the organization serializes claims.
-func claimInvite(ctx context.Context, tx pgx.Tx, call org.Inviting) (*inviteRow, error) {
+func claimInvite(ctx context.Context, tx pgx.Tx, call org.InviteCall) (*inviteRow, error) {
 	tag, err := tx.Exec(ctx, `
 		INSERT INTO invite_requests (organization_id, request_id, request_hash, claimed_until)
 		VALUES ($1, $2, $3, now() + $4::interval)
@@ -91,7 +91,9 @@ func claimInvite(ctx context.Context, tx pgx.Tx, call org.Inviting) (*inviteRow,
 }
 
 // withAddedMembers returns the results of a call together with the members that the call has added.
-func withAddedMembers(ctx context.Context, tx pgx.Tx, call org.Inviting, results []org.Invitation) ([]org.Invitation, error) {
+func withAddedMembers(
+	ctx context.Context, tx pgx.Tx, call org.InviteCall, results []org.Invitation,
+) ([]org.Invitation, error) {
 	members, err := queryRows[org.Member](ctx, tx, selectMember+`
 		WHERE u.organization_id = $1 AND u.invite_request_id = $2`, call.OrganizationID, call.RequestID)
 	if err != nil {
@@ -115,7 +117,7 @@ type knownRow struct {
 }
 
 // reserve gives each invitee either a member row and a seat or a result.
-func reserve(ctx context.Context, tx pgx.Tx, call org.Inviting) ([]org.Invitation, error) {
+func reserve(ctx context.Context, tx pgx.Tx, call org.InviteCall) ([]org.Invitation, error) {
 	known, err := knownMembers(ctx, tx, call)
 	if err != nil {
 		return nil, err
@@ -160,7 +162,7 @@ func reserve(ctx context.Context, tx pgx.Tx, call org.Inviting) ([]org.Invitatio
 
 // knownMembers returns the members with one of the invited addresses. It also postpones the account changes that an
 // earlier attempt of the call queued, so that this attempt makes them.
-func knownMembers(ctx context.Context, tx pgx.Tx, call org.Inviting) (map[string]knownRow, error) {
+func knownMembers(ctx context.Context, tx pgx.Tx, call org.InviteCall) (map[string]knownRow, error) {
 	rows, err := queryRows[knownRow](ctx, tx, `
 		SELECT m.*, m.subject = '' AS pending,
 		       EXISTS (SELECT FROM users i
@@ -182,7 +184,7 @@ func knownMembers(ctx context.Context, tx pgx.Tx, call org.Inviting) (map[string
 	return known, err
 }
 
-func addresses(call org.Inviting) []string {
+func addresses(call org.InviteCall) []string {
 	list := make([]string, len(call.Invitees))
 	for i, invitee := range call.Invitees {
 		list[i] = invitee.Email
@@ -191,7 +193,7 @@ func addresses(call org.Inviting) []string {
 }
 
 // addInvited adds a member whom the identity provider does not know yet. It returns nil if the address is taken.
-func addInvited(ctx context.Context, tx pgx.Tx, call org.Inviting, i org.Invitee,
+func addInvited(ctx context.Context, tx pgx.Tx, call org.InviteCall, i org.Invitee,
 	organization identity.AuthType,
 ) (*org.Member, error) {
 	id := newID()
@@ -224,7 +226,7 @@ func addInvited(ctx context.Context, tx pgx.Tx, call org.Inviting, i org.Invitee
 }
 
 // pendingAccountDeletions returns removed members with one of the invited addresses whose accounts are not deleted yet.
-func pendingAccountDeletions(ctx context.Context, tx pgx.Tx, call org.Inviting) ([]uuid.UUID, error) {
+func pendingAccountDeletions(ctx context.Context, tx pgx.Tx, call org.InviteCall) ([]uuid.UUID, error) {
 	rows, err := tx.Query(ctx, `SELECT user_id FROM account_changes WHERE remove AND email = ANY ($1)`, addresses(call))
 	if err != nil {
 		return nil, err
@@ -266,7 +268,7 @@ func (db *DB) FinishInvite(ctx context.Context, userID uuid.UUID, subject string
 
 // AbandonInvite implements org.Store. Rows are locked in the order of ChangeMember. A row that is no longer an
 // invitation is kept, because another call has changed it.
-func (db *DB) AbandonInvite(ctx context.Context, m org.Member, result org.InviteResult, by org.Doer) error {
+func (db *DB) AbandonInvite(ctx context.Context, m org.Member, result org.InviteResult, by org.AuditActor) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `DELETE FROM users WHERE id = $1 AND starts_with(subject, '`+noSubject+`')`, m.ID)
 		if err != nil {
@@ -290,20 +292,20 @@ func (db *DB) EndInvite(ctx context.Context, organizationID, requestID uuid.UUID
 	return translate(err)
 }
 
-// ForgetInvites implements org.Store.
-func (db *DB) ForgetInvites(ctx context.Context, age time.Duration) error {
+// DeleteExpiredInvites implements org.Store.
+func (db *DB) DeleteExpiredInvites(ctx context.Context, age time.Duration) error {
 	_, err := db.pool.Exec(ctx, `DELETE FROM invite_requests WHERE created_at < now() - $1::interval`, age)
 	return translate(err)
 }
 
 // FailResend implements org.Store.
-func (db *DB) FailResend(ctx context.Context, m org.Member, by org.Doer) error {
+func (db *DB) FailResend(ctx context.Context, m org.Member, by org.AuditActor) error {
 	failed := org.Change{Field: "result", After: string(org.InviteFailed)}
 	return translate(audit(ctx, db.pool, memberEvent(by, org.ActionResend, m, failed)))
 }
 
 // MarkInvited implements org.Store.
-func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.Doer) error {
+func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.AuditActor) error {
 	gone := false
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		now, err := findMember(ctx, tx, `WHERE u.id = $1 FOR NO KEY UPDATE`, m.ID)

@@ -38,9 +38,9 @@ type madeRow struct {
 	DecidedAt      *time.Time
 }
 
-func (r madeRow) made() skill.Made {
+func (r madeRow) made() skill.CustomSkill {
 	s := r.skill()
-	m := skill.Made{
+	m := skill.CustomSkill{
 		ID: r.ID, OwnerID: r.OwnerID, Audience: r.Audience, Content: skill.ContentOf(s), Version: r.Version,
 		Archived: r.Archived, UpdatedAt: r.UpdatedAt, UpdatedBy: r.UpdatedBy, Members: []skill.Member{},
 		Documents: []skill.DocumentInfo{}, MissingDocuments: r.Missing,
@@ -70,46 +70,46 @@ const selectMade = `
 	) r ON true
 	WHERE ` + mayEdit
 
-// FindMade implements skill.LibraryStore.
-func (db *DB) FindMade(ctx context.Context, m skill.Maker, id uuid.UUID) (made skill.Made, err error) {
+// FindCustomSkill implements skill.LibraryStore.
+func (db *DB) FindCustomSkill(ctx context.Context, m skill.Editor, id uuid.UUID) (custom skill.CustomSkill, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
-		made, err = findMade(ctx, tx, m, id)
+		custom, err = findMade(ctx, tx, m, id)
 		return err
 	})
-	return made, err
+	return custom, err
 }
 
-func findMade(ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID) (skill.Made, error) {
+func findMade(ctx context.Context, tx pgx.Tx, m skill.Editor, id uuid.UUID) (skill.CustomSkill, error) {
 	row, err := queryRow[madeRow](ctx, tx, selectMade+` AND s.id = $4`, m.OrganizationID, m.UserID, m.Admin, id)
 	if isNoRows(err) {
-		return skill.Made{}, skill.ErrNoSkill
+		return skill.CustomSkill{}, skill.ErrNoSkill
 	}
 	if err != nil {
-		return skill.Made{}, err
+		return skill.CustomSkill{}, err
 	}
-	made := row.made()
+	custom := row.made()
 	err = tx.QueryRow(ctx, `SELECT prompt, answer_length, model, examples FROM skills WHERE id = $1`, id).Scan(
-		&made.Content.Prompt, &made.Content.AnswerLength, &made.Content.Model, &made.Content.Examples)
+		&custom.Content.Prompt, &custom.Content.AnswerLength, &custom.Content.Model, &custom.Content.Examples)
 	if err != nil {
-		return made, err
+		return custom, err
 	}
-	if made.Documents, err = documentInfos(ctx, tx, `
+	if custom.Documents, err = documentInfos(ctx, tx, `
 		JOIN skill_documents k ON k.data_source_id = d.id
 		WHERE k.skill_id = $1
 		ORDER BY k.place`, id); err != nil {
-		return made, err
+		return custom, err
 	}
-	for _, d := range made.Documents {
-		made.Content.DocumentIDs = append(made.Content.DocumentIDs, d.ID)
+	for _, d := range custom.Documents {
+		custom.Content.DocumentIDs = append(custom.Content.DocumentIDs, d.ID)
 	}
-	made.Members, err = queryRows[skill.Member](ctx, tx, `
+	custom.Members, err = queryRows[skill.Member](ctx, tx, `
 		SELECT u.id, u.name, u.email
 		FROM skill_members k
 		JOIN users u ON u.id = k.user_id
 		WHERE k.skill_id = $1
 		ORDER BY u.name, u.id`, id)
-	made.Members = orEmpty(made.Members)
-	return made, err
+	custom.Members = orEmpty(custom.Members)
+	return custom, err
 }
 
 // documentInfos reads the data sources d that match a condition.
@@ -122,7 +122,9 @@ func documentInfos(ctx context.Context, tx pgx.Tx, where string, args ...any) ([
 }
 
 // ListShared implements skill.LibraryStore.
-func (db *DB) ListShared(ctx context.Context, m skill.Maker, userID uuid.UUID) (list []skill.SharedDocuments, _ error) {
+func (db *DB) ListShared(
+	ctx context.Context, m skill.Editor, userID uuid.UUID,
+) (list []skill.SharedDocuments, _ error) {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := findMember(ctx, tx, `WHERE u.organization_id = $1 AND u.id = $2`, m.OrganizationID,
 			userID); err != nil {
@@ -142,10 +144,10 @@ func (db *DB) ListShared(ctx context.Context, m skill.Maker, userID uuid.UUID) (
 	return list, err
 }
 
-// ListMade implements skill.LibraryStore.
-func (db *DB) ListMade(
-	ctx context.Context, m skill.Maker, shelf skill.Shelf, archived bool, offset, limit int,
-) ([]skill.Made, int, error) {
+// ListCustomSkills implements skill.LibraryStore.
+func (db *DB) ListCustomSkills(
+	ctx context.Context, m skill.Editor, shelf skill.Shelf, archived bool, offset, limit int,
+) ([]skill.CustomSkill, int, error) {
 	const which = ` AND (s.owner_id IS NOT NULL) = $4 AND (s.retired_at IS NOT NULL) = $5`
 	args := []any{m.OrganizationID, m.UserID, m.Admin, shelf == skill.ShelfOwn, archived}
 	var rows []madeRow
@@ -156,7 +158,7 @@ func (db *DB) ListMade(
 		batch.Queue(selectMade+which+` ORDER BY v.created_at DESC, s.id OFFSET $6 LIMIT $7`,
 			append(args, offset, limit)...).Query(collect(&rows))
 	})
-	list := make([]skill.Made, len(rows))
+	list := make([]skill.CustomSkill, len(rows))
 	for i, r := range rows {
 		list[i] = r.made()
 	}
@@ -164,18 +166,20 @@ func (db *DB) ListMade(
 }
 
 // SetArchived implements skill.LibraryStore.
-func (db *DB) SetArchived(ctx context.Context, m skill.Maker, id uuid.UUID, archived bool) (made skill.Made, err error) {
+func (db *DB) SetArchived(
+	ctx context.Context, m skill.Editor, id uuid.UUID, archived bool,
+) (custom skill.CustomSkill, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockOrganization(ctx, tx, m.OrganizationID); err != nil {
 			return err
 		}
-		if made, err = findMade(ctx, tx, m, id); err != nil || made.Archived == archived {
+		if custom, err = findMade(ctx, tx, m, id); err != nil || custom.Archived == archived {
 			return err
 		}
 		action := org.ActionSkillArchive
 		if !archived {
 			action = org.ActionSkillRestore
-			if err := checkMadeName(ctx, tx, m, id, made.OwnerID, made.Content.Name); err != nil {
+			if err := checkMadeName(ctx, tx, m, id, custom.OwnerID, custom.Content.Name); err != nil {
 				return err
 			}
 		}
@@ -184,17 +188,17 @@ func (db *DB) SetArchived(ctx context.Context, m skill.Maker, id uuid.UUID, arch
 			archived); err != nil {
 			return err
 		}
-		if made, err = findMade(ctx, tx, m, id); err != nil {
+		if custom, err = findMade(ctx, tx, m, id); err != nil {
 			return err
 		}
-		return auditMade(ctx, tx, m, action, id, made.OwnerID, made.Content.Name)
+		return auditMade(ctx, tx, m, action, id, custom.OwnerID, custom.Content.Name)
 	})
-	return made, err
+	return custom, err
 }
 
 // auditMade logs a change of an organization's skill. It ignores skills that belong to a user.
 func auditMade(
-	ctx context.Context, tx pgx.Tx, m skill.Maker, action org.Action, id uuid.UUID, owner *uuid.UUID, name string,
+	ctx context.Context, tx pgx.Tx, m skill.Editor, action org.Action, id uuid.UUID, owner *uuid.UUID, name string,
 	details ...org.Change,
 ) error {
 	if owner != nil {
@@ -208,7 +212,7 @@ func auditMade(
 
 // ListVersions implements skill.LibraryStore.
 func (db *DB) ListVersions(
-	ctx context.Context, m skill.Maker, id uuid.UUID, offset, limit int,
+	ctx context.Context, m skill.Editor, id uuid.UUID, offset, limit int,
 ) ([]skill.Version, int, error) {
 	type row struct {
 		Version   int
@@ -242,7 +246,7 @@ func (db *DB) ListVersions(
 }
 
 // FindVersion implements skill.LibraryStore. Deleted documents are omitted.
-func (db *DB) FindVersion(ctx context.Context, m skill.Maker, id uuid.UUID, version int) (skill.Version, error) {
+func (db *DB) FindVersion(ctx context.Context, m skill.Editor, id uuid.UUID, version int) (skill.Version, error) {
 	type row struct {
 		Version   int
 		UserName  string
@@ -280,8 +284,8 @@ const missingOf = `(SELECT count(*)::int
 	 WHERE v.skill_id = s.id AND v.version = s.version
 	   AND NOT EXISTS (SELECT FROM skill_documents k WHERE k.skill_id = s.id AND k.data_source_id = w.id::uuid))`
 
-// FindTemplate implements skill.LibraryStore. It returns only documents that belong to the Maker.
-func (db *DB) FindTemplate(ctx context.Context, m skill.Maker, id uuid.UUID) (skill.Content, error) {
+// FindTemplate implements skill.LibraryStore. It returns only documents that belong to the Editor.
+func (db *DB) FindTemplate(ctx context.Context, m skill.Editor, id uuid.UUID) (skill.Content, error) {
 	type row struct {
 		skillRow
 		Prompt       string

@@ -14,19 +14,19 @@ import (
 
 // RequestPublication implements skill.LibraryStore.
 func (db *DB) RequestPublication(
-	ctx context.Context, m skill.Maker, id uuid.UUID, note string,
-) (made skill.Made, err error) {
+	ctx context.Context, m skill.Editor, id uuid.UUID, note string,
+) (custom skill.CustomSkill, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockOrganization(ctx, tx, m.OrganizationID); err != nil {
 			return err
 		}
-		made, err = findMade(ctx, tx, m, id)
+		custom, err = findMade(ctx, tx, m, id)
 		switch {
 		case err != nil:
 			return err
-		case made.OwnerID == nil:
+		case custom.OwnerID == nil:
 			return fault.Errorf(fault.Conflict, "このスキルは、すでに組織のスキルです。")
-		case made.Archived:
+		case custom.Archived:
 			return fault.Errorf(fault.Conflict, "アーカイブしたスキルの公開は申請できません。元に戻してから申請してください。")
 		}
 		if _, err := tx.Exec(ctx, `
@@ -35,29 +35,29 @@ func (db *DB) RequestPublication(
 			ON CONFLICT (skill_id) WHERE state = 'pending'
 			DO UPDATE SET version = excluded.version, note = excluded.note
 			WHERE (r.version, r.note) IS DISTINCT FROM (excluded.version, excluded.note)`,
-			newID(), m.OrganizationID, id, made.Version, m.UserID, note); err != nil {
+			newID(), m.OrganizationID, id, custom.Version, m.UserID, note); err != nil {
 			return err
 		}
-		made, err = findMade(ctx, tx, m, id)
+		custom, err = findMade(ctx, tx, m, id)
 		return err
 	})
-	return made, err
+	return custom, err
 }
 
 // WithdrawRequest implements skill.LibraryStore.
-func (db *DB) WithdrawRequest(ctx context.Context, m skill.Maker, id uuid.UUID) (made skill.Made, err error) {
+func (db *DB) WithdrawRequest(ctx context.Context, m skill.Editor, id uuid.UUID) (custom skill.CustomSkill, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
-		if made, err = findMade(ctx, tx, m, id); err != nil {
+		if custom, err = findMade(ctx, tx, m, id); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `DELETE FROM skill_requests WHERE skill_id = $1 AND state = 'pending'`,
 			id); err != nil {
 			return err
 		}
-		made, err = findMade(ctx, tx, m, id)
+		custom, err = findMade(ctx, tx, m, id)
 		return err
 	})
-	return made, err
+	return custom, err
 }
 
 type requestRecord struct {
@@ -95,7 +95,7 @@ const selectRequest = `
 	WHERE r.organization_id = $1`
 
 // ListRequests implements skill.LibraryStore.
-func (db *DB) ListRequests(ctx context.Context, m skill.Maker, offset, limit int) ([]skill.Request, int, error) {
+func (db *DB) ListRequests(ctx context.Context, m skill.Editor, offset, limit int) ([]skill.Request, int, error) {
 	var rows []requestRecord
 	var total int
 	err := db.batch(ctx, func(batch *pgx.Batch) {
@@ -112,7 +112,7 @@ func (db *DB) ListRequests(ctx context.Context, m skill.Maker, offset, limit int
 }
 
 // FindRequest implements skill.LibraryStore.
-func (db *DB) FindRequest(ctx context.Context, m skill.Maker, id uuid.UUID) (request skill.Request, err error) {
+func (db *DB) FindRequest(ctx context.Context, m skill.Editor, id uuid.UUID) (request skill.Request, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		record, content, err := findRequest(ctx, tx, m, id)
 		if err != nil {
@@ -130,7 +130,7 @@ func (db *DB) FindRequest(ctx context.Context, m skill.Maker, id uuid.UUID) (req
 
 // findRequest reads a request with the content of its version, without deleted documents.
 func findRequest(
-	ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID,
+	ctx context.Context, tx pgx.Tx, m skill.Editor, id uuid.UUID,
 ) (record requestRecord, content skill.Content, err error) {
 	record, err = queryRow[requestRecord](ctx, tx, selectRequest+` AND r.id = $2`, m.OrganizationID, id)
 	if isNoRows(err) {
@@ -148,7 +148,7 @@ func findRequest(
 }
 
 // DecideRequest implements skill.LibraryStore.
-func (db *DB) DecideRequest(ctx context.Context, m skill.Maker, id uuid.UUID, d skill.Decision) error {
+func (db *DB) DecideRequest(ctx context.Context, m skill.Editor, id uuid.UUID, d skill.Decision) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockOrganization(ctx, tx, m.OrganizationID); err != nil {
 			return err
@@ -185,10 +185,10 @@ func (db *DB) DecideRequest(ctx context.Context, m skill.Maker, id uuid.UUID, d 
 
 // publish copies the requested version to a skill of the organization. If the requested skill was published before, it
 // adds a new version to that copy and keeps its audience.
-func publish(ctx context.Context, tx pgx.Tx, m skill.Maker, r requestRecord, c skill.Content) error {
+func publish(ctx context.Context, tx pgx.Tx, m skill.Editor, r requestRecord, c skill.Content) error {
 	s := savedSkill{
 		id: newID(), isNew: true, version: 1, from: &r.SkillID, lender: r.UserID,
-		Saving: skill.Saving{RequestID: newID(), Audience: skill.AudienceOrganization, Content: c},
+		Input: skill.Input{RequestID: newID(), Audience: skill.AudienceOrganization, Content: c},
 	}
 	type row struct {
 		ID        uuid.UUID
@@ -218,7 +218,7 @@ func publish(ctx context.Context, tx pgx.Tx, m skill.Maker, r requestRecord, c s
 }
 
 // HideSkill implements skill.LibraryStore.
-func (db *DB) HideSkill(ctx context.Context, m skill.Maker, id uuid.UUID, hidden bool) error {
+func (db *DB) HideSkill(ctx context.Context, m skill.Editor, id uuid.UUID, hidden bool) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		var name string
 		err := tx.QueryRow(ctx, `
@@ -246,7 +246,7 @@ func (db *DB) HideSkill(ctx context.Context, m skill.Maker, id uuid.UUID, hidden
 }
 
 // ListHidden implements skill.LibraryStore.
-func (db *DB) ListHidden(ctx context.Context, m skill.Maker) ([]skill.Skill, error) {
+func (db *DB) ListHidden(ctx context.Context, m skill.Editor) ([]skill.Skill, error) {
 	rows, err := queryRows[skillRow](ctx, db.pool, `
 		SELECT `+skillColumns+`
 		FROM hidden_skills h

@@ -20,12 +20,14 @@ type savedSkill struct {
 	version int        // The version being saved.
 	from    *uuid.UUID // The user's own skill that is published.
 	lender  uuid.UUID  // The owner of the documents that may be added.
-	isDraft bool       // Documents of all skills that the Maker may edit are allowed.
-	skill.Saving
+	isDraft bool       // Documents of all skills that the Editor may edit are allowed.
+	skill.Input
 }
 
 // SaveSkill implements skill.LibraryStore.
-func (db *DB) SaveSkill(ctx context.Context, m skill.Maker, id uuid.UUID, s skill.Saving) (made skill.Made, err error) {
+func (db *DB) SaveSkill(
+	ctx context.Context, m skill.Editor, id uuid.UUID, s skill.Input,
+) (custom skill.CustomSkill, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockOrganization(ctx, tx, m.OrganizationID); err != nil {
 			return err
@@ -40,14 +42,16 @@ func (db *DB) SaveSkill(ctx context.Context, m skill.Maker, id uuid.UUID, s skil
 		if err != nil {
 			return err
 		}
-		made, err = findMade(ctx, tx, m, known)
+		custom, err = findMade(ctx, tx, m, known)
 		return err
 	})
-	return made, err
+	return custom, err
 }
 
 // findSaved returns the skill that a repeated request saved, or uuid.Nil if it is new.
-func findSaved(ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID, s skill.Saving) (known uuid.UUID, err error) {
+func findSaved(
+	ctx context.Context, tx pgx.Tx, m skill.Editor, id uuid.UUID, s skill.Input,
+) (known uuid.UUID, err error) {
 	var same bool
 	err = tx.QueryRow(ctx, `
 		SELECT skill_id, content = $3 FROM skill_versions WHERE user_id = $1 AND request_id = $2`, m.UserID,
@@ -61,11 +65,11 @@ func findSaved(ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID, s sk
 	return known, err
 }
 
-// placeSkill decides whether to save a new skill or a new version of a skill that the Maker may edit.
+// placeSkill decides whether to save a new skill or a new version of a skill that the Editor may edit.
 func placeSkill(
-	ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID, s skill.Saving,
+	ctx context.Context, tx pgx.Tx, m skill.Editor, id uuid.UUID, s skill.Input,
 ) (saved savedSkill, err error) {
-	saved = savedSkill{id: id, version: s.Base + 1, lender: m.UserID, Saving: s}
+	saved = savedSkill{id: id, version: s.BaseVersion + 1, lender: m.UserID, Input: s}
 	if s.Audience == skill.AudienceSelf {
 		saved.owner = &m.UserID
 	}
@@ -73,25 +77,25 @@ func placeSkill(
 		saved.id, saved.isNew = newID(), true
 		return saved, checkSkillRoom(ctx, tx, m, saved.owner)
 	}
-	made, err := findMade(ctx, tx, m, id)
+	custom, err := findMade(ctx, tx, m, id)
 	switch {
 	case err != nil:
 		return saved, err
-	case made.Archived:
+	case custom.Archived:
 		return saved, fault.Errorf(fault.Conflict, "アーカイブしたスキルは編集できません。元に戻してから編集してください。")
-	case made.Version != s.Base:
+	case custom.Version != s.BaseVersion:
 		return saved, skill.ErrChanged
-	case (made.OwnerID == nil) != (saved.owner == nil):
+	case (custom.OwnerID == nil) != (saved.owner == nil):
 		return saved, fault.InvalidField("audience", "自分のスキルを組織で使うには、公開を申請するか、複製してください。")
 	}
 	return saved, nil
 }
 
 // checkSkillRoom refuses a new skill if the user or the organization has the maximum number.
-func checkSkillRoom(ctx context.Context, tx pgx.Tx, m skill.Maker, owner *uuid.UUID) error {
-	limit := skill.MaxOwn
+func checkSkillRoom(ctx context.Context, tx pgx.Tx, m skill.Editor, owner *uuid.UUID) error {
+	limit := skill.MaxPerPerson
 	if owner == nil {
-		limit = skill.MaxOrganization
+		limit = skill.MaxPerOrganization
 	}
 	var n int
 	err := tx.QueryRow(ctx, `
@@ -105,7 +109,7 @@ func checkSkillRoom(ctx context.Context, tx pgx.Tx, m skill.Maker, owner *uuid.U
 }
 
 // saveMade stores a skill with a new version of it.
-func saveMade(ctx context.Context, tx pgx.Tx, m skill.Maker, s savedSkill) error {
+func saveMade(ctx context.Context, tx pgx.Tx, m skill.Editor, s savedSkill) error {
 	if err := checkReferences(ctx, tx, m, s); err != nil {
 		return err
 	}
@@ -164,7 +168,7 @@ func sendSkill(ctx context.Context, tx pgx.Tx, batch *pgx.Batch) error {
 
 // checkReferences refuses a category, members or documents that do not exist. A document must belong to the lender or
 // be in use by the skill.
-func checkReferences(ctx context.Context, tx pgx.Tx, m skill.Maker, s savedSkill) error {
+func checkReferences(ctx context.Context, tx pgx.Tx, m skill.Editor, s savedSkill) error {
 	var category bool
 	var members, documents []uuid.UUID
 	err := tx.QueryRow(ctx, `
@@ -197,7 +201,7 @@ func containsAll(of, ids []uuid.UUID) bool {
 // checkMadeName refuses a name that is taken. A name of a user's own skill must differ from the names of all skills
 // that the user may use, a name of an organization's skill from those of the organization and the built-in ones.
 func checkMadeName(
-	ctx context.Context, tx pgx.Tx, m skill.Maker, id uuid.UUID, owner *uuid.UUID, name string,
+	ctx context.Context, tx pgx.Tx, m skill.Editor, id uuid.UUID, owner *uuid.UUID, name string,
 ) error {
 	var taken bool
 	err := tx.QueryRow(ctx, `
@@ -216,7 +220,7 @@ func checkMadeName(
 
 // SaveDraft implements skill.LibraryStore.
 func (db *DB) SaveDraft(
-	ctx context.Context, m skill.Maker, slot uuid.UUID, c skill.Content, slots int,
+	ctx context.Context, m skill.Editor, slot uuid.UUID, c skill.Content, slots int,
 ) (id uuid.UUID, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		// This lock serializes counting and replacing a user's drafts.
@@ -228,7 +232,7 @@ func (db *DB) SaveDraft(
 		if id, err = findSlot(ctx, tx, m, slot, slots); err != nil {
 			return err
 		}
-		saved := savedSkill{id: id, lender: m.UserID, isDraft: true, Saving: skill.Saving{Content: c}}
+		saved := savedSkill{id: id, lender: m.UserID, isDraft: true, Input: skill.Input{Content: c}}
 		if err := checkReferences(ctx, tx, m, saved); err != nil {
 			return err
 		}
@@ -247,7 +251,7 @@ func (db *DB) SaveDraft(
 
 // findSlot returns the id of the draft in a slot. For a new slot it returns a new id, or that of the oldest draft if
 // the user has the maximum number of drafts.
-func findSlot(ctx context.Context, tx pgx.Tx, m skill.Maker, slot uuid.UUID, slots int) (uuid.UUID, error) {
+func findSlot(ctx context.Context, tx pgx.Tx, m skill.Editor, slot uuid.UUID, slots int) (uuid.UUID, error) {
 	type row struct {
 		ID        uuid.UUID
 		DraftSlot uuid.UUID

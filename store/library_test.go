@@ -15,28 +15,28 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// maker returns the user as a skill.Maker.
-func maker(o chat.Owner, admin bool) skill.Maker {
-	return skill.Maker{
+// editor returns the user as a skill.Editor.
+func editor(o chat.Owner, admin bool) skill.Editor {
+	return skill.Editor{
 		OrganizationID: o.OrganizationID, UserID: o.UserID, Admin: admin,
-		By: org.Doer{Kind: org.ByMember, ID: &o.UserID, Name: "人"},
+		By: org.AuditActor{Kind: org.ByMember, ID: &o.UserID, Name: "人"},
 	}
 }
 
 // saving returns a new skill with the given name.
-func (f *fixture) saving(name string, audience skill.Audience) skill.Saving {
-	return skill.Saving{RequestID: newID(), Audience: audience, Content: skill.Content{
+func (f *fixture) saving(name string, audience skill.Audience) skill.Input {
+	return skill.Input{RequestID: newID(), Audience: audience, Content: skill.Content{
 		Name: name, Description: "説明", Icon: "chat", CategoryID: f.cats[0].ID, Prompt: "秘密の指示です。",
 		FormFields: []skill.FormField{}, Suggestions: []string{"例"}, Keywords: []string{}, Examples: []skill.Example{},
 		DocumentIDs: []uuid.UUID{},
 	}}
 }
 
-func (f *fixture) save(t *testing.T, m skill.Maker, s skill.Saving) skill.Made {
+func (f *fixture) save(t *testing.T, m skill.Editor, s skill.Input) skill.CustomSkill {
 	t.Helper()
-	made, err := f.SaveSkill(t.Context(), m, uuid.Nil, s)
+	custom, err := f.SaveSkill(t.Context(), m, uuid.Nil, s)
 	must(t, err)
-	return made
+	return custom
 }
 
 // document stores a data source of a user.
@@ -70,8 +70,8 @@ func TestR84_SkillsAreFoundByTheirAudience(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	carol := f.user(t, f.a, "carol")
-	admin := maker(carol, true)
-	own := f.save(t, maker(f.ann, false), f.saving("アンの", skill.AudienceSelf))
+	admin := editor(carol, true)
+	own := f.save(t, editor(f.ann, false), f.saving("アンの", skill.AudienceSelf))
 	all := f.save(t, admin, f.saving("全員の", skill.AudienceOrganization))
 	few := f.saving("選ばれた人の", skill.AudienceMembers)
 	few.MemberIDs = []uuid.UUID{f.bob.UserID}
@@ -90,14 +90,14 @@ func TestR84_SkillsAreFoundByTheirAudience(t *testing.T) {
 		if !slices.Equal(got, test.want) && len(got)+len(test.want) > 0 {
 			t.Errorf("got %v, want %v", got, test.want)
 		}
-		for _, made := range []skill.Made{own, all, chosen} {
-			may := slices.Contains(test.want, made.Content.Name)
-			_, found := f.FindSkill(t.Context(), test.who.OrganizationID, test.who.UserID, made.ID)
-			starred := f.AddFavoriteSkill(t.Context(), test.who.OrganizationID, test.who.UserID, made.ID)
-			_, began := f.CreateThread(t.Context(), test.who, chat.NewThread{ID: newID(), SkillID: made.ID})
+		for _, custom := range []skill.CustomSkill{own, all, chosen} {
+			may := slices.Contains(test.want, custom.Content.Name)
+			_, found := f.FindSkill(t.Context(), test.who.OrganizationID, test.who.UserID, custom.ID)
+			starred := f.AddFavoriteSkill(t.Context(), test.who.OrganizationID, test.who.UserID, custom.ID)
+			_, began := f.CreateThread(t.Context(), test.who, chat.NewThread{ID: newID(), SkillID: custom.ID})
 			for _, err := range []error{found, starred, began} {
 				if may != (err == nil) || !may && fault.CodeOf(err) != fault.NotFound {
-					t.Errorf("%s: %v", made.Content.Name, err)
+					t.Errorf("%s: %v", custom.Content.Name, err)
 				}
 			}
 		}
@@ -108,28 +108,28 @@ func TestR84_SkillsAreFoundByTheirAudience(t *testing.T) {
 func TestR84_OnlyEditorsSeeTheContentOfASkill(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	admin := maker(f.bob, true)
-	own := f.save(t, maker(f.ann, false), f.saving("アンの", skill.AudienceSelf))
+	admin := editor(f.bob, true)
+	own := f.save(t, editor(f.ann, false), f.saving("アンの", skill.AudienceSelf))
 	shared := f.save(t, admin, f.saving("組織の", skill.AudienceOrganization))
 	for _, test := range []struct {
-		who  skill.Maker
-		made skill.Made
-		may  bool
+		who    skill.Editor
+		custom skill.CustomSkill
+		may    bool
 	}{
-		{maker(f.ann, false), own, true},
+		{editor(f.ann, false), own, true},
 		{admin, own, false},
-		{maker(f.mallory, true), own, false},
+		{editor(f.mallory, true), own, false},
 		{admin, shared, true},
-		{maker(f.ann, false), shared, false},
-		{maker(f.mallory, true), shared, false},
+		{editor(f.ann, false), shared, false},
+		{editor(f.mallory, true), shared, false},
 	} {
-		ctx, id := t.Context(), test.made.ID
-		_, find := f.FindMade(ctx, test.who, id)
+		ctx, id := t.Context(), test.custom.ID
+		_, find := f.FindCustomSkill(ctx, test.who, id)
 		_, _, versions := f.ListVersions(ctx, test.who, id, 0, 10)
 		_, version := f.FindVersion(ctx, test.who, id, 1)
 		_, copied := f.FindTemplate(ctx, test.who, id)
-		change := f.saving(test.made.Content.Name, test.made.Audience)
-		change.Base = 1
+		change := f.saving(test.custom.Content.Name, test.custom.Audience)
+		change.BaseVersion = 1
 		errs := []error{find, versions, version, copied}
 		if !test.may {
 			_, saved := f.SaveSkill(ctx, test.who, id, change)
@@ -140,7 +140,7 @@ func TestR84_OnlyEditorsSeeTheContentOfASkill(t *testing.T) {
 		}
 		for i, err := range errs {
 			if test.may != (err == nil) || !test.may && fault.CodeOf(err) != fault.NotFound {
-				t.Errorf("%s, call %d: %v", test.made.Content.Name, i, err)
+				t.Errorf("%s, call %d: %v", test.custom.Content.Name, i, err)
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func TestR84_OnlyEditorsSeeTheContentOfASkill(t *testing.T) {
 func TestSavingASkillAgainSavesItOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann := maker(f.ann, false)
+	ann := editor(f.ann, false)
 	s := f.saving("報告", skill.AudienceSelf)
 	first := f.save(t, ann, s)
 	if again := f.save(t, ann, s); again.ID != first.ID || again.Version != 1 {
@@ -163,33 +163,33 @@ func TestSavingASkillAgainSavesItOnce(t *testing.T) {
 	wantCode(t, err, fault.Conflict)
 	_, err = f.SaveSkill(t.Context(), ann, uuid.Nil, f.saving("校正", skill.AudienceSelf))
 	wantCode(t, err, fault.Conflict) // The name of a built-in skill.
-	f.save(t, maker(f.bob, false), f.saving("報告", skill.AudienceSelf))
+	f.save(t, editor(f.bob, false), f.saving("報告", skill.AudienceSelf))
 }
 
 func TestVersionsAreKept(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann := maker(f.ann, false)
-	made := f.save(t, ann, f.saving("報告", skill.AudienceSelf))
+	ann := editor(f.ann, false)
+	custom := f.save(t, ann, f.saving("報告", skill.AudienceSelf))
 	change := f.saving("報告書", skill.AudienceSelf)
-	change.Base, change.Content.Prompt = 1, "新しい指示"
-	made, err := f.SaveSkill(t.Context(), ann, made.ID, change)
-	if err != nil || made.Version != 2 || made.Content.Prompt != "新しい指示" || made.UpdatedBy != "人" {
-		t.Fatalf("got %+v, %v", made, err)
+	change.BaseVersion, change.Content.Prompt = 1, "新しい指示"
+	custom, err := f.SaveSkill(t.Context(), ann, custom.ID, change)
+	if err != nil || custom.Version != 2 || custom.Content.Prompt != "新しい指示" || custom.UpdatedBy != "人" {
+		t.Fatalf("got %+v, %v", custom, err)
 	}
 	stale := f.saving("古い", skill.AudienceSelf)
-	stale.Base = 1
-	_, err = f.SaveSkill(t.Context(), ann, made.ID, stale)
+	stale.BaseVersion = 1
+	_, err = f.SaveSkill(t.Context(), ann, custom.ID, stale)
 	wantCode(t, err, fault.Conflict)
-	versions, total, err := f.ListVersions(t.Context(), ann, made.ID, 0, 10)
+	versions, total, err := f.ListVersions(t.Context(), ann, custom.ID, 0, 10)
 	if err != nil || total != 2 || len(versions) != 2 || versions[0].Version != 2 || versions[1].UserName != "人" {
 		t.Errorf("got %+v, %v", versions, err)
 	}
-	first, err := f.FindVersion(t.Context(), ann, made.ID, 1)
+	first, err := f.FindVersion(t.Context(), ann, custom.ID, 1)
 	if err != nil || first.Content.Name != "報告" || first.Content.Prompt != "秘密の指示です。" {
 		t.Errorf("got %+v, %v", first, err)
 	}
-	_, err = f.FindVersion(t.Context(), ann, made.ID, 3)
+	_, err = f.FindVersion(t.Context(), ann, custom.ID, 3)
 	wantCode(t, err, fault.NotFound)
 }
 
@@ -197,11 +197,11 @@ func TestVersionsAreKept(t *testing.T) {
 func TestArchivedSkillsKeepTheirThreads(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	admin := maker(f.bob, true)
-	made := f.save(t, admin, f.saving("組織の", skill.AudienceOrganization))
-	thread, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: made.ID})
+	admin := editor(f.bob, true)
+	custom := f.save(t, admin, f.saving("組織の", skill.AudienceOrganization))
+	thread, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: custom.ID})
 	must(t, err)
-	_, err = f.SetArchived(t.Context(), admin, made.ID, true)
+	_, err = f.SetArchived(t.Context(), admin, custom.ID, true)
 	must(t, err)
 	if got := f.listed(t, f.ann); len(got) > 0 {
 		t.Errorf("listed: %v", got)
@@ -209,10 +209,10 @@ func TestArchivedSkillsKeepTheirThreads(t *testing.T) {
 	if found, err := f.FindThread(t.Context(), f.ann, thread.ID); err != nil || found.SkillName != "組織の" {
 		t.Errorf("got %+v, %v", found, err)
 	}
-	_, err = f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: made.ID})
+	_, err = f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: custom.ID})
 	wantCode(t, err, fault.NotFound)
 	f.save(t, admin, f.saving("組織の", skill.AudienceOrganization)) // The name is free again.
-	_, err = f.SetArchived(t.Context(), admin, made.ID, false)
+	_, err = f.SetArchived(t.Context(), admin, custom.ID, false)
 	wantCode(t, err, fault.Conflict)
 }
 
@@ -221,16 +221,16 @@ func TestArchivedSkillsKeepTheirThreads(t *testing.T) {
 func TestR84_WithdrawnSkillsRefuseQuestions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	admin := maker(f.bob, true)
+	admin := editor(f.bob, true)
 	few := f.saving("選ばれた人の", skill.AudienceMembers)
 	few.MemberIDs = []uuid.UUID{f.ann.UserID}
-	made := f.save(t, admin, few)
-	thread, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: made.ID})
+	custom := f.save(t, admin, few)
+	thread, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: custom.ID})
 	must(t, err)
 	look := func() bool {
 		looked, err := f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, chat.HistoryLimit{Messages: 1, Bytes: 1})
 		must(t, err)
-		found, err := f.FindSkill(t.Context(), f.a, f.ann.UserID, made.ID)
+		found, err := f.FindSkill(t.Context(), f.a, f.ann.UserID, custom.ID)
 		if err != nil || found.Withdrawn != looked.Skill.Withdrawn {
 			t.Errorf("got %+v, %v", found, err)
 		}
@@ -239,15 +239,15 @@ func TestR84_WithdrawnSkillsRefuseQuestions(t *testing.T) {
 	if look() {
 		t.Error("the skill is withdrawn before the change")
 	}
-	few.RequestID, few.Base, few.MemberIDs = newID(), 1, []uuid.UUID{f.bob.UserID}
-	_, err = f.SaveSkill(t.Context(), admin, made.ID, few)
+	few.RequestID, few.BaseVersion, few.MemberIDs = newID(), 1, []uuid.UUID{f.bob.UserID}
+	_, err = f.SaveSkill(t.Context(), admin, custom.ID, few)
 	must(t, err)
 	if !look() {
 		t.Error("the skill is not withdrawn")
 	}
 }
 
-// TestR84_DocumentsBelongToTheMaker: a Maker can add only documents that belong to them.
+// TestR84_DocumentsBelongToTheEditor: an Editor can add only documents that belong to them.
 func TestR84_DocumentsBelongToTheMaker(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -255,42 +255,42 @@ func TestR84_DocumentsBelongToTheMaker(t *testing.T) {
 	for _, id := range []uuid.UUID{anns, mallorys, newID()} {
 		s := f.saving("資料つき", skill.AudienceOrganization)
 		s.Content.DocumentIDs = []uuid.UUID{id}
-		_, err := f.SaveSkill(t.Context(), maker(f.bob, true), uuid.Nil, s)
+		_, err := f.SaveSkill(t.Context(), editor(f.bob, true), uuid.Nil, s)
 		wantCode(t, err, fault.Invalid)
-		_, err = f.SaveDraft(t.Context(), maker(f.bob, true), newID(), s.Content, 3)
+		_, err = f.SaveDraft(t.Context(), editor(f.bob, true), newID(), s.Content, 3)
 		wantCode(t, err, fault.Invalid)
 	}
 	s := f.saving("資料つき", skill.AudienceOrganization)
 	s.Content.DocumentIDs = []uuid.UUID{anns}
-	made := f.save(t, maker(f.ann, true), s)
-	found, err := f.FindSkill(t.Context(), f.a, f.bob.UserID, made.ID)
+	custom := f.save(t, editor(f.ann, true), s)
+	found, err := f.FindSkill(t.Context(), f.a, f.bob.UserID, custom.ID)
 	if err != nil || len(found.Documents) != 1 || found.Documents[0].OwnerID != f.ann.UserID {
 		t.Errorf("got %+v, %v", found.Documents, err)
 	}
 	// Another administrator may keep and test a document that the skill has, but a copy of the skill does not contain
 	// it.
-	s.RequestID, s.Base = newID(), 1
-	_, err = f.SaveSkill(t.Context(), maker(f.bob, true), made.ID, s)
+	s.RequestID, s.BaseVersion = newID(), 1
+	_, err = f.SaveSkill(t.Context(), editor(f.bob, true), custom.ID, s)
 	must(t, err)
-	_, err = f.SaveDraft(t.Context(), maker(f.bob, true), newID(), s.Content, 3)
+	_, err = f.SaveDraft(t.Context(), editor(f.bob, true), newID(), s.Content, 3)
 	must(t, err)
-	copied, err := f.FindTemplate(t.Context(), maker(f.bob, true), made.ID)
+	copied, err := f.FindTemplate(t.Context(), editor(f.bob, true), custom.ID)
 	if err != nil || len(copied.DocumentIDs) != 0 {
 		t.Errorf("got %+v, %v", copied, err)
 	}
 	f.exec(t, `DELETE FROM data_sources WHERE id = $1`, anns)
-	version, err := f.FindVersion(t.Context(), maker(f.bob, true), made.ID, 1)
+	version, err := f.FindVersion(t.Context(), editor(f.bob, true), custom.ID, 1)
 	if err != nil || len(version.Content.DocumentIDs) != 1 {
 		t.Errorf("the skill has lost its document: %+v, %v", version.Content, err)
 	}
-	kept, err := f.FindMade(t.Context(), maker(f.bob, true), made.ID)
+	kept, err := f.FindCustomSkill(t.Context(), editor(f.bob, true), custom.ID)
 	if err != nil || len(kept.Documents) != 1 || kept.Documents[0].OwnerName != "" || kept.MissingDocuments != 0 {
 		t.Errorf("its editor sees %+v, %v", kept, err)
 	}
-	s.RequestID, s.Base, s.Content.DocumentIDs = newID(), 2, []uuid.UUID{}
-	_, err = f.SaveSkill(t.Context(), maker(f.bob, true), made.ID, s)
+	s.RequestID, s.BaseVersion, s.Content.DocumentIDs = newID(), 2, []uuid.UUID{}
+	_, err = f.SaveSkill(t.Context(), editor(f.bob, true), custom.ID, s)
 	must(t, err)
-	version, err = f.FindVersion(t.Context(), maker(f.bob, true), made.ID, 1)
+	version, err = f.FindVersion(t.Context(), editor(f.bob, true), custom.ID, 1)
 	if err != nil || len(version.Content.DocumentIDs) != 0 {
 		t.Errorf("a version has a deleted document: %+v, %v", version.Content, err)
 	}
@@ -300,17 +300,17 @@ func TestR84_DocumentsBelongToTheMaker(t *testing.T) {
 func TestArchivedSkillsRefuseQuestions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	admin := maker(f.bob, true)
-	made := f.save(t, admin, f.saving("組織の", skill.AudienceOrganization))
-	thread, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: made.ID})
+	admin := editor(f.bob, true)
+	custom := f.save(t, admin, f.saving("組織の", skill.AudienceOrganization))
+	thread, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: custom.ID})
 	must(t, err)
 	service := skill.NewService(f.DB, skill.Config{})
 	for _, archived := range []bool{true, false} {
-		_, err = f.SetArchived(t.Context(), admin, made.ID, archived)
+		_, err = f.SetArchived(t.Context(), admin, custom.ID, archived)
 		must(t, err)
 		looked, err := f.LoadThreadState(t.Context(), f.ann, thread.ID, nil, newID(), [32]byte{}, chat.HistoryLimit{Messages: 1, Bytes: 1})
 		must(t, err)
-		found, err := service.Get(t.Context(), f.a, f.ann.UserID, made.ID)
+		found, err := service.Get(t.Context(), f.a, f.ann.UserID, custom.ID)
 		must(t, err)
 		if (service.Unavailable(looked.Skill) != "") != archived || (found.Unavailable != "") != archived {
 			t.Errorf("archived %v: %q, %q", archived, service.Unavailable(looked.Skill), found.Unavailable)
@@ -321,15 +321,15 @@ func TestArchivedSkillsRefuseQuestions(t *testing.T) {
 func TestRequestsArePublishedOrRejected(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann, admin := maker(f.ann, false), maker(f.bob, true)
+	ann, admin := editor(f.ann, false), editor(f.bob, true)
 	s := f.saving("報告", skill.AudienceSelf)
 	document := f.document(t, f.ann, "規程.txt")
 	s.Content.DocumentIDs = []uuid.UUID{document}
-	made := f.save(t, ann, s)
+	custom := f.save(t, ann, s)
 	request := func() skill.Request {
-		made, err := f.RequestPublication(t.Context(), ann, made.ID, "お願いします")
+		custom, err := f.RequestPublication(t.Context(), ann, custom.ID, "お願いします")
 		must(t, err)
-		return *made.Request
+		return *custom.Request
 	}
 	first := request()
 	if again := request(); again.ID != first.ID {
@@ -343,34 +343,34 @@ func TestRequestsArePublishedOrRejected(t *testing.T) {
 	if err != nil || found.Content.Prompt != s.Content.Prompt || found.Documents[0].Filename != "規程.txt" {
 		t.Errorf("got %+v, %v", found, err)
 	}
-	_, err = f.FindRequest(t.Context(), maker(f.mallory, true), first.ID)
+	_, err = f.FindRequest(t.Context(), editor(f.mallory, true), first.ID)
 	wantCode(t, err, fault.NotFound)
-	wantCode(t, f.DecideRequest(t.Context(), maker(f.mallory, true), first.ID, skill.Decision{Approve: true}),
+	wantCode(t, f.DecideRequest(t.Context(), editor(f.mallory, true), first.ID, skill.Decision{Approve: true}),
 		fault.NotFound)
 
 	must(t, f.DecideRequest(t.Context(), admin, first.ID, skill.Decision{Reason: "表現を直してください。"}))
 	must(t, f.DecideRequest(t.Context(), admin, first.ID, skill.Decision{}))
 	wantCode(t, f.DecideRequest(t.Context(), admin, first.ID, skill.Decision{Approve: true}), fault.Conflict)
-	if made, err = f.FindMade(t.Context(), ann, made.ID); err != nil || made.Request.State != skill.RequestRejected ||
-		made.Request.Reason == "" {
-		t.Errorf("got %+v, %v", made.Request, err)
+	if custom, err = f.FindCustomSkill(t.Context(), ann, custom.ID); err != nil || custom.Request.State != skill.RequestRejected ||
+		custom.Request.Reason == "" {
+		t.Errorf("got %+v, %v", custom.Request, err)
 	}
 
 	must(t, f.DecideRequest(t.Context(), admin, request().ID, skill.Decision{Approve: true}))
-	published := value[uuid.UUID](t, f, `SELECT id FROM skills WHERE published_from = $1`, made.ID)
-	shared, err := f.FindMade(t.Context(), admin, published)
+	published := value[uuid.UUID](t, f, `SELECT id FROM skills WHERE published_from = $1`, custom.ID)
+	shared, err := f.FindCustomSkill(t.Context(), admin, published)
 	if err != nil || shared.Audience != skill.AudienceOrganization || len(shared.Documents) != 1 {
 		t.Errorf("got %+v, %v", shared, err)
 	}
 	if got := f.listed(t, f.bob); !slices.Equal(got, []string{"報告"}) {
 		t.Errorf("got %v", got)
 	}
-	s.RequestID, s.Base, s.Content.Prompt = newID(), 1, "第二の指示"
+	s.RequestID, s.BaseVersion, s.Content.Prompt = newID(), 1, "第二の指示"
 	s.Content.Name = "報告（新）"
-	_, err = f.SaveSkill(t.Context(), ann, made.ID, s)
+	_, err = f.SaveSkill(t.Context(), ann, custom.ID, s)
 	must(t, err)
 	must(t, f.DecideRequest(t.Context(), admin, request().ID, skill.Decision{Approve: true}))
-	if shared, err = f.FindMade(t.Context(), admin, published); err != nil || shared.Version != 2 ||
+	if shared, err = f.FindCustomSkill(t.Context(), admin, published); err != nil || shared.Version != 2 ||
 		shared.Content.Prompt != "第二の指示" {
 		t.Errorf("got %+v, %v", shared, err)
 	}
@@ -388,7 +388,7 @@ func TestRequestsArePublishedOrRejected(t *testing.T) {
 func TestHiddenSkillsAreNotOffered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	admin, id := maker(f.bob, true), f.skills[1].ID
+	admin, id := editor(f.bob, true), f.skills[1].ID
 	must(t, f.HideSkill(t.Context(), admin, id, true))
 	must(t, f.HideSkill(t.Context(), admin, id, true))
 	list, err := f.ListSkills(t.Context(), f.a, f.ann.UserID, 0, 10)
@@ -412,7 +412,7 @@ func TestHiddenSkillsAreNotOffered(t *testing.T) {
 func TestDraftsAreLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann := maker(f.ann, false)
+	ann := editor(f.ann, false)
 	c := f.saving("試す", skill.AudienceSelf).Content
 	slots := []uuid.UUID{newID(), newID(), newID()}
 	ids := make([]uuid.UUID, len(slots))
@@ -434,7 +434,7 @@ func TestDraftsAreLimited(t *testing.T) {
 	}
 	_, err := f.CreateThread(t.Context(), f.bob, chat.NewThread{ID: newID(), SkillID: ids[1], Lifetime: time.Hour})
 	wantCode(t, err, fault.NotFound)
-	_, err = f.FindMade(t.Context(), ann, ids[1])
+	_, err = f.FindCustomSkill(t.Context(), ann, ids[1])
 	wantCode(t, err, fault.NotFound)
 	// The threads and drafts of a removed member are deleted with the member.
 	f.exec(t, `DELETE FROM users WHERE id = $1`, f.ann.UserID)
@@ -447,7 +447,7 @@ func TestDraftsAreLimited(t *testing.T) {
 func TestManyLongSkillsAreListedFast(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	admin, long := maker(f.bob, true), strings.Repeat("長い指示", 15_000)
+	admin, long := editor(f.bob, true), strings.Repeat("長い指示", 15_000)
 	for i := range 200 {
 		s := f.saving(fmt.Sprintf("スキル%d", i), skill.AudienceOrganization)
 		s.Content.Prompt = long

@@ -84,8 +84,8 @@ func findMember(ctx context.Context, q querier, where string, args ...any) (org.
 
 // ChangeMember implements org.Store.
 func (db *DB) ChangeMember(
-	ctx context.Context, organizationID, userID uuid.UUID, by org.Doer,
-	decide func(org.Roster) (org.MemberChange, error),
+	ctx context.Context, organizationID, userID uuid.UUID, by org.AuditActor,
+	decide func(org.MemberContext) (org.MemberChange, error),
 ) (org.Member, error) {
 	var member org.Member
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -160,9 +160,9 @@ func removeMember(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UU
 // lockRoster locks an organization and reads the members that the rules of org depend on. It reads in separate
 // statements after the lock, so that they see everything that was committed before the lock was granted. Inserts that
 // refer to the member's row by a foreign key do not wait.
-func lockRoster(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID, actorID *uuid.UUID) (r org.Roster,
-	err error,
-) {
+func lockRoster(
+	ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID, actorID *uuid.UUID,
+) (r org.MemberContext, err error) {
 	if err := lockOrganization(ctx, tx, organizationID); err != nil {
 		return r, err
 	}

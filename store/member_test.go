@@ -33,7 +33,7 @@ func TestRemovingAMemberDeletesTheirThreads(t *testing.T) {
 	must(t, err)
 	bobs := f.exchange(t, f.bob, f.thread(t, f.bob).ID, server, "質問", "回答")
 
-	remove := func(org.Roster) (org.MemberChange, error) {
+	remove := func(org.MemberContext) (org.MemberChange, error) {
 		return org.MemberChange{
 			Remove: true, Action: org.ActionRemove,
 			Details: []org.Change{{Field: "name", Before: "ann"}},
@@ -73,7 +73,7 @@ func TestRemovingAMemberDeletesTheirThreads(t *testing.T) {
 func TestChangesSurviveALateRefusal(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	begun, err := f.BeginInvite(t.Context(), org.Inviting{
+	result, err := f.BeginInvite(t.Context(), org.InviteCall{
 		OrganizationID: f.a, RequestID: newID(), By: org.System(), Action: org.ActionInvite, Claim: time.Minute,
 		Check: func(*org.Member) error { return nil }, Invitees: []org.Invitee{{
 			Email: "new@example.com", Name: "x",
@@ -81,9 +81,9 @@ func TestChangesSurviveALateRefusal(t *testing.T) {
 		}},
 	})
 	must(t, err)
-	m := *begun.Invitations[0].Member
+	m := *result.Invitations[0].Member
 	must(t, f.FinishInvite(t.Context(), m.ID, "sub-new"))
-	_, err = f.ChangeMember(t.Context(), f.a, m.ID, org.System(), func(r org.Roster) (org.MemberChange, error) {
+	_, err = f.ChangeMember(t.Context(), f.a, m.ID, org.System(), func(r org.MemberContext) (org.MemberChange, error) {
 		return org.MemberChange{
 			Name: r.Member.Name, Role: r.Member.Role, State: "inactive", Action: org.ActionEdit,
 			Details: []org.Change{{Field: "state"}},
@@ -116,7 +116,7 @@ func TestR58_InvitedMembersBeginWithoutSessions(t *testing.T) {
 	}
 	_, err := f.CreateGrant(t.Context(), grant, 1, pool.Event{})
 	must(t, err)
-	begun, err := f.BeginInvite(t.Context(), org.Inviting{
+	result, err := f.BeginInvite(t.Context(), org.InviteCall{
 		OrganizationID: f.a, RequestID: newID(), By: org.System(), Action: org.ActionInvite, Claim: time.Minute,
 		Check: func(*org.Member) error { return nil }, Invitees: []org.Invitee{{
 			Email: left.Email, Name: "x",
@@ -124,10 +124,10 @@ func TestR58_InvitedMembersBeginWithoutSessions(t *testing.T) {
 		}},
 	})
 	must(t, err)
-	must(t, f.FinishInvite(t.Context(), begun.Invitations[0].Member.ID, left.Sub.String()))
-	if standing, err := f.UserBySubject(t.Context(), claims(left.Sub.String(), grant.ID)); err != nil ||
-		!standing.SessionOver {
-		t.Errorf("the session is still valid for %+v, %v", standing, err)
+	must(t, f.FinishInvite(t.Context(), result.Invitations[0].Member.ID, left.Sub.String()))
+	if status, err := f.UserBySubject(t.Context(), claims(left.Sub.String(), grant.ID)); err != nil ||
+		!status.SessionOver {
+		t.Errorf("the session is still valid for %+v, %v", status, err)
 	}
 }
 
@@ -135,11 +135,11 @@ func TestR58_InvitedMembersBeginWithoutSessions(t *testing.T) {
 func TestRefusedChangesLeaveNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for what, decide := range map[string]func(org.Roster) (org.MemberChange, error){
-		"a refusal": func(org.Roster) (org.MemberChange, error) {
+	for what, decide := range map[string]func(org.MemberContext) (org.MemberChange, error){
+		"a refusal": func(org.MemberContext) (org.MemberChange, error) {
 			return org.MemberChange{Remove: true, Details: []org.Change{{Field: "x"}}}, org.ErrForbidden
 		},
-		"what no member has": func(r org.Roster) (org.MemberChange, error) {
+		"what no member has": func(r org.MemberContext) (org.MemberChange, error) {
 			return org.MemberChange{
 				Name: "x", Role: "king", State: r.Member.State, Action: org.ActionEdit,
 				Details: []org.Change{{Field: "role"}},
@@ -220,7 +220,7 @@ func TestWhoHasAPassword(t *testing.T) {
 		if c.has {
 			want = 1
 		}
-		_, err := f.ChangeMember(t.Context(), f.a, id, org.System(), func(r org.Roster) (org.MemberChange, error) {
+		_, err := f.ChangeMember(t.Context(), f.a, id, org.System(), func(r org.MemberContext) (org.MemberChange, error) {
 			if r.PasswordSupers != want || r.HasPassword != c.has {
 				t.Errorf("%s: %v, %d in all", name, r.HasPassword, r.PasswordSupers)
 			}

@@ -51,7 +51,7 @@ func (db *DB) SetModelSettings(
 			return err
 		}
 		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionModels,
+			OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: org.ActionModels,
 			TargetKind: org.TargetOrganization, TargetID: actor.OrganizationID.String(),
 			TargetLabel: actor.OrganizationName, Details: changes,
 		})

@@ -251,7 +251,7 @@ func storeNotice(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID, c
 // noticeEvent returns an audit entry about a notice.
 func noticeEvent(actor identity.Actor, n org.Notification, action org.Action, details []org.Change) org.Event {
 	return org.Event{
-		OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: action,
+		OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: action,
 		TargetKind: org.TargetNotification, TargetID: n.ID.String(), TargetLabel: n.Title, Details: details,
 	}
 }

@@ -17,7 +17,7 @@ import (
 // change, and returns the organization. Nil leaves a value unchanged. Errors: org.ErrNoOrganization, and fault.Conflict
 // if another organization has one of the domains.
 func (db *DB) EditOrganization(ctx context.Context, id uuid.UUID, name *string, domains []string,
-	by org.Doer,
+	by org.AuditActor,
 ) (org.Organization, error) {
 	var after org.Organization
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -77,7 +77,7 @@ func claimDomains(ctx context.Context, tx pgx.Tx, o org.Organization) error {
 }
 
 // Announce adds a notice on behalf of an operator, and logs it. The errors are those of PublishNotification.
-func (db *DB) Announce(ctx context.Context, n org.Notification, by org.Doer) error {
+func (db *DB) Announce(ctx context.Context, n org.Notification, by org.AuditActor) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := insertNotification(ctx, tx, n); err != nil {
 			return err
@@ -96,7 +96,7 @@ func (db *DB) Announce(ctx context.Context, n org.Notification, by org.Doer) err
 // AuditedPool is a user pool's database on behalf of an operator. It logs the changes.
 type AuditedPool struct {
 	*DB
-	By org.Doer
+	By org.AuditActor
 }
 
 // RotatePoolKey implements pool.Store.

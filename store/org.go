@@ -67,7 +67,7 @@ func (db *DB) changeOrganization(
 // organizationEvent returns an audit entry about a setting of the actor's organization.
 func organizationEvent(actor identity.Actor, action org.Action, details ...org.Change) org.Event {
 	return org.Event{
-		OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: action,
+		OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: action,
 		TargetKind: org.TargetOrganization, TargetID: actor.OrganizationID.String(),
 		TargetLabel: actor.OrganizationName, Details: details,
 	}

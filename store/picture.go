@@ -69,7 +69,7 @@ func (db *DB) FindPictures(ctx context.Context, owner picture.Owner, ids []uuid.
 		WHERE organization_id = $1 AND user_id = $2
 		ORDER BY place`, owner.OrganizationID, owner.UserID, ids)
 	if err == nil && len(list) < len(ids) {
-		err = picture.ErrNone
+		err = picture.ErrNoPicture
 	}
 	return list, translate(err)
 }
@@ -82,7 +82,7 @@ func (db *DB) DeletePicture(ctx context.Context, owner picture.Owner, id uuid.UU
 			SELECT 1 FROM pictures WHERE organization_id = $1 AND user_id = $2 AND id = $3 FOR UPDATE`,
 			owner.OrganizationID, owner.UserID, id)
 		if err == nil && tag.RowsAffected() == 0 {
-			err = picture.ErrNone
+			err = picture.ErrNoPicture
 		}
 		if err != nil {
 			return err

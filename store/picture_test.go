@@ -127,7 +127,7 @@ func TestR98_PicturesGoWithTheirLastQuestion(t *testing.T) {
 
 	asked, unasked := f.picture(t, f.bob), f.picture(t, f.bob)
 	f.asked(t, f.bob, f.thread(t, f.bob).ID, asked)
-	_, err = f.ChangeMember(t.Context(), f.a, f.bob.UserID, org.System(), func(org.Roster) (org.MemberChange, error) {
+	_, err = f.ChangeMember(t.Context(), f.a, f.bob.UserID, org.System(), func(org.MemberContext) (org.MemberChange, error) {
 		return org.MemberChange{Remove: true, Action: org.ActionRemove, Details: []org.Change{{Field: "name"}}}, nil
 	})
 	must(t, err)

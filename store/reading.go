@@ -19,9 +19,9 @@ const toRead = `(d.status = 'pending' AND d.read_after <= now()
 const readingsOf = `(SELECT count(*) FROM data_sources r
 	WHERE r.user_id = w.user_id AND r.status = 'running' AND r.read_until >= now())`
 
-// NextReading implements datasource.Store. A lock in both statements serializes the servers. The user with the fewest
+// ClaimReading implements datasource.Store. A lock in both statements serializes the servers. The user with the fewest
 // readings on all servers comes first, then the user who was served least recently.
-func (db *DB) NextReading(ctx context.Context, quick bool, lease time.Duration) (datasource.Reading, bool, error) {
+func (db *DB) ClaimReading(ctx context.Context, quick bool, lease time.Duration) (datasource.Reading, bool, error) {
 	var begun []readingRow
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`SELECT pg_advisory_xact_lock(hashtext('tsumugi readings'))`)
@@ -72,8 +72,8 @@ type readingRow struct {
 	Slow           bool
 }
 
-// AnyoneWaits implements datasource.Store.
-func (db *DB) AnyoneWaits(ctx context.Context) (waits bool, _ error) {
+// HasWaitingReading implements datasource.Store.
+func (db *DB) HasWaitingReading(ctx context.Context) (waits bool, _ error) {
 	err := db.pool.QueryRow(ctx, `
 		SELECT EXISTS (
 		    SELECT FROM (SELECT DISTINCT d.user_id
@@ -107,17 +107,17 @@ func (db *DB) RenewReadings(ctx context.Context, held []datasource.Reading, leas
 	return lost, translate(err)
 }
 
-// PutBack implements datasource.Store.
-func (db *DB) PutBack(ctx context.Context, reading datasource.Reading, how datasource.PutBack) (datasource.Source,
-	error,
-) {
+// RequeueReading implements datasource.Store.
+func (db *DB) RequeueReading(
+	ctx context.Context, reading datasource.Reading, options datasource.RequeueOptions,
+) (datasource.Source, error) {
 	source, err := queryRow[datasource.Source](ctx, db.pool, `
 		UPDATE data_sources
 		SET status = 'pending', stage = '', reading = reading + 1, revision = revision + 1, read_until = NULL,
 		    read_after = now() + $4::interval, slow = slow OR $5, readings = readings - CASE WHEN $6 THEN 0 ELSE 1 END
 		WHERE organization_id = $1 AND id = $2 AND reading = $3
 		RETURNING `+sourceColumns,
-		reading.Owner.OrganizationID, reading.ID, reading.Number, how.After, how.Slow, how.Counts)
+		reading.Owner.OrganizationID, reading.ID, reading.Number, options.After, options.Slow, options.CountAttempt)
 	if isNoRows(err) {
 		return datasource.Source{}, noSource(err)
 	}
@@ -159,8 +159,10 @@ func (db *DB) StopReading(ctx context.Context, owner datasource.Owner, id uuid.U
 	return datasource.Source{}, fault.Errorf(fault.Conflict, "読み取りはすでに終わっています。")
 }
 
-// ReadAgain implements datasource.Store.
-func (db *DB) ReadAgain(ctx context.Context, owner datasource.Owner, id uuid.UUID) (source datasource.Source, _ error) {
+// RetryReading implements datasource.Store.
+func (db *DB) RetryReading(
+	ctx context.Context, owner datasource.Owner, id uuid.UUID,
+) (source datasource.Source, _ error) {
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
 		source, err = queryRow[datasource.Source](ctx, tx, `
 			SELECT `+sourceColumns+`
@@ -182,7 +184,7 @@ func (db *DB) ReadAgain(ctx context.Context, owner datasource.Owner, id uuid.UUI
 	return source, err
 }
 
-// WatchWaiting implements datasource.Store.
-func (db *DB) WatchWaiting(ctx context.Context, tell func()) {
+// WatchQueue implements datasource.Store.
+func (db *DB) WatchQueue(ctx context.Context, tell func()) {
 	db.listen(ctx, sourceChannel, listener{began: tell, notified: func(string) { tell() }, lost: func(error) {}})
 }

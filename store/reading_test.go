@@ -17,7 +17,7 @@ import (
 
 func (f *fixture) next(t *testing.T, lease time.Duration) datasource.Reading {
 	t.Helper()
-	reading, found, err := f.NextReading(t.Context(), false, lease)
+	reading, found, err := f.ClaimReading(t.Context(), false, lease)
 	must(t, err)
 	if !found {
 		t.Fatal("nothing waits")
@@ -27,7 +27,7 @@ func (f *fixture) next(t *testing.T, lease time.Duration) datasource.Reading {
 
 func (f *fixture) nothingWaits(t *testing.T) {
 	t.Helper()
-	if reading, found, err := f.NextReading(t.Context(), false, time.Hour); err != nil || found {
+	if reading, found, err := f.ClaimReading(t.Context(), false, time.Hour); err != nil || found {
 		t.Errorf("%+v waits, %v", reading, err)
 	}
 }
@@ -35,7 +35,7 @@ func (f *fixture) nothingWaits(t *testing.T) {
 // endReading ends a reading.
 func (f *fixture) endReading(t *testing.T, reading datasource.Reading) {
 	t.Helper()
-	_, err := f.EndReading(t.Context(), reading, datasource.Found{Failure: "読めません。"})
+	_, err := f.FinishReading(t.Context(), reading, datasource.ReadingResult{Failure: "読めません。"})
 	must(t, err)
 }
 
@@ -108,7 +108,7 @@ func TestServersTakeEachReadingOnce(t *testing.T) {
 	var servers sync.WaitGroup
 	for range 4 {
 		servers.Go(func() {
-			reading, found, err := f.NextReading(t.Context(), false, time.Hour)
+			reading, found, err := f.ClaimReading(t.Context(), false, time.Hour)
 			if err != nil || !found {
 				t.Errorf("found %v, %v", found, err)
 			}
@@ -159,7 +159,7 @@ func TestInterruptedReadingIsMarkedSlow(t *testing.T) {
 	slow := f.next(t, time.Hour)
 	waits := func(want bool) {
 		t.Helper()
-		if got, err := f.AnyoneWaits(t.Context()); err != nil || got != want {
+		if got, err := f.HasWaitingReading(t.Context()); err != nil || got != want {
 			t.Errorf("a user waits: %v, %v", got, err)
 		}
 	}
@@ -168,18 +168,18 @@ func TestInterruptedReadingIsMarkedSlow(t *testing.T) {
 	waits(false) // Their other reading is running.
 	f.source(t, datasource.Owner(f.bob), "短い本文")
 	waits(true)
-	back, err := f.PutBack(t.Context(), slow, datasource.PutBack{Slow: true})
+	back, err := f.RequeueReading(t.Context(), slow, datasource.RequeueOptions{Slow: true})
 	must(t, err)
 	if back.Status != datasource.Pending || back.Revision <= slow.Revision {
 		t.Errorf("put back as %+v", back)
 	}
 	for range 2 {
-		reading, found, err := f.NextReading(t.Context(), true, time.Hour)
+		reading, found, err := f.ClaimReading(t.Context(), true, time.Hour)
 		if err != nil || !found || reading.ID == slow.ID {
 			t.Fatalf("the next quick one is %+v, %v, %v", reading, found, err)
 		}
 	}
-	if reading, found, err := f.NextReading(t.Context(), true, time.Hour); err != nil || found {
+	if reading, found, err := f.ClaimReading(t.Context(), true, time.Hour); err != nil || found {
 		t.Errorf("as quick counts %+v, %v", reading, err)
 	}
 	waits(false)
@@ -192,7 +192,7 @@ func TestFailedReadingIsRetriedWhenDue(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.source(t, datasource.Owner(f.ann), "本文")
-	_, err := f.PutBack(t.Context(), f.next(t, time.Hour), datasource.PutBack{After: time.Hour, Counts: true})
+	_, err := f.RequeueReading(t.Context(), f.next(t, time.Hour), datasource.RequeueOptions{After: time.Hour, CountAttempt: true})
 	must(t, err)
 	f.nothingWaits(t)
 	f.exec(t, `UPDATE data_sources SET read_after = now()`)
@@ -219,7 +219,7 @@ func TestProgressIsOfTheLastReading(t *testing.T) {
 	if lost, err := f.RenewReadings(t.Context(), []datasource.Reading{held}, time.Hour); err != nil || len(lost) != 0 {
 		t.Errorf("lost %v, %v", lost, err)
 	}
-	ended, err := f.EndReading(t.Context(), held, datasource.Found{PageCount: 1})
+	ended, err := f.FinishReading(t.Context(), held, datasource.ReadingResult{PageCount: 1})
 	must(t, err)
 	if ended.Stage != "" || ended.Revision <= told.Revision {
 		t.Errorf("ended as %+v", ended)
@@ -244,15 +244,15 @@ func TestStoppedReadingStoresNothing(t *testing.T) {
 		!slices.Equal(lost, []uuid.UUID{source.ID}) {
 		t.Errorf("lost %v, %v", lost, err)
 	}
-	_, err = f.EndReading(t.Context(), held, datasource.Found{PageCount: 1})
+	_, err = f.FinishReading(t.Context(), held, datasource.ReadingResult{PageCount: 1})
 	wantCode(t, err, fault.NotFound)
 	_, err = f.StopReading(t.Context(), ann, source.ID, "中止")
 	wantCode(t, err, fault.Conflict)
 	f.nothingWaits(t)
 
-	_, err = f.ReadAgain(t.Context(), bob, source.ID)
+	_, err = f.RetryReading(t.Context(), bob, source.ID)
 	wantCode(t, err, fault.NotFound)
-	again, err := f.ReadAgain(t.Context(), ann, source.ID)
+	again, err := f.RetryReading(t.Context(), ann, source.ID)
 	must(t, err)
 	if again.Status != datasource.Pending || again.Failure != "" {
 		t.Errorf("again as %+v", again)
@@ -261,12 +261,12 @@ func TestStoppedReadingStoresNothing(t *testing.T) {
 	if next.ID != source.ID || next.Attempt != 1 {
 		t.Errorf("next is %+v", next)
 	}
-	if same, err := f.ReadAgain(t.Context(), ann, source.ID); err != nil || same.Status != datasource.Running {
+	if same, err := f.RetryReading(t.Context(), ann, source.ID); err != nil || same.Status != datasource.Running {
 		t.Errorf("one that is read: %+v, %v", same, err)
 	}
-	_, err = f.EndReading(t.Context(), next, datasource.Found{PageCount: 1})
+	_, err = f.FinishReading(t.Context(), next, datasource.ReadingResult{PageCount: 1})
 	must(t, err)
-	_, err = f.ReadAgain(t.Context(), ann, source.ID)
+	_, err = f.RetryReading(t.Context(), ann, source.ID)
 	wantCode(t, err, fault.Conflict)
 }
 

@@ -27,7 +27,7 @@ func TestRemovalWaitsForQuestions(t *testing.T) {
 	removed := make(chan error, 1)
 	go func() {
 		_, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(),
-			func(org.Roster) (org.MemberChange, error) {
+			func(org.MemberContext) (org.MemberChange, error) {
 				return org.MemberChange{Remove: true, Action: org.ActionRemove, Details: []org.Change{{Field: "name"}}},
 					nil
 			})

@@ -112,7 +112,7 @@ func (db *DB) ChangeSAMLSettings(
 			return nil // Nothing was changed.
 		}
 		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.Action(action),
+			OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: org.Action(action),
 			TargetKind: org.TargetSAML,
 			TargetID:   actor.OrganizationID.String(), TargetLabel: after.EntityID, Details: changes,
 		})
@@ -230,7 +230,7 @@ func (db *DB) AcceptAssertion(
 		if err := lockOrganization(ctx, tx, a.OrganizationID); err != nil {
 			return err
 		}
-		if a.Consented != nil {
+		if a.ConsentHash != nil {
 			if err := takeHeldAssertion(ctx, tx, a, at); err != nil {
 				return err
 			}
@@ -251,7 +251,7 @@ func (db *DB) AcceptAssertion(
 				return err
 			}
 		}
-		if decision.Consent && a.Consented == nil {
+		if decision.Consent && a.ConsentHash == nil {
 			return storeHeldAssertion(ctx, tx, a, decision.Member, at)
 		}
 		if decision.Link {
@@ -339,8 +339,8 @@ func linkSAML(ctx context.Context, tx pgx.Tx, a saml.Acceptance, decision saml.D
 	return audit(ctx, tx, event)
 }
 
-func samlDoer(id uuid.UUID, name, email string, address netip.Addr, requestID string) org.Doer {
-	return org.Doer{Kind: org.ByMember, ID: &id, Name: name, Email: email, Address: address, RequestID: requestID}
+func samlDoer(id uuid.UUID, name, email string, address netip.Addr, requestID string) org.AuditActor {
+	return org.AuditActor{Kind: org.ByMember, ID: &id, Name: name, Email: email, Address: address, RequestID: requestID}
 }
 
 func storeSAMLCode(ctx context.Context, tx pgx.Tx, c saml.Code, userID uuid.UUID, at time.Time) error {
@@ -388,7 +388,7 @@ func (db *DB) CreateSAMLTest(ctx context.Context, actor identity.Actor, test sam
 			return err
 		}
 		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionSAMLTest,
+			OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: org.ActionSAMLTest,
 			TargetKind: org.TargetSAML,
 			TargetID:   actor.OrganizationID.String(),
 		})

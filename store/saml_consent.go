@@ -24,22 +24,22 @@ func storeHeldAssertion(ctx context.Context, tx pgx.Tx, a saml.Acceptance, userI
 			created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		a.Code.Hash, a.Code.BrowserHash, a.OrganizationID, userID, a.EntityID, a.NameID, a.Email, a.Code.Next,
-		a.Code.SessionUntil, at, a.HeldUntil)
+		a.Code.SessionUntil, at, a.ConsentUntil)
 	return err
 }
 
-// HeldAssertion implements saml.Store.
-func (db *DB) HeldAssertion(
+// FindPendingLink implements saml.Store.
+func (db *DB) FindPendingLink(
 	ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time,
-) (saml.Held, error) {
-	held, err := queryRow[saml.Held](ctx, db.pool, `
+) (saml.PendingLink, error) {
+	pending, err := queryRow[saml.PendingLink](ctx, db.pool, `
 		SELECT l.organization_id, l.user_id, u.email AS member_email, l.entity_id, l.name_id, l.email, l.next,
 		       l.session_until, l.created_at
 		FROM saml_links l
 		JOIN users u ON u.organization_id = l.organization_id AND u.id = l.user_id
 		WHERE l.hash = $1 AND l.browser_hash = $2 AND l.organization_id = $3 AND l.expires_at > $4`,
 		hash, browserHash, organizationID, at)
-	return held, translate(err)
+	return pending, translate(err)
 }
 
 // takeHeldAssertion deletes the held assertion of an acceptance, which can be used only once. If it does not exist or
@@ -47,7 +47,7 @@ func (db *DB) HeldAssertion(
 func takeHeldAssertion(ctx context.Context, tx pgx.Tx, a saml.Acceptance, at time.Time) error {
 	used, err := tx.Exec(ctx, `
 		DELETE FROM saml_links WHERE hash = $1 AND browser_hash = $2 AND organization_id = $3 AND expires_at > $4`,
-		a.Consented, a.Code.BrowserHash, a.OrganizationID, at)
+		a.ConsentHash, a.Code.BrowserHash, a.OrganizationID, at)
 	if err == nil && used.RowsAffected() == 0 {
 		return pgx.ErrNoRows
 	}

@@ -65,7 +65,7 @@ var secretTables = []struct {
 // RotateSecrets seals every stored secret with the first key, on behalf of an operator, and logs it. It returns the
 // number of secrets, and the number of those that were in plain text or sealed with another key. Without a key the
 // error is secret.ErrNoKey.
-func (db *DB) RotateSecrets(ctx context.Context, by org.Doer) (all, sealed int, err error) {
+func (db *DB) RotateSecrets(ctx context.Context, by org.AuditActor) (all, sealed int, err error) {
 	if db.secrets.Empty() {
 		return 0, 0, secret.ErrNoKey
 	}

@@ -108,7 +108,7 @@ func (db *DB) endSessions(ctx context.Context, actor identity.Actor, which strin
 			return nil
 		}
 		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionSessionEnd,
+			OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: org.ActionSessionEnd,
 			TargetKind: org.TargetUser,
 			TargetID:   actor.ID.String(), TargetLabel: actor.Email,
 		})

@@ -168,7 +168,7 @@ func TestR45_SessionsAreEndedByTheirOwner(t *testing.T) {
 			t.Errorf("session %d: over %v", i, f.sessionEnded(t, a))
 		}
 	}
-	outdated, err := f.Outdated(t.Context(), f.everyone(), time.Minute)
+	outdated, err := f.ChangedUsers(t.Context(), f.everyone(), time.Minute)
 	if err != nil || len(outdated) != 1 || outdated[0] != f.ann.UserID {
 		t.Errorf("outdated %v, %v", outdated, err)
 	}
@@ -176,7 +176,7 @@ func TestR45_SessionsAreEndedByTheirOwner(t *testing.T) {
 		f.ann.UserID); n != 2 {
 		t.Errorf("the audit log has %d entries", n)
 	}
-	_, err = f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), func(org.Roster) (org.MemberChange, error) {
+	_, err = f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), func(org.MemberContext) (org.MemberChange, error) {
 		return org.MemberChange{
 			EndSessions: true, Action: org.ActionSessionEnd,
 			Details: []org.Change{{Field: "sessions"}},

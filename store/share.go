@@ -58,7 +58,9 @@ func (db *DB) ListShares(
 }
 
 // PutShare implements chat.ShareStore.
-func (db *DB) PutShare(ctx context.Context, owner chat.Owner, snapshot chat.Snapshot, by org.Doer) (chat.Share, error) {
+func (db *DB) PutShare(
+	ctx context.Context, owner chat.Owner, snapshot chat.Snapshot, by org.AuditActor,
+) (chat.Share, error) {
 	var share chat.Share
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockThread(ctx, tx, owner, snapshot.ThreadID); err != nil {
@@ -114,7 +116,7 @@ const upToSQL = `
 	SELECT b.id FROM branch b ORDER BY b.seq`
 
 // shareEvent returns an audit entry about a share.
-func shareEvent(by org.Doer, action org.Action, organizationID uuid.UUID, share chat.Share) org.Event {
+func shareEvent(by org.AuditActor, action org.Action, organizationID uuid.UUID, share chat.Share) org.Event {
 	event := org.Event{
 		OrganizationID: &organizationID, By: by, Action: action, TargetKind: org.TargetShare,
 		TargetID:    share.ID.String(),
@@ -166,7 +168,9 @@ func (db *DB) SharedMessages(ctx context.Context, organizationID, shareID uuid.U
 }
 
 // EndShare implements chat.ShareStore.
-func (db *DB) EndShare(ctx context.Context, organizationID, shareID uuid.UUID, userID *uuid.UUID, by org.Doer) error {
+func (db *DB) EndShare(
+	ctx context.Context, organizationID, shareID uuid.UUID, userID *uuid.UUID, by org.AuditActor,
+) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		share, err := findShare(ctx, tx, organizationID, shareID)
 		if err != nil {

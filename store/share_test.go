@@ -147,7 +147,7 @@ func TestShareEndsWithItsThreadAndItsOwner(t *testing.T) {
 		},
 		"owner": func(f *fixture, _ uuid.UUID) error {
 			_, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(),
-				func(org.Roster) (org.MemberChange, error) {
+				func(org.MemberContext) (org.MemberChange, error) {
 					return org.MemberChange{
 							Remove: true, Action: org.ActionRemove,
 							Details: []org.Change{{Field: "name"}},

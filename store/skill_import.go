@@ -19,10 +19,10 @@ var errDryRun = errors.New("store: only tried")
 // each skill. Their keys identify them within that scope, so repeating an import changes nothing. The changes are
 // logged as one event. With dry, nothing is saved. Errors: org.ErrNoOrganization if the organization does not exist,
 // fault.Conflict for a name that another skill has, fault.NotFound for a key to retire that no skill has.
-func (db *DB) ImportSkills(ctx context.Context, organizationID *uuid.UUID, in skill.Import, by org.Doer,
+func (db *DB) ImportSkills(ctx context.Context, organizationID *uuid.UUID, in skill.Import, by org.AuditActor,
 	dry bool,
-) ([]skill.Imported, error) {
-	var outcome []skill.Imported
+) ([]skill.ImportResult, error) {
+	var outcome []skill.ImportResult
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		outcome = nil // An earlier attempt may have set it.
 		if _, err := tx.Exec(ctx, skillsLock); err != nil {
@@ -89,12 +89,12 @@ func importCategories(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID,
 // importSkill saves one skill.
 func importSkill(
 	ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, categories map[string]uuid.UUID, s skill.ImportedSkill,
-) (skill.Imported, error) {
+) (skill.ImportResult, error) {
 	s.OrganizationID = organizationID
 	if s.CategoryKey != "" {
 		s.CategoryID = categories[s.CategoryKey]
 	}
-	done := skill.Imported{Key: s.Key, Name: s.Name, Change: skill.ImportChanged}
+	done := skill.ImportResult{Key: s.Key, Name: s.Name, Change: skill.ImportChanged}
 	err := tx.QueryRow(ctx, `
 		SELECT id FROM skills WHERE organization_id IS NOT DISTINCT FROM $1 AND key = $2`, organizationID,
 		s.Key).Scan(&s.ID)
@@ -113,8 +113,8 @@ func importSkill(
 }
 
 // retireSkill retires a skill. Its threads are kept.
-func retireSkill(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, key string) (skill.Imported, error) {
-	done := skill.Imported{Key: key, Change: skill.ImportRetired}
+func retireSkill(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, key string) (skill.ImportResult, error) {
+	done := skill.ImportResult{Key: key, Change: skill.ImportRetired}
 	var before bool
 	err := tx.QueryRow(ctx, `
 		SELECT name, retired_at IS NOT NULL FROM skills
@@ -160,8 +160,8 @@ func checkSkillNames(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, 
 }
 
 // auditImport logs the changes of an import, if any.
-func auditImport(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, outcome []skill.Imported,
-	by org.Doer,
+func auditImport(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, outcome []skill.ImportResult,
+	by org.AuditActor,
 ) error {
 	event := org.Event{
 		OrganizationID: organizationID, By: by, Action: org.ActionSkillImport,

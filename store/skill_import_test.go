@@ -29,7 +29,7 @@ func imported(names ...string) (in skill.Import) {
 }
 
 // changes formats the results for skills.
-func changes(list []skill.Imported) (all []string) {
+func changes(list []skill.ImportResult) (all []string) {
 	for _, i := range list {
 		all = append(all, fmt.Sprintf("%s %s %s", i.Key, i.Name, i.Change))
 	}

@@ -245,12 +245,12 @@ func (db *DB) DeleteSource(ctx context.Context, owner datasource.Owner, id uuid.
 	})
 }
 
-// EndReading implements datasource.Store.
-func (db *DB) EndReading(ctx context.Context, reading datasource.Reading,
-	found datasource.Found,
+// FinishReading implements datasource.Store.
+func (db *DB) FinishReading(ctx context.Context, reading datasource.Reading,
+	result datasource.ReadingResult,
 ) (source datasource.Source, _ error) {
 	status := datasource.Success
-	if found.Failure != "" {
+	if result.Failure != "" {
 		status = datasource.Failed
 	}
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
@@ -260,8 +260,8 @@ func (db *DB) EndReading(ctx context.Context, reading datasource.Reading,
 			    read_until = NULL, reading = reading + 1, revision = revision + 1
 			WHERE organization_id = $1 AND id = $2 AND reading = $3
 			RETURNING `+sourceColumns,
-			reading.Owner.OrganizationID, reading.ID, reading.Number, status, found.Failure, found.PageCount,
-			len(found.Chunks), found.Notice)
+			reading.Owner.OrganizationID, reading.ID, reading.Number, status, result.Failure, result.PageCount,
+			len(result.Chunks), result.Notice)
 		if isNoRows(err) {
 			return noSource(err)
 		}
@@ -278,8 +278,8 @@ func (db *DB) EndReading(ctx context.Context, reading datasource.Reading,
 				"id", "organization_id", "data_source_id", "ordinal", "page", "start_byte", "end_byte", "locator",
 				"text",
 			},
-			pgx.CopyFromSlice(len(found.Chunks), func(i int) ([]any, error) {
-				c := found.Chunks[i]
+			pgx.CopyFromSlice(len(result.Chunks), func(i int) ([]any, error) {
+				c := result.Chunks[i]
 				return []any{
 					uuid.Must(uuid.NewV7()), reading.Owner.OrganizationID, reading.ID, c.Ordinal, c.Page, c.Start,
 					c.End, c.Locator, c.Text,
@@ -288,8 +288,8 @@ func (db *DB) EndReading(ctx context.Context, reading datasource.Reading,
 		if err != nil || status == datasource.Failed {
 			return err
 		}
-		return insertIndex(ctx, tx, reading.Owner, datasource.Indexed{ID: reading.ID, Reading: reading.Number + 1},
-			found.Index)
+		return insertIndex(ctx, tx, reading.Owner, datasource.IndexedSource{ID: reading.ID, Reading: reading.Number + 1},
+			result.Index)
 	})
 	return source, err
 }
@@ -311,8 +311,8 @@ func (db *DB) ListOrphans(ctx context.Context) ([]uuid.UUID, error) {
 	return ids, translate(err)
 }
 
-// ForgetOrphan implements datasource.Store.
-func (db *DB) ForgetOrphan(ctx context.Context, id uuid.UUID) error {
+// DeleteOrphan implements datasource.Store.
+func (db *DB) DeleteOrphan(ctx context.Context, id uuid.UUID) error {
 	_, err := db.pool.Exec(ctx, `DELETE FROM loose_files WHERE id = $1`, id)
 	return translate(err)
 }

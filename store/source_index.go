@@ -11,8 +11,8 @@ import (
 )
 
 // insertIndex stores the index of a data source and replaces an earlier one.
-func insertIndex(ctx context.Context, tx pgx.Tx, owner datasource.Owner, of datasource.Indexed,
-	packed index.Packed,
+func insertIndex(ctx context.Context, tx pgx.Tx, owner datasource.Owner, of datasource.IndexedSource,
+	packed index.PackedIndex,
 ) error {
 	if _, err := tx.Exec(ctx, `DELETE FROM data_source_indexes WHERE data_source_id = $1`, of.ID); err != nil {
 		return err
@@ -32,8 +32,8 @@ func insertIndex(ctx context.Context, tx pgx.Tx, owner datasource.Owner, of data
 }
 
 // ReplaceIndex implements datasource.Store.
-func (db *DB) ReplaceIndex(ctx context.Context, owner datasource.Owner, of datasource.Indexed,
-	packed index.Packed,
+func (db *DB) ReplaceIndex(ctx context.Context, owner datasource.Owner, of datasource.IndexedSource,
+	packed index.PackedIndex,
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		var unchanged bool
@@ -54,8 +54,10 @@ func (db *DB) ReplaceIndex(ctx context.Context, owner datasource.Owner, of datas
 
 // FindIndexes implements datasource.Store. A processed data source changes only if it is processed again. Its reading,
 // and thereby its index, then has another number.
-func (db *DB) FindIndexes(ctx context.Context, owner datasource.Owner, ids []uuid.UUID) ([]datasource.Indexed, error) {
-	list, err := queryRows[datasource.Indexed](ctx, db.pool, `
+func (db *DB) FindIndexes(
+	ctx context.Context, owner datasource.Owner, ids []uuid.UUID,
+) ([]datasource.IndexedSource, error) {
+	list, err := queryRows[datasource.IndexedSource](ctx, db.pool, `
 		SELECT d.id, d.filename, d.reading, d.chunk_count AS passages,
 		       CASE WHEN i.reading = d.reading THEN i.version ELSE 0 END AS version
 		FROM data_sources d
@@ -71,9 +73,9 @@ const ownIndex = `i.organization_id = $1 AND i.data_source_id = $3 AND i.reading
 	AND EXISTS (SELECT FROM data_sources d WHERE d.id = i.data_source_id AND ` + isOwn + `)`
 
 // IndexHeads implements datasource.Store.
-func (db *DB) IndexHeads(ctx context.Context, owner datasource.Owner, of []datasource.Indexed) (map[uuid.UUID][]byte,
-	error,
-) {
+func (db *DB) IndexHeads(
+	ctx context.Context, owner datasource.Owner, of []datasource.IndexedSource,
+) (map[uuid.UUID][]byte, error) {
 	heads := make(map[uuid.UUID][]byte, len(of))
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		for _, o := range of {
@@ -92,7 +94,7 @@ func (db *DB) IndexHeads(ctx context.Context, owner datasource.Owner, of []datas
 }
 
 // IndexParts implements datasource.Store.
-func (db *DB) IndexParts(ctx context.Context, owner datasource.Owner, of []datasource.Indexed,
+func (db *DB) IndexParts(ctx context.Context, owner datasource.Owner, of []datasource.IndexedSource,
 	numbers [][]int,
 ) ([]map[int][]byte, error) {
 	parts := make([]map[int][]byte, len(of))
@@ -123,7 +125,7 @@ func (db *DB) IndexParts(ctx context.Context, owner datasource.Owner, of []datas
 }
 
 // ListChunks implements datasource.Store.
-func (db *DB) ListChunks(ctx context.Context, owner datasource.Owner, of datasource.Indexed) ([]datasource.Chunk,
+func (db *DB) ListChunks(ctx context.Context, owner datasource.Owner, of datasource.IndexedSource) ([]datasource.Chunk,
 	error,
 ) {
 	list, err := queryRows[datasource.Chunk](ctx, db.pool, `

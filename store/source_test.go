@@ -48,18 +48,18 @@ func TestReadingThatWasTakenOverStoresNothing(t *testing.T) {
 	if stopped.Attempt != 1 || second.Attempt != 2 || second.Revision <= stopped.Revision || second.Owner != ann {
 		t.Errorf("readings %+v and %+v", stopped, second)
 	}
-	found := datasource.Found{PageCount: 1, Chunks: []datasource.Chunk{{Ordinal: 0, Page: 1, Text: "本文"}}}
-	_, err := f.EndReading(t.Context(), stopped, datasource.Found{Failure: "読めません。"})
+	result := datasource.ReadingResult{PageCount: 1, Chunks: []datasource.Chunk{{Ordinal: 0, Page: 1, Text: "本文"}}}
+	_, err := f.FinishReading(t.Context(), stopped, datasource.ReadingResult{Failure: "読めません。"})
 	wantCode(t, err, fault.NotFound)
-	_, err = f.PutBack(t.Context(), stopped, datasource.PutBack{})
+	_, err = f.RequeueReading(t.Context(), stopped, datasource.RequeueOptions{})
 	wantCode(t, err, fault.NotFound)
-	ended, err := f.EndReading(t.Context(), second, found)
+	ended, err := f.FinishReading(t.Context(), second, result)
 	must(t, err)
 	if ended.Status != datasource.Success || ended.PageCount != 1 || ended.ChunkCount != 1 ||
 		ended.Revision <= second.Revision {
 		t.Errorf("ended as %+v", ended)
 	}
-	_, err = f.EndReading(t.Context(), second, found)
+	_, err = f.FinishReading(t.Context(), second, result)
 	wantCode(t, err, fault.NotFound)
 	f.nothingWaits(t)
 	if n := value[int](t, f, `SELECT count(*) FROM data_source_chunks WHERE data_source_id = $1`, source.ID); n != 1 {
@@ -74,7 +74,7 @@ func TestReadingOfADeletedSourceStoresNothing(t *testing.T) {
 	reading := f.next(t, time.Hour)
 	wantCode(t, f.DeleteSource(t.Context(), datasource.Owner(f.mallory), source.ID), fault.NotFound)
 	must(t, f.DeleteSource(t.Context(), datasource.Owner(f.ann), source.ID))
-	_, err := f.EndReading(t.Context(), reading, datasource.Found{
+	_, err := f.FinishReading(t.Context(), reading, datasource.ReadingResult{
 		PageCount: 1,
 		Chunks:    []datasource.Chunk{{Page: 1, Text: "本文"}},
 	})
@@ -135,7 +135,7 @@ func TestFileOfASourceIsNeverAnOrphan(t *testing.T) {
 	if orphans, err := f.ListOrphans(t.Context()); err != nil || !slices.Equal(orphans, []uuid.UUID{source.ID}) {
 		t.Errorf("%v, orphans: %v", err, orphans)
 	}
-	must(t, f.ForgetOrphan(t.Context(), source.ID))
+	must(t, f.DeleteOrphan(t.Context(), source.ID))
 	if orphans, err := f.ListOrphans(t.Context()); err != nil || len(orphans) != 0 {
 		t.Errorf("%v, orphans: %v", err, orphans)
 	}

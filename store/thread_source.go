@@ -73,9 +73,9 @@ func attach(ctx context.Context, tx pgx.Tx, owner chat.Owner, p chat.Preparation
 		return err
 	case known < len(p.SourceIDs):
 		return noSource(nil)
-	case attached > datasource.MaxSearched:
+	case attached > datasource.MaxSearchSources:
 		return fault.Errorf(fault.Conflict, "一つのチャットで使えるファイルは%d件までです。新しいチャットを作成してください。",
-			datasource.MaxSearched)
+			datasource.MaxSearchSources)
 	}
 	_, err = tx.Exec(ctx, `UPDATE threads SET updated_at = clock_timestamp() WHERE organization_id = $1 AND id = $2`,
 		owner.OrganizationID, p.ThreadID)

@@ -31,7 +31,7 @@ type question struct {
 type article struct {
 	datasource.Document
 	index  *index.Document
-	packed index.Packed
+	packed index.PackedIndex
 	golds  [][2]int // Byte ranges of the paragraphs, without the title.
 }
 
@@ -76,8 +76,8 @@ func embedAll(ctx context.Context, w io.Writer, embedding datasource.Embedding, 
 		documents[i] = *d
 	}
 	var trials []index.Trial
-	for part := range slices.Chunk(documents, datasource.MaxSearched) {
-		of, err := embedding.Try(ctx, part, 100)
+	for part := range slices.Chunk(documents, datasource.MaxSearchSources) {
+		of, err := embedding.RunTrials(ctx, part, 100)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -64,7 +64,7 @@ func measureReading(ctx context.Context, w io.Writer, reader *child.Extractor, d
 // faults extracts a file and returns its differences from the expected text.
 func (s sample) faults(ctx context.Context, reader *child.Extractor, dir string) (wrong []string) {
 	pages, err := s.read(ctx, reader, dir)
-	if refused, ok := errors.AsType[*extract.Unreadable](err); ok {
+	if refused, ok := errors.AsType[*extract.UnreadableError](err); ok {
 		if s.Expected.Status != "failed" || s.Expected.Reason != string(refused.Code) {
 			wrong = append(wrong, fmt.Sprintf("refused as %s", refused.Code))
 		}
@@ -110,7 +110,7 @@ func (s sample) faults(ctx context.Context, reader *child.Extractor, dir string)
 // read extracts a file. It returns an error for file names that the server does not accept.
 func (s sample) read(ctx context.Context, reader *child.Extractor, dir string) ([]extract.Page, error) {
 	if _, ok := extract.FormatOf(s.File); !ok {
-		return nil, &extract.Unreadable{Code: extract.Unsupported, Reason: "-"}
+		return nil, &extract.UnreadableError{Code: extract.Unsupported, Reason: "-"}
 	}
 	return pagesOf(ctx, reader, filepath.Join(dir, s.File))
 }

@@ -36,19 +36,19 @@ const (
 
 // documents grounds the answer on the data sources of its question: on their whole text if it fits into the model's
 // context, else on the most relevant passages.
-func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
-	owner := datasource.Owner(ask.Owner)
-	sources, ids := newTogether(g.sources, ask)
+func (g *Grounder) documents(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+	owner := datasource.Owner(req.Owner)
+	sources, ids := newTogether(g.sources, req)
 	found, err := sources.FindAll(ctx, owner, ids)
 	if err != nil {
 		return chat.Grounds{}, err
 	}
 	states := byState(found)
-	tellMissing(ask.Skill.MissingDocuments+states.unread(ask.Skill.Documents), tell)
+	tellMissing(req.Skill.MissingDocuments+states.unread(req.Skill.Documents), tell)
 	states.waiting, states.failed = sources.open(states.waiting), sources.open(states.failed)
 	step := chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusSuccess}
-	if len(states.ready) == 0 && len(ask.Question.DataSourceIDs) == 0 {
-		return chat.Grounds{Prompt: ask.Prompt}, nil
+	if len(states.ready) == 0 && len(req.Question.DataSourceIDs) == 0 {
+		return chat.Grounds{Prompt: req.Prompt}, nil
 	}
 	if len(states.ready) == 0 {
 		step.Detail = "使えるファイルがありません" + states.note()
@@ -59,28 +59,28 @@ func (g *Grounder) documents(ctx context.Context, ask chat.Ask, tell func(chat.S
 		Kind: chat.StepRetrieval, Status: chat.StatusRunning,
 		Detail: fmt.Sprintf("%d件のファイルを検索中", len(states.ready)),
 	})
-	prompt := conversation(ask.Prompt, g.context/2)
+	prompt := conversation(req.Prompt, g.context/2)
 	s := search{
-		sources: sources, owner: owner, ready: states.ready, question: ask.Question.Content, query: query(ask),
+		sources: sources, owner: owner, ready: states.ready, question: req.Question.Content, query: query(req),
 		budget: max(g.context-g.reserve()-tokens(prompt), leastBudget), veiled: sources.veiled,
 	}
 	passages, err := s.choose(ctx)
 	switch {
 	case err != nil:
 		return chat.Grounds{}, err
-	case len(passages) == 0 && len(ask.Question.DataSourceIDs) == 0:
+	case len(passages) == 0 && len(req.Question.DataSourceIDs) == 0:
 		// No passage of the skill's documents is relevant; the skill's instructions answer the question.
 		step.Detail = "スキルのファイルに、質問に合う箇所はありませんでした"
 		tell(step)
-		return chat.Grounds{Prompt: ask.Prompt}, nil
-	case len(passages) == 0 && len(ask.Question.Pictures) > 0: // The pictures may contain the answer.
+		return chat.Grounds{Prompt: req.Prompt}, nil
+	case len(passages) == 0 && len(req.Question.Pictures) > 0: // The pictures may contain the answer.
 		step.Detail = "ファイルに、質問に合う箇所はありませんでした" + states.note()
 		tell(step)
 		return chat.Grounds{Prompt: prompt}, nil
 	case len(passages) == 0:
 		step.Detail = "質問に合う箇所はありませんでした" + states.note()
 		tell(step)
-		return chat.Grounds{Answer: answer.NothingFound(s.headings)}, nil
+		return chat.Grounds{Answer: answer.NoPassages(s.headings)}, nil
 	}
 	step.Detail = fmt.Sprintf("%dか所を確認", len(passages)) + states.note()
 	if s.whole {
@@ -119,9 +119,9 @@ func withSources(prompt []llm.Message, instructions, documents string) []llm.Mes
 		case llm.RoleSystem:
 			prompt[i].Content = m.Content + "\n" + instructions
 		case llm.RoleAssistant:
-			prompt[i].Content = answer.Uncited(answer.Unfenced(m.Content))
+			prompt[i].Content = answer.StripCitations(answer.NeutralizeTags(m.Content))
 		default:
-			prompt[i].Content = answer.Unfenced(m.Content)
+			prompt[i].Content = answer.NeutralizeTags(m.Content)
 		}
 	}
 	last := &prompt[len(prompt)-1]
@@ -130,7 +130,7 @@ func withSources(prompt []llm.Message, instructions, documents string) []llm.Mes
 }
 
 // fenced formats passages for the prompt.
-func fenced(passages []answer.Found) string {
+func fenced(passages []answer.SourcePassage) string {
 	list := make([]answer.Passage, len(passages))
 	for i, p := range passages {
 		list[i] = p.Passage
@@ -139,11 +139,11 @@ func fenced(passages []answer.Found) string {
 }
 
 // query returns the search query for the question.
-func query(ask chat.Ask) string { return answer.Query(ask.Question.Content, earlier(ask)) }
+func query(req chat.AnswerRequest) string { return answer.Query(req.Question.Content, earlier(req)) }
 
 // earlier returns the person's earlier questions, newest first.
-func earlier(ask chat.Ask) (questions []string) {
-	for _, m := range slices.Backward(ask.History) {
+func earlier(req chat.AnswerRequest) (questions []string) {
+	for _, m := range slices.Backward(req.History) {
 		if m.Role == chat.RoleUser {
 			questions = append(questions, m.Content)
 		}
@@ -167,7 +167,7 @@ type search struct {
 }
 
 // choose returns the passages for the prompt in document order. It returns none if no passage is relevant.
-func (s *search) choose(ctx context.Context) ([]answer.Found, error) {
+func (s *search) choose(ctx context.Context) ([]answer.SourcePassage, error) {
 	s.passages = make(map[string]datasource.Passage)
 	retrieved, err := s.sources.Retrieve(ctx, s.owner, s.ids(), s.query, candidates)
 	if err != nil {
@@ -180,21 +180,21 @@ func (s *search) choose(ctx context.Context) ([]answer.Found, error) {
 	if all, err := s.all(ctx, scores); all != nil || err != nil {
 		return all, err
 	}
-	found, beside := s.found(retrieved)
-	if len(found) == 0 && answer.Covered(s.question, answer.Passage{}) == 1 {
-		found, err = s.beginnings(ctx) // The question has no terms to search for, such as 要点は？
+	passages, beside := s.found(retrieved)
+	if len(passages) == 0 && answer.Coverage(s.question, answer.Passage{}) == 1 {
+		passages, err = s.beginnings(ctx) // The question has no terms to search for, such as 要点は？
 		if err != nil {
 			return nil, err
 		}
-	} else if !slices.ContainsFunc(found, func(f answer.Found) bool {
-		return answer.Covered(s.question, f.Passage) >= least
+	} else if !slices.ContainsFunc(passages, func(f answer.SourcePassage) bool {
+		return answer.Coverage(s.question, f.Passage) >= least
 	}) {
-		s.headings = headings(slices.DeleteFunc(found, func(f answer.Found) bool {
+		s.headings = headings(slices.DeleteFunc(passages, func(f answer.SourcePassage) bool {
 			return s.veiled != nil && s.veiled(s.ready[f.Document].ID)
 		}))
 		return nil, nil
 	}
-	return answer.Select(found, s.budget, cost, beside), nil
+	return answer.Select(passages, s.budget, cost, beside), nil
 }
 
 func (s *search) ids() []uuid.UUID {
@@ -206,7 +206,7 @@ func (s *search) ids() []uuid.UUID {
 }
 
 // all returns all passages if they fit into the budget, else nil.
-func (s *search) all(ctx context.Context, scores map[uuid.UUID]float64) ([]answer.Found, error) {
+func (s *search) all(ctx context.Context, scores map[uuid.UUID]float64) ([]answer.SourcePassage, error) {
 	count := 0
 	for _, source := range s.ready {
 		count += source.ChunkCount
@@ -214,11 +214,11 @@ func (s *search) all(ctx context.Context, scores map[uuid.UUID]float64) ([]answe
 	if count > maxPassages {
 		return nil, nil
 	}
-	passages, err := s.sources.Beginnings(ctx, s.owner, s.ready, maxPassages)
+	passages, err := s.sources.FirstPassages(ctx, s.owner, s.ready, maxPassages)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]answer.Found, len(passages))
+	all := make([]answer.SourcePassage, len(passages))
 	left := s.budget
 	for i, p := range passages {
 		all[i] = s.read(p, scores[p.ID])
@@ -232,41 +232,41 @@ func (s *search) all(ctx context.Context, scores map[uuid.UUID]float64) ([]answe
 }
 
 // found returns the search results without irrelevant ones, best first, and the neighbours of each.
-func (s *search) found(retrieved []datasource.Retrieved) (found []answer.Found,
-	beside func(answer.Found) []answer.Found,
+func (s *search) found(retrieved []datasource.RetrievedPassage) (passages []answer.SourcePassage,
+	beside func(answer.SourcePassage) []answer.SourcePassage,
 ) {
-	near := make(map[string][]answer.Found)
+	near := make(map[string][]answer.SourcePassage)
 	for _, r := range retrieved {
 		if r.Score < tail*retrieved[0].Score {
 			break
 		}
 		f := s.read(r.Passage, r.Score)
-		found = append(found, f)
+		passages = append(passages, f)
 		for _, p := range []*datasource.Passage{r.Before, r.After} {
 			if p != nil {
 				near[f.ID] = append(near[f.ID], s.read(*p, 0))
 			}
 		}
 	}
-	return found, func(f answer.Found) []answer.Found { return near[f.ID] }
+	return passages, func(f answer.SourcePassage) []answer.SourcePassage { return near[f.ID] }
 }
 
 // beginnings returns the first passages of the documents, alternating between the documents.
-func (s *search) beginnings(ctx context.Context) ([]answer.Found, error) {
-	passages, err := s.sources.Beginnings(ctx, s.owner, s.ready, candidates)
-	found := make([]answer.Found, len(passages))
+func (s *search) beginnings(ctx context.Context) ([]answer.SourcePassage, error) {
+	passages, err := s.sources.FirstPassages(ctx, s.owner, s.ready, candidates)
+	found := make([]answer.SourcePassage, len(passages))
 	for i, p := range passages {
 		found[i] = s.read(p, 0)
 	}
-	slices.SortStableFunc(found, func(a, b answer.Found) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	slices.SortStableFunc(found, func(a, b answer.SourcePassage) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	return found, err
 }
 
 // read records a passage that was read.
-func (s *search) read(p datasource.Passage, score float64) answer.Found {
+func (s *search) read(p datasource.Passage, score float64) answer.SourcePassage {
 	id := p.ID.String()
 	s.passages[id] = p
-	return answer.Found{
+	return answer.SourcePassage{
 		Passage: answer.Passage{Filename: p.Filename, Page: p.Page, Locator: p.Locator, Text: p.Text}, ID: id,
 		Document: slices.IndexFunc(s.ready, func(source datasource.Source) bool { return source.ID == p.SourceID }),
 		Ordinal:  p.Ordinal, Score: score,
@@ -274,7 +274,7 @@ func (s *search) read(p datasource.Passage, score float64) answer.Found {
 }
 
 // cited converts passages to the sources of an answer.
-func (s *search) cited(passages []answer.Found) []chat.Source {
+func (s *search) cited(passages []answer.SourcePassage) []chat.Source {
 	list := make([]chat.Source, len(passages))
 	for i, f := range passages {
 		p := s.passages[f.ID]
@@ -296,8 +296,8 @@ func cost(p answer.Passage) int {
 }
 
 // headings returns the distinct headings of passages.
-func headings(found []answer.Found) (list []string) {
-	for _, f := range found {
+func headings(passages []answer.SourcePassage) (list []string) {
+	for _, f := range passages {
 		heading := f.Filename
 		if f.Locator != "" {
 			heading += " " + f.Locator

@@ -114,7 +114,7 @@ func TestBestPassages(t *testing.T) {
 	}
 
 	nothing := f.ask(f.thread("汎用チャット"), "火星探査機の打ち上げ費用を教えてください", a, b)
-	if !strings.HasPrefix(nothing.Content, answer.Nothing) || len(nothing.Citations) != 0 || len(f.asked) != 0 ||
+	if !strings.HasPrefix(nothing.Content, answer.NoAnswer) || len(nothing.Citations) != 0 || len(f.asked) != 0 ||
 		nothing.Status != chat.StatusSuccess {
 		t.Errorf("where nothing fits: %+v", nothing)
 	}
@@ -126,7 +126,7 @@ func TestContextOfTheChosenModel(t *testing.T) {
 	const small = 6_000
 	f := newFixture(t, ground.Config{}, llmtest.Say())
 	f.start()
-	ask := chat.Ask{
+	req := chat.AnswerRequest{
 		Owner: f.owner,
 		Question: chat.Message{
 			Content:       "年次有給休暇の日数を教えてください",
@@ -136,8 +136,8 @@ func TestContextOfTheChosenModel(t *testing.T) {
 	}
 	grounder := ground.New(f.sources, ground.Config{ContextTokens: 100_000})
 	for size, whole := range map[int]bool{0: true, small: false, 200_000: true} {
-		ask.Model.ContextTokens = size
-		got, err := grounder.Ground(t.Context(), ask, func(chat.Step) {})
+		req.Model.ContextTokens = size
+		got, err := grounder.Ground(t.Context(), req, func(chat.Step) {})
 		if err != nil || len(got.Prompt) != 2 {
 			t.Fatalf("%+v %v", got, err)
 		}
@@ -196,17 +196,17 @@ func TestR84_OthersDataSourcesGroundNothing(t *testing.T) {
 	f := newFixture(t, ground.Config{}, llmtest.Say("はい"))
 	f.start()
 	id := f.read("就業規則.md", rules)
-	ask := chat.Ask{
+	req := chat.AnswerRequest{
 		Owner:    f.member(f.owner.OrganizationID),
 		Question: chat.Message{Content: "休暇は何日ですか", DataSourceIDs: []uuid.UUID{id}},
 		Prompt:   []llm.Message{{Role: llm.RoleSystem}, {Role: llm.RoleUser, Content: "休暇は何日ですか"}},
 	}
-	grounds, err := ground.New(f.sources, ground.Config{}).Ground(t.Context(), ask, func(chat.Step) {})
+	grounds, err := ground.New(f.sources, ground.Config{}).Ground(t.Context(), req, func(chat.Step) {})
 	if err != nil || len(grounds.Sources) != 0 || strings.Contains(grounds.Answer, "20日") {
 		t.Errorf("got %+v, %v", grounds, err)
 	}
-	ask.Owner = f.owner
-	if grounds, err = ground.New(f.sources, ground.Config{}).Ground(t.Context(), ask, func(chat.Step) {}); err != nil ||
+	req.Owner = f.owner
+	if grounds, err = ground.New(f.sources, ground.Config{}).Ground(t.Context(), req, func(chat.Step) {}); err != nil ||
 		!slices.ContainsFunc(grounds.Sources, func(s chat.Source) bool { return s.DataSourceID == id }) {
 		t.Errorf("the owner gets %+v, %v", grounds, err)
 	}
@@ -221,14 +221,14 @@ func TestR84_DocumentsOfASkillAreReadThroughItsAnswers(t *testing.T) {
 	document := f.read("人事内規.md", rules)
 	categories, _, err := skill.Builtin()
 	f.must(err)
-	made, err := f.db.SaveSkill(t.Context(), skill.Maker{
+	custom, err := f.db.SaveSkill(t.Context(), skill.Editor{
 		OrganizationID: f.owner.OrganizationID, UserID: f.owner.UserID, Admin: true, By: org.System(),
-	}, uuid.Nil, skill.Saving{RequestID: newID(), Audience: skill.AudienceOrganization, Content: skill.Content{
+	}, uuid.Nil, skill.Input{RequestID: newID(), Audience: skill.AudienceOrganization, Content: skill.Content{
 		Name: "規程の相談", Description: "規程に答えます。", Icon: "chat", CategoryID: categories[0].ID, Prompt: "規程に沿って答える。",
 		DocumentIDs: []uuid.UUID{document},
 	}})
 	f.must(err)
-	f.skills["規程の相談"] = made.ID
+	f.skills["規程の相談"] = custom.ID
 
 	own := f.ask(f.thread("規程の相談"), "休暇は何日ですか")
 	if len(own.Citations) == 0 || own.Citations[0].DataSourceID != document {
@@ -277,12 +277,12 @@ func TestR84_DocumentsOfASkillAreReadThroughItsAnswers(t *testing.T) {
 func TestIrrelevantSkillDocumentsUseInstructions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, ground.Config{}, llmtest.Say("こんにちは"))
-	ask := chat.Ask{
+	req := chat.AnswerRequest{
 		Owner: f.member(f.owner.OrganizationID), Question: chat.Message{Content: "こんにちは"},
 		Skill:  skill.Skill{Documents: []skill.Document{{ID: newID(), OwnerID: f.owner.UserID}}},
 		Prompt: []llm.Message{{Role: llm.RoleSystem}, {Role: llm.RoleUser, Content: "こんにちは"}},
 	}
-	grounds, err := ground.New(f.sources, ground.Config{}).Ground(t.Context(), ask, func(chat.Step) {})
+	grounds, err := ground.New(f.sources, ground.Config{}).Ground(t.Context(), req, func(chat.Step) {})
 	if err != nil || grounds.Answer != "" || len(grounds.Prompt) != 2 {
 		t.Errorf("got %+v, %v", grounds, err)
 	}

@@ -25,8 +25,8 @@ const (
 // Estimate implements chat.Grounder. For long documents it runs the same steps as Ground with a rehearsal as the model,
 // so that both read the same parts. Stored notes cost nothing. If this takes longer than EstimateTime, Estimate uses
 // the size of the documents instead.
-func (g *Grounder) Estimate(ctx context.Context, ask chat.Ask) (int, error) {
-	g = g.sizedFor(ask.Model)
+func (g *Grounder) Estimate(ctx context.Context, req chat.AnswerRequest) (int, error) {
+	g = g.sizedFor(req.Model)
 	rehearsed := &rehearsal{Notes: g.summaries.Notes}
 	dry := *g
 	dry.summaries = Summaries{Model: rehearsed, Name: g.summaries.Name, Notes: rehearsed, Budget: rehearsed}
@@ -34,18 +34,18 @@ func (g *Grounder) Estimate(ctx context.Context, ask chat.Ask) (int, error) {
 	var err error
 	read := dry.page
 	switch {
-	case g.summarizes(ask):
-		size, err = g.documentTokens(ctx, ask)
+	case g.summarizes(req):
+		size, err = g.documentTokens(ctx, req)
 		read = dry.summary
-	case g.readsPage(ask):
-		size = tokens(ask.Prompt)
+	case g.readsPage(req):
+		size = tokens(req.Prompt)
 	}
 	if err != nil || size <= cheapTokens {
 		return 0, err
 	}
 	within, cancel := context.WithTimeout(ctx, g.estimate)
 	defer cancel()
-	grounds, err := read(within, ask, func(chat.Step) {})
+	grounds, err := read(within, req, func(chat.Step) {})
 	switch {
 	case within.Err() != nil && ctx.Err() == nil:
 		return size + size/4, nil
@@ -56,8 +56,8 @@ func (g *Grounder) Estimate(ctx context.Context, ask chat.Ask) (int, error) {
 }
 
 // documentTokens returns an upper bound for the tokens of a question's documents.
-func (g *Grounder) documentTokens(ctx context.Context, ask chat.Ask) (int, error) {
-	found, err := g.sources.FindAll(ctx, datasource.Owner(ask.Owner), ask.Question.DataSourceIDs)
+func (g *Grounder) documentTokens(ctx context.Context, req chat.AnswerRequest) (int, error) {
+	found, err := g.sources.FindAll(ctx, datasource.Owner(req.Owner), req.Question.DataSourceIDs)
 	passages := 0
 	for _, source := range byState(found).ready {
 		passages += source.ChunkCount
@@ -79,8 +79,8 @@ func (*rehearsal) PutNote(context.Context, chat.Owner, Note) (bool, error) { ret
 // Check sets no limit.
 func (*rehearsal) Check(context.Context, uuid.UUID, uuid.UUID) error { return nil }
 
-// Spent counts nothing.
-func (*rehearsal) Spent(uuid.UUID, uuid.UUID, int) {}
+// RecordUsage counts nothing.
+func (*rehearsal) RecordUsage(uuid.UUID, uuid.UUID, int) {}
 
 // Stream implements llm.Model.
 func (r *rehearsal) Stream(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {

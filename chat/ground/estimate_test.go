@@ -123,7 +123,7 @@ func TestCostlyPageIsConfirmed(t *testing.T) {
 	t.Parallel()
 	f, model := newPages(t)
 	model.detail = strings.Repeat("詳", 55)
-	text, _ := webpage.Cut(textOf(600))
+	text, _ := webpage.Truncate(textOf(600))
 	thread := f.thread("ページの要約")
 	q := f.ofPage(thread, webpage.Request{Kind: skill.KindPageWholeSummary, Text: text})
 	q.AcceptTokens = f.mustBeCostly(q)

@@ -24,16 +24,17 @@ type Sources interface {
 	FindAll(ctx context.Context, owner datasource.Owner, ids []uuid.UUID) ([]datasource.Source, error)
 
 	// Retrieve returns the k most relevant passages of some data sources, best first.
-	Retrieve(ctx context.Context, owner datasource.Owner, ids []uuid.UUID, query string, k int) ([]datasource.Retrieved,
-		error)
+	Retrieve(
+		ctx context.Context, owner datasource.Owner, ids []uuid.UUID, query string, k int,
+	) ([]datasource.RetrievedPassage, error)
 
 	// Original returns a data source of the owner with its text for proofreading, and whether corrections can be
 	// written into the file.
 	Original(ctx context.Context, owner datasource.Owner, id uuid.UUID) (source datasource.Source, text string, word bool,
 		err error)
 
-	// Beginnings returns at most each first passages of every data source, in order.
-	Beginnings(ctx context.Context, owner datasource.Owner, of []datasource.Source, each int) ([]datasource.Passage,
+	// FirstPassages returns at most each first passages of every data source, in order.
+	FirstPassages(ctx context.Context, owner datasource.Owner, of []datasource.Source, each int) ([]datasource.Passage,
 		error)
 }
 
@@ -84,33 +85,33 @@ func New(sources Sources, cfg Config) *Grounder {
 }
 
 // Ground implements chat.Grounder.
-func (g *Grounder) Ground(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
-	g = g.sizedFor(ask.Model)
-	tellMissing(ask.Skill.MissingDocuments, tell)
-	if ask.Skill.Kind == skill.KindProofreading {
-		return g.original(ctx, ask)
+func (g *Grounder) Ground(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+	g = g.sizedFor(req.Model)
+	tellMissing(req.Skill.MissingDocuments, tell)
+	if req.Skill.Kind == skill.KindProofreading {
+		return g.original(ctx, req)
 	}
-	if ask.Skill.Kind == skill.KindWebSearch {
+	if req.Skill.Kind == skill.KindWebSearch {
 		ctx, cancel := context.WithTimeout(ctx, webTimeout)
 		defer cancel()
-		return g.web(ctx, ask, tell)
+		return g.web(ctx, req, tell)
 	}
-	if g.readsPage(ask) {
+	if g.readsPage(req) {
 		ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 		defer cancel()
-		return g.page(ctx, ask, tell)
+		return g.page(ctx, req, tell)
 	}
-	if len(ask.Question.DataSourceIDs)+len(ask.Skill.Documents) == 0 {
-		return chat.Grounds{Prompt: ask.Prompt}, nil
+	if len(req.Question.DataSourceIDs)+len(req.Skill.Documents) == 0 {
+		return chat.Grounds{Prompt: req.Prompt}, nil
 	}
-	if g.summarizes(ask) {
+	if g.summarizes(req) {
 		ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 		defer cancel()
-		return g.summary(ctx, ask, tell)
+		return g.summary(ctx, req, tell)
 	}
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
-	return g.documents(ctx, ask, tell)
+	return g.documents(ctx, req, tell)
 }
 
 // sizedFor returns a Grounder with the context size of a model.
@@ -124,14 +125,14 @@ func (g *Grounder) sizedFor(model chat.AnswerModel) *Grounder {
 }
 
 // readsPage reports whether an answer uses a page of the browser extension.
-func (g *Grounder) readsPage(ask chat.Ask) bool {
-	return ask.Skill.OfExtension() && len(ask.Question.DataSourceIDs)+len(ask.Skill.Documents) == 0 &&
+func (g *Grounder) readsPage(req chat.AnswerRequest) bool {
+	return req.Skill.IsExtension() && len(req.Question.DataSourceIDs)+len(req.Skill.Documents) == 0 &&
 		g.summaries.Model != nil
 }
 
 // summarizes reports whether an answer uses whole documents.
-func (g *Grounder) summarizes(ask chat.Ask) bool {
-	return ask.Skill.TaskType == skill.TaskSummarization && len(ask.Question.DataSourceIDs) > 0 &&
+func (g *Grounder) summarizes(req chat.AnswerRequest) bool {
+	return req.Skill.TaskType == skill.TaskSummarization && len(req.Question.DataSourceIDs) > 0 &&
 		g.summaries.Model != nil
 }
 

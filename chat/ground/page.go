@@ -18,18 +18,20 @@ import (
 // page grounds the answer on a page of the browser extension, which precedes the first question. It uses the page's
 // whole text if that fits into the model's context. Otherwise it uses notes of all parts and, for a question, the most
 // relevant parts. A selection within the page is never shortened.
-func (g *Grounder) page(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (grounds chat.Grounds, err error) {
+func (g *Grounder) page(
+	ctx context.Context, req chat.AnswerRequest, tell func(chat.Step),
+) (grounds chat.Grounds, err error) {
 	limit := g.context - g.reserve()
-	if tokens(ask.Prompt) <= limit {
-		return chat.Grounds{Prompt: ask.Prompt}, nil
+	if tokens(req.Prompt) <= limit {
+		return chat.Grounds{Prompt: req.Prompt}, nil
 	}
-	last := len(ask.Prompt) - 1
-	prompt := opened(ask.Prompt, max(limit-tokens(ask.Prompt[:2])-tokens(ask.Prompt[last:]), g.context/6))
+	last := len(req.Prompt) - 1
+	prompt := opened(req.Prompt, max(limit-tokens(req.Prompt[:2])-tokens(req.Prompt[last:]), g.context/6))
 	if tokens(prompt) <= limit {
 		return chat.Grounds{Prompt: prompt}, nil
 	}
 	at, kept, rest := longestPage(prompt)
-	if ask.Skill.FollowUp().Kind == skill.KindEasyExplanationFollowUp {
+	if req.Skill.FollowUp().Kind == skill.KindEasyExplanationFollowUp {
 		if len(kept) > 1 { // The page that contains the selection.
 			prompt[at].Content = answer.Sources(kept[:1]) + rest
 			tell(chat.Step{
@@ -48,14 +50,14 @@ func (g *Grounder) page(ctx context.Context, ask chat.Ask, tell func(chat.Step))
 	prompt[at].Content = answer.Sources(kept) + rest
 	budget := max(limit-tokens(prompt), leastBudget)
 	parts := partsOf(longest)
-	if ask.Question.ParentID != nil || ask.Skill.Kind != skill.KindPageWholeSummary {
-		for _, f := range fitting(parts, ask.Question.Content, budget/2) {
+	if req.Question.ParentID != nil || req.Skill.Kind != skill.KindPageWholeSummary {
+		for _, f := range fitting(parts, req.Question.Content, budget/2) {
 			f.Locator = longest.Locator
 			kept = append(kept, f.Passage)
 			budget -= cost(f.Passage)
 		}
 	}
-	notes, calls, err := g.condense(ctx, ask, parts, budget, tell)
+	notes, calls, err := g.condense(ctx, req, parts, budget, tell)
 	grounds.Usage = calls.usage
 	if err != nil {
 		return grounds, calls.failure(err)
@@ -70,7 +72,7 @@ func (g *Grounder) page(ctx context.Context, ask chat.Ask, tell func(chat.Step))
 	for i := range kept {
 		kept[i].Index = i + 1
 	}
-	prompt[at].Content = answer.Sources(kept) + answer.Uncited(notes.Text) + rest
+	prompt[at].Content = answer.Sources(kept) + answer.StripCitations(notes.Text) + rest
 	sent, err := g.unshortened(prompt)
 	grounds.Prompt = sent.Prompt
 	return grounds, err
@@ -119,11 +121,11 @@ func longestPage(prompt []llm.Message) (at int, passages []answer.Passage, rest 
 }
 
 // partsOf splits the text of a page into passages.
-func partsOf(page answer.Passage) []answer.Found {
+func partsOf(page answer.Passage) []answer.SourcePassage {
 	passages := extract.Split([]extract.Page{{Number: 1, Text: page.Text}})
-	parts := make([]answer.Found, len(passages))
+	parts := make([]answer.SourcePassage, len(passages))
 	for i, p := range passages {
-		parts[i] = answer.Found{
+		parts[i] = answer.SourcePassage{
 			Passage: answer.Passage{Filename: page.Filename, Locator: p.Locator, Text: p.Text}, ID: strconv.Itoa(i), Ordinal: i,
 		}
 	}
@@ -132,17 +134,17 @@ func partsOf(page answer.Passage) []answer.Found {
 
 // fitting returns the most relevant parts of a page in page order, within a token budget. It returns none for a
 // question without search terms.
-func fitting(parts []answer.Found, question string, budget int) []answer.Found {
-	if answer.Covered(question, answer.Passage{}) == 1 {
+func fitting(parts []answer.SourcePassage, question string, budget int) []answer.SourcePassage {
+	if answer.Coverage(question, answer.Passage{}) == 1 {
 		return nil
 	}
-	var found []answer.Found
+	var passages []answer.SourcePassage
 	for _, f := range parts {
-		f.Score = answer.Covered(question, answer.Passage{Locator: f.Locator, Text: f.Text})
+		f.Score = answer.Coverage(question, answer.Passage{Locator: f.Locator, Text: f.Text})
 		if f.Score >= least {
-			found = append(found, f)
+			passages = append(passages, f)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b answer.Found) int { return cmp.Compare(b.Score, a.Score) })
-	return answer.Select(found, budget, cost, func(answer.Found) []answer.Found { return nil })
+	slices.SortStableFunc(passages, func(a, b answer.SourcePassage) int { return cmp.Compare(b.Score, a.Score) })
+	return answer.Select(passages, budget, cost, func(answer.SourcePassage) []answer.SourcePassage { return nil })
 }

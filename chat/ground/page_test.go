@@ -41,7 +41,7 @@ func (f *fixture) ofPage(thread uuid.UUID, r webpage.Request) chat.Question {
 
 func further(question string) webpage.Request {
 	return webpage.Request{
-		Kind: skill.KindPageWholeSummaryFollowUp, Continues: true,
+		Kind: skill.KindPageWholeSummaryFollowUp, IsFollowUp: true,
 		Messages: []webpage.Message{{Role: "user", Content: question}},
 	}
 }
@@ -75,7 +75,7 @@ func (n *noter) lastRequest(t *testing.T) []llm.Message {
 func TestPageLargerThanTheContext(t *testing.T) {
 	t.Parallel()
 	f, model := newPages(t)
-	text, left := webpage.Cut(textOf(880) + "解約手数料は、契約から二年以内の解約に限り、一万円とする。")
+	text, left := webpage.Truncate(textOf(880) + "解約手数料は、契約から二年以内の解約に限り、一万円とする。")
 	if utf8.RuneCountInString(text) < webpage.MaxText-10_000 {
 		t.Fatal("the page is short")
 	}

@@ -18,22 +18,24 @@ import (
 
 // saveSkill saves the skill 規程の相談 of the owner, an administrator, with documents. With a zero made it creates a new
 // skill.
-func (f *fixture) saveSkill(audience skill.Audience, made skill.Made, documents ...uuid.UUID) skill.Made {
+func (f *fixture) saveSkill(
+	audience skill.Audience, custom skill.CustomSkill, documents ...uuid.UUID,
+) skill.CustomSkill {
 	f.t.Helper()
 	categories, _, err := skill.Builtin()
 	f.must(err)
-	made, err = f.db.SaveSkill(f.t.Context(), skill.Maker{
+	custom, err = f.db.SaveSkill(f.t.Context(), skill.Editor{
 		OrganizationID: f.owner.OrganizationID, UserID: f.owner.UserID, Admin: true, By: org.System(),
-	}, made.ID, skill.Saving{
-		RequestID: newID(), Audience: audience, Base: made.Version,
+	}, custom.ID, skill.Input{
+		RequestID: newID(), Audience: audience, BaseVersion: custom.Version,
 		Content: skill.Content{
 			Name: "規程の相談", Description: "規程に答えます。", Icon: "chat", CategoryID: categories[0].ID, Prompt: "規程に沿って答える。",
 			DocumentIDs: append([]uuid.UUID{}, documents...),
 		},
 	})
 	f.must(err)
-	f.skills["規程の相談"] = made.ID
-	return made
+	f.skills["規程の相談"] = custom.ID
+	return custom
 }
 
 // TestR105_DocumentsOfASharedSkillOutliveTheirOwner: the owner deletes a document and leaves the organization. The
@@ -44,7 +46,7 @@ func TestR105_DocumentsOfASharedSkillOutliveTheirOwner(t *testing.T) {
 	f.start()
 	maker, colleague := f.owner, f.member(f.owner.OrganizationID)
 	deleted, left := f.read("人事内規.md", rules), f.read("補足.md", "# 補足\n\n休暇は半日でも取得できる。")
-	made := f.saveSkill(skill.AudienceOrganization, skill.Made{}, deleted, left)
+	custom := f.saveSkill(skill.AudienceOrganization, skill.CustomSkill{}, deleted, left)
 
 	owner := datasource.Owner(maker)
 	f.must(f.sources.Delete(t.Context(), owner, deleted))
@@ -55,7 +57,7 @@ func TestR105_DocumentsOfASharedSkillOutliveTheirOwner(t *testing.T) {
 		t.Errorf("the owner's list has %+v, %v", list, err)
 	}
 	_, err := f.db.ChangeMember(t.Context(), maker.OrganizationID, maker.UserID, org.System(),
-		func(org.Roster) (org.MemberChange, error) {
+		func(org.MemberContext) (org.MemberChange, error) {
 			return org.MemberChange{Remove: true, Action: org.ActionRemove, Details: []org.Change{{Field: "name"}}}, nil
 		})
 	f.must(err)
@@ -70,7 +72,7 @@ func TestR105_DocumentsOfASharedSkillOutliveTheirOwner(t *testing.T) {
 		t.Errorf("got %+v, %q", answer.Citations, answer.Notice())
 	}
 
-	f.saveSkill(skill.AudienceOrganization, made) // Without documents.
+	f.saveSkill(skill.AudienceOrganization, custom) // Without documents.
 	found, err := f.db.FindSources(t.Context(), datasource.Owner{OrganizationID: maker.OrganizationID},
 		[]uuid.UUID{deleted, left})
 	if err != nil || len(found) != 0 {
@@ -85,7 +87,7 @@ func TestR105_MissingSkillDocumentsAreReported(t *testing.T) {
 	f := newFixture(t, ground.Config{}, llmtest.Say("休暇は20日です。"))
 	f.start()
 	document := f.read("人事内規.md", rules)
-	made := f.saveSkill(skill.AudienceSelf, skill.Made{}, document)
+	custom := f.saveSkill(skill.AudienceSelf, skill.CustomSkill{}, document)
 	f.must(f.sources.Delete(t.Context(), datasource.Owner(f.owner), document))
 
 	answer := f.ask(f.thread("規程の相談"), "休暇は何日ですか")
@@ -97,11 +99,11 @@ func TestR105_MissingSkillDocumentsAreReported(t *testing.T) {
 	}) {
 		t.Error("the stream does not say so")
 	}
-	maker := skill.Maker{OrganizationID: f.owner.OrganizationID, UserID: f.owner.UserID}
-	if made, err := f.db.FindMade(t.Context(), maker, made.ID); err != nil || made.MissingDocuments != 1 {
-		t.Errorf("its editor sees %d, %v", made.MissingDocuments, err)
+	editor := skill.Editor{OrganizationID: f.owner.OrganizationID, UserID: f.owner.UserID}
+	if custom, err := f.db.FindCustomSkill(t.Context(), editor, custom.ID); err != nil || custom.MissingDocuments != 1 {
+		t.Errorf("its editor sees %d, %v", custom.MissingDocuments, err)
 	}
-	f.saveSkill(skill.AudienceSelf, made) // An editor saves the skill without documents.
+	f.saveSkill(skill.AudienceSelf, custom) // An editor saves the skill without documents.
 	if answer = f.ask(f.thread("規程の相談"), "休暇は何日ですか"); answer.Notice() != "" {
 		t.Errorf("got %q", answer.Notice())
 	}

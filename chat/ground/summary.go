@@ -59,9 +59,11 @@ type Notes interface {
 
 // summary grounds the answer on whole documents: on their text if it fits into the model's context, else on notes of
 // all parts.
-func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (grounds chat.Grounds, err error) {
-	owner := datasource.Owner(ask.Owner)
-	found, err := g.sources.FindAll(ctx, owner, ask.Question.DataSourceIDs)
+func (g *Grounder) summary(
+	ctx context.Context, req chat.AnswerRequest, tell func(chat.Step),
+) (grounds chat.Grounds, err error) {
+	owner := datasource.Owner(req.Owner)
+	found, err := g.sources.FindAll(ctx, owner, req.Question.DataSourceIDs)
 	if err != nil {
 		return chat.Grounds{}, err
 	}
@@ -72,7 +74,7 @@ func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Ste
 		tell(step)
 		return chat.Grounds{Answer: states.unusable()}, nil
 	}
-	prompt := conversation(ask.Prompt, g.context/2)
+	prompt := conversation(req.Prompt, g.context/2)
 	s := search{
 		sources: g.sources, owner: owner, ready: states.ready, passages: make(map[string]datasource.Passage),
 		budget: max(g.context-g.reserve()-tokens(prompt), leastBudget),
@@ -88,15 +90,15 @@ func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Ste
 			Prompt: withSources(prompt, answer.SummaryInstructions, fenced(all)), Sources: s.cited(all),
 		}, nil
 	}
-	passages, err := g.sources.Beginnings(ctx, owner, states.ready, math.MaxInt)
+	passages, err := g.sources.FirstPassages(ctx, owner, states.ready, math.MaxInt)
 	if err != nil {
 		return chat.Grounds{}, err
 	}
-	list := make([]answer.Found, len(passages))
+	list := make([]answer.SourcePassage, len(passages))
 	for i, p := range passages {
 		list[i] = s.read(p, 0)
 	}
-	notes, calls, err := g.condense(ctx, ask, list, s.budget, tell)
+	notes, calls, err := g.condense(ctx, req, list, s.budget, tell)
 	grounds.Usage = calls.usage
 	if err != nil {
 		return grounds, calls.failure(err)
@@ -114,18 +116,18 @@ func (g *Grounder) summary(ctx context.Context, ask chat.Ask, tell func(chat.Ste
 
 // condense asks the model for notes of all parts of the passages, and repeats this with the notes until they fit into
 // budget tokens.
-func (g *Grounder) condense(ctx context.Context, ask chat.Ask, list []answer.Found, budget int,
+func (g *Grounder) condense(ctx context.Context, req chat.AnswerRequest, list []answer.SourcePassage, budget int,
 	tell func(chat.Step),
 ) (answer.Notes, *calls, error) {
-	calls, total := &calls{cfg: g.summaries, ask: ask}, 0
+	calls, total := &calls{cfg: g.summaries, req: req}, 0
 	for _, f := range list {
 		total += llm.EstimateTokens(f.Text)
 	}
 	most := (g.context - g.reserve()) / 2
 	c := answer.Condenser{
-		Note: calls.note, Size: llm.EstimateTokens, Part: min(most, max(partTokens, total/mostParts)), Last: budget,
-		AtOnce: notesAtOnce,
-		Told: func(done, total int) {
+		Note: calls.note, Size: llm.EstimateTokens, MaxPart: min(most, max(partTokens, total/mostParts)), MaxNotes: budget,
+		Concurrency: notesAtOnce,
+		Progress: func(done, total int) {
 			calls.total = total
 			tell(chat.Step{
 				Kind: chat.StepSummarize, Status: chat.StatusRunning, Done: done, Total: total,
@@ -140,7 +142,7 @@ func (g *Grounder) condense(ctx context.Context, ask chat.Ask, list []answer.Fou
 // calls are the model calls of one summary.
 type calls struct {
 	cfg   Summaries
-	ask   chat.Ask
+	req   chat.AnswerRequest
 	total int // Number of parts.
 
 	mu    sync.Mutex
@@ -149,14 +151,14 @@ type calls struct {
 
 // note returns the stored note of a part, or asks the model for it.
 func (c *calls) note(ctx context.Context, instructions, part string) (string, error) {
-	owner, model := c.ask.Owner, c.ask.Model
+	owner, model := c.req.Owner, c.req.Model
 	key := sha256.Sum256([]byte(cmp.Or(model.ID, c.cfg.Name) + "\x00" + instructions + "\x00" + part))
 	if text, found, err := c.cfg.Notes.FindNote(ctx, owner, key); err == nil && found {
 		return text, nil // If the database is unavailable, call the model.
 	}
-	if c.ask.Stored != nil { // Each call needs the budget's permission, and its tokens are counted for the answer.
+	if c.req.Stored != nil { // Each call needs the budget's permission, and its tokens are counted for the answer.
 		select {
-		case <-c.ask.Stored:
+		case <-c.req.Stored:
 		case <-ctx.Done():
 			return "", llm.Canceled(ctx)
 		}
@@ -172,7 +174,7 @@ func (c *calls) note(ctx context.Context, instructions, part string) (string, er
 			},
 		}, func(text string) { said.WriteString(text) })
 		note := Note{
-			AnswerID: c.ask.AnswerID, Key: key, ModelID: cmp.Or(result.ModelID, model.ID),
+			AnswerID: c.req.AnswerID, Key: key, ModelID: cmp.Or(result.ModelID, model.ID),
 			InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 		}
 		if err == nil {
@@ -190,7 +192,7 @@ func (c *calls) put(ctx context.Context, note Note) {
 	if note.InputTokens+note.OutputTokens == 0 && note.Text == "" {
 		return
 	}
-	owner := c.ask.Owner
+	owner := c.req.Owner
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
 	if counted, err := c.cfg.Notes.PutNote(ctx, owner, note); !counted || err != nil {
@@ -199,7 +201,7 @@ func (c *calls) put(ctx context.Context, note Note) {
 		c.usage.Add(llm.Usage{InputTokens: note.InputTokens, OutputTokens: note.OutputTokens})
 		return
 	}
-	c.cfg.Budget.Spent(owner.OrganizationID, owner.UserID, note.InputTokens+note.OutputTokens)
+	c.cfg.Budget.RecordUsage(owner.OrganizationID, owner.UserID, note.InputTokens+note.OutputTokens)
 }
 
 // failure adds to a temporary failure's message that the notes are kept.

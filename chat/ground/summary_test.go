@@ -125,7 +125,7 @@ func (a *allowance) Check(context.Context, uuid.UUID, uuid.UUID) error {
 	return nil
 }
 
-func (a *allowance) Spent(_, _ uuid.UUID, tokens int) {
+func (a *allowance) RecordUsage(_, _ uuid.UUID, tokens int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.spent += tokens

@@ -19,12 +19,12 @@ type together struct {
 }
 
 // newTogether returns the ids of an answer's data sources, and the Sources to read them with.
-func newTogether(sources Sources, ask chat.Ask) (together, []uuid.UUID) {
+func newTogether(sources Sources, req chat.AnswerRequest) (together, []uuid.UUID) {
 	t := together{Sources: sources, owners: make(map[uuid.UUID]datasource.Owner)}
-	ids := slices.Clone(ask.Question.DataSourceIDs)
-	for _, d := range ask.Skill.Documents {
-		if d.OwnerID != ask.Owner.UserID {
-			t.owners[d.ID] = datasource.Owner{OrganizationID: ask.Owner.OrganizationID, UserID: d.OwnerID}
+	ids := slices.Clone(req.Question.DataSourceIDs)
+	for _, d := range req.Skill.Documents {
+		if d.OwnerID != req.Owner.UserID {
+			t.owners[d.ID] = datasource.Owner{OrganizationID: req.Owner.OrganizationID, UserID: d.OwnerID}
 		}
 		if !slices.Contains(ids, d.ID) {
 			ids = append(ids, d.ID)
@@ -58,7 +58,7 @@ func (t together) groups(own datasource.Owner, ids []uuid.UUID) (groups []group)
 			owner = other
 		}
 		i := slices.IndexFunc(groups, func(g group) bool {
-			return g.owner == owner && len(g.ids) < datasource.MaxSearched
+			return g.owner == owner && len(g.ids) < datasource.MaxSearchSources
 		})
 		if i < 0 {
 			groups = append(groups, group{owner: owner})
@@ -87,8 +87,8 @@ func (t together) FindAll(
 // Retrieve implements Sources. It compares scores across owners without adjustment.
 func (t together) Retrieve(
 	ctx context.Context, owner datasource.Owner, ids []uuid.UUID, query string, k int,
-) ([]datasource.Retrieved, error) {
-	var all []datasource.Retrieved
+) ([]datasource.RetrievedPassage, error) {
+	var all []datasource.RetrievedPassage
 	for _, g := range t.groups(owner, ids) {
 		found, err := t.Sources.Retrieve(ctx, g.owner, g.ids, query, k)
 		if err != nil {
@@ -96,12 +96,12 @@ func (t together) Retrieve(
 		}
 		all = append(all, found...)
 	}
-	slices.SortStableFunc(all, func(a, b datasource.Retrieved) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(all, func(a, b datasource.RetrievedPassage) int { return cmp.Compare(b.Score, a.Score) })
 	return all[:min(k, len(all))], nil
 }
 
-// Beginnings implements Sources. The passages of each owner are adjacent.
-func (t together) Beginnings(
+// FirstPassages implements Sources. The passages of each owner are adjacent.
+func (t together) FirstPassages(
 	ctx context.Context, owner datasource.Owner, of []datasource.Source, each int,
 ) ([]datasource.Passage, error) {
 	ids := make([]uuid.UUID, len(of))
@@ -115,7 +115,7 @@ func (t together) Beginnings(
 		for i, id := range g.ids {
 			sources[i] = byID[id]
 		}
-		passages, err := t.Sources.Beginnings(ctx, g.owner, sources, each)
+		passages, err := t.Sources.FirstPassages(ctx, g.owner, sources, each)
 		if err != nil {
 			return nil, err
 		}

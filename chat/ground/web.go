@@ -50,7 +50,9 @@ type Searches struct {
 }
 
 // web grounds the answer on pages of the web.
-func (g *Grounder) web(ctx context.Context, ask chat.Ask, tell func(chat.Step)) (grounds chat.Grounds, err error) {
+func (g *Grounder) web(
+	ctx context.Context, req chat.AnswerRequest, tell func(chat.Step),
+) (grounds chat.Grounds, err error) {
 	if g.searches.Web == nil { // The answer began on a server with another configuration.
 		return chat.Grounds{}, fault.Errorf(fault.SkillUnavailable, "このサーバーでは、ウェブ検索をご利用いただけません。管理者にお知らせください。")
 	}
@@ -60,12 +62,12 @@ func (g *Grounder) web(ctx context.Context, ask chat.Ask, tell func(chat.Step)) 
 		tell(step)
 	}
 	say("検索語を選んでいます", 0, 0)
-	queries, usage, err := g.queries(ctx, ask)
+	queries, usage, err := g.queries(ctx, req)
 	grounds.Usage = usage
 	if err != nil {
 		return grounds, err
 	}
-	say("検索中"+answer.Quoted(queries), 0, 0)
+	say("検索中"+answer.QuoteQueries(queries), 0, 0)
 	results, err := g.search(ctx, queries)
 	if err != nil {
 		return grounds, err
@@ -82,9 +84,9 @@ func (g *Grounder) web(ctx context.Context, ask chat.Ask, tell func(chat.Step)) 
 		grounds.Answer = answer.NoPages(queries)
 		return grounds, nil
 	}
-	prompt := conversation(ask.Prompt, g.context/2)
+	prompt := conversation(req.Prompt, g.context/2)
 	budget := min(max(g.context-g.reserve()-tokens(prompt), leastBudget), webTokens)
-	grounds.Sources, err = rank(pages, query(ask)+"\n"+strings.Join(queries, "\n"), budget)
+	grounds.Sources, err = rank(pages, query(req)+"\n"+strings.Join(queries, "\n"), budget)
 	if err != nil {
 		return grounds, err
 	}
@@ -109,8 +111,8 @@ func confirmed(read, missing int) string {
 }
 
 // queries returns the model's queries and the usage of that call. If the model fails, the question is the query.
-func (g *Grounder) queries(ctx context.Context, ask chat.Ask) ([]string, llm.Usage, error) {
-	if err := g.searches.Budget.Check(ctx, ask.Owner.OrganizationID, ask.Owner.UserID); err != nil {
+func (g *Grounder) queries(ctx context.Context, req chat.AnswerRequest) ([]string, llm.Usage, error) {
+	if err := g.searches.Budget.Check(ctx, req.Owner.OrganizationID, req.Owner.UserID); err != nil {
 		return nil, llm.Usage{}, err
 	}
 	within, cancel := context.WithTimeout(ctx, queryTimeout)
@@ -118,9 +120,9 @@ func (g *Grounder) queries(ctx context.Context, ask chat.Ask) ([]string, llm.Usa
 	var said strings.Builder
 	today := time.Now().In(time.FixedZone("JST", 9*60*60))
 	result, err := g.searches.Model.Stream(within, llm.Request{
-		Model: ask.Model.ID, Thinking: new(bool), Params: llm.Params{MaxTokens: queryTokens}, Messages: []llm.Message{
+		Model: req.Model.ID, Thinking: new(bool), Params: llm.Params{MaxTokens: queryTokens}, Messages: []llm.Message{
 			{Role: llm.RoleSystem, Content: answer.QueryInstructions(today)},
-			{Role: llm.RoleUser, Content: answer.QueryPrompt(ask.Question.Content, earlier(ask))},
+			{Role: llm.RoleUser, Content: answer.QueryPrompt(req.Question.Content, earlier(req))},
 		},
 	}, func(text string) {
 		if said.Len() < 4<<10 {
@@ -130,7 +132,7 @@ func (g *Grounder) queries(ctx context.Context, ask chat.Ask) ([]string, llm.Usa
 	if err != nil {
 		said.Reset()
 	}
-	return answer.Queries(said.String(), query(ask)), result.Usage, ctx.Err()
+	return answer.Queries(said.String(), query(req)), result.Usage, ctx.Err()
 }
 
 // search returns the results to read, best first. It ignores failed queries unless all fail.
@@ -237,7 +239,7 @@ func firstDate(dates ...time.Time) time.Time {
 
 // rank selects the most relevant passages, and returns a source for each page with such passages.
 func rank(pages []page, query string, budget int) ([]chat.Source, error) {
-	packed := make([]index.Packed, len(pages))
+	packed := make([]index.PackedIndex, len(pages))
 	documents := make([]*index.Document, len(pages))
 	for i, p := range pages {
 		texts := make([]index.Passage, len(p.passages))
@@ -258,34 +260,34 @@ func rank(pages []page, query string, budget int) ([]chat.Source, error) {
 	}
 	r := ranking{pages: pages}
 	for _, hit := range index.Best(scores, candidates) {
-		if len(r.found) > 0 && hit.Score < tail*r.found[0].Score {
+		if len(r.passages) > 0 && hit.Score < tail*r.passages[0].Score {
 			break
 		}
 		r.add(hit.Document, hit.Passage, hit.Score)
 	}
-	if len(r.found) == 0 {
+	if len(r.passages) == 0 {
 		for i, p := range pages {
 			for j := range p.passages[:min(len(p.passages), opening)] {
 				r.add(i, j, 0)
 			}
 		}
 	}
-	return r.sources(answer.Select(r.found, budget, cost, r.beside)), nil
+	return r.sources(answer.Select(r.passages, budget, cost, r.beside)), nil
 }
 
 // ranking holds the passages of all pages, most relevant first.
 type ranking struct {
-	pages []page
-	found []answer.Found
+	pages    []page
+	passages []answer.SourcePassage
 }
 
 func (r *ranking) add(document, ordinal int, score float64) {
-	r.found = append(r.found, r.passage(document, ordinal, score))
+	r.passages = append(r.passages, r.passage(document, ordinal, score))
 }
 
-func (r *ranking) passage(document, ordinal int, score float64) answer.Found {
+func (r *ranking) passage(document, ordinal int, score float64) answer.SourcePassage {
 	p := r.pages[document]
-	return answer.Found{
+	return answer.SourcePassage{
 		Passage: answer.Passage{
 			Filename: p.Title, Site: websearch.Site(p.URL), Date: day(p.Published), Text: p.passages[ordinal].Text,
 		},
@@ -294,7 +296,7 @@ func (r *ranking) passage(document, ordinal int, score float64) answer.Found {
 }
 
 // beside returns the passages before and after a passage.
-func (r *ranking) beside(f answer.Found) (list []answer.Found) {
+func (r *ranking) beside(f answer.SourcePassage) (list []answer.SourcePassage) {
 	for _, ordinal := range []int{f.Ordinal - 1, f.Ordinal + 1} {
 		if ordinal >= 0 && ordinal < len(r.pages[f.Document].passages) {
 			list = append(list, r.passage(f.Document, ordinal, 0))
@@ -305,7 +307,7 @@ func (r *ranking) beside(f answer.Found) (list []answer.Found) {
 
 // sources returns a source for each page with selected passages, numbered in page order. Its quote is the most relevant
 // passage.
-func (r *ranking) sources(chosen []answer.Found) (list []chat.Source) {
+func (r *ranking) sources(chosen []answer.SourcePassage) (list []chat.Source) {
 	for from := 0; from < len(chosen); {
 		to := from
 		for to < len(chosen) && chosen[to].Document == chosen[from].Document {
@@ -313,7 +315,7 @@ func (r *ranking) sources(chosen []answer.Found) (list []chat.Source) {
 		}
 		of := chosen[from:to]
 		p := r.pages[of[0].Document]
-		best := slices.MaxFunc(of, func(a, b answer.Found) int { return cmp.Compare(a.Score, b.Score) })
+		best := slices.MaxFunc(of, func(a, b answer.SourcePassage) int { return cmp.Compare(a.Score, b.Score) })
 		list = append(list, chat.Source{
 			Citation: chat.Citation{
 				Index: len(list) + 1, ChunkEmbeddingID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(p.URL)),
@@ -328,7 +330,7 @@ func (r *ranking) sources(chosen []answer.Found) (list []chat.Source) {
 }
 
 // joined joins passages of a page, with a mark for omitted text.
-func joined(of []answer.Found) string {
+func joined(of []answer.SourcePassage) string {
 	var b strings.Builder
 	for i, f := range of {
 		switch {

@@ -53,7 +53,7 @@ func searchAt(t *testing.T, url string, allow func(netip.AddrPort) bool) *websea
 	t.Helper()
 	web, err := websearch.New(websearch.Config{
 		Provider:  websearch.ProviderConfig{Kind: websearch.SearXNG, URL: url},
-		Extractor: extracttest.InProcess{}, PageTimeout: 30 * time.Second, Allow: allow,
+		Extractor: extracttest.InProcess{}, PageTimeout: 30 * time.Second, AllowAddress: allow,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func searchAt(t *testing.T, url string, allow func(netip.AddrPort) bool) *websea
 type budget struct{ refuse error }
 
 func (b budget) Check(context.Context, uuid.UUID, uuid.UUID) error { return b.refuse }
-func (budget) Spent(uuid.UUID, uuid.UUID, int)                     {}
+func (budget) RecordUsage(uuid.UUID, uuid.UUID, int)               {}
 
 func webConfig(p pages) ground.Config {
 	return ground.Config{Searches: ground.Searches{Web: p.web, Budget: budget{}}}
@@ -159,14 +159,14 @@ func checkWageCitations(t *testing.T, p pages, citations []chat.Citation) {
 func TestWebSearchSteps(t *testing.T) {
 	t.Parallel()
 	p := servePages(t)
-	ask := chat.Ask{Question: chat.Message{Content: wageQuestion}, Prompt: []llm.Message{
+	req := chat.AnswerRequest{Question: chat.Message{Content: wageQuestion}, Prompt: []llm.Message{
 		{Role: llm.RoleSystem, Content: "指示"}, {Role: llm.RoleUser, Content: wageQuestion},
 	}}
-	ask.Skill.Kind = "web_search"
+	req.Skill.Kind = "web_search"
 	cfg := webConfig(p)
 	cfg.Searches.Model = asked("つむぎ県 最低賃金", "")
 	var told []string
-	if _, err := ground.New(nil, cfg).Ground(t.Context(), ask, func(s chat.Step) {
+	if _, err := ground.New(nil, cfg).Ground(t.Context(), req, func(s chat.Step) {
 		told = append(told, string(s.Status)+" "+s.Detail)
 	}); err != nil {
 		t.Fatal(err)

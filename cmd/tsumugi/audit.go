@@ -100,7 +100,7 @@ func (c *auditCommand) Run(ctx context.Context, out *output) error {
 }
 
 // who names the actor of an entry.
-func who(by org.Doer) string {
+func who(by org.AuditActor) string {
 	switch by.Kind {
 	case org.ByMember:
 		return by.Name + " <" + by.Email + ">"
@@ -112,7 +112,7 @@ func who(by org.Doer) string {
 }
 
 // from formats the origin of an entry.
-func from(by org.Doer) string {
+func from(by org.AuditActor) string {
 	if !by.Address.IsValid() {
 		return "-"
 	}

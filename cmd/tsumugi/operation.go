@@ -92,7 +92,7 @@ func findOrganizationIfGiven(ctx context.Context, db *store.DB, given string) (*
 }
 
 // operator returns the operating system user for the audit log.
-func operator() org.Doer {
+func operator() org.AuditActor {
 	account, err := user.Current()
 	if err != nil {
 		return org.Operator("unknown")

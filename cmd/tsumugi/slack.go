@@ -74,7 +74,7 @@ func newSlackSetup(
 		return nil, fmt.Errorf("--slack-api-url (SLACK_API_URL): %w", err)
 	}
 	setup := channel.NewSetup(channel.SetupConfig{
-		Surface: slack.Name, PublicURL: public, Environment: settings.credentials(), Sealing: sealing,
+		Surface: slack.Name, PublicURL: public, Environment: settings.credentials(), HasKey: sealing,
 	}, db, adapter, log)
 	links := channel.NewLinker(channel.LinkerConfig{Surface: slack.Name, PublicURL: public}, db, setup, adapter, log)
 	return &slackDomain{adapter: adapter, setup: setup, links: links}, nil
@@ -87,7 +87,7 @@ func (s *server) openSlack(c *serveCommand, db *store.DB, public string, skills 
 	if err != nil {
 		return err
 	}
-	domain.channels = channel.NewService(channel.Needs{
+	domain.channels = channel.NewService(channel.Deps{
 		Store: db, Installations: domain.setup, Links: domain.links,
 		Surfaces: map[string]channel.Surface{slack.Name: domain.adapter},
 		Chat:     s.chat, Skills: skills, Sources: s.sources, Log: log,

@@ -57,7 +57,7 @@ func (s *searching) openSearch(extractor websearch.Extractor) (*websearch.Servic
 	}
 	service, err := websearch.New(websearch.Config{
 		Provider:  websearch.ProviderConfig{Kind: kind, URL: s.SearchURL, Key: s.SearchKey, EngineID: s.SearchEngineID},
-		Extractor: extractor, Allow: fakePages(),
+		Extractor: extractor, AllowAddress: fakePages(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("web search (TSUMUGI_SEARCH_URL, TSUMUGI_SEARCH_PROVIDER): %w", err)

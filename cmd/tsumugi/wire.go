@@ -111,7 +111,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	}
 	extractor := c.extractor(log)
 	s.sources = datasource.NewService(db, s.files, extractor, events, log.With("part", "datasource"),
-		datasource.Config{Person: c.PersonStorage << 20, Embedding: embedding})
+		datasource.Config{StoragePerPerson: c.PersonStorage << 20, Embedding: embedding})
 	s.pictures = picture.NewService(db, s.files, extractor, log.With("part", "picture"), c.PersonStorage<<20)
 	if s.web, err = c.openSearch(extractor); err != nil {
 		return nil, err

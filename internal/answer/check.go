@@ -20,14 +20,14 @@ const (
 
 // Claim is a sentence of an answer that cites passages.
 type Claim struct {
-	Text    string
-	Cites   []Cite
-	Support Support
-	Missing []string // The numbers, dates and article numbers of Text that no cited passage contains, as written.
+	Text      string
+	Citations []Citation
+	Support   Support
+	Missing   []string // The numbers, dates and article numbers of Text that no cited passage contains, as written.
 }
 
-// Cite is a citation in a text.
-type Cite struct {
+// Citation is a citation in a text.
+type Citation struct {
 	Index      int // The citation number of the passage.
 	Occurrence int // Counts equal citations in the whole text, including code, from 0.
 }
@@ -39,16 +39,16 @@ type Verdict struct {
 }
 
 // A sentence is weak if the cited passages contain less than the fraction least of its pairs of characters. The check
-// needs at least fewestPair pairs.
+// needs at least minPairs pairs.
 const (
-	least      = 0.12
-	fewestPair = 6
+	least    = 0.12
+	minPairs = 6
 )
 
 var citationForm = regexp.MustCompile(`\[([0-9]{1,3})\]`)
 
-// Check compares each sentence with citations to the cited passages. text must be the output of a Guard. A citation
-// belongs to the sentence before it.
+// Check compares each sentence with citations to the cited passages. text must be the output of a CitationNormalizer. A
+// citation belongs to the sentence before it.
 func Check(text string, passages []Passage) []Claim {
 	texts := make(map[int]string, len(passages))
 	for _, p := range passages {
@@ -61,10 +61,10 @@ func Check(text string, passages []Passage) []Claim {
 		var cited strings.Builder
 		for _, match := range citationForm.FindAllStringSubmatchIndex(s.text, -1) {
 			n, _ := strconv.Atoi(s.text[match[2]:match[3]])
-			claim.Cites = append(claim.Cites, Cite{Index: n, Occurrence: occurrences[s.at[match[0]]]})
+			claim.Citations = append(claim.Citations, Citation{Index: n, Occurrence: occurrences[s.at[match[0]]]})
 			cited.WriteString(texts[n])
 		}
-		if len(claim.Cites) == 0 {
+		if len(claim.Citations) == 0 {
 			continue
 		}
 		claim.compare(cited.String())
@@ -88,7 +88,7 @@ func occurrences(text string) map[int]int {
 func Supports(claims []Claim) map[int]Verdict {
 	verdicts := make(map[int]Verdict)
 	for _, claim := range claims {
-		for _, cite := range claim.Cites {
+		for _, cite := range claim.Citations {
 			v := verdicts[cite.Index]
 			if claim.Support == Weak {
 				v.Weak = append(v.Weak, cite.Occurrence)
@@ -142,7 +142,7 @@ func strange(said, passage string) bool {
 		}
 		last = r
 	}
-	return pairs >= fewestPair && float64(found) < least*float64(pairs) && strings.ContainsFunc(passage, meaningful)
+	return pairs >= minPairs && float64(found) < least*float64(pairs) && strings.ContainsFunc(passage, meaningful)
 }
 
 // meaningful reports whether a character carries meaning by itself, as kanji and katakana do.
@@ -154,8 +154,8 @@ type sentence struct {
 	at   []int
 }
 
-// sentences splits a Markdown text into sentences and drops code, which it detects like Guard. Citations after the mark
-// that ends a sentence belong to that sentence. A table row is one sentence.
+// sentences splits a Markdown text into sentences and drops code, which it detects like CitationNormalizer. Citations
+// after the mark that ends a sentence belong to that sentence. A table row is one sentence.
 func sentences(text string) []sentence {
 	var out []sentence
 	var f fence

@@ -110,7 +110,7 @@ func FuzzR82_Check(f *testing.F) {
 	f.Add("| 1 | [2]\n```\n[3]")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, claim := range answer.Check(text, rules) {
-			if len(claim.Cites) == 0 || (len(claim.Missing) > 0) && claim.Support != answer.Weak {
+			if len(claim.Citations) == 0 || (len(claim.Missing) > 0) && claim.Support != answer.Weak {
 				t.Errorf("%q: %+v", text, claim)
 			}
 		}

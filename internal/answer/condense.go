@@ -15,38 +15,38 @@ import (
 // Condenser shortens documents of any length to notes that fit into one prompt. The model writes notes with citations
 // for each part of the documents. Condenser repeats this with notes that are too long.
 type Condenser struct {
-	// Note returns the model's whole answer to instructions and a text. Up to AtOnce goroutines call it concurrently.
+	// Note returns the model's whole answer to instructions and a text. Up to Concurrency goroutines call it concurrently.
 	Note func(ctx context.Context, instructions, text string) (string, error)
 
-	Size   func(text string) int // The size of a text, in the unit of Part and Last.
-	Part   int                   // The largest size of a part.
-	Last   int                   // The largest size of the resulting notes.
-	AtOnce int
+	Size        func(text string) int // The size of a text, in the unit of MaxPart and MaxNotes.
+	MaxPart     int                   // The largest size of a part.
+	MaxNotes    int                   // The largest size of the resulting notes.
+	Concurrency int
 
-	// Told is called in the goroutine of Condense with the number of finished calls of Note and the number planned so
+	// Progress is called in the goroutine of Condense with the number of finished calls of Note and the number planned so
 	// far.
-	Told func(done, total int)
+	Progress func(done, total int)
 }
 
 // Notes is the result of Condense.
 type Notes struct {
-	Text     string  // The notes as elements for a prompt, with citations.
-	Passages []Found // The cited passages, numbered from 1 in the order of the documents.
+	Text     string          // The notes as elements for a prompt, with citations.
+	Passages []SourcePassage // The cited passages, numbered from 1 in the order of the documents.
 }
 
 const (
-	maxNoted  = 300 // Passages that the result cites.
-	maxRefs   = 3   // Passages that one note cites.
-	maxRounds = 8   // Rounds over the notes. Each round reduces them to a quarter or less.
-	shrink    = 5   // The ratio of the size of a part to the size of its notes.
+	maxNotePassages = 300 // Passages that the result cites.
+	maxRefs         = 3   // Passages that one note cites.
+	maxRounds       = 8   // Rounds over the notes. Each round reduces them to a quarter or less.
+	shrink          = 5   // The ratio of the size of a part to the size of its notes.
 )
 
 // Condense returns the notes of passages, which must be in the order of their documents. It returns the first error of
 // Note.
-func (c Condenser) Condense(ctx context.Context, passages []Found) (Notes, error) {
+func (c Condenser) Condense(ctx context.Context, passages []SourcePassage) (Notes, error) {
 	run := condensation{Condenser: c}
 	notes, err := run.round(ctx, c.sections(passages))
-	for i := 0; err == nil && i < maxRounds && c.Size(fenced(notes, nil)) > c.Last; i++ {
+	for i := 0; err == nil && i < maxRounds && c.Size(fenced(notes, nil)) > c.MaxNotes; i++ {
 		notes, err = run.round(ctx, c.groups(notes))
 	}
 	if err != nil {
@@ -59,22 +59,22 @@ func (c Condenser) Condense(ctx context.Context, passages []Found) (Notes, error
 type note struct {
 	text     string
 	filename string
-	refs     []Found // The passages that it cites; may be empty.
+	refs     []SourcePassage // The passages that it cites; may be empty.
 }
 
 // section is one input for Note.
 type section struct {
 	instructions, text, filename string
-	passages                     []Found // Passages by their citation numbers in text, from 1.
+	passages                     []SourcePassage // Passages by their citation numbers in text, from 1.
 }
 
 // sections splits documents into parts. Each part has text of one document. If a document does not fit into one part,
 // sections splits it before the highest heading in the second half of the part.
-func (c Condenser) sections(passages []Found) (list []section) {
+func (c Condenser) sections(passages []SourcePassage) (list []section) {
 	for len(passages) > 0 {
 		size, end := 0, 0
 		for end < len(passages) && passages[end].Document == passages[0].Document {
-			if size += c.Size(passages[end].Text); size > c.Part && end > 0 {
+			if size += c.Size(passages[end].Text); size > c.MaxPart && end > 0 {
 				break
 			}
 			end++
@@ -90,7 +90,7 @@ func (c Condenser) sections(passages []Found) (list []section) {
 		}
 		part.text = Sources(numbers)
 		part.instructions = fmt.Sprintf(noteInstructions, "<source> は、文書の一部です。", "根拠とした <source> の index",
-			c.Part/shrink)
+			c.MaxPart/shrink)
 		list = append(list, part)
 		passages = passages[end:]
 	}
@@ -98,7 +98,7 @@ func (c Condenser) sections(passages []Found) (list []section) {
 }
 
 // lastHeading returns the index at which to split passages, at most end.
-func lastHeading(passages []Found, end int) int {
+func lastHeading(passages []SourcePassage, end int) int {
 	best, fewest := end, 1<<10
 	for i := end; i > end/2; i-- {
 		if shared := sharedHeadings(passages[i-1].Locator, passages[i].Locator); shared < fewest {
@@ -122,7 +122,7 @@ func (c Condenser) groups(notes []note) (list []section) {
 	for len(notes) > 0 {
 		size, end := 0, 0
 		for end < len(notes) {
-			if size += c.Size(notes[end].text); size > c.Part && end > 1 {
+			if size += c.Size(notes[end].text); size > c.MaxPart && end > 1 {
 				break
 			}
 			end++
@@ -139,7 +139,7 @@ func (c Condenser) groups(notes []note) (list []section) {
 		}
 		part.text = fenced(notes[:end], numbers)
 		part.instructions = fmt.Sprintf(noteInstructions, "<notes> は、文書を順に読んで書き留めた要点です。重なりを除き、重要なものに絞ります。",
-			"元の行の番号", c.Part/shrink)
+			"元の行の番号", c.MaxPart/shrink)
 		list = append(list, part)
 		notes = notes[end:]
 	}
@@ -169,7 +169,7 @@ func (c *condensation) round(ctx context.Context, sections []section) ([]note, e
 	defer work.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for range min(c.AtOnce, len(sections)) {
+	for range min(c.Concurrency, len(sections)) {
 		work.Go(func() {
 			for i := range next {
 				text, err := c.Note(ctx, sections[i].instructions, sections[i].text)
@@ -180,7 +180,7 @@ func (c *condensation) round(ctx context.Context, sections []section) ([]note, e
 		})
 	}
 	c.total += len(sections)
-	c.Told(c.done, c.total)
+	c.Progress(c.done, c.total)
 	noted := make([][]note, len(sections))
 	for range sections {
 		r := <-results
@@ -189,7 +189,7 @@ func (c *condensation) round(ctx context.Context, sections []section) ([]note, e
 		}
 		noted[r.section] = c.notes(r.text, sections[r.section])
 		c.done++
-		c.Told(c.done, c.total)
+		c.Progress(c.done, c.total)
 	}
 	return slices.Concat(noted...), nil
 }
@@ -206,8 +206,8 @@ func (c *condensation) notes(said string, of section) (list []note) {
 	for i := range known {
 		known[i].Index = i + 1
 	}
-	guard := NewGuard(known)
-	left, cited := 2*c.Part/shrink, false
+	guard := NewCitationNormalizer(known)
+	left, cited := 2*c.MaxPart/shrink, false
 	for line := range strings.Lines(guard.Write(said) + guard.Close()) {
 		n := note{filename: of.filename}
 		for _, match := range citation.FindAllStringSubmatch(line, -1) {
@@ -224,7 +224,7 @@ func (c *condensation) notes(said string, of section) (list []note) {
 			if len(list) > 0 {
 				break
 			}
-			n.text = string([]rune(n.text)[:min(utf8.RuneCountInString(n.text), c.Part/shrink)])
+			n.text = string([]rune(n.text)[:min(utf8.RuneCountInString(n.text), c.MaxPart/shrink)])
 		}
 		cited = cited || len(n.refs) > 0
 		list = append(list, n)
@@ -235,13 +235,13 @@ func (c *condensation) notes(said string, of section) (list []note) {
 	return list
 }
 
-// numbered returns the notes with the passages that they cite, at most maxNoted. The first citation of each note has
-// priority.
+// numbered returns the notes with the passages that they cite, at most maxNotePassages. The first citation of each note
+// has priority.
 func (c Condenser) numbered(notes []note) Notes {
 	count, taken := 0, make(map[string]bool)
 	for place := range maxRefs {
 		for _, n := range notes {
-			if place < len(n.refs) && !taken[n.refs[place].ID] && count < maxNoted {
+			if place < len(n.refs) && !taken[n.refs[place].ID] && count < maxNotePassages {
 				taken[n.refs[place].ID] = true
 				count++
 			}

@@ -16,9 +16,9 @@ import (
 )
 
 // book returns a document with the given number of passages, in chapters of ten.
-func book(document, passages int) (list []answer.Found) {
+func book(document, passages int) (list []answer.SourcePassage) {
 	for i := range passages {
-		list = append(list, answer.Found{
+		list = append(list, answer.SourcePassage{
 			Passage: answer.Passage{
 				Filename: fmt.Sprintf("資料%d.pdf", document), Page: 1 + i/3,
 				Locator: fmt.Sprintf("第%d章 > 第%d節", 1+i/10, 1+i),
@@ -76,7 +76,9 @@ func condenser(n *noter, part, last int, told func(done, total int)) answer.Cond
 	if told == nil {
 		told = func(int, int) {}
 	}
-	return answer.Condenser{Note: n.note, Size: utf8.RuneCountInString, Part: part, Last: last, AtOnce: 4, Told: told}
+	return answer.Condenser{
+		Note: n.note, Size: utf8.RuneCountInString, MaxPart: part, MaxNotes: last, Concurrency: 4, Progress: told,
+	}
 }
 
 // TestCondense condenses a document of 300 pages. Each part must be noted once, in order, the progress must increase,

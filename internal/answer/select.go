@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Found is a search result: a passage and its position.
-type Found struct {
+// SourcePassage is a search result: a passage and its position.
+type SourcePassage struct {
 	Passage
 	ID       string // The passage's id.
 	Document int    // Position of its document in the list of searched documents.
@@ -26,11 +26,13 @@ const relevant = 0.6
 // first. Select takes the best passages until their costs exceed the budget, and first the best passage of each
 // document that is clearly relevant. beside returns the passages before and after a passage; Select adds those of
 // clearly relevant passages while the budget allows.
-func Select(found []Found, budget int, cost func(Passage) int, beside func(Found) []Found) []Found {
+func Select(
+	passages []SourcePassage, budget int, cost func(Passage) int, beside func(SourcePassage) []SourcePassage,
+) []SourcePassage {
 	type place struct{ document, ordinal int }
 	taken := make(map[place]bool)
-	var chosen []Found
-	take := func(f Found) {
+	var chosen []SourcePassage
+	take := func(f SourcePassage) {
 		at, size := place{f.Document, f.Ordinal}, cost(f.Passage)
 		if !taken[at] && size <= budget {
 			taken[at], budget = true, budget-size
@@ -38,21 +40,21 @@ func Select(found []Found, budget int, cost func(Passage) int, beside func(Found
 		}
 	}
 	documents := make(map[int]bool)
-	for _, f := range found {
-		if !documents[f.Document] && f.Score >= relevant*found[0].Score {
+	for _, f := range passages {
+		if !documents[f.Document] && f.Score >= relevant*passages[0].Score {
 			take(f)
 		}
 		documents[f.Document] = true
 	}
-	for _, f := range found {
+	for _, f := range passages {
 		take(f)
-		if f.Score >= relevant*found[0].Score {
+		if f.Score >= relevant*passages[0].Score {
 			for _, near := range beside(f) {
 				take(near)
 			}
 		}
 	}
-	slices.SortFunc(chosen, func(a, b Found) int {
+	slices.SortFunc(chosen, func(a, b SourcePassage) int {
 		return cmp.Or(a.Document-b.Document, a.Ordinal-b.Ordinal)
 	})
 	for i := range chosen {
@@ -68,7 +70,7 @@ func Select(found []Found, budget int, cost func(Passage) int, beside func(Found
 func Query(question string, earlier []string) string {
 	query := question
 	for _, before := range earlier[:min(len(earlier), 2)] {
-		follows, short := isFollowUp(question), len(termsOf(question)) < fewestTerms
+		follows, short := isFollowUp(question), len(termsOf(question)) < minTerms
 		switch {
 		case follows && short:
 			query = before + "\n" + query
@@ -88,7 +90,7 @@ var following = []string{
 }
 
 const (
-	fewestTerms   = 4 // A question with this many terms is independent.
+	minTerms      = 4 // A question with this many terms is independent.
 	weightOfShort = 3 // The weight of a short question relative to the previous one.
 )
 
@@ -103,9 +105,9 @@ func isFollowUp(question string) bool {
 var asking = strings.NewReplacer("教えて", " ", "説明", " ", "場合", " ", "方法", " ", "何", " ", "場所", " ", "資料", " ", "文書", " ",
 	"記載", " ", "内容", " ")
 
-// Covered returns the fraction of the question's terms that occur in a passage, from 0 to 1. It returns 1 for a
+// Coverage returns the fraction of the question's terms that occur in a passage, from 0 to 1. It returns 1 for a
 // question with fewer than two terms.
-func Covered(question string, p Passage) float64 {
+func Coverage(question string, p Passage) float64 {
 	wanted := termsOf(asking.Replace(norm.NFKC.String(question)))
 	if len(wanted) < 2 {
 		return 1

@@ -9,8 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 )
 
-func found(document, ordinal int, score float64) answer.Found {
-	return answer.Found{
+func found(document, ordinal int, score float64) answer.SourcePassage {
+	return answer.SourcePassage{
 		Passage: answer.Passage{Text: strings.Repeat("文", 100)}, Document: document, Ordinal: ordinal, Score: score,
 	}
 }
@@ -20,9 +20,9 @@ func length(p answer.Passage) int { return utf8.RuneCountInString(p.Text) }
 
 func TestSelect(t *testing.T) {
 	t.Parallel()
-	hits := []answer.Found{found(1, 5, 10), found(1, 2, 9), found(0, 7, 6.5), found(2, 0, 1), found(1, 6, 0.5)}
-	beside := func(f answer.Found) []answer.Found {
-		return []answer.Found{found(f.Document, f.Ordinal-1, 0), found(f.Document, f.Ordinal+1, 0)}
+	hits := []answer.SourcePassage{found(1, 5, 10), found(1, 2, 9), found(0, 7, 6.5), found(2, 0, 1), found(1, 6, 0.5)}
+	beside := func(f answer.SourcePassage) []answer.SourcePassage {
+		return []answer.SourcePassage{found(f.Document, f.Ordinal-1, 0), found(f.Document, f.Ordinal+1, 0)}
 	}
 	for budget, want := range map[int]string{
 		0:   "",
@@ -76,11 +76,11 @@ func TestCovered(t *testing.T) {
 	t.Parallel()
 	p := answer.Passage{Filename: "就業規則.pdf", Locator: "第4章 休暇", Text: "年次有給休暇の申請は3営業日前までに行う。"}
 	for question, least := range map[string]float64{"年次有給休暇の申請はいつまでですか": 0.9, "休暇について": 1} {
-		if got := answer.Covered(question, p); got < least {
+		if got := answer.Coverage(question, p); got < least {
 			t.Errorf("%q is covered by %v, want %v at least", question, got, least)
 		}
 	}
-	if got := answer.Covered("社員食堂の営業時間を教えてください", p); got > 0.3 {
+	if got := answer.Coverage("社員食堂の営業時間を教えてください", p); got > 0.3 {
 		t.Errorf("another matter is covered by %v", got)
 	}
 }

@@ -93,7 +93,7 @@ func (s *Server) beginCompletion(w http.ResponseWriter, r *http.Request, actor i
 		return req, exchange, err
 	}
 	id := req.requestID(r)
-	if err := s.Limiter.ask(w, r, actor, id); err != nil { // Even for a missing model.
+	if err := s.Limiter.countQuestion(w, r, actor, id); err != nil { // Even for a missing model.
 		return req, exchange, err
 	}
 	thread := chat.NewThread{}
@@ -103,7 +103,7 @@ func (s *Server) beginCompletion(w http.ResponseWriter, r *http.Request, actor i
 	if thread.SkillID, err = s.skillOf(r, actor, req.model); err != nil {
 		return req, exchange, err
 	}
-	drop, err := s.keepPictures(w, r, actor, id, &req)
+	drop, err := s.storePictures(w, r, actor, id, &req)
 	if err == nil {
 		moveWriteDeadline(w)
 		question := req.question(id)
@@ -114,7 +114,7 @@ func (s *Server) beginCompletion(w http.ResponseWriter, r *http.Request, actor i
 	if err != nil {
 		drop()
 	}
-	return req, exchange, req.named(err)
+	return req, exchange, req.renameParams(err)
 }
 
 // receiveCompletion reads a request. A request that may have pictures occupies one of a few slots, which bound the
@@ -162,9 +162,9 @@ func (s *Server) skillOf(r *http.Request, actor identity.Actor, name string) (uu
 	return found.ID, err
 }
 
-// keepPictures stores the pictures of a request and adds their ids to its turns. drop deletes the new ones, except for
+// storePictures stores the pictures of a request and adds their ids to its turns. drop deletes the new ones, except for
 // pictures used by a question. For a repeated request it finds the stored pictures by their content.
-func (s *Server) keepPictures(w http.ResponseWriter, r *http.Request, actor identity.Actor, requestID uuid.UUID,
+func (s *Server) storePictures(w http.ResponseWriter, r *http.Request, actor identity.Actor, requestID uuid.UUID,
 	req *completionRequest,
 ) (drop func(), err error) {
 	var added []uuid.UUID
@@ -212,7 +212,7 @@ func (s *Server) forget(r *http.Request, actor identity.Actor, threadID uuid.UUI
 func (s *Server) answerCompletion(ctx context.Context, actor identity.Actor, answer chat.Message, c *completion) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if _, err := s.Identity.Again(ctx, actor); err != nil { // The actor may have lost access in the meantime.
+	if _, err := s.Identity.ReloadActor(ctx, actor); err != nil { // The actor may have lost access in the meantime.
 		return err
 	}
 	if err := c.failureOf(answer); err != nil {

@@ -113,7 +113,7 @@ func TestCompletionParametersReachTheModel(t *testing.T) {
 		}, `{}`},
 	} {
 		resp := f.complete(test.fields)
-		requests := slices.DeleteFunc(provider.Requests(), func(r *llmtest.Received) bool { return r.Title })
+		requests := slices.DeleteFunc(provider.Requests(), func(r *llmtest.ReceivedRequest) bool { return r.Title })
 		if resp.status != http.StatusOK {
 			t.Errorf("%s: %d %s", name, resp.status, resp.body)
 			continue
@@ -343,15 +343,15 @@ type grounded struct{}
 const missing = "スキルのファイルが1件、見つかりません。"
 
 // Ground implements chat.Grounder.
-func (grounded) Ground(_ context.Context, ask chat.Ask, tell func(chat.Step)) (chat.Grounds, error) {
+func (grounded) Ground(_ context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 	tell(chat.Step{Kind: chat.StepSkillDocuments, Status: chat.StatusFailed, Detail: missing})
-	return chat.Grounds{Prompt: ask.Prompt, Sources: []chat.Source{{
+	return chat.Grounds{Prompt: req.Prompt, Sources: []chat.Source{{
 		Citation: chat.Citation{Index: 1, Filename: "規則.txt", Page: 1}, Text: "休暇は20日です。",
 	}}}, nil
 }
 
 // Estimate implements chat.Grounder.
-func (grounded) Estimate(context.Context, chat.Ask) (int, error) { return 0, nil }
+func (grounded) Estimate(context.Context, chat.AnswerRequest) (int, error) { return 0, nil }
 
 // TestCompletionsInJSON: an answer in JSON is exactly the text of the model, without notices and citations.
 func TestCompletionsInJSON(t *testing.T) {

@@ -212,7 +212,7 @@ func (req *completionRequest) takeMessages(o object, messages []json.RawMessage)
 		case len(req.turns) == 0 && role == string(chat.RoleAssistant):
 			m.fail("role", codeParamValue, "メッセージは user から始めてください。")
 		default:
-			req.say(completionTurn{chat.EarlierMessage{Role: chat.Role(role), Content: text}, m.path, shown})
+			req.addTurn(completionTurn{chat.EarlierMessage{Role: chat.Role(role), Content: text}, m.path, shown})
 		}
 		if *o.wrong != nil {
 			return
@@ -229,9 +229,9 @@ func (req *completionRequest) takeMessages(o object, messages []json.RawMessage)
 	}
 }
 
-// say adds a turn, or appends it to the last one if both have the same author, because questions and answers must
+// addTurn adds a turn, or appends it to the last one if both have the same author, because questions and answers must
 // alternate in a thread.
-func (req *completionRequest) say(turn completionTurn) {
+func (req *completionRequest) addTurn(turn completionTurn) {
 	last := len(req.turns) - 1
 	if last < 0 || req.turns[last].Role != turn.Role {
 		req.turns = append(req.turns, turn)
@@ -319,8 +319,8 @@ func (req completionRequest) question(id uuid.UUID) chat.Question {
 	return q
 }
 
-// named translates an error of a question to an error of the request.
-func (req completionRequest) named(err error) error {
+// renameParams translates an error of a question to an error of the request.
+func (req completionRequest) renameParams(err error) error {
 	params := map[string]string{"picture_ids": "messages", "instructions": "messages"}
 	if last := len(req.turns) - 1; last >= 0 {
 		params["content"] = req.turns[last].param + ".content"

@@ -14,7 +14,7 @@ const maxUserCode = 32
 
 func (s *Server) getGrant(w http.ResponseWriter, r *http.Request, _ identity.Actor) error {
 	q := r.URL.Query()
-	asked, refused, err := s.Connect.Ask(connection.Request{
+	consent, refused, err := s.Connect.ValidateRequest(connection.Request{
 		ResponseType: q.Get("response_type"), ClientID: q.Get("client_id"), RedirectURI: q.Get("redirect_uri"),
 		Scope: q.Get("scope"), State: q.Get("state"), Challenge: q.Get("code_challenge"),
 		ChallengeMethod: q.Get("code_challenge_method"),
@@ -26,7 +26,7 @@ func (s *Server) getGrant(w http.ResponseWriter, r *http.Request, _ identity.Act
 		return writeJSON(w, http.StatusOK, GrantRequested{RedirectTo: refused})
 	}
 	return writeJSON(w, http.StatusOK, GrantRequested{
-		Client: toClient(asked.Client), Scopes: toScopes(asked.Scopes), LeadsTo: asked.Redirect.Host,
+		Client: toClient(consent.Client), Scopes: toScopes(consent.Scopes), LeadsTo: consent.Redirect.Host,
 	})
 }
 
@@ -58,19 +58,19 @@ func (s *Server) getDevice(w http.ResponseWriter, r *http.Request, actor identit
 	if err := c.err(); err != nil {
 		return err
 	}
-	var asked connection.AskedDevice
+	var device connection.DeviceRequest
 	if err := s.guessCode(actor, func() (err error) {
-		asked, err = s.Connect.Device(r.Context(), code)
+		device, err = s.Connect.Device(r.Context(), code)
 		return err
 	}); err != nil {
 		return err
 	}
 	out := DeviceRequested{
-		Client: toClient(asked.Client), Scopes: toScopes(asked.Grant.Scopes),
-		Device: identity.Agent(asked.Grant.UserAgent), CreatedAt: asked.Grant.CreatedAt.UTC(),
+		Client: toClient(device.Client), Scopes: toScopes(device.Grant.Scopes),
+		Device: identity.Agent(device.Grant.UserAgent), CreatedAt: device.Grant.CreatedAt.UTC(),
 	}
-	if asked.Grant.Address != nil {
-		out.Address = asked.Grant.Address.String()
+	if device.Grant.Address != nil {
+		out.Address = device.Grant.Address.String()
 	}
 	return writeJSON(w, http.StatusOK, out)
 }
@@ -91,7 +91,7 @@ func (s *Server) answerDevice(w http.ResponseWriter, r *http.Request, actor iden
 // guessCode limits a person's wrong user codes, like wrong passwords.
 func (s *Server) guessCode(actor identity.Actor, try func() error) error {
 	guesses, key := s.Limiter.each[KindGuess], "user code "+actor.ID.String()
-	if err := guesses.look(key); err != nil {
+	if err := guesses.check(key); err != nil {
 		return err
 	}
 	err := try()
@@ -116,7 +116,7 @@ func (s *Server) listOrganizationConnections(w http.ResponseWriter, r *http.Requ
 	if err != nil {
 		return err
 	}
-	connections, total, err := s.Connect.All(r.Context(), actor, offset, limit)
+	connections, total, err := s.Connect.ListAll(r.Context(), actor, offset, limit)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (s *Server) endOrganizationConnection(w http.ResponseWriter, r *http.Reques
 	if err != nil {
 		return err
 	}
-	if err := s.Connect.EndOf(r.Context(), actor, id); err != nil {
+	if err := s.Connect.EndMemberConnection(r.Context(), actor, id); err != nil {
 		return err
 	}
 	return writeNoContent(w)

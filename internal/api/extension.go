@@ -30,7 +30,7 @@ func (s *Server) streamChatCompletion(w http.ResponseWriter, r *http.Request, ac
 		kind := skill.Kind(req.Kind)
 		return s.answer(w, r, actor, question, func(ctx context.Context) (chat.Exchange, error) {
 			if continues {
-				return s.askFurther(ctx, actor, kind, question)
+				return s.askFollowUp(ctx, actor, kind, question)
 			}
 			begins, _ := skill.Extension(kind)
 			return s.Chat.StartThread(ctx, owner(actor), chat.NewThread{SkillID: begins.ID}, question)
@@ -49,7 +49,7 @@ func toPageQuestion(r *http.Request, req ChatCompletionStreamRequest) (q chat.Qu
 		return q, continues, err
 	}
 	asked, err := webpage.Request{
-		Kind: skill.Kind(req.Kind), Continues: continues, URL: req.Page.URL, Title: req.Page.Title, Text: req.Page.Text,
+		Kind: skill.Kind(req.Kind), IsFollowUp: continues, URL: req.Page.URL, Title: req.Page.Title, Text: req.Page.Text,
 		Truncated: req.Page.TruncatedCharacters, Selection: req.Selection,
 		Messages: convert(req.Messages, func(m ChatCompletionMessage) webpage.Message {
 			return webpage.Message{Role: string(m.Role), Content: m.Content}
@@ -59,8 +59,8 @@ func toPageQuestion(r *http.Request, req ChatCompletionStreamRequest) (q chat.Qu
 	return q, continues, err
 }
 
-// askFurther asks in a thread of the extension that allows questions of this kind.
-func (s *Server) askFurther(
+// askFollowUp asks in a thread of the extension that allows questions of this kind.
+func (s *Server) askFollowUp(
 	ctx context.Context, actor identity.Actor, kind skill.Kind, question chat.Question,
 ) (chat.Exchange, error) {
 	thread, err := s.Chat.FindThread(ctx, owner(actor), question.ThreadID)
@@ -71,7 +71,7 @@ func (s *Server) askFurther(
 	if err != nil {
 		return chat.Exchange{}, err
 	}
-	if !found.OfExtension() || found.FollowUp().Kind != kind {
+	if !found.IsExtension() || found.FollowUp().Kind != kind {
 		return chat.Exchange{}, fault.InvalidField("thread_id", "この種類の質問をするチャットではありません。")
 	}
 	return s.Chat.Send(ctx, owner(actor), question)

@@ -20,11 +20,11 @@ func (s *Server) readPageFile(w http.ResponseWriter, r *http.Request, _ identity
 	if err != nil {
 		return err
 	}
-	pages, err := s.Sources.ReadPassing(r.Context(), content{part})
+	pages, err := s.Sources.ReadTransient(r.Context(), content{part})
 	if err != nil {
 		return err
 	}
-	text, left := webpage.Cut(strings.Join(convert(pages, func(p extract.Page) string { return p.Text }), "\n\n"))
+	text, left := webpage.Truncate(strings.Join(convert(pages, func(p extract.Page) string { return p.Text }), "\n\n"))
 	moveWriteDeadline(w)
 	return writeJSON(w, http.StatusOK, PageText{Text: text, TruncatedCharacters: left, PageCount: len(pages)})
 }

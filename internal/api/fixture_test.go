@@ -148,7 +148,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	if _, f.skills, err = skill.Builtin(); err != nil {
 		t.Fatal(err)
 	}
-	f.skills = slices.DeleteFunc(f.skills, skill.Skill.OfExtension) // They are not listed.
+	f.skills = slices.DeleteFunc(f.skills, skill.Skill.IsExtension) // They are not listed.
 	f.alice = f.member(f.organization("紡績", "tsumugi.example"), "alice@tsumugi.example")
 	f.bob = f.member(f.alice.OrganizationID, "bob@tsumugi.example")
 	f.stranger = f.member(f.organization("他社", "other.example"), "carol@other.example")
@@ -322,8 +322,8 @@ type presence struct {
 	told chan<- uuid.UUID
 }
 
-func (p presence) PersonChanged(id uuid.UUID) {
-	p.Presence.PersonChanged(id)
+func (p presence) UserChanged(id uuid.UUID) {
+	p.Presence.UserChanged(id)
 	select {
 	case p.told <- id:
 	default: // No test waits for it.

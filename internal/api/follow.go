@@ -45,7 +45,7 @@ func (s *Server) streamExchange(
 		return err
 	}
 	asked = true
-	return s.follow(w, r, following{
+	return s.follow(w, r, followRequest{
 		actor: actor, messageID: exchange.Answer.ID, admission: admission,
 		attach: func(ctx context.Context) (chat.Attachment, error) {
 			return s.Chat.Follow(ctx, owner(actor), exchange.Answer)
@@ -82,14 +82,14 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request, actor identity.A
 	if err != nil {
 		return err
 	}
-	return s.follow(w, r, following{
+	return s.follow(w, r, followRequest{
 		actor: actor, messageID: id, admission: admission, watching: true,
 		attach: func(ctx context.Context) (chat.Attachment, error) { return s.Chat.Attach(ctx, owner(actor), id) },
 	})
 }
 
-// following is a client's request to follow an answer.
-type following struct {
+// followRequest is a client's request to follow an answer.
+type followRequest struct {
 	actor     identity.Actor
 	messageID uuid.UUID
 	admission *sse.Admission
@@ -99,7 +99,7 @@ type following struct {
 
 // follow streams an answer from the client's cursor: the live text, the stored text or, while no server writes it,
 // heartbeats until one does. The status is 204 for a client that only watches and has the whole answer.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) error {
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, f followRequest) error {
 	until := streamDeadline(f.actor.ExpiresAt)
 	ctx, cancel := context.WithDeadline(r.Context(), until)
 	defer cancel()
@@ -135,7 +135,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 		if found.Text != nil {
 			// The stream may last an hour, so its end callback refers only to these parts of the request.
 			leave, admission, end, leavePlace := found.Leave, f.admission, s.streamEnd(r.Context(), f.messageID),
-				keepPlace(r.Context())
+				detachSlot(r.Context())
 			s.Stream.Serve(w, r, sse.Delivery{
 				Watch: found.Text.Watch(cursor), Admission: admission, Until: until, Begun: begun,
 				Done: func(err error) {

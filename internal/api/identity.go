@@ -41,7 +41,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request, actor identity.
 }
 
 func (s *Server) me(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	s.Identity.SignedIn(r.Context(), actor) // The app requests it once, at startup.
+	s.Identity.RecordSignIn(r.Context(), actor) // The app requests it once, at startup.
 	return writeJSON(w, http.StatusOK, Me{
 		ID: actor.ID, Name: actor.Name, Email: actor.Email, Role: Role(actor.Role), State: UserState(actor.State),
 		AuthType: AuthKind(actor.AuthType), Organization: Organization{

@@ -21,15 +21,15 @@ func (s *Server) createSkill(w http.ResponseWriter, r *http.Request, actor ident
 		return err
 	}
 	var c checks
-	saving := c.saving(r, req.RequestID, req.Audience, req.MemberIds, req.Content)
+	input := c.saving(r, req.RequestID, req.Audience, req.MemberIds, req.Content)
 	if err := c.err(); err != nil {
 		return err
 	}
-	made, err := s.Library.Create(r.Context(), actor, saving)
+	custom, err := s.Library.Create(r.Context(), actor, input)
 	if err != nil {
 		return inContent(err)
 	}
-	return writeJSON(w, http.StatusCreated, toMadeSkill(made))
+	return writeJSON(w, http.StatusCreated, toMadeSkill(custom))
 }
 
 func (s *Server) changeSkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
@@ -42,34 +42,34 @@ func (s *Server) changeSkill(w http.ResponseWriter, r *http.Request, actor ident
 		return err
 	}
 	var c checks
-	saving := c.saving(r, req.RequestID, req.Audience, req.MemberIds, req.Content)
-	if saving.Base = req.Version; req.Version < 1 {
+	input := c.saving(r, req.RequestID, req.Audience, req.MemberIds, req.Content)
+	if input.BaseVersion = req.Version; req.Version < 1 {
 		c.fail("version", "編集した版の番号を指定してください。")
 	}
 	if err := c.err(); err != nil {
 		return err
 	}
-	made, err := s.Library.Change(r.Context(), actor, id, saving)
+	custom, err := s.Library.Change(r.Context(), actor, id, input)
 	if err != nil {
 		return inContent(err)
 	}
-	return writeJSON(w, http.StatusOK, toMadeSkill(made))
+	return writeJSON(w, http.StatusOK, toMadeSkill(custom))
 }
 
 // saving parses the input for saving a skill.
 func (c *checks) saving(
 	r *http.Request, requestID string, audience SkillAudience, members []string, content SkillContentInput,
-) skill.Saving {
-	saving := skill.Saving{
+) skill.Input {
+	input := skill.Input{
 		RequestID: c.requiredRequestID(r, requestID), Audience: skill.Audience(audience), Content: c.content(content),
 	}
-	if !saving.Audience.Valid() {
+	if !input.Audience.Valid() {
 		c.fail("audience", "self、organization、members のどれかを指定してください。")
 	}
 	for i, id := range members {
-		saving.MemberIDs = append(saving.MemberIDs, c.id(fmt.Sprintf("member_ids[%d]", i), id))
+		input.MemberIDs = append(input.MemberIDs, c.id(fmt.Sprintf("member_ids[%d]", i), id))
 	}
-	return saving
+	return input
 }
 
 // content parses the content of a skill. Package skill validates it.
@@ -171,20 +171,20 @@ func (s *Server) listSharedDocuments(w http.ResponseWriter, r *http.Request, act
 }
 
 // withMadeSkill writes the skill returned by do for the id in the path.
-func withMadeSkill(w http.ResponseWriter, r *http.Request, do func(uuid.UUID) (skill.Made, error)) error {
+func withMadeSkill(w http.ResponseWriter, r *http.Request, do func(uuid.UUID) (skill.CustomSkill, error)) error {
 	id, err := pathID(r, "skill_id")
 	if err != nil {
 		return err
 	}
-	made, err := do(id)
+	custom, err := do(id)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, toMadeSkill(made))
+	return writeJSON(w, http.StatusOK, toMadeSkill(custom))
 }
 
 func (s *Server) getSkillContent(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	return withMadeSkill(w, r, func(id uuid.UUID) (skill.Made, error) {
+	return withMadeSkill(w, r, func(id uuid.UUID) (skill.CustomSkill, error) {
 		return s.Library.Find(r.Context(), actor, id)
 	})
 }
@@ -201,7 +201,7 @@ func (s *Server) archiveSkill(w http.ResponseWriter, r *http.Request, actor iden
 }
 
 func (s *Server) restoreSkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	return withMadeSkill(w, r, func(id uuid.UUID) (skill.Made, error) {
+	return withMadeSkill(w, r, func(id uuid.UUID) (skill.CustomSkill, error) {
 		return s.Library.Archive(r.Context(), actor, id, false)
 	})
 }
@@ -223,11 +223,11 @@ func (s *Server) copySkill(w http.ResponseWriter, r *http.Request, actor identit
 	if err := c.err(); err != nil {
 		return err
 	}
-	made, err := s.Library.Copy(r.Context(), actor, id, requestID, audience)
+	custom, err := s.Library.Copy(r.Context(), actor, id, requestID, audience)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusCreated, toMadeSkill(made))
+	return writeJSON(w, http.StatusCreated, toMadeSkill(custom))
 }
 
 func (s *Server) listSkillVersions(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
@@ -291,7 +291,7 @@ func (s *Server) readSkills(w http.ResponseWriter, r *http.Request, actor identi
 	return writeJSON(w, http.StatusOK, SkillContentList{Items: convert(contents, toSkillContent)})
 }
 
-func toMadeSkill(m skill.Made) MadeSkill {
+func toMadeSkill(m skill.CustomSkill) MadeSkill {
 	made := MadeSkill{
 		ID: m.ID, Audience: SkillAudience(m.Audience), IconPath: m.Content.Skill(m.ID).IconPath,
 		Members: convert(m.Members, func(u skill.Member) SkillMember {

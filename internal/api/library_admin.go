@@ -16,11 +16,11 @@ func (s *Server) requestSkill(w http.ResponseWriter, r *http.Request, actor iden
 	if err := decode(w, r, &req); err != nil {
 		return err
 	}
-	made, err := s.Library.RequestPublication(r.Context(), actor, id, req.Note)
+	custom, err := s.Library.RequestPublication(r.Context(), actor, id, req.Note)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, toMadeSkill(made))
+	return writeJSON(w, http.StatusOK, toMadeSkill(custom))
 }
 
 func (s *Server) withdrawSkillRequest(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
@@ -28,11 +28,11 @@ func (s *Server) withdrawSkillRequest(w http.ResponseWriter, r *http.Request, ac
 	if err != nil {
 		return err
 	}
-	made, err := s.Library.WithdrawRequest(r.Context(), actor, id)
+	custom, err := s.Library.WithdrawRequest(r.Context(), actor, id)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, toMadeSkill(made))
+	return writeJSON(w, http.StatusOK, toMadeSkill(custom))
 }
 
 func (s *Server) listSkillRequests(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {

@@ -49,8 +49,8 @@ func (l *limiter) take(w http.ResponseWriter, r *http.Request, key string) error
 	return nil
 }
 
-// look refuses a request if the limit is reached, without counting it.
-func (l *limiter) look(key string) error {
+// check refuses a request if the limit is reached, without counting it.
+func (l *limiter) check(key string) error {
 	if l == nil {
 		return nil
 	}
@@ -128,8 +128,8 @@ func (s *Server) admitGuess(ctx context.Context, account, address string) (leave
 		return nil, err
 	}
 	leave = func() { leaveAddress(); leaveAccount() }
-	if err := cmp.Or(s.Limiter.each[KindGuess].look(account),
-		s.Limiter.each[KindAddressGuess].look(address)); err != nil {
+	if err := cmp.Or(s.Limiter.each[KindGuess].check(account),
+		s.Limiter.each[KindAddressGuess].check(address)); err != nil {
 		leave()
 		return nil, err
 	}

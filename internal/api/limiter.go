@@ -100,8 +100,8 @@ func (l *Limiter) enter(w http.ResponseWriter, r *http.Request, c class, actor i
 	return nil
 }
 
-// ask counts a question or refuses it. A question repeated by a resuming client is counted once.
-func (l *Limiter) ask(w http.ResponseWriter, r *http.Request, actor identity.Actor, request uuid.UUID) error {
+// countQuestion counts a question or refuses it. A question repeated by a resuming client is counted once.
+func (l *Limiter) countQuestion(w http.ResponseWriter, r *http.Request, actor identity.Actor, request uuid.UUID) error {
 	return l.questions.once(question{actor.ID, request}, func() error { return l.count(w, r, KindQuestion, actor) })
 }
 
@@ -163,20 +163,20 @@ var tooManyHeld = map[Kind]string{
 	KindSocket:   "同時に開けるタブの数が上限に達しています。使っていないタブを閉じてください。",
 }
 
-// limited is the error of a call beyond a limit.
-type limited struct {
+// limitError is the error of a call beyond a limit.
+type limitError struct {
 	error // A fault.
 	kind  Kind
 }
 
 // Unwrap returns the fault.
-func (l *limited) Unwrap() error { return l.error }
+func (l *limitError) Unwrap() error { return l.error }
 
 // refusal returns the error of an exceeded limit. after is the time until a retry, or 0 for a random delay.
 func refusal(kind Kind, detail string, after time.Duration) error {
 	refused := fault.Errorf(fault.RateLimited, "%s", detail)
 	refused.RetryAfter = after
-	return &limited{refused, kind}
+	return &limitError{refused, kind}
 }
 
 // questions holds the questions counted in the current minute and the previous one.
@@ -212,18 +212,18 @@ func (q *questions) once(asked question, count func() error) error {
 	return nil
 }
 
-// heldKey is the context key of a call's slot.
-type heldKey struct{}
+// slotKey is the context key of a call's slot.
+type slotKey struct{}
 
-// heldPlace is a call's slot. It is released when the call ends, unless an operation that outlives the call keeps it.
-type heldPlace struct {
+// slot is a call's slot. It is released when the call ends, unless an operation that outlives the call keeps it.
+type slot struct {
 	leave func()
 	kept  bool
 }
 
-// keepPlace keeps the slot of the context's call after its handler has returned. The caller must call leave.
-func keepPlace(ctx context.Context) (leave func()) {
-	held, ok := ctx.Value(heldKey{}).(*heldPlace)
+// detachSlot keeps the slot of the context's call after its handler has returned. The caller must call leave.
+func detachSlot(ctx context.Context) (leave func()) {
+	held, ok := ctx.Value(slotKey{}).(*slot)
 	if !ok {
 		return func() {}
 	}
@@ -250,14 +250,14 @@ func (s *Server) as(c class, h actorHandler) http.HandlerFunc {
 			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, datasource.MaxSize))
 			return err
 		}
-		place := &heldPlace{leave: leave}
+		place := &slot{leave: leave}
 		defer func() {
 			if !place.kept {
 				leave()
 			}
 		}()
 		if c.held != "" {
-			r = r.WithContext(context.WithValue(r.Context(), heldKey{}, place))
+			r = r.WithContext(context.WithValue(r.Context(), slotKey{}, place))
 		}
 		return h(w, r, actor)
 	})

@@ -23,9 +23,9 @@ import (
 // stalled is a database that does not respond.
 type stalled struct{ identity.Store }
 
-func (stalled) UserBySubject(ctx context.Context, _ identity.Claims) (identity.Standing, error) {
+func (stalled) UserBySubject(ctx context.Context, _ identity.Claims) (identity.UserStatus, error) {
 	<-ctx.Done()
-	return identity.Standing{}, fault.Wrap(ctx.Err(), fault.Unavailable, "データベースに接続できません。")
+	return identity.UserStatus{}, fault.Wrap(ctx.Err(), fault.Unavailable, "データベースに接続できません。")
 }
 
 // stalledServer returns a server with a stalled database.

@@ -47,17 +47,17 @@ func topicsOf(actor identity.Actor) []string {
 
 // ThreadChanged implements chat.Events.
 func (e *LiveEvents) ThreadChanged(owner chat.Owner, thread chat.Thread) {
-	e.tell(owner.UserID, func() any { return LiveThread{Type: "thread", Thread: toThread(thread)} })
+	e.publish(owner.UserID, func() any { return LiveThread{Type: "thread", Thread: toThread(thread)} })
 }
 
 // ThreadDeleted implements chat.Events.
 func (e *LiveEvents) ThreadDeleted(owner chat.Owner, threadID uuid.UUID) {
-	e.tell(owner.UserID, func() any { return LiveThreadDeleted{Type: "thread", ID: threadID, Deleted: true} })
+	e.publish(owner.UserID, func() any { return LiveThreadDeleted{Type: "thread", ID: threadID, Deleted: true} })
 }
 
 // MessageChanged implements chat.Events.
 func (e *LiveEvents) MessageChanged(owner chat.Owner, message chat.Message) {
-	e.tell(owner.UserID, func() any { return LiveMessageChanged{Type: "message", Message: toLiveMessage(message)} })
+	e.publish(owner.UserID, func() any { return LiveMessageChanged{Type: "message", Message: toLiveMessage(message)} })
 }
 
 // NotificationPublished implements org.Events. The database notifies every server.
@@ -91,21 +91,21 @@ func (e *LiveEvents) NotificationsMissed() { e.feed.MarkMissed() }
 
 // NotificationsRead implements org.Events.
 func (e *LiveEvents) NotificationsRead(userID uuid.UUID, ids []uuid.UUID) {
-	e.tell(userID, func() any { return LiveNotificationsRead{Type: "notification", Read: ids} })
+	e.publish(userID, func() any { return LiveNotificationsRead{Type: "notification", Read: ids} })
 }
 
 // SourceChanged implements datasource.Events.
 func (e *LiveEvents) SourceChanged(owner datasource.Owner, source datasource.Source) {
-	e.tell(owner.UserID, func() any { return LiveDataSource{Type: "data_source", DataSource: toDataSource(source)} })
+	e.publish(owner.UserID, func() any { return LiveDataSource{Type: "data_source", DataSource: toDataSource(source)} })
 }
 
 // SourceDeleted implements datasource.Events.
 func (e *LiveEvents) SourceDeleted(owner datasource.Owner, id uuid.UUID) {
-	e.tell(owner.UserID, func() any { return LiveDataSourceDeleted{Type: "data_source", ID: id, Deleted: true} })
+	e.publish(owner.UserID, func() any { return LiveDataSourceDeleted{Type: "data_source", ID: id, Deleted: true} })
 }
 
-// tell publishes an event to a person who may have subscribers.
-func (e *LiveEvents) tell(userID uuid.UUID, event func() any) {
+// publish publishes an event to a person who may have subscribers.
+func (e *LiveEvents) publish(userID uuid.UUID, event func() any) {
 	if topic := topicOfUser(userID); e.feed.HasSubscribers(topic) {
 		e.feed.Publish(topic, encodeEvent(event()))
 	}

@@ -22,14 +22,15 @@ import (
 // maxLiveFrame bounds a client's message, in bytes. A token has at most 8 KiB.
 const maxLiveFrame = 16 << 10
 
-// closing is the reason for the end of a socket: the close frame for the client. The codes are part of the contract.
-type closing struct {
+// closeReason is the reason for the end of a socket: the close frame for the client. The codes are part of the
+// contract.
+type closeReason struct {
 	code   websocket.StatusCode
 	reason string // For debugging. With 4401 it is the detail of the problem.
 }
 
 // Error implements error, so that a closing can be a context's cause.
-func (c *closing) Error() string { return c.reason }
+func (c *closeReason) Error() string { return c.reason }
 
 // Application close codes. 44xx corresponds to HTTP's 4xx.
 const (
@@ -38,17 +39,17 @@ const (
 )
 
 var (
-	closeGone     = &closing{websocket.StatusNormalClosure, ""} // The client disconnected.
-	closeRestart  = &closing{websocket.StatusServiceRestart, "the server is about to stop"}
-	closeSlow     = &closing{websocket.StatusTryAgainLater, "too slow"}
-	closeNoPong   = &closing{websocket.StatusTryAgainLater, "no pong"}
-	closeTooMany  = &closing{websocket.StatusTryAgainLater, "too many sockets of one person or organization"}
-	closeBusy     = &closing{websocket.StatusTryAgainLater, "tokens cannot be looked at now"}
-	closeNoAuth   = &closing{codeAuthTimeout, "no auth in time"}
-	closeExpired  = &closing{codeUnauthenticated, identity.ErrExpired.Detail}
-	closeStranger = &closing{codeUnauthenticated, "the token belongs to somebody else"}
-	closeScope    = &closing{websocket.StatusPolicyViolation, "the token does not have the scope chat"}
-	closeNotText  = &closing{websocket.StatusPolicyViolation, "not a text frame"}
+	closeGone     = &closeReason{websocket.StatusNormalClosure, ""} // The client disconnected.
+	closeRestart  = &closeReason{websocket.StatusServiceRestart, "the server is about to stop"}
+	closeSlow     = &closeReason{websocket.StatusTryAgainLater, "too slow"}
+	closeNoPong   = &closeReason{websocket.StatusTryAgainLater, "no pong"}
+	closeTooMany  = &closeReason{websocket.StatusTryAgainLater, "too many sockets of one person or organization"}
+	closeBusy     = &closeReason{websocket.StatusTryAgainLater, "tokens cannot be looked at now"}
+	closeNoAuth   = &closeReason{codeAuthTimeout, "no auth in time"}
+	closeExpired  = &closeReason{codeUnauthenticated, identity.ErrExpired.Detail}
+	closeStranger = &closeReason{codeUnauthenticated, "the token belongs to somebody else"}
+	closeScope    = &closeReason{websocket.StatusPolicyViolation, "the token does not have the scope chat"}
+	closeNotText  = &closeReason{websocket.StatusPolicyViolation, "not a text frame"}
 )
 
 // readyEvent makes a client reload.
@@ -137,7 +138,7 @@ func (s *socket) read() {
 }
 
 // receive handles a client's message. It returns a reason if the socket must close.
-func (s *socket) receive(kind websocket.MessageType, frame []byte) *closing {
+func (s *socket) receive(kind websocket.MessageType, frame []byte) *closeReason {
 	if s.ctx.Err() != nil {
 		return nil
 	}
@@ -146,7 +147,7 @@ func (s *socket) receive(kind websocket.MessageType, frame []byte) *closing {
 	}
 	token, err := parseLiveAuth(frame)
 	if err != nil {
-		return &closing{websocket.StatusPolicyViolation, err.Error()}
+		return &closeReason{websocket.StatusPolicyViolation, err.Error()}
 	}
 	if !s.claimed {
 		s.expiry.Stop() // The message arrived in time.
@@ -157,23 +158,23 @@ func (s *socket) receive(kind websocket.MessageType, frame []byte) *closing {
 	if err != nil {
 		return s.refusal(ctx, err)
 	}
-	if !actor.May(identity.ScopeChat) {
+	if !actor.HasScope(identity.ScopeChat) {
 		return closeScope
 	}
 	return s.admit(ctx, actor)
 }
 
 // refusal returns the closing for a token that is invalid or cannot be checked.
-func (s *socket) refusal(ctx context.Context, err error) *closing {
+func (s *socket) refusal(ctx context.Context, err error) *closeReason {
 	if statuses[fault.CodeOf(err)] == http.StatusUnauthorized {
-		return &closing{codeUnauthenticated, fault.DetailOf(err)}
+		return &closeReason{codeUnauthenticated, fault.DetailOf(err)}
 	}
 	s.live.log.WarnContext(ctx, "api: verifying a live socket's token failed", "err", err)
 	return closeBusy
 }
 
 // admit extends the life of the socket to the expiry of the actor's token.
-func (s *socket) admit(ctx context.Context, actor identity.Actor) *closing {
+func (s *socket) admit(ctx context.Context, actor identity.Actor) *closeReason {
 	left := time.Until(actor.ExpiresAt)
 	if left <= 0 {
 		return closeExpired

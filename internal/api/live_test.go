@@ -27,14 +27,14 @@ import (
 // members is a store in which every subject except "nobody" is a member. It does not respond for "stalled".
 type members struct{ identity.Store }
 
-func (members) UserBySubject(ctx context.Context, claims identity.Claims) (identity.Standing, error) {
+func (members) UserBySubject(ctx context.Context, claims identity.Claims) (identity.UserStatus, error) {
 	switch subject := claims.Subject; subject {
 	case "nobody":
-		return identity.Standing{}, fault.Errorf(fault.NotFound, "ユーザーが見つかりません。")
+		return identity.UserStatus{}, fault.Errorf(fault.NotFound, "ユーザーが見つかりません。")
 	case "stalled":
 		return stalled{}.UserBySubject(ctx, claims)
 	}
-	return identity.Standing{User: identity.User{
+	return identity.UserStatus{User: identity.User{
 		ID: uuid.NewSHA1(uuid.Nil, []byte(claims.Subject)), OrganizationID: uuid.NewSHA1(uuid.Nil, []byte("org")),
 		State: identity.StateActive,
 	}}, nil

@@ -50,7 +50,7 @@ func (s *Server) askMessageAndWait(w http.ResponseWriter, r *http.Request, actor
 	// The actor may have lost access in the meantime.
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
-	if _, err := s.Identity.Again(ctx, actor); err != nil {
+	if _, err := s.Identity.ReloadActor(ctx, actor); err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, toExchange(exchange))
@@ -76,7 +76,7 @@ func (s *Server) answer(
 	w http.ResponseWriter, r *http.Request, actor identity.Actor, question chat.Question,
 	begin func(context.Context) (chat.Exchange, error),
 ) (chat.Exchange, error) {
-	if err := s.Limiter.ask(w, r, actor, question.RequestID); err != nil {
+	if err := s.Limiter.countQuestion(w, r, actor, question.RequestID); err != nil {
 		return chat.Exchange{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)

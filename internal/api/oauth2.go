@@ -94,11 +94,11 @@ func (s *Server) getSSOLink(w http.ResponseWriter, r *http.Request) error {
 	if err := c.err(); err != nil {
 		return err
 	}
-	held, err := s.SAML.HeldLink(r.Context(), organizationID, query.Get("link"), s.ssoBrowser(r))
+	pending, err := s.SAML.PendingLink(r.Context(), organizationID, query.Get("link"), s.ssoBrowser(r))
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, SSOLink{Email: held.MemberEmail})
+	return writeJSON(w, http.StatusOK, SSOLink{Email: pending.MemberEmail})
 }
 
 // confirmSSOLink links a pending single sign-on to the account of the actor, who has just entered their password.
@@ -111,7 +111,7 @@ func (s *Server) confirmSSOLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	actor, err := s.Identity.ByPassword(r.Context(), token)
+	actor, err := s.Identity.AuthenticatePassword(r.Context(), token)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
 		}
 		return fault.Wrap(err, fault.Invalid, "フォームを読み取れませんでした。")
 	}
-	outcome, err := s.SAML.Consume(r.Context(), saml.Posted{
+	outcome, err := s.SAML.Consume(r.Context(), saml.ACSRequest{
 		OrganizationID: organizationID, Browser: s.ssoBrowser(r),
 		RelayState: r.PostForm.Get("RelayState"), Response: r.PostForm.Get("SAMLResponse"),
 		Origin: origin(r),

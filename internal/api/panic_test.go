@@ -20,8 +20,8 @@ import (
 // oneUser is a database with one active user for every subject.
 type oneUser struct{ identity.Store }
 
-func (oneUser) UserBySubject(context.Context, identity.Claims) (identity.Standing, error) {
-	return identity.Standing{User: identity.User{ID: uuid.Must(uuid.NewV7()), State: identity.StateActive}}, nil
+func (oneUser) UserBySubject(context.Context, identity.Claims) (identity.UserStatus, error) {
+	return identity.UserStatus{User: identity.User{ID: uuid.Must(uuid.NewV7()), State: identity.StateActive}}, nil
 }
 
 // TestR16_PanicReleasesTheAdmission uses no chat service, so that every stream panics.

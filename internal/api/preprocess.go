@@ -42,7 +42,7 @@ func (s *Server) preprocessAndWait(w http.ResponseWriter, r *http.Request, actor
 	// The actor may have lost access in the meantime.
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
-	if _, err := s.Identity.Again(ctx, actor); err != nil {
+	if _, err := s.Identity.ReloadActor(ctx, actor); err != nil {
 		return err
 	}
 	status := http.StatusOK
@@ -79,8 +79,8 @@ func preparation(w http.ResponseWriter, r *http.Request) (p chat.Preparation, er
 	if id := c.requestID(r, req.RequestID); id != nil {
 		p.RequestID = *id
 	}
-	if len(req.DataSourceIds) == 0 || len(req.DataSourceIds) > datasource.MaxSearched {
-		c.fail("data_source_ids", fmt.Sprintf("1件以上%d件以下を指定してください。", datasource.MaxSearched))
+	if len(req.DataSourceIds) == 0 || len(req.DataSourceIds) > datasource.MaxSearchSources {
+		c.fail("data_source_ids", fmt.Sprintf("1件以上%d件以下を指定してください。", datasource.MaxSearchSources))
 		return p, c.err()
 	}
 	for i, id := range req.DataSourceIds {

@@ -23,15 +23,15 @@ func NewPresence(streams *sse.Server, live *Live) *Presence {
 	return &Presence{streams: streams, live: live}
 }
 
-// PersonChanged implements identity.Events. Streams resume without a gap and live sockets reconnect, so people who
+// UserChanged implements identity.Events. Streams resume without a gap and live sockets reconnect, so people who
 // still have access do not notice it.
-func (p *Presence) PersonChanged(userID uuid.UUID) {
+func (p *Presence) UserChanged(userID uuid.UUID) {
 	p.streams.End(userID.String())
 	p.live.End(userID)
 }
 
-// Present implements identity.Events.
-func (p *Presence) Present() []uuid.UUID {
+// ConnectedUsers implements identity.Events.
+func (p *Presence) ConnectedUsers() []uuid.UUID {
 	present := make(map[uuid.UUID]struct{})
 	for _, person := range p.streams.People() {
 		if id, ok := parseID(person); ok { // Always true, because admit has formatted it.

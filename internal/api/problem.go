@@ -144,7 +144,7 @@ func (s *Server) problem(r *http.Request, err error) Problem {
 		RequestID: requestID(r.Context()), TraceID: traceID(r.Context()),
 		Errors: convert(fault.FieldsOf(err), func(f fault.FieldError) FieldError { return FieldError(f) }),
 	}
-	if refused, ok := errors.AsType[*limited](err); ok {
+	if refused, ok := errors.AsType[*limitError](err); ok {
 		problem.Limit = string(refused.kind)
 	}
 	if busy, ok := errors.AsType[*busy](err); ok {

@@ -52,8 +52,8 @@ func (s *Server) routes() (http.Handler, error) {
 	r.Post(slack.PathCommand, s.handle(s.slackCommand))
 	r.Group(func(r chi.Router) {
 		r.Use(withSlackLimit, s.limitAddress(KindSignIn))
-		r.Get(slack.PathInstalled, s.handle(s.slackInstalled))
-		r.Get(slack.PathSignedIn, s.handle(s.slackLinked))
+		r.Get(slack.PathInstallCallback, s.handle(s.slackInstalled))
+		r.Get(slack.PathSignInCallback, s.handle(s.slackLinked))
 	})
 
 	// The authorization server for clients other than the app. A client authenticates with its code or token.

@@ -85,7 +85,7 @@ var scopes = map[string][]identity.Scope{
 // checkScope refuses a connection's call of a route that none of its scopes allows.
 func checkScope(r *http.Request, actor identity.Actor) error {
 	route := chi.RouteContext(r.Context())
-	if actor.May(scopes[route.RouteMethod+" "+route.RoutePattern()]...) {
+	if actor.HasScope(scopes[route.RouteMethod+" "+route.RoutePattern()]...) {
 		return nil
 	}
 	return fault.Errorf(codeScope, "この接続では、この操作を行えません。")

@@ -24,7 +24,7 @@ type Slack struct {
 
 // Intake stores events of a surface. *channel.Service implements it.
 type Intake interface {
-	Take(ctx context.Context, in channel.Incoming) error
+	Enqueue(ctx context.Context, in channel.IncomingEvent) error
 }
 
 const (
@@ -97,7 +97,7 @@ func (s *Server) takeSlack(w http.ResponseWriter, r *http.Request, parse func([]
 	case err != nil:
 		return err
 	case mine:
-		if err := s.Slack.Intake.Take(ctx, event.Incoming); err != nil {
+		if err := s.Slack.Intake.Enqueue(ctx, event.Incoming); err != nil {
 			return err
 		}
 	}
@@ -136,8 +136,8 @@ var errForeign = errors.New("signed by another app")
 
 // speaksFor reports whether there is an event to store for an installation whose secret signed the request. The
 // workspace is part of the body: without this check, an app of one workspace could send events for any other.
-func (s *Server) speaksFor(ctx context.Context, signers []channel.Signer, in channel.Incoming) (bool, error) {
-	if in.Kind == channel.Ignored {
+func (s *Server) speaksFor(ctx context.Context, signers []channel.Signer, in channel.IncomingEvent) (bool, error) {
+	if in.Kind == channel.KindIgnored {
 		return false, nil
 	}
 	found, err := s.Slack.Setup.FindInstallation(ctx, in.Surface, in.EnterpriseID, in.TeamID)

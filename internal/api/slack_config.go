@@ -24,7 +24,7 @@ func (s *Server) putSlackConfig(w http.ResponseWriter, r *http.Request, actor id
 	if err := decode(w, r, &req); err != nil {
 		return err
 	}
-	edit := channel.Edit{
+	edit := channel.SetupEdit{
 		BotToken: req.BotToken, SigningSecret: req.SigningSecret, AppToken: req.AppToken, ClientID: req.ClientID,
 		ClientSecret: req.ClientSecret,
 	}
@@ -41,13 +41,13 @@ func (s *Server) putSlackConfig(w http.ResponseWriter, r *http.Request, actor id
 	return writeSlackConfig(w, view, err)
 }
 
-func writeSlackConfig(w http.ResponseWriter, v channel.View, err error) error {
+func writeSlackConfig(w http.ResponseWriter, v channel.SetupView, err error) error {
 	if err != nil {
 		return err
 	}
 	in, c := v.Installation, v.Installation.Credentials
 	config := SlackConfig{
-		Storable: v.Sealing, Source: "none", SocketOnly: v.SocketOnly,
+		Storable: v.HasKey, Source: "none", SocketOnly: v.SocketOnly,
 		Credentials: SlackCredentials{
 			BotToken: c.BotToken != "", SigningSecret: c.SigningSecret != "", AppToken: c.AppToken != "",
 			ClientID: c.ClientID, ClientSecret: c.ClientSecret != "",
@@ -149,16 +149,16 @@ func (s *Server) getSlackLink(w http.ResponseWriter, r *http.Request, actor iden
 	if err := c.err(); err != nil {
 		return err
 	}
-	own, err := s.Slack.Links.Own(r.Context(), actor, state)
+	link, err := s.Slack.Links.OwnLink(r.Context(), actor, state)
 	if err != nil {
 		return err
 	}
-	out := SlackLink{Workspace: own.Workspace, CanLink: own.CanLink}
-	if own.Link != nil {
-		out.Link = toSlackLink(*own.Link)
+	out := SlackLink{Workspace: link.Workspace, CanLink: link.CanLink}
+	if link.Link != nil {
+		out.Link = toSlackLink(*link.Link)
 	}
-	if own.Asking != nil {
-		out.Asking = SlackPerson{ID: own.Asking.ID, Name: own.Asking.Name}
+	if link.PendingPerson != nil {
+		out.Asking = SlackPerson{ID: link.PendingPerson.ID, Name: link.PendingPerson.Name}
 	}
 	return writeJSON(w, http.StatusOK, out)
 }

@@ -55,7 +55,7 @@ func (f *fixture) slackServices(t *testing.T, with settings, log *slog.Logger) a
 	t.Cleanup(adapter.Close)
 	db := f.db.WithSecrets(keys)
 	setup := channel.NewSetup(channel.SetupConfig{
-		Surface: slack.Name, PublicURL: issuer, Environment: with.slack.environment, Sealing: !keys.Empty(),
+		Surface: slack.Name, PublicURL: issuer, Environment: with.slack.environment, HasKey: !keys.Empty(),
 	}, db, adapter, log)
 	setup.Start()
 	t.Cleanup(setup.Stop)
@@ -69,12 +69,12 @@ func (f *fixture) slackServices(t *testing.T, with settings, log *slog.Logger) a
 // taken is an intake that records its events.
 type taken struct {
 	mu    sync.Mutex
-	all   []channel.Incoming
+	all   []channel.IncomingEvent
 	fails error
 }
 
-// Take implements api.Intake.
-func (i *taken) Take(_ context.Context, in channel.Incoming) error {
+// Enqueue implements api.Intake.
+func (i *taken) Enqueue(_ context.Context, in channel.IncomingEvent) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.fails == nil {

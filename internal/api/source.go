@@ -39,7 +39,7 @@ func (s *Server) listDataSources(w http.ResponseWriter, r *http.Request, actor i
 	return writeJSON(w, http.StatusOK, DataSourceList{Items: convert(sources, toListed)})
 }
 
-func toListed(l datasource.Listed) DataSource {
+func toListed(l datasource.ListItem) DataSource {
 	source := toDataSource(l.Source)
 	if m := l.Match; m != nil {
 		source.Match = &DataSourceMatch{
@@ -214,7 +214,7 @@ func (s *Server) stopDataSource(w http.ResponseWriter, r *http.Request, actor id
 }
 
 func (s *Server) readDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	return s.changeReading(w, r, actor, s.Sources.ReadAgain)
+	return s.changeReading(w, r, actor, s.Sources.RetryReading)
 }
 
 // showDataSourcePage serves a page as a picture. Browsers revalidate it each time, because access may have ended.

@@ -13,41 +13,41 @@ import (
 
 // own returns the delivery of an answer that the person asked for. For other answers it returns nil after notifying the
 // person.
-func (a *acting) own(ctx context.Context, answerID uuid.UUID) (*Delivery, error) {
-	d, err := a.Store.FindDelivery(ctx, a.event.OrganizationID, a.event.InstallationID, answerID)
+func (h *eventHandler) own(ctx context.Context, answerID uuid.UUID) (*Delivery, error) {
+	d, err := h.Store.FindDelivery(ctx, h.event.OrganizationID, h.event.InstallationID, answerID)
 	switch {
 	case err != nil:
 		return nil, err
 	case d == nil:
-		return nil, a.refuse(ctx, textNoAnswer)
-	case d.Person != a.to.Person:
-		return nil, a.refuse(ctx, textOthers)
+		return nil, h.refuse(ctx, textNoAnswer)
+	case d.Person != h.to.Person:
+		return nil, h.refuse(ctx, textOthers)
 	}
 	return d, nil
 }
 
 // stop stops the answer of the event, or without one the person's last answer in the thread.
-func (a *acting) stop(ctx context.Context) error {
+func (h *eventHandler) stop(ctx context.Context) error {
 	var d *Delivery
 	var err error
-	if id := a.event.Incoming.AnswerID; id != uuid.Nil {
-		d, err = a.own(ctx, id)
+	if id := h.event.Incoming.AnswerID; id != uuid.Nil {
+		d, err = h.own(ctx, id)
 	} else {
-		d, err = a.last(ctx)
+		d, err = h.last(ctx)
 		if err == nil && (d == nil || d.Ended) {
-			return a.refuse(ctx, textNoRunning)
+			return h.refuse(ctx, textNoRunning)
 		}
 	}
 	if err != nil || d == nil {
 		return err
 	}
-	return ignoreMissing(a.Chat.StopMessage(ctx, d.Owner(), d.AnswerID))
+	return ignoreMissing(h.Chat.StopMessage(ctx, d.Owner(), d.AnswerID))
 }
 
 // last returns the person's last delivery in the thread, or nil.
-func (a *acting) last(ctx context.Context) (*Delivery, error) {
-	return a.Store.LastDelivery(ctx, a.event.OrganizationID, a.event.InstallationID, a.to.Channel, a.to.Thread,
-		a.to.Person)
+func (h *eventHandler) last(ctx context.Context) (*Delivery, error) {
+	return h.Store.LastDelivery(ctx, h.event.OrganizationID, h.event.InstallationID, h.to.Channel, h.to.Thread,
+		h.to.Person)
 }
 
 // ignoreMissing returns nil for an error because of a deletion.
@@ -58,30 +58,30 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// edited offers to regenerate the answer to an edited question.
-func (a *acting) edited(ctx context.Context) error {
-	e := a.event
-	asked, err := a.Store.ListDeliveries(ctx, e.OrganizationID, e.InstallationID, a.to.Channel, e.Incoming.Message)
-	if err != nil || len(asked) == 0 || asked[0].Person != a.to.Person {
+// handleEdit offers to regenerate the answer to an edited question.
+func (h *eventHandler) handleEdit(ctx context.Context) error {
+	e := h.event
+	asked, err := h.Store.ListDeliveries(ctx, e.OrganizationID, e.InstallationID, h.to.Channel, e.Incoming.Message)
+	if err != nil || len(asked) == 0 || asked[0].Person != h.to.Person {
 		return err
 	}
 	d := asked[0]
-	_, edited, err := a.isEdited(ctx, d.Owner(), d, a.event.Incoming.Text)
+	_, edited, err := h.isEdited(ctx, d.Owner(), d, h.event.Incoming.Text)
 	if err != nil || !edited {
 		return ignoreMissing(err)
 	}
-	a.to.Thread = d.Thread
-	return a.tell(ctx, Notice{Kind: NoticeEdited, Text: textEdited, AnswerID: d.AnswerID})
+	h.to.Thread = d.Thread
+	return h.notify(ctx, Notice{Kind: NoticeEdited, Text: textEdited, AnswerID: d.AnswerID})
 }
 
-// deleted stops the answers to a question whose message was deleted.
-func (a *acting) deleted(ctx context.Context) error {
-	in := a.event.Incoming
-	busy, err := a.Store.WithdrawQuestion(ctx, a.event.OrganizationID, a.event.InstallationID, in.Channel, in.Message)
+// handleDelete stops the answers to a question whose message was deleted.
+func (h *eventHandler) handleDelete(ctx context.Context) error {
+	in := h.event.Incoming
+	busy, err := h.Store.WithdrawQuestion(ctx, h.event.OrganizationID, h.event.InstallationID, in.Channel, in.Message)
 	if err != nil {
 		return err
 	}
-	asked, err := a.Store.ListDeliveries(ctx, a.event.OrganizationID, a.event.InstallationID, in.Channel, in.Message)
+	asked, err := h.Store.ListDeliveries(ctx, h.event.OrganizationID, h.event.InstallationID, in.Channel, in.Message)
 	if err != nil {
 		return err
 	}
@@ -89,57 +89,57 @@ func (a *acting) deleted(ctx context.Context) error {
 		if d.Ended {
 			continue
 		}
-		if err := ignoreMissing(a.Chat.StopMessage(ctx, d.Owner(), d.AnswerID)); err != nil {
+		if err := ignoreMissing(h.Chat.StopMessage(ctx, d.Owner(), d.AnswerID)); err != nil {
 			return err
 		}
 	}
-	if busy && !a.overdue() {
-		return later{a.cfg.Busy} // Its answer is not known yet.
+	if busy && !h.overdue() {
+		return later{h.cfg.BusyRetry} // Its answer is not known yet.
 	}
 	return nil
 }
 
 // rate rates an answer.
-func (a *acting) rate(ctx context.Context) error {
-	in := a.event.Incoming
-	d, err := a.own(ctx, in.AnswerID)
+func (h *eventHandler) rate(ctx context.Context) error {
+	in := h.event.Incoming
+	d, err := h.own(ctx, in.AnswerID)
 	if err != nil || d == nil {
 		return err
 	}
 	text := textRated
 	if in.Rating == "" {
 		text = textWithdrawn
-		err = a.Chat.WithdrawFeedback(ctx, d.Owner(), d.AnswerID)
+		err = h.Chat.WithdrawFeedback(ctx, d.Owner(), d.AnswerID)
 	} else {
-		err = a.Chat.GiveFeedback(ctx, d.Owner(), d.AnswerID, chat.Feedback{Rating: in.Rating, Comment: in.Comment})
+		err = h.Chat.GiveFeedback(ctx, d.Owner(), d.AnswerID, chat.Feedback{Rating: in.Rating, Comment: in.Comment})
 	}
 	switch fault.CodeOf(err) {
 	case "":
-		return a.tell(ctx, Notice{Kind: NoticeFeedback, Text: text, AnswerID: d.AnswerID})
+		return h.notify(ctx, Notice{Kind: NoticeFeedback, Text: text, AnswerID: d.AnswerID})
 	case fault.Internal, fault.Unavailable, fault.Canceled:
 		return err
 	}
-	return a.refuse(ctx, fault.DetailOf(err))
+	return h.refuse(ctx, fault.DetailOf(err))
 }
 
 // help explains how to ask. For a linked person it lists the skills.
-func (a *acting) help(ctx context.Context) error {
-	linked, err := a.Links.FindLink(ctx, a.to)
+func (h *eventHandler) help(ctx context.Context) error {
+	linked, err := h.Links.FindLink(ctx, h.to)
 	if err != nil {
 		return err
 	}
-	n := Notice{Kind: NoticeHelp, Text: textHelp, URL: a.cfg.PublicURL, Label: textOpenApp}
+	n := Notice{Kind: NoticeHelp, Text: textHelp, URL: h.cfg.PublicURL, Label: textOpenApp}
 	if linked.State == LinkActive {
-		if n.Skills, err = a.prompted(ctx, linked.Owner); err != nil {
+		if n.Skills, err = h.skillPrompts(ctx, linked.Owner); err != nil {
 			return err
 		}
 	}
-	return a.tell(ctx, n)
+	return h.notify(ctx, n)
 }
 
-// prompted returns the member's skills as prompts.
-func (a *acting) prompted(ctx context.Context, owner chat.Owner) ([]Prompt, error) {
-	skills, err := a.listSkills(ctx, owner)
+// skillPrompts returns the member's skills as prompts.
+func (h *eventHandler) skillPrompts(ctx context.Context, owner chat.Owner) ([]Prompt, error) {
+	skills, err := h.listSkills(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -153,72 +153,72 @@ func (a *acting) prompted(ctx context.Context, owner chat.Owner) ([]Prompt, erro
 }
 
 // link invites the person to link their account.
-func (a *acting) link(ctx context.Context) error {
-	linked, err := a.Links.FindLink(ctx, a.to)
+func (h *eventHandler) link(ctx context.Context) error {
+	linked, err := h.Links.FindLink(ctx, h.to)
 	if err != nil {
 		return err
 	}
 	switch linked.State {
 	case LinkActive:
-		return a.tell(ctx, Notice{Kind: NoticeLinked, Text: fmt.Sprintf(textLinked, linked.Name, linked.Email)})
+		return h.notify(ctx, Notice{Kind: NoticeLinked, Text: fmt.Sprintf(textLinked, linked.Name, linked.Email)})
 	case LinkRemoved:
-		return a.refuse(ctx, textRemoved)
+		return h.refuse(ctx, textRemoved)
 	case LinkRefused:
-		return a.refuse(ctx, textStranger)
+		return h.refuse(ctx, textStranger)
 	}
-	return a.invite(ctx, textLink)
+	return h.invite(ctx, textLink)
 }
 
 // unlink removes the person's link.
-func (a *acting) unlink(ctx context.Context) error {
-	removed, err := a.Links.RemoveLink(ctx, a.to)
+func (h *eventHandler) unlink(ctx context.Context) error {
+	removed, err := h.Links.RemoveLink(ctx, h.to)
 	if err != nil {
 		return err
 	}
 	if !removed {
-		return a.refuse(ctx, textNoLink)
+		return h.refuse(ctx, textNoLink)
 	}
-	return a.tell(ctx, Notice{Kind: NoticeUnlinked, Text: textUnlinkedOK})
+	return h.notify(ctx, Notice{Kind: NoticeUnlinked, Text: textUnlinkedOK})
 }
 
 // home shows the person's home page.
-func (a *acting) home(ctx context.Context) error {
-	host, ok := a.surface.(Host)
+func (h *eventHandler) home(ctx context.Context) error {
+	host, ok := h.surface.(Host)
 	if !ok {
 		return nil
 	}
-	linked, err := a.Links.FindLink(ctx, a.to)
+	linked, err := h.Links.FindLink(ctx, h.to)
 	if err != nil {
 		return err
 	}
-	h := Home{AppURL: a.cfg.PublicURL}
+	page := Home{AppURL: h.cfg.PublicURL}
 	switch linked.State {
 	case LinkActive:
-		h.Linked, h.Account = true, fmt.Sprintf("%s（%s）", linked.Name, linked.Email)
-		h.Skills, err = a.prompted(ctx, linked.Owner)
+		page.Linked, page.Account = true, fmt.Sprintf("%s（%s）", linked.Name, linked.Email)
+		page.Skills, err = h.skillPrompts(ctx, linked.Owner)
 	case LinkNone:
-		h.LinkURL, err = a.Links.Invite(ctx, a.to)
+		page.LinkURL, err = h.Links.Invite(ctx, h.to)
 	}
 	if err != nil {
 		return err
 	}
-	return host.ShowHome(ctx, a.to, h)
+	return host.ShowHome(ctx, h.to, page)
 }
 
 // maxPrompts is the number of prompts shown in an opened conversation.
 const maxPrompts = 4
 
 // prompts shows suggested questions.
-func (a *acting) prompts(ctx context.Context) error {
-	host, ok := a.surface.(Host)
+func (h *eventHandler) prompts(ctx context.Context) error {
+	host, ok := h.surface.(Host)
 	if !ok {
 		return nil
 	}
-	linked, err := a.Links.FindLink(ctx, a.to)
+	linked, err := h.Links.FindLink(ctx, h.to)
 	if err != nil || linked.State != LinkActive {
 		return err
 	}
-	skills, err := a.listSkills(ctx, linked.Owner)
+	skills, err := h.listSkills(ctx, linked.Owner)
 	if err != nil {
 		return err
 	}
@@ -228,5 +228,5 @@ func (a *acting) prompts(ctx context.Context) error {
 			prompts = append(prompts, Prompt{Title: s.Name, Text: s.Name + "\n" + s.Suggestions[0]})
 		}
 	}
-	return host.ShowPrompts(ctx, a.to, prompts)
+	return host.ShowPrompts(ctx, h.to, prompts)
 }

@@ -24,7 +24,7 @@ func (s *Service) claimDeliveries(ctx context.Context) error {
 	until := time.Now().Add(s.cfg.Lease)
 	claimed, err := s.Store.ClaimDeliveries(ctx, free, s.cfg.Lease)
 	for _, d := range claimed {
-		s.counters.tookOver.Add(1)
+		s.counters.takeovers.Add(1)
 		s.beginDelivery(d, until)
 	}
 	return err
@@ -33,7 +33,7 @@ func (s *Service) claimDeliveries(ctx context.Context) error {
 // beginDelivery starts a goroutine that delivers an answer.
 func (s *Service) beginDelivery(d Delivery, until time.Time) {
 	ctx, cancel := context.WithCancel(s.root)
-	c := &claim{Claimed: Claimed{ID: d.AnswerID, Claim: d.Claim, Delivery: true}, cancel: cancel}
+	c := &claim{ClaimKey: ClaimKey{ID: d.AnswerID, Claim: d.Claim, Delivery: true}, cancel: cancel}
 	c.until.Store(&until)
 	s.mu.Lock()
 	if earlier := s.delivered[d.AnswerID]; earlier != nil {
@@ -52,19 +52,19 @@ func (s *Service) beginDelivery(d Delivery, until time.Time) {
 	})
 }
 
-// delivering is a delivery in progress on this server. It belongs to one goroutine.
-type delivering struct {
+// deliveryWorker is a delivery in progress on this server. It belongs to one goroutine.
+type deliveryWorker struct {
 	*Service
 	Delivery
-	claim   *claim
-	surface Surface
-	traits  Traits
-	to      Target
-	log     *slog.Logger
-	wrote   map[int]time.Time // Time of the last write to each message.
-	tried   int               // Consecutive failed calls.
-	pause   time.Time         // End of the pause after a failed call.
-	rested  time.Time         // Time of the last write plus the interval for a message.
+	claim      *claim
+	surface    Surface
+	traits     Traits
+	to         Target
+	log        *slog.Logger
+	writtenAt  map[int]time.Time // Time of the last write to each message.
+	failures   int               // Consecutive failed calls.
+	pause      time.Time         // End of the pause after a failed call.
+	writableAt time.Time         // Time of the last write plus the interval for a message.
 }
 
 // view is a snapshot of an answer.
@@ -80,7 +80,7 @@ type view struct {
 
 // deliver delivers an answer until it is complete, the claim is lost, or the Service stops.
 func (s *Service) deliver(ctx context.Context, d Delivery, c *claim) {
-	w := &delivering{Service: s, Delivery: d, claim: c, wrote: make(map[int]time.Time), log: s.Log.With(
+	w := &deliveryWorker{Service: s, Delivery: d, claim: c, writtenAt: make(map[int]time.Time), log: s.Log.With(
 		"installation", d.InstallationID, "answer", d.AnswerID,
 	)}
 	err := w.prepare(ctx)
@@ -90,7 +90,7 @@ func (s *Service) deliver(ctx context.Context, d Delivery, c *claim) {
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	switch {
-	case errors.Is(err, ErrLost):
+	case errors.Is(err, ErrClaimLost):
 		return
 	case ctx.Err() != nil && s.root.Err() == nil && w.isDeleted(store):
 		err = w.withdraw(store)
@@ -109,13 +109,13 @@ func (s *Service) deliver(ctx context.Context, d Delivery, c *claim) {
 		w.log.WarnContext(ctx, "channel: delivery interrupted", "err", err)
 		err = s.Store.ReleaseDelivery(store, w.Delivery, s.cfg.MinPause)
 	}
-	if err != nil && !errors.Is(err, ErrLost) {
+	if err != nil && !errors.Is(err, ErrClaimLost) {
 		w.log.WarnContext(ctx, "channel: delivery result not stored, lease expires", "err", err)
 	}
 }
 
 // prepare loads the installation and sets the surface and the target.
-func (w *delivering) prepare(ctx context.Context) error {
+func (w *deliveryWorker) prepare(ctx context.Context) error {
 	in, err := w.Installations.Installation(ctx, w.InstallationID)
 	if err != nil {
 		return err
@@ -128,16 +128,16 @@ func (w *delivering) prepare(ctx context.Context) error {
 		Installation: in, Channel: w.Channel, Thread: w.Thread, Person: w.Person, PersonTeam: w.PersonTeam,
 		Direct: w.Direct,
 	}
-	for i := range w.Progress.Posted { // A former server's call without a recorded result may have succeeded.
-		if p := &w.Progress.Posted[i]; p.Held != p.Meant {
-			p.Unsure = true
+	for i := range w.Progress.Messages { // A former server's call without a recorded result may have succeeded.
+		if p := &w.Progress.Messages[i]; p.ConfirmedBytes != p.IntendedBytes {
+			p.Unknown = true
 		}
 	}
 	return nil
 }
 
 // follow watches the answer, as clients do, until it is delivered completely.
-func (w *delivering) follow(ctx context.Context) error {
+func (w *deliveryWorker) follow(ctx context.Context) error {
 	w.status(ctx, textThinking)
 	leave := func() {}
 	defer func() { leave() }()
@@ -171,11 +171,11 @@ func (w *delivering) follow(ctx context.Context) error {
 // isFault reports whether an error of a domain or the store may be temporary.
 func isFault(err error) bool {
 	_, ok := errors.AsType[*fault.Error](err)
-	return ok && !errors.Is(err, ErrLost) && !errors.Is(err, ErrNotInstalled)
+	return ok && !errors.Is(err, ErrClaimLost) && !errors.Is(err, ErrNotInstalled)
 }
 
 // watch delivers a text while it grows. done reports that the delivery is complete or has failed.
-func (w *delivering) watch(ctx context.Context, a chat.Attachment) (done bool, _ error) {
+func (w *deliveryWorker) watch(ctx context.Context, a chat.Attachment) (done bool, _ error) {
 	if a.Text == nil {
 		return false, w.sleep(ctx, a.Patience, a.Opened)
 	}
@@ -187,17 +187,17 @@ func (w *delivering) watch(ctx context.Context, a chat.Attachment) (done bool, _
 		if over {
 			break
 		}
-		if rest := time.Until(w.rested); rest > 0 { // The text may grow meanwhile.
+		if rest := time.Until(w.writableAt); rest > 0 { // The text may grow meanwhile.
 			if err := w.sleep(ctx, rest, nil); err != nil {
 				return true, err
 			}
 			continue
 		}
-		wait, err := w.step(ctx, view{run: a.Text.Run(), text: a.Text.Text(), state: Writing})
+		wait, err := w.step(ctx, view{run: a.Text.Run(), text: a.Text.Text(), state: StateWriting})
 		switch {
 		case err != nil:
 		case wait > 0:
-			w.rested = time.Now().Add(min(wait, max(w.traits.MinInterval, time.Millisecond)))
+			w.writableAt = time.Now().Add(min(wait, max(w.traits.MinInterval, time.Millisecond)))
 		case wait < 0:
 			err = w.sleep(ctx, w.idle(), more)
 		}
@@ -212,20 +212,20 @@ func (w *delivering) watch(ctx context.Context, a chat.Attachment) (done bool, _
 }
 
 // complete delivers the stored text of an answer that has ended.
-func (w *delivering) complete(ctx context.Context) (done bool, _ error) {
+func (w *deliveryWorker) complete(ctx context.Context) (done bool, _ error) {
 	m, err := w.Chat.FindMessage(ctx, w.Owner(), w.AnswerID)
 	if err != nil || !m.Status.Terminal() {
 		return false, err
 	}
-	now := view{run: m.Run, text: m.Content, ended: true, state: Done, cited: m.Cited(), notice: m.Notice()}
+	now := view{run: m.Run, text: m.Content, ended: true, state: StateDone, cited: m.Cited(), notice: m.Notice()}
 	switch {
 	case m.Status == chat.StatusFailed:
-		now.state = Failed
+		now.state = StateFailed
 		if m.Failure != nil {
 			now.reason = m.Failure.Detail
 		}
 	case m.FinishReason == chat.FinishStopped:
-		now.state = Stopped
+		now.state = StateStopped
 	}
 	for {
 		wait, err := w.step(ctx, now)
@@ -239,39 +239,39 @@ func (w *delivering) complete(ctx context.Context) (done bool, _ error) {
 }
 
 // isDeleted reports whether the answer was deleted, which also removes the claim.
-func (w *delivering) isDeleted(ctx context.Context) bool {
+func (w *deliveryWorker) isDeleted(ctx context.Context) bool {
 	_, err := w.Chat.FindMessage(ctx, w.Owner(), w.AnswerID)
 	return w.surface != nil && fault.CodeOf(err) == fault.NotFound
 }
 
 // idle returns the time to wait for more text: until the stream reaches its maximum age.
-func (w *delivering) idle() time.Duration {
+func (w *deliveryWorker) idle() time.Duration {
 	wait := time.Minute
-	if i := len(w.Progress.Posted) - 1; i >= 0 && w.Progress.Posted[i].Streaming {
-		wait = min(wait, max(time.Until(w.Progress.Posted[i].Begun.Add(w.traits.AppendLifetime)), time.Millisecond))
+	if i := len(w.Progress.Messages) - 1; i >= 0 && w.Progress.Messages[i].Streaming {
+		wait = min(wait, max(time.Until(w.Progress.Messages[i].StartedAt.Add(w.traits.AppendLifetime)), time.Millisecond))
 	}
 	return wait
 }
 
 // withdraw ends the messages of an answer that was deleted with its thread and its delivery.
-func (w *delivering) withdraw(ctx context.Context) error {
-	i := len(w.Progress.Posted) - 1
-	if i < 0 || w.Progress.Posted[i].Ref == "" || time.Now().After(*w.claim.until.Load()) {
+func (w *deliveryWorker) withdraw(ctx context.Context) error {
+	i := len(w.Progress.Messages) - 1
+	if i < 0 || w.Progress.Messages[i].Ref == "" || time.Now().After(*w.claim.until.Load()) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.cfg.CallTimeout)
 	defer cancel()
-	return w.surface.Replace(ctx, w.to, w.Progress.Posted[i].Ref, Draft{
-		AnswerID: w.AnswerID, Part: i, State: Stopped, Reason: textDeleted, Last: true, URL: w.threadURL(),
+	return w.surface.Replace(ctx, w.to, w.Progress.Messages[i].Ref, Draft{
+		AnswerID: w.AnswerID, Part: i, State: StateStopped, Reason: textDeleted, Last: true, URL: w.threadURL(),
 	})
 }
 
 // threadURL returns the address of the thread in the app.
-func (w *delivering) threadURL() string { return w.cfg.PublicURL + "/chat/" + w.ThreadID.String() }
+func (w *deliveryWorker) threadURL() string { return w.cfg.PublicURL + "/chat/" + w.ThreadID.String() }
 
 // status shows that the answer is in progress. A failure is not retried because the status is not part of the answer.
-func (w *delivering) status(ctx context.Context, text string) {
-	if len(w.Progress.Posted) > 0 {
+func (w *deliveryWorker) status(ctx context.Context, text string) {
+	if len(w.Progress.Messages) > 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.cfg.CallTimeout)
@@ -282,7 +282,7 @@ func (w *delivering) status(ctx context.Context, text string) {
 }
 
 // title names a direct conversation after the member's thread. A failure is not retried.
-func (w *delivering) title(ctx context.Context) {
+func (w *deliveryWorker) title(ctx context.Context) {
 	host, ok := w.surface.(Host)
 	if !ok || !w.to.Direct {
 		return
@@ -297,7 +297,7 @@ func (w *delivering) title(ctx context.Context) {
 }
 
 // sleep waits for a duration or for more, or returns the error of ctx.
-func (w *delivering) sleep(ctx context.Context, wait time.Duration, more <-chan struct{}) error {
+func (w *deliveryWorker) sleep(ctx context.Context, wait time.Duration, more <-chan struct{}) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -311,7 +311,7 @@ func (w *delivering) sleep(ctx context.Context, wait time.Duration, more <-chan 
 
 // step makes the next call of the plan. It returns 0 after a call, a negative wait if there is nothing to do, and
 // otherwise the time until the call is allowed.
-func (w *delivering) step(ctx context.Context, now view) (wait time.Duration, _ error) {
+func (w *deliveryWorker) step(ctx context.Context, now view) (wait time.Duration, _ error) {
 	a := w.plan(now)
 	if a.call == callNone {
 		return -1, nil
@@ -324,9 +324,9 @@ func (w *delivering) step(ctx context.Context, now view) (wait time.Duration, _ 
 
 // delay returns the time until an action is allowed. It considers the message's interval, the pause after a failure and
 // the rate limit.
-func (w *delivering) delay(a action) time.Duration {
-	wait := max(time.Until(w.pause), w.limits.wait(limited{w.InstallationID, a.call}))
-	if at, ok := w.wrote[a.part]; ok && a.call.writes() {
+func (w *deliveryWorker) delay(a action) time.Duration {
+	wait := max(time.Until(w.pause), w.limits.wait(limitKey{w.InstallationID, a.call}))
+	if at, ok := w.writtenAt[a.part]; ok && a.call.writes() {
 		wait = max(wait, time.Until(at.Add(w.traits.MinInterval)))
 	}
 	return wait

@@ -27,7 +27,7 @@ func TestR88_AnswerGrowsInOneMessage(t *testing.T) {
 		}
 		text := a.finish()
 		p.await(a)
-		p.shows(a, text, channel.Done)
+		p.shows(a, text, channel.StateDone)
 		checkInterval(t, p.surface.Calls(), time.Second)
 		if n := len(p.surface.Calls()); n < 25 || n > 36 {
 			t.Errorf("%d calls in 30 s", n)
@@ -68,7 +68,7 @@ func TestR88_AnswerOutlivesItsStream(t *testing.T) {
 		}
 		text := a.finish()
 		p.await(a)
-		p.shows(a, text, channel.Done)
+		p.shows(a, text, channel.StateDone)
 		checkInterval(t, p.surface.Calls(), time.Second)
 		var began, finished time.Time
 		replaced := 0
@@ -119,7 +119,7 @@ func TestR88_LaterRunReplaces(t *testing.T) {
 		a.write(strings.Repeat("短く書きます。\n\n", 40))
 		text := a.finish()
 		p.await(a)
-		p.shows(a, text, channel.Done)
+		p.shows(a, text, channel.StateDone)
 	})
 }
 
@@ -141,7 +141,7 @@ func TestR88_RateLimitHoldsForOneInstallation(t *testing.T) {
 			}
 			at := time.Now().Add(7 * time.Second)
 			until.Store(&at)
-			return channeltest.Fault{Before: &channel.RateLimited{Method: "append", RetryAfter: 7 * time.Second}}
+			return channeltest.Fault{Before: &channel.RateLimitError{Method: "append", RetryAfter: 7 * time.Second}}
 		})
 		s := p.start()
 		defer s.Stop()
@@ -170,7 +170,7 @@ func TestR88_RateLimitHoldsForOneInstallation(t *testing.T) {
 		for _, w := range []*answerOf{a, b, other} {
 			text := w.finish()
 			p.await(w)
-			p.shows(w, text, channel.Done)
+			p.shows(w, text, channel.StateDone)
 		}
 		if s.Stats().Limited != 1 {
 			t.Errorf("%+v", s.Stats())
@@ -199,7 +199,7 @@ func TestR88_NothingOfALongAnswerIsLost(t *testing.T) {
 					t.Fatal("the answer is another one")
 				}
 				p.await(a)
-				p.shows(a, text, channel.Done)
+				p.shows(a, text, channel.StateDone)
 				checkInterval(t, p.surface.Calls(), time.Second)
 				whole := channel.Split(text, traits.MaxCharacters, true)
 				attached := p.surface.Attached()
@@ -267,7 +267,7 @@ func TestR88_KilledFiftyTimes(t *testing.T) {
 			<-writing
 			text := a.finish()
 			p.await(a)
-			p.shows(a, text, channel.Done)
+			p.shows(a, text, channel.StateDone)
 			current.Load().Stop()
 		})
 	}
@@ -306,7 +306,7 @@ func TestR88_MessageOfAKilledServerIsTakenOver(t *testing.T) {
 				a.write("終わりの文です。")
 				text := a.finish()
 				p.await(a)
-				p.shows(a, text, channel.Done)
+				p.shows(a, text, channel.StateDone)
 			})
 		})
 	}
@@ -328,7 +328,7 @@ func TestR88_CallsOfUnknownEffect(t *testing.T) {
 				case 1:
 					return channeltest.Fault{After: errors.New("timeout")}
 				case 2:
-					return channeltest.Fault{Before: &channel.RateLimited{RetryAfter: 3 * time.Second}}
+					return channeltest.Fault{Before: &channel.RateLimitError{RetryAfter: 3 * time.Second}}
 				}
 				return channeltest.Fault{}
 			})
@@ -341,7 +341,7 @@ func TestR88_CallsOfUnknownEffect(t *testing.T) {
 			}
 			text := a.finish()
 			p.await(a)
-			p.shows(a, text, channel.Done)
+			p.shows(a, text, channel.StateDone)
 		})
 	}
 }
@@ -367,7 +367,7 @@ func TestSurfaceThatCannotReplace(t *testing.T) {
 		}
 		text := a.finish()
 		p.await(a)
-		p.shows(a, text, channel.Done)
+		p.shows(a, text, channel.StateDone)
 	})
 }
 
@@ -393,7 +393,7 @@ func TestGracefulStopHandsOver(t *testing.T) {
 		}
 		text := a.finish()
 		p.await(a)
-		p.shows(a, text, channel.Done)
+		p.shows(a, text, channel.StateDone)
 		for _, c := range p.surface.Calls() {
 			if c.Method == "replace" {
 				t.Error("what was known was replaced")
@@ -414,7 +414,7 @@ func TestDeliveryOfDeletedAnswers(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		for _, m := range p.surface.Messages() {
 			if m.Draft.AnswerID == removed.id {
-				p.surface.Remove(m.Ref) // By a person on the surface.
+				p.surface.RemoveMessage(m.Ref) // By a person on the surface.
 			}
 		}
 		removed.write("続きです。")
@@ -426,7 +426,7 @@ func TestDeliveryOfDeletedAnswers(t *testing.T) {
 		deleted.mu.Unlock()
 		p.await(deleted)
 		m := p.surface.Messages()
-		if len(m) != 1 || m[0].Draft.State != channel.Stopped || m[0].Draft.Reason == "" || m[0].Streaming {
+		if len(m) != 1 || m[0].Draft.State != channel.StateStopped || m[0].Draft.Reason == "" || m[0].Streaming {
 			t.Errorf("%+v", m)
 		}
 	})

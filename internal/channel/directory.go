@@ -48,7 +48,7 @@ type Profile struct {
 	Guest        bool // A member of some channels only.
 	Bot          bool
 	Deleted      bool
-	Stranger     bool // Of another company, in a shared channel.
+	External     bool // Of another company, in a shared channel.
 }
 
 // Check is the result of one test of an installation.

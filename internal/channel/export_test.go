@@ -15,4 +15,4 @@ func Split(text string, limit int, complete bool) (pieces []Piece) {
 }
 
 // AskPrompt exports askPrompt.
-func AskPrompt(said []Said, question string) string { return askPrompt(said, question) }
+func AskPrompt(messages []Message, question string) string { return askPrompt(messages, question) }

@@ -41,7 +41,7 @@ type fixture struct {
 	events       int
 
 	mu    sync.Mutex
-	links map[string]channel.Linked // Guarded by mu. By person.
+	links map[string]channel.LinkedMember // Guarded by mu. By person.
 }
 
 // newFixture returns a fixture with a scripted model.
@@ -49,7 +49,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{
 		t: t, dsn: storetest.DSN(t), surface: channeltest.New(channeltest.Traits()), model: llmtest.NewLive(),
-		links: make(map[string]channel.Linked),
+		links: make(map[string]channel.LinkedMember),
 	}
 	f.db = f.open()
 	f.must(skill.Seed(t.Context(), f.db))
@@ -92,20 +92,20 @@ func (f *fixture) member(organization uuid.UUID, name string) chat.Owner {
 		ID: owner.UserID, OrganizationID: organization, Subject: name, Name: name, Email: name + "@test.example",
 		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
 	}))
-	f.link(name, channel.Linked{
+	f.link(name, channel.LinkedMember{
 		State: channel.LinkActive, Owner: owner, Name: name, Email: name + "@test.example",
 	})
 	return owner
 }
 
-func (f *fixture) link(person string, linked channel.Linked) {
+func (f *fixture) link(person string, linked channel.LinkedMember) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.links[person] = linked
 }
 
 // linkOf returns the link of a person.
-func (f *fixture) linkOf(person string) channel.Linked {
+func (f *fixture) linkOf(person string) channel.LinkedMember {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.links[person]
@@ -155,10 +155,10 @@ func (f *fixture) start() *channel.Service { return f.startWith(channel.Config{}
 
 func (f *fixture) startWith(cfg channel.Config) *channel.Service {
 	f.t.Helper()
-	cfg.PublicURL, cfg.Poll, cfg.Busy = "https://tsumugi.example", 20*time.Millisecond, 10*time.Millisecond
-	cfg.Unlinked = 10 * time.Millisecond
+	cfg.PublicURL, cfg.Poll, cfg.BusyRetry = "https://tsumugi.example", 20*time.Millisecond, 10*time.Millisecond
+	cfg.LinkRetry = 10 * time.Millisecond
 	cfg.MinPause = 10 * time.Millisecond
-	s := channel.NewService(channel.Needs{
+	s := channel.NewService(channel.Deps{
 		Store: f.db, Installations: f, Links: f, Surfaces: map[string]channel.Surface{channeltest.Name: f.surface},
 		Chat: f.chat, Skills: f.skills(), Sources: f.sources, Log: f.log(),
 	}, cfg)
@@ -199,13 +199,13 @@ func (f *fixture) policy(p channel.Policy) {
 }
 
 // FindLink implements channel.Links.
-func (f *fixture) FindLink(_ context.Context, to channel.Target) (channel.Linked, error) {
+func (f *fixture) FindLink(_ context.Context, to channel.Target) (channel.LinkedMember, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if linked, ok := f.links[to.Person]; ok {
 		return linked, nil
 	}
-	return channel.Linked{State: channel.LinkNone}, nil
+	return channel.LinkedMember{State: channel.LinkNone}, nil
 }
 
 // Invite implements channel.Links.
@@ -223,24 +223,24 @@ func (f *fixture) RemoveLink(_ context.Context, to channel.Target) (bool, error)
 }
 
 // event returns an event with a new id.
-func (f *fixture) event(kind channel.Kind, person string) channel.Incoming {
+func (f *fixture) event(kind channel.Kind, person string) channel.IncomingEvent {
 	f.events++
-	return channel.Incoming{
+	return channel.IncomingEvent{
 		Surface: channeltest.Name, TeamID: "T1", EventID: "Ev" + strconv.Itoa(f.events), Kind: kind, Channel: "C1",
 		Thread: "thread", Person: person,
 	}
 }
 
 // mention returns a question of a person in the thread.
-func (f *fixture) mention(person, text string, files ...channel.File) channel.Incoming {
-	in := f.event(channel.Ask, person)
-	in.Message, in.Text, in.Files = f.surface.Say(person, text, files...), text, files
+func (f *fixture) mention(person, text string, files ...channel.File) channel.IncomingEvent {
+	in := f.event(channel.KindQuestion, person)
+	in.Message, in.Text, in.Files = f.surface.AddMessage(person, text, files...), text, files
 	return in
 }
 
-func (f *fixture) take(s *channel.Service, in channel.Incoming) {
+func (f *fixture) take(s *channel.Service, in channel.IncomingEvent) {
 	f.t.Helper()
-	f.must(s.Take(f.t.Context(), in))
+	f.must(s.Enqueue(f.t.Context(), in))
 }
 
 // until waits for a condition, which it checks after each call of the surface.
@@ -265,9 +265,9 @@ func (f *fixture) until(what string, holds func() bool) {
 func (f *fixture) told(person string, kind channel.NoticeKind) (n channel.Notice) {
 	f.t.Helper()
 	f.until(fmt.Sprintf("%s is told (%s)", person, kind), func() bool {
-		for _, told := range f.surface.Notices() {
-			if told.To.Person == person && told.Notice.Kind == kind {
-				n = told.Notice
+		for _, notice := range f.surface.Notices() {
+			if notice.To.Person == person && notice.Notice.Kind == kind {
+				n = notice.Notice
 				return true
 			}
 		}
@@ -281,7 +281,7 @@ func (f *fixture) answered(n int) (list []channeltest.Message) {
 	f.t.Helper()
 	f.until(fmt.Sprintf("%d answers", n), func() bool {
 		list = slices.DeleteFunc(f.surface.Messages(), func(m channeltest.Message) bool {
-			return m.Draft.State == channel.Writing || !m.Draft.Last
+			return m.Draft.State == channel.StateWriting || !m.Draft.Last
 		})
 		return len(list) >= n
 	})

@@ -11,24 +11,24 @@ type Kind string
 
 // The kinds of events.
 const (
-	Ask          Kind = "ask"           // A question: Text, in a message or by a command.
-	Summarize    Kind = "summarize"     // A request for a summary of the thread of About.
-	Edited       Kind = "edited"        // A question's message was edited; Text is the new text.
-	Deleted      Kind = "deleted"       // A question's message was deleted.
-	Stop         Kind = "stop"          // A request to stop an answer.
-	Regenerate   Kind = "regenerate"    // A request to answer a question again.
-	Rate         Kind = "rate"          // A rating of an answer.
-	Help         Kind = "help"          // A request for help.
-	Link         Kind = "link"          // A request to link the person,
-	Unlink       Kind = "unlink"        // or to remove the link.
-	HomeOpened   Kind = "home_opened"   // A person opened their home page.
-	ThreadOpened Kind = "thread_opened" // A person opened a conversation.
-	Revoked      Kind = "revoked"       // The installation's credentials were revoked, or it was removed.
-	Ignored      Kind = "ignored"       // No action. Take does not store such events.
+	KindQuestion     Kind = "ask"           // A question: Text, in a message or by a command.
+	KindSummarize    Kind = "summarize"     // A request for a summary of the thread of About.
+	KindEdit         Kind = "edited"        // A question's message was edited; Text is the new text.
+	KindDelete       Kind = "deleted"       // A question's message was deleted.
+	KindStop         Kind = "stop"          // A request to stop an answer.
+	KindRegenerate   Kind = "regenerate"    // A request to answer a question again.
+	KindRate         Kind = "rate"          // A rating of an answer.
+	KindHelp         Kind = "help"          // A request for help.
+	KindLink         Kind = "link"          // A request to link the person,
+	KindUnlink       Kind = "unlink"        // or to remove the link.
+	KindHomeOpened   Kind = "home_opened"   // A person opened their home page.
+	KindThreadOpened Kind = "thread_opened" // A person opened a conversation.
+	KindRevoked      Kind = "revoked"       // The installation's credentials were revoked, or it was removed.
+	KindIgnored      Kind = "ignored"       // No action. Enqueue does not store such events.
 )
 
-// Incoming is an event converted by an adapter. It is stored as JSON until it is handled.
-type Incoming struct {
+// IncomingEvent is an event converted by an adapter. It is stored as JSON until it is handled.
+type IncomingEvent struct {
 	Surface      string `json:"surface"` // "slack".
 	EnterpriseID string `json:"enterprise_id,omitempty"`
 	TeamID       string `json:"team_id"`
@@ -41,7 +41,7 @@ type Incoming struct {
 	Channel    string `json:"channel,omitempty"`
 	Thread     string `json:"thread,omitempty"`  // The thread for the answer; "" for a command.
 	Message    Ref    `json:"message,omitempty"` // The question's message; "" for commands and buttons.
-	About      Ref    `json:"about,omitempty"`   // For Summarize: the selected message.
+	About      Ref    `json:"about,omitempty"`   // For KindSummarize: the selected message.
 	Direct     bool   `json:"direct,omitempty"`
 	Shared     bool   `json:"shared,omitempty"` // The channel is shared with other organizations.
 	Person     string `json:"person,omitempty"`
@@ -51,8 +51,8 @@ type Incoming struct {
 	Text      string      `json:"text,omitempty"` // Without mention and command. It may begin with a skill's name.
 	Files     []File      `json:"files,omitempty"`
 	SkillName string      `json:"skill_name,omitempty"` // "" for the thread's skill or the standard one.
-	AnswerID  uuid.UUID   `json:"answer_id,omitzero"`   // For Stop, Regenerate and Rate. Nil stops the running answer.
-	Rating    chat.Rating `json:"rating,omitempty"`     // For Rate; "" withdraws the rating.
+	AnswerID  uuid.UUID   `json:"answer_id,omitzero"`   // For KindStop (nil: the running answer), KindRegenerate, KindRate.
+	Rating    chat.Rating `json:"rating,omitempty"`     // For KindRate; "" withdraws the rating.
 	Comment   string      `json:"comment,omitempty"`
 	Locale    string      `json:"locale,omitempty"`
 }

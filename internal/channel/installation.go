@@ -93,8 +93,8 @@ const (
 	LinkRefused LinkState = "refused" // The person cannot be linked: a guest, an app or a person of another workspace.
 )
 
-// Linked is the member linked to a person of a surface.
-type Linked struct {
+// LinkedMember is the member linked to a person of a surface.
+type LinkedMember struct {
 	State LinkState
 	Owner chat.Owner // Set for LinkActive, like the fields below.
 	Name  string
@@ -104,7 +104,7 @@ type Linked struct {
 // Links finds the members linked to people of a surface. FindLink also links people automatically.
 type Links interface {
 	// FindLink returns the member linked to Target.Person.
-	FindLink(ctx context.Context, to Target) (Linked, error)
+	FindLink(ctx context.Context, to Target) (LinkedMember, error)
 	// Invite returns an address at which only Target.Person can link a member's account.
 	Invite(ctx context.Context, to Target) (url string, err error)
 	// RemoveLink removes the link of Target.Person, and reports whether it existed.

@@ -15,11 +15,11 @@ import (
 // maxEventID bounds the id of an event, in bytes.
 const maxEventID = 255
 
-// Take stores an event once, even if it arrives several times. Any server handles it after Take has returned. Take
-// drops events of unconnected workspaces and events of kind Ignored. Its errors have the code fault.Unavailable if the
-// surface should send the event again.
-func (s *Service) Take(ctx context.Context, in Incoming) error {
-	if in.Kind == Ignored {
+// Enqueue stores an event once, even if it arrives several times. Any server handles it after Enqueue has returned.
+// Enqueue drops events of unconnected workspaces and events of kind KindIgnored. Its errors have the code
+// fault.Unavailable if the surface should send the event again.
+func (s *Service) Enqueue(ctx context.Context, in IncomingEvent) error {
+	if in.Kind == KindIgnored {
 		return nil
 	}
 	if in.EventID == "" || len(in.EventID) > maxEventID {
@@ -43,19 +43,19 @@ func (s *Service) Take(ctx context.Context, in Incoming) error {
 	case err != nil:
 		return err
 	case !added:
-		s.counters.repeated.Add(1)
+		s.counters.duplicates.Add(1)
 		return nil
 	}
-	s.counters.taken.Add(1)
+	s.counters.enqueued.Add(1)
 	wake(s.events)
 	return nil
 }
 
 // lane returns the key of a queue whose events are handled one at a time: a person's questions in a thread. Other
 // events have none.
-func (in Incoming) lane() string {
+func (in IncomingEvent) lane() string {
 	switch in.Kind {
-	case Ask, Summarize, Regenerate:
+	case KindQuestion, KindSummarize, KindRegenerate:
 		return strings.Join([]string{in.Channel, in.Thread, in.Person}, " ")
 	}
 	return ""
@@ -66,7 +66,7 @@ func (in Incoming) lane() string {
 func (s *Service) claimEvents(ctx context.Context) error {
 	for ctx.Err() == nil {
 		s.mu.Lock()
-		free, questions := s.cfg.MaxHandled-len(s.handling), s.cfg.MaxHandled*3/4-s.asking
+		free, questions := s.cfg.MaxEvents-len(s.handling), s.cfg.MaxEvents*3/4-s.asking
 		s.mu.Unlock()
 		if free <= 0 {
 			return nil
@@ -99,7 +99,7 @@ func (s *Service) begin(e Event, until time.Time) {
 	ctx, cancel := context.WithCancel(s.root)
 	key := eventKey{e.InstallationID, e.Incoming.EventID}
 	c := &claim{
-		Claimed: Claimed{EventID: e.Incoming.EventID, ID: e.InstallationID, Claim: e.Claim}, cancel: cancel,
+		ClaimKey: ClaimKey{EventID: e.Incoming.EventID, ID: e.InstallationID, Claim: e.Claim}, cancel: cancel,
 		lane: e.Lane != "",
 	}
 	c.until.Store(&until)
@@ -136,31 +136,31 @@ func (s *Service) handle(ctx context.Context, e Event) {
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	wait, waits := errors.AsType[later](err)
-	limited, isLimited := errors.AsType[*RateLimited](err)
+	limited, isLimited := errors.AsType[*RateLimitError](err)
 	switch {
 	case ctx.Err() != nil: // Stopped, or the claim was lost.
 		e.Attempt--
-		err = s.Store.PutEventBack(store, e, 0)
+		err = s.Store.RequeueEvent(store, e, 0)
 	case err == nil, errors.Is(err, ErrNotInstalled):
 		err = s.Store.EndEvent(store, e)
 	case errors.Is(err, ErrRevoked):
 		err = s.erase(ctx, e.InstallationID)
 	case waits:
 		e.Attempt--
-		err = s.Store.PutEventBack(store, e, wait.after)
+		err = s.Store.RequeueEvent(store, e, wait.after)
 	case isLimited:
 		s.counters.limited.Add(1)
 		e.Attempt--
-		err = s.Store.PutEventBack(store, e, limited.RetryAfter)
+		err = s.Store.RequeueEvent(store, e, limited.RetryAfter)
 	case errors.Is(err, ErrGone) || e.Attempt >= s.cfg.MaxAttempts:
 		log.WarnContext(ctx, "channel: event failed", "attempt", e.Attempt, "err", err)
 		s.giveUp(ctx, e, err)
 		err = s.Store.EndEvent(store, e)
 	default:
 		log.InfoContext(ctx, "channel: event failed, retrying", "attempt", e.Attempt, "err", err)
-		err = s.Store.PutEventBack(store, e, s.pause(e.Attempt))
+		err = s.Store.RequeueEvent(store, e, s.pause(e.Attempt))
 	}
-	if err != nil && !errors.Is(err, ErrLost) {
+	if err != nil && !errors.Is(err, ErrClaimLost) {
 		log.WarnContext(ctx, "channel: event result not stored", "err", err)
 	}
 }
@@ -198,41 +198,41 @@ func (s *Service) act(ctx context.Context, e *Event) error {
 	if err != nil {
 		return err
 	}
-	a := &acting{Service: s, event: e, surface: surface, to: e.target(in)}
+	h := &eventHandler{Service: s, event: e, surface: surface, to: e.target(in)}
 	if e.Incoming.Text != "" {
-		e.Incoming.Text = surface.Named(ctx, a.to, e.Incoming.Text)
+		e.Incoming.Text = surface.ResolveMentions(ctx, h.to, e.Incoming.Text)
 	}
 	switch e.Incoming.Kind {
-	case Ask, Summarize:
-		return a.answered(ctx, a.ask)
-	case Regenerate:
-		return a.answered(ctx, a.regenerate)
-	case Edited:
-		return a.edited(ctx)
-	case Deleted:
-		return a.deleted(ctx)
-	case Stop:
-		return a.stop(ctx)
-	case Rate:
-		return a.rate(ctx)
-	case Help:
-		return a.help(ctx)
-	case Link:
-		return a.link(ctx)
-	case Unlink:
-		return a.unlink(ctx)
-	case HomeOpened:
-		return a.home(ctx)
-	case ThreadOpened:
-		return a.prompts(ctx)
-	case Revoked:
+	case KindQuestion, KindSummarize:
+		return h.answer(ctx, h.ask)
+	case KindRegenerate:
+		return h.answer(ctx, h.regenerate)
+	case KindEdit:
+		return h.handleEdit(ctx)
+	case KindDelete:
+		return h.handleDelete(ctx)
+	case KindStop:
+		return h.stop(ctx)
+	case KindRate:
+		return h.rate(ctx)
+	case KindHelp:
+		return h.help(ctx)
+	case KindLink:
+		return h.link(ctx)
+	case KindUnlink:
+		return h.unlink(ctx)
+	case KindHomeOpened:
+		return h.home(ctx)
+	case KindThreadOpened:
+		return h.prompts(ctx)
+	case KindRevoked:
 		return ErrRevoked
 	}
 	return nil
 }
 
-// acting is the execution of an event.
-type acting struct {
+// eventHandler is the execution of an event.
+type eventHandler struct {
 	*Service
 	event   *Event
 	surface Surface
@@ -240,31 +240,31 @@ type acting struct {
 }
 
 // save stores the event's progress.
-func (a *acting) save(ctx context.Context) error {
+func (h *eventHandler) save(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	return a.Store.SaveEvent(ctx, *a.event)
+	return h.Store.SaveEvent(ctx, *h.event)
 }
 
-// tell shows the person a notice.
-func (a *acting) tell(ctx context.Context, n Notice) error {
-	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
+// notify shows the person a notice.
+func (h *eventHandler) notify(ctx context.Context, n Notice) error {
+	ctx, cancel := context.WithTimeout(ctx, h.cfg.CallTimeout)
 	defer cancel()
-	return a.surface.Notify(ctx, a.to, n)
+	return h.surface.Notify(ctx, h.to, n)
 }
 
 // refuse shows the person the reason for a refusal.
-func (a *acting) refuse(ctx context.Context, text string) error {
-	return a.tell(ctx, Notice{Kind: NoticeRefused, Text: text})
+func (h *eventHandler) refuse(ctx context.Context, text string) error {
+	return h.notify(ctx, Notice{Kind: NoticeRefused, Text: text})
 }
 
 // requestID returns an id that is equal for all attempts. It is derived from the question's message, or from the event
 // without one.
-func (a *acting) requestID() uuid.UUID {
-	i := a.event.Incoming
+func (h *eventHandler) requestID() uuid.UUID {
+	i := h.event.Incoming
 	name := "event " + i.EventID
-	if i.Kind == Ask && i.Message != "" {
+	if i.Kind == KindQuestion && i.Message != "" {
 		name = "message " + i.Channel + " " + string(i.Message)
 	}
-	return uuid.NewSHA1(a.event.InstallationID, []byte(name))
+	return uuid.NewSHA1(h.event.InstallationID, []byte(name))
 }

@@ -10,18 +10,18 @@ import (
 // limits holds the rate limits of each installation and kind of call.
 type limits struct {
 	mu    sync.Mutex
-	until map[limited]time.Time // Guarded by mu.
+	until map[limitKey]time.Time // Guarded by mu.
 }
 
-type limited struct {
+type limitKey struct {
 	installationID uuid.UUID
 	call           call
 }
 
-func newLimits() limits { return limits{until: make(map[limited]time.Time)} }
+func newLimits() limits { return limits{until: make(map[limitKey]time.Time)} }
 
 // set delays calls for key until after has elapsed, and drops expired entries.
-func (l *limits) set(key limited, after time.Duration) {
+func (l *limits) set(key limitKey, after time.Duration) {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,7 +36,7 @@ func (l *limits) set(key limited, after time.Duration) {
 }
 
 // wait returns the time until a call for key is allowed.
-func (l *limits) wait(key limited) time.Duration {
+func (l *limits) wait(key limitKey) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return time.Until(l.until[key])

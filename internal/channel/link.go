@@ -18,17 +18,17 @@ import (
 
 // LinkStore stores the links between people of a surface and members.
 type LinkStore interface {
-	// LinkOf returns the member linked to a person. A missing link is not an error.
-	LinkOf(ctx context.Context, in Installation, person string) (Linked, error)
+	// PersonLink returns the member linked to a person. A missing link is not an error.
+	PersonLink(ctx context.Context, in Installation, person string) (LinkedMember, error)
 	// MemberLink returns the link of a member, or ErrNotLinked.
 	MemberLink(ctx context.Context, organizationID, userID uuid.UUID, surface string) (MemberLink, error)
 	// LinkByEmail links a person with the member who has the email address, and reports whether it did. It requires
 	// exactly one such member: active, of the installation's organization, with a confirmed address and without a link.
 	LinkByEmail(ctx context.Context, in Installation, person Person, email string) (bool, error)
-	// RemoveLinkOf removes the link of a person, and reports whether it existed.
-	RemoveLinkOf(ctx context.Context, in Installation, person string) (bool, error)
+	// RemovePersonLink removes the link of a person, and reports whether it existed.
+	RemovePersonLink(ctx context.Context, in Installation, person string) (bool, error)
 	// RemoveMemberLink removes the link of a member, or returns ErrNotLinked.
-	RemoveMemberLink(ctx context.Context, by org.Doer, organizationID, userID uuid.UUID, surface string) error
+	RemoveMemberLink(ctx context.Context, by org.AuditActor, organizationID, userID uuid.UUID, surface string) error
 	// ListLinks returns a page of an organization's links, newest first, and their total number.
 	ListLinks(ctx context.Context, organizationID uuid.UUID, surface string, offset, limit int) ([]MemberLink, int, error)
 
@@ -139,7 +139,7 @@ func NewLinker(cfg LinkerConfig, store LinkStore, setup *Setup, directory Direct
 
 // linkable reports whether a person may be linked: a full member of the installation's workspace or enterprise.
 func (in Installation) linkable(p Profile) bool {
-	if p.Guest || p.Bot || p.Deleted || p.Stranger {
+	if p.Guest || p.Bot || p.Deleted || p.External {
 		return false
 	}
 	if in.TeamID == "" {
@@ -149,32 +149,32 @@ func (in Installation) linkable(p Profile) bool {
 }
 
 // FindLink implements Links.
-func (l *Linker) FindLink(ctx context.Context, to Target) (Linked, error) {
+func (l *Linker) FindLink(ctx context.Context, to Target) (LinkedMember, error) {
 	in := to.Installation
 	if in.TeamID != "" && to.PersonTeam != "" && to.PersonTeam != in.TeamID {
-		return Linked{State: LinkRefused}, nil
+		return LinkedMember{State: LinkRefused}, nil
 	}
-	found, err := l.store.LinkOf(ctx, in, to.Person)
+	found, err := l.store.PersonLink(ctx, in, to.Person)
 	if err != nil || found.State != LinkNone {
 		return found, err
 	}
 	profile, err := l.directory.Profile(ctx, in, to.Person)
 	switch {
 	case err != nil:
-		return Linked{}, err
+		return LinkedMember{}, err
 	case !in.linkable(profile):
-		return Linked{State: LinkRefused}, nil
+		return LinkedMember{State: LinkRefused}, nil
 	case !in.Policy.AutoLink || !profile.Confirmed || profile.Email == "":
 		return found, nil
 	}
 	linked, err := l.store.LinkByEmail(ctx, in, Person{ID: to.Person, Name: profile.Name}, profile.Email)
 	if err != nil {
-		return Linked{}, err
+		return LinkedMember{}, err
 	}
 	if linked {
 		l.log.InfoContext(ctx, "channel: person linked by email address", "installation", in.ID)
 	}
-	return l.store.LinkOf(ctx, in, to.Person) // A concurrent event of the person may have added the link.
+	return l.store.PersonLink(ctx, in, to.Person) // A concurrent event of the person may have added the link.
 }
 
 // Invite implements Links.
@@ -191,46 +191,46 @@ func (l *Linker) Invite(ctx context.Context, to Target) (string, error) {
 
 // RemoveLink implements Links.
 func (l *Linker) RemoveLink(ctx context.Context, to Target) (bool, error) {
-	return l.store.RemoveLinkOf(ctx, to.Installation, to.Person)
+	return l.store.RemovePersonLink(ctx, to.Installation, to.Person)
 }
 
-// Own is a member's view of their own link.
-type Own struct {
-	Workspace string      // "" if the organization has no workspace.
-	CanLink   bool        // The installation supports sign-in.
-	Link      *MemberLink // Nil without a link.
-	Asking    *Person     // The person of the opened notice; nil without a notice.
+// OwnLink is a member's view of their own link.
+type OwnLink struct {
+	Workspace     string      // "" if the organization has no workspace.
+	CanLink       bool        // The installation supports sign-in.
+	Link          *MemberLink // Nil without a link.
+	PendingPerson *Person     // The person of the opened notice; nil without a notice.
 }
 
-// Own returns the actor's link. state is the state of a notice that the actor has opened, or "".
-func (l *Linker) Own(ctx context.Context, actor identity.Actor, state string) (Own, error) {
+// OwnLink returns the actor's link. state is the state of a notice that the actor has opened, or "".
+func (l *Linker) OwnLink(ctx context.Context, actor identity.Actor, state string) (OwnLink, error) {
 	in, err := l.setup.own(ctx, actor)
 	if errors.Is(err, ErrNotInstalled) || err == nil && !in.Connected() {
-		return Own{}, nil
+		return OwnLink{}, nil
 	}
 	if err != nil {
-		return Own{}, err
+		return OwnLink{}, err
 	}
-	own := Own{Workspace: in.TeamName, CanLink: in.Credentials.ClientID != "" && in.Credentials.ClientSecret != ""}
+	own := OwnLink{Workspace: in.TeamName, CanLink: in.Credentials.ClientID != "" && in.Credentials.ClientSecret != ""}
 	link, err := l.store.MemberLink(ctx, actor.OrganizationID, actor.ID, l.cfg.Surface)
 	switch {
 	case err == nil:
 		own.Link = &link
 	case !errors.Is(err, ErrNotLinked):
-		return Own{}, err
+		return OwnLink{}, err
 	}
 	if state == "" {
 		return own, nil
 	}
 	proof, err := l.store.PendingProof(ctx, actor.OrganizationID, opaque.Hash(state), l.cfg.Clock())
 	if err != nil {
-		return Own{}, err
+		return OwnLink{}, err
 	}
 	profile, err := l.directory.Profile(ctx, in, proof.Person)
 	if err != nil {
-		return Own{}, err
+		return OwnLink{}, err
 	}
-	own.Asking = &Person{ID: proof.Person, Name: profile.Name}
+	own.PendingPerson = &Person{ID: proof.Person, Name: profile.Name}
 	return own, nil
 }
 
@@ -303,7 +303,7 @@ func (l *Linker) Finish(ctx context.Context, state, browser, code string) error 
 
 // Unlink removes the actor's link.
 func (l *Linker) Unlink(ctx context.Context, actor identity.Actor) error {
-	return l.store.RemoveMemberLink(ctx, org.DoerOf(actor), actor.OrganizationID, actor.ID, l.cfg.Surface)
+	return l.store.RemoveMemberLink(ctx, org.AuditActorOf(actor), actor.OrganizationID, actor.ID, l.cfg.Surface)
 }
 
 // List returns a page of the links of the actor's organization, for its administrators, and their total number.
@@ -319,5 +319,5 @@ func (l *Linker) UnlinkMember(ctx context.Context, actor identity.Actor, userID 
 	if err := requireSuper(actor); err != nil {
 		return err
 	}
-	return l.store.RemoveMemberLink(ctx, org.DoerOf(actor), actor.OrganizationID, userID, l.cfg.Surface)
+	return l.store.RemoveMemberLink(ctx, org.AuditActorOf(actor), actor.OrganizationID, userID, l.cfg.Surface)
 }

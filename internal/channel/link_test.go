@@ -153,7 +153,7 @@ func (o *office) serveAt(address string, environment channel.Credentials) {
 	log := slog.New(slog.NewTextHandler(o.log, nil))
 	clock := func() time.Time { return o.now }
 	o.setup = channel.NewSetup(channel.SetupConfig{
-		Surface: surface, PublicURL: address, Environment: environment, Sealing: true, Clock: clock,
+		Surface: surface, PublicURL: address, Environment: environment, HasKey: true, Clock: clock,
 	}, o.db, o, log)
 	o.links = channel.NewLinker(channel.LinkerConfig{
 		Surface: surface, PublicURL: address, Clock: clock,
@@ -192,7 +192,7 @@ func (o *office) person(organization uuid.UUID, email string, role identity.Role
 func (o *office) connect(super identity.Actor, token string) channel.Installation {
 	o.t.Helper()
 	id, secret := "client", "client-secret"
-	view, err := o.setup.Save(o.t.Context(), super, channel.Edit{BotToken: &token, ClientID: &id, ClientSecret: &secret})
+	view, err := o.setup.Save(o.t.Context(), super, channel.SetupEdit{BotToken: &token, ClientID: &id, ClientSecret: &secret})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func (o *office) connect(super identity.Actor, token string) channel.Installatio
 // policy sets the policy of the first organization.
 func (o *office) policy(p channel.Policy) {
 	o.t.Helper()
-	view, err := o.setup.Save(o.t.Context(), o.hanako, channel.Edit{Policy: &p})
+	view, err := o.setup.Save(o.t.Context(), o.hanako, channel.SetupEdit{Policy: &p})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func (o *office) exec(sql string, args ...any) {
 	}
 }
 
-func (o *office) link(in channel.Installation, person, team string) channel.Linked {
+func (o *office) link(in channel.Installation, person, team string) channel.LinkedMember {
 	o.t.Helper()
 	found, err := o.links.FindLink(o.t.Context(), channel.Target{Installation: in, Person: person, PersonTeam: team})
 	if err != nil {

@@ -31,54 +31,54 @@ type action struct {
 
 // plan returns the next call that brings the surface to the current state of the answer. The messages of a later run
 // replace those of the earlier run.
-func (w *delivering) plan(now view) action {
+func (w *deliveryWorker) plan(now view) action {
 	p := &w.Progress
 	if now.run < p.Run {
 		return action{} // The old run is about to be abandoned.
 	}
 	if p.Run != now.run {
 		p.Run = now.run
-		for i := range p.Posted {
-			p.Posted[i].Unsure, p.Posted[i].Closed = true, false
+		for i := range p.Messages {
+			p.Messages[i].Unknown, p.Messages[i].Closed = true, false
 		}
 	}
 	drafts := w.drafts(now)
 	for i, d := range drafts {
 		final := now.ended || i < len(drafts)-1
-		if i == len(p.Posted) {
+		if i == len(p.Messages) {
 			if final || d.Markdown != "" && w.traits.CanReplace {
 				return action{call: callBegin, part: i, draft: d, final: final}
 			}
 			return action{}
 		}
-		if c := w.planPart(p.Posted[i], d, final); c != callNone {
+		if c := w.planPart(p.Messages[i], d, final); c != callNone {
 			return action{call: c, part: i, draft: d, final: final}
 		}
 	}
-	if i := len(p.Posted) - 1; i >= max(len(drafts), 1) {
+	if i := len(p.Messages) - 1; i >= max(len(drafts), 1) {
 		c := callReplace
-		if p.Posted[i].Ref == "" {
+		if p.Messages[i].Ref == "" {
 			c = callFind
 		}
-		return action{call: c, part: i, draft: Draft{AnswerID: w.AnswerID, Part: i, State: Superseded}, final: true}
+		return action{call: c, part: i, draft: Draft{AnswerID: w.AnswerID, Part: i, State: StateSuperseded}, final: true}
 	}
 	if last := len(drafts) - 1; now.ended && drafts[last].Attached && !p.Attached {
-		return action{call: callAttach, part: last, draft: Draft{Markdown: now.text}, again: p.Attaching}
+		return action{call: callAttach, part: last, draft: Draft{Markdown: now.text}, again: p.AttachTried}
 	}
 	return action{}
 }
 
 // planPart returns the next call for a posted message.
-func (w *delivering) planPart(p Posted, d Draft, final bool) call {
-	grown := len(d.Markdown) > p.Held
+func (w *deliveryWorker) planPart(p PostedMessage, d Draft, final bool) call {
+	grown := len(d.Markdown) > p.ConfirmedBytes
 	switch {
 	case p.Ref == "":
 		return callFind
-	case p.Unsure && (final || d.Markdown != ""):
+	case p.Unknown && (final || d.Markdown != ""):
 		return callReplace
-	case p.Unsure || p.Closed:
+	case p.Unknown || p.Closed:
 		return callNone // While a new run has no text, the text of the earlier run remains.
-	case p.Streaming && (final || time.Since(p.Begun) >= w.traits.AppendLifetime):
+	case p.Streaming && (final || time.Since(p.StartedAt) >= w.traits.AppendLifetime):
 		return callFinish
 	case p.Streaming && grown:
 		return callAppend
@@ -89,7 +89,7 @@ func (w *delivering) planPart(p Posted, d Draft, final bool) call {
 }
 
 // drafts returns the messages of an answer, at least one.
-func (w *delivering) drafts(now view) []Draft {
+func (w *deliveryWorker) drafts(now view) []Draft {
 	pieces := split(now.text, w.traits.MaxCharacters, now.ended)
 	attached := len(pieces) > w.traits.MaxMessages
 	pieces = pieces[:min(len(pieces), w.traits.MaxMessages)]
@@ -99,7 +99,7 @@ func (w *delivering) drafts(now view) []Draft {
 	drafts := make([]Draft, len(pieces))
 	for i, p := range pieces {
 		d := Draft{
-			AnswerID: w.AnswerID, Part: i, Markdown: p.markdown(now.text), State: Done, URL: w.threadURL(),
+			AnswerID: w.AnswerID, Part: i, Markdown: p.markdown(now.text), State: StateDone, URL: w.threadURL(),
 		}
 		if i == len(pieces)-1 {
 			d.Last, d.State, d.Reason = true, now.state, now.reason

@@ -53,7 +53,7 @@ type process struct {
 func (p *play) start() *process {
 	s := &process{}
 	mortal := &mortalSurface{Surface: p.surface, process: s}
-	s.Service = channel.NewService(channel.Needs{
+	s.Service = channel.NewService(channel.Deps{
 		Store: &mortalRows{rows: p.rows, process: s}, Installations: installed{}, Chat: p.answers,
 		Surfaces: map[string]channel.Surface{channeltest.Name: mortal}, Log: slog.New(slog.DiscardHandler),
 	}, channel.Config{PublicURL: "https://tsumugi.example"})
@@ -146,8 +146,8 @@ func (r *rows) WatchChannels(ctx context.Context, notify func()) {
 func (r *rows) ClaimEvents(context.Context, int, bool, time.Duration) ([]channel.Event, error) {
 	return nil, nil
 }
-func (r *rows) CountEvents(context.Context) (int, error)          { return 0, nil }
-func (r *rows) ForgetEvents(context.Context, time.Duration) error { return nil }
+func (r *rows) CountEvents(context.Context) (int, error)                 { return 0, nil }
+func (r *rows) DeleteExpiredEvents(context.Context, time.Duration) error { return nil }
 
 func (r *rows) ClaimDeliveries(_ context.Context, limit int, lease time.Duration) (list []channel.Delivery, _ error) {
 	r.mu.Lock()
@@ -164,8 +164,8 @@ func (r *rows) ClaimDeliveries(_ context.Context, limit int, lease time.Duration
 	return list, nil
 }
 
-func copied(p channel.Progress) channel.Progress {
-	p.Posted, p.Former = append([]channel.Posted(nil), p.Posted...), append([]channel.Ref(nil), p.Former...)
+func copied(p channel.DeliveryProgress) channel.DeliveryProgress {
+	p.Messages, p.Obsolete = append([]channel.PostedMessage(nil), p.Messages...), append([]channel.Ref(nil), p.Obsolete...)
 	return p
 }
 
@@ -175,7 +175,7 @@ func (r *rows) change(d channel.Delivery, change func(*row)) error {
 	defer r.mu.Unlock()
 	row := r.list[d.AnswerID]
 	if row == nil || row.Claim != d.Claim {
-		return channel.ErrLost
+		return channel.ErrClaimLost
 	}
 	row.Progress = copied(d.Progress)
 	change(row)
@@ -194,7 +194,9 @@ func (r *rows) ReleaseDelivery(_ context.Context, d channel.Delivery, after time
 	return r.change(d, func(row *row) { row.Claim, row.until = uuid.Nil, time.Now().Add(after) })
 }
 
-func (r *rows) RenewClaims(_ context.Context, held []channel.Claimed, lease time.Duration) (lost []uuid.UUID, _ error) {
+func (r *rows) RenewClaims(
+	_ context.Context, held []channel.ClaimKey, lease time.Duration,
+) (lost []uuid.UUID, _ error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range held {
@@ -243,7 +245,7 @@ func (r *mortalRows) ReleaseDelivery(ctx context.Context, d channel.Delivery, af
 	return r.rows.ReleaseDelivery(ctx, d, after)
 }
 
-func (r *mortalRows) RenewClaims(ctx context.Context, held []channel.Claimed, lease time.Duration) ([]uuid.UUID,
+func (r *mortalRows) RenewClaims(ctx context.Context, held []channel.ClaimKey, lease time.Duration) ([]uuid.UUID,
 	error,
 ) {
 	if r.process.dead.Load() {

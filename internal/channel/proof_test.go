@@ -24,10 +24,10 @@ func TestLinkInOneBrowser(t *testing.T) {
 		t.Fatalf("before: %+v", found)
 	}
 	state := o.notice("UTARO")
-	own, err := o.links.Own(t.Context(), o.taro, state)
-	if err != nil || own.Asking == nil || own.Asking.Name != "太郎" || own.Workspace != "紡" || !own.CanLink ||
-		own.Link != nil {
-		t.Fatalf("got %+v, %v", own, err)
+	link, err := o.links.OwnLink(t.Context(), o.taro, state)
+	if err != nil || link.PendingPerson == nil || link.PendingPerson.Name != "太郎" || link.Workspace != "紡" || !link.CanLink ||
+		link.Link != nil {
+		t.Fatalf("got %+v, %v", link, err)
 	}
 	b := o.begin(o.taro, state)
 	if err := o.signIn(b, "UTARO", "T1"); err != nil {
@@ -40,12 +40,12 @@ func TestLinkInOneBrowser(t *testing.T) {
 	if err := o.signIn(b, "UTARO", "T1"); !errors.Is(err, channel.ErrProofState) {
 		t.Errorf("the same again: %v", err)
 	}
-	if _, err := o.links.Own(t.Context(), o.taro, state); !errors.Is(err, channel.ErrProofState) {
+	if _, err := o.links.OwnLink(t.Context(), o.taro, state); !errors.Is(err, channel.ErrProofState) {
 		t.Errorf("the notice after it was used: %v", err)
 	}
-	own, err = o.links.Own(t.Context(), o.taro, "")
-	if err != nil || own.Link == nil || own.Link.Person != "UTARO" || own.Link.Name != "太郎" || own.Link.Automatic {
-		t.Errorf("got %+v, %v", own.Link, err)
+	link, err = o.links.OwnLink(t.Context(), o.taro, "")
+	if err != nil || link.Link == nil || link.Link.Person != "UTARO" || link.Link.Name != "太郎" || link.Link.Automatic {
+		t.Errorf("got %+v, %v", link.Link, err)
 	}
 	list, total, err := o.links.List(t.Context(), o.hanako, 0, 10)
 	if err != nil || total != 1 || list[0].UserEmail != "taro@example.jp" {
@@ -221,7 +221,7 @@ func TestAutomaticLinks(t *testing.T) {
 	unconfirmed.Confirmed = false
 	guest, bot, deleted, stranger := member("客", "taro@example.jp"), member("機械", "taro@example.jp"),
 		member("退職", "taro@example.jp"), member("他社", "taro@example.jp")
-	guest.Guest, bot.Bot, deleted.Deleted, stranger.Stranger = true, true, true, true
+	guest.Guest, bot.Bot, deleted.Deleted, stranger.External = true, true, true, true
 	elsewhere := member("別", "taro@example.jp")
 	elsewhere.Teams = []string{"T9"}
 	for name, test := range map[string]struct {

@@ -24,16 +24,16 @@ type Config struct {
 	Lease         time.Duration // A server silent for longer loses its events and deliveries. Default 8 s.
 	Heartbeat     time.Duration // How often leases are renewed. Default 2 s.
 	Poll          time.Duration // Poll interval for missed notifications. Default 1 s.
-	MaxHandled    int           // Maximum events handled concurrently. Default 32.
+	MaxEvents     int           // Maximum events handled concurrently. Default 32.
 	MaxDeliveries int           // Maximum answers delivered concurrently. Default 1000.
 	CallTimeout   time.Duration // For one call of a surface. Default 10 s.
 	MinPause      time.Duration // First pause after a failed call; it doubles. Default 1 s.
 	MaxPause      time.Duration // Longest pause. Default 30 s.
-	Busy          time.Duration // Retry interval of a question while another answer runs. Default 1 s.
-	Unlinked      time.Duration // First retry interval of a question of an unlinked person. Default 5 s.
+	BusyRetry     time.Duration // Retry interval of a question while another answer runs. Default 1 s.
+	LinkRetry     time.Duration // First retry interval of a question of an unlinked person. Default 5 s.
 	MaxWait       time.Duration // Longest wait for another answer and for files. Default 10 min.
 	MaxAttempts   int           // For an event whose handling fails. Default 8.
-	Remember      time.Duration // Retention of ids of handled events. Default 7 days.
+	Retention     time.Duration // Retention of ids of handled events. Default 7 days.
 }
 
 func (c Config) withDefaults() Config {
@@ -47,10 +47,10 @@ func (c Config) withDefaults() Config {
 		{&c.CallTimeout, 10 * time.Second},
 		{&c.MinPause, time.Second},
 		{&c.MaxPause, 30 * time.Second},
-		{&c.Busy, time.Second},
-		{&c.Unlinked, 5 * time.Second},
+		{&c.BusyRetry, time.Second},
+		{&c.LinkRetry, 5 * time.Second},
 		{&c.MaxWait, 10 * time.Minute},
-		{&c.Remember, 7 * 24 * time.Hour},
+		{&c.Retention, 7 * 24 * time.Hour},
 	} {
 		if *d.value <= 0 {
 			*d.value = d.standard
@@ -59,7 +59,7 @@ func (c Config) withDefaults() Config {
 	for _, n := range []struct {
 		value    *int
 		standard int
-	}{{&c.MaxHandled, 32}, {&c.MaxDeliveries, 1000}, {&c.MaxAttempts, 8}} {
+	}{{&c.MaxEvents, 32}, {&c.MaxDeliveries, 1000}, {&c.MaxAttempts, 8}} {
 		if *n.value <= 0 {
 			*n.value = n.standard
 		}
@@ -92,12 +92,12 @@ type Sources interface {
 	Find(ctx context.Context, owner datasource.Owner, id uuid.UUID) (datasource.Source, error)
 }
 
-// Needs are the dependencies of a Service. All are required.
-type Needs struct {
+// Deps are the dependencies of a Service. All are required.
+type Deps struct {
 	Store         Store
 	Installations Installations
 	Links         Links
-	Surfaces      map[string]Surface // By the Surface field of Incoming.
+	Surfaces      map[string]Surface // By the Surface field of IncomingEvent.
 	Chat          Chat
 	Skills        Skills
 	Sources       Sources
@@ -106,7 +106,7 @@ type Needs struct {
 
 // Service handles the events of surfaces and delivers answers to them. It is safe for concurrent use.
 type Service struct {
-	Needs
+	Deps
 	cfg      Config
 	root     context.Context // Canceled by Stop.
 	cancel   context.CancelFunc
@@ -130,17 +130,17 @@ type eventKey struct {
 
 // claim is a claimed event or delivery with its expiry.
 type claim struct {
-	Claimed
+	ClaimKey
 	cancel context.CancelFunc
 	until  atomic.Pointer[time.Time]
 	lane   bool
 }
 
 // NewService returns a Service. It starts no goroutine before Start.
-func NewService(n Needs, cfg Config) *Service {
+func NewService(n Deps, cfg Config) *Service {
 	root, cancel := context.WithCancel(context.Background())
 	return &Service{
-		Needs: n, cfg: cfg.withDefaults(), root: root, cancel: cancel, limits: newLimits(),
+		Deps: n, cfg: cfg.withDefaults(), root: root, cancel: cancel, limits: newLimits(),
 		events: make(chan struct{}, 1), orphans: make(chan struct{}, 1),
 		handling: make(map[eventKey]*claim), delivered: make(map[uuid.UUID]*claim),
 	}
@@ -197,7 +197,7 @@ const storeTimeout = 5 * time.Second // For one database call.
 func (s *Service) tidy(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	return s.Store.ForgetEvents(ctx, s.cfg.Remember)
+	return s.Store.DeleteExpiredEvents(ctx, s.cfg.Retention)
 }
 
 // renew renews the leases of this server's events and deliveries, and cancels those that were lost.
@@ -221,9 +221,9 @@ func (s *Service) renew(ctx context.Context) error {
 	if len(held) == 0 {
 		return nil
 	}
-	names := make([]Claimed, 0, len(held))
+	names := make([]ClaimKey, 0, len(held))
 	for _, c := range held {
-		names = append(names, c.Claimed)
+		names = append(names, c.ClaimKey)
 	}
 	until := time.Now().Add(s.cfg.Lease)
 	lost, err := s.Store.RenewClaims(ctx, names, s.cfg.Lease)
@@ -245,7 +245,7 @@ func (e Event) target(in Installation) Target {
 	i := e.Incoming
 	thread := i.Thread
 	if thread == "" {
-		thread = e.Done.Thread
+		thread = e.Progress.Thread
 	}
 	return Target{
 		Installation: in, Channel: i.Channel, Thread: thread, Person: i.Person, PersonTeam: i.PersonTeam,
@@ -255,7 +255,7 @@ func (e Event) target(in Installation) Target {
 
 // counters count the work of a Service since its creation.
 type counters struct {
-	waiting, taken, repeated, limited, tookOver, delivered, failed atomic.Int64
+	waiting, enqueued, duplicates, limited, takeovers, delivered, failed atomic.Int64
 }
 
 // Stats is the current and past work of a Service.
@@ -264,12 +264,12 @@ type Stats struct {
 	Handling   int // Events in handling on this server.
 	Delivering int // Answers in delivery on this server.
 
-	Taken     int64 // New events.
-	Repeated  int64 // Repeated events.
-	Limited   int64 // Calls refused because of a rate limit.
-	TookOver  int64 // Deliveries taken over from another server.
-	Delivered int64 // Completed deliveries.
-	Failed    int64 // Other failed calls of a surface.
+	Enqueued   int64 // New events.
+	Duplicates int64 // Repeated events.
+	Limited    int64 // Calls refused because of a rate limit.
+	Takeovers  int64 // Deliveries taken over from another server.
+	Delivered  int64 // Completed deliveries.
+	Failed     int64 // Other failed calls of a surface.
 }
 
 // Stats returns the current statistics.
@@ -279,7 +279,8 @@ func (s *Service) Stats() Stats {
 	defer s.mu.Unlock()
 	return Stats{
 		Waiting: int(c.waiting.Load()), Handling: len(s.handling), Delivering: len(s.delivered),
-		Taken: c.taken.Load(), Repeated: c.repeated.Load(), Limited: c.limited.Load(), TookOver: c.tookOver.Load(),
+		Enqueued: c.enqueued.Load(), Duplicates: c.duplicates.Load(), Limited: c.limited.Load(),
+		Takeovers: c.takeovers.Load(),
 		Delivered: c.delivered.Load(), Failed: c.failed.Load(),
 	}
 }

@@ -22,7 +22,7 @@ func TestR88_OneAnswerForTwentyEventsOnThreeServers(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			if err := servers[i%3].Take(t.Context(), in); err != nil {
+			if err := servers[i%3].Enqueue(t.Context(), in); err != nil {
 				t.Error(err)
 			}
 		})
@@ -47,7 +47,7 @@ func TestR88_OneAnswerForTwentyEventsOnThreeServers(t *testing.T) {
 	}
 	taken, repeated := int64(0), int64(0)
 	for _, s := range servers {
-		taken, repeated = taken+s.Stats().Taken, repeated+s.Stats().Repeated
+		taken, repeated = taken+s.Stats().Enqueued, repeated+s.Stats().Duplicates
 	}
 	if taken != 2 || repeated != 19 {
 		t.Errorf("%d taken, %d repeated", taken, repeated)
@@ -84,14 +84,14 @@ func TestEachPersonHasTheirOwnThread(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	s := f.start()
-	f.surface.Say("tanaka", "来週の出張の件です。")
+	f.surface.AddMessage("tanaka", "来週の出張の件です。")
 	f.take(s, f.mention("sato", "日当はいくらですか"))
 	call := f.say("3,000円です。")
 	if got := read(call); !strings.Contains(got, "来週の出張の件です。") || !strings.HasSuffix(got, "日当はいくらですか") {
 		t.Errorf("the model reads %q", got)
 	}
 	f.answered(1)
-	f.surface.Say("tanaka", "海外の場合も知りたいです。")
+	f.surface.AddMessage("tanaka", "海外の場合も知りたいです。")
 	f.take(s, f.mention("sato", "海外ではどうですか"))
 	call = f.say("6,000円です。")
 	prompt := read(call)
@@ -120,33 +120,33 @@ func TestEachPersonHasTheirOwnThread(t *testing.T) {
 func TestRefusalsHaveAReason(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		link   *channel.Linked
-		change func(*channel.Incoming)
+		link   *channel.LinkedMember
+		change func(*channel.IncomingEvent)
 		policy channel.Policy
 		kind   channel.NoticeKind
 		text   string
 	}{
-		"not linked": {link: &channel.Linked{State: channel.LinkNone}, kind: channel.NoticeLink, text: "連携"},
-		"removed":    {link: &channel.Linked{State: channel.LinkRemoved}, kind: channel.NoticeRefused, text: "停止"},
-		"stranger":   {link: &channel.Linked{State: channel.LinkRefused}, kind: channel.NoticeRefused, text: "ゲスト"},
+		"not linked": {link: &channel.LinkedMember{State: channel.LinkNone}, kind: channel.NoticeLink, text: "連携"},
+		"removed":    {link: &channel.LinkedMember{State: channel.LinkRemoved}, kind: channel.NoticeRefused, text: "停止"},
+		"stranger":   {link: &channel.LinkedMember{State: channel.LinkRefused}, kind: channel.NoticeRefused, text: "ゲスト"},
 		"shared channel": {
-			change: func(in *channel.Incoming) { in.Shared = true }, kind: channel.NoticeRefused, text: "ほかの会社",
+			change: func(in *channel.IncomingEvent) { in.Shared = true }, kind: channel.NoticeRefused, text: "ほかの会社",
 		},
 		"another channel": {
 			policy: channel.Policy{Channels: []string{"C9"}}, kind: channel.NoticeRefused, text: "このチャンネル",
 		},
 		"no question": {
-			change: func(in *channel.Incoming) { in.Text = " " }, kind: channel.NoticeRefused, text: "質問",
+			change: func(in *channel.IncomingEvent) { in.Text = " " }, kind: channel.NoticeRefused, text: "質問",
 		},
 		"too long": {
-			change: func(in *channel.Incoming) { in.Text = strings.Repeat("あ", chat.MaxContent+1) },
+			change: func(in *channel.IncomingEvent) { in.Text = strings.Repeat("あ", chat.MaxContent+1) },
 			kind:   channel.NoticeRefused, text: "文字以内",
 		},
 		"no such skill": {
-			change: func(in *channel.Incoming) { in.SkillName = "占い" }, kind: channel.NoticeRefused, text: "占い",
+			change: func(in *channel.IncomingEvent) { in.SkillName = "占い" }, kind: channel.NoticeRefused, text: "占い",
 		},
 		"a form": {
-			change: func(in *channel.Incoming) { in.SkillName = "ビジネスメール作成" }, kind: channel.NoticeRefused,
+			change: func(in *channel.IncomingEvent) { in.SkillName = "ビジネスメール作成" }, kind: channel.NoticeRefused,
 			text: "アプリ",
 		},
 	} {
@@ -215,17 +215,17 @@ func TestQuestionsWaitForEachOther(t *testing.T) {
 
 func TestStopsWithinASecond(t *testing.T) {
 	t.Parallel()
-	for name, how := range map[string]func(f *fixture, asked channel.Incoming, answer uuid.UUID) channel.Incoming{
-		"by the button": func(f *fixture, _ channel.Incoming, answer uuid.UUID) channel.Incoming {
-			in := f.event(channel.Stop, "sato")
+	for name, how := range map[string]func(f *fixture, asked channel.IncomingEvent, answer uuid.UUID) channel.IncomingEvent{
+		"by the button": func(f *fixture, _ channel.IncomingEvent, answer uuid.UUID) channel.IncomingEvent {
+			in := f.event(channel.KindStop, "sato")
 			in.AnswerID = answer
 			return in
 		},
-		"what runs": func(f *fixture, _ channel.Incoming, _ uuid.UUID) channel.Incoming {
-			return f.event(channel.Stop, "sato")
+		"what runs": func(f *fixture, _ channel.IncomingEvent, _ uuid.UUID) channel.IncomingEvent {
+			return f.event(channel.KindStop, "sato")
 		},
-		"by deleting the question": func(f *fixture, asked channel.Incoming, _ uuid.UUID) channel.Incoming {
-			in := f.event(channel.Deleted, "sato")
+		"by deleting the question": func(f *fixture, asked channel.IncomingEvent, _ uuid.UUID) channel.IncomingEvent {
+			in := f.event(channel.KindDelete, "sato")
 			in.Message = asked.Message
 			return in
 		},
@@ -241,7 +241,7 @@ func TestStopsWithinASecond(t *testing.T) {
 			f.until("a part is shown", func() bool { return len(f.surface.Messages()) > 0 })
 			answer := f.surface.Messages()[0].Draft.AnswerID
 
-			other := f.event(channel.Stop, "suzuki")
+			other := f.event(channel.KindStop, "suzuki")
 			other.AnswerID = answer
 			f.take(s, other)
 			if n := f.told("suzuki", channel.NoticeRefused); !strings.Contains(n.Text, "質問した人だけ") {
@@ -253,7 +253,7 @@ func TestStopsWithinASecond(t *testing.T) {
 			if took := time.Since(at); took > 5*time.Second { // About one second on an idle machine.
 				t.Errorf("stopped after %v", took)
 			}
-			if m := f.answered(1)[0]; m.Draft.State != channel.Stopped || m.Draft.Markdown != "途中まで" {
+			if m := f.answered(1)[0]; m.Draft.State != channel.StateStopped || m.Draft.Markdown != "途中まで" {
 				t.Errorf("%+v", m)
 			}
 		})
@@ -271,8 +271,8 @@ func TestWithdrawnBeforeItIsAsked(t *testing.T) {
 	f.told("sato", channel.NoticeInfo)
 	third := f.mention("sato", "三つ目")
 	f.take(s, third) // Queued in its lane behind the second one.
-	for _, in := range []channel.Incoming{third, second} {
-		deleted := f.event(channel.Deleted, "sato")
+	for _, in := range []channel.IncomingEvent{third, second} {
+		deleted := f.event(channel.KindDelete, "sato")
 		deleted.Message = in.Message
 		f.take(s, deleted)
 	}
@@ -309,24 +309,24 @@ func TestEditedQuestionIsAnsweredAgain(t *testing.T) {
 	f.say("1,400万人です。")
 	answer := f.answered(1)[0].Draft.AnswerID
 
-	same := f.event(channel.Edited, "sato") // The surface sends such an event when it expands a link.
+	same := f.event(channel.KindEdit, "sato") // The surface sends such an event when it expands a link.
 	same.Message, same.Text = asked.Message, asked.Text
 	f.take(s, same)
-	f.surface.Edit(asked.Message, "大阪の人口は")
-	edited := f.event(channel.Edited, "sato")
+	f.surface.EditMessage(asked.Message, "大阪の人口は")
+	edited := f.event(channel.KindEdit, "sato")
 	edited.Message, edited.Text = asked.Message, "大阪の人口は"
 	f.take(s, edited)
 	if n := f.told("sato", channel.NoticeEdited); n.AnswerID != answer {
 		t.Errorf("%+v", n)
 	}
-	again := f.event(channel.Regenerate, "sato")
+	again := f.event(channel.KindRegenerate, "sato")
 	again.AnswerID = answer
 	f.take(s, again)
 	if got := read(f.say("880万人です。")); !strings.HasSuffix(got, "大阪の人口は") {
 		t.Errorf("%q", got)
 	}
 	second := f.answered(2)[1].Draft.AnswerID
-	once := f.event(channel.Regenerate, "sato")
+	once := f.event(channel.KindRegenerate, "sato")
 	once.AnswerID = second
 	f.take(s, once)
 	if got := read(f.say("879万人です。")); !strings.HasSuffix(got, "大阪の人口は") {
@@ -337,15 +337,15 @@ func TestEditedQuestionIsAnsweredAgain(t *testing.T) {
 		t.Errorf("%d questions", n) // The second 再回答 is for the same answer.
 	}
 	offered := 0
-	for _, told := range f.surface.Notices() {
-		if told.Notice.Kind == channel.NoticeEdited {
+	for _, notice := range f.surface.Notices() {
+		if notice.Notice.Kind == channel.NoticeEdited {
 			offered++
 		}
 	}
 	if offered != 1 {
 		t.Errorf("offered %d times", offered)
 	}
-	stranger := f.event(channel.Regenerate, "suzuki")
+	stranger := f.event(channel.KindRegenerate, "suzuki")
 	stranger.AnswerID = second
 	f.take(s, stranger)
 	f.told("suzuki", channel.NoticeRefused)
@@ -359,7 +359,7 @@ func TestRatings(t *testing.T) {
 	f.say("答え")
 	answer := f.answered(1)[0].Draft.AnswerID
 	rate := func(person string, rating chat.Rating) {
-		in := f.event(channel.Rate, person)
+		in := f.event(channel.KindRate, person)
 		in.AnswerID, in.Rating, in.Comment = answer, rating, "よい"
 		f.take(s, in)
 	}
@@ -372,7 +372,7 @@ func TestRatings(t *testing.T) {
 	if m.Feedback == nil || m.Feedback.Rating != chat.RatingGood {
 		t.Errorf("%+v", m.Feedback)
 	}
-	unknown := f.event(channel.Rate, "sato")
+	unknown := f.event(channel.KindRate, "sato")
 	unknown.AnswerID, unknown.Rating = newID(), chat.RatingGood
 	f.take(s, unknown)
 	f.told("sato", channel.NoticeRefused)

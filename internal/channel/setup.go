@@ -32,7 +32,7 @@ type InstallationStore interface {
 	// deletes the data of the former workspace.
 	ChangeInstallation(ctx context.Context, actor identity.Actor, surface string, change func(*Installation) error) error
 	// RemoveInstallation deletes an organization's installation with all its data, or returns ErrNotInstalled.
-	RemoveInstallation(ctx context.Context, by org.Doer, organizationID uuid.UUID, surface string) error
+	RemoveInstallation(ctx context.Context, by org.AuditActor, organizationID uuid.UUID, surface string) error
 	// AdoptInstallation stores the row of an environment installation for the only organization, and keeps an existing
 	// row. Errors: ErrManyOrganizations, ErrConfigured, ErrWorkspaceTaken, org.ErrNoOrganization.
 	AdoptInstallation(ctx context.Context, surface string, w Workspace) error
@@ -73,7 +73,7 @@ const (
 	installLifetime = 10 * time.Minute
 	maxCredential   = 512 // In bytes.
 	maxChannels     = 200
-	signersFresh    = 5 * time.Second // Age at which cached signing secrets are read again,
+	signersMaxAge   = 5 * time.Second // Age at which cached signing secrets are read again,
 	signersRetry    = time.Second     // or earlier if no secret matches a signature.
 	adoptPause      = 5 * time.Second // First pause between attempts to identify the environment's workspace.
 	adoptMaxPause   = time.Minute     // Longest pause.
@@ -85,7 +85,7 @@ type SetupConfig struct {
 	Surface     string
 	PublicURL   string      // The server's public URL, without a trailing slash.
 	Environment Credentials // Credentials of the workspace in the server's settings, or zero.
-	Sealing     bool        // There is a key to encrypt credentials.
+	HasKey      bool        // There is a key to encrypt credentials.
 	Clock       func() time.Time
 }
 
@@ -155,7 +155,7 @@ func (s *Setup) Signers(ctx context.Context, fresh bool) ([]Signer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	age := s.cfg.Clock().Sub(s.readAt)
-	if age < signersRetry || !fresh && age < signersFresh {
+	if age < signersRetry || !fresh && age < signersMaxAge {
 		return s.signers, nil
 	}
 	all, err := s.store.ListInstallations(ctx, s.cfg.Surface)
@@ -190,8 +190,8 @@ func (s *Setup) forget() {
 	s.readAt = time.Time{}
 }
 
-// Sockets returns the installations that use Socket Mode, with their app tokens.
-func (s *Setup) Sockets(ctx context.Context) ([]Installation, error) {
+// SocketInstallations returns the installations that use Socket Mode, with their app tokens.
+func (s *Setup) SocketInstallations(ctx context.Context) ([]Installation, error) {
 	all, err := s.store.ListInstallations(ctx, s.cfg.Surface)
 	if err != nil {
 		return nil, err
@@ -205,23 +205,23 @@ func (s *Setup) Sockets(ctx context.Context) ([]Installation, error) {
 	return found, nil
 }
 
-// View is an organization's installation as shown to its administrators.
-type View struct {
+// SetupView is an organization's installation as shown to its administrators.
+type SetupView struct {
 	Installation Installation // Zero without an installation.
-	Sealing      bool         // The server can store credentials.
+	HasKey       bool         // The server can store credentials.
 	SocketOnly   bool         // The public URL is not https://, so that Slack can send events by Socket Mode only.
 }
 
 // View returns the installation for administrators.
-func (s *Setup) View(ctx context.Context, actor identity.Actor) (View, error) {
+func (s *Setup) View(ctx context.Context, actor identity.Actor) (SetupView, error) {
 	if !org.IsAdmin(actor.Role) {
-		return View{}, org.ErrForbidden
+		return SetupView{}, org.ErrForbidden
 	}
 	in, err := s.own(ctx, actor)
 	if errors.Is(err, ErrNotInstalled) {
 		err = nil
 	}
-	return View{Installation: in, Sealing: s.cfg.Sealing, SocketOnly: s.socketOnly()}, err
+	return SetupView{Installation: in, HasKey: s.cfg.HasKey, SocketOnly: s.socketOnly()}, err
 }
 
 // own returns the installation of the actor's organization.
@@ -229,14 +229,14 @@ func (s *Setup) own(ctx context.Context, actor identity.Actor) (Installation, er
 	return s.complete(s.store.OrganizationInstallation(ctx, actor.OrganizationID, s.cfg.Surface))
 }
 
-// Edit is a change of the setup. Nil keeps a value; an empty credential removes it.
-type Edit struct {
+// SetupEdit is a change of the setup. Nil keeps a value; an empty credential removes it.
+type SetupEdit struct {
 	BotToken, SigningSecret, AppToken, ClientID, ClientSecret *string
 	Policy                                                    *Policy
 }
 
 // fields returns the credentials of an edit by their names in the API.
-func (e Edit) fields() map[string]*string {
+func (e SetupEdit) fields() map[string]*string {
 	return map[string]*string{
 		"bot_token": e.BotToken, "signing_secret": e.SigningSecret, "app_token": e.AppToken,
 		"client_id": e.ClientID, "client_secret": e.ClientSecret,
@@ -245,9 +245,9 @@ func (e Edit) fields() map[string]*string {
 
 // Save changes the setup of the actor's organization. It first tests a new bot token at the surface, which identifies
 // its workspace.
-func (s *Setup) Save(ctx context.Context, actor identity.Actor, e Edit) (View, error) {
+func (s *Setup) Save(ctx context.Context, actor identity.Actor, e SetupEdit) (SetupView, error) {
 	if err := requireSuper(actor); err != nil {
-		return View{}, err
+		return SetupView{}, err
 	}
 	credentials := false
 	for name, value := range e.fields() {
@@ -257,17 +257,17 @@ func (s *Setup) Save(ctx context.Context, actor identity.Actor, e Edit) (View, e
 		credentials = true
 		*value = strings.TrimSpace(*value)
 		if len(*value) > maxCredential || strings.ContainsFunc(*value, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return View{}, fault.InvalidField(name, "使えない文字が含まれているか、長すぎます。Slackの画面からコピーし直してください。")
+			return SetupView{}, fault.InvalidField(name, "使えない文字が含まれているか、長すぎます。Slackの画面からコピーし直してください。")
 		}
 	}
 	if e.Policy != nil && len(e.Policy.Channels) > maxChannels {
-		return View{}, fault.InvalidField("policy.channels", "チャンネルは%d件まで指定できます。", maxChannels)
+		return SetupView{}, fault.InvalidField("policy.channels", "チャンネルは%d件まで指定できます。", maxChannels)
 	}
 	var found Workspace
 	if e.BotToken != nil && *e.BotToken != "" {
 		var err error
 		if found, err = s.directory.Identify(ctx, Credentials{BotToken: *e.BotToken}); err != nil {
-			return View{}, err
+			return SetupView{}, err
 		}
 	}
 	err := s.store.ChangeInstallation(ctx, actor, s.cfg.Surface, func(in *Installation) error {
@@ -278,14 +278,14 @@ func (s *Setup) Save(ctx context.Context, actor identity.Actor, e Edit) (View, e
 		return nil
 	})
 	if err != nil {
-		return View{}, err
+		return SetupView{}, err
 	}
 	s.forget()
 	return s.View(ctx, actor)
 }
 
 // apply changes an installation. found is the workspace of a new bot token.
-func (e Edit) apply(in *Installation, found Workspace) {
+func (e SetupEdit) apply(in *Installation, found Workspace) {
 	c := &in.Credentials
 	for _, f := range []struct {
 		to   *string
@@ -303,7 +303,7 @@ func (e Edit) apply(in *Installation, found Workspace) {
 		}
 	}
 	if e.BotToken != nil {
-		in.Settle(found)
+		in.SetWorkspace(found)
 	}
 	if e.Policy != nil {
 		in.Policy = *e.Policy
@@ -311,8 +311,8 @@ func (e Edit) apply(in *Installation, found Workspace) {
 	}
 }
 
-// Settle stores the workspace of a bot token.
-func (in *Installation) Settle(w Workspace) {
+// SetWorkspace stores the workspace of a bot token.
+func (in *Installation) SetWorkspace(w Workspace) {
 	in.TeamID, in.EnterpriseID, in.AppID, in.BotUserID, in.TeamName = w.TeamID, "", w.AppID, w.BotUserID, w.Name
 	if w.TeamID == "" {
 		in.EnterpriseID = w.EnterpriseID // The team id suffices for the installation of a workspace.
@@ -332,7 +332,7 @@ func (s *Setup) Remove(ctx context.Context, actor identity.Actor) error {
 		return ErrFromEnvironment
 	}
 	defer s.forget()
-	return s.store.RemoveInstallation(ctx, org.DoerOf(actor), actor.OrganizationID, s.cfg.Surface)
+	return s.store.RemoveInstallation(ctx, org.AuditActorOf(actor), actor.OrganizationID, s.cfg.Surface)
 }
 
 // socketOnly reports whether Slack cannot send events to the server's public URL.
@@ -403,7 +403,7 @@ func (s *Setup) FinishInstall(ctx context.Context, state, browser, code string) 
 	if err != nil {
 		return err
 	}
-	_, err = s.Save(ctx, actor, Edit{BotToken: &token})
+	_, err = s.Save(ctx, actor, SetupEdit{BotToken: &token})
 	return err
 }
 

@@ -25,7 +25,7 @@ func TestSetup(t *testing.T) {
 	text := func(s string) *string { return &s }
 	for _, actor := range []identity.Actor{o.taro, o.hanako} {
 		actor.Role = identity.RoleOrganizationAdmin // An admin can neither read nor change it.
-		if _, err := o.setup.Save(t.Context(), actor, channel.Edit{AppToken: text("x")}); !errors.Is(err, org.ErrForbidden) {
+		if _, err := o.setup.Save(t.Context(), actor, channel.SetupEdit{AppToken: text("x")}); !errors.Is(err, org.ErrForbidden) {
 			t.Errorf("changed: %v", err)
 		}
 		if err := o.setup.Remove(t.Context(), actor); !errors.Is(err, org.ErrForbidden) {
@@ -34,15 +34,15 @@ func TestSetup(t *testing.T) {
 	}
 	demoted := o.hanako
 	o.exec("UPDATE users SET role = 'general-user' WHERE id = $1", demoted.ID)
-	if _, err := o.setup.Save(t.Context(), demoted, channel.Edit{AppToken: text("x")}); !errors.Is(err, org.ErrForbidden) {
+	if _, err := o.setup.Save(t.Context(), demoted, channel.SetupEdit{AppToken: text("x")}); !errors.Is(err, org.ErrForbidden) {
 		t.Errorf("changed by somebody who was demoted in between: %v", err)
 	}
 	o.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", demoted.ID)
-	if _, err := o.setup.Save(t.Context(), o.hanako, channel.Edit{BotToken: text("xoxb-wrong")}); fault.CodeOf(err) !=
+	if _, err := o.setup.Save(t.Context(), o.hanako, channel.SetupEdit{BotToken: text("xoxb-wrong")}); fault.CodeOf(err) !=
 		fault.Invalid {
 		t.Errorf("a token that is refused: %v", err)
 	}
-	if _, err := o.setup.Save(t.Context(), o.hanako, channel.Edit{BotToken: text("xoxb-away")}); !errors.Is(err,
+	if _, err := o.setup.Save(t.Context(), o.hanako, channel.SetupEdit{BotToken: text("xoxb-away")}); !errors.Is(err,
 		channel.ErrWorkspaceTaken) {
 		t.Errorf("another organization's workspace: %v", err)
 	}
@@ -115,7 +115,7 @@ func TestEraseInstallation(t *testing.T) {
 		t.Fatalf("none has a signing secret: %+v, %v", signers, err)
 	}
 	secret := "signing"
-	if _, err := o.setup.Save(t.Context(), o.hanako, channel.Edit{SigningSecret: &secret}); err != nil {
+	if _, err := o.setup.Save(t.Context(), o.hanako, channel.SetupEdit{SigningSecret: &secret}); err != nil {
 		t.Fatal(err)
 	}
 	if signers, err = o.setup.Signers(t.Context(), false); err != nil || len(signers) != 1 || signers[0].Secret != secret {
@@ -130,8 +130,8 @@ func TestEraseInstallation(t *testing.T) {
 	if signers, err := o.setup.Signers(t.Context(), false); err != nil || len(signers) != 0 {
 		t.Errorf("its secret still signs: %+v, %v", signers, err)
 	}
-	if own, err := o.links.Own(t.Context(), o.taro, ""); err != nil || own.Workspace != "" || own.Link != nil {
-		t.Errorf("got %+v, %v", own, err)
+	if link, err := o.links.OwnLink(t.Context(), o.taro, ""); err != nil || link.Workspace != "" || link.Link != nil {
+		t.Errorf("got %+v, %v", link, err)
 	}
 	events, _, err := o.db.ListEvents(t.Context(), org.AuditQuery{Action: org.ActionSlackRemove, Limit: 10})
 	if err != nil || len(events) != 1 || events[0].By.Kind != org.BySystem || events[0].TargetLabel != "紡 (T1)" {
@@ -211,7 +211,7 @@ func TestAddressWithoutTLS(t *testing.T) {
 		t.Errorf("with http://: %+v, %v", v, err)
 	}
 	token := "xapp-1"
-	if v, err := o.setup.Save(t.Context(), o.hanako, channel.Edit{AppToken: &token}); err != nil || !v.SocketOnly ||
+	if v, err := o.setup.Save(t.Context(), o.hanako, channel.SetupEdit{AppToken: &token}); err != nil || !v.SocketOnly ||
 		wrong() != 0 {
 		t.Errorf("in Socket Mode: %+v, %v", v, err)
 	}
@@ -256,7 +256,7 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 	token := "xoxb-home"
-	if _, err := o.setup.Save(t.Context(), o.hanako, channel.Edit{BotToken: &token}); !errors.Is(err,
+	if _, err := o.setup.Save(t.Context(), o.hanako, channel.SetupEdit{BotToken: &token}); !errors.Is(err,
 		channel.ErrFromEnvironment) {
 		t.Errorf("changed: %v", err)
 	}

@@ -10,23 +10,23 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// ErrLost means that a claim was lost: another server has the row, or it was deleted.
-var ErrLost = fault.Errorf(fault.Conflict, "別のサーバーに引き継がれています。")
+// ErrClaimLost means that a claim was lost: another server has the row, or it was deleted.
+var ErrClaimLost = fault.Errorf(fault.Conflict, "別のサーバーに引き継がれています。")
 
 // Event is an event of an installation with its progress.
 type Event struct {
 	InstallationID uuid.UUID
 	OrganizationID uuid.UUID
-	Incoming       Incoming
+	Incoming       IncomingEvent
 	Lane           string // Events with the same lane are handled one at a time; "" for none.
-	Done           Handled
+	Progress       EventProgress
 	Attempt        int       // From 1.
 	Claim          uuid.UUID // The claim of the server that handles it.
 	ReceivedAt     time.Time
 }
 
-// Handled is the stored progress of an event.
-type Handled struct {
+// EventProgress is the stored progress of an event.
+type EventProgress struct {
 	Thread   string         `json:"thread,omitempty"`   // The thread created by Surface.Open.
 	Question *chat.Question `json:"question,omitempty"` // The prepared question.
 	SkillID  uuid.UUID      `json:"skill_id,omitzero"`  // The skill of the thread that the question begins.
@@ -49,7 +49,7 @@ type Delivery struct {
 	Person         string
 	PersonTeam     string
 	Direct         bool
-	Progress       Progress
+	Progress       DeliveryProgress
 	Ended          bool
 	Claim          uuid.UUID // The claim of the server that delivers it.
 }
@@ -59,26 +59,26 @@ func (d Delivery) Owner() chat.Owner {
 	return chat.Owner{OrganizationID: d.OrganizationID, UserID: d.UserID}
 }
 
-// Progress is the progress of a delivery. It is stored before each call of the surface.
-type Progress struct {
-	Run      int      `json:"run,omitempty"`
-	Posted   []Posted `json:"posted,omitempty"`
-	Former   []Ref    `json:"former,omitempty"` // Messages of an earlier run that are no longer needed.
-	Attached bool     `json:"attached,omitempty"`
+// DeliveryProgress is the progress of a delivery. It is stored before each call of the surface.
+type DeliveryProgress struct {
+	Run      int             `json:"run,omitempty"`
+	Messages []PostedMessage `json:"posted,omitempty"`
+	Obsolete []Ref           `json:"former,omitempty"` // Messages of an earlier run that are no longer needed.
+	Attached bool            `json:"attached,omitempty"`
 	// An attempt to attach was made.
-	Attaching bool `json:"attaching,omitempty"`
+	AttachTried bool `json:"attaching,omitempty"`
 }
 
-// Posted is the known state of a message of an answer.
-type Posted struct {
-	Ref       Ref       `json:"ref,omitempty"`   // "" if unknown; Find searches for it.
-	Begun     time.Time `json:"begun"`           // Time before the call of Begin.
-	First     string    `json:"first,omitempty"` // The Markdown of the call of Begin, until Ref is known.
-	Held      int       `json:"held"`            // Bytes of Markdown that the message is known to contain.
-	Meant     int       `json:"meant"`           // Bytes of Markdown after the last call, if it succeeded.
-	Streaming bool      `json:"streaming"`       // It accepts appends.
-	Closed    bool      `json:"closed"`          // It has its final state.
-	Unsure    bool      `json:"unsure"`          // Its content is unknown.
+// PostedMessage is the known state of a message of an answer.
+type PostedMessage struct {
+	Ref            Ref       `json:"ref,omitempty"`   // "" if unknown; Find searches for it.
+	StartedAt      time.Time `json:"begun"`           // Time before the call of Begin.
+	FirstMarkdown  string    `json:"first,omitempty"` // The Markdown of the call of Begin, until Ref is known.
+	ConfirmedBytes int       `json:"held"`            // Bytes of Markdown that the message is known to contain.
+	IntendedBytes  int       `json:"meant"`           // Bytes of Markdown after the last call, if it succeeded.
+	Streaming      bool      `json:"streaming"`       // It accepts appends.
+	Closed         bool      `json:"closed"`          // It has its final state.
+	Unknown        bool      `json:"unsure"`          // Its content is unknown.
 }
 
 // EventStore stores events of surfaces until they are handled.
@@ -88,19 +88,19 @@ type EventStore interface {
 	// ClaimEvents claims at most limit due events for a lease, oldest first, and of each lane only the first. With
 	// quick, it claims only events without a lane.
 	ClaimEvents(ctx context.Context, limit int, quick bool, lease time.Duration) ([]Event, error)
-	// SaveEvent stores the progress of an event. It returns ErrLost if the claim was lost.
+	// SaveEvent stores the progress of an event. It returns ErrClaimLost if the claim was lost.
 	SaveEvent(ctx context.Context, e Event) error
-	// PutEventBack ends the claim of an event and makes it due after a duration, with its number of attempts. It
-	// returns ErrLost like SaveEvent.
-	PutEventBack(ctx context.Context, e Event, after time.Duration) error
-	// EndEvent deletes the content of an event and keeps its id. It returns ErrLost like SaveEvent.
+	// RequeueEvent ends the claim of an event and makes it due after a duration, with its number of attempts. It
+	// returns ErrClaimLost like SaveEvent.
+	RequeueEvent(ctx context.Context, e Event, after time.Duration) error
+	// EndEvent deletes the content of an event and keeps its id. It returns ErrClaimLost like SaveEvent.
 	EndEvent(ctx context.Context, e Event) error
 	// WithdrawQuestion deletes the unhandled question events of a message, and reports whether one of them is in
 	// handling.
 	WithdrawQuestion(ctx context.Context, organizationID, installationID uuid.UUID, channel string, message Ref) (
 		busy bool, err error)
-	// ForgetEvents deletes the ids of events that ended more than a duration ago.
-	ForgetEvents(ctx context.Context, ago time.Duration) error
+	// DeleteExpiredEvents deletes the ids of events that ended more than a duration ago.
+	DeleteExpiredEvents(ctx context.Context, ago time.Duration) error
 	// CountEvents returns the number of events that wait or are in handling.
 	CountEvents(ctx context.Context) (int, error)
 }
@@ -126,8 +126,8 @@ type ConversationStore interface {
 	AddFile(ctx context.Context, installationID uuid.UUID, owner chat.Owner, fileID string, sourceID uuid.UUID) error
 }
 
-// Claimed identifies a claim of this server.
-type Claimed struct {
+// ClaimKey identifies a claim of this server.
+type ClaimKey struct {
 	EventID  string    // For an event, with its installation.
 	ID       uuid.UUID // For a delivery: the answer.
 	Claim    uuid.UUID
@@ -138,24 +138,24 @@ type Claimed struct {
 type DeliveryStore interface {
 	// ClaimDeliveries claims at most limit unclaimed deliveries for a lease.
 	ClaimDeliveries(ctx context.Context, limit int, lease time.Duration) ([]Delivery, error)
-	// SaveDelivery stores the progress of a delivery. It returns ErrLost if the claim was lost.
+	// SaveDelivery stores the progress of a delivery. It returns ErrClaimLost if the claim was lost.
 	SaveDelivery(ctx context.Context, d Delivery) error
-	// EndDelivery stores the progress of a completed or failed delivery. It returns ErrLost like SaveDelivery.
+	// EndDelivery stores the progress of a completed or failed delivery. It returns ErrClaimLost like SaveDelivery.
 	EndDelivery(ctx context.Context, d Delivery) error
 	// ReleaseDelivery ends the claim. Another server may claim the delivery after a duration.
 	ReleaseDelivery(ctx context.Context, d Delivery, after time.Duration) error
 	// RenewClaims renews claims for a lease, and returns the lost claims.
-	RenewClaims(ctx context.Context, held []Claimed, lease time.Duration) (lost []uuid.UUID, err error)
+	RenewClaims(ctx context.Context, held []ClaimKey, lease time.Duration) (lost []uuid.UUID, err error)
 	// WatchChannels calls notify when there may be an event or a delivery to claim, until ctx ends.
 	WatchChannels(ctx context.Context, notify func())
 }
 
-// HoldStore stores the servers that hold places.
-type HoldStore interface {
-	// Hold takes or renews one of the places under name, and reports whether the holder has one.
-	Hold(ctx context.Context, name string, places int, holder uuid.UUID, lease time.Duration) (held bool, err error)
-	// Release releases the place.
-	Release(ctx context.Context, name string, holder uuid.UUID) error
+// SlotStore stores the servers that hold slots.
+type SlotStore interface {
+	// AcquireSlot takes or renews one of the slots under name, and reports whether the holder has one.
+	AcquireSlot(ctx context.Context, name string, slots int, holder uuid.UUID, lease time.Duration) (held bool, err error)
+	// ReleaseSlot releases the slot.
+	ReleaseSlot(ctx context.Context, name string, holder uuid.UUID) error
 }
 
 // Store is the Service's database. Each method is one transaction.
@@ -163,5 +163,5 @@ type Store interface {
 	EventStore
 	ConversationStore
 	DeliveryStore
-	HoldStore
+	SlotStore
 }

@@ -15,13 +15,13 @@ import (
 // Surface is an application with conversations, such as Slack. An adapter implements it, and channeltest tests it. It
 // is safe for concurrent use.
 //
-// Errors: *RateLimited, ErrCannotAppend, ErrTooLong, ErrGone and ErrRevoked, also wrapped. The caller retries after any
-// other error, because the effect of the call is unknown.
+// Errors: *RateLimitError, ErrCannotAppend, ErrTooLong, ErrGone and ErrRevoked, also wrapped. The caller retries after
+// any other error, because the effect of the call is unknown.
 type Surface interface {
 	Traits() Traits
 
-	// Begin posts a message and returns its name. If the draft's State is not Writing, the message is complete: neither
-	// Append nor Finish is called for it.
+	// Begin posts a message and returns its name. If the draft's State is not StateWriting, the message is complete:
+	// neither Append nor Finish is called for it.
 	Begin(ctx context.Context, to Target, d Draft) (Ref, error)
 	// Append extends a message from the state from to d. Begin posted it less than Traits.AppendLifetime ago. After
 	// ErrCannotAppend, the caller uses Replace.
@@ -45,14 +45,14 @@ type Surface interface {
 	// Status shows that an answer is in progress, if the surface supports it. Begin clears the status.
 	Status(ctx context.Context, to Target, text string) error
 
-	// Said returns the newest 50 messages of the thread before a message, or of the whole thread if before is "". The
+	// History returns the newest 50 messages of the thread before a message, or of the whole thread if before is "". The
 	// oldest message is first. Messages of the assistant are omitted.
-	Said(ctx context.Context, to Target, before Ref) ([]Said, error)
-	// Message returns a message of the thread, with the same omissions as Incoming.Text.
-	Message(ctx context.Context, to Target, ref Ref) (Said, error)
-	// Named returns a person's text with names instead of the ids of mentioned people. An id without a known name is
-	// kept.
-	Named(ctx context.Context, to Target, text string) string
+	History(ctx context.Context, to Target, before Ref) ([]Message, error)
+	// Message returns a message of the thread, with the same omissions as IncomingEvent.Text.
+	Message(ctx context.Context, to Target, ref Ref) (Message, error)
+	// ResolveMentions returns a person's text with names instead of the ids of mentioned people. An id without a known
+	// name is kept.
+	ResolveMentions(ctx context.Context, to Target, text string) string
 	// Download fetches a file of a message. The caller closes it. The content may end after datasource.MaxSize bytes.
 	Download(ctx context.Context, to Target, f File) (io.ReadCloser, error)
 }
@@ -97,23 +97,23 @@ type State string
 
 // The states of an answer.
 const (
-	Writing State = "writing"
-	Done    State = "done"
-	Stopped State = "stopped"
-	Failed  State = "failed"
+	StateWriting State = "writing"
+	StateDone    State = "done"
+	StateStopped State = "stopped"
+	StateFailed  State = "failed"
 
-	// Superseded is the state of a message that a later, shorter run no longer needs. It may be deleted.
-	Superseded State = "superseded"
+	// StateSuperseded is the state of a message that a later, shorter run no longer needs. It may be deleted.
+	StateSuperseded State = "superseded"
 )
 
 // Draft is the state of one message of an answer. Within a run, the Markdown of a later state begins with the Markdown
-// of an earlier state. It may be empty before the first text, with a Reason, and in a Superseded message.
+// of an earlier state. It may be empty before the first text, with a Reason, and in a StateSuperseded message.
 type Draft struct {
 	AnswerID  uuid.UUID
 	Part      int // From 0.
 	Markdown  string
 	State     State
-	Reason    string          // Reason of Failed or Stopped, for people; else "".
+	Reason    string          // Reason of StateFailed or StateStopped, for people; else "".
 	Last      bool            // The answer's last message so far. It has the buttons, and finally the sources.
 	Citations []chat.Citation // Set for the last message of a complete answer.
 	Notice    string          // Set for the last message of a complete answer: missing documents of the skill; else "".
@@ -169,8 +169,8 @@ type Home struct {
 	Skills  []Prompt
 }
 
-// Said is a message of a thread.
-type Said struct {
+// Message is a message of a thread.
+type Message struct {
 	Ref    Ref
 	Person string // "" for an app.
 	Name   string
@@ -187,14 +187,14 @@ type File struct {
 	URL       string `json:"url,omitempty"`
 }
 
-// RateLimited is the error of a surface that refuses calls of a method for an installation for a duration.
-type RateLimited struct {
+// RateLimitError is the error of a surface that refuses calls of a method for an installation for a duration.
+type RateLimitError struct {
 	Method     string
 	RetryAfter time.Duration
 }
 
 // Error implements error.
-func (e *RateLimited) Error() string {
+func (e *RateLimitError) Error() string {
 	return fmt.Sprintf("channel: %s is rate limited for %v", e.Method, e.RetryAfter)
 }
 

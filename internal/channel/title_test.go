@@ -25,7 +25,7 @@ func TestTitleOfADirectConversation(t *testing.T) {
 	for direct, want := range map[bool]int{true: 1, false: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPlay(t, slack())
-			s := channel.NewService(channel.Needs{
+			s := channel.NewService(channel.Deps{
 				Store: p.rows, Installations: installed{}, Chat: titled{p.answers},
 				Surfaces: map[string]channel.Surface{channeltest.Name: p.surface}, Log: slog.New(slog.DiscardHandler),
 			}, channel.Config{})

@@ -80,11 +80,11 @@ type Reading struct {
 	Slow    bool  // It was already interrupted for another person's file.
 }
 
-// PutBack describes how an unfinished reading is queued again.
-type PutBack struct {
-	After  time.Duration // Minimum delay.
-	Slow   bool          // It was interrupted for another file, or took too long.
-	Counts bool          // It counts as an attempt. An interrupted reading does not.
+// RequeueOptions describes how an unfinished reading is queued again.
+type RequeueOptions struct {
+	After        time.Duration // Minimum delay.
+	Slow         bool          // It was interrupted for another file, or took too long.
+	CountAttempt bool          // It counts as an attempt. An interrupted reading does not.
 }
 
 // Chunk is a passage of a data source, as split by extract.
@@ -104,8 +104,8 @@ type Passage struct {
 	Filename string
 }
 
-// Indexed is a searchable data source.
-type Indexed struct {
+// IndexedSource is a searchable data source.
+type IndexedSource struct {
 	ID       uuid.UUID
 	Filename string
 	Reading  int64 // Identifies the extracted text: it changes when the data source is read again.
@@ -138,42 +138,43 @@ type Store interface {
 	FindSources(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Source, error)
 	DeleteSource(ctx context.Context, owner Owner, id uuid.UUID) error // Its file becomes an orphan.
 
-	// NextReading claims the next reading; found is false if none is queued. It selects the person with the fewest
+	// ClaimReading claims the next reading; found is false if none is queued. It selects the person with the fewest
 	// running readings on all servers, and among these the person served least recently. quick skips files that are
 	// known to be slow. The caller holds the reading for a lease, which RenewReadings extends. Earlier readings of the
 	// data source can no longer store anything.
-	NextReading(ctx context.Context, quick bool, lease time.Duration) (_ Reading, found bool, _ error)
-	// AnyoneWaits reports whether a file that is not known to be slow is queued for a person without a running reading.
-	AnyoneWaits(ctx context.Context) (bool, error)
+	ClaimReading(ctx context.Context, quick bool, lease time.Duration) (_ Reading, found bool, _ error)
+	// HasWaitingReading reports whether a file that is not known to be slow is queued for a person without a running
+	// reading.
+	HasWaitingReading(ctx context.Context) (bool, error)
 	// RenewReadings extends the leases of readings and returns the ids of those that the caller has lost.
 	RenewReadings(ctx context.Context, held []Reading, lease time.Duration) (lost []uuid.UUID, _ error)
-	// PutBack queues a data source again.
-	PutBack(ctx context.Context, reading Reading, how PutBack) (Source, error)
-	// ReportProgress stores the progress of a reading. Like PutBack, it returns an error if the reading is no longer
-	// the current one.
+	// RequeueReading queues a data source again.
+	RequeueReading(ctx context.Context, reading Reading, options RequeueOptions) (Source, error)
+	// ReportProgress stores the progress of a reading. Like RequeueReading, it returns an error if the reading is no
+	// longer the current one.
 	ReportProgress(ctx context.Context, reading Reading, stage Stage, done, total int) (Source, error)
 	// StopReading sets a queued or running data source to Failed with a reason. It returns fault.Conflict if the data
 	// source is in neither state.
 	StopReading(ctx context.Context, owner Owner, id uuid.UUID, reason string) (Source, error)
-	// ReadAgain queues a failed data source again. It returns a queued or running one unchanged, and fault.Conflict for
+	// RetryReading queues a failed data source again. It returns a queued or running one unchanged, and fault.Conflict for
 	// one that was read successfully.
-	ReadAgain(ctx context.Context, owner Owner, id uuid.UUID) (Source, error)
-	// EndReading stores the result of a reading: pages and chunks, or a failure. If the data source was deleted or
-	// another reading has started, it stores nothing and returns fault.NotFound, like PutBack.
-	EndReading(ctx context.Context, reading Reading, found Found) (Source, error)
-	// WatchWaiting calls notify whenever a file may be queued, until the context is canceled.
-	WatchWaiting(ctx context.Context, notify func())
+	RetryReading(ctx context.Context, owner Owner, id uuid.UUID) (Source, error)
+	// FinishReading stores the result of a reading: pages and chunks, or a failure. If the data source was deleted or
+	// another reading has started, it stores nothing and returns fault.NotFound, like RequeueReading.
+	FinishReading(ctx context.Context, reading Reading, result ReadingResult) (Source, error)
+	// WatchQueue calls notify whenever a file may be queued, until the context is canceled.
+	WatchQueue(ctx context.Context, notify func())
 
 	// FindIndexes returns those of the given data sources that belong to the owner and were read, in the given order.
-	FindIndexes(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Indexed, error)
+	FindIndexes(ctx context.Context, owner Owner, ids []uuid.UUID) ([]IndexedSource, error)
 	// IndexHeads returns the heads of indexes. It omits data sources that were read again.
-	IndexHeads(ctx context.Context, owner Owner, of []Indexed) (map[uuid.UUID][]byte, error)
+	IndexHeads(ctx context.Context, owner Owner, of []IndexedSource) (map[uuid.UUID][]byte, error)
 	// IndexParts returns the parts of each index with the given numbers. It omits data sources that were read again.
-	IndexParts(ctx context.Context, owner Owner, of []Indexed, numbers [][]int) ([]map[int][]byte, error)
+	IndexParts(ctx context.Context, owner Owner, of []IndexedSource, numbers [][]int) ([]map[int][]byte, error)
 	// ReplaceIndex replaces the index of a data source unless the data source was read again meanwhile.
-	ReplaceIndex(ctx context.Context, owner Owner, of Indexed, packed index.Packed) error
+	ReplaceIndex(ctx context.Context, owner Owner, of IndexedSource, packed index.PackedIndex) error
 	// ListChunks returns all chunks of a data source in order, none if it was read again meanwhile.
-	ListChunks(ctx context.Context, owner Owner, of Indexed) ([]Chunk, error)
+	ListChunks(ctx context.Context, owner Owner, of IndexedSource) ([]Chunk, error)
 	// FindPassages returns the passages of data sources with the given ordinals, in order.
 	FindPassages(ctx context.Context, owner Owner, sources []uuid.UUID, ordinals [][]int) ([]Passage, error)
 	// FindPassage returns a passage, and the model and length of its vector if it has one. If it has several vectors,
@@ -185,10 +186,10 @@ type Store interface {
 	// StorageUsed returns the total size of a person's files in bytes.
 	StorageUsed(ctx context.Context, owner Owner) (int64, error)
 
-	// ListOrphans returns the ids of some files to remove, never the id of an existing data source. Call ForgetOrphan
+	// ListOrphans returns the ids of some files to remove, never the id of an existing data source. Call DeleteOrphan
 	// after a file was removed.
 	ListOrphans(ctx context.Context) ([]uuid.UUID, error)
-	ForgetOrphan(ctx context.Context, id uuid.UUID) error
+	DeleteOrphan(ctx context.Context, id uuid.UUID) error
 }
 
 // Files stores files by id. It is safe for concurrent use, also by several servers.
@@ -208,8 +209,8 @@ type Extractor interface {
 	// of a file start after it. Errors are unrelated to any file.
 	Prepare(ctx context.Context, filename string) error
 	// Extract calls page for each page of a file. total is the number of pages, 0 while it is unknown. The extension of
-	// filename defines the format. An *extract.Unreadable describes a defect of the file. Any other error is unrelated
-	// to the file.
+	// filename defines the format. An *extract.UnreadableError describes a defect of the file. Any other error is
+	// unrelated to the file.
 	Extract(ctx context.Context, filename string, file io.Reader, page func(p extract.Page, total int) error) error
 	// RenderPage returns a page, from 1, as a PNG with the given width in pixels. It returns extract.ErrNoPage if the
 	// page does not exist.
@@ -222,13 +223,13 @@ type Extractor interface {
 	Redline(ctx context.Context, file io.Reader, edit redline.Edit) ([]byte, error)
 }
 
-// Found is the result of a reading: either a failure or the other fields.
-type Found struct {
+// ReadingResult is the result of a reading: either a failure or the other fields.
+type ReadingResult struct {
 	Failure   string
 	Notice    string // What could not be read.
 	PageCount int
 	Chunks    []Chunk
-	Index     index.Packed
+	Index     index.PackedIndex
 }
 
 // Events receives changes of data sources after they are committed. Its methods are called concurrently and must not

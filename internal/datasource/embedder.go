@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	turnPassages  = 512              // Passages of one turn. It limits the delay that a long file causes for others.
-	batchPassages = 64               // Passages that are embedded, stored and reported together.
-	embedLease    = 10 * time.Second // A server loses its turn after being silent for this time.
-	askTimeout    = 2 * time.Second  // For the vector of a question. After it, the search uses words only.
-	askPause      = 30 * time.Second // Pause after a failure, during which no question is embedded.
+	turnPassages    = 512              // Passages of one turn. It limits the delay that a long file causes for others.
+	batchPassages   = 64               // Passages that are embedded, stored and reported together.
+	embedLease      = 10 * time.Second // A server loses its turn after being silent for this time.
+	questionTimeout = 2 * time.Second  // For the vector of a question. After it, the search uses words only.
+	questionPause   = 30 * time.Second // Pause after a failure, during which no question is embedded.
 )
 
 // Embedding configures semantic search. The zero value disables it, so that search uses words only.
@@ -28,7 +28,7 @@ type Embedding struct {
 	Embedder Embedder // Nil disables semantic search.
 	Model    EmbeddingModel
 	// Interval of searching for passages without vectors, and the first pause after a failure. Default 15 s.
-	Rest time.Duration
+	Interval time.Duration
 }
 
 // Questions returns a vector of unit length for each question.
@@ -69,17 +69,17 @@ func (e Embedding) embed(ctx context.Context, texts []string) ([][]float32, erro
 // searched passages have no vector of this server's model, and unless measurements have shown that vectors improve the
 // results.
 type embedder struct {
-	service *Service
-	cfg     Embedding
-	woken   chan struct{} // Holds a value while there may be passages to embed.
-	state   atomic.Pointer[ModelState]
-	away    atomic.Int64 // End of the pause for questions, in Unix nanoseconds.
+	service     *Service
+	cfg         Embedding
+	wakeup      chan struct{} // Holds a value while there may be passages to embed.
+	state       atomic.Pointer[ModelState]
+	pausedUntil atomic.Int64 // End of the pause for questions, in Unix nanoseconds.
 }
 
 // wake makes run check for work at once.
 func (e *embedder) wake() {
 	select {
-	case e.woken <- struct{}{}:
+	case e.wakeup <- struct{}{}:
 	default:
 	}
 }
@@ -89,7 +89,7 @@ func (e *embedder) run(ctx context.Context) {
 	if e.cfg.Embedder == nil {
 		return
 	}
-	rest := time.NewTicker(e.cfg.Rest)
+	rest := time.NewTicker(e.cfg.Interval)
 	defer rest.Stop()
 	for {
 		if err := e.work(ctx); err != nil && ctx.Err() == nil {
@@ -99,7 +99,7 @@ func (e *embedder) run(ctx context.Context) {
 		}
 		select {
 		case <-rest.C:
-		case <-e.woken:
+		case <-e.wakeup:
 		case <-ctx.Done():
 			return
 		}
@@ -114,7 +114,7 @@ func (e *embedder) work(ctx context.Context) error {
 			return err
 		}
 		e.state.Store(&state)
-		turn, found, err := e.service.store.NextEmbedding(ctx, state.ID, turnPassages, embedLease)
+		turn, found, err := e.service.store.ClaimEmbedding(ctx, state.ID, turnPassages, embedLease)
 		if err != nil || !found {
 			return err
 		}
@@ -142,7 +142,7 @@ func (e *embedder) turn(ctx context.Context, turn EmbeddingTurn) error {
 	}
 	pause, free := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer free()
-	return errors.Join(err, e.service.store.PauseEmbedding(pause, turn, e.cfg.Rest))
+	return errors.Join(err, e.service.store.PauseEmbedding(pause, turn, e.cfg.Interval))
 }
 
 // keep renews the lease of a turn until the context is canceled.
@@ -155,7 +155,7 @@ func (e *embedder) keep(ctx context.Context, turn EmbeddingTurn, cancel context.
 		case <-ctx.Done():
 			return
 		}
-		if err := e.service.store.KeepEmbedding(ctx, turn, embedLease); fault.CodeOf(err) == fault.NotFound {
+		if err := e.service.store.RenewEmbedding(ctx, turn, embedLease); fault.CodeOf(err) == fault.NotFound {
 			cancel(errLost)
 		}
 	}
@@ -170,12 +170,12 @@ func (e *embedder) embed(ctx context.Context, turn EmbeddingTurn) error {
 		if err != nil {
 			return err
 		}
-		embedded := Embedded{From: batch[0].Ordinal, Vectors: vectors, Lease: embedLease}
+		embedded := VectorBatch{From: batch[0].Ordinal, Vectors: vectors, Lease: embedLease}
 		done := embedded.From + len(batch)
 		if from+batchPassages >= len(turn.Chunks) {
 			embedded.Lease = 0
 		}
-		embedded.Tell = done == turn.Total || time.Since(told) >= e.service.readers.cfg.Told
+		embedded.ReturnSource = done == turn.Total || time.Since(told) >= e.service.readers.cfg.ProgressInterval
 		source, err := e.service.store.PutVectors(ctx, turn, embedded)
 		if err != nil {
 			return err
@@ -188,8 +188,8 @@ func (e *embedder) embed(ctx context.Context, turn EmbeddingTurn) error {
 	return nil
 }
 
-// meaning is a pending vector of a question.
-type meaning struct {
+// questionVector is a pending vector of a question.
+type questionVector struct {
 	embedder *embedder // Nil if vectors are not used.
 	state    ModelState
 	ctx      context.Context //nolint:containedctx // The context of one Retrieve.
@@ -198,13 +198,13 @@ type meaning struct {
 }
 
 // ask starts to embed a question. The caller must call end.
-func (e *embedder) ask(ctx context.Context, query string) meaning {
-	m := meaning{end: func() {}}
+func (e *embedder) ask(ctx context.Context, query string) questionVector {
+	m := questionVector{end: func() {}}
 	state := e.state.Load()
-	if state == nil || state.Weight <= 0 || time.Now().UnixNano() < e.away.Load() {
+	if state == nil || state.Weight <= 0 || time.Now().UnixNano() < e.pausedUntil.Load() {
 		return m
 	}
-	limited, cancel := context.WithTimeout(ctx, askTimeout)
+	limited, cancel := context.WithTimeout(ctx, questionTimeout)
 	m.embedder, m.state, m.ctx, m.vector = e, *state, limited, make(chan []float32, 1)
 	ended := make(chan struct{})
 	m.end = func() { cancel(); <-ended }
@@ -217,7 +217,7 @@ func (e *embedder) ask(ctx context.Context, query string) meaning {
 		}
 		m.vector <- nil
 		if ctx.Err() == nil && !errors.Is(limited.Err(), context.Canceled) { // The caller still needs the vector.
-			e.away.Store(time.Now().Add(askPause).UnixNano())
+			e.pausedUntil.Store(time.Now().Add(questionPause).UnixNano())
 			e.service.log.WarnContext(ctx, "passages are found by words alone for a while", "model", e.cfg.Model.Name,
 				"err", err)
 		}
@@ -226,7 +226,7 @@ func (e *embedder) ask(ctx context.Context, query string) meaning {
 }
 
 // fuse adds the similarities to the scores, if all vectors are available in time.
-func (m meaning) fuse(owner Owner, of []Indexed, scores [][]float64) {
+func (m questionVector) fuse(owner Owner, of []IndexedSource, scores [][]float64) {
 	if m.embedder == nil || len(of) == 0 {
 		return
 	}
@@ -253,11 +253,11 @@ type vectorKey struct {
 
 // openVectors returns the vectors of data sources and caches them in memory. ok is false if some are missing, or if
 // they exceed the size of the cache.
-func (s *Service) openVectors(ctx context.Context, owner Owner, of []Indexed, modelID int) (vectors []index.Vectors,
-	ok bool, _ error,
-) {
+func (s *Service) openVectors(
+	ctx context.Context, owner Owner, of []IndexedSource, modelID int,
+) (vectors []index.Vectors, ok bool, _ error) {
 	vectors = make([]index.Vectors, len(of))
-	var missing []Indexed
+	var missing []IndexedSource
 	var places []int
 	for i, o := range of {
 		if kept, found := s.vectors.Get(vectorKey{o.ID, o.Reading}); found {

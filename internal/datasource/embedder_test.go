@@ -46,7 +46,7 @@ func (e *embedFunc) Embed(_ context.Context, texts []string) ([][]float32, error
 
 func embedding(e datasource.Embedder, model string) datasource.Config {
 	return datasource.Config{Embedding: datasource.Embedding{
-		Embedder: e, Rest: 20 * time.Millisecond,
+		Embedder: e, Interval: 20 * time.Millisecond,
 		Model: datasource.EmbeddingModel{Name: model, QueryPrefix: "query: ", PassagePrefix: "passage: "},
 	}}
 }
@@ -138,7 +138,7 @@ func (f *fixture) until(is func() bool) {
 	}
 }
 
-func ids(found []datasource.Retrieved) (list []uuid.UUID) {
+func ids(found []datasource.RetrievedPassage) (list []uuid.UUID) {
 	for _, r := range found {
 		list = append(list, r.ID)
 	}
@@ -161,7 +161,7 @@ func TestR80_VectorsAreUsedOnceTheyImproveResults(t *testing.T) {
 	if len(byWords) != 0 {
 		t.Fatalf("words that are in no passage find %+v", byWords)
 	}
-	var found []datasource.Retrieved
+	var found []datasource.RetrievedPassage
 	f.until(func() bool { // The server reads the weight at its next check.
 		found = f.retrieve(s, f.ann, sources[:1], "m33z m33z")
 		return len(found) > 0
@@ -205,7 +205,7 @@ func TestR80_NoiseChangesNothing(t *testing.T) {
 	}
 	for _, query := range []string{"m01a", "x3 m20b y4", "m59h m02a is", "手引", "何もない"} {
 		a, b := f.retrieve(f.Service, f.ann, sources, query), f.retrieve(s, f.ann, sources, query)
-		if !slices.EqualFunc(a, b, func(x, y datasource.Retrieved) bool { return x.ID == y.ID && x.Score == y.Score }) {
+		if !slices.EqualFunc(a, b, func(x, y datasource.RetrievedPassage) bool { return x.ID == y.ID && x.Score == y.Score }) {
 			t.Errorf("%q: %+v, want %+v", query, b, a)
 		}
 	}
@@ -234,7 +234,7 @@ func TestR80_ModelsAreNeverMixed(t *testing.T) {
 	for range 3 {
 		got := f.retrieve(second, f.ann, sources, "m33a m33z")
 		if !slices.EqualFunc(got, want,
-			func(x, y datasource.Retrieved) bool { return x.ID == y.ID && x.Score == y.Score }) {
+			func(x, y datasource.RetrievedPassage) bool { return x.ID == y.ID && x.Score == y.Score }) {
 			t.Errorf("found %+v, want %+v", got, want)
 		}
 	}
@@ -272,15 +272,15 @@ func TestEmbeddingIsTakenOver(t *testing.T) {
 	state, err := f.db.UseModel(t.Context(),
 		datasource.EmbeddingModel{Name: "m", QueryPrefix: "query: ", PassagePrefix: "passage: "})
 	f.must(err)
-	dead, found, err := f.db.NextEmbedding(t.Context(), state.ID, 512, time.Hour)
+	dead, found, err := f.db.ClaimEmbedding(t.Context(), state.ID, 512, time.Hour)
 	if err != nil || !found || dead.SourceID != source || len(dead.Chunks) < 100 {
 		t.Fatalf("%v, %v, %d passages", err, found, len(dead.Chunks))
 	}
-	if _, found, err := f.db.NextEmbedding(t.Context(), state.ID, 512, time.Hour); found || err != nil {
+	if _, found, err := f.db.ClaimEmbedding(t.Context(), state.ID, 512, time.Hour); found || err != nil {
 		t.Fatalf("two servers have the same turn, %v", err)
 	}
-	put := datasource.Embedded{
-		Vectors: [][]float32{make([]float32, 60), make([]float32, 60)}, Lease: time.Hour, Tell: true,
+	put := datasource.VectorBatch{
+		Vectors: [][]float32{make([]float32, 60), make([]float32, 60)}, Lease: time.Hour, ReturnSource: true,
 	}
 	told, err := f.db.PutVectors(t.Context(), dead, put)
 	if err != nil || told.Stage != datasource.StageEmbedding || told.Done != 2 || told.Status != datasource.Success {
@@ -293,7 +293,7 @@ func TestEmbeddingIsTakenOver(t *testing.T) {
 	model := &embedFunc{vector: matters}
 	f.start(f.serviceWith(f.db, embedding(model, "m")))
 	f.embedded("m")
-	wantCode(t, f.db.KeepEmbedding(t.Context(), dead, time.Hour), "not_found")
+	wantCode(t, f.db.RenewEmbedding(t.Context(), dead, time.Hour), "not_found")
 	put.From = 2
 	_, err = f.db.PutVectors(t.Context(), dead, put)
 	wantCode(t, err, "not_found")
@@ -320,11 +320,11 @@ func TestVectorsOfAnotherLengthAreRefused(t *testing.T) {
 	f.read(f.ann, [2]string{"手引.txt", manual()})
 	state, err := f.db.UseModel(t.Context(), datasource.EmbeddingModel{Name: "m"})
 	f.must(err)
-	turn, _, err := f.db.NextEmbedding(t.Context(), state.ID, 512, time.Hour)
+	turn, _, err := f.db.ClaimEmbedding(t.Context(), state.ID, 512, time.Hour)
 	f.must(err)
-	_, err = f.db.PutVectors(t.Context(), turn, datasource.Embedded{Vectors: [][]float32{{1, 0}}, Lease: time.Hour})
+	_, err = f.db.PutVectors(t.Context(), turn, datasource.VectorBatch{Vectors: [][]float32{{1, 0}}, Lease: time.Hour})
 	f.must(err)
 	_, err = f.db.PutVectors(t.Context(), turn,
-		datasource.Embedded{From: 1, Vectors: [][]float32{{1}}, Lease: time.Hour})
+		datasource.VectorBatch{From: 1, Vectors: [][]float32{{1}}, Lease: time.Hour})
 	wantCode(t, err, "conflict")
 }

@@ -41,12 +41,12 @@ type EmbeddingTurn struct {
 	Chunks   []Chunk
 }
 
-// Embedded contains the vectors of consecutive passages of a turn.
-type Embedded struct {
-	From    int         // Ordinal of the first passage.
-	Vectors [][]float32 // Of unit length.
-	Lease   time.Duration
-	Tell    bool // Return the data source to report its progress.
+// VectorBatch contains the vectors of consecutive passages of a turn.
+type VectorBatch struct {
+	From         int         // Ordinal of the first passage.
+	Vectors      [][]float32 // Of unit length.
+	Lease        time.Duration
+	ReturnSource bool // Return the data source to report its progress.
 }
 
 // EmbeddedPassage is a passage and a description of its vector.
@@ -61,21 +61,21 @@ type EmbeddingStore interface {
 	// UseModel returns the state of a model and adds the model if it is new. Each call also removes some vectors of
 	// models that no server has used for a day.
 	UseModel(ctx context.Context, model EmbeddingModel) (ModelState, error)
-	// NextEmbedding claims a turn for a data source with passages without vectors, and returns at most limit of them.
+	// ClaimEmbedding claims a turn for a data source with passages without vectors, and returns at most limit of them.
 	// It selects the data source with the fewest turns, and among these the newest. found is false if there is none.
-	// The caller holds the turn for a lease, which KeepEmbedding and PutVectors renew.
-	NextEmbedding(ctx context.Context, modelID, limit int, lease time.Duration) (_ EmbeddingTurn, found bool, _ error)
-	// KeepEmbedding renews the lease of a turn. It returns fault.NotFound if the caller has lost the turn.
-	KeepEmbedding(ctx context.Context, turn EmbeddingTurn, lease time.Duration) error
-	// PutVectors stores vectors. Like KeepEmbedding, it returns fault.NotFound if the turn is not the latest one. It
-	// returns fault.Conflict if earlier vectors of the model have another length. With e.Tell, it returns the data
+	// The caller holds the turn for a lease, which RenewEmbedding and PutVectors renew.
+	ClaimEmbedding(ctx context.Context, modelID, limit int, lease time.Duration) (_ EmbeddingTurn, found bool, _ error)
+	// RenewEmbedding renews the lease of a turn. It returns fault.NotFound if the caller has lost the turn.
+	RenewEmbedding(ctx context.Context, turn EmbeddingTurn, lease time.Duration) error
+	// PutVectors stores vectors. Like RenewEmbedding, it returns fault.NotFound if the turn is not the latest one. It
+	// returns fault.Conflict if earlier vectors of the model have another length. With e.ReturnSource, it returns the data
 	// source.
-	PutVectors(ctx context.Context, turn EmbeddingTurn, e Embedded) (*Source, error)
+	PutVectors(ctx context.Context, turn EmbeddingTurn, e VectorBatch) (*Source, error)
 	// PauseEmbedding ends a failed turn. The next turn starts after a pause that grows with each failure.
 	PauseEmbedding(ctx context.Context, turn EmbeddingTurn, pause time.Duration) error
 	// FindVectors returns the vectors of all passages of data sources, in order. ok is false if a passage has no vector
 	// of the model, or if the vectors exceed limit bytes in total.
-	FindVectors(ctx context.Context, owner Owner, of []Indexed, modelID, limit int) (
+	FindVectors(ctx context.Context, owner Owner, of []IndexedSource, modelID, limit int) (
 		_ []index.Vectors, ok bool, _ error,
 	)
 	// ClaimMeasure claims the measurement of a model's weight for a lease; claimed is false if another server holds it.

@@ -83,7 +83,7 @@ func (f *fixture) service(db datasource.Store) *datasource.Service {
 
 func (f *fixture) serviceWith(db datasource.Store, cfg datasource.Config) *datasource.Service {
 	f.t.Helper()
-	cfg.Pause, cfg.Poll = time.Millisecond, 20*time.Millisecond
+	cfg.RetryPause, cfg.Poll = time.Millisecond, 20*time.Millisecond
 	return datasource.NewService(db, f.bucket(f.dir), extracttest.InProcess{}, f, slog.New(slog.DiscardHandler), cfg)
 }
 

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	measureFrom   = 100             // Passages with vectors required for a measurement.
-	measurePeople = 5               // People whose data sources are used, at random.
-	measureTrials = 200             // Total number of questions.
-	measureMost   = 4000            // Largest number of passages of one person.
-	measureLease  = 5 * time.Minute // Lease of one server for the measurement.
+	measureFrom        = 100             // Passages with vectors required for a measurement.
+	measurePeople      = 5               // People whose data sources are used, at random.
+	measureTrials      = 200             // Total number of questions.
+	measureMaxPassages = 4000            // Largest number of passages of one person.
+	measureLease       = 5 * time.Minute // Lease of one server for the measurement.
 )
 
 // measureIfDue measures the weight of vectors if their number has doubled since the last measurement, and reports
@@ -34,7 +34,7 @@ func (e *embedder) measureIfDue(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, measureLease)
 	defer cancel()
-	sample, claimed, err := e.service.store.ClaimMeasure(ctx, state.ID, measurePeople, MaxSearched, measureLease)
+	sample, claimed, err := e.service.store.ClaimMeasure(ctx, state.ID, measurePeople, MaxSearchSources, measureLease)
 	if err == nil && !claimed {
 		return false
 	}
@@ -85,9 +85,9 @@ func (e *embedder) tryOut(ctx context.Context, state ModelState, owner Owner, id
 		return nil, err
 	}
 	passages := 0
-	of = slices.DeleteFunc(of, func(o Indexed) bool {
+	of = slices.DeleteFunc(of, func(o IndexedSource) bool {
 		passages += o.Passages
-		return passages > measureMost
+		return passages > measureMaxPassages
 	})
 	vectors, ok, err := e.service.openVectors(ctx, owner, of, state.ID)
 	if err != nil || !ok {
@@ -104,7 +104,7 @@ func (e *embedder) tryOut(ctx context.Context, state ModelState, owner Owner, id
 		}
 		documents[i] = d
 	}
-	return e.cfg.Try(ctx, documents, count)
+	return e.cfg.RunTrials(ctx, documents, count)
 }
 
 // Document is the searchable content of a data source.
@@ -114,9 +114,9 @@ type Document struct {
 	Vectors  index.Vectors // Of the chunks.
 }
 
-// Try draws at most count questions from documents, and evaluates the search by words alone and with vectors. It does
-// not modify documents.
-func (e Embedding) Try(ctx context.Context, documents []Document, count int) ([]index.Trial, error) {
+// RunTrials draws at most count questions from documents, and evaluates the search by words alone and with vectors. It
+// does not modify documents.
+func (e Embedding) RunTrials(ctx context.Context, documents []Document, count int) ([]index.Trial, error) {
 	documents = slices.Clone(documents)
 	for i, d := range documents {
 		documents[i].Chunks, documents[i].Vectors.Values = slices.Clone(d.Chunks), slices.Clone(d.Vectors.Values)
@@ -162,14 +162,14 @@ func (e Embedding) Try(ctx context.Context, documents []Document, count int) ([]
 		for j, d := range documents {
 			similarities[j] = d.Vectors.Similarities(asked[i])
 		}
-		trials[i] = index.Try(scores, similarities, q.document, q.passage)
+		trials[i] = index.NewTrial(scores, similarities, q.document, q.passage)
 	}
 	return trials, nil
 }
 
 // collectionOf builds the searchable indexes of documents.
 func collectionOf(documents []Document) (index.Collection, error) {
-	packed := make([]index.Packed, len(documents))
+	packed := make([]index.PackedIndex, len(documents))
 	c := index.Collection{Part: func(document, part int) []byte { return packed[document].Parts[part] }}
 	for i, d := range documents {
 		packed[i] = buildIndex(d.Filename, d.Chunks)

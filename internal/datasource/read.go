@@ -25,22 +25,22 @@ const unreadable = "読み取り中に問題が発生しました。もう一度
 // read reads a file and stores the result. If the reading is interrupted or fails, the file is queued again.
 func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration) {
 	s.events.SourceChanged(reading.Owner, reading.Source)
-	found, err := s.find(ctx, reading)
+	result, err := s.find(ctx, reading)
 	var source Source
 	if err == nil {
-		source, err = s.end(ctx, reading, found)
+		source, err = s.end(ctx, reading, result)
 	}
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
-		how := PutBack{After: pause * time.Duration(reading.Attempt*reading.Attempt), Counts: true}
+		options := RequeueOptions{After: pause * time.Duration(reading.Attempt*reading.Attempt), CountAttempt: true}
 		switch why := context.Cause(ctx); {
 		case errors.Is(why, errInterrupted):
-			how = PutBack{Slow: true}
+			options = RequeueOptions{Slow: true}
 		case errors.Is(why, context.DeadlineExceeded):
-			how.Slow = true
+			options.Slow = true
 		case why != nil: // This server is stopping or has lost the reading.
-			how = PutBack{}
+			options = RequeueOptions{}
 		}
-		source, err = s.putBack(ctx, reading, how)
+		source, err = s.putBack(ctx, reading, options)
 	}
 	switch {
 	case err == nil:
@@ -54,49 +54,49 @@ func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration
 
 // end stores the result of a reading even if the reading is canceled meanwhile. The renewal of leases can detect the
 // end of the reading before the reader itself.
-func (s *Service) end(ctx context.Context, reading Reading, found Found) (Source, error) {
+func (s *Service) end(ctx context.Context, reading Reading, result ReadingResult) (Source, error) {
 	if err := ctx.Err(); err != nil {
 		return Source{}, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
-	return s.store.EndReading(ctx, reading, found)
+	return s.store.FinishReading(ctx, reading, result)
 }
 
-func (s *Service) putBack(ctx context.Context, reading Reading, how PutBack) (Source, error) {
+func (s *Service) putBack(ctx context.Context, reading Reading, options RequeueOptions) (Source, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	return s.store.PutBack(ctx, reading, how)
+	return s.store.RequeueReading(ctx, reading, options)
 }
 
 // find reads a file. The result can be a failure.
-func (s *Service) find(ctx context.Context, reading Reading) (Found, error) {
+func (s *Service) find(ctx context.Context, reading Reading) (ReadingResult, error) {
 	if reading.Attempt > maxAttempts {
-		return Found{Failure: unreadable}, nil
+		return ReadingResult{Failure: unreadable}, nil
 	}
-	found, err := s.extract(ctx, reading)
-	if wrong, ok := errors.AsType[*extract.Unreadable](err); ok {
-		return Found{Failure: wrong.Reason}, nil
+	result, err := s.extract(ctx, reading)
+	if wrong, ok := errors.AsType[*extract.UnreadableError](err); ok {
+		return ReadingResult{Failure: wrong.Reason}, nil
 	}
 	if err == nil {
-		return found, nil
+		return result, nil
 	}
 	if ctx.Err() != nil {
-		return Found{}, err
+		return ReadingResult{}, err
 	}
 	s.log.WarnContext(ctx, "datasource: reading a file failed", "data_source_id", reading.ID,
 		"attempt", reading.Attempt, "err", err)
 	if reading.Attempt == maxAttempts {
-		return Found{Failure: unreadable}, nil
+		return ReadingResult{Failure: unreadable}, nil
 	}
-	return Found{}, err
+	return ReadingResult{}, err
 }
 
 // extract returns the passages of a file and their index.
-func (s *Service) extract(ctx context.Context, reading Reading) (Found, error) {
+func (s *Service) extract(ctx context.Context, reading Reading) (ReadingResult, error) {
 	file, err := s.files.Open(ctx, reading.ID)
 	if err != nil {
-		return Found{}, err
+		return ReadingResult{}, err
 	}
 	defer func() { _ = file.Close() }()
 	told := progress{service: s, reading: reading, last: time.Now()}
@@ -106,17 +106,17 @@ func (s *Service) extract(ctx context.Context, reading Reading) (Found, error) {
 		return told.tell(ctx, StageReading, len(pages), total)
 	})
 	if err != nil {
-		return Found{}, err
+		return ReadingResult{}, err
 	}
 	if err := told.tell(ctx, StageIndexing, 0, len(pages)); err != nil {
-		return Found{}, err
+		return ReadingResult{}, err
 	}
-	found := Found{PageCount: len(pages), Notice: picturedNotice(pages)}
+	result := ReadingResult{PageCount: len(pages), Notice: picturedNotice(pages)}
 	for _, p := range extract.Split(pages) {
-		found.Chunks = append(found.Chunks, Chunk(p))
+		result.Chunks = append(result.Chunks, Chunk(p))
 	}
-	found.Index = buildIndex(reading.Filename, found.Chunks)
-	return found, nil
+	result.Index = buildIndex(reading.Filename, result.Chunks)
+	return result, nil
 }
 
 // picturedNotice lists the pages of a file that are pictures, "" if there are none.
@@ -150,7 +150,7 @@ func picturedNotice(pages []extract.Page) string {
 }
 
 // buildIndex packs the index of a data source.
-func buildIndex(filename string, chunks []Chunk) index.Packed {
+func buildIndex(filename string, chunks []Chunk) index.PackedIndex {
 	passages := make([]index.Passage, len(chunks))
 	for i, c := range chunks {
 		passages[i] = index.Passage{Text: c.Text, Headings: extract.Headings(c.Locator)}
@@ -168,7 +168,7 @@ type progress struct {
 // tell stores and reports the progress unless the interval since the last report is too short. It returns an error if
 // the reading is no longer the current one.
 func (p *progress) tell(ctx context.Context, stage Stage, done, total int) error {
-	if time.Since(p.last) < p.service.readers.cfg.Told {
+	if time.Since(p.last) < p.service.readers.cfg.ProgressInterval {
 		return nil
 	}
 	p.last = time.Now()

@@ -64,7 +64,7 @@ func TestFileThatCrashesServersFails(t *testing.T) {
 	f := newFixture(t)
 	source, _ := f.upload(f.ann, "a.txt", "読めるはずのファイル")
 	for range 5 {
-		_, found, err := f.db.NextReading(t.Context(), false, 0) // Then the server dies.
+		_, found, err := f.db.ClaimReading(t.Context(), false, 0) // Then the server dies.
 		if f.must(err); !found {
 			t.Fatal("nothing waits")
 		}
@@ -119,7 +119,7 @@ func TestPreparingDoesNotCountForAFile(t *testing.T) {
 	wait("a reading")
 	passing := make(chan error, 1)
 	go func() {
-		_, err := s.ReadPassing(t.Context(), strings.NewReader("本文"))
+		_, err := s.ReadTransient(t.Context(), strings.NewReader("本文"))
 		passing <- err
 	}()
 	wait("a page of the browser")
@@ -163,7 +163,7 @@ func TestProgressStopAndReadAgain(t *testing.T) {
 	f := newFixture(t)
 	pages := slowly{read: make(chan struct{})}
 	s := datasource.NewService(f.db, f.bucket(f.dir), pages, f, slog.New(slog.DiscardHandler), datasource.Config{
-		Poll: 20 * time.Millisecond, Told: time.Nanosecond,
+		Poll: 20 * time.Millisecond, ProgressInterval: time.Nanosecond,
 	})
 	f.start(s)
 	source, _ := f.upload(f.ann, "a.txt", "本文")
@@ -187,7 +187,7 @@ func TestProgressStopAndReadAgain(t *testing.T) {
 	if stopped.Status != datasource.Failed || !strings.Contains(stopped.Failure, "やり直す") {
 		t.Errorf("stopped as %+v", stopped)
 	}
-	_, err = s.ReadAgain(t.Context(), f.ann, source.ID)
+	_, err = s.RetryReading(t.Context(), f.ann, source.ID)
 	f.must(err)
 	for range 3 {
 		<-pages.read

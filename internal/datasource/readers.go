@@ -12,15 +12,15 @@ import (
 
 // Config configures reading. A zero field means its default.
 type Config struct {
-	Places int           // Files that this server reads at once. Default 2.
-	Person int64         // Storage limit of a person, in bytes. Default 5 GiB.
-	Quick  time.Duration // A longer reading may be interrupted for another person's file. Default 2 s.
-	Limit  time.Duration // Time limit of a reading, storing it included. Default 12 min.
-	Lease  time.Duration // How long a server may be silent before others take over its readings. Default 5 s.
-	Poll   time.Duration // How often this server looks for missed notifications, and renews leases. Default 1 s.
-	Told   time.Duration // Minimum interval between two progress events of a file. Default 500 ms.
-	Pause  time.Duration // Before the second attempt; later ones wait longer. Default 1 s.
-	Cache  int           // Memory for cached indexes, in bytes. Default 64 MiB.
+	Workers          int           // Files that this server reads at once. Default 2.
+	StoragePerPerson int64         // Storage limit of a person, in bytes. Default 5 GiB.
+	SlowAfter        time.Duration // A longer reading may be interrupted for another person's file. Default 2 s.
+	ReadTimeout      time.Duration // Time limit of a reading, storing it included. Default 12 min.
+	Lease            time.Duration // How long a server may be silent before others take over its readings. Default 5 s.
+	Poll             time.Duration // How often this server looks for missed notifications, and renews leases. Default 1 s.
+	ProgressInterval time.Duration // Minimum interval between two progress events of a file. Default 500 ms.
+	RetryPause       time.Duration // Before the second attempt; later ones wait longer. Default 1 s.
+	Cache            int           // Memory for cached indexes, in bytes. Default 64 MiB.
 
 	Embedding Embedding // By default, search uses words only.
 	// Memory for cached vectors and largest size of the vectors of one search, in bytes. Default 256 MiB.
@@ -32,23 +32,23 @@ func (c Config) withDefaults() Config {
 		value    *time.Duration
 		standard time.Duration
 	}{
-		{&c.Quick, 2 * time.Second},
-		{&c.Limit, 12 * time.Minute},
+		{&c.SlowAfter, 2 * time.Second},
+		{&c.ReadTimeout, 12 * time.Minute},
 		{&c.Lease, 5 * time.Second},
 		{&c.Poll, time.Second},
-		{&c.Told, 500 * time.Millisecond},
-		{&c.Pause, time.Second},
-		{&c.Embedding.Rest, 15 * time.Second},
+		{&c.ProgressInterval, 500 * time.Millisecond},
+		{&c.RetryPause, time.Second},
+		{&c.Embedding.Interval, 15 * time.Second},
 	} {
 		if *d.value <= 0 {
 			*d.value = d.standard
 		}
 	}
-	if c.Person <= 0 {
-		c.Person = 5 << 30
+	if c.StoragePerPerson <= 0 {
+		c.StoragePerPerson = 5 << 30
 	}
-	if c.Places <= 0 {
-		c.Places = 2
+	if c.Workers <= 0 {
+		c.Workers = 2
 	}
 	if c.Cache <= 0 {
 		c.Cache = 64 << 20
@@ -75,28 +75,28 @@ var (
 type readers struct {
 	service *Service
 	cfg     Config
-	woken   chan struct{} // Holds a value while there may be something to read.
+	wakeup  chan struct{} // Holds a value while there may be something to read.
 
 	mu      sync.Mutex
-	running map[uuid.UUID]*current // Guarded by mu.
+	running map[uuid.UUID]*runningReading // Guarded by mu.
 }
 
-// current is a reading in progress on this server.
-type current struct {
+// runningReading is a reading in progress on this server.
+type runningReading struct {
 	Reading
-	began  time.Time // Zero during preparation. Guarded by the mu of readers.
-	cancel context.CancelCauseFunc
-	leaves bool // It is being interrupted for another file. Guarded by the mu of readers.
+	began        time.Time // Zero during preparation. Guarded by the mu of readers.
+	cancel       context.CancelCauseFunc
+	interrupting bool // It is being interrupted for another file. Guarded by the mu of readers.
 }
 
 func newReaders(s *Service, cfg Config) *readers {
-	return &readers{service: s, cfg: cfg, woken: make(chan struct{}, 1), running: make(map[uuid.UUID]*current)}
+	return &readers{service: s, cfg: cfg, wakeup: make(chan struct{}, 1), running: make(map[uuid.UUID]*runningReading)}
 }
 
 // wake makes run check for work at once.
 func (r *readers) wake() {
 	select {
-	case r.woken <- struct{}{}:
+	case r.wakeup <- struct{}{}:
 	default:
 	}
 }
@@ -113,7 +113,7 @@ func (r *readers) run(ctx context.Context) {
 		}
 		select {
 		case <-tick.C:
-		case <-r.woken:
+		case <-r.wakeup:
 		case <-ctx.Done():
 			return
 		}
@@ -139,7 +139,7 @@ func (r *readers) begin(ctx context.Context, work *sync.WaitGroup) error {
 func (r *readers) next(ctx context.Context, quick bool) (Reading, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	return r.service.store.NextReading(ctx, quick, r.cfg.Lease)
+	return r.service.store.ClaimReading(ctx, quick, r.cfg.Lease)
 }
 
 // room returns the number of free places, and whether they are reserved for quick files.
@@ -152,12 +152,12 @@ func (r *readers) room() (free int, quick bool) {
 			slow++
 		}
 	}
-	return r.cfg.Places - len(r.running), slow >= max(1, r.cfg.Places-1)
+	return r.cfg.Workers - len(r.running), slow >= max(1, r.cfg.Workers-1)
 }
 
 // isSlow reports whether a reading is known to be slow. The caller must hold mu.
-func (r *readers) isSlow(c *current) bool {
-	return c.Slow || !c.began.IsZero() && time.Since(c.began) >= r.cfg.Quick
+func (r *readers) isSlow(c *runningReading) bool {
+	return c.Slow || !c.began.IsZero() && time.Since(c.began) >= r.cfg.SlowAfter
 }
 
 // makeRoom interrupts a slow reading if all are slow and a person without a running reading is waiting.
@@ -167,13 +167,13 @@ func (r *readers) makeRoom(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	waits, err := r.service.store.AnyoneWaits(ctx)
+	waits, err := r.service.store.HasWaitingReading(ctx)
 	if err != nil || !waits {
 		return err
 	}
 	if c := r.last(); c != nil {
 		r.mu.Lock()
-		c.leaves = true
+		c.interrupting = true
 		r.mu.Unlock()
 		c.cancel(errInterrupted)
 	}
@@ -182,11 +182,11 @@ func (r *readers) makeRoom(ctx context.Context) error {
 
 // last returns the most recently started reading that may be interrupted. It returns nil if a reading is already being
 // interrupted, or if one is quick.
-func (r *readers) last() (last *current) {
+func (r *readers) last() (last *runningReading) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.running {
-		if c.leaves || !r.isSlow(c) {
+		if c.interrupting || !r.isSlow(c) {
 			return nil
 		}
 		if !c.Slow && (last == nil || c.began.After(last.began)) {
@@ -201,7 +201,7 @@ func (r *readers) start(ctx context.Context, reading Reading, work *sync.WaitGro
 	// The cause distinguishes the cancellation of ctx from other reasons.
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stopped := context.AfterFunc(ctx, func() { cancel(errStopping) })
-	c := &current{Reading: reading, cancel: cancel}
+	c := &runningReading{Reading: reading, cancel: cancel}
 	r.mu.Lock()
 	r.running[reading.ID] = c
 	r.mu.Unlock()
@@ -209,9 +209,9 @@ func (r *readers) start(ctx context.Context, reading Reading, work *sync.WaitGro
 		defer cancel(nil)
 		defer stopped()
 		r.prepare(own, c)
-		limited, release := context.WithTimeout(own, r.cfg.Limit)
+		limited, release := context.WithTimeout(own, r.cfg.ReadTimeout)
 		defer release()
-		r.service.read(limited, reading, r.cfg.Pause)
+		r.service.read(limited, reading, r.cfg.RetryPause)
 		r.mu.Lock()
 		if r.running[reading.ID] == c {
 			delete(r.running, reading.ID)
@@ -223,7 +223,7 @@ func (r *readers) start(ctx context.Context, reading Reading, work *sync.WaitGro
 
 // prepare waits until the reader of the file's format is ready. This time does not count towards the duration of the
 // reading. If the preparation fails, the reading fails too.
-func (r *readers) prepare(ctx context.Context, c *current) {
+func (r *readers) prepare(ctx context.Context, c *runningReading) {
 	if err := r.service.extractor.Prepare(ctx, c.Filename); err != nil && ctx.Err() == nil {
 		r.service.log.WarnContext(ctx, "datasource: preparing to read files failed", "err", err)
 	}

@@ -24,19 +24,19 @@ type queue struct {
 	datasource.Files
 
 	mu      sync.Mutex
-	waiting []datasource.Reading               // Guarded by mu.
-	running map[uuid.UUID]datasource.Reading   // Guarded by mu.
-	took    map[uuid.UUID]time.Duration        // Reading time of each file.
-	ended   map[uuid.UUID]time.Time            // Guarded by mu.
-	back    map[uuid.UUID][]datasource.PutBack // Guarded by mu.
-	tell    func()                             // Guarded by mu.
+	waiting []datasource.Reading                      // Guarded by mu.
+	running map[uuid.UUID]datasource.Reading          // Guarded by mu.
+	took    map[uuid.UUID]time.Duration               // Reading time of each file.
+	ended   map[uuid.UUID]time.Time                   // Guarded by mu.
+	back    map[uuid.UUID][]datasource.RequeueOptions // Guarded by mu.
+	tell    func()                                    // Guarded by mu.
 }
 
 func newQueue() *queue {
 	return &queue{
 		running: make(map[uuid.UUID]datasource.Reading), took: make(map[uuid.UUID]time.Duration),
 		ended: make(map[uuid.UUID]time.Time),
-		back:  make(map[uuid.UUID][]datasource.PutBack),
+		back:  make(map[uuid.UUID][]datasource.RequeueOptions),
 	}
 }
 
@@ -65,7 +65,7 @@ func (q *queue) idle(person uuid.UUID) bool {
 	return true
 }
 
-func (q *queue) NextReading(_ context.Context, quick bool, _ time.Duration) (datasource.Reading, bool, error) {
+func (q *queue) ClaimReading(_ context.Context, quick bool, _ time.Duration) (datasource.Reading, bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	may := func(r datasource.Reading) bool { return !quick || !r.Slow }
@@ -84,7 +84,7 @@ func (q *queue) NextReading(_ context.Context, quick bool, _ time.Duration) (dat
 	return r, true, nil
 }
 
-func (q *queue) AnyoneWaits(context.Context) (bool, error) {
+func (q *queue) HasWaitingReading(context.Context) (bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.ContainsFunc(q.waiting, func(r datasource.Reading) bool { return !r.Slow && q.idle(r.Owner.UserID) }),
@@ -104,15 +104,17 @@ func (q *queue) RenewReadings(_ context.Context, held []datasource.Reading, _ ti
 	return lost, nil
 }
 
-func (q *queue) PutBack(_ context.Context, r datasource.Reading, how datasource.PutBack) (datasource.Source, error) {
+func (q *queue) RequeueReading(
+	_ context.Context, r datasource.Reading, options datasource.RequeueOptions,
+) (datasource.Source, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if _, ok := q.running[r.ID]; !ok {
 		return datasource.Source{}, fault.Errorf(fault.NotFound, "ファイルが見つかりません。")
 	}
 	delete(q.running, r.ID)
-	q.back[r.ID] = append(q.back[r.ID], how)
-	r.Slow = r.Slow || how.Slow
+	q.back[r.ID] = append(q.back[r.ID], options)
+	r.Slow = r.Slow || options.Slow
 	q.waiting = append(q.waiting, r)
 	return r.Source, nil
 }
@@ -123,7 +125,9 @@ func (q *queue) ReportProgress(_ context.Context, r datasource.Reading, _ dataso
 	return r.Source, nil
 }
 
-func (q *queue) EndReading(_ context.Context, r datasource.Reading, _ datasource.Found) (datasource.Source, error) {
+func (q *queue) FinishReading(
+	_ context.Context, r datasource.Reading, _ datasource.ReadingResult,
+) (datasource.Source, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.running, r.ID)
@@ -131,7 +135,7 @@ func (q *queue) EndReading(_ context.Context, r datasource.Reading, _ datasource
 	return r.Source, nil
 }
 
-func (q *queue) WatchWaiting(ctx context.Context, tell func()) {
+func (q *queue) WatchQueue(ctx context.Context, tell func()) {
 	q.mu.Lock()
 	q.tell = tell
 	q.mu.Unlock()
@@ -237,7 +241,7 @@ func TestSlowFileIsInterruptedOnce(t *testing.T) {
 			t.Errorf("took %v", took)
 		}
 		for id, back := range q.back {
-			if len(back) != 1 || back[0] != (datasource.PutBack{Slow: true}) {
+			if len(back) != 1 || back[0] != (datasource.RequeueOptions{Slow: true}) {
 				t.Errorf("%s was put back as %+v", id, back)
 			}
 		}
@@ -257,11 +261,11 @@ func TestReadingEndsWithItsServer(t *testing.T) {
 		began := time.Now()
 		stop := q.start()
 		<-time.After(13 * time.Minute)
-		if back := q.back[id]; len(back) != 1 || !back[0].Counts || !back[0].Slow || back[0].After == 0 {
+		if back := q.back[id]; len(back) != 1 || !back[0].CountAttempt || !back[0].Slow || back[0].After == 0 {
 			t.Errorf("after its time it was put back as %+v", back)
 		}
 		stop()
-		if back := q.back[id]; len(back) != 2 || back[1] != (datasource.PutBack{}) ||
+		if back := q.back[id]; len(back) != 2 || back[1] != (datasource.RequeueOptions{}) ||
 			time.Since(began) != 13*time.Minute {
 			t.Errorf("after %v it was put back as %+v", time.Since(began), back)
 		}

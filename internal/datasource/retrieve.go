@@ -11,14 +11,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// MaxSearched is the largest number of data sources of one search, and of a thread.
-const MaxSearched = 20
+// MaxSearchSources is the largest number of data sources of one search, and of a thread.
+const MaxSearchSources = 20
 
 // neighbour is the difference between the ordinals of adjacent passages.
 const neighbour = 1
 
-// Retrieved is a passage found by a search, and its neighbours.
-type Retrieved struct {
+// RetrievedPassage is a passage found by a search, and its neighbours.
+type RetrievedPassage struct {
 	Passage
 	Score         float64
 	Before, After *Passage // Nil at the beginning and the end of the data source.
@@ -30,11 +30,11 @@ var errReread = errors.New("datasource: read again meanwhile")
 // Retrieve returns the k best passages of data sources for a query, best first. The search is exact over all passages.
 // It compares words, and also vectors if they improve the results (see embedder). Retrieve ignores data sources that
 // belong to another person, were not read, or no longer exist.
-func (s *Service) Retrieve(ctx context.Context, owner Owner, sourceIDs []uuid.UUID, query string, k int) ([]Retrieved,
-	error,
-) {
-	if len(sourceIDs) > MaxSearched {
-		return nil, fault.Errorf(fault.Invalid, "ファイルは%d件まで指定できます。", MaxSearched)
+func (s *Service) Retrieve(
+	ctx context.Context, owner Owner, sourceIDs []uuid.UUID, query string, k int,
+) ([]RetrievedPassage, error) {
+	if len(sourceIDs) > MaxSearchSources {
+		return nil, fault.Errorf(fault.Invalid, "ファイルは%d件まで指定できます。", MaxSearchSources)
 	}
 	meaning := s.embedder.ask(ctx, query)
 	defer meaning.end()
@@ -52,7 +52,9 @@ func (s *Service) Retrieve(ctx context.Context, owner Owner, sourceIDs []uuid.UU
 }
 
 // describe returns the passages of hits and their neighbours.
-func (s *Service) describe(ctx context.Context, owner Owner, of []Indexed, hits []index.Hit) ([]Retrieved, error) {
+func (s *Service) describe(
+	ctx context.Context, owner Owner, of []IndexedSource, hits []index.Hit,
+) ([]RetrievedPassage, error) {
 	if len(hits) == 0 {
 		return nil, nil
 	}
@@ -75,11 +77,11 @@ func (s *Service) describe(ctx context.Context, owner Owner, of []Indexed, hits 
 	for i, p := range passages {
 		at[place{p.SourceID, p.Ordinal}] = &passages[i]
 	}
-	found := make([]Retrieved, 0, len(hits))
+	found := make([]RetrievedPassage, 0, len(hits))
 	for _, h := range hits {
 		id := of[h.Document].ID
 		if p := at[place{id, h.Passage}]; p != nil { // Otherwise it was deleted meanwhile.
-			found = append(found, Retrieved{
+			found = append(found, RetrievedPassage{
 				Passage: *p, Score: h.Score, Before: at[place{id, h.Passage - neighbour}],
 				After: at[place{id, h.Passage + neighbour}],
 			})
@@ -99,7 +101,7 @@ const headPart = -1
 
 // openedIndexes contains the parts of indexes that a query needs.
 type openedIndexes struct {
-	of        []Indexed
+	of        []IndexedSource
 	documents []*index.Document
 	parts     []map[int][]byte
 }
@@ -143,7 +145,7 @@ func (s *Service) tryOpen(ctx context.Context, owner Owner, ids []uuid.UUID, que
 
 // openHeads opens the heads of indexes. It rebuilds an index of another version.
 func (s *Service) openHeads(ctx context.Context, owner Owner, o *openedIndexes) error {
-	var missing []Indexed
+	var missing []IndexedSource
 	for i, of := range o.of {
 		if of.Version != index.Version {
 			if err := s.rebuild(ctx, owner, o, i); err != nil {
@@ -242,9 +244,9 @@ func (s *Service) rebuild(ctx context.Context, owner Owner, o *openedIndexes, i 
 	return nil
 }
 
-// Beginnings returns up to each first passages of data sources, in order. It may omit data sources that were deleted or
-// read again meanwhile.
-func (s *Service) Beginnings(ctx context.Context, owner Owner, of []Source, each int) ([]Passage, error) {
+// FirstPassages returns up to each first passages of data sources, in order. It may omit data sources that were deleted
+// or read again meanwhile.
+func (s *Service) FirstPassages(ctx context.Context, owner Owner, of []Source, each int) ([]Passage, error) {
 	ids, ordinals := make([]uuid.UUID, len(of)), make([][]int, len(of))
 	for i, source := range of {
 		ids[i] = source.ID

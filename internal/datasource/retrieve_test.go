@@ -28,7 +28,7 @@ func (f *fixture) read(owner datasource.Owner, files ...[2]string) (ids []uuid.U
 
 func (f *fixture) retrieve(s *datasource.Service, owner datasource.Owner, ids []uuid.UUID,
 	query string,
-) []datasource.Retrieved {
+) []datasource.RetrievedPassage {
 	f.t.Helper()
 	found, err := s.Retrieve(f.t.Context(), owner, ids, query, 3)
 	f.must(err)

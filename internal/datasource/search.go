@@ -17,8 +17,8 @@ const MaxQuery = 100
 // maxCandidates is the number of candidates to check in each data source.
 const maxCandidates = 5
 
-// Listed is a data source in a list.
-type Listed struct {
+// ListItem is a data source in a list.
+type ListItem struct {
 	Source
 	Match *Match // The first matching passage, nil if the name matches.
 }
@@ -31,7 +31,7 @@ type Match struct {
 
 // List returns a page of a person's data sources, newest first. With a query, it returns only those that have all words
 // of the query in their name, or in one of their passages.
-func (s *Service) List(ctx context.Context, owner Owner, query string, offset, limit int) ([]Listed, error) {
+func (s *Service) List(ctx context.Context, owner Owner, query string, offset, limit int) ([]ListItem, error) {
 	terms := ngram.Terms(query)
 	if len(terms) == 0 {
 		sources, err := s.store.ListSources(ctx, owner, offset, limit)
@@ -55,13 +55,13 @@ func (s *Service) List(ctx context.Context, owner Owner, query string, offset, l
 	for i, l := range all {
 		all[i].Match = saying[l.ID]
 	}
-	all = slices.DeleteFunc(all, func(l Listed) bool { return l.Match == nil && slices.Contains(unnamed, l.ID) })
+	all = slices.DeleteFunc(all, func(l ListItem) bool { return l.Match == nil && slices.Contains(unnamed, l.ID) })
 	from := min(offset, len(all))
 	return all[from:min(from+limit, len(all))], nil
 }
 
-func listed(sources []Source) []Listed {
-	list := make([]Listed, len(sources))
+func listed(sources []Source) []ListItem {
+	list := make([]ListItem, len(sources))
 	for i, source := range sources {
 		list[i].Source = source
 	}
@@ -87,7 +87,7 @@ func (s *Service) firstMatches(ctx context.Context, owner Owner, ids []uuid.UUID
 	if err != nil {
 		return nil, err
 	}
-	candidates, err := opened.collection().Having(query, maxCandidates)
+	candidates, err := opened.collection().MatchAll(query, maxCandidates)
 	if err != nil {
 		return nil, err
 	}

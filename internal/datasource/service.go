@@ -47,11 +47,11 @@ type Service struct {
 	pages     *lru.Cache[pageKey, []byte]           // Cache of the pictures of pages.
 	log       *slog.Logger
 
-	lookers chan struct{}      // Holds a value for each view in progress.
-	passing chan struct{}      // Holds a value for each file that is read without being stored.
-	orphans chan struct{}      // Holds a value while there may be a file to remove.
-	stop    context.CancelFunc // Set by Start.
-	running sync.WaitGroup     // The goroutines of Start.
+	viewSlots chan struct{}      // Holds a value for each view in progress.
+	transient chan struct{}      // Holds a value for each file that is read without being stored.
+	orphans   chan struct{}      // Holds a value while there may be a file to remove.
+	stop      context.CancelFunc // Set by Start.
+	running   sync.WaitGroup     // The goroutines of Start.
 }
 
 // NewService returns a Service. events may be nil. The Service reads no file before Start.
@@ -61,14 +61,15 @@ func NewService(store Store, files Files, extractor Extractor, events Events, lo
 	}
 	s := &Service{
 		store: store, files: files, extractor: extractor, events: events, log: log,
-		lookers: make(chan struct{}, lookers), passing: make(chan struct{}, passing), orphans: make(chan struct{}, 1),
+		viewSlots: make(chan struct{}, maxViews), transient: make(chan struct{}, transientSlots),
+		orphans: make(chan struct{}, 1),
 	}
 	cfg = cfg.withDefaults()
 	s.readers = newReaders(s, cfg)
 	s.indexes, s.places = lru.New[indexKey, any](cfg.Cache), lru.New[uuid.UUID, []extract.Rect](placeBytes)
 	s.pages = lru.New[pageKey, []byte](pageBytes)
 	s.vectors = lru.New[vectorKey, index.Vectors](cfg.Vectors)
-	s.embedder = &embedder{service: s, cfg: cfg.Embedding, woken: make(chan struct{}, 1)}
+	s.embedder = &embedder{service: s, cfg: cfg.Embedding, wakeup: make(chan struct{}, 1)}
 	return s
 }
 
@@ -82,7 +83,7 @@ func (noEvents) SourceDeleted(Owner, uuid.UUID) {}
 func (s *Service) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
-	s.running.Go(func() { s.store.WatchWaiting(ctx, s.readers.wake) })
+	s.running.Go(func() { s.store.WatchQueue(ctx, s.readers.wake) })
 	s.running.Go(func() { s.readers.run(ctx) })
 	s.running.Go(func() { s.readers.keep(ctx) })
 	s.running.Go(func() { s.sweep(ctx) })
@@ -92,7 +93,7 @@ func (s *Service) Start() {
 
 // prepare prepares the readers of formats before the first upload.
 func (s *Service) prepare(ctx context.Context) {
-	if err := s.extractor.Prepare(ctx, passingName); err != nil && ctx.Err() == nil {
+	if err := s.extractor.Prepare(ctx, transientName); err != nil && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "datasource: preparing to read files failed", "err", err)
 	}
 }
@@ -150,7 +151,7 @@ func (s *Service) keep(ctx context.Context, owner Owner, session uuid.UUID, sour
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	return s.store.CreateSource(ctx, owner, session, source, s.readers.cfg.Person)
+	return s.store.CreateSource(ctx, owner, session, source, s.readers.cfg.StoragePerPerson)
 }
 
 func (s *Service) markOrphan(ctx context.Context, id uuid.UUID, after time.Duration) error {
@@ -210,7 +211,7 @@ type Storage struct{ Used, Limit int64 }
 // Storage returns the used storage and the limit of a person.
 func (s *Service) Storage(ctx context.Context, owner Owner) (Storage, error) {
 	used, err := s.store.StorageUsed(ctx, owner)
-	return Storage{Used: used, Limit: s.readers.cfg.Person}, err
+	return Storage{Used: used, Limit: s.readers.cfg.StoragePerPerson}, err
 }
 
 // Passages returns at most limit passages of a data source in order. It starts at a page and skips the first offset
@@ -242,13 +243,13 @@ func (s *Service) Delete(ctx context.Context, owner Owner, id uuid.UUID) error {
 	return nil
 }
 
-// stopped is the displayed reason of a reading that its owner stopped.
-const stopped = "読み取りを中止しました。読み取るには、「やり直す」を押してください。"
+// stopReason is the displayed reason of a reading that its owner stopped.
+const stopReason = "読み取りを中止しました。読み取るには、「やり直す」を押してください。"
 
 // StopReading cancels a queued or running reading. The data source fails and can be read again. The error has the code
 // fault.Conflict if there is nothing to cancel.
 func (s *Service) StopReading(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
-	source, err := s.store.StopReading(ctx, owner, id, stopped)
+	source, err := s.store.StopReading(ctx, owner, id, stopReason)
 	if err != nil {
 		return Source{}, err
 	}
@@ -257,9 +258,9 @@ func (s *Service) StopReading(ctx context.Context, owner Owner, id uuid.UUID) (S
 	return source, nil
 }
 
-// ReadAgain queues a failed data source again. It returns fault.Conflict if the data source was read successfully.
-func (s *Service) ReadAgain(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
-	source, err := s.store.ReadAgain(ctx, owner, id)
+// RetryReading queues a failed data source again. It returns fault.Conflict if the data source was read successfully.
+func (s *Service) RetryReading(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
+	source, err := s.store.RetryReading(ctx, owner, id)
 	if err == nil {
 		s.events.SourceChanged(owner, source)
 	}
@@ -303,7 +304,7 @@ func (s *Service) removeOrphans(ctx context.Context) error {
 			if err := s.files.Remove(ctx, id); err != nil {
 				return err
 			}
-			if err := s.store.ForgetOrphan(ctx, id); err != nil {
+			if err := s.store.DeleteOrphan(ctx, id); err != nil {
 				return err
 			}
 		}

@@ -47,7 +47,7 @@ func (s *Service) Original(ctx context.Context, owner Owner, id uuid.UUID) (sour
 		text, err = s.Paragraphs(ctx, owner, id)
 		return source, text, true, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, passingTime)
+	ctx, cancel := context.WithTimeout(ctx, transientTimeout)
 	defer cancel()
 	var pages []string
 	err = s.open(ctx, id, func(file io.Reader) error {

@@ -84,8 +84,8 @@ type Provider struct {
 	AuthType       AuthType
 }
 
-// Standing is the stored state of a user of a verified token.
-type Standing struct {
+// UserStatus is the stored state of a user of a verified token.
+type UserStatus struct {
 	User
 	OrganizationAuthType AuthType   // The sign-in method required by the organization.
 	SessionOver          bool       // The session has ended or expired.
@@ -96,12 +96,12 @@ type Standing struct {
 type Store interface {
 	// UserBySubject returns the user with the subject of the claims, in any state, and whether the session has ended.
 	// If the user does not exist, the error has the code fault.NotFound.
-	UserBySubject(ctx context.Context, claims Claims) (Standing, error)
+	UserBySubject(ctx context.Context, claims Claims) (UserStatus, error)
 
-	// Outdated returns those of the given users who were removed or deactivated, or whose role, state, sessions or
+	// ChangedUsers returns those of the given users who were removed or deactivated, or whose role, state, sessions or
 	// sign-in method changed within the given duration. Their open streams may send more than they are still allowed to
 	// see.
-	Outdated(ctx context.Context, userIDs []uuid.UUID, within time.Duration) ([]uuid.UUID, error)
+	ChangedUsers(ctx context.Context, userIDs []uuid.UUID, within time.Duration) ([]uuid.UUID, error)
 
 	// WatchUsers notifies the watcher of each user whose role, state, sessions or sign-in method changes, until the
 	// context ends. It calls the watcher from one goroutine.
@@ -135,13 +135,13 @@ type Watcher struct {
 // Events closes open streams and connections when a user's rights change. Its methods are called from one goroutine and
 // never block.
 type Events interface {
-	// PersonChanged is called on every server for a user who was removed, or whose role, state, sessions or sign-in
+	// UserChanged is called on every server for a user who was removed, or whose role, state, sessions or sign-in
 	// method changed. It closes all of their streams and connections; clients that are still allowed to reconnect do
 	// so.
-	PersonChanged(userID uuid.UUID)
+	UserChanged(userID uuid.UUID)
 
-	// Present returns the users who have open streams or connections on this server.
-	Present() []uuid.UUID
+	// ConnectedUsers returns the users who have open streams or connections on this server.
+	ConnectedUsers() []uuid.UUID
 }
 
 // Claims are the claims of a verified token.
@@ -190,8 +190,8 @@ type Actor struct {
 	changes uint64    // The Service's count of changes when it looked the actor up.
 }
 
-// May reports whether the actor has one of the scopes. In the app the actor has all of them.
-func (a Actor) May(scopes ...Scope) bool {
+// HasScope reports whether the actor has one of the scopes. In the app the actor has all of them.
+func (a Actor) HasScope(scopes ...Scope) bool {
 	return a.Client == "" || slices.ContainsFunc(scopes, func(s Scope) bool { return slices.Contains(a.Scopes, s) })
 }
 

@@ -20,7 +20,7 @@ import (
 const (
 	// Minimum time between two reads, including failed ones, so that unknown key ids cannot flood the issuer.
 	jwksPause   = time.Minute
-	jwksFresh   = time.Hour       // Maximum age of the keys, because one may have been withdrawn.
+	jwksMaxAge  = time.Hour       // Maximum age of the keys, because one may have been withdrawn.
 	jwksTimeout = 5 * time.Second // For one read.
 	maxJWKS     = 64 << 10        // In bytes. AWS's are about 1 KB.
 )
@@ -73,7 +73,7 @@ func (k *RemoteKeys) Keyfunc(ctx context.Context) jwt.Keyfunc {
 func (k *RemoteKeys) find(token *jwt.Token) (key any, fresh bool, err error) {
 	k.mu.Lock()
 	keys, failed := k.keys, k.failed
-	fresh = k.now().Sub(k.readAt) < jwksFresh
+	fresh = k.now().Sub(k.readAt) < jwksMaxAge
 	k.mu.Unlock()
 	err = errNoKeys
 	if keys != nil {

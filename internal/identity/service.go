@@ -60,9 +60,9 @@ func (s *Service) ActorOf(ctx context.Context, claims Claims) (Actor, error) {
 	return s.lookUp(ctx, claims, false)
 }
 
-// ByPassword is Authenticate for password sessions of the app only. It accepts them even if the organization requires
-// single sign-on. For any other session the error has the code fault.Forbidden.
-func (s *Service) ByPassword(ctx context.Context, token string) (Actor, error) {
+// AuthenticatePassword is Authenticate for password sessions of the app only. It accepts them even if the organization
+// requires single sign-on. For any other session the error has the code fault.Forbidden.
+func (s *Service) AuthenticatePassword(ctx context.Context, token string) (Actor, error) {
 	claims, err := s.verifier.VerifyIDToken(ctx, token)
 	if err != nil {
 		return Actor{}, err
@@ -73,8 +73,8 @@ func (s *Service) ByPassword(ctx context.Context, token string) (Actor, error) {
 	return s.lookUp(ctx, claims, true)
 }
 
-// Again looks up an actor again, for work done long after Authenticate. Its errors are those of Authenticate.
-func (s *Service) Again(ctx context.Context, actor Actor) (Actor, error) {
+// ReloadActor looks up an actor again, for work done long after Authenticate. Its errors are those of Authenticate.
+func (s *Service) ReloadActor(ctx context.Context, actor Actor) (Actor, error) {
 	now, err := s.lookUp(ctx, Claims{
 		Subject: actor.Subject, Session: actor.Session, AuthType: actor.AuthType, AuthTime: actor.AuthTime,
 		ExpiresAt: actor.ExpiresAt, Client: actor.Client, Scopes: actor.Scopes,
@@ -83,14 +83,14 @@ func (s *Service) Again(ctx context.Context, actor Actor) (Actor, error) {
 	return now, err
 }
 
-// Recheck is Again for an actor who opens a stream or connection. The caller must first register the stream or
+// Recheck is ReloadActor for an actor who opens a stream or connection. The caller must first register the stream or
 // connection with Events, so that no change is missed in between. Recheck queries the store only if any user has
 // changed since the actor was looked up.
 func (s *Service) Recheck(ctx context.Context, actor Actor) (Actor, error) {
 	if s.changes.Load() == actor.changes {
 		return actor, nil
 	}
-	return s.Again(ctx, actor)
+	return s.ReloadActor(ctx, actor)
 }
 
 // lookUp returns the actor of verified claims. anyWay accepts a password session even if single sign-on is required.
@@ -120,8 +120,8 @@ func (s *Service) lookUp(ctx context.Context, claims Claims, anyWay bool) (Actor
 	return actor, nil
 }
 
-// SignedIn records that the actor has begun to use the app. It only logs a failure, which must not lock out anyone.
-func (s *Service) SignedIn(ctx context.Context, actor Actor) {
+// RecordSignIn records that the actor has begun to use the app. It only logs a failure, which must not lock out anyone.
+func (s *Service) RecordSignIn(ctx context.Context, actor Actor) {
 	if err := s.store.MarkSignedIn(ctx, actor.ID); err != nil && !errors.Is(err, context.Canceled) {
 		s.log.Warn("identity: sign-in not recorded", "user_id", actor.ID, "err", err)
 	}

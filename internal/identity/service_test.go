@@ -23,24 +23,24 @@ func TestMain(m *testing.M) { leak.Main(m) }
 // members is a store with one member. It reports changes.
 type members struct {
 	identity.Store
-	found identity.Standing
+	found identity.UserStatus
 	err   error
 	asked int // Calls of UserBySubject.
 
 	changes  chan uuid.UUID // uuid.Nil: Listening. uuid.Max: Lost.
 	outdated []uuid.UUID
-	within   time.Duration // The argument of the last call of Outdated.
-	failing  int           // Number of further calls of Outdated that fail.
+	within   time.Duration // The argument of the last call of ChangedUsers.
+	failing  int           // Number of further calls of ChangedUsers that fail.
 }
 
 func (m *members) EndStaleSessions(context.Context) error { return nil }
 
-func (m *members) UserBySubject(context.Context, identity.Claims) (identity.Standing, error) {
+func (m *members) UserBySubject(context.Context, identity.Claims) (identity.UserStatus, error) {
 	m.asked++
 	return m.found, m.err
 }
 
-func (m *members) Outdated(_ context.Context, _ []uuid.UUID, within time.Duration) ([]uuid.UUID, error) {
+func (m *members) ChangedUsers(_ context.Context, _ []uuid.UUID, within time.Duration) ([]uuid.UUID, error) {
 	m.within = within
 	if m.failing > 0 {
 		m.failing--
@@ -77,19 +77,19 @@ func (t token) VerifyIDToken(context.Context, string) (identity.Claims, error) {
 func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	down := fault.Errorf(fault.Unavailable, "データベースに接続できません。")
-	active := identity.Standing{
+	active := identity.UserStatus{
 		User: identity.User{
 			ID: uuid.New(), State: identity.StateActive, Role: identity.RoleGeneralUser,
 			AuthType: identity.AuthFederated,
 		},
 		OrganizationAuthType: identity.AuthCognito,
 	}
-	with := func(change func(*identity.Standing)) members {
+	with := func(change func(*identity.UserStatus)) members {
 		changed := active
 		change(&changed)
 		return members{found: changed}
 	}
-	sso := func(s *identity.Standing) { s.OrganizationAuthType = identity.AuthFederated }
+	sso := func(s *identity.UserStatus) { s.OrganizationAuthType = identity.AuthFederated }
 	for name, c := range map[string]struct {
 		store members
 		how   identity.AuthType
@@ -97,17 +97,17 @@ func TestAuthenticate(t *testing.T) {
 	}{
 		"active": {store: members{found: active}},
 		"inactive": {
-			store: with(func(s *identity.Standing) { s.State = identity.StateInactive }),
+			store: with(func(s *identity.UserStatus) { s.State = identity.StateInactive }),
 			want:  identity.ErrNoUser,
 		},
 		"unknown":  {store: members{err: fault.Errorf(fault.NotFound, "")}, want: identity.ErrNoUser},
 		"database": {store: members{err: down}, want: down},
 		"a session that is over": {
-			store: with(func(s *identity.Standing) { s.SessionOver = true }),
+			store: with(func(s *identity.UserStatus) { s.SessionOver = true }),
 			want:  identity.ErrExpired,
 		},
 		"inactive with a session that is over": {
-			store: with(func(s *identity.Standing) { s.State, s.SessionOver = identity.StateInactive, true }),
+			store: with(func(s *identity.UserStatus) { s.State, s.SessionOver = identity.StateInactive, true }),
 			want:  identity.ErrNoUser,
 		},
 		"password where single sign-on is wanted": {store: with(sso), want: identity.ErrSSORequired},
@@ -117,11 +117,11 @@ func TestAuthenticate(t *testing.T) {
 			how:   identity.AuthFederated,
 		},
 		"an admin's password where single sign-on is": {
-			store: with(func(s *identity.Standing) { sso(s); s.Role = identity.RoleOrganizationAdmin }),
+			store: with(func(s *identity.UserStatus) { sso(s); s.Role = identity.RoleOrganizationAdmin }),
 			want:  identity.ErrSSORequired,
 		},
 		"a super-admin's password where single sign-on is": {
-			store: with(func(s *identity.Standing) { sso(s); s.Role = identity.RoleOrganizationSuperAdmin }),
+			store: with(func(s *identity.UserStatus) { sso(s); s.Role = identity.RoleOrganizationSuperAdmin }),
 		},
 	} {
 		claims := token{Session: uuid.New(), AuthType: identity.AuthCognito, ExpiresAt: time.Now().Add(time.Hour)}
@@ -133,7 +133,7 @@ func TestAuthenticate(t *testing.T) {
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
-		again, againErr := service.Again(t.Context(), identity.Actor{
+		again, againErr := service.ReloadActor(t.Context(), identity.Actor{
 			User: active.User, Session: claims.Session,
 			AuthType: claims.AuthType, ExpiresAt: claims.ExpiresAt,
 		})
@@ -154,13 +154,13 @@ type screens struct {
 	ended   []uuid.UUID // Guarded by mu.
 }
 
-func (s *screens) PersonChanged(id uuid.UUID) {
+func (s *screens) UserChanged(id uuid.UUID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = append(s.ended, id)
 }
 
-func (s *screens) Present() []uuid.UUID { return s.present }
+func (s *screens) ConnectedUsers() []uuid.UUID { return s.present }
 
 func (s *screens) take() []uuid.UUID {
 	s.mu.Lock()
@@ -222,7 +222,7 @@ func TestR45_ChangeBetweenAuthenticationAndStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		user := identity.User{ID: uuid.New(), State: identity.StateActive}
-		store := &members{found: identity.Standing{User: user}, changes: make(chan uuid.UUID)}
+		store := &members{found: identity.UserStatus{User: user}, changes: make(chan uuid.UUID)}
 		service := identity.NewService(store, token{}, slog.New(slog.DiscardHandler))
 		service.Start(&screens{})
 		defer service.Stop()

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	useNoted     = time.Minute // Resolution of the time when a session was last used.
-	sessionSweep = time.Minute // Interval between sweeps of expired sessions.
-	maxUserAgent = 300         // In bytes.
+	useResolution = time.Minute // Resolution of the time when a session was last used.
+	sessionSweep  = time.Minute // Interval between sweeps of expired sessions.
+	maxUserAgent  = 300         // In bytes.
 )
 
 // Session is one sign-in on one device.
@@ -57,7 +57,7 @@ type SessionStore interface {
 
 // RecordUse records the use of the actor's session. It only logs a failure, which must not lock out anyone.
 func (s *Service) RecordUse(ctx context.Context, actor Actor, userAgent string) {
-	if actor.Session == uuid.Nil || time.Since(actor.usedAt) < useNoted {
+	if actor.Session == uuid.Nil || time.Since(actor.usedAt) < useResolution {
 		return
 	}
 	use := SessionUse{Actor: actor, UserAgent: ShortAgent(userAgent)}

@@ -19,8 +19,8 @@ const maxToken = 8 << 10
 
 // Bounds of the cache of verified tokens. A token stays in it no longer than a withdrawn key may stay in use.
 const (
-	verifiedFor = time.Minute
-	maxVerified = 4096 // About 200 bytes each.
+	cacheLifetime = time.Minute
+	maxCached     = 4096 // About 200 bytes each.
 )
 
 // Issuer issues the tokens of one client of a user pool.
@@ -40,8 +40,8 @@ type PoolVerifier struct {
 	issuers []issuer
 	now     func() time.Time
 
-	mu       sync.Mutex
-	verified map[[sha256.Size]byte]verified // Guarded by mu. By the token's hash.
+	mu    sync.Mutex
+	cache map[[sha256.Size]byte]cachedClaims // Guarded by mu. By the token's hash.
 }
 
 type issuer struct {
@@ -49,8 +49,8 @@ type issuer struct {
 	parser *jwt.Parser
 }
 
-// verified is a cached result of a verification.
-type verified struct {
+// cachedClaims is a cached result of a verification.
+type cachedClaims struct {
 	claims Claims
 	until  time.Time // When the token must be verified again.
 }
@@ -58,7 +58,7 @@ type verified struct {
 // NewPoolVerifier returns a verifier of the tokens of some issuers, no two of them with the same URL and client. now
 // returns the current time.
 func NewPoolVerifier(now func() time.Time, issuers ...Issuer) *PoolVerifier {
-	v := &PoolVerifier{now: now, verified: make(map[[sha256.Size]byte]verified)}
+	v := &PoolVerifier{now: now, cache: make(map[[sha256.Size]byte]cachedClaims)}
 	for _, i := range issuers {
 		v.issuers = append(v.issuers, issuer{i, jwt.NewParser(
 			jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}), jwt.WithIssuer(i.URL),
@@ -150,21 +150,21 @@ func (c *idClaims) of(how AuthType) Claims {
 func (v *PoolVerifier) recall(hash [sha256.Size]byte) (Claims, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	known, found := v.verified[hash]
+	known, found := v.cache[hash]
 	return known.claims, found && v.now().Before(known.until)
 }
 
 func (v *PoolVerifier) remember(hash [sha256.Size]byte, claims Claims) {
-	until := v.now().Add(verifiedFor)
+	until := v.now().Add(cacheLifetime)
 	if claims.ExpiresAt.Before(until) {
 		until = claims.ExpiresAt
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.verified) >= maxVerified {
-		clear(v.verified) // Rare, and tokens in use are soon cached again.
+	if len(v.cache) >= maxCached {
+		clear(v.cache) // Rare, and tokens in use are soon cached again.
 	}
-	v.verified[hash] = verified{claims, until}
+	v.cache[hash] = cachedClaims{claims, until}
 }
 
 // onlyExpired reports whether a token is valid except for its expiry. Only then does a refresh help.

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	lookTimeout = 4 * time.Second // For one query after an interruption.
+	queryTimeout = 4 * time.Second // For one query after an interruption.
 	// Pause before a failed query is retried, because pooled connections may predate the interruption.
-	lookPause = 200 * time.Millisecond
+	queryPause = 200 * time.Millisecond
 	// Maximum time for which a lost connection may have been silent before it was detected, clock skew included.
-	silentBefore = time.Minute
+	maxSilence = time.Minute
 )
 
 // watch reports changes of users to Events.
@@ -48,7 +48,7 @@ func (w *watch) run(ctx context.Context) {
 
 func (w *watch) notify(userID uuid.UUID) {
 	w.changes.Add(1) // First, so that an actor who opens a stream from now on is looked up again.
-	w.events.PersonChanged(userID)
+	w.events.UserChanged(userID)
 }
 
 // catchUp finds the users who changed during an interruption. Streams stay open until then, because clients could not
@@ -64,12 +64,12 @@ func (w *watch) catchUp(ctx context.Context) {
 // context ends.
 func (w *watch) outdated(ctx context.Context) []uuid.UUID {
 	for failed := false; ; failed = true {
-		present := w.events.Present()
+		present := w.events.ConnectedUsers()
 		if len(present) == 0 {
 			return nil
 		}
-		asking, cancel := context.WithTimeout(ctx, lookTimeout)
-		outdated, err := w.store.Outdated(asking, present, time.Since(w.lost)+silentBefore)
+		asking, cancel := context.WithTimeout(ctx, queryTimeout)
+		outdated, err := w.store.ChangedUsers(asking, present, time.Since(w.lost)+maxSilence)
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			return outdated
@@ -78,7 +78,7 @@ func (w *watch) outdated(ctx context.Context) []uuid.UUID {
 			w.log.Warn("identity: looking up changed users failed, retrying", "err", err)
 		}
 		select {
-		case <-time.After(lookPause):
+		case <-time.After(queryPause):
 		case <-ctx.Done():
 			return nil
 		}

@@ -39,7 +39,7 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 	cfg := &r.client.cfg
 	attemptCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &answer{run: r, cancel: cancel, result: Result{Model: model}, asked: time.Now()}
+	a := &answer{run: r, cancel: cancel, result: Result{Model: model}, sentAt: time.Now()}
 	a.timer = time.AfterFunc(cfg.FirstTokenTimeout, func() { cancel(errFirstToken) })
 	defer func() { a.timer.Stop() }()
 
@@ -65,10 +65,10 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 func (a *answer) judge() error {
 	req := a.run.req
 	switch {
-	case a.said, req.Exact && req.MaxTokens > 0 && a.result.FinishReason == FinishLength,
+	case a.hasText, req.Exact && req.MaxTokens > 0 && a.result.FinishReason == FinishLength,
 		req.Exact && len(req.Stop) > 0 && a.result.FinishReason == FinishStop:
 		return nil
-	case !a.thought:
+	case !a.hasReasoning:
 		return fault.Wrap(errEmpty, CodeBadResponse, detailEmpty)
 	case a.result.FinishReason == FinishLength:
 		return fault.Wrap(errNoAnswer, CodeBadResponse, detailReasonedTooLong)
@@ -99,22 +99,22 @@ func (c *Client) send(
 // answer reads one response. It belongs to the goroutine that called Stream. Only the timer's function runs in another
 // goroutine, and it only cancels.
 type answer struct {
-	run    *run
-	cancel context.CancelCauseFunc
-	asked  time.Time
-	timer  *time.Timer // For the first token, then for the next token.
-	began  bool        // The first token has arrived; timer is for the next token.
-	result Result
-	counts bool       // The provider reported its usage.
-	tokens tokenCount // Estimate of the output, used without counts.
+	run      *run
+	cancel   context.CancelCauseFunc
+	sentAt   time.Time
+	timer    *time.Timer // For the first token, then for the next token.
+	started  bool        // The first token has arrived; timer is for the next token.
+	result   Result
+	hasUsage bool       // The provider reported its usage.
+	tokens   tokenCount // Estimate of the output, used without counts.
 
-	text      joiner   // Of the answer's text.
-	reasoning joiner   // Of the reasoning that the server reports separately.
-	split     splitter // For reasoning inside the text.
-	piece     []byte   // Reused buffer for the input of split.
-	thought   bool     // There was non-blank reasoning.
-	said      bool     // There was text.
-	heard     bool     // A token arrived since the timer was set.
+	text          joiner   // Of the answer's text.
+	reasoning     joiner   // Of the reasoning that the server reports separately.
+	split         splitter // For reasoning inside the text.
+	piece         []byte   // Reused buffer for the input of split.
+	hasReasoning  bool     // There was non-blank reasoning.
+	hasText       bool     // There was text.
+	tokenReceived bool     // A token arrived since the timer was set.
 
 	// Passed to the caller before the next read of the response, which may block.
 	unsentReasoning []byte
@@ -216,7 +216,7 @@ func (a *answer) take(c *chunk) error {
 		a.result.Model = c.model
 	}
 	if c.usage != nil {
-		a.result.Usage, a.counts = *c.usage, true
+		a.result.Usage, a.hasUsage = *c.usage, true
 	}
 	if a.result.FinishReason != "" {
 		// Text after the first finish reason is not part of the answer, but Azure's filter may still revoke the
@@ -240,7 +240,7 @@ func (a *answer) take(c *chunk) error {
 	if c.finish != "" {
 		return a.takeFinish(c.finish)
 	}
-	a.heard = a.heard || len(c.text)+len(c.reasoning) > 0
+	a.tokenReceived = a.tokenReceived || len(c.text)+len(c.reasoning) > 0
 	return nil
 }
 
@@ -258,14 +258,14 @@ func (a *answer) say(literal string) {
 
 // reason adds a piece of the reasoning. Reasoning comes before the text; later reasoning is dropped.
 func (a *answer) reason(piece []byte) {
-	if a.said || len(a.unsent) > 0 {
+	if a.hasText || len(a.unsent) > 0 {
 		return
 	}
-	if !a.thought {
+	if !a.hasReasoning {
 		piece = bytes.TrimLeft(piece, blanks)
 	}
 	if len(piece) > 0 {
-		a.thought, a.split.reasoned = true, true
+		a.hasReasoning, a.split.hasReasoning = true, true
 		a.unsentReasoning = append(a.unsentReasoning, piece...)
 	}
 }
@@ -289,8 +289,8 @@ func (a *answer) endText() {
 // idle is called before each read, after everything read so far was processed.
 func (a *answer) idle() {
 	a.send()
-	if a.heard {
-		a.heard = false
+	if a.tokenReceived {
+		a.tokenReceived = false
 		a.arm(a.run.client.cfg.TokenTimeout)
 	}
 }
@@ -299,18 +299,18 @@ func (a *answer) idle() {
 // the first token, comments extend the time limit up to a bound.
 func (a *answer) alive() {
 	first := a.run.client.cfg.FirstTokenTimeout
-	if !a.began && a.timer.Stop() {
-		a.timer.Reset(min(first, time.Until(a.asked.Add(maxFirstToken*first))))
+	if !a.started && a.timer.Stop() {
+		a.timer.Reset(min(first, time.Until(a.sentAt.Add(maxFirstToken*first))))
 	}
 }
 
 // arm restarts the timer.
 func (a *answer) arm(d time.Duration) {
-	if a.began {
+	if a.started {
 		a.timer.Reset(d)
 		return
 	}
-	a.began = true
+	a.started = true
 	a.timer.Stop()
 	cancel := a.cancel
 	a.timer = time.AfterFunc(d, func() { cancel(errNextToken) })
@@ -323,7 +323,7 @@ func (a *answer) send() {
 		return
 	}
 	a.timer.Stop() // The time limit does not include the caller's time.
-	a.heard = true
+	a.tokenReceived = true
 	if reasoning := string(a.unsentReasoning); reasoning != "" {
 		a.unsentReasoning = a.unsentReasoning[:0]
 		a.tokens.add(reasoning)
@@ -335,7 +335,7 @@ func (a *answer) send() {
 	if text := string(a.unsent); text != "" {
 		a.unsent = a.unsent[:0]
 		a.tokens.add(text)
-		a.said, a.run.emitted = true, true
+		a.hasText, a.run.emitted = true, true
 		a.run.emit(text)
 	}
 }
@@ -348,7 +348,7 @@ func (a *answer) drain(body io.Reader) {
 
 // count estimates the usage if the provider did not report it.
 func (a *answer) count() {
-	if output := a.tokens.total(); output > 0 && !a.counts {
+	if output := a.tokens.total(); output > 0 && !a.hasUsage {
 		a.result.Usage = Usage{InputTokens: estimateInput(a.run.req.Messages), OutputTokens: output}
 	}
 }

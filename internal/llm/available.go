@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	listTimeout = 5 * time.Second
-	maxList     = 4 << 20         // In bytes, of a provider's list.
-	listKept    = 5 * time.Minute // Maximum age of a list.
-	failureKept = 30 * time.Second
+	listTimeout     = 5 * time.Second
+	maxList         = 4 << 20         // In bytes, of a provider's list.
+	listLifetime    = 5 * time.Minute // Maximum age of a list.
+	failureLifetime = 30 * time.Second
 )
 
 var errNoList = errors.New("llm: the provider has no list of models")
@@ -63,9 +63,9 @@ func (l *list) refresh(ctx context.Context, client *Client) {
 	if err != nil && ctx.Err() != nil {
 		return // The caller has disconnected, which is not a failure of the provider.
 	}
-	l.names, l.until = names, time.Now().Add(listKept)
+	l.names, l.until = names, time.Now().Add(listLifetime)
 	if err != nil {
-		l.until = time.Now().Add(failureKept)
+		l.until = time.Now().Add(failureLifetime)
 		client.cfg.Logger.InfoContext(ctx, "the provider did not list its models", "provider", client.endpoint.baseURL,
 			"error", err)
 	}

@@ -18,8 +18,8 @@ const (
 	// maxBatch is the maximum number of texts in a request. Providers accept between 32 and 2048, and 300,000 tokens in
 	// total.
 	maxBatch = 64
-	// fewestRunes is the minimum length to which a refused text is shortened.
-	fewestRunes = 50
+	// minRunes is the minimum length to which a refused text is shortened.
+	minRunes = 50
 	// maxVectors bounds the body of a response: 64 vectors of 4096 numbers take 6 MB as text.
 	maxVectors = 32 << 20
 )
@@ -75,7 +75,7 @@ func (e *Embedder) embed(ctx context.Context, texts []string) (vectors [][]float
 	half := len(texts) / 2
 	if half == 0 {
 		runes := []rune(texts[0])
-		if len(runes) < 2*fewestRunes {
+		if len(runes) < 2*minRunes {
 			return nil, false, err
 		}
 		vectors, _, err = e.embed(ctx, []string{string(runes[:len(runes)/2])})
@@ -120,7 +120,7 @@ func (e *Embedder) request(ctx context.Context, texts []string) ([][]float32, er
 func (e *Embedder) attempt(ctx context.Context, texts []string) ([][]float32, error) {
 	attemptCtx, cancel := context.WithTimeoutCause(ctx, e.client.cfg.FirstTokenTimeout, errFirstToken)
 	defer cancel()
-	doer := &bounded{capture{client: e.client.http}}
+	doer := &boundedCapture{capture{client: e.client.http}}
 	client := openai.NewClientWithConfig(e.client.endpoint.openaiConfig(e.client.cfg.APIKey, doer))
 	response, err := client.CreateEmbeddings(attemptCtx, openai.EmbeddingRequest{
 		Input: texts, Model: openai.EmbeddingModel(e.client.cfg.Model),
@@ -153,11 +153,11 @@ func inOrder(data []openai.Embedding, texts int) ([][]float32, error) {
 	return vectors, nil
 }
 
-// bounded is a capture with a bounded response body.
-type bounded struct{ capture }
+// boundedCapture is a capture with a bounded response body.
+type boundedCapture struct{ capture }
 
 // Do implements openai.HTTPDoer.
-func (b *bounded) Do(req *http.Request) (*http.Response, error) {
+func (b *boundedCapture) Do(req *http.Request) (*http.Response, error) {
 	response, err := b.capture.Do(req)
 	if err == nil {
 		response.Body = struct {

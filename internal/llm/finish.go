@@ -50,7 +50,7 @@ func (a *answer) takeFinish(reason string) error {
 		a.result.FinishReason = finish
 		a.endText()
 		a.send()
-		a.heard = false
+		a.tokenReceived = false
 		a.arm(min(tailTimeout, a.run.client.cfg.TokenTimeout))
 		return nil
 	case finishFiltered:

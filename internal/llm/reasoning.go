@@ -18,10 +18,10 @@ const (
 // splitter separates reasoning at the beginning of a text from the answer after it. Pieces may have any length: the
 // splitter holds a possible part of a tag until the next piece. The zero value is ready for use.
 type splitter struct {
-	held     []byte
-	end      []byte // The tag that ends the reasoning; nil outside of it.
-	reasoned bool   // There was reasoning: blanks between it and the answer are dropped.
-	answer   bool   // The answer has begun: everything that follows is text.
+	pending      []byte
+	end          []byte // The tag that ends the reasoning; nil outside of it.
+	hasReasoning bool   // There was reasoning: blanks between it and the answer are dropped.
+	answer       bool   // The answer has begun: everything that follows is text.
 }
 
 // add adds the next piece. It returns the new reasoning and the new text, both valid until the next call.
@@ -29,25 +29,25 @@ func (s *splitter) add(piece []byte) (reasoning, text []byte) {
 	if s.answer {
 		return nil, piece
 	}
-	s.held = append(s.held, piece...)
+	s.pending = append(s.pending, piece...)
 	for {
 		if s.end != nil {
-			at := bytes.Index(s.held, s.end)
+			at := bytes.Index(s.pending, s.end)
 			if at < 0 {
-				known := len(s.held) - partOfTag(s.held, s.end)
-				reasoning = append(reasoning, s.held[:known]...)
-				s.held = s.held[known:]
+				known := len(s.pending) - partOfTag(s.pending, s.end)
+				reasoning = append(reasoning, s.pending[:known]...)
+				s.pending = s.pending[known:]
 				return reasoning, nil
 			}
-			reasoning = append(reasoning, s.held[:at]...)
-			s.held, s.end = s.held[at+len(s.end):], nil
+			reasoning = append(reasoning, s.pending[:at]...)
+			s.pending, s.end = s.pending[at+len(s.end):], nil
 		}
-		rest := bytes.TrimLeft(s.held, blanks)
+		rest := bytes.TrimLeft(s.pending, blanks)
 		tag, known := openingTag(rest)
 		switch {
 		case tag.end != nil:
-			s.held, s.end, s.reasoned = rest[len(tag.open):], tag.end, true
-		case !known && len(s.held) <= maxBlanks:
+			s.pending, s.end, s.hasReasoning = rest[len(tag.open):], tag.end, true
+		case !known && len(s.pending) <= maxBlanks:
 			return reasoning, nil
 		default:
 			s.answer = true
@@ -61,8 +61,8 @@ func (s *splitter) flush() (reasoning, text []byte) {
 	switch {
 	case s.answer:
 	case s.end != nil:
-		reasoning = s.held
-	case len(bytes.TrimLeft(s.held, blanks)) > 0:
+		reasoning = s.pending
+	case len(bytes.TrimLeft(s.pending, blanks)) > 0:
 		text = s.undecided()
 	}
 	s.answer = true
@@ -71,10 +71,10 @@ func (s *splitter) flush() (reasoning, text []byte) {
 
 // undecided returns the held bytes as text.
 func (s *splitter) undecided() []byte {
-	if s.reasoned {
-		return bytes.TrimLeft(s.held, blanks)
+	if s.hasReasoning {
+		return bytes.TrimLeft(s.pending, blanks)
 	}
-	return s.held
+	return s.pending
 }
 
 // openingTag returns the tag at the beginning of a text, or the zero value. known is false if more text is required to

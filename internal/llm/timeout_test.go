@@ -14,7 +14,7 @@ import (
 )
 
 // waitGone waits until the provider has detected that its client disconnected.
-func waitGone(t *testing.T, request *llmtest.Received) {
+func waitGone(t *testing.T, request *llmtest.ReceivedRequest) {
 	t.Helper()
 	limit := time.NewTimer(time.Minute)
 	defer limit.Stop()

@@ -112,7 +112,7 @@ func (s *Service) sweepOnce(ctx context.Context) (sent int) {
 		s.apply(ctx, changes[0])
 		sent++
 	}
-	if err := s.invites.ForgetInvites(ctx, inviteRequestAge); err != nil && ctx.Err() == nil {
+	if err := s.invites.DeleteExpiredInvites(ctx, inviteRequestAge); err != nil && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "org: deleting old invite calls failed", "err", err)
 	}
 	return sent

@@ -126,8 +126,8 @@ const (
 	ByUnknown  ActorKind = "unknown" // An unauthenticated person.
 )
 
-// Doer is the actor of an entry, with their network address.
-type Doer struct {
+// AuditActor is the actor of an entry, with their network address.
+type AuditActor struct {
 	Kind      ActorKind
 	ID        *uuid.UUID // For a member.
 	Name      string     // For a member, or an operator's account on the machine.
@@ -136,19 +136,19 @@ type Doer struct {
 	RequestID string
 }
 
-// DoerOf returns the Doer of a signed-in person.
-func DoerOf(actor identity.Actor) Doer {
-	return Doer{
+// AuditActorOf returns the AuditActor of a signed-in person.
+func AuditActorOf(actor identity.Actor) AuditActor {
+	return AuditActor{
 		Kind: ByMember, ID: &actor.ID, Name: actor.Name, Email: actor.Email, Address: actor.Address,
 		RequestID: actor.RequestID,
 	}
 }
 
-// Operator returns the Doer for a person on the command line, by the name of their account.
-func Operator(name string) Doer { return Doer{Kind: ByOperator, Name: name} }
+// Operator returns the AuditActor for a person on the command line, by the name of their account.
+func Operator(name string) AuditActor { return AuditActor{Kind: ByOperator, Name: name} }
 
-// System returns the Doer for the server itself.
-func System() Doer { return Doer{Kind: BySystem} }
+// System returns the AuditActor for the server itself.
+func System() AuditActor { return AuditActor{Kind: BySystem} }
 
 // Kinds of targets.
 const (
@@ -177,7 +177,7 @@ type Event struct {
 	ID             uuid.UUID  // Set by the store.
 	At             time.Time  // Set by the store.
 	OrganizationID *uuid.UUID // Nil for no particular organization.
-	By             Doer
+	By             AuditActor
 	Action         Action
 	TargetKind     string
 	TargetID       string

@@ -28,9 +28,9 @@ const (
 )
 
 const (
-	balanceAge  = 5 * time.Second // Maximum age of a balance, and the delay until a changed contract takes effect.
-	balanceLook = 4 * time.Second // Age at which a balance is reloaded in the background, so that callers do not wait.
-	maxBalances = 50_000          // Maximum number of cached organizations and members, about 250 bytes each.
+	balanceAge     = 5 * time.Second // Maximum age of a balance, and the delay until a changed contract takes effect.
+	balanceRefresh = 4 * time.Second // Age at which a balance is reloaded in the background, so that callers do not wait.
+	maxBalances    = 50_000          // Maximum number of cached organizations and members, about 250 bytes each.
 )
 
 // Balance is the usage of an organization compared with its contract, or of a member compared with their limit.
@@ -89,9 +89,9 @@ type Budget struct {
 	store BudgetStore
 	log   *slog.Logger
 
-	root    context.Context // Canceled by Stop.
-	cancel  context.CancelFunc
-	looking sync.WaitGroup // Goroutines that read balances. Add only with mu held and before the Budget is stopped.
+	root      context.Context // Canceled by Stop.
+	cancel    context.CancelFunc
+	refreshes sync.WaitGroup // Goroutines that read balances. Add only with mu held and before the Budget is stopped.
 
 	mu       sync.Mutex
 	stopped  bool                 // Guarded by mu.
@@ -101,10 +101,10 @@ type Budget struct {
 // balance is a cached balance. It is guarded by the Budget's mu.
 type balance struct {
 	Balance
-	asOf time.Time     // Time when reading it began; zero if it was never read.
-	look chan struct{} // Closed when the read in progress ends; nil without one.
-	err  error         // The error of the last read.
-	late int64         // Tokens spent since the read began, which may not be included.
+	asOf    time.Time     // Time when reading it began; zero if it was never read.
+	refresh chan struct{} // Closed when the read in progress ends; nil without one.
+	err     error         // The error of the last read.
+	late    int64         // Tokens spent since the read began, which may not be included.
 }
 
 // NewBudget returns a Budget. The caller must call Stop.
@@ -119,12 +119,12 @@ func (b *Budget) Stop() {
 	b.stopped = true
 	b.mu.Unlock()
 	b.cancel()
-	b.looking.Wait()
+	b.refreshes.Wait()
 }
 
 // Check returns ErrContractEnded or ErrTokenLimit if an organization may not send new messages, and an error with the
 // code fault.MemberLimit if its member may not. Other errors are the database's. It queries the database at most once
-// in balanceLook per organization and member, for any number of waiting callers. It does not query members of an
+// in balanceRefresh per organization and member, for any number of waiting callers. It does not query members of an
 // organization without limits for members.
 func (b *Budget) Check(ctx context.Context, organizationID, userID uuid.UUID) error {
 	whole, err := b.current(ctx, account{organizationID: organizationID})
@@ -158,7 +158,7 @@ func (b *Budget) current(ctx context.Context, of account) (Balance, error) {
 	known := b.get(of)
 	var look <-chan struct{}
 	age := time.Since(known.asOf)
-	if age >= balanceLook {
+	if age >= balanceRefresh {
 		look = b.begin(of, known)
 	}
 	if age < balanceAge {
@@ -178,9 +178,9 @@ func (b *Budget) current(ctx context.Context, of account) (Balance, error) {
 	return known.Balance, known.err
 }
 
-// Spent counts tokens used by a member of an organization, and publishes due notices in the background. It does not
-// block.
-func (b *Budget) Spent(organizationID, userID uuid.UUID, tokens int) {
+// RecordUsage counts tokens used by a member of an organization, and publishes due notices in the background. It does
+// not block.
+func (b *Budget) RecordUsage(organizationID, userID uuid.UUID, tokens int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	whole := b.add(account{organizationID: organizationID}, tokens)
@@ -216,11 +216,11 @@ func (b *Budget) get(of account) *balance {
 // begin starts reading a balance, unless a read is in progress or the Budget has stopped, and returns a channel that is
 // closed when the read ends. The caller holds mu.
 func (b *Budget) begin(of account, known *balance) <-chan struct{} {
-	if known.look == nil && !b.stopped {
-		known.look, known.late = make(chan struct{}), 0
-		b.looking.Go(func() { b.read(of, known) })
+	if known.refresh == nil && !b.stopped {
+		known.refresh, known.late = make(chan struct{}), 0
+		b.refreshes.Go(func() { b.read(of, known) })
 	}
-	return known.look
+	return known.refresh
 }
 
 // read reads a balance and publishes a notice if necessary. It runs in its own goroutine, one per balance.
@@ -239,8 +239,8 @@ func (b *Budget) read(of account, known *balance) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	close(known.look)
-	known.look, known.err = nil, err
+	close(known.refresh)
+	known.refresh, known.err = nil, err
 	if err != nil {
 		return
 	}

@@ -59,12 +59,12 @@ func (p *purse) PublishLimitNotice(_ context.Context, _ uuid.UUID, percent int, 
 	return nil
 }
 
-// spend stores tokens, like the end of an answer does, and calls the budget's Spent.
+// spend stores tokens, like the end of an answer does, and calls the budget's RecordUsage.
 func (p *purse) spend(b *org.Budget, id uuid.UUID, tokens int) {
 	p.mu.Lock()
 	p.balance.Used += int64(tokens)
 	p.mu.Unlock()
-	b.Spent(id, someone, tokens)
+	b.RecordUsage(id, someone, tokens)
 }
 
 func (p *purse) state() (reads int, notices []int) {
@@ -230,7 +230,7 @@ func TestStoppedBudgetReturnsAnError(t *testing.T) {
 	t.Parallel()
 	b := org.NewBudget(&purse{}, slog.New(slog.DiscardHandler))
 	b.Stop()
-	b.Spent(uuid.New(), someone, 1)
+	b.RecordUsage(uuid.New(), someone, 1)
 	if err := b.Check(t.Context(), uuid.New(), someone); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("got %v", err)
 	}
@@ -258,7 +258,7 @@ func TestLimitNoticeIsPublishedOnce(t *testing.T) {
 			servers.Go(func() {
 				b := org.NewBudget(f.db, slog.New(slog.DiscardHandler))
 				defer b.Stop()
-				b.Spent(f.a, user.ID, 1)
+				b.RecordUsage(f.a, user.ID, 1)
 				errs[i] = b.Check(t.Context(), f.a, user.ID)
 			})
 		}

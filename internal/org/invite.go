@@ -25,7 +25,7 @@ const (
 	inviteTimeout = 60 * time.Second // For all people of a call, independent of the request.
 	inviteClaim   = 90 * time.Second // Time after which the server of a call is considered failed.
 	// Interval at which a repeated call checks for the results of the first one.
-	inviteLook = 250 * time.Millisecond
+	invitePoll = 250 * time.Millisecond
 	// Concurrent invitations of one call: a long list must not use up the provider's rate limit.
 	invitesAtOnce   = 4
 	providerTimeout = 10 * time.Second // For one call to the identity provider.
@@ -58,20 +58,20 @@ type Invitation struct {
 	Member *Member      `json:"-"` // The invited member.
 }
 
-// Inviting is an invite call, for the store.
-type Inviting struct {
+// InviteCall is an invite call, for the store.
+type InviteCall struct {
 	OrganizationID uuid.UUID
 	RequestID      uuid.UUID
 	RequestHash    [32]byte // Hash of the invitees: the same request id with another hash is a conflict.
-	By             Doer
+	By             AuditActor
 	Check          func(actor *Member) error // Checks the actor's current state; nil for a former member.
 	Action         Action
 	Invitees       []Invitee     // Validated, without duplicate addresses.
 	Claim          time.Duration // Time for which the call is reserved for this caller.
 }
 
-// Begun is the result of BeginInvite.
-type Begun struct {
+// BeginInviteResult is the result of BeginInvite.
+type BeginInviteResult struct {
 	Busy bool // Another caller is processing the call; retry later. The other fields are empty.
 
 	// One for each invitee, in their order. Those without a result have a Member with a seat, and the caller must
@@ -96,8 +96,8 @@ func (s *Service) Invite(ctx context.Context, actor identity.Actor, requestID uu
 	if err != nil {
 		return nil, err
 	}
-	return s.invite(ctx, Inviting{
-		OrganizationID: actor.OrganizationID, RequestID: requestID, By: DoerOf(actor), Action: ActionInvite,
+	return s.invite(ctx, InviteCall{
+		OrganizationID: actor.OrganizationID, RequestID: requestID, By: AuditActorOf(actor), Action: ActionInvite,
 		Invitees: clean,
 		Check:    func(actor *Member) error { return mayInvite(actor, clean) },
 	})
@@ -106,14 +106,14 @@ func (s *Service) Invite(ctx context.Context, actor identity.Actor, requestID uu
 // Enroll invites a person into an organization on behalf of an operator. Errors: fault.Conflict if a member has the
 // address, ErrNoSeat, fault.NotFound for the organization, fault.Invalid, and fault.Unavailable if the account or the
 // mail failed.
-func (s *Service) Enroll(ctx context.Context, operator Doer, organizationID uuid.UUID, invitee Invitee) (Member,
+func (s *Service) Enroll(ctx context.Context, operator AuditActor, organizationID uuid.UUID, invitee Invitee) (Member,
 	error,
 ) {
 	clean, err := cleanInvitees([]Invitee{invitee})
 	if err != nil {
 		return Member{}, err
 	}
-	invitations, err := s.invite(ctx, Inviting{
+	invitations, err := s.invite(ctx, InviteCall{
 		OrganizationID: organizationID, RequestID: newID(), By: operator, Action: ActionUserCreate, Invitees: clean,
 		Check: func(*Member) error { return nil },
 	})
@@ -140,11 +140,12 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 	if err := administers(actor); err != nil {
 		return err
 	}
-	stranded, by := false, DoerOf(actor)
-	member, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, by, func(r Roster) (MemberChange, error) {
+	stranded, by := false, AuditActorOf(actor)
+	resend := func(r MemberContext) (MemberChange, error) {
 		stranded = r.stranded()
 		return r.resend(actor.ID)
-	})
+	}
+	member, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, by, resend)
 	if err != nil {
 		return err
 	}
@@ -246,20 +247,20 @@ func notInAddress(r rune) bool {
 }
 
 // invite implements Invite and Enroll.
-func (s *Service) invite(ctx context.Context, call Inviting) ([]Invitation, error) {
+func (s *Service) invite(ctx context.Context, call InviteCall) ([]Invitation, error) {
 	people, err := json.Marshal(call.Invitees)
 	if err != nil {
 		return nil, err
 	}
 	call.RequestHash, call.Claim = sha256.Sum256(people), inviteClaim
-	begun, err := s.beginInvite(ctx, call)
+	result, err := s.beginInvite(ctx, call)
 	if err != nil {
 		return nil, err
 	}
 	// It continues if the client disconnects. The client receives the results when it repeats the call.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inviteTimeout)
 	defer cancel()
-	for _, id := range begun.Leftovers {
+	for _, id := range result.Leftovers {
 		if ctx.Err() != nil {
 			break // The sweep continues.
 		}
@@ -267,8 +268,8 @@ func (s *Service) invite(ctx context.Context, call Inviting) ([]Invitation, erro
 	}
 	var inviting sync.WaitGroup
 	places := make(chan struct{}, invitesAtOnce)
-	for i := range begun.Invitations {
-		invitation := &begun.Invitations[i]
+	for i := range result.Invitations {
+		invitation := &result.Invitations[i]
 		if invitation.Result != "" {
 			continue
 		}
@@ -282,25 +283,25 @@ func (s *Service) invite(ctx context.Context, call Inviting) ([]Invitation, erro
 	// The members exist even if storing fails: a repeated call finds them.
 	ctx, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancelEnd()
-	if err := s.invites.EndInvite(ctx, call.OrganizationID, call.RequestID, begun.Invitations); err != nil {
+	if err := s.invites.EndInvite(ctx, call.OrganizationID, call.RequestID, result.Invitations); err != nil {
 		s.log.WarnContext(ctx, "org: results of invitations not stored", "request_id", call.RequestID, "err", err)
 	}
-	return begun.Invitations, nil
+	return result.Invitations, nil
 }
 
 // beginInvite reserves seats. It waits while another caller is processing the same call.
-func (s *Service) beginInvite(ctx context.Context, call Inviting) (Begun, error) {
-	ticker := time.NewTicker(inviteLook)
+func (s *Service) beginInvite(ctx context.Context, call InviteCall) (BeginInviteResult, error) {
+	ticker := time.NewTicker(invitePoll)
 	defer ticker.Stop()
 	for {
-		begun, err := s.invites.BeginInvite(ctx, call)
-		if err != nil || !begun.Busy {
-			return begun, err
+		result, err := s.invites.BeginInvite(ctx, call)
+		if err != nil || !result.Busy {
+			return result, err
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return Begun{}, &fault.Error{
+			return BeginInviteResult{}, &fault.Error{
 				Code: fault.Unavailable, Detail: "この招待は処理中です。少し時間をおいて、もう一度お試しください。", RetryAfter: 5 * time.Second,
 			}
 		}
@@ -308,7 +309,7 @@ func (s *Service) beginInvite(ctx context.Context, call Inviting) (Begun, error)
 }
 
 // inviteMember invites a member with a seat at the identity provider, and releases the seat on failure.
-func (s *Service) inviteMember(ctx context.Context, i *Invitation, by Doer) {
+func (s *Service) inviteMember(ctx context.Context, i *Invitation, by AuditActor) {
 	member := *i.Member
 	calling, cancel := context.WithTimeout(ctx, providerTimeout)
 	subject, err := s.inviteAccount(calling, member)

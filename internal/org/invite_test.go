@@ -135,9 +135,9 @@ type dying struct {
 
 var errDying = errors.New("dying")
 
-func (d dying) BeginInvite(ctx context.Context, call org.Inviting) (org.Begun, error) {
+func (d dying) BeginInvite(ctx context.Context, call org.InviteCall) (org.BeginInviteResult, error) {
 	_, err := d.Store.BeginInvite(ctx, call)
-	return org.Begun{}, errors.Join(errDying, err)
+	return org.BeginInviteResult{}, errors.Join(errDying, err)
 }
 
 // die begins a call like a server that fails before it calls the provider.
@@ -318,8 +318,8 @@ type crowded struct {
 	org.Store
 }
 
-func (crowded) BeginInvite(context.Context, org.Inviting) (org.Begun, error) {
-	return org.Begun{
+func (crowded) BeginInvite(context.Context, org.InviteCall) (org.BeginInviteResult, error) {
+	return org.BeginInviteResult{
 		Invitations: []org.Invitation{{Result: org.NoSeat}},
 		Leftovers:   make([]uuid.UUID, org.MaxInvitees),
 	}, nil

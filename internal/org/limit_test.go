@@ -34,7 +34,7 @@ func (f *fixture) checked(actor identity.Actor, servers int) []fault.Code {
 		all.Go(func() {
 			b := org.NewBudget(f.db, slog.New(slog.DiscardHandler))
 			defer b.Stop()
-			b.Spent(actor.OrganizationID, actor.ID, 0)
+			b.RecordUsage(actor.OrganizationID, actor.ID, 0)
 			codes[i] = fault.CodeOf(b.Check(f.t.Context(), actor.OrganizationID, actor.ID))
 		})
 	}
@@ -190,7 +190,7 @@ func TestMemberIsRefusedAtOnce(t *testing.T) {
 	b := org.NewBudget(f.db, slog.New(slog.DiscardHandler))
 	defer b.Stop()
 	f.must(b.Check(t.Context(), f.a, user.ID))
-	b.Spent(f.a, user.ID, 1000)
+	b.RecordUsage(f.a, user.ID, 1000)
 	err := b.Check(t.Context(), f.a, user.ID)
 	next := time.Now().In(time.FixedZone("JST", 9*60*60))
 	next = time.Date(next.Year(), next.Month()+1, 1, 0, 0, 0, 0, time.UTC)

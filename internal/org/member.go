@@ -85,8 +85,8 @@ func (s *Service) EditMember(ctx context.Context, actor identity.Actor, userID u
 	if err := edit.clean(); err != nil {
 		return Member{}, err
 	}
-	member, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor),
-		func(r Roster) (MemberChange, error) {
+	member, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
+		func(r MemberContext) (MemberChange, error) {
 			return r.edit(actor.ID, edit)
 		})
 	if err != nil {
@@ -102,8 +102,8 @@ func (s *Service) RemoveMember(ctx context.Context, actor identity.Actor, userID
 	if err := administers(actor); err != nil {
 		return err
 	}
-	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor),
-		func(r Roster) (MemberChange, error) {
+	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
+		func(r MemberContext) (MemberChange, error) {
 			return r.remove(actor.ID)
 		})
 	if err != nil {
@@ -120,8 +120,8 @@ func (s *Service) UnlinkMember(ctx context.Context, actor identity.Actor, userID
 	if err := administers(actor); err != nil {
 		return err
 	}
-	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor),
-		func(r Roster) (MemberChange, error) {
+	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
+		func(r MemberContext) (MemberChange, error) {
 			return r.unlink(actor.ID)
 		})
 	return err
@@ -132,8 +132,8 @@ func (s *Service) EndMemberSessions(ctx context.Context, actor identity.Actor, u
 	if err := administers(actor); err != nil {
 		return err
 	}
-	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor),
-		func(r Roster) (MemberChange, error) {
+	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
+		func(r MemberContext) (MemberChange, error) {
 			return r.endSessions(actor.ID)
 		})
 	return err
@@ -141,19 +141,19 @@ func (s *Service) EndMemberSessions(ctx context.Context, actor identity.Actor, u
 
 // DisableMember makes any member inactive on behalf of an operator, and returns them. If no member has the address, the
 // error has the code fault.NotFound.
-func (s *Service) DisableMember(ctx context.Context, operator Doer, email string) (Member, error) {
-	return s.operate(ctx, operator, email, func(r Roster) (MemberChange, error) { return r.disable(), nil })
+func (s *Service) DisableMember(ctx context.Context, operator AuditActor, email string) (Member, error) {
+	return s.operate(ctx, operator, email, func(r MemberContext) (MemberChange, error) { return r.disable(), nil })
 }
 
 // EnableMember makes a member active again on behalf of an operator. The errors are those of DisableMember, and
 // ErrNoSeat.
-func (s *Service) EnableMember(ctx context.Context, operator Doer, email string) (Member, error) {
-	return s.operate(ctx, operator, email, Roster.enable)
+func (s *Service) EnableMember(ctx context.Context, operator AuditActor, email string) (Member, error) {
+	return s.operate(ctx, operator, email, MemberContext.enable)
 }
 
 // operate changes a member on behalf of an operator.
-func (s *Service) operate(ctx context.Context, operator Doer, email string,
-	decide func(Roster) (MemberChange, error),
+func (s *Service) operate(ctx context.Context, operator AuditActor, email string,
+	decide func(MemberContext) (MemberChange, error),
 ) (Member, error) {
 	found, err := s.members.FindMemberByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 	if err != nil {

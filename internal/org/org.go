@@ -105,36 +105,36 @@ type MemberStore interface {
 	// ChangeMember calls decide for the change of a member, then stores and logs the change, and queues it for the
 	// identity provider. It locks the organization meanwhile. It returns the changed or removed member. Errors:
 	// ErrNoMember, and those of decide, which may be called several times.
-	ChangeMember(ctx context.Context, organizationID, userID uuid.UUID, by Doer,
-		decide func(Roster) (MemberChange, error)) (Member, error)
+	ChangeMember(ctx context.Context, organizationID, userID uuid.UUID, by AuditActor,
+		decide func(MemberContext) (MemberChange, error)) (Member, error)
 }
 
 // InviteStore stores the invite calls and their invitations.
 type InviteStore interface {
 	// BeginInvite adds a member with a seat for each invitee who can become one, and logs it. It locks the organization
 	// meanwhile. Errors: ErrNoOrganization, fault.RequestConflict, and those of Check.
-	BeginInvite(ctx context.Context, call Inviting) (Begun, error)
+	BeginInvite(ctx context.Context, call InviteCall) (BeginInviteResult, error)
 
 	// FinishInvite stores the identity provider's subject of an invited member. If the member was removed meanwhile,
 	// the error is ErrNoMember, and the account is queued for deletion.
 	FinishInvite(ctx context.Context, userID uuid.UUID, subject string) error
 
 	// AbandonInvite removes a member whose invitation failed, and logs it.
-	AbandonInvite(ctx context.Context, member Member, result InviteResult, by Doer) error
+	AbandonInvite(ctx context.Context, member Member, result InviteResult, by AuditActor) error
 
 	// EndInvite stores the results of a call for repetitions of the call.
 	EndInvite(ctx context.Context, organizationID, requestID uuid.UUID, results []Invitation) error
 
-	// ForgetInvites deletes calls older than age.
-	ForgetInvites(ctx context.Context, age time.Duration) error
+	// DeleteExpiredInvites deletes calls older than age.
+	DeleteExpiredInvites(ctx context.Context, age time.Duration) error
 
 	// FailResend logs that a repeated invitation has failed.
-	FailResend(ctx context.Context, member Member, by Doer) error
+	FailResend(ctx context.Context, member Member, by AuditActor) error
 
 	// MarkInvited records that a member was invited again, with their new account and sign-in method, and logs a change
 	// of the latter. If the member was removed meanwhile, the error is ErrNoMember, and the account is queued for
 	// deletion.
-	MarkInvited(ctx context.Context, member Member, by Doer) error
+	MarkInvited(ctx context.Context, member Member, by AuditActor) error
 }
 
 // AccountStore stores the changes that the identity provider has not received yet.

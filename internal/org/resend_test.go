@@ -211,7 +211,7 @@ func TestInvitedMembersWithoutAnAccount(t *testing.T) {
 // interrupted is a database that fails after an invitation was sent.
 type interrupted struct{ org.Store }
 
-func (interrupted) MarkInvited(context.Context, org.Member, org.Doer) error { return errDatabase }
+func (interrupted) MarkInvited(context.Context, org.Member, org.AuditActor) error { return errDatabase }
 
 var errDatabase = fault.Errorf(fault.Unavailable, "the database is away")
 

@@ -24,8 +24,8 @@ var (
 	ErrNoOrganization  = fault.Errorf(fault.NotFound, "組織が見つかりません。")
 )
 
-// Roster is the input of the rules: the member to change, and the organization's state at that moment.
-type Roster struct {
+// MemberContext is the input of the rules: the member to change, and the organization's state at that moment.
+type MemberContext struct {
 	// Actor is the member who makes the change, in their current state. Nil for operators and for former members.
 	Actor          *Member
 	Member         Member
@@ -90,7 +90,7 @@ func mayHandle(actor, role identity.Role) bool {
 }
 
 // touch checks whether an administrator may change the member.
-func (r Roster) touch(actorID uuid.UUID) error {
+func (r MemberContext) touch(actorID uuid.UUID) error {
 	switch {
 	case r.Actor == nil || r.Actor.State != identity.StateActive || !IsAdmin(r.Actor.Role):
 		return ErrForbidden
@@ -103,7 +103,7 @@ func (r Roster) touch(actorID uuid.UUID) error {
 }
 
 // edit decides on a change by an administrator.
-func (r Roster) edit(actorID uuid.UUID, e MemberEdit) (MemberChange, error) {
+func (r MemberContext) edit(actorID uuid.UUID, e MemberEdit) (MemberChange, error) {
 	if err := r.touch(actorID); err != nil {
 		return MemberChange{}, err
 	}
@@ -139,7 +139,7 @@ func (r Roster) edit(actorID uuid.UUID, e MemberEdit) (MemberChange, error) {
 }
 
 // remove decides on a removal by an administrator.
-func (r Roster) remove(actorID uuid.UUID) (MemberChange, error) {
+func (r MemberContext) remove(actorID uuid.UUID) (MemberChange, error) {
 	if err := r.touch(actorID); err != nil {
 		return MemberChange{}, err
 	}
@@ -152,7 +152,7 @@ func (r Roster) remove(actorID uuid.UUID) (MemberChange, error) {
 }
 
 // unlink decides on removing the member's links to the identity provider.
-func (r Roster) unlink(actorID uuid.UUID) (MemberChange, error) {
+func (r MemberContext) unlink(actorID uuid.UUID) (MemberChange, error) {
 	m := r.Member
 	if err := r.touch(actorID); err != nil {
 		return MemberChange{}, err
@@ -168,7 +168,7 @@ func (r Roster) unlink(actorID uuid.UUID) (MemberChange, error) {
 }
 
 // endSessions decides on ending all sessions of the member.
-func (r Roster) endSessions(actorID uuid.UUID) (MemberChange, error) {
+func (r MemberContext) endSessions(actorID uuid.UUID) (MemberChange, error) {
 	m := r.Member
 	if err := r.touch(actorID); err != nil {
 		return MemberChange{}, err
@@ -181,7 +181,7 @@ func (r Roster) endSessions(actorID uuid.UUID) (MemberChange, error) {
 
 // resend decides whether an administrator may send another invitation. It is logged before it is sent, so that none is
 // sent without an entry.
-func (r Roster) resend(actorID uuid.UUID) (MemberChange, error) {
+func (r MemberContext) resend(actorID uuid.UUID) (MemberChange, error) {
 	m := r.Member
 	switch err := r.touch(actorID); {
 	case err != nil:
@@ -197,13 +197,13 @@ func (r Roster) resend(actorID uuid.UUID) (MemberChange, error) {
 
 // stranded reports whether the member cannot sign in without a password. Single sign-on has added them and is now off,
 // or it is not yet linked to them and links administrators by their password only.
-func (r Roster) stranded() bool {
+func (r MemberContext) stranded() bool {
 	m := r.Member
 	return m.AuthType == identity.AuthFederated && (!r.SingleSignOn || IsAdmin(m.Role) && !m.SSOLinked)
 }
 
 // disable returns an operator's change, which is allowed for any member.
-func (r Roster) disable() MemberChange {
+func (r MemberContext) disable() MemberChange {
 	m := r.Member
 	change := MemberChange{Name: m.Name, Role: m.Role, State: identity.StateInactive, Action: ActionUserDisable}
 	change.note("state", string(m.State), string(change.State))
@@ -211,7 +211,7 @@ func (r Roster) disable() MemberChange {
 }
 
 // enable returns an operator's change, which is allowed for any member if there is a seat.
-func (r Roster) enable() (MemberChange, error) {
+func (r MemberContext) enable() (MemberChange, error) {
 	m := r.Member
 	if m.State != identity.StateActive && r.FreeSeats <= 0 {
 		return MemberChange{}, ErrNoSeat
@@ -222,7 +222,7 @@ func (r Roster) enable() (MemberChange, error) {
 }
 
 // spare refuses to remove or demote the last super-admin, or the last one who can sign in when single sign-on fails.
-func (r Roster) spare() error {
+func (r MemberContext) spare() error {
 	switch m := r.Member; {
 	case m.Role != identity.RoleOrganizationSuperAdmin || m.State != identity.StateActive:
 		return nil

@@ -24,13 +24,13 @@ const (
 // table is a store with one roster for the rules. It records their decisions.
 type table struct {
 	org.Store
-	roster org.Roster
+	roster org.MemberContext
 	asked  bool
 	change org.MemberChange
 }
 
 func (s *table) ChangeMember(
-	_ context.Context, _, _ uuid.UUID, _ org.Doer, decide func(org.Roster) (org.MemberChange, error),
+	_ context.Context, _, _ uuid.UUID, _ org.AuditActor, decide func(org.MemberContext) (org.MemberChange, error),
 ) (org.Member, error) {
 	s.asked = true
 	var err error
@@ -38,9 +38,9 @@ func (s *table) ChangeMember(
 	return s.roster.Member, err
 }
 
-func (s *table) BeginInvite(_ context.Context, call org.Inviting) (org.Begun, error) {
+func (s *table) BeginInvite(_ context.Context, call org.InviteCall) (org.BeginInviteResult, error) {
 	s.asked = true
-	return org.Begun{}, call.Check(s.roster.Actor)
+	return org.BeginInviteResult{}, call.Check(s.roster.Actor)
 }
 
 func (s *table) ClaimAccountChanges(context.Context, *uuid.UUID, time.Duration, int) ([]org.AccountChange, error) {
@@ -54,7 +54,7 @@ func (s *board) ListMembers(context.Context, uuid.UUID, org.MemberQuery) ([]org.
 }
 
 // act calls do as an actor of one role.
-func act(roster org.Roster, role identity.Role, do func(*org.Service, identity.Actor) error) (*table, error) {
+func act(roster org.MemberContext, role identity.Role, do func(*org.Service, identity.Actor) error) (*table, error) {
 	actor := identity.Actor{User: identity.User{ID: uuid.New(), Role: role, State: identity.StateActive}}
 	if roster.Actor == nil {
 		roster.Actor = &org.Member{ID: actor.ID, Role: role, State: identity.StateActive}
@@ -64,8 +64,8 @@ func act(roster org.Roster, role identity.Role, do func(*org.Service, identity.A
 }
 
 // member returns a roster with an active member among others, and a seat.
-func member(role identity.Role) org.Roster {
-	return org.Roster{ActiveSupers: 2, FreeSeats: 1, Member: org.Member{
+func member(role identity.Role) org.MemberContext {
+	return org.MemberContext{ActiveSupers: 2, FreeSeats: 1, Member: org.Member{
 		ID: uuid.New(), Name: "名前", Role: role,
 		State: identity.StateActive,
 	}}
@@ -158,7 +158,7 @@ func TestR62_ForbiddenChanges(t *testing.T) {
 	suspended.Actor = &org.Member{Role: super, State: inactive}
 	name := "別の名前"
 	for what, c := range map[string]struct {
-		roster org.Roster
+		roster org.MemberContext
 		do     func(*org.Service, identity.Actor, uuid.UUID) error
 		want   error
 	}{

@@ -118,7 +118,7 @@ func (b *board) ClaimAccountChanges(context.Context, *uuid.UUID, time.Duration, 
 	return nil, nil
 }
 
-func (b *board) ForgetInvites(context.Context, time.Duration) error { return nil }
+func (b *board) DeleteExpiredInvites(context.Context, time.Duration) error { return nil }
 
 // screen records events.
 type screen struct {

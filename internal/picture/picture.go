@@ -72,7 +72,7 @@ type Files interface {
 
 // Reader reads untrusted pictures in isolation. It is safe for concurrent use.
 type Reader interface {
-	// ReadPicture returns a picture in the stored form. An *extract.Unreadable describes a defect of the file. Any
+	// ReadPicture returns a picture in the stored form. An *extract.UnreadableError describes a defect of the file. Any
 	// other error is unrelated to the file.
 	ReadPicture(ctx context.Context, file io.Reader) (raster.Picture, error)
 }

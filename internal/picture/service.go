@@ -20,10 +20,10 @@ import (
 // Limits for reading pictures on this server, while people wait. They bound the memory of the server, which holds each
 // uploaded picture, and of the processes that read them, which may each use their full memory limit.
 const (
-	receiving = 8 // Concurrent uploads.
-	reading   = 2 // Concurrent readers.
-	patience  = 20 * time.Second
-	readTime  = 70 * time.Second // The reader gives its own error after one minute, except on a busy machine.
+	maxUploads  = 8 // Concurrent uploads.
+	maxReaders  = 2 // Concurrent readers.
+	slotTimeout = 20 * time.Second
+	readTime    = 70 * time.Second // The reader gives its own error after one minute, except on a busy machine.
 )
 
 const (
@@ -35,8 +35,8 @@ const (
 	storeTimeout  = 5 * time.Second // For the database, while a person waits.
 )
 
-// ErrNone is the error for a picture that does not exist or belongs to another person.
-var ErrNone = fault.Errorf(fault.NotFound, "画像が見つかりません。もう一度追加してください。")
+// ErrNoPicture is the error for a picture that does not exist or belongs to another person.
+var ErrNoPicture = fault.Errorf(fault.NotFound, "画像が見つかりません。もう一度追加してください。")
 
 var errBusy = fault.Errorf(fault.Unavailable, "画像の読み取りが混み合っています。しばらくしてから、もう一度お試しください。")
 
@@ -48,17 +48,17 @@ type Service struct {
 	log    *slog.Logger
 	limit  int64 // The largest total size of a person's files, in bytes.
 
-	receiving chan struct{}      // Holds a value for each upload in progress.
-	reading   chan struct{}      // Holds a value for each picture being read.
-	stop      context.CancelFunc // Set by Start.
-	running   sync.WaitGroup     // The goroutine of Start.
+	uploadSlots chan struct{}      // Holds a value for each upload in progress.
+	readSlots   chan struct{}      // Holds a value for each picture being read.
+	stop        context.CancelFunc // Set by Start.
+	running     sync.WaitGroup     // The goroutine of Start.
 }
 
 // NewService returns a Service. limit is the largest total size of a person's files in bytes, including data sources.
 func NewService(store Store, files Files, reader Reader, log *slog.Logger, limit int64) *Service {
 	return &Service{
 		store: store, files: files, reader: reader, log: log, limit: limit,
-		receiving: make(chan struct{}, receiving), reading: make(chan struct{}, reading),
+		uploadSlots: make(chan struct{}, maxUploads), readSlots: make(chan struct{}, maxReaders),
 	}
 }
 
@@ -114,7 +114,7 @@ func (s *Service) markOrphan(ctx context.Context, id uuid.UUID, after time.Durat
 
 // receive reads an uploaded picture and returns it in the stored form.
 func (s *Service) receive(ctx context.Context, content io.Reader) (raster.Picture, error) {
-	leave, err := enter(ctx, s.receiving)
+	leave, err := enter(ctx, s.uploadSlots)
 	if err != nil {
 		return raster.Picture{}, err
 	}
@@ -130,7 +130,7 @@ func (s *Service) receive(ctx context.Context, content io.Reader) (raster.Pictur
 		refused.Code = fault.TooLarge
 		return raster.Picture{}, refused
 	}
-	done, err := enter(ctx, s.reading)
+	done, err := enter(ctx, s.readSlots)
 	if err != nil {
 		return raster.Picture{}, err
 	}
@@ -146,7 +146,7 @@ func (s *Service) receive(ctx context.Context, content io.Reader) (raster.Pictur
 
 // enter waits until places has capacity, at most for patience.
 func enter(ctx context.Context, places chan struct{}) (leave func(), _ error) {
-	tooLong := time.NewTimer(patience)
+	tooLong := time.NewTimer(slotTimeout)
 	defer tooLong.Stop()
 	select {
 	case places <- struct{}{}:
@@ -158,9 +158,9 @@ func enter(ctx context.Context, places chan struct{}) (leave func(), _ error) {
 	}
 }
 
-// refusal converts an extract.Unreadable into a fault with the matching code, and returns other errors unchanged.
+// refusal converts an extract.UnreadableError into a fault with the matching code, and returns other errors unchanged.
 func refusal(err error) error {
-	wrong, ok := errors.AsType[*extract.Unreadable](err)
+	wrong, ok := errors.AsType[*extract.UnreadableError](err)
 	if !ok {
 		return err
 	}

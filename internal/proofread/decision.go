@@ -14,9 +14,9 @@ type Decisions struct {
 	Refused  []int
 }
 
-// Fit returns d in ascending order and without duplicates. ok is false if an id does not belong to a change of the
-// result, or is both accepted and refused.
-func (r Result) Fit(d Decisions) (_ Decisions, ok bool) {
+// NormalizeDecisions returns d in ascending order and without duplicates. ok is false if an id does not belong to a
+// change of the result, or is both accepted and refused.
+func (r Result) NormalizeDecisions(d Decisions) (_ Decisions, ok bool) {
 	known := make(map[int]bool, len(r.Changes))
 	for _, c := range r.Changes {
 		known[c.ID] = true

@@ -32,7 +32,7 @@ func TestDecisionsFit(t *testing.T) {
 		"zero":     {proofread.Decisions{Refused: []int{0}}, proofread.Decisions{}, false},
 		"both":     {proofread.Decisions{Accepted: []int{1}, Refused: []int{1}}, proofread.Decisions{}, false},
 	} {
-		if got, ok := decidable.Fit(test.d); ok != test.ok || !reflect.DeepEqual(got, test.want) {
+		if got, ok := decidable.NormalizeDecisions(test.d); ok != test.ok || !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: %v %v", name, got, ok)
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// folded is a normalized text, without the differences that models often introduce when they quote: width,
+// foldedText is a normalized text, without the differences that models often introduce when they quote: width,
 // compatibility forms, spaces, and variants of dashes and quotation marks. It maps each piece to its position in the
 // original text.
-type folded struct {
+type foldedText struct {
 	text   string
 	pieces []foldedPiece
 }
@@ -23,8 +23,8 @@ type foldedPiece struct {
 	start, end int // Range in the original text, in bytes.
 }
 
-func fold(text string) folded {
-	var f folded
+func fold(text string) foldedText {
+	var f foldedText
 	var b strings.Builder
 	var it norm.Iter
 	it.InitString(norm.NFKC, text)
@@ -60,7 +60,7 @@ func similar(r rune) rune {
 }
 
 // find returns the ranges of the original text that match needle, a folded text, in order.
-func (f folded) find(needle string) (spans []span) {
+func (f foldedText) find(needle string) (spans []span) {
 	if needle == "" {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (f folded) find(needle string) (spans []span) {
 
 // pieceAt returns the index of the piece that starts at a byte of the folded text. At the end of the text, it returns
 // the number of pieces.
-func (f folded) pieceAt(at int) (index int, ok bool) {
+func (f foldedText) pieceAt(at int) (index int, ok bool) {
 	i := sort.Search(len(f.pieces), func(i int) bool { return f.pieces[i].at >= at })
 	if i == len(f.pieces) {
 		return i, at == len(f.text)
@@ -91,7 +91,7 @@ func (f folded) pieceAt(at int) (index int, ok bool) {
 }
 
 // piece returns the folded text of a piece.
-func (f folded) piece(i int) string {
+func (f foldedText) piece(i int) string {
 	if i+1 < len(f.pieces) {
 		return f.text[f.pieces[i].at:f.pieces[i+1].at]
 	}

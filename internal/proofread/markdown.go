@@ -26,13 +26,13 @@ func (p *Proof) Line(c Change) string {
 // beside returns up to six characters of the sentence on either side of a short change.
 func (p *Proof) beside(c Change) (left, right string) {
 	const enough, most = 8, 6
-	i, found := slices.BinarySearchFunc(p.taken, c.Start, func(t placement, start int) int {
+	i, found := slices.BinarySearchFunc(p.placements, c.Start, func(t placement, start int) int {
 		return t.change.Start - start
 	})
 	if !found {
 		return "", ""
 	}
-	at := p.taken[i].span
+	at := p.placements[i].span
 	missing := enough - utf8.RuneCountInString(c.Before)
 	if missing <= 0 {
 		return "", ""

@@ -20,8 +20,8 @@ type Part struct {
 	following  string
 }
 
-// Blank reports whether the part has no letters or numbers, so that it needs no proofreading.
-func (p Part) Blank() bool {
+// IsBlank reports whether the part has no letters or numbers, so that it needs no proofreading.
+func (p Part) IsBlank() bool {
 	return !strings.ContainsFunc(p.Text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }
 

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	maxPiece   = 2_000 // Characters of Before and of After.
-	maxReason  = 200   // Characters of Reason.
-	maxTotal   = 2_000 // Changes of one text.
-	maxPlaces  = 100   // Positions tried for one change.
-	leastAlone = 3     // Minimum characters of Before to choose among several positions without a context.
+	maxPiece      = 2_000 // Characters of Before and of After.
+	maxReason     = 200   // Characters of Reason.
+	maxTotal      = 2_000 // Changes of one text.
+	maxPlaces     = 100   // Positions tried for one change.
+	minLoneLength = 3     // Minimum characters of Before to choose among several positions without a context.
 )
 
 // span is a range of a text, in bytes.
@@ -23,14 +23,14 @@ func (s span) overlaps(other span) bool { return s.start < other.end && other.st
 
 // Proof is the state of proofreading one text. It is not safe for concurrent use.
 type Proof struct {
-	text    string
-	parts   []Part
-	folded  []folded    // By part; empty until find needs it.
-	ends    []int       // By part: the end of the checked range, in bytes of the text.
-	places  []int       // By part: the end of its last change, in bytes of the text.
-	taken   []placement // Ordered by position in the text.
-	made    []Change    // Ordered by publication.
-	dropped int
+	text       string
+	parts      []Part
+	folded     []foldedText // By part; empty until find needs it.
+	ends       []int        // By part: the end of the checked range, in bytes of the text.
+	places     []int        // By part: the end of its last change, in bytes of the text.
+	placements []placement  // Ordered by position in the text.
+	published  []Change     // Ordered by publication.
+	dropped    int
 }
 
 // placement is a change with its range in bytes.
@@ -51,11 +51,11 @@ func (c placement) meets(other placement) bool {
 // New returns a Proof for a text, which must be valid UTF-8 with "\n" as line end.
 func New(text string) *Proof {
 	p := &Proof{text: text, parts: cut(text)}
-	p.folded, p.ends = make([]folded, len(p.parts)), make([]int, len(p.parts))
+	p.folded, p.ends = make([]foldedText, len(p.parts)), make([]int, len(p.parts))
 	p.places = make([]int, len(p.parts))
 	for i, part := range p.parts {
 		p.ends[i], p.places[i] = part.start, part.start
-		if part.Blank() {
+		if part.IsBlank() {
 			p.ends[i] = part.end
 		}
 	}
@@ -66,12 +66,12 @@ func New(text string) *Proof {
 func (p *Proof) Parts() []Part { return p.parts }
 
 // Changes returns the changes in order of publication.
-func (p *Proof) Changes() []Change { return p.made }
+func (p *Proof) Changes() []Change { return p.published }
 
-// Take adds a change that a model proposes for a part, if it fits the text. It returns false if the change does not fit
-// or is a duplicate. Duplicates do not count as dropped.
-func (p *Proof) Take(part int, proposal Proposal) (Change, bool) {
-	if len(p.made) == maxTotal || !proposal.sane() {
+// AddProposal adds a change that a model proposes for a part, if it fits the text. It returns false if the change does
+// not fit or is a duplicate. Duplicates do not count as dropped.
+func (p *Proof) AddProposal(part int, proposal Proposal) (Change, bool) {
+	if len(p.published) == maxTotal || !proposal.sane() {
 		p.dropped++
 		return Change{}, false
 	}
@@ -100,11 +100,11 @@ func (p *Proof) Take(part int, proposal Proposal) (Change, bool) {
 	return Change{}, false
 }
 
-// Drop adds to the number of dropped changes, for changes that the Reader could not parse.
-func (p *Proof) Drop(n int) { p.dropped += n }
+// AddDropped adds to the number of dropped changes, for changes that the Reader could not parse.
+func (p *Proof) AddDropped(n int) { p.dropped += n }
 
-// Check marks a part as checked: completely, or up to its last change.
-func (p *Proof) Check(part int, whole bool) {
+// MarkChecked marks a part as checked: completely, or up to its last change.
+func (p *Proof) MarkChecked(part int, whole bool) {
 	p.ends[part] = p.places[part]
 	if whole {
 		p.ends[part] = p.parts[part].end
@@ -113,8 +113,8 @@ func (p *Proof) Check(part int, whole bool) {
 
 // Result returns the current result.
 func (p *Proof) Result() Result {
-	r := Result{Text: p.text, Changes: make([]Change, len(p.taken)), Dropped: p.dropped}
-	for i, t := range p.taken {
+	r := Result{Text: p.text, Changes: make([]Change, len(p.placements)), Dropped: p.dropped}
+	for i, t := range p.placements {
 		r.Changes[i] = t.change
 	}
 	for i, part := range p.parts {
@@ -162,7 +162,7 @@ func (p *Proof) candidates(part int, q Proposal) []span {
 	}
 	if len(near) > 0 {
 		all = near
-	} else if utf8.RuneCountInString(q.Before) < leastAlone {
+	} else if utf8.RuneCountInString(q.Before) < minLoneLength {
 		return nil // The position would be a guess.
 	}
 	passed := func(at span) bool { return at.start < p.places[part] }
@@ -307,23 +307,23 @@ func oneLine(text string) string {
 
 // has reports whether the same change was already taken.
 func (p *Proof) has(c placement) bool {
-	return slices.ContainsFunc(p.taken, func(t placement) bool {
+	return slices.ContainsFunc(p.placements, func(t placement) bool {
 		return t.span == c.span && t.change.After == c.change.After
 	})
 }
 
-func (p *Proof) free(c placement) bool { return !slices.ContainsFunc(p.taken, c.meets) }
+func (p *Proof) free(c placement) bool { return !slices.ContainsFunc(p.placements, c.meets) }
 
 // add stores a change of a part and assigns its id and its offsets.
 func (p *Proof) add(part int, c placement) Change {
 	c.change.Question = c.change.Question ||
 		risky(p.around(c.span, c.change.Before), p.around(c.span, c.change.After))
-	c.change.ID = len(p.made) + 1
+	c.change.ID = len(p.published) + 1
 	c.change.Start = p.parts[part].offset + units(p.text[p.parts[part].start:c.start])
 	c.change.End = c.change.Start + units(c.change.Before)
-	i, _ := slices.BinarySearchFunc(p.taken, c, func(a, b placement) int { return cmp.Compare(a.start, b.start) })
-	p.taken = slices.Insert(p.taken, i, c)
-	p.made = append(p.made, c.change)
+	i, _ := slices.BinarySearchFunc(p.placements, c, func(a, b placement) int { return cmp.Compare(a.start, b.start) })
+	p.placements = slices.Insert(p.placements, i, c)
+	p.published = append(p.published, c.change)
 	p.places[part] = max(p.places[part], c.end)
 	return c.change
 }

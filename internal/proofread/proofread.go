@@ -1,9 +1,9 @@
 // Package proofread converts a model's answers about a text into changes of the text.
 //
 // It splits a text into parts for separate model calls (Proof.Parts, Part.Prompt), parses changes from the streamed
-// answers (Reader), locates each change in the text (Proof.Take), and formats the result as Markdown. It neither calls
-// a model nor depends on threads. The model's output is untrusted: changes that do not fit the text are dropped and
-// counted.
+// answers (Reader), locates each change in the text (Proof.AddProposal), and formats the result as Markdown. It neither
+// calls a model nor depends on threads. The model's output is untrusted: changes that do not fit the text are dropped
+// and counted.
 package proofread
 
 import (

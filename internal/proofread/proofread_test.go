@@ -16,9 +16,9 @@ func take(t *testing.T, text string, proposals ...proofread.Proposal) proofread.
 	t.Helper()
 	p := proofread.New(text)
 	for _, q := range proposals {
-		p.Take(0, q)
+		p.AddProposal(0, q)
 	}
-	p.Check(0, true)
+	p.MarkChecked(0, true)
 	r := p.Result()
 	check(t, r)
 	return r
@@ -148,14 +148,14 @@ func TestPartsAreProofreadSeamlessly(t *testing.T) {
 			t.Errorf("part %d has %d characters", i, n)
 		}
 		for range strings.Count(part.Text, "行ます") {
-			if _, ok := p.Take(i, proofread.Proposal{Before: "行ます", After: "行きます"}); !ok {
+			if _, ok := p.AddProposal(i, proofread.Proposal{Before: "行ます", After: "行きます"}); !ok {
 				t.Fatal("not taken")
 			}
 		}
 		for range strings.Count(part.Text, "をを") {
-			p.Take(i, proofread.Proposal{Before: "資料をを", After: "資料を"})
+			p.AddProposal(i, proofread.Proposal{Before: "資料をを", After: "資料を"})
 		}
-		p.Check(i, true)
+		p.MarkChecked(i, true)
 	}
 	r := p.Result()
 	check(t, r)
@@ -172,8 +172,8 @@ func TestUncheckedRangesAreJoined(t *testing.T) {
 	if len(p.Parts()) != 4 {
 		t.Fatalf("%d parts", len(p.Parts()))
 	}
-	p.Check(0, true)
-	p.Check(3, true)
+	p.MarkChecked(0, true)
+	p.MarkChecked(3, true)
 	r := p.Result()
 	if want := []proofread.Range{{Start: 3001, End: 9003}}; !slices.Equal(r.Unchecked, want) {
 		t.Errorf("unchecked %v, want %v", r.Unchecked, want)
@@ -188,10 +188,10 @@ func TestMarkdown(t *testing.T) {
 	p := proofread.New("# 件名\n会議に行ます。*2024*年の<b>売上は120名です。\n")
 	q := proofread.Proposal{Before: "行ます", After: "行きます", Reason: "送り仮名の[抜け](http://x)\n\n## 見出し"}
 	q.Reason += "\x00\u0085" // The database cannot store NUL.
-	first, _ := p.Take(0, q)
-	p.Take(0, proofread.Proposal{Before: "120名", After: "120名", Kind: proofread.Fact, Reason: "単位の確認"})
-	p.Take(0, proofread.Proposal{Before: "無い", After: "ない"})
-	p.Check(0, true)
+	first, _ := p.AddProposal(0, q)
+	p.AddProposal(0, proofread.Proposal{Before: "120名", After: "120名", Kind: proofread.Fact, Reason: "単位の確認"})
+	p.AddProposal(0, proofread.Proposal{Before: "無い", After: "ない"})
+	p.MarkChecked(0, true)
 	got := proofread.Heading + p.Line(first) + "\n" + p.Closing()
 	const want = `## 修正案の一覧
 
@@ -250,10 +250,10 @@ func TestReader(t *testing.T) {
 			for i := range len(test.said) {
 				again = append(again, bytewise.Write(test.said[i:i+1])...)
 			}
-			if len(found) != test.found || whole.Broken() != test.broken || whole.Formed() != test.formed {
-				t.Errorf("%d found, %d broken, formed %v", len(found), whole.Broken(), whole.Formed())
+			if len(found) != test.found || whole.Malformed() != test.broken || whole.WellFormed() != test.formed {
+				t.Errorf("%d found, %d broken, formed %v", len(found), whole.Malformed(), whole.WellFormed())
 			}
-			if !slices.Equal(found, again) || whole.Broken() != bytewise.Broken() || whole.Formed() != bytewise.Formed() {
+			if !slices.Equal(found, again) || whole.Malformed() != bytewise.Malformed() || whole.WellFormed() != bytewise.WellFormed() {
 				t.Error("splitting the answer changed the result")
 			}
 		})
@@ -322,8 +322,8 @@ func TestTakeIsBounded(t *testing.T) {
 	t.Parallel()
 	p := proofread.New(strings.Repeat("連絡", 1_500))
 	for range 500 {
-		p.Take(0, proofread.Proposal{Context: "連絡連", Before: "連絡", After: "電話", Kind: proofread.Typo})
-		p.Take(0, proofread.Proposal{Context: "ﾚﾝﾗｸ", Before: "連絡連絡", After: "連絡", Kind: proofread.Typo})
+		p.AddProposal(0, proofread.Proposal{Context: "連絡連", Before: "連絡", After: "電話", Kind: proofread.Typo})
+		p.AddProposal(0, proofread.Proposal{Context: "ﾚﾝﾗｸ", Before: "連絡連絡", After: "連絡", Kind: proofread.Typo})
 	}
 	check(t, p.Result())
 }
@@ -346,13 +346,13 @@ func FuzzR96_AnyAnswerFitsTheText(f *testing.F) {
 			var r proofread.Reader
 			for at := 0; at < len(said); at += size {
 				for _, q := range r.Write(said[at:min(at+size, len(said))]) {
-					if c, ok := p.Take(i, q); ok {
+					if c, ok := p.AddProposal(i, q); ok {
 						p.Line(c)
 					}
 				}
 			}
-			p.Drop(r.Broken())
-			p.Check(i, r.Formed())
+			p.AddDropped(r.Malformed())
+			p.MarkChecked(i, r.WellFormed())
 		}
 		if joined != text {
 			t.Fatalf("the parts are %q", joined)

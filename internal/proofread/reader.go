@@ -33,9 +33,9 @@ type Reader struct {
 	unnamed bool   // The name of the first field was read; a colon must follow.
 	last    byte   // The last character outside of objects that is not a space.
 
-	formed bool // The answer is in the requested format, possibly without changes.
-	count  int
-	broken int
+	wellFormed bool // The answer is in the requested format, possibly without changes.
+	count      int
+	malformed  int
 }
 
 // Write adds the next piece of the answer and returns the changes that it completes.
@@ -50,15 +50,15 @@ func (r *Reader) Write(piece string) (found []Proposal) {
 	return found
 }
 
-// Formed reports whether the answer is in the requested format.
-func (r *Reader) Formed() bool { return r.formed }
+// WellFormed reports whether the answer is in the requested format.
+func (r *Reader) WellFormed() bool { return r.wellFormed }
 
-// Broken returns the number of changes that could not be parsed.
-func (r *Reader) Broken() int {
+// Malformed returns the number of changes that could not be parsed.
+func (r *Reader) Malformed() int {
 	if r.open && bytes.Contains(r.object, beforeKey) {
-		return r.broken + 1
+		return r.malformed + 1
 	}
-	return r.broken
+	return r.malformed
 }
 
 var (
@@ -73,7 +73,7 @@ func (r *Reader) add(c byte) (ended bool) {
 		if c == '{' {
 			r.begin()
 		} else if c > ' ' {
-			r.formed = r.formed || c == ']' && r.last == '['
+			r.wellFormed = r.wellFormed || c == ']' && r.last == '['
 			r.last = c
 		}
 		return false
@@ -95,7 +95,7 @@ func (r *Reader) add(c byte) (ended bool) {
 		r.unnamed = !r.quoted && !r.named
 	case r.quoted:
 	case c == '{':
-		r.formed = r.formed || bytes.Contains(r.object, changesKey)
+		r.wellFormed = r.wellFormed || bytes.Contains(r.object, changesKey)
 		r.begin() // The outer object is not a change.
 	case c == '}':
 		return true
@@ -111,7 +111,7 @@ func (r *Reader) begin() {
 // fail discards the current object.
 func (r *Reader) fail() {
 	if bytes.Contains(r.object, beforeKey) {
-		r.broken++
+		r.malformed++
 	}
 	r.object, r.open = r.object[:0], false
 }
@@ -120,26 +120,26 @@ func (r *Reader) fail() {
 func (r *Reader) take() (Proposal, bool) {
 	r.open = false
 	var fields struct {
-		Context  loose           `json:"context"`
-		Before   *loose          `json:"before"`
-		After    *loose          `json:"after"`
-		Kind     loose           `json:"kind"`
-		Reason   loose           `json:"reason"`
-		Question loose           `json:"question"`
+		Context  looseString     `json:"context"`
+		Before   *looseString    `json:"before"`
+		After    *looseString    `json:"after"`
+		Kind     looseString     `json:"kind"`
+		Reason   looseString     `json:"reason"`
+		Question looseString     `json:"question"`
 		Changes  json.RawMessage `json:"changes"`
 	}
 	err := json.Unmarshal(r.object, &fields)
 	if err != nil {
 		err = json.Unmarshal(withoutComma(r.object), &fields)
 	}
-	r.formed = r.formed || fields.Changes != nil
+	r.wellFormed = r.wellFormed || fields.Changes != nil
 	if err != nil || fields.Before == nil || fields.After == nil || r.count == maxChanges {
 		if bytes.Contains(r.object, beforeKey) {
-			r.broken++
+			r.malformed++
 		}
 		return Proposal{}, false
 	}
-	r.formed = true
+	r.wellFormed = true
 	r.count++
 	return Proposal{
 		Context: string(fields.Context), Before: string(*fields.Before), After: string(*fields.After),
@@ -153,16 +153,16 @@ func withoutComma(object []byte) []byte {
 	return append(bytes.Clone(inside), '}')
 }
 
-// loose is a string that can also be decoded from another JSON value.
-type loose string
+// looseString is a string that can also be decoded from another JSON value.
+type looseString string
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (l *loose) UnmarshalJSON(data []byte) error {
+func (l *looseString) UnmarshalJSON(data []byte) error {
 	if data[0] == '"' {
 		return json.Unmarshal(data, (*string)(l))
 	}
 	if string(data) != "null" {
-		*l = loose(data)
+		*l = looseString(data)
 	}
 	return nil
 }

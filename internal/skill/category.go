@@ -28,23 +28,23 @@ var (
 type CategoryStore interface {
 	// CreateCategory creates a category, shown after the others. It returns fault.Conflict if the organization has that
 	// name.
-	CreateCategory(ctx context.Context, m Maker, name string) (Category, error)
+	CreateCategory(ctx context.Context, m Editor, name string) (Category, error)
 
 	// RenameCategory renames a category. It returns fault.Conflict if another category has that name.
-	RenameCategory(ctx context.Context, m Maker, id uuid.UUID, name string) (Category, error)
+	RenameCategory(ctx context.Context, m Editor, id uuid.UUID, name string) (Category, error)
 
 	// RemoveCategory removes a category and moves its skills, and their versions, to the replacement. Without a
 	// replacement it returns fault.Invalid if skills or versions are in the category.
-	RemoveCategory(ctx context.Context, m Maker, id uuid.UUID, replacement *uuid.UUID) error
+	RemoveCategory(ctx context.Context, m Editor, id uuid.UUID, replacement *uuid.UUID) error
 
 	// OrderCategories sets the order of all categories of the organization. It returns ErrCategoryOrder if ids are not
 	// exactly those categories.
-	OrderCategories(ctx context.Context, m Maker, ids []uuid.UUID) error
+	OrderCategories(ctx context.Context, m Editor, ids []uuid.UUID) error
 }
 
 // CreateCategory creates a category of the actor's organization. For administrators.
 func (l *Library) CreateCategory(ctx context.Context, actor identity.Actor, name string) (Category, error) {
-	m, name, err := categoryMaker(actor, name)
+	m, name, err := categoryEditor(actor, name)
 	if err != nil {
 		return Category{}, err
 	}
@@ -55,16 +55,16 @@ func (l *Library) CreateCategory(ctx context.Context, actor identity.Actor, name
 func (l *Library) RenameCategory(
 	ctx context.Context, actor identity.Actor, id uuid.UUID, name string,
 ) (Category, error) {
-	m, name, err := categoryMaker(actor, name)
+	m, name, err := categoryEditor(actor, name)
 	if err != nil {
 		return Category{}, err
 	}
 	return l.store.RenameCategory(ctx, m, id, name)
 }
 
-// categoryMaker returns an administrator as a Maker, and the stored form of a category's name.
-func categoryMaker(actor identity.Actor, name string) (Maker, string, error) {
-	m := makerOf(actor)
+// categoryEditor returns an administrator as an Editor, and the stored form of a category's name.
+func categoryEditor(actor identity.Actor, name string) (Editor, string, error) {
+	m := editorOf(actor)
 	if !m.Admin {
 		return m, "", org.ErrForbidden
 	}
@@ -78,7 +78,7 @@ func categoryMaker(actor identity.Actor, name string) (Maker, string, error) {
 func (l *Library) RemoveCategory(
 	ctx context.Context, actor identity.Actor, id uuid.UUID, replacement *uuid.UUID,
 ) error {
-	m := makerOf(actor)
+	m := editorOf(actor)
 	switch {
 	case !m.Admin:
 		return org.ErrForbidden
@@ -90,7 +90,7 @@ func (l *Library) RemoveCategory(
 
 // OrderCategories sets the order of the categories of the actor's organization. For administrators.
 func (l *Library) OrderCategories(ctx context.Context, actor identity.Actor, ids []uuid.UUID) error {
-	m := makerOf(actor)
+	m := editorOf(actor)
 	if !m.Admin {
 		return org.ErrForbidden
 	}

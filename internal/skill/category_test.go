@@ -14,11 +14,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-func (s *savingStore) CreateCategory(_ context.Context, _ skill.Maker, name string) (skill.Category, error) {
+func (s *savingStore) CreateCategory(_ context.Context, _ skill.Editor, name string) (skill.Category, error) {
 	return skill.Category{Name: name, Made: true}, nil
 }
 
-func (s *savingStore) RemoveCategory(context.Context, skill.Maker, uuid.UUID, *uuid.UUID) error {
+func (s *savingStore) RemoveCategory(context.Context, skill.Editor, uuid.UUID, *uuid.UUID) error {
 	return nil
 }
 

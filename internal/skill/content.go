@@ -39,7 +39,7 @@ func (c Content) skill() Skill {
 		form = FormForm
 	}
 	return Skill{
-		CategoryID: c.CategoryID, Position: madePosition, Name: c.Name, Description: c.Description,
+		CategoryID: c.CategoryID, Position: customPosition, Name: c.Name, Description: c.Description,
 		IconPath: iconPath(c.Icon), Kind: c.Kind, TaskType: c.TaskType, FormType: form, FormFields: c.FormFields,
 		Suggestions: c.Suggestions, Keywords: c.Keywords, Prompt: c.Prompt, AnswerLength: c.AnswerLength,
 		AcceptsDataSources: c.AcceptsDataSources || slices.ContainsFunc(c.FormFields, isFile), Model: c.Model,
@@ -68,9 +68,9 @@ func ContentOf(s Skill) Content {
 	}
 }
 
-// madePosition is the position of skills created in the app: after the built-in and the imported ones, in the order of
-// their creation.
-const madePosition = 100_000
+// customPosition is the position of skills created in the app: after the built-in and the imported ones, in the order
+// of their creation.
+const customPosition = 100_000
 
 // tidied returns a content with trimmed texts, "\n" at line ends, and lists that are not nil.
 func (c Content) tidied() Content {

@@ -14,15 +14,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// MaxExchange limits a file imported in the app, in bytes, and maxExchanged the number of its skills.
+// MaxExchange limits a file imported in the app, in bytes, and maxExchangeSkills the number of its skills.
 const (
-	MaxExchange  = 512 << 10
-	maxExchanged = 20
+	MaxExchange       = 512 << 10
+	maxExchangeSkills = 20
 )
 
 // Export returns a skill in the format of operators' files, without its documents.
 func (l *Library) Export(ctx context.Context, actor identity.Actor, id uuid.UUID) ([]byte, error) {
-	made, err := l.store.FindMade(ctx, makerOf(actor), id)
+	custom, err := l.store.FindCustomSkill(ctx, editorOf(actor), id)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (l *Library) Export(ctx context.Context, actor identity.Actor, id uuid.UUID
 	if err != nil {
 		return nil, err
 	}
-	c := made.Content
+	c := custom.Content
 	s := c.skill()
 	file := struct {
 		Skills []importSkill `yaml:"skills"`
@@ -95,8 +95,8 @@ func readExchange(file string) ([]definition, error) {
 	switch {
 	case len(parsed.Skills) == 0:
 		return nil, fault.InvalidField("yaml", "ファイルにスキルがありません。skills に一つ以上を書いてください。")
-	case len(parsed.Skills) > maxExchanged:
-		return nil, fault.InvalidField("yaml", "一度に読み込めるスキルは%d件までです。ファイルを分けてください。", maxExchanged)
+	case len(parsed.Skills) > maxExchangeSkills:
+		return nil, fault.InvalidField("yaml", "一度に読み込めるスキルは%d件までです。ファイルを分けてください。", maxExchangeSkills)
 	}
 	list := make([]definition, len(parsed.Skills))
 	for i, s := range parsed.Skills {

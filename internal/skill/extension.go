@@ -23,9 +23,9 @@ var builtinByKind = sync.OnceValue(func() map[Kind]Skill {
 	return byKind
 })
 
-// OfExtension reports whether threads with this skill begin with a page in the browser extension. Such skills are not
+// IsExtension reports whether threads with this skill begin with a page in the browser extension. Such skills are not
 // listed. The first question of their threads, which contains the page, is always sent to the model.
-func (s Skill) OfExtension() bool { return followUps()[s.Kind] != "" }
+func (s Skill) IsExtension() bool { return followUps()[s.Kind] != "" }
 
 // FollowUp returns the skill for further questions in a thread with this skill: a different one in threads of the
 // browser extension, otherwise the skill itself.

@@ -34,8 +34,8 @@ type ImportedSkill struct {
 	Skill
 }
 
-// Imported is the result for one skill.
-type Imported struct {
+// ImportResult is the result for one skill.
+type ImportResult struct {
 	Key    string
 	Name   string
 	Change ImportChange

@@ -14,11 +14,11 @@ import (
 
 // Limits for the skills created in the app.
 const (
-	MaxOwn          = 200 // Skills of a person, including archived ones.
-	MaxOrganization = 500 // Skills of an organization, including archived ones.
-	MaxMembers      = 500 // Selected members of a skill.
-	maxNote         = 1000
-	draftSlots      = 20 // Drafts of a person; a further one replaces the oldest.
+	MaxPerPerson       = 200 // Skills of a person, including archived ones.
+	MaxPerOrganization = 500 // Skills of an organization, including archived ones.
+	MaxMembers         = 500 // Selected members of a skill.
+	maxNote            = 1000
+	draftSlots         = 20 // Drafts of a person; a further one replaces the oldest.
 )
 
 // Audience is the set of people who may use a skill.
@@ -45,18 +45,18 @@ var (
 		"編集している間に、ほかの画面またはほかの人がこのスキルを保存しました。最新の版を確認してから、もう一度保存してください。")
 )
 
-// Maker is a person who edits skills: their own, and as an administrator also those of the organization. Other skills
+// Editor is a person who edits skills: their own, and as an administrator also those of the organization. Other skills
 // are treated as if they did not exist.
-type Maker struct {
+type Editor struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
 	Admin          bool
-	By             org.Doer
+	By             org.AuditActor
 }
 
-func makerOf(actor identity.Actor) Maker {
-	return Maker{
-		OrganizationID: actor.OrganizationID, UserID: actor.ID, Admin: org.IsAdmin(actor.Role), By: org.DoerOf(actor),
+func editorOf(actor identity.Actor) Editor {
+	return Editor{
+		OrganizationID: actor.OrganizationID, UserID: actor.ID, Admin: org.IsAdmin(actor.Role), By: org.AuditActorOf(actor),
 	}
 }
 
@@ -82,8 +82,8 @@ type SharedDocuments struct {
 	Filenames []string
 }
 
-// Made is a skill created in the app, as shown to its editors.
-type Made struct {
+// CustomSkill is a skill created in the app, as shown to its editors.
+type CustomSkill struct {
 	ID        uuid.UUID
 	OwnerID   *uuid.UUID // Nil for a skill of the organization.
 	Audience  Audience
@@ -99,13 +99,13 @@ type Made struct {
 	MissingDocuments int // Number of documents deleted since the skill was last saved.
 }
 
-// Saving is the input for saving a new or existing skill.
-type Saving struct {
-	RequestID uuid.UUID
-	Audience  Audience
-	MemberIDs []uuid.UUID
-	Content   Content
-	Base      int // The edited version; 0 for a new skill.
+// Input is the input for saving a new or existing skill.
+type Input struct {
+	RequestID   uuid.UUID
+	Audience    Audience
+	MemberIDs   []uuid.UUID
+	Content     Content
+	BaseVersion int // The edited version; 0 for a new skill.
 }
 
 // Version is a saved version of a skill.
@@ -159,7 +159,7 @@ const (
 	ShelfOrganization Shelf = "organization"
 )
 
-// LibraryStore is the database of a Library. Each method is one transaction. For skills that the Maker may not edit,
+// LibraryStore is the database of a Library. Each method is one transaction. For skills that the Editor may not edit,
 // the error is ErrNoSkill.
 type LibraryStore interface {
 	CategoryStore
@@ -167,59 +167,61 @@ type LibraryStore interface {
 	// SaveSkill stores a new skill, if id is uuid.Nil, or a new version, and returns the skill. A repeated request
 	// returns the skill in its current state; with different content it returns ErrRequestConflict. Errors: ErrChanged
 	// if the edited version is not the newest, fault.Conflict for a name in use or too many skills, fault.Invalid for
-	// missing categories, documents or members. Documents must be the Maker's or already belong to the skill.
-	SaveSkill(ctx context.Context, m Maker, id uuid.UUID, s Saving) (Made, error)
+	// missing categories, documents or members. Documents must be the Editor's or already belong to the skill.
+	SaveSkill(ctx context.Context, m Editor, id uuid.UUID, s Input) (CustomSkill, error)
 
 	// SetArchived archives or restores a skill. A repeated call changes nothing.
-	SetArchived(ctx context.Context, m Maker, id uuid.UUID, archived bool) (Made, error)
+	SetArchived(ctx context.Context, m Editor, id uuid.UUID, archived bool) (CustomSkill, error)
 
-	// FindMade returns one skill.
-	FindMade(ctx context.Context, m Maker, id uuid.UUID) (Made, error)
+	// FindCustomSkill returns one skill.
+	FindCustomSkill(ctx context.Context, m Editor, id uuid.UUID) (CustomSkill, error)
 
-	// ListMade returns a page of a shelf, last saved first, without prompts, and the total number.
-	ListMade(ctx context.Context, m Maker, shelf Shelf, archived bool, offset, limit int) ([]Made, int, error)
+	// ListCustomSkills returns a page of a shelf, last saved first, without prompts, and the total number.
+	ListCustomSkills(
+		ctx context.Context, m Editor, shelf Shelf, archived bool, offset, limit int,
+	) ([]CustomSkill, int, error)
 
 	// ListVersions returns the versions of a skill, newest first.
-	ListVersions(ctx context.Context, m Maker, id uuid.UUID, offset, limit int) ([]Version, int, error)
+	ListVersions(ctx context.Context, m Editor, id uuid.UUID, offset, limit int) ([]Version, int, error)
 
 	// FindVersion returns one version.
-	FindVersion(ctx context.Context, m Maker, id uuid.UUID, version int) (Version, error)
+	FindVersion(ctx context.Context, m Editor, id uuid.UUID, version int) (Version, error)
 
-	// FindTemplate returns the content of a skill to copy: one that the Maker may edit, a built-in one, or for an
+	// FindTemplate returns the content of a skill to copy: one that the Editor may edit, a built-in one, or for an
 	// administrator an imported one of the organization.
-	FindTemplate(ctx context.Context, m Maker, id uuid.UUID) (Content, error)
+	FindTemplate(ctx context.Context, m Editor, id uuid.UUID) (Content, error)
 
 	// SaveDraft stores the content of an editor's slot for a trial, and returns the id of its skill. If the person then
 	// has more drafts than slots, the one with the oldest trial is removed.
-	SaveDraft(ctx context.Context, m Maker, slot uuid.UUID, c Content, slots int) (uuid.UUID, error)
+	SaveDraft(ctx context.Context, m Editor, slot uuid.UUID, c Content, slots int) (uuid.UUID, error)
 
 	// RequestPublication stores a request to publish the newest version of a person's own skill. It replaces a pending
 	// one.
-	RequestPublication(ctx context.Context, m Maker, id uuid.UUID, note string) (Made, error)
+	RequestPublication(ctx context.Context, m Editor, id uuid.UUID, note string) (CustomSkill, error)
 
 	// WithdrawRequest removes a pending request, if there is one.
-	WithdrawRequest(ctx context.Context, m Maker, id uuid.UUID) (Made, error)
+	WithdrawRequest(ctx context.Context, m Editor, id uuid.UUID) (CustomSkill, error)
 
 	// ListRequests returns the organization's pending requests, oldest first.
-	ListRequests(ctx context.Context, m Maker, offset, limit int) ([]Request, int, error)
+	ListRequests(ctx context.Context, m Editor, offset, limit int) ([]Request, int, error)
 
 	// FindRequest returns one request of the organization with the content to publish, or ErrNoRequest.
-	FindRequest(ctx context.Context, m Maker, id uuid.UUID) (Request, error)
+	FindRequest(ctx context.Context, m Editor, id uuid.UUID) (Request, error)
 
 	// DecideRequest approves or rejects a request. An approved skill becomes a skill of the organization, or a new
 	// version of the skill published from it before. Repeating the same decision changes nothing; a different one
 	// returns fault.Conflict.
-	DecideRequest(ctx context.Context, m Maker, id uuid.UUID, d Decision) error
+	DecideRequest(ctx context.Context, m Editor, id uuid.UUID, d Decision) error
 
 	// HideSkill hides a skill that all organizations have from the organization's members, or shows it again.
-	HideSkill(ctx context.Context, m Maker, id uuid.UUID, hidden bool) error
+	HideSkill(ctx context.Context, m Editor, id uuid.UUID, hidden bool) error
 
 	// ListHidden returns the skills hidden by the organization.
-	ListHidden(ctx context.Context, m Maker) ([]Skill, error)
+	ListHidden(ctx context.Context, m Editor) ([]Skill, error)
 
 	// ListShared returns the skills of the organization that use documents of a member, by name. If the user is not a
 	// member, the error has the code fault.NotFound.
-	ListShared(ctx context.Context, m Maker, userID uuid.UUID) ([]SharedDocuments, error)
+	ListShared(ctx context.Context, m Editor, userID uuid.UUID) ([]SharedDocuments, error)
 
 	// ListAllCategories returns all categories of the organization, including empty ones.
 	ListAllCategories(ctx context.Context, organizationID uuid.UUID) ([]KeyedCategory, error)
@@ -239,31 +241,31 @@ func NewLibrary(store LibraryStore) *Library { return &Library{store: store} }
 
 // Create creates a skill: the actor's own with AudienceSelf, otherwise one of the organization, which requires an
 // administrator.
-func (l *Library) Create(ctx context.Context, actor identity.Actor, s Saving) (Made, error) {
-	s.Base = 0
-	return l.save(ctx, makerOf(actor), uuid.Nil, s)
+func (l *Library) Create(ctx context.Context, actor identity.Actor, s Input) (CustomSkill, error) {
+	s.BaseVersion = 0
+	return l.save(ctx, editorOf(actor), uuid.Nil, s)
 }
 
 // Change saves a new version of a skill.
-func (l *Library) Change(ctx context.Context, actor identity.Actor, id uuid.UUID, s Saving) (Made, error) {
-	return l.save(ctx, makerOf(actor), id, s)
+func (l *Library) Change(ctx context.Context, actor identity.Actor, id uuid.UUID, s Input) (CustomSkill, error) {
+	return l.save(ctx, editorOf(actor), id, s)
 }
 
-func (l *Library) save(ctx context.Context, m Maker, id uuid.UUID, s Saving) (Made, error) {
+func (l *Library) save(ctx context.Context, m Editor, id uuid.UUID, s Input) (CustomSkill, error) {
 	if s.Audience != AudienceSelf && !m.Admin {
-		return Made{}, org.ErrForbidden
+		return CustomSkill{}, org.ErrForbidden
 	}
 	switch {
 	case s.Audience == AudienceMembers && len(s.MemberIDs) == 0:
-		return Made{}, fault.InvalidField("member_ids", "利用できるメンバーを一人以上選択してください。")
+		return CustomSkill{}, fault.InvalidField("member_ids", "利用できるメンバーを一人以上選択してください。")
 	case len(s.MemberIDs) > MaxMembers:
-		return Made{}, fault.InvalidField("member_ids", "メンバーは%d人まで選択できます。", MaxMembers)
+		return CustomSkill{}, fault.InvalidField("member_ids", "メンバーは%d人まで選択できます。", MaxMembers)
 	case s.Audience != AudienceMembers:
 		s.MemberIDs = nil
 	}
 	s.Content = s.Content.tidied()
 	if err := s.Content.check(); err != nil {
-		return Made{}, err
+		return CustomSkill{}, err
 	}
 	return l.store.SaveSkill(ctx, m, id, s)
 }
@@ -271,14 +273,14 @@ func (l *Library) save(ctx context.Context, m Maker, id uuid.UUID, s Saving) (Ma
 // Copy creates a skill as a copy of another one.
 func (l *Library) Copy(
 	ctx context.Context, actor identity.Actor, id, requestID uuid.UUID, audience Audience,
-) (Made, error) {
-	m := makerOf(actor)
+) (CustomSkill, error) {
+	m := editorOf(actor)
 	content, err := l.store.FindTemplate(ctx, m, id)
 	if err != nil {
-		return Made{}, err
+		return CustomSkill{}, err
 	}
 	content.Name = copyName(content.Name)
-	return l.save(ctx, m, uuid.Nil, Saving{RequestID: requestID, Audience: audience, Content: content})
+	return l.save(ctx, m, uuid.Nil, Input{RequestID: requestID, Audience: audience, Content: content})
 }
 
 // copyName returns the name of a copy within the length limit of names.
@@ -289,36 +291,36 @@ func copyName(name string) string {
 }
 
 // Archive archives or restores a skill.
-func (l *Library) Archive(ctx context.Context, actor identity.Actor, id uuid.UUID, archived bool) (Made, error) {
-	return l.store.SetArchived(ctx, makerOf(actor), id, archived)
+func (l *Library) Archive(ctx context.Context, actor identity.Actor, id uuid.UUID, archived bool) (CustomSkill, error) {
+	return l.store.SetArchived(ctx, editorOf(actor), id, archived)
 }
 
 // Find returns a skill that the actor may edit.
-func (l *Library) Find(ctx context.Context, actor identity.Actor, id uuid.UUID) (Made, error) {
-	return l.store.FindMade(ctx, makerOf(actor), id)
+func (l *Library) Find(ctx context.Context, actor identity.Actor, id uuid.UUID) (CustomSkill, error) {
+	return l.store.FindCustomSkill(ctx, editorOf(actor), id)
 }
 
 // List returns a page of the skills that the actor may edit, and their total number.
 func (l *Library) List(
 	ctx context.Context, actor identity.Actor, shelf Shelf, archived bool, offset, limit int,
-) ([]Made, int, error) {
-	m := makerOf(actor)
+) ([]CustomSkill, int, error) {
+	m := editorOf(actor)
 	if shelf == ShelfOrganization && !m.Admin {
 		return nil, 0, org.ErrForbidden
 	}
-	return l.store.ListMade(ctx, m, shelf, archived, offset, limit)
+	return l.store.ListCustomSkills(ctx, m, shelf, archived, offset, limit)
 }
 
 // Versions returns a page of the versions of a skill, newest first, and their total number.
 func (l *Library) Versions(
 	ctx context.Context, actor identity.Actor, id uuid.UUID, offset, limit int,
 ) ([]Version, int, error) {
-	return l.store.ListVersions(ctx, makerOf(actor), id, offset, limit)
+	return l.store.ListVersions(ctx, editorOf(actor), id, offset, limit)
 }
 
 // Version returns one version of a skill.
 func (l *Library) Version(ctx context.Context, actor identity.Actor, id uuid.UUID, version int) (Version, error) {
-	return l.store.FindVersion(ctx, makerOf(actor), id, version)
+	return l.store.FindVersion(ctx, editorOf(actor), id, version)
 }
 
 // unnamed is the name and description for a trial of a skill without them.
@@ -332,18 +334,18 @@ func (l *Library) Try(ctx context.Context, actor identity.Actor, slot uuid.UUID,
 	if err := c.check(); err != nil {
 		return uuid.Nil, err
 	}
-	return l.store.SaveDraft(ctx, makerOf(actor), slot, c, draftSlots)
+	return l.store.SaveDraft(ctx, editorOf(actor), slot, c, draftSlots)
 }
 
 // RequestPublication requests that administrators publish the newest version of a person's own skill in the
 // organization.
 func (l *Library) RequestPublication(
 	ctx context.Context, actor identity.Actor, id uuid.UUID, note string,
-) (Made, error) {
+) (CustomSkill, error) {
 	if err := checkNote("note", note); err != nil {
-		return Made{}, err
+		return CustomSkill{}, err
 	}
-	return l.store.RequestPublication(ctx, makerOf(actor), id, note)
+	return l.store.RequestPublication(ctx, editorOf(actor), id, note)
 }
 
 func checkNote(field, note string) error {
@@ -353,13 +355,13 @@ func checkNote(field, note string) error {
 }
 
 // WithdrawRequest withdraws a pending request.
-func (l *Library) WithdrawRequest(ctx context.Context, actor identity.Actor, id uuid.UUID) (Made, error) {
-	return l.store.WithdrawRequest(ctx, makerOf(actor), id)
+func (l *Library) WithdrawRequest(ctx context.Context, actor identity.Actor, id uuid.UUID) (CustomSkill, error) {
+	return l.store.WithdrawRequest(ctx, editorOf(actor), id)
 }
 
 // Requests returns the pending requests of the actor's organization, oldest first. For administrators.
 func (l *Library) Requests(ctx context.Context, actor identity.Actor, offset, limit int) ([]Request, int, error) {
-	m := makerOf(actor)
+	m := editorOf(actor)
 	if !m.Admin {
 		return nil, 0, org.ErrForbidden
 	}
@@ -368,7 +370,7 @@ func (l *Library) Requests(ctx context.Context, actor identity.Actor, offset, li
 
 // Request returns one request with the content to publish. For administrators.
 func (l *Library) Request(ctx context.Context, actor identity.Actor, id uuid.UUID) (Request, error) {
-	m := makerOf(actor)
+	m := editorOf(actor)
 	if !m.Admin {
 		return Request{}, org.ErrForbidden
 	}
@@ -377,7 +379,7 @@ func (l *Library) Request(ctx context.Context, actor identity.Actor, id uuid.UUI
 
 // Decide approves or rejects a request. For administrators.
 func (l *Library) Decide(ctx context.Context, actor identity.Actor, id uuid.UUID, d Decision) error {
-	m := makerOf(actor)
+	m := editorOf(actor)
 	if !m.Admin {
 		return org.ErrForbidden
 	}
@@ -390,7 +392,7 @@ func (l *Library) Decide(ctx context.Context, actor identity.Actor, id uuid.UUID
 // Shared returns the skills of the actor's organization that use documents of a member. The skills keep the documents
 // when the member is removed. For administrators.
 func (l *Library) Shared(ctx context.Context, actor identity.Actor, userID uuid.UUID) ([]SharedDocuments, error) {
-	m := makerOf(actor)
+	m := editorOf(actor)
 	if !m.Admin {
 		return nil, org.ErrForbidden
 	}
@@ -399,7 +401,7 @@ func (l *Library) Shared(ctx context.Context, actor identity.Actor, userID uuid.
 
 // Hide hides a built-in or imported skill from the organization's members, or shows it again. For administrators.
 func (l *Library) Hide(ctx context.Context, actor identity.Actor, id uuid.UUID, hidden bool) error {
-	m := makerOf(actor)
+	m := editorOf(actor)
 	if !m.Admin {
 		return org.ErrForbidden
 	}
@@ -408,7 +410,7 @@ func (l *Library) Hide(ctx context.Context, actor identity.Actor, id uuid.UUID, 
 
 // Hidden returns the skills hidden by the organization. For administrators.
 func (l *Library) Hidden(ctx context.Context, actor identity.Actor) ([]Skill, error) {
-	m := makerOf(actor)
+	m := editorOf(actor)
 	if !m.Admin {
 		return nil, org.ErrForbidden
 	}

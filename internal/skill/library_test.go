@@ -18,23 +18,23 @@ import (
 type savingStore struct {
 	skill.LibraryStore
 
-	saved    []skill.Saving
+	saved    []skill.Input
 	template skill.Content
 }
 
-func (s *savingStore) SaveSkill(_ context.Context, _ skill.Maker, id uuid.UUID, saving skill.Saving) (skill.Made,
-	error,
-) {
-	s.saved = append(s.saved, saving)
-	return skill.Made{ID: id, Content: saving.Content, Version: saving.Base + 1}, nil
+func (s *savingStore) SaveSkill(
+	_ context.Context, _ skill.Editor, id uuid.UUID, input skill.Input,
+) (skill.CustomSkill, error) {
+	s.saved = append(s.saved, input)
+	return skill.CustomSkill{ID: id, Content: input.Content, Version: input.BaseVersion + 1}, nil
 }
 
-func (s *savingStore) FindTemplate(context.Context, skill.Maker, uuid.UUID) (skill.Content, error) {
+func (s *savingStore) FindTemplate(context.Context, skill.Editor, uuid.UUID) (skill.Content, error) {
 	return s.template, nil
 }
 
-func (s *savingStore) FindMade(_ context.Context, _ skill.Maker, id uuid.UUID) (skill.Made, error) {
-	return skill.Made{ID: id, Content: s.saved[len(s.saved)-1].Content}, nil
+func (s *savingStore) FindCustomSkill(_ context.Context, _ skill.Editor, id uuid.UUID) (skill.CustomSkill, error) {
+	return skill.CustomSkill{ID: id, Content: s.saved[len(s.saved)-1].Content}, nil
 }
 
 func (s *savingStore) ListAllCategories(context.Context, uuid.UUID) ([]skill.KeyedCategory, error) {
@@ -118,7 +118,7 @@ func TestContentsAreChecked(t *testing.T) {
 			c, store := content(), &savingStore{}
 			test.change(&c)
 			_, err := skill.NewLibrary(store).Create(t.Context(), someone(identity.RoleGeneralUser),
-				skill.Saving{RequestID: uuid.New(), Audience: skill.AudienceSelf, Content: c})
+				skill.Input{RequestID: uuid.New(), Audience: skill.AudienceSelf, Content: c})
 			var fields []string
 			var texts string
 			if failed, ok := errors.AsType[*fault.Error](err); ok {
@@ -146,7 +146,7 @@ func TestOnlyAdministratorsMakeSkillsOfTheOrganization(t *testing.T) {
 		identity.RoleOrganizationAdmin: "", identity.RoleOrganizationSuperAdmin: "",
 	} {
 		_, err := library.Create(t.Context(), someone(role),
-			skill.Saving{RequestID: uuid.New(), Audience: skill.AudienceOrganization, Content: content()})
+			skill.Input{RequestID: uuid.New(), Audience: skill.AudienceOrganization, Content: content()})
 		if (err != nil || code != "") && fault.CodeOf(err) != code {
 			t.Errorf("%s: %v", role, err)
 		}
@@ -157,10 +157,10 @@ func TestNamesOfCopies(t *testing.T) {
 	t.Parallel()
 	store := &savingStore{template: content()}
 	store.template.Name = strings.Repeat("長", 20)
-	made, err := skill.NewLibrary(store).Copy(t.Context(), someone(identity.RoleGeneralUser), uuid.New(), uuid.New(),
+	custom, err := skill.NewLibrary(store).Copy(t.Context(), someone(identity.RoleGeneralUser), uuid.New(), uuid.New(),
 		skill.AudienceSelf)
-	if err != nil || made.Content.Name != strings.Repeat("長", 16)+"のコピー" {
-		t.Errorf("got %q, %v", made.Content.Name, err)
+	if err != nil || custom.Content.Name != strings.Repeat("長", 16)+"のコピー" {
+		t.Errorf("got %q, %v", custom.Content.Name, err)
 	}
 }
 
@@ -171,11 +171,11 @@ func TestExportedSkillsAreReadAgain(t *testing.T) {
 	library, actor := skill.NewLibrary(store), someone(identity.RoleGeneralUser)
 	c := content()
 	c.Icon, c.AnswerLength, c.Examples = "🧵", skill.AnswerLong, []skill.Example{{Question: "問い", Answer: "答え"}}
-	made, err := library.Create(t.Context(), actor, skill.Saving{Audience: skill.AudienceSelf, Content: c})
+	custom, err := library.Create(t.Context(), actor, skill.Input{Audience: skill.AudienceSelf, Content: c})
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := library.Export(t.Context(), actor, made.ID)
+	file, err := library.Export(t.Context(), actor, custom.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestExportedSkillsAreReadAgain(t *testing.T) {
 	if err != nil || len(read) != 1 {
 		t.Fatalf("got %v, %v\n%s", read, err, file)
 	}
-	if _, err := library.Create(t.Context(), actor, skill.Saving{
+	if _, err := library.Create(t.Context(), actor, skill.Input{
 		Audience: skill.AudienceSelf, Content: read[0],
 	}); err != nil {
 		t.Error(err)

@@ -28,7 +28,7 @@ func message(d channel.Draft, text string) []slackgo.MsgOption {
 	switch {
 	case text != "":
 		blocks = append(blocks, slackgo.NewMarkdownBlock("", text))
-	case d.State == channel.Writing:
+	case d.State == channel.StateWriting:
 		blocks = append(blocks, note("回答を書いています…"))
 	}
 	blocks = append(blocks, footer(d)...)
@@ -41,14 +41,14 @@ func message(d channel.Draft, text string) []slackgo.MsgOption {
 // footer returns the blocks below an answer's text: the reason why it ended, its sources, and buttons.
 func footer(d channel.Draft) []slackgo.Block {
 	var blocks []slackgo.Block
-	if d.State == channel.Failed && d.Reason != "" {
+	if d.State == channel.StateFailed && d.Reason != "" {
 		blocks = append(blocks, paragraph("回答を完了できませんでした。"+d.Reason))
 	}
 	if !d.Last {
 		return blocks
 	}
 	id := d.AnswerID.String()
-	if d.State == channel.Writing {
+	if d.State == channel.StateWriting {
 		return append(blocks, slackgo.NewActionBlock("", button(actionStop, id, "停止")))
 	}
 	if d.Notice != "" {
@@ -61,11 +61,11 @@ func footer(d channel.Draft) []slackgo.Block {
 	if d.Attached {
 		blocks = append(blocks, note("長い回答のため、全文をこのスレッドのファイルに添付しました。"))
 	}
-	if d.State == channel.Stopped {
+	if d.State == channel.StateStopped {
 		blocks = append(blocks, note(or(d.Reason, "回答を停止しました。")))
 	}
 	buttons := []slackgo.BlockElement{button(actionAgain, id, "再生成")}
-	if d.State == channel.Done {
+	if d.State == channel.StateDone {
 		buttons = append([]slackgo.BlockElement{
 			button(actionGood, id, "👍 役に立った"), button(actionBad, id, "👎 役に立たなかった"),
 		}, buttons...)

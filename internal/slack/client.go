@@ -61,11 +61,11 @@ func result(method string, err error) error {
 	}
 	var limited *slackgo.RateLimitedError
 	if errors.As(err, &limited) {
-		return &channel.RateLimited{Method: method, RetryAfter: max(limited.RetryAfter, time.Second)}
+		return &channel.RateLimitError{Method: method, RetryAfter: max(limited.RetryAfter, time.Second)}
 	}
 	switch code := refusal(err); {
 	case code == "ratelimited" || code == "rate_limited":
-		return &channel.RateLimited{Method: method, RetryAfter: time.Second}
+		return &channel.RateLimitError{Method: method, RetryAfter: time.Second}
 	case slices.Contains(revoked, code):
 		return fmt.Errorf("slack: %s: %s: %w", method, code, channel.ErrRevoked)
 	case slices.Contains(gone, code):

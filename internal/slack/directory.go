@@ -64,7 +64,7 @@ func (a *Adapter) Profile(ctx context.Context, in channel.Installation, person s
 		Confirmed: user.IsEmailConfirmed, EnterpriseID: user.Enterprise.EnterpriseID,
 		Guest: user.IsRestricted || user.IsUltraRestricted || user.IsInvitedUser,
 		Bot:   user.IsBot || user.IsAppUser || user.IsWorkflowBot || user.ID == "USLACKBOT", Deleted: user.Deleted,
-		Stranger: user.IsStranger,
+		External: user.IsStranger,
 	}
 	p.Teams = append(p.Teams, user.Enterprise.Teams...)
 	if user.TeamID != "" && !slices.Contains(p.Teams, user.TeamID) {

@@ -8,7 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// Name is the name of the surface in channel.Incoming and channel.Installation.
+// Name is the name of the surface in channel.IncomingEvent and channel.Installation.
 const Name = "slack"
 
 // envelope is a request of the Events API. Decoding ignores unknown fields, because Slack may add fields at any time.
@@ -63,21 +63,21 @@ type fileObject struct {
 // Event is a request of the Events API: a challenge to answer, or an event of a workspace.
 type Event struct {
 	Challenge string // Set if Slack verifies the address of the server, else "".
-	Incoming  channel.Incoming
+	Incoming  channel.IncomingEvent
 }
 
 // ParseEvent parses a request of the Events API. The caller must have verified the signature. An unknown event becomes
-// an event of the kind channel.Ignored.
+// an event of the kind channel.KindIgnored.
 func ParseEvent(body []byte) (Event, error) {
 	var e envelope
 	if err := json.Unmarshal(body, &e); err != nil {
 		return Event{}, fault.Wrap(err, fault.Invalid, "Slackのイベントを読み取れません。")
 	}
 	if e.Type == "url_verification" {
-		return Event{Challenge: e.Challenge, Incoming: channel.Incoming{Surface: Name, Kind: channel.Ignored}}, nil
+		return Event{Challenge: e.Challenge, Incoming: channel.IncomingEvent{Surface: Name, Kind: channel.KindIgnored}}, nil
 	}
-	in := channel.Incoming{
-		Surface: Name, Kind: channel.Ignored, EnterpriseID: e.EnterpriseID, TeamID: e.TeamID, AppID: e.AppID,
+	in := channel.IncomingEvent{
+		Surface: Name, Kind: channel.KindIgnored, EnterpriseID: e.EnterpriseID, TeamID: e.TeamID, AppID: e.AppID,
 		EventID: e.EventID, Shared: e.Shared,
 	}
 	var a authorization
@@ -96,7 +96,7 @@ func ParseEvent(body []byte) (Event, error) {
 
 // parseInner parses the inner event. It decodes the type first, because the same field may have another JSON type in
 // unknown event types.
-func parseInner(in *channel.Incoming, a authorization, event json.RawMessage) error {
+func parseInner(in *channel.IncomingEvent, a authorization, event json.RawMessage) error {
 	var head struct {
 		Type string `json:"type"`
 	}
@@ -121,18 +121,18 @@ func parseInner(in *channel.Incoming, a authorization, event json.RawMessage) er
 			return err
 		}
 		if len(revoked.Tokens.Bot) > 0 {
-			in.Kind = channel.Revoked
+			in.Kind = channel.KindRevoked
 		}
 		return nil
 	case "app_uninstalled":
-		in.Kind = channel.Revoked
+		in.Kind = channel.KindRevoked
 		return nil
 	}
 	return parseVisit(in, head.Type, event)
 }
 
 // parseVisit parses events about opened pages and conversations, and about Slack's button that stops an answer.
-func parseVisit(in *channel.Incoming, kind string, event json.RawMessage) error {
+func parseVisit(in *channel.IncomingEvent, kind string, event json.RawMessage) error {
 	var e struct {
 		User      string `json:"user"`
 		Channel   string `json:"channel"`
@@ -155,32 +155,32 @@ func parseVisit(in *channel.Incoming, kind string, event json.RawMessage) error 
 	in.Person, in.Channel, in.Thread, in.Direct = e.User, e.Channel, e.ThreadTS, true
 	switch {
 	case kind == "assistant_thread_started":
-		in.Kind, in.Person = channel.ThreadOpened, e.Assistant.User
+		in.Kind, in.Person = channel.KindThreadOpened, e.Assistant.User
 		in.Channel, in.Thread = e.Assistant.Channel, e.Assistant.ThreadTS
 	case kind == "agent_session_stopped":
-		in.Kind, in.Direct = channel.Stop, direct(e.Channel)
+		in.Kind, in.Direct = channel.KindStop, direct(e.Channel)
 	case e.Tab == "home":
-		in.Kind = channel.HomeOpened
+		in.Kind = channel.KindHomeOpened
 	case e.Tab == "messages":
-		in.Kind = channel.ThreadOpened
+		in.Kind = channel.KindThreadOpened
 	}
 	return nil
 }
 
 // parseMessage parses a message event. In channels, only a mention is a question. Slack reports edits and the deletion
 // of the message as message events.
-func parseMessage(in *channel.Incoming, a authorization, m messageEvent, mention bool) {
+func parseMessage(in *channel.IncomingEvent, a authorization, m messageEvent, mention bool) {
 	in.Channel, in.Direct = m.Channel, m.ChannelType == "im" || direct(m.Channel)
 	switch m.SubType {
 	case "", "file_share", "thread_broadcast":
 		if mention == in.Direct || !author(in, a, m) {
 			return
 		}
-		in.Kind, in.Message, in.Thread = channel.Ask, channel.Ref(m.TS), or(m.ThreadTS, m.TS)
+		in.Kind, in.Message, in.Thread = channel.KindQuestion, channel.Ref(m.TS), or(m.ThreadTS, m.TS)
 		in.Files = files(m.Files)
 		in.Text = plain(m.Text, a.UserID, nobody)
 		if in.Text == "" && len(in.Files) == 0 || isHelp(in.Text) {
-			in.Kind = channel.Help
+			in.Kind = channel.KindHelp
 		}
 	case "message_changed":
 		if m.Message != nil && m.Message.SubType == "tombstone" {
@@ -194,20 +194,20 @@ func parseMessage(in *channel.Incoming, a authorization, m messageEvent, mention
 			!author(in, a, *m.Message) {
 			return
 		}
-		in.Kind, in.Message = channel.Edited, channel.Ref(m.Message.TS)
+		in.Kind, in.Message = channel.KindEdit, channel.Ref(m.Message.TS)
 		in.Thread = or(m.Message.ThreadTS, m.Message.TS)
 		in.Text = plain(m.Message.Text, a.UserID, nobody)
 	case "message_deleted":
 		if m.Previous == nil || !in.Direct && !mentions(m.Previous.Text, a.UserID) || !author(in, a, *m.Previous) {
 			return
 		}
-		in.Kind, in.Message = channel.Deleted, channel.Ref(m.Previous.TS)
+		in.Kind, in.Message = channel.KindDelete, channel.Ref(m.Previous.TS)
 		in.Thread = or(m.Previous.ThreadTS, m.Previous.TS)
 	}
 }
 
 // author sets the person who wrote a message. It returns false for messages of this and of other apps.
-func author(in *channel.Incoming, a authorization, m messageEvent) bool {
+func author(in *channel.IncomingEvent, a authorization, m messageEvent) bool {
 	if m.BotID != "" || m.User == "" || m.User == a.UserID || m.User == "USLACKBOT" || m.TS == "" {
 		return false
 	}

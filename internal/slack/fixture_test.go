@@ -97,7 +97,7 @@ func (o *office) shown(channelID string, ref channel.Ref) (markdown, beside stri
 // draft returns an answer in progress.
 func draft(markdown string) channel.Draft {
 	return channel.Draft{
-		AnswerID: uuid.MustParse("01930000-0000-7000-8000-000000000001"), Markdown: markdown, State: channel.Writing,
+		AnswerID: uuid.MustParse("01930000-0000-7000-8000-000000000001"), Markdown: markdown, State: channel.StateWriting,
 		Last: true, URL: "https://tsumugi.example/chat/1",
 	}
 }
@@ -105,7 +105,7 @@ func draft(markdown string) channel.Draft {
 // done returns a complete answer.
 func done(markdown string) channel.Draft {
 	d := draft(markdown)
-	d.State = channel.Done
+	d.State = channel.StateDone
 	return d
 }
 

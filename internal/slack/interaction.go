@@ -61,21 +61,21 @@ type interaction struct {
 
 // ParseInteraction parses an interactivity request of Slack, which is a form with a payload. The caller must have
 // verified the signature.
-func ParseInteraction(body []byte) (channel.Incoming, error) {
+func ParseInteraction(body []byte) (channel.IncomingEvent, error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
-		return channel.Incoming{}, fault.Wrap(err, fault.Invalid, "Slackの操作を読み取れません。")
+		return channel.IncomingEvent{}, fault.Wrap(err, fault.Invalid, "Slackの操作を読み取れません。")
 	}
 	return parseInteraction([]byte(form.Get("payload")))
 }
 
-func parseInteraction(payload []byte) (channel.Incoming, error) {
+func parseInteraction(payload []byte) (channel.IncomingEvent, error) {
 	var i interaction
 	if err := json.Unmarshal(payload, &i); err != nil {
-		return channel.Incoming{}, fault.Wrap(err, fault.Invalid, "Slackの操作を読み取れません。")
+		return channel.IncomingEvent{}, fault.Wrap(err, fault.Invalid, "Slackの操作を読み取れません。")
 	}
-	in := channel.Incoming{
-		Surface: Name, Kind: channel.Ignored, AppID: i.AppID,
+	in := channel.IncomingEvent{
+		Surface: Name, Kind: channel.KindIgnored, AppID: i.AppID,
 		EnterpriseID: or(i.Enterprise.ID, i.Team.EnterpriseID), TeamID: or(i.Team.ID, i.User.TeamID),
 		Channel: i.Channel.ID, Direct: direct(i.Channel.ID), Person: i.User.ID, Reply: i.ResponseURL,
 	}
@@ -87,7 +87,7 @@ func parseInteraction(payload []byte) (channel.Incoming, error) {
 	switch {
 	case in.Person == "" || in.Channel == "":
 	case i.Type == "message_action" && i.CallbackID == callbackBrief && message != "":
-		in.Kind, in.About = channel.Summarize, channel.Ref(message)
+		in.Kind, in.About = channel.KindSummarize, channel.Ref(message)
 		in.EventID = "shortcut:" + or(i.TriggerID, in.Person+":"+message+":"+i.ActionTS)
 	case i.Type == "block_actions" && len(i.Actions) == 1:
 		action := i.Actions[0]
@@ -98,20 +98,20 @@ func parseInteraction(payload []byte) (channel.Incoming, error) {
 }
 
 // parseButton parses the action and value of a pressed button. The value is the id of the answer.
-func parseButton(in *channel.Incoming, action, value string) {
+func parseButton(in *channel.IncomingEvent, action, value string) {
 	id, err := uuid.Parse(value)
 	if err != nil {
 		return
 	}
 	switch action {
 	case actionStop:
-		in.Kind = channel.Stop
+		in.Kind = channel.KindStop
 	case actionAgain:
-		in.Kind = channel.Regenerate
+		in.Kind = channel.KindRegenerate
 	case actionGood:
-		in.Kind, in.Rating = channel.Rate, chat.RatingGood
+		in.Kind, in.Rating = channel.KindRate, chat.RatingGood
 	case actionBad:
-		in.Kind, in.Rating = channel.Rate, chat.RatingBad
+		in.Kind, in.Rating = channel.KindRate, chat.RatingBad
 	default:
 		return
 	}
@@ -119,18 +119,18 @@ func parseButton(in *channel.Incoming, action, value string) {
 }
 
 // ParseCommand parses a request of a slash command. The caller must have verified the signature.
-func ParseCommand(body []byte) (channel.Incoming, error) {
+func ParseCommand(body []byte) (channel.IncomingEvent, error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
-		return channel.Incoming{}, fault.Wrap(err, fault.Invalid, "Slackのコマンドを読み取れません。")
+		return channel.IncomingEvent{}, fault.Wrap(err, fault.Invalid, "Slackのコマンドを読み取れません。")
 	}
 	return parseForm(form.Get), nil
 }
 
 // parseForm parses a command. Its fields have the same names in a form and in Socket Mode.
-func parseForm(field func(string) string) channel.Incoming {
-	in := channel.Incoming{
-		Surface: Name, Kind: channel.Ignored, AppID: field("api_app_id"), EnterpriseID: field("enterprise_id"),
+func parseForm(field func(string) string) channel.IncomingEvent {
+	in := channel.IncomingEvent{
+		Surface: Name, Kind: channel.KindIgnored, AppID: field("api_app_id"), EnterpriseID: field("enterprise_id"),
 		TeamID: field("team_id"), EventID: "command:" + field("trigger_id"), Channel: field("channel_id"),
 		Direct: direct(field("channel_id")), Person: field("user_id"), Reply: field("response_url"),
 	}
@@ -143,15 +143,15 @@ func parseForm(field func(string) string) channel.Incoming {
 	text := plain(field("text"), "", nobody)
 	switch strings.ToLower(text) {
 	case "link", "連携":
-		in.Kind = channel.Link
+		in.Kind = channel.KindLink
 	case "unlink", "連携解除":
-		in.Kind = channel.Unlink
+		in.Kind = channel.KindUnlink
 	case "", "skills", "スキル":
-		in.Kind = channel.Help
+		in.Kind = channel.KindHelp
 	default:
-		in.Kind = channel.Ask
+		in.Kind = channel.KindQuestion
 		if isHelp(text) {
-			in.Kind = channel.Help
+			in.Kind = channel.KindHelp
 			break
 		}
 		in.Text = text

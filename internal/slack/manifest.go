@@ -22,11 +22,11 @@ var botEvents = []string{
 
 // Paths of a server for Slack's requests, and for browsers that Slack redirects.
 const (
-	PathEvent       = "/external/slack/v1/event"
-	PathInteraction = "/external/slack/v1/interaction"
-	PathCommand     = "/external/slack/v1/command"
-	PathInstalled   = "/external/slack/v1/oauth/callback"
-	PathSignedIn    = "/external/slack/v1/link/callback"
+	PathEvent           = "/external/slack/v1/event"
+	PathInteraction     = "/external/slack/v1/interaction"
+	PathCommand         = "/external/slack/v1/command"
+	PathInstallCallback = "/external/slack/v1/oauth/callback"
+	PathSignInCallback  = "/external/slack/v1/link/callback"
 )
 
 // Manifest returns the app's manifest for a server, which an administrator pastes at https://api.slack.com/apps. appURL
@@ -50,7 +50,7 @@ func Manifest(appURL string, socket bool) ([]byte, error) {
 			}},
 		},
 		OAuthConfig: slackgo.OAuthConfig{
-			RedirectUrls: []string{appURL + PathInstalled, appURL + PathSignedIn},
+			RedirectUrls: []string{appURL + PathInstallCallback, appURL + PathSignInCallback},
 			Scopes:       slackgo.OAuthScopes{Bot: botScopes, User: []string{"openid"}},
 		},
 		Settings: slackgo.Settings{

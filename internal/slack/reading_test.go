@@ -39,18 +39,18 @@ func TestThread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := o.adapter.Said(ctx, to, channel.Ref(ask))
-	if err != nil || len(said) != 2 {
-		t.Fatalf("%+v, %v", said, err)
+	messages, err := o.adapter.History(ctx, to, channel.Ref(ask))
+	if err != nil || len(messages) != 2 {
+		t.Fatalf("%+v, %v", messages, err)
 	}
-	if said[0].Name != "taro" || said[0].Text != "@hanako 来週の<予定>です" || said[0].Person != fake.DemoTaro ||
-		said[0].Ref != channel.Ref(root) {
-		t.Errorf("%+v", said[0])
+	if messages[0].Name != "taro" || messages[0].Text != "@hanako 来週の<予定>です" || messages[0].Person != fake.DemoTaro ||
+		messages[0].Ref != channel.Ref(root) {
+		t.Errorf("%+v", messages[0])
 	}
-	if len(said[1].Files) != 1 || said[1].Files[0].Name != "規程.txt" {
-		t.Fatalf("%+v", said[1])
+	if len(messages[1].Files) != 1 || messages[1].Files[0].Name != "規程.txt" {
+		t.Fatalf("%+v", messages[1])
 	}
-	content, err := o.adapter.Download(ctx, to, said[1].Files[0])
+	content, err := o.adapter.Download(ctx, to, messages[1].Files[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,10 +65,10 @@ func TestThread(t *testing.T) {
 	if err != nil || m.Text != "要約" {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if all, err := o.adapter.Said(ctx, to, ""); err != nil || len(all) != 3 {
+	if all, err := o.adapter.History(ctx, to, ""); err != nil || len(all) != 3 {
 		t.Errorf("the whole thread: %+v, %v", all, err)
 	}
-	if none, err := o.adapter.Said(ctx, to, channel.Ref(root)); err != nil || len(none) != 0 {
+	if none, err := o.adapter.History(ctx, to, channel.Ref(root)); err != nil || len(none) != 0 {
 		t.Errorf("before the first message: %+v, %v", none, err)
 	}
 	if err := o.Delete(fake.DemoGeneral, ask); err != nil {
@@ -88,7 +88,7 @@ func TestNamed(t *testing.T) {
 	// Events have ids instead of names.
 	text := slack.Plain("<@UBOT> <@"+fake.DemoTaro+">さんと<@"+fake.DemoHanako+">と<@U0NOBODY01>に聞く", "UBOT", slack.Nobody)
 	for range 2 {
-		if got := o.adapter.Named(ctx, o.to, text); got != "@taroさんと@hanakoと@U0NOBODY01に聞く" {
+		if got := o.adapter.ResolveMentions(ctx, o.to, text); got != "@taroさんと@hanakoと@U0NOBODY01に聞く" {
 			t.Errorf("%q becomes %q", text, got)
 		}
 	}
@@ -96,7 +96,7 @@ func TestNamed(t *testing.T) {
 		t.Errorf("names were asked for %d times", n)
 	}
 	for _, text := range []string{"", "@here", "mail@EXAMPLE.JP", "@U1", fake.DemoTaro} {
-		if got := o.adapter.Named(ctx, o.to, text); got != text {
+		if got := o.adapter.ResolveMentions(ctx, o.to, text); got != text {
 			t.Errorf("%q becomes %q", text, got)
 		}
 	}
@@ -113,7 +113,7 @@ func TestNamed_Bounded(t *testing.T) {
 	for i := range 50 {
 		fmt.Fprintf(&text, "@U0NOBODY%02d ", i)
 	}
-	if got := o.adapter.Named(ctx, o.to, text.String()); got != text.String() {
+	if got := o.adapter.ResolveMentions(ctx, o.to, text.String()); got != text.String() {
 		t.Errorf("%q", got)
 	}
 	if n := len(o.Calls("users.info")); n != 20 {
@@ -131,9 +131,9 @@ func TestSaid_TheNewest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	said, err := o.adapter.Said(ctx, o.to, "")
-	if err != nil || len(said) != 50 || len(said[49].Text) != 230 {
-		t.Errorf("%d messages, %v", len(said), err)
+	messages, err := o.adapter.History(ctx, o.to, "")
+	if err != nil || len(messages) != 50 || len(messages[49].Text) != 230 {
+		t.Errorf("%d messages, %v", len(messages), err)
 	}
 }
 
@@ -265,8 +265,8 @@ func TestSharedChannel(t *testing.T) {
 	}
 	to := channel.Target{Installation: o.in, Channel: fake.DemoShared, Thread: root, Person: fake.DemoTaro}
 	for range 2 {
-		if said, err := o.adapter.Said(ctx, to, ""); fault.CodeOf(err) != fault.Forbidden {
-			t.Errorf("%+v, %v", said, err)
+		if messages, err := o.adapter.History(ctx, to, ""); fault.CodeOf(err) != fault.Forbidden {
+			t.Errorf("%+v, %v", messages, err)
 		}
 		if _, err := o.adapter.Open(ctx, to, "command:1", "質問"); fault.CodeOf(err) != fault.Forbidden {
 			t.Errorf("asked with a command: %v", err)
@@ -276,8 +276,8 @@ func TestSharedChannel(t *testing.T) {
 		t.Errorf("asked %d times", n)
 	}
 	to.Installation.Policy.SharedChannels = true
-	if said, err := o.adapter.Said(ctx, to, ""); err != nil || len(said) != 1 {
-		t.Errorf("allowed: %+v, %v", said, err)
+	if messages, err := o.adapter.History(ctx, to, ""); err != nil || len(messages) != 1 {
+		t.Errorf("allowed: %+v, %v", messages, err)
 	}
 }
 
@@ -357,7 +357,7 @@ func TestDirectory(t *testing.T) {
 	if p, err := o.adapter.Profile(ctx, o.in, fake.DemoBot); err != nil || !p.Bot {
 		t.Errorf("an app: %+v, %v", p, err)
 	}
-	if p, err := o.adapter.Profile(ctx, o.in, fake.DemoRival); err != nil || !p.Stranger && p.Teams[0] == fake.DemoTeam {
+	if p, err := o.adapter.Profile(ctx, o.in, fake.DemoRival); err != nil || !p.External && p.Teams[0] == fake.DemoTeam {
 		t.Errorf("somebody of another company: %+v, %v", p, err)
 	}
 	o.Configure(fake.DemoApp, func(app *fake.App) { app.SocketMode = true })

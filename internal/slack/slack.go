@@ -1,5 +1,5 @@
-// Package slack implements channel.Surface for Slack. It converts Slack's events to channel.Incoming, and shows answers
-// as messages that grow. It implements Slack's signatures, events, Web API, Markdown, sockets and OAuth.
+// Package slack implements channel.Surface for Slack. It converts Slack's events to channel.IncomingEvent, and shows
+// answers as messages that grow. It implements Slack's signatures, events, Web API, Markdown, sockets and OAuth.
 //
 // It imports channel, chat, datasource, identity (for the keys of id tokens) and fault, and slack-go for the Web API.
 // It does not use the database. Package api receives the requests and passes their bodies to this package, and package
@@ -33,7 +33,7 @@ type Adapter struct {
 	keys      *identity.RemoteKeys // Keys that verify Slack's id tokens.
 	stops     *cache[bool]         // By place: Slack shows its own button to stop an answer.
 	shared    *cache[bool]         // By place: the channel is shared with another company.
-	begun     *cache[string]       // By message: its answer and part. Only messages begun by this server.
+	started   *cache[string]       // By message: its answer and part. Only messages begun by this server.
 	ended     *cache[bool]         // By message: it was not streamed, or its stream has ended.
 }
 
@@ -52,8 +52,8 @@ func New(config Config, log *slog.Logger) (*Adapter, error) {
 	a := &Adapter{
 		config: config, api: api,
 		stops: newCache[bool](10_000, 10*time.Minute), shared: newCache[bool](10_000, time.Minute),
-		begun: newCache[string](10_000, time.Hour),
-		ended: newCache[bool](10_000, time.Hour),
+		started: newCache[string](10_000, time.Hour),
+		ended:   newCache[bool](10_000, time.Hour),
 	}
 	a.http, a.downloads = a.newHTTP(callTimeout), a.newHTTP(0)
 	a.keys = identity.NewRemoteKeys(a.site("/openid/connect/keys", nil), a.http, time.Now, log)

@@ -17,42 +17,42 @@ import (
 )
 
 const (
-	socketPlaces  = 2                // Servers with a socket of the same installation, so that one may die.
-	socketList    = 5 * time.Second  // Interval of listing the installations with sockets.
-	socketPing    = 20 * time.Second // Interval of this server's pings; Slack also sends pings.
-	socketSilence = 10 * time.Second // Time limit for the response to a ping.
-	socketRetry   = time.Second      // First wait before a reconnection; later ones double.
-	socketMost    = time.Minute      // Maximum wait before a reconnection.
-	socketFrame   = 4 << 20          // Maximum bytes of an envelope.
-	socketBusy    = 32               // Maximum envelopes that one socket stores at the same time.
-	socketStore   = 5 * time.Second  // Time limit for storing an event. Slack repeats unacknowledged events.
+	socketSlots      = 2                // Servers with a socket of the same installation, so that one may die.
+	socketList       = 5 * time.Second  // Interval of listing the installations with sockets.
+	socketPing       = 20 * time.Second // Interval of this server's pings; Slack also sends pings.
+	socketSilence    = 10 * time.Second // Time limit for the response to a ping.
+	socketRetry      = time.Second      // First wait before a reconnection; later ones double.
+	socketMaxRetry   = time.Minute      // Maximum wait before a reconnection.
+	socketFrame      = 4 << 20          // Maximum bytes of an envelope.
+	socketMaxPending = 32               // Maximum envelopes that one socket stores at the same time.
+	socketStore      = 5 * time.Second  // Time limit for storing an event. Slack repeats unacknowledged events.
 )
 
 // Intake stores events. *channel.Service is an Intake.
 type Intake interface {
-	Take(ctx context.Context, in channel.Incoming) error
-	Hold(ctx context.Context, name string, places int, run func(ctx context.Context))
+	Enqueue(ctx context.Context, in channel.IncomingEvent) error
+	RunInSlot(ctx context.Context, name string, slots int, run func(ctx context.Context))
 }
 
-// Reachable lists the installations that use Socket Mode. *channel.Setup is a Reachable.
-type Reachable interface {
-	Sockets(ctx context.Context) ([]channel.Installation, error)
+// InstallationLister lists the installations that use Socket Mode. *channel.Setup is an InstallationLister.
+type InstallationLister interface {
+	SocketInstallations(ctx context.Context) ([]channel.Installation, error)
 }
 
 // Sockets receives events in Socket Mode, for servers that Slack cannot reach. It passes the events to the same intake
 // as requests. Two servers hold a socket for each installation.
 type Sockets struct {
-	adapter *Adapter
-	intake  Intake
-	of      Reachable
-	log     *slog.Logger
-	cancel  context.CancelFunc
-	done    chan struct{}
+	adapter       *Adapter
+	intake        Intake
+	installations InstallationLister
+	log           *slog.Logger
+	cancel        context.CancelFunc
+	done          chan struct{}
 }
 
 // NewSockets returns Sockets without open connections. Start opens them.
-func NewSockets(adapter *Adapter, intake Intake, of Reachable, log *slog.Logger) *Sockets {
-	return &Sockets{adapter: adapter, intake: intake, of: of, log: log}
+func NewSockets(adapter *Adapter, intake Intake, of InstallationLister, log *slog.Logger) *Sockets {
+	return &Sockets{adapter: adapter, intake: intake, installations: of, log: log}
 }
 
 // Start opens the sockets of all installations, including installations that are added later. The caller must call
@@ -87,7 +87,7 @@ func (s *Sockets) run(ctx context.Context) {
 	tick := time.NewTicker(socketList)
 	defer tick.Stop()
 	for {
-		installations, err := s.of.Sockets(ctx)
+		installations, err := s.installations.SocketInstallations(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "the installations with sockets cannot be listed; retrying", "err", err)
 		}
@@ -101,7 +101,7 @@ func (s *Sockets) run(ctx context.Context) {
 			var one context.Context
 			one, running[key] = context.WithCancel(ctx)
 			held.Go(func() {
-				s.intake.Hold(one, "slack-socket:"+i.ID.String(), socketPlaces, func(ctx context.Context) {
+				s.intake.RunInSlot(one, "slack-socket:"+i.ID.String(), socketSlots, func(ctx context.Context) {
 					s.keep(ctx, i)
 				})
 			})
@@ -134,12 +134,12 @@ func (s *Sockets) keep(ctx context.Context, i channel.Installation) {
 			if ctx.Err() == nil {
 				s.log.WarnContext(ctx, "a Slack socket cannot be opened; retrying", "installation", i.ID, "err", err)
 			}
-			var limited *channel.RateLimited
+			var limited *channel.RateLimitError
 			if errors.As(err, &limited) {
 				pause = max(pause, limited.RetryAfter)
 			}
 			sleep(ctx, pause/2+rand.N(pause/2)) //nolint:gosec // The random number spreads attempts.
-			pause = min(2*pause, socketMost)
+			pause = min(2*pause, socketMaxRetry)
 			continue
 		}
 		began := time.Now()
@@ -149,12 +149,12 @@ func (s *Sockets) keep(ctx context.Context, i channel.Installation) {
 		case <-leaving:
 		case <-ctx.Done():
 		}
-		if time.Since(began) > socketMost {
+		if time.Since(began) > socketMaxRetry {
 			pause = socketRetry
 			continue
 		}
 		sleep(ctx, pause)
-		pause = min(2*pause, socketMost)
+		pause = min(2*pause, socketMaxRetry)
 	}
 }
 
@@ -197,7 +197,7 @@ func (s *Sockets) serve(ctx context.Context, i channel.Installation, conn *webso
 		defer cancel()
 		ping(ctx, conn)
 	})
-	places := make(chan struct{}, socketBusy)
+	places := make(chan struct{}, socketMaxPending)
 	for {
 		_, frame, err := conn.Read(ctx)
 		if err != nil {
@@ -220,19 +220,19 @@ func (s *Sockets) serve(ctx context.Context, i channel.Installation, conn *webso
 		places <- struct{}{}
 		work.Go(func() {
 			defer func() { <-places }()
-			s.take(ctx, i, conn, e)
+			s.enqueue(ctx, i, conn, e)
 		})
 	}
 }
 
-// take stores the event of an envelope and then acknowledges it. Slack repeats unacknowledged envelopes.
-func (s *Sockets) take(ctx context.Context, i channel.Installation, conn *websocket.Conn, e socketEnvelope) {
+// enqueue stores the event of an envelope and then acknowledges it. Slack repeats unacknowledged envelopes.
+func (s *Sockets) enqueue(ctx context.Context, i channel.Installation, conn *websocket.Conn, e socketEnvelope) {
 	// The event is stored even if the socket closes meanwhile.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), socketStore)
 	defer cancel()
 	in, err := parsePayload(e)
-	if err == nil && in.Kind != channel.Ignored && (i.AppID == "" || in.AppID == "" || in.AppID == i.AppID) {
-		if err := s.intake.Take(ctx, in); err != nil {
+	if err == nil && in.Kind != channel.KindIgnored && (i.AppID == "" || in.AppID == "" || in.AppID == i.AppID) {
+		if err := s.intake.Enqueue(ctx, in); err != nil {
 			s.log.WarnContext(ctx, "a Slack event was not stored; Slack repeats it", "installation", i.ID, "err", err)
 			return
 		}
@@ -246,7 +246,7 @@ func (s *Sockets) take(ctx context.Context, i channel.Installation, conn *websoc
 }
 
 // parsePayload parses the payload of an envelope, which equals that of the corresponding HTTP request.
-func parsePayload(e socketEnvelope) (channel.Incoming, error) {
+func parsePayload(e socketEnvelope) (channel.IncomingEvent, error) {
 	switch e.Type {
 	case "events_api":
 		event, err := ParseEvent(e.Payload)
@@ -256,14 +256,14 @@ func parsePayload(e socketEnvelope) (channel.Incoming, error) {
 	case "slash_commands":
 		var fields map[string]any
 		if err := json.Unmarshal(e.Payload, &fields); err != nil {
-			return channel.Incoming{}, err
+			return channel.IncomingEvent{}, err
 		}
 		return parseForm(func(name string) string {
 			value, _ := fields[name].(string)
 			return value
 		}), nil
 	}
-	return channel.Incoming{Kind: channel.Ignored}, nil
+	return channel.IncomingEvent{Kind: channel.KindIgnored}, nil
 }
 
 // ping sends pings. It returns when Slack does not respond or ctx ends.

@@ -17,11 +17,11 @@ import (
 type intake struct {
 	mu    sync.Mutex // Guards the following.
 	fails int        // Number of further events that are not stored.
-	took  []channel.Incoming
+	took  []channel.IncomingEvent
 	again int // Number of repeated events.
 }
 
-func (i *intake) Take(_ context.Context, in channel.Incoming) error {
+func (i *intake) Enqueue(_ context.Context, in channel.IncomingEvent) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.fails > 0 {
@@ -38,19 +38,21 @@ func (i *intake) Take(_ context.Context, in channel.Incoming) error {
 	return nil
 }
 
-// Hold calls run on every server.
-func (i *intake) Hold(ctx context.Context, _ string, _ int, run func(context.Context)) { run(ctx) }
+// RunInSlot calls run on every server.
+func (i *intake) RunInSlot(ctx context.Context, _ string, _ int, run func(context.Context)) { run(ctx) }
 
-func (i *intake) stored() []channel.Incoming {
+func (i *intake) stored() []channel.IncomingEvent {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return append([]channel.Incoming(nil), i.took...)
+	return append([]channel.IncomingEvent(nil), i.took...)
 }
 
 // reachable are the installations of a test.
 type reachable []channel.Installation
 
-func (r reachable) Sockets(context.Context) ([]channel.Installation, error) { return r, nil }
+func (r reachable) SocketInstallations(context.Context) ([]channel.Installation, error) {
+	return r, nil
+}
 
 // behindFirewall opens an office in Socket Mode, with sockets of the given number of servers.
 func behindFirewall(t *testing.T, servers int, i *intake) *office {
@@ -80,7 +82,7 @@ func (o *office) await(what string, is func() bool) {
 func (o *office) asked(i *intake, text string) int {
 	n := 0
 	for _, in := range i.stored() {
-		if in.Kind == channel.Ask && in.Text == text {
+		if in.Kind == channel.KindQuestion && in.Text == text {
 			n++
 		}
 	}
@@ -109,11 +111,11 @@ func TestSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.await("the question", func() bool { return o.asked(i, "要約して") == 1 })
-	kinds := map[channel.Kind]channel.Incoming{}
+	kinds := map[channel.Kind]channel.IncomingEvent{}
 	for _, in := range i.stored() {
 		kinds[in.Kind] = in
 	}
-	if kinds[channel.Ask].Text == "" || kinds[channel.Rate].Rating == "" || kinds[channel.Ask].TeamID != fake.DemoTeam {
+	if kinds[channel.KindQuestion].Text == "" || kinds[channel.KindRate].Rating == "" || kinds[channel.KindQuestion].TeamID != fake.DemoTeam {
 		t.Errorf("%+v", kinds)
 	}
 }

@@ -25,7 +25,7 @@ const maxMarkdown = 12_000
 
 // rendered returns a draft's Markdown in Slack's format, or channel.ErrTooLong.
 func rendered(d channel.Draft) (string, error) {
-	text := Render(d.Markdown, d.State != channel.Writing || !d.Last)
+	text := Render(d.Markdown, d.State != channel.StateWriting || !d.Last)
 	if utf8.RuneCountInString(text) > maxMarkdown {
 		return "", fmt.Errorf("slack: %w", channel.ErrTooLong)
 	}
@@ -56,10 +56,10 @@ func (a *Adapter) Begin(ctx context.Context, to channel.Target, d channel.Draft)
 	if err != nil {
 		return "", err
 	}
-	if d.State == channel.Writing && a.stoppable(ctx, to) {
+	if d.State == channel.StateWriting && a.stoppable(ctx, to) {
 		ts, err := a.startStream(ctx, to, text)
 		if err == nil {
-			a.begun.set(to.Channel+"/"+ts, part(d))
+			a.started.set(to.Channel+"/"+ts, part(d))
 		}
 		if !slices.Contains(unknown, refusal(err)) {
 			return channel.Ref(ts), result("chat.startStream", err)
@@ -74,7 +74,7 @@ func (a *Adapter) Begin(ctx context.Context, to channel.Target, d channel.Draft)
 	if err != nil {
 		return "", result("chat.postMessage", err)
 	}
-	a.begun.set(to.Channel+"/"+ts, part(d))
+	a.started.set(to.Channel+"/"+ts, part(d))
 	a.ended.set(to.Channel+"/"+ts, true)
 	return channel.Ref(ts), nil
 }
@@ -134,7 +134,7 @@ func (a *Adapter) Replace(ctx context.Context, to channel.Target, ref channel.Re
 		return err
 	}
 	client := a.client(to.Installation)
-	if d.State == channel.Superseded {
+	if d.State == channel.StateSuperseded {
 		_, _, err := client.DeleteMessageContext(ctx, to.Channel, string(ref))
 		if refusal(err) == "message_not_found" {
 			return nil
@@ -142,7 +142,7 @@ func (a *Adapter) Replace(ctx context.Context, to channel.Target, ref channel.Re
 		return result("chat.delete", err)
 	}
 	_, _, _, err = client.UpdateMessageContext(ctx, to.Channel, string(ref), message(d, text)...)
-	if err == nil && d.Last && d.State != channel.Writing {
+	if err == nil && d.Last && d.State != channel.StateWriting {
 		// If Slack's own button has stopped the stream, the session is still active.
 		a.rest(ctx, to)
 	}
@@ -210,7 +210,7 @@ func (a *Adapter) Find(
 
 // isOther reports whether this server has begun a message for another draft.
 func (a *Adapter) isOther(to channel.Target, m slackgo.Message, d channel.Draft) bool {
-	known, ok := a.begun.get(to.Channel + "/" + m.Timestamp)
+	known, ok := a.started.get(to.Channel + "/" + m.Timestamp)
 	return ok && known != part(d)
 }
 

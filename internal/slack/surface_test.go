@@ -179,7 +179,7 @@ func TestStream_Expired(t *testing.T) {
 			t.Fatal(err)
 		}
 		if markdown, beside := o.shown(o.to.Channel, ref); markdown != d.Markdown ||
-			strings.Contains(beside, "tsumugi_stop") != (d.State == channel.Writing) {
+			strings.Contains(beside, "tsumugi_stop") != (d.State == channel.StateWriting) {
 			t.Errorf("%q, %s", markdown, beside)
 		}
 	}
@@ -284,7 +284,7 @@ func TestErrors(t *testing.T) {
 	}
 	replace := func() error { return o.adapter.Replace(ctx, o.to, ref, done("回答です")) }
 	o.Fail(fake.Fault{Method: "chat.update", Status: http.StatusTooManyRequests, RetryAfter: 7 * time.Second})
-	var limited *channel.RateLimited
+	var limited *channel.RateLimitError
 	if err := replace(); !errors.As(err, &limited) || limited.RetryAfter != 7*time.Second ||
 		limited.Method != "chat.update" {
 		t.Errorf("429: %v", err)
@@ -340,7 +340,7 @@ func TestR89_Messages(t *testing.T) {
 			o.Configure(fake.DemoApp, func(app *fake.App) { app.Events = []string{"app_mention"} })
 		}
 		end := done(hostile)
-		end.State, end.Reason = channel.Failed, hostile
+		end.State, end.Reason = channel.StateFailed, hostile
 		end.Citations = []chat.Citation{{Index: 1, Filename: "<!channel>.pdf", Locator: "<@U0TARO0001>"}}
 		ref, err := o.adapter.Begin(ctx, o.to, draft(hostile[:20]))
 		if err != nil {
@@ -424,14 +424,14 @@ func TestConform(t *testing.T) {
 				}
 				return channeltest.Subject{
 					Surface: surface, To: to, Expire: func() { o.Advance(6 * time.Minute) },
-					Shows: func(ref channel.Ref) (string, bool) {
+					Content: func(ref channel.Ref) (string, bool) {
 						if m, ok := o.Message(o.to.Channel, string(ref)); !ok || m.Deleted {
 							return "", false
 						}
 						markdown, beside := o.shown(o.to.Channel, ref)
 						return markdown + beside, true
 					},
-					Say: func(text string) channel.Ref {
+					AddMessage: func(text string) channel.Ref {
 						ts, err := o.Say(fake.Said{
 							Channel: o.to.Channel, User: fake.DemoTaro, Thread: to.Thread, Text: text,
 						})
@@ -440,7 +440,7 @@ func TestConform(t *testing.T) {
 						}
 						return channel.Ref(ts)
 					},
-					Files: func() (n int) {
+					CountFiles: func() (n int) {
 						for _, m := range o.Answers(fake.DemoApp, to.Channel, to.Thread) {
 							n += len(m.Files)
 						}

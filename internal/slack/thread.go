@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	maxSaid     = 50 // Maximum number of a thread's messages before a question.
+	maxHistory  = 50 // Maximum number of a thread's messages before a question.
 	repliesPage = 200
 	maxPages    = 20
 )
@@ -55,8 +55,8 @@ func (a *Adapter) replies(ctx context.Context, to channel.Target, q replyQuery) 
 	return all, self, nil
 }
 
-// Said implements channel.Surface.
-func (a *Adapter) Said(ctx context.Context, to channel.Target, before channel.Ref) ([]channel.Said, error) {
+// History implements channel.Surface.
+func (a *Adapter) History(ctx context.Context, to channel.Target, before channel.Ref) ([]channel.Message, error) {
 	if string(before) == to.Thread && before != "" {
 		return nil, nil
 	}
@@ -70,12 +70,12 @@ func (a *Adapter) Said(ctx context.Context, to channel.Target, before channel.Re
 	messages = slices.DeleteFunc(messages, func(m slackgo.Message) bool {
 		return m.User == self || before != "" && m.Timestamp >= string(before) || !hasText(m.SubType)
 	})
-	if len(messages) > maxSaid {
-		messages = messages[len(messages)-maxSaid:]
+	if len(messages) > maxHistory {
+		messages = messages[len(messages)-maxHistory:]
 	}
-	said := make([]channel.Said, len(messages))
+	said := make([]channel.Message, len(messages))
 	for i, m := range messages {
-		said[i] = a.said(ctx, to.Installation, self, m)
+		said[i] = a.toMessage(ctx, to.Installation, self, m)
 	}
 	return said, nil
 }
@@ -105,17 +105,17 @@ func (a *Adapter) within(ctx context.Context, to channel.Target) error {
 }
 
 // Message implements channel.Surface.
-func (a *Adapter) Message(ctx context.Context, to channel.Target, ref channel.Ref) (channel.Said, error) {
+func (a *Adapter) Message(ctx context.Context, to channel.Target, ref channel.Ref) (channel.Message, error) {
 	messages, self, err := a.replies(ctx, to, replyQuery{oldest: string(ref), latest: string(ref)})
 	if err != nil {
-		return channel.Said{}, err
+		return channel.Message{}, err
 	}
 	for _, m := range messages {
 		if m.Timestamp == string(ref) {
-			return a.said(ctx, to.Installation, self, m), nil
+			return a.toMessage(ctx, to.Installation, self, m), nil
 		}
 	}
-	return channel.Said{}, fmt.Errorf("slack: conversations.replies: %w", channel.ErrGone)
+	return channel.Message{}, fmt.Errorf("slack: conversations.replies: %w", channel.ErrGone)
 }
 
 // hasText reports whether messages of a subtype contain a text by their author.
@@ -127,10 +127,12 @@ func hasText(subtype string) bool {
 	return false
 }
 
-// said converts a message. If the name of a person cannot be found, it uses the id.
-func (a *Adapter) said(ctx context.Context, i channel.Installation, self string, m slackgo.Message) channel.Said {
+// toMessage converts a message. If the name of a person cannot be found, it uses the id.
+func (a *Adapter) toMessage(
+	ctx context.Context, i channel.Installation, self string, m slackgo.Message,
+) channel.Message {
 	name := func(id string) string { return a.people.name(ctx, a.client(i), i, id) }
-	s := channel.Said{Ref: channel.Ref(m.Timestamp), Text: plain(m.Text, self, name), Files: files(objects(m.Files))}
+	s := channel.Message{Ref: channel.Ref(m.Timestamp), Text: plain(m.Text, self, name), Files: files(objects(m.Files))}
 	if m.BotID == "" && m.User != "" {
 		s.Person, s.Name = m.User, or(name(m.User), m.User)
 	} else {
@@ -172,17 +174,17 @@ func (p *people) name(ctx context.Context, client *slackgo.Client, i channel.Ins
 	return name
 }
 
-// maxNamed is the maximum number of people whose names are looked up for a text.
-const maxNamed = 20
+// maxMentions is the maximum number of people whose names are looked up for a text.
+const maxMentions = 20
 
 // mentioned matches the id of a person in a plain text.
 var mentioned = regexp.MustCompile(`@[UW][A-Z0-9]{6,20}\b`)
 
-// Named implements channel.Surface.
-func (a *Adapter) Named(ctx context.Context, to channel.Target, text string) string {
+// ResolveMentions implements channel.Surface.
+func (a *Adapter) ResolveMentions(ctx context.Context, to channel.Target, text string) string {
 	n := 0
 	return mentioned.ReplaceAllStringFunc(text, func(id string) string {
-		if n++; n > maxNamed {
+		if n++; n > maxMentions {
 			return id
 		}
 		return "@" + or(a.people.name(ctx, a.client(to.Installation), to.Installation, id[1:]), id[1:])
@@ -216,14 +218,14 @@ func (a *Adapter) Download(ctx context.Context, to channel.Target, f channel.Fil
 	if err := served(response, f); err != nil {
 		return nil, errors.Join(err, response.Body.Close())
 	}
-	return limited{io.LimitReader(response.Body, datasource.MaxSize+1), response.Body}, nil
+	return limitedBody{io.LimitReader(response.Body, datasource.MaxSize+1), response.Body}, nil
 }
 
 // served returns an error unless a response is the file. Without access, Slack responds with its sign-in page.
 func served(response *http.Response, f channel.File) error {
 	switch {
 	case response.StatusCode == http.StatusTooManyRequests:
-		return &channel.RateLimited{Method: "files", RetryAfter: retryAfter(response.Header)}
+		return &channel.RateLimitError{Method: "files", RetryAfter: retryAfter(response.Header)}
 	case response.StatusCode >= http.StatusInternalServerError:
 		return fmt.Errorf("slack: a file: status %d", response.StatusCode)
 	case response.StatusCode != http.StatusOK,
@@ -233,7 +235,7 @@ func served(response *http.Response, f channel.File) error {
 	return nil
 }
 
-type limited struct {
+type limitedBody struct {
 	io.Reader
 	io.Closer
 }

@@ -45,9 +45,9 @@ type Tally struct {
 	counts map[string]*Count // Constant after Start. By kind.
 	levels map[string]*Level // Constant after Start. By kind.
 
-	mu     sync.Mutex
-	heard  map[string]time.Time // Guarded by mu. When each other server was last heard.
-	missed uint64               // Guarded by mu. Interruptions after which messages may be missing.
+	mu       sync.Mutex
+	lastSeen map[string]time.Time // Guarded by mu. When each other server was last heard.
+	missed   uint64               // Guarded by mu. Interruptions after which messages may be missing.
 }
 
 // Stats is the state of a Tally.
@@ -74,7 +74,7 @@ type entry struct {
 func New(feed *stream.Feed, log *slog.Logger) *Tally {
 	return &Tally{
 		feed: feed, server: uuid.NewString(), log: log, counts: make(map[string]*Count), levels: make(map[string]*Level),
-		heard: make(map[string]time.Time),
+		lastSeen: make(map[string]time.Time),
 	}
 }
 
@@ -108,7 +108,7 @@ func (t *Tally) Stats() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := Stats{Missed: t.missed}
-	for _, at := range t.heard {
+	for _, at := range t.lastSeen {
 		if time.Since(at) < staleAfter {
 			s.Servers++
 		}
@@ -191,10 +191,10 @@ func (t *Tally) take(text []byte) {
 		return
 	}
 	t.mu.Lock()
-	t.heard[m.Server] = time.Now()
-	for server, at := range t.heard {
+	t.lastSeen[m.Server] = time.Now()
+	for server, at := range t.lastSeen {
 		if time.Since(at) > staleAfter {
-			delete(t.heard, server)
+			delete(t.lastSeen, server)
 		}
 	}
 	t.mu.Unlock()
@@ -252,15 +252,15 @@ func (c *Count) take() map[string]int {
 
 // Level is a current number by key, such as the running answers of a person.
 type Level struct {
-	mu      sync.Mutex
-	own     map[string]int                 // Guarded by mu.
-	changed map[string]struct{}            // Guarded by mu. Keys whose value the other servers do not know.
-	others  map[string]map[string]reported // Guarded by mu. By key and server.
-	kept    int                            // Guarded by mu. Number of values in others.
+	mu          sync.Mutex
+	own         map[string]int                    // Guarded by mu.
+	changed     map[string]struct{}               // Guarded by mu. Keys whose value the other servers do not know.
+	others      map[string]map[string]remoteValue // Guarded by mu. By key and server.
+	remoteCount int                               // Guarded by mu. Number of values in others.
 }
 
-// reported is a value of another server.
-type reported struct {
+// remoteValue is a value of another server.
+type remoteValue struct {
 	n  int
 	at time.Time
 }
@@ -270,7 +270,9 @@ func (t *Tally) Level(kind string) *Level {
 	if t == nil {
 		return nil
 	}
-	l := &Level{own: make(map[string]int), changed: make(map[string]struct{}), others: make(map[string]map[string]reported)}
+	l := &Level{
+		own: make(map[string]int), changed: make(map[string]struct{}), others: make(map[string]map[string]remoteValue),
+	}
 	t.levels[kind] = l
 	return l
 }
@@ -340,16 +342,16 @@ func (l *Level) received(server, key string, n int) {
 	case n == 0:
 		l.remove(key, server)
 		return
-	case !known && l.kept >= maxLevels:
+	case !known && l.remoteCount >= maxLevels:
 		return
 	case servers == nil:
-		servers = make(map[string]reported)
+		servers = make(map[string]remoteValue)
 		l.others[key] = servers
 	}
 	if !known {
-		l.kept++
+		l.remoteCount++
 	}
-	servers[server] = reported{n, time.Now()}
+	servers[server] = remoteValue{n, time.Now()}
 }
 
 // remove forgets a value of another server. The caller holds mu.
@@ -357,7 +359,7 @@ func (l *Level) remove(key, server string) {
 	if _, known := l.others[key][server]; !known {
 		return
 	}
-	l.kept--
+	l.remoteCount--
 	if delete(l.others[key], server); len(l.others[key]) == 0 {
 		delete(l.others, key)
 	}

@@ -11,9 +11,9 @@ func (t *Telemetry) WatchWebSearch(read func() websearch.Stats) {
 		counter("tsumugi_websearch_failures_total", "Queries that the search has not answered.",
 			func(s websearch.Stats) int64 { return s.Failed }),
 		counter(pages, pagesHelp, func(s websearch.Stats) int64 { return s.Read }, "result", "read"),
-		counter(pages, pagesHelp, func(s websearch.Stats) int64 { return s.Unread }, "result", "unread"),
+		counter(pages, pagesHelp, func(s websearch.Stats) int64 { return s.Unreadable }, "result", "unread"),
 		counter(pages, pagesHelp, func(s websearch.Stats) int64 { return s.Forbidden }, "result", "forbidden"),
 		counter("tsumugi_websearch_cached_total", "Queries and pages that were known already.",
-			func(s websearch.Stats) int64 { return s.FromMemory }),
+			func(s websearch.Stats) int64 { return s.CacheHits }),
 	}))
 }

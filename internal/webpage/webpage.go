@@ -29,14 +29,14 @@ const (
 
 // Request is a question about a page.
 type Request struct {
-	Kind      skill.Kind
-	Continues bool // The thread already contains the page.
-	URL       string
-	Title     string
-	Text      string // Content of the page as Markdown.
-	Truncated int    // Characters at the end of the page that were not sent.
-	Selection string
-	Messages  []Message // Conversation so far, for a client that stores it. The last message is the question.
+	Kind       skill.Kind
+	IsFollowUp bool // The thread already contains the page.
+	URL        string
+	Title      string
+	Text       string // Content of the page as Markdown.
+	Truncated  int    // Characters at the end of the page that were not sent.
+	Selection  string
+	Messages   []Message // Conversation so far, for a client that stores it. The last message is the question.
 }
 
 // Message is a message of the client's conversation.
@@ -132,9 +132,9 @@ func short(text string, limit int) string {
 	return string([]rune(text)[:limit-1]) + "…"
 }
 
-// Cut truncates a text to the maximum length of a request. It returns the truncated text and the number of omitted
+// Truncate truncates a text to the maximum length of a request. It returns the truncated text and the number of omitted
 // characters.
-func Cut(text string) (begins string, left int) {
+func Truncate(text string) (begins string, left int) {
 	n := 0
 	for i := range text {
 		if n++; n > MaxText {
@@ -169,7 +169,7 @@ func (r Request) check() []fault.FieldError {
 		wrong.messages(r.Messages)
 		return wrong
 	}
-	if r.Continues {
+	if r.IsFollowUp {
 		wrong.add("thread_id", "この種類の質問では、チャットを指定できません。")
 	}
 	if len(r.Messages) > 0 {
@@ -185,7 +185,7 @@ func (r Request) needsURL() bool {
 	case skill.KindPageWholeSummary, skill.KindEasyExplain:
 		return true
 	default:
-		return !r.Continues && (r.Text != "" || r.Selection != "")
+		return !r.IsFollowUp && (r.Text != "" || r.Selection != "")
 	}
 }
 

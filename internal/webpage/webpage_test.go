@@ -31,7 +31,7 @@ func TestQuestions(t *testing.T) {
 		Kind: skill.KindEasyExplain, URL: "https://example.jp/", Title: "約款", Selection: "瑕疵担保責任を\n負う。",
 	}
 	continues := ask(webpage.Message{Role: "user", Content: "期限は？"})
-	continues.Continues, continues.URL = true, ""
+	continues.IsFollowUp, continues.URL = true, ""
 	own := ask(webpage.Message{Role: "user", Content: "要点は"}, webpage.Message{Role: "assistant", Content: "三つです。"},
 		webpage.Message{Role: "user", Content: "二つ目は？"})
 	for name, test := range map[string]struct {
@@ -100,7 +100,7 @@ func TestWrongRequestsNameTheField(t *testing.T) {
 			changed(good, func(r *webpage.Request) { r.Title = strings.Repeat("題", webpage.MaxTitle+1) }), "page.title",
 		},
 		"negative":        {changed(good, func(r *webpage.Request) { r.Truncated = -1 }), "page.truncated_characters"},
-		"begins a thread": {changed(good, func(r *webpage.Request) { r.Continues = true }), "thread_id"},
+		"begins a thread": {changed(good, func(r *webpage.Request) { r.IsFollowUp = true }), "thread_id"},
 		"messages": {
 			changed(good, func(r *webpage.Request) { r.Messages = []webpage.Message{{Role: "user", Content: "問い"}} }),
 			"messages",

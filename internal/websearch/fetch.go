@@ -53,7 +53,7 @@ type fetcher struct {
 func newFetcher(cfg Config) *fetcher {
 	dialer := &net.Dialer{
 		Timeout: dialTimeout,
-		Control: func(_, address string, _ syscall.RawConn) error { return checkDial(address, cfg.Allow) },
+		Control: func(_, address string, _ syscall.RawConn) error { return checkDial(address, cfg.AllowAddress) },
 	}
 	f := &fetcher{
 		client: &http.Client{
@@ -66,7 +66,7 @@ func newFetcher(cfg Config) *fetcher {
 		},
 		extractor: cfg.Extractor, timeout: cfg.PageTimeout, slots: make(chan struct{}, extractions),
 	}
-	f.robots = newRobots(f, cfg.Keep)
+	f.robots = newRobots(f, cfg.CacheLifetime)
 	return f
 }
 

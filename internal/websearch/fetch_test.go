@@ -37,9 +37,9 @@ func serve(t *testing.T, cfg websearch.Config, more ...websearchtest.Page) fakes
 	t.Cleanup(listener.Close)
 	cfg.Provider = websearch.ProviderConfig{Kind: websearch.SearXNG, URL: f.url}
 	cfg.Extractor = extracttest.InProcess{}
-	if cfg.Allow == nil {
+	if cfg.AllowAddress == nil {
 		here := listener.Listener.Addr().(*net.TCPAddr).AddrPort()
-		cfg.Allow = func(at netip.AddrPort) bool { return at == here }
+		cfg.AllowAddress = func(at netip.AddrPort) bool { return at == here }
 	}
 	var err error
 	if f.Service, err = websearch.New(cfg); err != nil {
@@ -125,7 +125,7 @@ func TestR90_NamesOfInternalAddressesAreNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := make(chan netip.AddrPort, 10)
-	f := serve(t, websearch.Config{Allow: func(at netip.AddrPort) bool { asked <- at; return false }})
+	f := serve(t, websearch.Config{AllowAddress: func(at netip.AddrPort) bool { asked <- at; return false }})
 	address := "http://localhost:" + u.Port() + "/"
 	if page, err := f.Read(t.Context(), address); !errors.Is(err, websearch.ErrForbidden) {
 		t.Errorf("%s: %v, %+v", address, err, page)
@@ -199,10 +199,10 @@ func TestResultsAndPagesAreCached(t *testing.T) {
 	if _, err := f.Read(t.Context(), f.url+"/nothing"); err == nil {
 		t.Error("a page that does not exist was read")
 	}
-	if got, want := f.Stats(), (websearch.Stats{Searches: 1, Read: 1, Unread: 1, Forbidden: 1, FromMemory: 2}); got != want {
+	if got, want := f.Stats(), (websearch.Stats{Searches: 1, Read: 1, Unreadable: 1, Forbidden: 1, CacheHits: 2}); got != want {
 		t.Errorf("counted %+v, want %+v", got, want)
 	}
-	short := serve(t, websearch.Config{Keep: time.Nanosecond})
+	short := serve(t, websearch.Config{CacheLifetime: time.Nanosecond})
 	for range 2 {
 		if _, err := short.Search(t.Context(), "最低賃金"); err != nil {
 			t.Fatal(err)
@@ -228,7 +228,7 @@ func TestFailingRobots(t *testing.T) {
 			_, _ = w.Write([]byte("<p>本文です。</p>"))
 		}))
 		t.Cleanup(site.Close)
-		f := serve(t, websearch.Config{Allow: func(netip.AddrPort) bool { return true }})
+		f := serve(t, websearch.Config{AllowAddress: func(netip.AddrPort) bool { return true }})
 		if page, err := f.Read(t.Context(), site.URL+"/"); (err == nil) != read {
 			t.Errorf("%d: %v, %+v", status, err, page)
 		}

@@ -83,9 +83,9 @@ var errEngines = errors.New("websearch: no search engine has answered")
 
 // Provider is a configured search API. It is safe for concurrent use.
 type Provider struct {
-	adapter adapter
-	client  *http.Client
-	allow   func(netip.AddrPort) bool // See Config.Allow.
+	adapter      adapter
+	client       *http.Client
+	allowAddress func(netip.AddrPort) bool // See Config.AllowAddress.
 }
 
 // NewProvider returns the provider for a configuration, or an error for an invalid configuration.
@@ -145,7 +145,7 @@ func (p Provider) Search(ctx context.Context, query string) ([]Result, error) {
 	if malformed > 0 {
 		slog.WarnContext(ctx, "websearch: malformed search results", "malformed", malformed, "results", len(results))
 	}
-	return clean(results, p.allow), nil
+	return clean(results, p.allowAddress), nil
 }
 
 // ask sends a query and returns the body of a successful response.

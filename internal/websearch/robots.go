@@ -19,26 +19,26 @@ const (
 
 // robots checks the robots.txt of sites and caches their rules.
 type robots struct {
-	fetcher *fetcher
-	keep    time.Duration
-	known   *lru.Cache[string, cacheEntry[rules]] // By scheme and host.
+	fetcher  *fetcher
+	lifetime time.Duration
+	rules    *lru.Cache[string, cacheEntry[rules]] // By scheme and host.
 }
 
 func newRobots(f *fetcher, keep time.Duration) *robots {
-	return &robots{fetcher: f, keep: keep, known: lru.New[string, cacheEntry[rules]](robotsBytes)}
+	return &robots{fetcher: f, lifetime: keep, rules: lru.New[string, cacheEntry[rules]](robotsBytes)}
 }
 
 // check returns errRobots for a page that its site disallows for robots.
 func (r *robots) check(ctx context.Context, page *url.URL) error {
 	origin := page.Scheme + "://" + page.Host
-	found, ok := r.known.Get(origin)
-	if !ok || time.Since(found.at) >= r.keep {
+	found, ok := r.rules.Get(origin)
+	if !ok || time.Since(found.at) >= r.lifetime {
 		read, err := r.fetch(ctx, origin)
 		if err != nil {
 			return err
 		}
 		found = cacheEntry[rules]{read, time.Now()}
-		r.known.Put(origin, found, read.bytes())
+		r.rules.Put(origin, found, read.bytes())
 	}
 	if !found.value.allow(page.RequestURI()) {
 		return errRobots

@@ -47,16 +47,16 @@ type Config struct {
 	Provider  ProviderConfig
 	Extractor Extractor
 
-	PageTimeout time.Duration // Time limit for fetching a page. Default 8 s.
-	Keep        time.Duration // Lifetime of cached results and pages. Default 1 h.
+	PageTimeout   time.Duration // Time limit for fetching a page. Default 8 s.
+	CacheLifetime time.Duration // Lifetime of cached results and pages. Default 1 h.
 
-	// Allow permits fetching pages from addresses that are not public. Tests use it for pages on this machine.
-	Allow func(netip.AddrPort) bool
+	// AllowAddress permits fetching pages from addresses that are not public. Tests use it for pages on this machine.
+	AllowAddress func(netip.AddrPort) bool
 }
 
 const (
-	defaultPageTimeout = 8 * time.Second
-	defaultKeep        = time.Hour
+	defaultPageTimeout   = 8 * time.Second
+	defaultCacheLifetime = time.Hour
 
 	// Sizes of the caches, which all people share.
 	resultBytes = 8 << 20
@@ -65,13 +65,13 @@ const (
 
 // Service searches the web and reads pages. It is safe for concurrent use.
 type Service struct {
-	provider Provider
-	fetcher  *fetcher
-	keep     time.Duration
-	results  *lru.Cache[string, cacheEntry[[]Result]]
-	pages    *lru.Cache[string, cacheEntry[Page]]
+	provider      Provider
+	fetcher       *fetcher
+	cacheLifetime time.Duration
+	results       *lru.Cache[string, cacheEntry[[]Result]]
+	pages         *lru.Cache[string, cacheEntry[Page]]
 
-	searches, failed, read, unread, forbidden, fromMemory atomic.Int64 // See Stats.
+	searches, failed, read, unreadable, forbidden, cacheHits atomic.Int64 // See Stats.
 }
 
 // Stats contains counters of a Service.
@@ -79,16 +79,16 @@ type Stats struct {
 	Searches   int64 // Successful queries.
 	Failed     int64 // Failed queries.
 	Read       int64 // Pages that were fetched and read.
-	Unread     int64 // Pages that could not be read: unavailable, in an unsupported format, or disallowed for robots.
+	Unreadable int64 // Pages that could not be read: unavailable, in an unsupported format, or disallowed for robots.
 	Forbidden  int64 // Pages whose URL, or a redirect of it, is forbidden.
-	FromMemory int64 // Queries and pages served from the cache.
+	CacheHits  int64 // Queries and pages served from the cache.
 }
 
 // Stats returns the counters since the start of the Service.
 func (s *Service) Stats() Stats {
 	return Stats{
-		Searches: s.searches.Load(), Failed: s.failed.Load(), Read: s.read.Load(), Unread: s.unread.Load(),
-		Forbidden: s.forbidden.Load(), FromMemory: s.fromMemory.Load(),
+		Searches: s.searches.Load(), Failed: s.failed.Load(), Read: s.read.Load(), Unreadable: s.unreadable.Load(),
+		Forbidden: s.forbidden.Load(), CacheHits: s.cacheHits.Load(),
 	}
 }
 
@@ -104,15 +104,15 @@ func New(cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	provider.allow = cfg.Allow
+	provider.allowAddress = cfg.AllowAddress
 	if cfg.PageTimeout <= 0 {
 		cfg.PageTimeout = defaultPageTimeout
 	}
-	if cfg.Keep <= 0 {
-		cfg.Keep = defaultKeep
+	if cfg.CacheLifetime <= 0 {
+		cfg.CacheLifetime = defaultCacheLifetime
 	}
 	return &Service{
-		provider: provider, fetcher: newFetcher(cfg), keep: cfg.Keep,
+		provider: provider, fetcher: newFetcher(cfg), cacheLifetime: cfg.CacheLifetime,
 		results: lru.New[string, cacheEntry[[]Result]](resultBytes), pages: lru.New[string, cacheEntry[Page]](pageBytes),
 	}, nil
 }
@@ -126,8 +126,8 @@ func (s *Service) Close() {
 // Search returns the results of a query, best first, within providerTimeout. An error is a *fault.Error with a text for
 // people.
 func (s *Service) Search(ctx context.Context, query string) ([]Result, error) {
-	if found, ok := s.results.Get(query); ok && time.Since(found.at) < s.keep {
-		s.fromMemory.Add(1)
+	if found, ok := s.results.Get(query); ok && time.Since(found.at) < s.cacheLifetime {
+		s.cacheHits.Add(1)
 		return found.value, nil
 	}
 	results, err := s.provider.Search(ctx, query)
@@ -146,8 +146,8 @@ func (s *Service) Search(ctx context.Context, query string) ([]Result, error) {
 
 // Read returns the text of a page. The error is ErrForbidden if its URL, or a redirect of it, is forbidden.
 func (s *Service) Read(ctx context.Context, address string) (Page, error) {
-	if found, ok := s.pages.Get(address); ok && time.Since(found.at) < s.keep {
-		s.fromMemory.Add(1)
+	if found, ok := s.pages.Get(address); ok && time.Since(found.at) < s.cacheLifetime {
+		s.cacheHits.Add(1)
 		return found.value, nil
 	}
 	page, err := s.fetcher.read(ctx, address)
@@ -156,7 +156,7 @@ func (s *Service) Read(ctx context.Context, address string) (Page, error) {
 		s.forbidden.Add(1)
 		return Page{}, err
 	case err != nil:
-		s.unread.Add(1)
+		s.unreadable.Add(1)
 		return Page{}, err
 	}
 	s.read.Add(1)

@@ -16,12 +16,12 @@ import (
 type Subject struct {
 	Surface channel.Surface
 	To      channel.Target
-	// Shows returns the content of a message, and false if the message does not exist.
-	Shows func(ref channel.Ref) (string, bool)
-	// Say writes a message of another person in the thread.
-	Say func(text string) channel.Ref
-	// Files returns the number of files posted by the assistant in the thread.
-	Files func() int
+	// Content returns the content of a message, and false if the message does not exist.
+	Content func(ref channel.Ref) (string, bool)
+	// AddMessage writes a message of another person in the thread.
+	AddMessage func(text string) channel.Ref
+	// CountFiles returns the number of files posted by the assistant in the thread.
+	CountFiles func() int
 	// Expire makes all streams expire. It is nil if the surface cannot append.
 	Expire func()
 }
@@ -30,7 +30,7 @@ type Subject struct {
 func Conform(t *testing.T, make func(t *testing.T) Subject) {
 	for name, test := range map[string]func(t *testing.T, s Subject){
 		"traits": conformTraits, "grows": conformGrows, "posts whole": conformWhole, "replaces": conformReplaces,
-		"finds": conformFinds, "expires": conformExpires, "gone": conformGone, "said": conformSaid,
+		"finds": conformFinds, "expires": conformExpires, "gone": conformGone, "history": conformHistory,
 		"attaches": conformAttaches, "failed": conformFailed,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func Conform(t *testing.T, make func(t *testing.T) Subject) {
 
 func draft(text string) channel.Draft {
 	return channel.Draft{
-		AnswerID: uuid.Must(uuid.NewV7()), Markdown: text, State: channel.Writing, Last: true,
+		AnswerID: uuid.Must(uuid.NewV7()), Markdown: text, State: channel.StateWriting, Last: true,
 		URL: "https://tsumugi.example/chat/1",
 	}
 }
@@ -50,7 +50,7 @@ func draft(text string) channel.Draft {
 // shows checks that a message contains the words in order, each once.
 func (s Subject) shows(t *testing.T, ref channel.Ref, words ...string) {
 	t.Helper()
-	text, there := s.Shows(ref)
+	text, there := s.Content(ref)
 	if !there {
 		t.Fatalf("message %q is not there", ref)
 	}
@@ -102,7 +102,7 @@ func conformGrows(t *testing.T, s Subject) {
 	must(t, s.Surface.Append(t.Context(), s.To, ref, one, two))
 	s.shows(t, ref, "最初の文です。", "二番目の文です。")
 	end := two
-	end.Markdown, end.State = end.Markdown+"最後の文です。", channel.Done
+	end.Markdown, end.State = end.Markdown+"最後の文です。", channel.StateDone
 	for range 2 { // The second call simulates a lost response to the first one.
 		if err := s.Surface.Finish(t.Context(), s.To, ref, two, end); errors.Is(err, channel.ErrCannotAppend) {
 			must(t, s.Surface.Replace(t.Context(), s.To, ref, end))
@@ -115,7 +115,7 @@ func conformGrows(t *testing.T, s Subject) {
 
 func conformWhole(t *testing.T, s Subject) {
 	d := draft("一度に書く回答です。")
-	d.State = channel.Done
+	d.State = channel.StateDone
 	ref := s.begin(t, d)
 	s.shows(t, ref, "一度に書く回答です。")
 	if !s.Surface.Traits().CanReplace {
@@ -137,7 +137,7 @@ func conformReplaces(t *testing.T, s Subject) {
 		must(t, s.Surface.Replace(t.Context(), s.To, ref, d))
 		s.shows(t, ref, "新しい文です。")
 	}
-	if text, _ := s.Shows(ref); strings.Contains(text, "古い文です。") {
+	if text, _ := s.Content(ref); strings.Contains(text, "古い文です。") {
 		t.Errorf("what was replaced is still there: %q", text)
 	}
 	from := d
@@ -145,10 +145,10 @@ func conformReplaces(t *testing.T, s Subject) {
 	if err := s.Surface.Append(t.Context(), s.To, ref, from, d); !errors.Is(err, channel.ErrCannotAppend) {
 		t.Errorf("a message whose stream has ended was appended to: %v", err)
 	}
-	d.State = channel.Superseded
+	d.State = channel.StateSuperseded
 	d.Markdown = ""
 	must(t, s.Surface.Replace(t.Context(), s.To, ref, d))
-	if text, _ := s.Shows(ref); strings.Contains(text, "新しい文です。") {
+	if text, _ := s.Content(ref); strings.Contains(text, "新しい文です。") {
 		t.Errorf("a superseded message says %q", text)
 	}
 }
@@ -194,7 +194,7 @@ func conformExpires(t *testing.T, s Subject) {
 	if err := s.Surface.Append(t.Context(), s.To, ref, d, grown); !errors.Is(err, channel.ErrCannotAppend) {
 		t.Errorf("append: %v", err)
 	}
-	grown.State = channel.Done
+	grown.State = channel.StateDone
 	must(t, s.Surface.Replace(t.Context(), s.To, ref, grown))
 	s.shows(t, ref, "長く続く文です。", "遅れて続く文です。")
 }
@@ -204,7 +204,7 @@ func conformGone(t *testing.T, s Subject) {
 		t.Skip("it cannot replace")
 	}
 	d := draft("文です。")
-	d.State = channel.Done
+	d.State = channel.StateDone
 	if err := s.Surface.Replace(t.Context(), s.To, "1.000001", d); !errors.Is(err, channel.ErrGone) {
 		t.Errorf("a message that is not there was replaced: %v", err)
 	}
@@ -213,18 +213,18 @@ func conformGone(t *testing.T, s Subject) {
 	}
 }
 
-func conformSaid(t *testing.T, s Subject) {
-	s.Say("一人目の発言です。")
+func conformHistory(t *testing.T, s Subject) {
+	s.AddMessage("一人目の発言です。")
 	d := draft("アシスタントの文です。")
-	d.State = channel.Done
+	d.State = channel.StateDone
 	s.begin(t, d)
-	s.Say("二人目の発言です。")
-	last := s.Say("最後の発言です。")
+	s.AddMessage("二人目の発言です。")
+	last := s.AddMessage("最後の発言です。")
 	texts := func(before channel.Ref) (list []string) {
 		t.Helper()
-		said, err := s.Surface.Said(t.Context(), s.To, before)
+		messages, err := s.Surface.History(t.Context(), s.To, before)
 		must(t, err)
-		for _, m := range said {
+		for _, m := range messages {
 			if m.Name == "" || m.Ref == "" {
 				t.Errorf("%+v", m)
 			}
@@ -250,14 +250,14 @@ func conformAttaches(t *testing.T, s Subject) {
 	must(t, s.Surface.Attach(t.Context(), s.To, a))
 	a.Again = true
 	must(t, s.Surface.Attach(t.Context(), s.To, a))
-	if n := s.Files(); n != 1 {
+	if n := s.CountFiles(); n != 1 {
 		t.Errorf("%d files", n)
 	}
 }
 
 func conformFailed(t *testing.T, s Subject) {
 	d := draft("")
-	d.State, d.Reason = channel.Failed, "混み合っているため失敗しました。"
+	d.State, d.Reason = channel.StateFailed, "混み合っているため失敗しました。"
 	ref := s.begin(t, d)
 	s.shows(t, ref, "混み合っているため失敗しました。")
 	must(t, s.Surface.Notify(t.Context(), s.To, channel.Notice{Kind: channel.NoticeRefused, Text: "使えません。"}))

@@ -15,7 +15,7 @@ func TestSurfaceConforms(t *testing.T) {
 		s := channeltest.New(channeltest.Traits())
 		return channeltest.Subject{
 			Surface: s, To: channel.Target{Channel: "C", Thread: "T"},
-			Shows: func(ref channel.Ref) (string, bool) {
+			Content: func(ref channel.Ref) (string, bool) {
 				for _, m := range s.Messages() {
 					if m.Ref == ref {
 						return m.Draft.Markdown + m.Draft.Reason, true
@@ -23,9 +23,9 @@ func TestSurfaceConforms(t *testing.T) {
 				}
 				return "", false
 			},
-			Say:    func(text string) channel.Ref { return s.Say("佐藤", text) },
-			Files:  func() int { return len(s.Attached()) },
-			Expire: s.Expire,
+			AddMessage: func(text string) channel.Ref { return s.AddMessage("佐藤", text) },
+			CountFiles: func() int { return len(s.Attached()) },
+			Expire:     s.Expire,
 		}
 	})
 }
@@ -37,7 +37,7 @@ func TestStreamsExpire(t *testing.T) {
 		traits := channeltest.Traits()
 		traits.AppendLifetime = 4 * time.Minute
 		s := channeltest.New(traits)
-		d := channel.Draft{Markdown: "あ", State: channel.Writing}
+		d := channel.Draft{Markdown: "あ", State: channel.StateWriting}
 		ref, err := s.Begin(t.Context(), channel.Target{}, d)
 		if err != nil {
 			t.Fatal(err)

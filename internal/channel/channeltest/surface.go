@@ -46,8 +46,8 @@ type Message struct {
 	begun     time.Time
 }
 
-// Told is a notice with its recipient.
-type Told struct {
+// Notice is a notice with its recipient.
+type Notice struct {
 	To     channel.Target
 	Notice channel.Notice
 }
@@ -60,10 +60,10 @@ type Surface struct {
 	number     int
 	messages   []*Message
 	attached   map[string]string
-	said       []channel.Said
+	history    []channel.Message
 	files      map[string]string
 	names      map[string]string // By the person's id.
-	told       []Told
+	notices    []Notice
 	calls      []Call
 	violations []string
 	changed    chan struct{} // Closed and replaced with each change.
@@ -98,35 +98,35 @@ func (s *Surface) SetFault(fault func(Call) Fault) {
 	s.fault = fault
 }
 
-// Say writes a message of a person in a thread.
-func (s *Surface) Say(person, text string, files ...channel.File) channel.Ref {
+// AddMessage writes a message of a person in a thread.
+func (s *Surface) AddMessage(person, text string, files ...channel.File) channel.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ref := s.next()
-	s.said = append(s.said, channel.Said{Ref: ref, Person: person, Name: person + "さん", Text: text, Files: files})
+	s.history = append(s.history, channel.Message{Ref: ref, Person: person, Name: person + "さん", Text: text, Files: files})
 	return ref
 }
 
-// Edit changes a person's message.
-func (s *Surface) Edit(ref channel.Ref, text string) {
+// EditMessage changes a person's message.
+func (s *Surface) EditMessage(ref channel.Ref, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range s.said {
-		if s.said[i].Ref == ref {
-			s.said[i].Text = text
+	for i := range s.history {
+		if s.history[i].Ref == ref {
+			s.history[i].Text = text
 		}
 	}
 }
 
-// Put stores the content of a file.
-func (s *Surface) Put(id, content string) {
+// AddFile stores the content of a file.
+func (s *Surface) AddFile(id, content string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.files[id] = content
 }
 
-// Remove deletes a message of the assistant, as a person may do.
-func (s *Surface) Remove(ref channel.Ref) {
+// RemoveMessage deletes a message of the assistant, as a person may do.
+func (s *Surface) RemoveMessage(ref channel.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.messages = slices.DeleteFunc(s.messages, func(m *Message) bool { return m.Ref == ref })
@@ -155,10 +155,10 @@ func (s *Surface) Attached() map[string]string {
 }
 
 // Notices returns all notices.
-func (s *Surface) Notices() []Told {
+func (s *Surface) Notices() []Notice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.told)
+	return slices.Clone(s.notices)
 }
 
 // Calls returns the calls so far.
@@ -214,7 +214,7 @@ func (s *Surface) call(ctx context.Context, c Call, do func() error) error {
 	return f.After
 }
 
-func (s *Surface) violated(format string, args ...any) {
+func (s *Surface) addViolation(format string, args ...any) {
 	s.violations = append(s.violations, fmt.Sprintf(format, args...))
 }
 
@@ -230,7 +230,7 @@ func (s *Surface) find(ref channel.Ref) *Message {
 // check records a violation if a draft is invalid.
 func (s *Surface) check(d channel.Draft) {
 	if n := utf8.RuneCountInString(d.Markdown); n > s.traits.MaxCharacters {
-		s.violated("a message of %d characters", n)
+		s.addViolation("a message of %d characters", n)
 	}
 }
 
@@ -244,7 +244,7 @@ func (s *Surface) Begin(ctx context.Context, to channel.Target, d channel.Draft)
 		ref = s.next()
 		s.messages = append(s.messages, &Message{
 			Ref: ref, Channel: to.Channel, Thread: to.Thread, Draft: d,
-			Streaming: s.traits.CanAppend && d.State == channel.Writing, Writes: 1, begun: time.Now(),
+			Streaming: s.traits.CanAppend && d.State == channel.StateWriting, Writes: 1, begun: time.Now(),
 		})
 		return nil
 	})
@@ -261,7 +261,7 @@ func (s *Surface) extend(m *Message, from, d channel.Draft) error {
 		return channel.ErrCannotAppend
 	}
 	if m.Draft.Markdown != from.Markdown || !strings.HasPrefix(d.Markdown, from.Markdown) {
-		s.violated("message %s holds %d bytes, not the %d of which %d were to follow", m.Ref, len(m.Draft.Markdown),
+		s.addViolation("message %s holds %d bytes, not the %d of which %d were to follow", m.Ref, len(m.Draft.Markdown),
 			len(from.Markdown), len(d.Markdown))
 	}
 	m.write(s, d)
@@ -289,7 +289,7 @@ func (s *Surface) Append(ctx context.Context, to channel.Target, ref channel.Ref
 func (s *Surface) Replace(ctx context.Context, to channel.Target, ref channel.Ref, d channel.Draft) error {
 	return s.call(ctx, Call{Method: "replace", To: to, Ref: ref, Draft: d}, func() error {
 		m := s.find(ref)
-		if d.State == channel.Superseded {
+		if d.State == channel.StateSuperseded {
 			s.messages = slices.DeleteFunc(s.messages, func(other *Message) bool { return other == m })
 			return nil
 		}
@@ -354,7 +354,7 @@ func (s *Surface) Attach(ctx context.Context, to channel.Target, a channel.Attac
 			if a.Again {
 				return nil
 			}
-			s.violated("%s was attached twice", a.Name)
+			s.addViolation("%s was attached twice", a.Name)
 		}
 		s.attached[key] = a.Markdown
 		return nil
@@ -364,7 +364,7 @@ func (s *Surface) Attach(ctx context.Context, to channel.Target, a channel.Attac
 // Notify implements channel.Surface.
 func (s *Surface) Notify(ctx context.Context, to channel.Target, n channel.Notice) error {
 	return s.call(ctx, Call{Method: "notify", To: to}, func() error {
-		s.told = append(s.told, Told{to, n})
+		s.notices = append(s.notices, Notice{to, n})
 		return nil
 	})
 }
@@ -374,15 +374,15 @@ func (s *Surface) Status(ctx context.Context, to channel.Target, _ string) error
 	return s.call(ctx, Call{Method: "status", To: to}, func() error { return nil })
 }
 
-// Name sets the name of a person.
-func (s *Surface) Name(id, name string) {
+// SetName sets the name of a person.
+func (s *Surface) SetName(id, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.names[id] = name
 }
 
-// Named implements channel.Surface.
-func (s *Surface) Named(_ context.Context, _ channel.Target, text string) string {
+// ResolveMentions implements channel.Surface.
+func (s *Surface) ResolveMentions(_ context.Context, _ channel.Target, text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, name := range s.names {
@@ -391,31 +391,33 @@ func (s *Surface) Named(_ context.Context, _ channel.Target, text string) string
 	return text
 }
 
-// Said implements channel.Surface.
-func (s *Surface) Said(ctx context.Context, to channel.Target, before channel.Ref) (said []channel.Said, _ error) {
+// History implements channel.Surface.
+func (s *Surface) History(
+	ctx context.Context, to channel.Target, before channel.Ref,
+) (messages []channel.Message, _ error) {
 	err := s.call(ctx, Call{Method: "said", To: to, Ref: before}, func() error {
-		for _, m := range s.said {
+		for _, m := range s.history {
 			if m.Ref == before {
 				break
 			}
-			said = append(said, m)
+			messages = append(messages, m)
 		}
 		return nil
 	})
-	return said, err
+	return messages, err
 }
 
 // Message implements channel.Surface.
-func (s *Surface) Message(ctx context.Context, to channel.Target, ref channel.Ref) (said channel.Said, _ error) {
+func (s *Surface) Message(ctx context.Context, to channel.Target, ref channel.Ref) (message channel.Message, _ error) {
 	err := s.call(ctx, Call{Method: "message", To: to, Ref: ref}, func() error {
-		i := slices.IndexFunc(s.said, func(m channel.Said) bool { return m.Ref == ref })
+		i := slices.IndexFunc(s.history, func(m channel.Message) bool { return m.Ref == ref })
 		if i < 0 {
 			return channel.ErrGone
 		}
-		said = s.said[i]
+		message = s.history[i]
 		return nil
 	})
-	return said, err
+	return message, err
 }
 
 // Download implements channel.Surface.

@@ -32,7 +32,7 @@ const stride = 1 << 20
 
 // decode returns the content as clean text (see clean). It takes the charset from a byte order mark, otherwise from
 // declared if the content is valid in it, otherwise from detect. For content that is not text, the error is an
-// *Unreadable.
+// *UnreadableError.
 func decode(ctx context.Context, content []byte, declared string) (string, error) {
 	cs, body := fromMark(content)
 	if cs == unknown {
@@ -60,7 +60,7 @@ func decode(ctx context.Context, content []byte, declared string) (string, error
 	case eucJP:
 		text, err = decodeWith(ctx, body, japanese.EUCJP)
 	default:
-		return "", &Unreadable{Corrupt, reasonBinary}
+		return "", &UnreadableError{Corrupt, reasonBinary}
 	}
 	if err != nil {
 		return "", err
@@ -99,7 +99,7 @@ func fromName(label string) charset {
 // agrees reports whether the content is valid in a declared charset. Declarations can be wrong, for example when they
 // were copied from another page.
 func agrees(cs charset, b []byte) bool {
-	var r reading
+	var r charsetScore
 	switch cs {
 	case utf8Text:
 		r = readUTF8(b)
@@ -177,19 +177,19 @@ func likelyUTF16(b []byte) charset {
 	return unknown
 }
 
-// reading is the score of content in one charset.
-type reading struct {
+// charsetScore is the score of content in one charset.
+type charsetScore struct {
 	chars  int // Non-ASCII characters.
 	errors int // Invalid bytes.
 	cost   int // Total cost: rare characters cost more than common ones, and errors cost most.
 }
 
-func (r *reading) add(cost int) {
+func (r *charsetScore) add(cost int) {
 	r.chars++
 	r.cost += cost
 }
 
-func (r *reading) fail() {
+func (r *charsetScore) fail() {
 	r.errors++
 	r.cost += costError
 }
@@ -204,7 +204,7 @@ const (
 	costError    = 40
 )
 
-func readUTF8(b []byte) (r reading) {
+func readUTF8(b []byte) (r charsetScore) {
 	for i := 0; i < len(b); {
 		if b[i] < utf8.RuneSelf {
 			i++
@@ -221,7 +221,7 @@ func readUTF8(b []byte) (r reading) {
 	return r
 }
 
-func readShiftJIS(b []byte) (r reading) {
+func readShiftJIS(b []byte) (r charsetScore) {
 	for i := 0; i < len(b); i++ {
 		c := b[i]
 		switch {
@@ -254,7 +254,7 @@ func readShiftJIS(b []byte) (r reading) {
 	return r
 }
 
-func readEUCJP(b []byte) (r reading) {
+func readEUCJP(b []byte) (r charsetScore) {
 	high := func(i int) bool { return i < len(b) && b[i] >= 0xA1 && b[i] <= 0xFE }
 	for i := 0; i < len(b); i++ {
 		c := b[i]
@@ -330,7 +330,7 @@ func decodeUTF16(ctx context.Context, b []byte, order binary.ByteOrder) (string,
 }
 
 // clean normalizes line ends to \n and removes control characters except tabs. If more than a twentieth of the text is
-// control or replacement characters, it returns an *Unreadable.
+// control or replacement characters, it returns an *UnreadableError.
 func clean(ctx context.Context, text string) (string, error) {
 	var out strings.Builder
 	out.Grow(len(text))
@@ -362,7 +362,7 @@ func clean(ctx context.Context, text string) (string, error) {
 		}
 	}
 	if broken*20 > runes {
-		return "", &Unreadable{Corrupt, reasonBinary}
+		return "", &UnreadableError{Corrupt, reasonBinary}
 	}
 	out.WriteString(text[from:])
 	return out.String(), nil

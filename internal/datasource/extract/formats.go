@@ -101,20 +101,20 @@ const (
 	Unsupported Code = "unsupported" // Unsupported format.
 )
 
-// Unreadable is the error for a file that cannot be read. Reason is a Japanese text that helps the person.
-type Unreadable struct {
+// UnreadableError is the error for a file that cannot be read. Reason is a Japanese text that helps the person.
+type UnreadableError struct {
 	Code   Code
 	Reason string
 }
 
 // Errors for files of any format.
 var (
-	ErrTooManyPages      = &Unreadable{TooLarge, reasonPages}
-	ErrTooManyCharacters = &Unreadable{TooLarge, reasonCharacters}
+	ErrTooManyPages      = &UnreadableError{TooLarge, reasonPages}
+	ErrTooManyCharacters = &UnreadableError{TooLarge, reasonCharacters}
 )
 
 // Error implements error.
-func (e *Unreadable) Error() string { return e.Reason }
+func (e *UnreadableError) Error() string { return e.Reason }
 
 // Reasons shown to people.
 const (
@@ -133,8 +133,8 @@ const (
 // MaxSize is the largest size of a file, in bytes.
 const MaxSize = 50 << 20
 
-// ByPage reports whether Read reads files of the format page by page.
-func (f Format) ByPage() bool { return f.kind == pdfFile }
+// IsPaged reports whether Read reads files of the format page by page.
+func (f Format) IsPaged() bool { return f.kind == pdfFile }
 
 // Sink receives the pages of a file. An error stops the reading.
 type Sink interface {
@@ -142,7 +142,7 @@ type Sink interface {
 	Page(p Page, total int) error
 }
 
-// Read reads a file of at most MaxSize bytes. engine may be nil unless ByPage. It returns the errors of Pages and of
+// Read reads a file of at most MaxSize bytes. engine may be nil unless IsPaged. It returns the errors of Pages and of
 // the sink.
 func (f Format) Read(ctx context.Context, engine *pdf.Engine, content []byte, sink Sink) error {
 	if f.kind == pdfFile {
@@ -161,8 +161,8 @@ func (f Format) Read(ctx context.Context, engine *pdf.Engine, content []byte, si
 }
 
 // Pages reads a file of at most MaxSize bytes in a format that is not read page by page. At least one page has text. If
-// the person can solve the problem, the error is an *Unreadable. After ctx is canceled, Pages soon returns the error of
-// ctx.
+// the person can solve the problem, the error is an *UnreadableError. After ctx is canceled, Pages soon returns the
+// error of ctx.
 func (f Format) Pages(ctx context.Context, content []byte) ([]Page, error) {
 	switch f.kind {
 	case docxFile, xlsxFile, pptxFile:
@@ -177,7 +177,7 @@ func (f Format) Pages(ctx context.Context, content []byte) ([]Page, error) {
 		return nil, err
 	}
 	if blank(text) {
-		return nil, &Unreadable{NoText, reasonEmpty}
+		return nil, &UnreadableError{NoText, reasonEmpty}
 	}
 	switch f.kind {
 	case csvFile:

@@ -25,10 +25,10 @@ func pageOf(t *testing.T, name string, content []byte) string {
 }
 
 // unreadable returns the error of a file that cannot be read.
-func unreadable(t *testing.T, name string, content []byte) *extract.Unreadable {
+func unreadable(t *testing.T, name string, content []byte) *extract.UnreadableError {
 	t.Helper()
 	pages, err := formatOf(t, name).Pages(t.Context(), content)
-	var unreadable *extract.Unreadable
+	var unreadable *extract.UnreadableError
 	if !errors.As(err, &unreadable) {
 		t.Fatalf("%d pages and error %v, want an *Unreadable", len(pages), err)
 	}
@@ -153,7 +153,7 @@ func FuzzPages(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, content []byte) {
 		pages, err := formatOf(t, names[int(kind)%len(names)]).Pages(t.Context(), content)
-		var unreadable *extract.Unreadable
+		var unreadable *extract.UnreadableError
 		if err != nil {
 			if !errors.As(err, &unreadable) || unreadable.Reason == "" || unreadable.Code == "" {
 				t.Fatalf("error %v is not for a person", err)

@@ -63,9 +63,9 @@ func readPDF(ctx context.Context, engine *pdf.Engine, content []byte, sink Sink)
 	case said:
 		return nil
 	case pictured:
-		return &Unreadable{NoText, reasonPDFPictures}
+		return &UnreadableError{NoText, reasonPDFPictures}
 	}
-	return &Unreadable{NoText, reasonEmpty}
+	return &UnreadableError{NoText, reasonEmpty}
 }
 
 // Rect is a rectangle on a displayed page, in fractions of the width and height of the page. The origin is the upper
@@ -168,16 +168,16 @@ func sizeLevel(size float64) int {
 	return 4
 }
 
-// unreadablePDF converts an error of a PDF, or of one of its pages, to an *Unreadable.
+// unreadablePDF converts an error of a PDF, or of one of its pages, to an *UnreadableError.
 func unreadablePDF(err error, page int) error {
 	switch {
 	case errors.Is(err, pdf.ErrEncrypted):
-		return &Unreadable{Encrypted, reasonPDFEncrypted}
+		return &UnreadableError{Encrypted, reasonPDFEncrypted}
 	case errors.Is(err, pdf.ErrNoFont):
-		return &Unreadable{NoFont, reasonPDFFont}
+		return &UnreadableError{NoFont, reasonPDFFont}
 	case errors.Is(err, pdf.ErrNoMapping):
-		return &Unreadable{NoText, fmt.Sprintf(reasonPDFMapping, page)}
+		return &UnreadableError{NoText, fmt.Sprintf(reasonPDFMapping, page)}
 	}
 	// ErrCorrupt and all other errors that a malformed file can cause in PDFium.
-	return &Unreadable{Corrupt, reasonPDFCorrupt}
+	return &UnreadableError{Corrupt, reasonPDFCorrupt}
 }

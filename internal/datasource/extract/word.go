@@ -27,11 +27,11 @@ func Redline(content []byte, edit redline.Edit) ([]byte, error) {
 func wordError(err error) error {
 	switch {
 	case errors.Is(err, redline.ErrMismatch):
-		return &Unreadable{Mismatch, reasonChanged}
+		return &UnreadableError{Mismatch, reasonChanged}
 	case errors.Is(err, redline.ErrTooLarge):
-		return &Unreadable{TooLarge, reasonOfficeLarge}
+		return &UnreadableError{TooLarge, reasonOfficeLarge}
 	case errors.Is(err, redline.ErrCorrupt):
-		return &Unreadable{Corrupt, reasonOfficeCorrupt}
+		return &UnreadableError{Corrupt, reasonOfficeCorrupt}
 	}
 	return err
 }

@@ -19,13 +19,13 @@ type Passage struct {
 	Headings string // The headings above the text.
 }
 
-// Packed is the stored form of a document's index. A query reads the head and the parts that contain its tokens.
+// PackedIndex is the stored form of a document's index. A query reads the head and the parts that contain its tokens.
 //
 // The head contains the version, the logarithm of the number of parts, the number of passages, and the length of each
 // passage. A part is a sequence of entries: a token with its length in bytes, the number of passages that contain it,
 // the number of remaining bytes, and for each passage the doubled distance to the previous passage, plus one if the
 // count of the token follows because it is not one. Numbers are uvarints.
-type Packed struct {
+type PackedIndex struct {
 	Head  []byte
 	Parts [][]byte
 }
@@ -41,7 +41,7 @@ const (
 const contextWeight = 1
 
 // Build packs the index of a document from its title and its passages in order.
-func Build(title string, passages []Passage) Packed {
+func Build(title string, passages []Passage) PackedIndex {
 	b := builder{postings: make(map[string]*postings)}
 	titleTokens := slices.Collect(ngram.Fold(title).Tokens())
 	context, headings := tokenSet(titleTokens, ""), ""
@@ -57,7 +57,7 @@ func Build(title string, passages []Passage) Packed {
 		logarithm++
 	}
 	head := binary.AppendUvarint([]byte{Version, byte(logarithm)}, uint64(len(passages)))
-	return Packed{Head: append(head, lengths...), Parts: b.parts(logarithm)}
+	return PackedIndex{Head: append(head, lengths...), Parts: b.parts(logarithm)}
 }
 
 // tokenSet returns the distinct tokens of the title and headings.

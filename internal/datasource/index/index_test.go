@@ -23,7 +23,7 @@ type document struct {
 // collection builds and opens the indexes of documents.
 func collection(t testing.TB, documents []document) index.Collection {
 	t.Helper()
-	packed := make([]index.Packed, len(documents))
+	packed := make([]index.PackedIndex, len(documents))
 	c := index.Collection{Part: func(document, part int) []byte { return packed[document].Parts[part] }}
 	for i, d := range documents {
 		packed[i] = index.Build(d.title, d.passages)

@@ -148,8 +148,8 @@ func (c Collection) Scores(q Query) ([][]float64, error) {
 	return scores, nil
 }
 
-// Having returns for each document the first passages that contain all tokens of a query, up to most.
-func (c Collection) Having(q Query, most int) ([][]int, error) {
+// MatchAll returns for each document the first passages that contain all tokens of a query, up to most.
+func (c Collection) MatchAll(q Query, most int) ([][]int, error) {
 	found := make([][]int, len(c.Documents))
 	for i, d := range c.Documents {
 		counts := make([]float64, d.Len())

@@ -108,8 +108,8 @@ type Trial struct {
 	fused [len(weights)]float64
 }
 
-// Try returns the trial of a question whose answer is in a passage of a document.
-func Try(scores, similarities [][]float64, document, passage int) Trial {
+// NewTrial returns the trial of a question whose answer is in a passage of a document.
+func NewTrial(scores, similarities [][]float64, document, passage int) Trial {
 	t := Trial{words: reciprocalRank(scores, document, passage)}
 	for i, weight := range weights {
 		fused := make([][]float64, len(scores))
@@ -142,9 +142,9 @@ func reciprocalRank(scores [][]float64, document, passage int) float64 {
 
 // The minimum gain for a weight above 0.
 const (
-	fewestTrials = 40
-	leastGain    = 0.01 // Increase of the mean reciprocal rank.
-	surely       = 3    // Standard errors by which the gain must exceed zero.
+	minTrials         = 40
+	minGain           = 0.01 // Increase of the mean reciprocal rank.
+	minStandardErrors = 3    // Standard errors by which the gain must exceed zero.
 )
 
 // Weigh returns the best weight of vectors, and the mean reciprocal ranks by words alone and with that weight. The
@@ -156,7 +156,7 @@ func Weigh(trials []Trial) (weight, words, fused float64) {
 		words += t.words / n
 	}
 	var gains, errs [len(weights)]float64
-	sure := func(i int) bool { return gains[i] >= leastGain && gains[i] > surely*errs[i] }
+	sure := func(i int) bool { return gains[i] >= minGain && gains[i] > minStandardErrors*errs[i] }
 	best, doubt := 0.0, 0.0
 	for i := range weights {
 		sum, squares := 0.0, 0.0
@@ -171,7 +171,7 @@ func Weigh(trials []Trial) (weight, words, fused float64) {
 		}
 	}
 	for i, w := range weights {
-		if len(trials) >= fewestTrials && sure(i) && gains[i] >= best-doubt {
+		if len(trials) >= minTrials && sure(i) && gains[i] >= best-doubt {
 			return w, words, words + gains[i]
 		}
 	}

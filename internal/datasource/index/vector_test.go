@@ -81,7 +81,7 @@ func trials(count int, words, meaning func(right bool) float64) (all []index.Tri
 		for i := range scores[0] {
 			scores[0][i], similarities[0][i] = words(i == 20), meaning(i == 20)
 		}
-		all = append(all, index.Try(scores, similarities, 0, 20))
+		all = append(all, index.NewTrial(scores, similarities, 0, 20))
 	}
 	return all
 }

@@ -83,8 +83,8 @@ type Token struct {
 	ExpiresAt time.Time
 }
 
-// Held is a stored token with the claims of its connection.
-type Held struct {
+// StoredToken is a stored token with the claims of its connection.
+type StoredToken struct {
 	identity.Claims // ExpiresAt is the expiry of the token.
 
 	Kind Kind
@@ -132,8 +132,8 @@ type Connection struct {
 	Address   *netip.Addr
 }
 
-// Opening is a new connection with its first tokens.
-type Opening struct {
+// NewConnection is a new connection with its first tokens.
+type NewConnection struct {
 	ID        uuid.UUID
 	Tokens    []Token
 	UserAgent string
@@ -168,7 +168,7 @@ type Store interface {
 	// TokenByHash returns a token with the claims of its connection, and records the use of an access token. If the
 	// token does not exist, the error has the code fault.NotFound. TokenByHash does not check whether the connection
 	// has ended; identity.Service does.
-	TokenByHash(ctx context.Context, hash []byte) (Held, error)
+	TokenByHash(ctx context.Context, hash []byte) (StoredToken, error)
 
 	// AddGrant stores a new code.
 	AddGrant(ctx context.Context, grant Grant) error
@@ -179,12 +179,11 @@ type Store interface {
 	// AnswerGrant stores the actor's answer to a device code, or returns ErrNoDevice like GrantByUserCode.
 	AnswerGrant(ctx context.Context, actor identity.Actor, userCodeHash []byte, denied bool) error
 
-	// RedeemGrant locks a code and calls redeem. If redeem returns an Opening, RedeemGrant begins the connection, with
-	// the time of the person's answer as its beginning, and adds an entry to the audit log. It stores the changes of
+	// RedeemGrant locks a code and calls redeem. If redeem returns a NewConnection, RedeemGrant begins the connection,
+	// with the time of the person's answer as its beginning, and adds an entry to the audit log. It stores the changes of
 	// redeem to PolledAt, PollInterval and UsedAt even if redeem returns an error. The second use of a code ends the
-	// connection that it was exchanged for. If the code does not exist or was used, the error has the code
-	// InvalidGrant.
-	RedeemGrant(ctx context.Context, hash []byte, origin Origin, redeem func(*Grant) (*Opening, error)) error
+	// connection that it was exchanged for. If the code does not exist or was used, the error has the code InvalidGrant.
+	RedeemGrant(ctx context.Context, hash []byte, origin Origin, redeem func(*Grant) (*NewConnection, error)) error
 
 	// RotateTokens exchanges a refresh token for new tokens. If it was exchanged within the grace period and none of
 	// the resulting tokens was used, the first response was lost: the new tokens replace the unused ones. After any
@@ -197,7 +196,7 @@ type Store interface {
 
 	// AddPersonal stores a personal access token and adds it to the audit log. The error is ErrPersonalForbidden if the
 	// organization forbids such tokens, and ErrTokenCreated if the request has already created one.
-	AddPersonal(ctx context.Context, actor identity.Actor, token NewToken, opening Opening) (Connection, error)
+	AddPersonal(ctx context.Context, actor identity.Actor, token NewToken, opening NewConnection) (Connection, error)
 
 	// ListConnections returns the active connections of the actor, last used first.
 	ListConnections(ctx context.Context, actor identity.Actor) ([]Connection, error)

@@ -19,8 +19,8 @@ type DeviceCode struct {
 	ExpiresIn, Interval                      time.Duration
 }
 
-// AskedDevice is a device that waits for a person's answer.
-type AskedDevice struct {
+// DeviceRequest is a device that waits for a person's answer.
+type DeviceRequest struct {
 	Client Client
 	Grant  Grant
 }
@@ -64,20 +64,20 @@ func (s *Service) BeginDevice(ctx context.Context, clientID, scope string, origi
 }
 
 // Device returns the request of the device with a user code, or ErrNoDevice.
-func (s *Service) Device(ctx context.Context, userCode string) (AskedDevice, error) {
+func (s *Service) Device(ctx context.Context, userCode string) (DeviceRequest, error) {
 	hash, ok := hashUserCode(userCode)
 	if !ok {
-		return AskedDevice{}, ErrNoDevice
+		return DeviceRequest{}, ErrNoDevice
 	}
 	grant, err := s.store.GrantByUserCode(ctx, hash)
 	if err != nil {
-		return AskedDevice{}, err
+		return DeviceRequest{}, err
 	}
 	client, known := s.client(grant.ClientID)
 	if !known {
-		return AskedDevice{}, ErrNoDevice
+		return DeviceRequest{}, ErrNoDevice
 	}
-	return AskedDevice{client, grant}, nil
+	return DeviceRequest{client, grant}, nil
 }
 
 // AnswerDevice stores the actor's answer to the device with a user code, or returns ErrNoDevice.

@@ -24,8 +24,8 @@ type Request struct {
 	ChallengeMethod string
 }
 
-// Asked is a client's request as shown to a person.
-type Asked struct {
+// ConsentRequest is a client's request as shown to a person.
+type ConsentRequest struct {
 	Client   Client
 	Scopes   []identity.Scope
 	Redirect *url.URL // The redirect address for the browser.
@@ -37,33 +37,33 @@ const maxState = 2048
 // challengeForm matches a SHA-256 in base64url.
 var challengeForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// Ask validates a request for the page that shows it to a person. For an unknown client or redirect URI the error has
-// the code fault.Invalid, and the browser must not be redirected, because that would be an open redirect. For any other
-// mistake refused is the redirect URI that reports the error to the client.
-func (s *Service) Ask(r Request) (asked Asked, refused string, err error) {
+// ValidateRequest validates a request for the page that shows it to a person. For an unknown client or redirect URI the
+// error has the code fault.Invalid, and the browser must not be redirected, because that would be an open redirect. For
+// any other mistake refused is the redirect URI that reports the error to the client.
+func (s *Service) ValidateRequest(r Request) (consent ConsentRequest, refused string, err error) {
 	client, known := s.client(r.ClientID)
 	if !known {
-		return Asked{}, "", fault.InvalidField("client_id", "接続を求めているアプリが登録されていません。")
+		return ConsentRequest{}, "", fault.InvalidField("client_id", "接続を求めているアプリが登録されていません。")
 	}
 	if !slices.ContainsFunc(client.RedirectURIs, func(registered string) bool {
 		return matches(registered, r.RedirectURI)
 	}) {
-		return Asked{}, "", fault.InvalidField("redirect_uri", "接続先のアドレスが、このアプリのものとして登録されていません。")
+		return ConsentRequest{}, "", fault.InvalidField("redirect_uri", "接続先のアドレスが、このアプリのものとして登録されていません。")
 	}
 	redirect, err := url.Parse(r.RedirectURI)
 	if err != nil {
-		return Asked{}, "", fault.Wrap(err, fault.Invalid, "接続先のアドレスが正しくありません。")
+		return ConsentRequest{}, "", fault.Wrap(err, fault.Invalid, "接続先のアドレスが正しくありません。")
 	}
-	asked = Asked{Client: client, Redirect: redirect}
-	if asked.Scopes, err = scopesOf(client, r.Scope); err == nil {
+	consent = ConsentRequest{Client: client, Redirect: redirect}
+	if consent.Scopes, err = scopesOf(client, r.Scope); err == nil {
 		err = r.check()
 	}
 	if err != nil {
-		return asked, s.answer(asked, r.State, url.Values{
+		return consent, s.answer(consent, r.State, url.Values{
 			"error": {string(fault.CodeOf(err))}, "error_description": {fault.DetailOf(err)},
 		}), nil
 	}
-	return asked, "", nil
+	return consent, "", nil
 }
 
 func (r Request) check() error {
@@ -116,38 +116,38 @@ func scopesOf(client Client, scope string) ([]identity.Scope, error) {
 
 // Allow issues a code for the request on behalf of the actor, and returns the client's redirect URI with the code.
 func (s *Service) Allow(ctx context.Context, actor identity.Actor, r Request) (string, error) {
-	asked, refused, err := s.Ask(r)
+	consent, refused, err := s.ValidateRequest(r)
 	if err != nil || refused != "" {
 		return refused, err
 	}
 	code, hash := opaque.New()
 	now := s.cfg.Now()
 	if err := s.store.AddGrant(ctx, Grant{
-		Hash: hash, ClientID: asked.Client.ID, Scopes: asked.Scopes, RedirectURI: r.RedirectURI, Challenge: r.Challenge,
+		Hash: hash, ClientID: consent.Client.ID, Scopes: consent.Scopes, RedirectURI: r.RedirectURI, Challenge: r.Challenge,
 		OrganizationID: &actor.OrganizationID, UserID: &actor.ID, AuthType: &actor.AuthType, AnsweredAt: &now,
 		CreatedAt: now, ExpiresAt: now.Add(codeLifetime), PollInterval: int(PollInterval / time.Second),
 	}); err != nil {
 		return "", err
 	}
-	return s.answer(asked, r.State, url.Values{"code": {code}}), nil
+	return s.answer(consent, r.State, url.Values{"code": {code}}), nil
 }
 
 // Deny returns the client's redirect URI with the error access_denied.
 func (s *Service) Deny(r Request) (string, error) {
-	asked, refused, err := s.Ask(r)
+	consent, refused, err := s.ValidateRequest(r)
 	if err != nil || refused != "" {
 		return refused, err
 	}
-	return s.answer(asked, r.State, url.Values{"error": {string(AccessDenied)}}), nil
+	return s.answer(consent, r.State, url.Values{"error": {string(AccessDenied)}}), nil
 }
 
 // answer returns the redirect URI with the given values, the client's state, and the issuer (RFC 9207).
-func (s *Service) answer(asked Asked, state string, values url.Values) string {
+func (s *Service) answer(consent ConsentRequest, state string, values url.Values) string {
 	values.Set("iss", s.cfg.PublicURL)
 	if state != "" && len(state) <= maxState {
 		values.Set("state", state)
 	}
-	redirect := *asked.Redirect
+	redirect := *consent.Redirect
 	redirect.RawQuery = values.Encode()
 	return redirect.String()
 }

@@ -34,7 +34,7 @@ func FuzzR85_Ask(f *testing.F) {
 			ResponseType: "code", ClientID: client, RedirectURI: redirect, Scope: scope, State: state,
 			Challenge: challenge, ChallengeMethod: method,
 		}
-		asked, refused, err := service.Ask(request)
+		consent, refused, err := service.ValidateRequest(request)
 		if err != nil {
 			return
 		}
@@ -44,13 +44,13 @@ func FuzzR85_Ask(f *testing.F) {
 			leads = err == nil && u.Scheme == "http" && u.User == nil && u.Path == "/callback" && u.RawQuery == "" &&
 				u.Fragment == "" && (u.Hostname() == "127.0.0.1" || u.Hostname() == "::1")
 		}
-		if !leads || asked.Redirect.String() != redirect {
+		if !leads || consent.Redirect.String() != redirect {
 			t.Fatalf("%s leads to %q", client, redirect)
 		}
 		if refused == "" {
-			if method != "S256" || len(challenge) != 43 || len(asked.Scopes) == 0 ||
+			if method != "S256" || len(challenge) != 43 || len(consent.Scopes) == 0 ||
 				client == "tsumugi-cli" && strings.Contains(scope, string(identity.ScopeExtension)) {
-				t.Errorf("%+v is asked for %v", request, asked.Scopes)
+				t.Errorf("%+v is asked for %v", request, consent.Scopes)
 			}
 			if refused, err = service.Deny(request); err != nil {
 				t.Fatal(err)

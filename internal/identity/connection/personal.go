@@ -31,7 +31,7 @@ func (s *Service) CreateToken(ctx context.Context, actor identity.Actor, n NewTo
 	}
 	n.Scopes = inOrder(n.Scopes)
 	token, stored := newToken(personalPrefix, PersonalKey, n.ExpiresAt)
-	created, err := s.store.AddPersonal(ctx, actor, n, Opening{
+	created, err := s.store.AddPersonal(ctx, actor, n, NewConnection{
 		ID: uuid.Must(uuid.NewV7()), Tokens: []Token{stored}, Address: actor.Address,
 	})
 	return created, token, err
@@ -54,16 +54,16 @@ func (s *Service) End(ctx context.Context, actor identity.Actor, id uuid.UUID) e
 	return s.store.EndConnection(ctx, actor, id, false)
 }
 
-// All returns a page of the active connections of the actor's organization, and their number. For administrators.
-func (s *Service) All(ctx context.Context, actor identity.Actor, offset, limit int) ([]Connection, int, error) {
+// ListAll returns a page of the active connections of the actor's organization, and their number. For administrators.
+func (s *Service) ListAll(ctx context.Context, actor identity.Actor, offset, limit int) ([]Connection, int, error) {
 	if !org.IsAdmin(actor.Role) {
 		return nil, 0, org.ErrForbidden
 	}
 	return s.store.ListAllConnections(ctx, actor.OrganizationID, offset, limit)
 }
 
-// EndOf ends a connection of a member of the actor's organization. For administrators.
-func (s *Service) EndOf(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
+// EndMemberConnection ends a connection of a member of the actor's organization. For administrators.
+func (s *Service) EndMemberConnection(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
 	if !org.IsAdmin(actor.Role) {
 		return org.ErrForbidden
 	}

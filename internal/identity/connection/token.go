@@ -90,7 +90,7 @@ func (s *Service) redeem(ctx context.Context, r TokenRequest, code string, check
 		return Tokens{}, fault.Errorf(InvalidRequest, "the code is missing")
 	}
 	var tokens Tokens
-	err := s.store.RedeemGrant(ctx, opaque.Hash(code), r.Origin, func(g *Grant) (*Opening, error) {
+	err := s.store.RedeemGrant(ctx, opaque.Hash(code), r.Origin, func(g *Grant) (*NewConnection, error) {
 		if g.ClientID != r.ClientID || (g.UserCodeHash != nil) != (r.GrantType == GrantDevice) {
 			return nil, fault.Errorf(InvalidGrant, "the code is another client's")
 		}
@@ -101,7 +101,7 @@ func (s *Service) redeem(ctx context.Context, r TokenRequest, code string, check
 		g.UsedAt = &now
 		var stored []Token
 		tokens, stored = s.issue(g.Scopes)
-		return &Opening{
+		return &NewConnection{
 			ID: uuid.Must(uuid.NewV7()), Tokens: stored, UserAgent: r.Origin.UserAgent, Address: r.Origin.Address,
 		}, nil
 	})
@@ -116,31 +116,31 @@ func (s *Service) refresh(ctx context.Context, r TokenRequest) (Tokens, error) {
 		return Tokens{}, fault.Errorf(InvalidRequest, "refresh_token is missing")
 	}
 	hash := opaque.Hash(r.RefreshToken)
-	held, err := s.store.TokenByHash(ctx, hash)
+	stored, err := s.store.TokenByHash(ctx, hash)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 		return Tokens{}, invalid
 	case err != nil:
 		return Tokens{}, err
-	case held.Kind != Refresh || held.Client != r.ClientID:
+	case stored.Kind != Refresh || stored.Client != r.ClientID:
 		return Tokens{}, invalid
 	}
 	rotation := Rotation{Hash: hash, Grace: RefreshGrace, Origin: r.Origin}
-	_, err = s.actors.ActorOf(ctx, held.Claims)
+	_, err = s.actors.ActorOf(ctx, stored.Claims)
 	switch code := fault.CodeOf(err); {
 	case code == "":
 	case code != fault.Unauthenticated && code != identity.SSORequired:
 		return Tokens{}, err
-	case held.Used:
+	case stored.Used:
 		rotation.Grace = 0 // The store ends the connection.
 	default:
 		return Tokens{}, fault.Wrap(err, InvalidGrant, "the connection is over")
 	}
-	if err := sameScopes(held.Scopes, r.Scope); err != nil {
+	if err := sameScopes(stored.Scopes, r.Scope); err != nil {
 		return Tokens{}, err
 	}
 	var tokens Tokens
-	tokens, rotation.Next = s.issue(held.Scopes)
+	tokens, rotation.Next = s.issue(stored.Scopes)
 	if err := s.store.RotateTokens(ctx, rotation); err != nil {
 		return Tokens{}, err
 	}

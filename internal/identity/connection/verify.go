@@ -43,18 +43,18 @@ func (v *Verifier) VerifyIDToken(ctx context.Context, token string) (identity.Cl
 	if len(token) != tokenLength {
 		return identity.Claims{}, unknown
 	}
-	held, err := v.store.TokenByHash(ctx, opaque.Hash(token))
+	stored, err := v.store.TokenByHash(ctx, opaque.Hash(token))
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 		return identity.Claims{}, unknown
 	case err != nil:
 		return identity.Claims{}, err
-	case held.Kind != want:
+	case stored.Kind != want:
 		return identity.Claims{}, unknown
-	case !held.ExpiresAt.After(time.Now()):
+	case !stored.ExpiresAt.After(time.Now()):
 		return identity.Claims{}, identity.ErrExpired
 	}
-	return held.Claims, nil
+	return stored.Claims, nil
 }
 
 // newToken returns a token with a prefix, and its stored form.

@@ -49,7 +49,7 @@ func AttemptOf(r *http.Request) (kind Attempt, account string) {
 	r.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(head), &failing{r.Body, err}), r.Body}
+	}{io.MultiReader(bytes.NewReader(head), &failingReader{r.Body, err}), r.Body}
 	call := members(head)
 	if operation == "InitiateAuth" && strings.HasPrefix(text(call["AuthFlow"]), "REFRESH_TOKEN") {
 		return NoAttempt, ""
@@ -71,14 +71,14 @@ func text(raw []byte) (value string) {
 	return value
 }
 
-// failing returns the rest of a body, followed by the error of reading it.
-type failing struct {
+// failingReader returns the rest of a body, followed by the error of reading it.
+type failingReader struct {
 	rest io.Reader
 	err  error
 }
 
 // Read implements io.Reader.
-func (f *failing) Read(p []byte) (int, error) {
+func (f *failingReader) Read(p []byte) (int, error) {
 	if f.err != nil {
 		return 0, f.err
 	}

@@ -119,7 +119,7 @@ func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err e
 			Message string `json:"message"`
 		}{refused.kind, refused.message}
 	}
-	if _, bodiless := answer.(nothing); bodiless {
+	if _, bodiless := answer.(noBody); bodiless {
 		w.WriteHeader(status)
 		return
 	}

@@ -12,8 +12,8 @@ type operation struct {
 // empty is the answer {}.
 type empty struct{}
 
-// nothing is an answer without a body.
-type nothing struct{}
+// noBody is an answer without a body.
+type noBody struct{}
 
 // table returns the protocol's calls by their names in X-Amz-Target.
 func (p *Pool) table() map[string]operation {
@@ -34,7 +34,7 @@ func (p *Pool) table() map[string]operation {
 		"SignUp":                 {run: p.signUp},
 
 		"AdminCreateUser":           {p.adminCreateUser, true},
-		"AdminDeleteUser":           {p.onUser(p.DeleteUser, nothing{}), true},
+		"AdminDeleteUser":           {p.onUser(p.DeleteUser, noBody{}), true},
 		"AdminDisableUser":          {p.onUser(p.DisableUser, empty{}), true},
 		"AdminEnableUser":           {p.onUser(p.EnableUser, empty{}), true},
 		"AdminGetUser":              {p.adminGetUser, true},

@@ -316,13 +316,13 @@ func TestR63_BodiesAreBounded(t *testing.T) {
 	}
 }
 
-// failing is a store where every call for a user fails.
-type failing struct {
+// failingReader is a store where every call for a user fails.
+type failingReader struct {
 	pool.Store
 	err error
 }
 
-func (s failing) PoolUserByEmail(context.Context, string) (pool.User, error) {
+func (s failingReader) PoolUserByEmail(context.Context, string) (pool.User, error) {
 	return pool.User{}, s.err
 }
 
@@ -347,7 +347,7 @@ func TestR35_FaultsRevealNothing(t *testing.T) {
 			var log strings.Builder
 			cfg := config(f.clock)
 			cfg.Logger = slog.New(slog.NewJSONHandler(&log, nil))
-			server := serve(t, newPool(t, cfg, failing{f.db, c.err}))
+			server := serve(t, newPool(t, cfg, failingReader{f.db, c.err}))
 			r := post(t, server, "InitiateAuth", signInBody(email, password))
 			server.Close() // The log is complete after Close.
 			if r.status != c.status || r.body != `{"__type":"`+c.kind+`","message":"`+c.text+`"}` ||

@@ -11,50 +11,53 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-// HeldLink returns the pending link between a member and the person in an assertion. If it is unknown, used, expired or
-// another browser's, the error has the code CodeState.
-func (s *Service) HeldLink(ctx context.Context, organizationID uuid.UUID, link, browser string) (Held, error) {
-	held, err := s.store.HeldAssertion(ctx, organizationID, opaque.Hash(link), opaque.Hash(browser), s.now())
+// PendingLink returns the pending link between a member and the person in an assertion. If it is unknown, used, expired
+// or another browser's, the error has the code CodeState.
+func (s *Service) PendingLink(
+	ctx context.Context, organizationID uuid.UUID, link, browser string,
+) (PendingLink, error) {
+	pending, err := s.store.FindPendingLink(ctx, organizationID, opaque.Hash(link), opaque.Hash(browser), s.now())
 	if fault.CodeOf(err) == fault.NotFound {
-		return Held{}, errLinkOver(err)
+		return PendingLink{}, errLinkOver(err)
 	}
-	return held, err
+	return pending, err
 }
 
 // Link links the actor to the person in a pending assertion, and returns a code like Consume. The actor must have
 // entered their password since the assertion arrived. If the actor is not the member of the pending link, the error has
-// the code fault.Forbidden. Other errors are those of HeldLink and Consume.
+// the code fault.Forbidden. Other errors are those of PendingLink and Consume.
 func (s *Service) Link(
 	ctx context.Context, actor identity.Actor, organizationID uuid.UUID, link, browser string, origin Origin,
 ) (code string, err error) {
-	held, err := s.HeldLink(ctx, organizationID, link, browser)
+	pending, err := s.PendingLink(ctx, organizationID, link, browser)
 	if err != nil {
 		return "", err
 	}
 	switch {
-	case actor.ID != held.UserID || actor.AuthType != identity.AuthCognito:
+	case actor.ID != pending.UserID || actor.AuthType != identity.AuthCognito:
 		return "", fault.Errorf(fault.Forbidden, "連携するアカウントのパスワードでログインしてください。")
-	case actor.AuthTime.Before(held.CreatedAt.Truncate(time.Second)): // auth_time has whole seconds.
+	case actor.AuthTime.Before(pending.CreatedAt.Truncate(time.Second)): // auth_time has whole seconds.
 		return "", fault.Errorf(fault.Forbidden, "もう一度パスワードを入力してください。")
 	}
 	settings, err := s.store.SAMLSettings(ctx, organizationID)
 	if err != nil {
 		return "", err
 	}
-	if !settings.Enabled || settings.EntityID != held.EntityID {
+	if !settings.Enabled || settings.EntityID != pending.EntityID {
 		return "", errLinkOver(nil)
 	}
 	now := s.now()
 	code, hash := opaque.New()
 	err = s.store.AcceptAssertion(ctx, Acceptance{
-		OrganizationID: organizationID, EntityID: held.EntityID, NameID: held.NameID, Email: held.Email, Origin: origin,
-		Consented: opaque.Hash(link),
+		OrganizationID: organizationID, EntityID: pending.EntityID, NameID: pending.NameID, Email: pending.Email,
+		Origin:      origin,
+		ConsentHash: opaque.Hash(link),
 		Code: Code{
-			Hash: hash, BrowserHash: opaque.Hash(browser), OrganizationID: organizationID, Next: held.Next,
-			SessionUntil: held.SessionUntil, ExpiresAt: now.Add(codeLifetime),
+			Hash: hash, BrowserHash: opaque.Hash(browser), OrganizationID: organizationID, Next: pending.Next,
+			SessionUntil: pending.SessionUntil, ExpiresAt: now.Add(codeLifetime),
 		},
 	}, now, func(found Candidates) (Decision, error) {
-		decision, err := decide(organizationID, person{email: held.Email}, uuid.Nil, found)
+		decision, err := decide(organizationID, person{email: pending.Email}, uuid.Nil, found)
 		if err == nil && decision.Member != actor.ID {
 			err = errNotLinked()
 		}

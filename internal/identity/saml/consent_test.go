@@ -35,9 +35,9 @@ func TestR58_AdministratorsAreLinkedWithTheirConsent(t *testing.T) {
 	manager := actor(f.member(f.org, "manager@corp.example", identity.RoleOrganizationAdmin, identity.AuthCognito))
 	for _, who := range []identity.Actor{f.admin, manager} {
 		link, b := f.hold("n-"+who.Email, who.Email)
-		held, err := f.saml.HeldLink(t.Context(), f.org, link, b.Browser)
-		if err != nil || held.MemberEmail != who.Email || held.UserID != who.ID {
-			t.Fatalf("held %+v, %v", held, err)
+		pending, err := f.saml.PendingLink(t.Context(), f.org, link, b.Browser)
+		if err != nil || pending.MemberEmail != who.Email || pending.UserID != who.ID {
+			t.Fatalf("held %+v, %v", pending, err)
 		}
 		confirm := func(who identity.Actor, link, browser string) (string, error) {
 			return f.saml.Link(t.Context(), who, f.org, link, browser, saml.Origin{RequestID: "r2"})

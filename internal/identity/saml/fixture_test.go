@@ -151,7 +151,7 @@ func value[T any](f *fixture, sql string, args ...any) T {
 
 // begun is a sign-in begun at the identity provider.
 type begun struct {
-	saml.Start
+	saml.Redirect
 	relayState string
 	request    crewjam.AuthnRequest
 }
@@ -163,7 +163,7 @@ func (f *fixture) begin(next string) begun {
 	return readStart(f.t, start)
 }
 
-func readStart(t *testing.T, start saml.Start) begun {
+func readStart(t *testing.T, start saml.Redirect) begun {
 	t.Helper()
 	u, err := url.Parse(start.URL)
 	must(t, err)
@@ -171,14 +171,14 @@ func readStart(t *testing.T, start saml.Start) begun {
 	must(t, err)
 	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(compressed)))
 	must(t, err)
-	b := begun{Start: start, relayState: u.Query().Get("RelayState")}
+	b := begun{Redirect: start, relayState: u.Query().Get("RelayState")}
 	must(t, xml.Unmarshal(text, &b.request))
 	return b
 }
 
 // post posts a response to the service, as the browser of the sign-in.
 func (f *fixture) post(b begun, response []byte) (saml.Outcome, error) {
-	return f.saml.Consume(f.t.Context(), saml.Posted{
+	return f.saml.Consume(f.t.Context(), saml.ACSRequest{
 		OrganizationID: f.org, Browser: b.Browser, RelayState: b.relayState,
 		Response: base64.StdEncoding.EncodeToString(response),
 		Origin:   saml.Origin{Address: netip.MustParseAddr("192.0.2.7"), RequestID: "r1"},

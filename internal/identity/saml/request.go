@@ -24,8 +24,8 @@ import (
 
 const maxNext = 2048 // In bytes.
 
-// Start is the redirect address of a sign-in, and the new value of the browser's cookie.
-type Start struct {
+// Redirect is the redirect address of a sign-in, and the new value of the browser's cookie.
+type Redirect struct {
 	URL     string
 	Browser string
 }
@@ -34,53 +34,53 @@ type Start struct {
 // earlier sign-in, or "": concurrent sign-ins in several tabs share it. next is the path in the app after the sign-in.
 // If the organization does not exist, or does not use single sign-on, or its settings are incomplete, the error has the
 // code CodeDisabled.
-func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, next string) (Start, error) {
+func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, next string) (Redirect, error) {
 	settings, err := s.store.SAMLSettings(ctx, organizationID)
 	if fault.CodeOf(err) == fault.NotFound || err == nil && !settings.Enabled {
-		return Start{}, fault.Errorf(CodeDisabled, "この組織ではシングルサインオンを使用していません。")
+		return Redirect{}, fault.Errorf(CodeDisabled, "この組織ではシングルサインオンを使用していません。")
 	}
 	if err != nil {
-		return Start{}, err
+		return Redirect{}, err
 	}
 	// Single sign-on can be on with incomplete settings: operators can turn it on, and certificates expire.
 	if err := incomplete(settings, s.now()); err != nil {
-		return Start{}, fault.Wrap(err, CodeDisabled, "シングルサインオンの設定が完了していないため、ログインできません。管理者にお問い合わせください。")
+		return Redirect{}, fault.Wrap(err, CodeDisabled, "シングルサインオンの設定が完了していないため、ログインできません。管理者にお問い合わせください。")
 	}
 	state := State{OrganizationID: organizationID, Next: LocalPath(next)}
 	start, err := s.start(ctx, settings, browser, &state)
 	if err != nil {
-		return Start{}, err
+		return Redirect{}, err
 	}
 	return start, s.store.CreateSAMLState(ctx, state, s.now())
 }
 
 // BeginTest begins a trial of the settings of the actor's organization, even if single sign-on is off. The actor must
 // be a super-admin. If the settings are incomplete, the error has the code fault.Conflict.
-func (s *Service) BeginTest(ctx context.Context, actor identity.Actor, browser string) (uuid.UUID, Start, error) {
+func (s *Service) BeginTest(ctx context.Context, actor identity.Actor, browser string) (uuid.UUID, Redirect, error) {
 	if err := requireSuperAdmin(actor); err != nil {
-		return uuid.Nil, Start{}, err
+		return uuid.Nil, Redirect{}, err
 	}
 	settings, err := s.store.SAMLSettings(ctx, actor.OrganizationID)
 	if err != nil {
-		return uuid.Nil, Start{}, err
+		return uuid.Nil, Redirect{}, err
 	}
 	if err := incomplete(settings, s.now()); err != nil {
-		return uuid.Nil, Start{}, err
+		return uuid.Nil, Redirect{}, err
 	}
 	test := Test{ID: uuid.Must(uuid.NewV7()), Status: TestPending}
 	state := State{OrganizationID: actor.OrganizationID, TestID: &test.ID}
 	start, err := s.start(ctx, settings, browser, &state)
 	if err != nil {
-		return uuid.Nil, Start{}, err
+		return uuid.Nil, Redirect{}, err
 	}
 	return test.ID, start, s.store.CreateSAMLTest(ctx, actor, test, state, s.now())
 }
 
 // start creates the request and completes the state, which binds the response to the request and to the browser.
-func (s *Service) start(ctx context.Context, settings Settings, browser string, state *State) (Start, error) {
+func (s *Service) start(ctx context.Context, settings Settings, browser string, state *State) (Redirect, error) {
 	key, err := s.signer(ctx)
 	if err != nil {
-		return Start{}, err
+		return Redirect{}, err
 	}
 	if !wellFormedSecret(browser) {
 		browser, _ = opaque.New()
@@ -89,7 +89,7 @@ func (s *Service) start(ctx context.Context, settings Settings, browser string, 
 	state.Hash, state.BrowserHash, state.ExpiresAt = hash, opaque.Hash(browser), s.now().Add(StateLifetime)
 	state.RequestID = newRequestID()
 	address, err := s.requestURL(key, settings, state.RequestID, relayState)
-	return Start{URL: address, Browser: browser}, err
+	return Redirect{URL: address, Browser: browser}, err
 }
 
 // newRequestID returns the id of a request. An xs:ID begins with a letter or an underscore.

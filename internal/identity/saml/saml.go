@@ -116,12 +116,12 @@ type Acceptance struct {
 	Email          string // As asserted.
 	Code           Code   // The user is not set.
 	Origin         Origin
-	HeldUntil      time.Time // Time limit for consent.
-	Consented      []byte    // Hash of the pending assertion that the member has agreed to, or nil.
+	ConsentUntil   time.Time // Time limit for consent.
+	ConsentHash    []byte    // Hash of the pending assertion that the member has agreed to, or nil.
 }
 
-// Held is an assertion that waits for the consent of the member to be linked.
-type Held struct {
+// PendingLink is an assertion that waits for the consent of the member to be linked.
+type PendingLink struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
 	MemberEmail    string
@@ -226,9 +226,11 @@ type Store interface {
 		ctx context.Context, acceptance Acceptance, at time.Time, decide func(Candidates) (Decision, error),
 	) error
 
-	// HeldAssertion returns an assertion that waits for consent. If none exists for the browser and the organization,
+	// FindPendingLink returns an assertion that waits for consent. If none exists for the browser and the organization,
 	// or it was used or has expired, the error has the code fault.NotFound.
-	HeldAssertion(ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time) (Held, error)
+	FindPendingLink(
+		ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time,
+	) (PendingLink, error)
 
 	// TakeSAMLCode consumes a code and returns the member to whom it was issued. If no such code exists for the browser
 	// and the organization, if it was used or has expired, if the member is not active, or if the organization no

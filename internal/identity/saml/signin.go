@@ -33,8 +33,8 @@ const (
 // refusals are the codes returned by decide.
 var refusals = []fault.Code{CodeNotLinked, CodeInactive, CodeNoSeat, CodeLinked, CodeNoPassword}
 
-// Posted is the request that a browser posts from the identity provider.
-type Posted struct {
+// ACSRequest is the request that a browser posts from the identity provider.
+type ACSRequest struct {
 	OrganizationID uuid.UUID
 	Browser        string // The value of its cookie.
 	RelayState     string
@@ -52,46 +52,46 @@ type Outcome struct {
 
 // Consume processes a response of the identity provider. The response must belong to a sign-in that began in this
 // browser, and is accepted once. The error has one of the codes above, or is internal.
-func (s *Service) Consume(ctx context.Context, posted Posted) (Outcome, error) {
+func (s *Service) Consume(ctx context.Context, req ACSRequest) (Outcome, error) {
 	state, err := s.store.TakeSAMLState(
-		ctx, posted.OrganizationID, opaque.Hash(posted.RelayState), opaque.Hash(posted.Browser), s.now())
+		ctx, req.OrganizationID, opaque.Hash(req.RelayState), opaque.Hash(req.Browser), s.now())
 	if fault.CodeOf(err) == fault.NotFound {
-		s.refused(ctx, posted, "", CodeState, "no sign-in began in this browser, or not lately")
+		s.refused(ctx, req, "", CodeState, "no sign-in began in this browser, or not lately")
 		return Outcome{}, fault.Wrap(err, CodeState,
 			"ログインの有効期限が切れたか、別のブラウザーで開始されました。もう一度ログインしてください。")
 	}
 	if err != nil {
 		return Outcome{}, err
 	}
-	settings, err := s.store.SAMLSettings(ctx, posted.OrganizationID)
+	settings, err := s.store.SAMLSettings(ctx, req.OrganizationID)
 	if err != nil {
 		return Outcome{}, err
 	}
 	if state.TestID == nil && !settings.Enabled {
 		return Outcome{}, fault.Errorf(CodeDisabled, "この組織ではシングルサインオンを使用していません。")
 	}
-	a, who, err := s.accept(ctx, settings, state, posted)
+	a, who, err := s.accept(ctx, settings, state, req)
 	if state.TestID != nil {
-		return s.finishTest(ctx, posted.OrganizationID, *state.TestID, a, who, err)
+		return s.finishTest(ctx, req.OrganizationID, *state.TestID, a, who, err)
 	}
 	if err != nil {
 		if why, ok := errors.AsType[*rejection](err); ok {
-			s.refused(ctx, posted, "", fault.CodeOf(shown(err)), why.reason)
+			s.refused(ctx, req, "", fault.CodeOf(shown(err)), why.reason)
 		}
 		return Outcome{}, shown(err)
 	}
-	return s.admit(ctx, settings, state, a, who, posted)
+	return s.admit(ctx, settings, state, a, who, req)
 }
 
 // accept verifies a response, records its use, and returns the person in it. It returns the assertion even if that
 // person may not sign in, so that a trial can show it.
-func (s *Service) accept(ctx context.Context, settings Settings, state State, posted Posted) (assertion, person,
+func (s *Service) accept(ctx context.Context, settings Settings, state State, req ACSRequest) (assertion, person,
 	error,
 ) {
-	if base64.StdEncoding.DecodedLen(len(posted.Response)) > maxResponse+2 {
+	if base64.StdEncoding.DecodedLen(len(req.Response)) > maxResponse+2 {
 		return assertion{}, person{}, reject("the response is too large", adviceForm)
 	}
-	raw, err := base64.StdEncoding.DecodeString(posted.Response)
+	raw, err := base64.StdEncoding.DecodeString(req.Response)
 	if err != nil {
 		return assertion{}, person{}, reject("the response is no Base64", adviceForm)
 	}
@@ -112,20 +112,20 @@ func (s *Service) accept(ctx context.Context, settings Settings, state State, po
 	}
 	who, err := a.person(settings)
 	if err != nil {
-		return a, person{}, &unnamed{err}
+		return a, person{}, &anonymousRejection{err}
 	}
 	return a, who, nil
 }
 
-// unnamed is a rejection of the person in a valid assertion, not of the assertion itself.
-type unnamed struct{ error }
+// anonymousRejection is a rejection of the person in a valid assertion, not of the assertion itself.
+type anonymousRejection struct{ error }
 
 // Unwrap returns the underlying rejection.
-func (u *unnamed) Unwrap() error { return u.error }
+func (u *anonymousRejection) Unwrap() error { return u.error }
 
 // shown returns the fault shown to the person who signs in, for a rejection.
 func shown(err error) error {
-	if _, ok := errors.AsType[*unnamed](err); ok {
+	if _, ok := errors.AsType[*anonymousRejection](err); ok {
 		return fault.Wrap(err, CodeAddress, "このメールアドレスではシングルサインオンを使用できません。管理者にお問い合わせください。")
 	}
 	if errors.Is(err, errDenied) {
@@ -139,27 +139,27 @@ func shown(err error) error {
 
 // refused logs why a response was rejected, and records it in the audit log. It never writes unsigned parts of the
 // response.
-func (s *Service) refused(ctx context.Context, posted Posted, email string, code fault.Code, reason string) {
-	s.cfg.Logger.InfoContext(ctx, "single sign-on refused", "organization_id", posted.OrganizationID, "reason", reason)
+func (s *Service) refused(ctx context.Context, req ACSRequest, email string, code fault.Code, reason string) {
+	s.cfg.Logger.InfoContext(ctx, "single sign-on refused", "organization_id", req.OrganizationID, "reason", reason)
 	err := s.store.RecordRefusal(ctx, Refusal{
-		OrganizationID: posted.OrganizationID, Email: email, Code: code, At: s.now(), Origin: posted.Origin,
+		OrganizationID: req.OrganizationID, Email: email, Code: code, At: s.now(), Origin: req.Origin,
 	})
 	if err != nil {
 		s.cfg.Logger.WarnContext(ctx, "saml: refusal not stored in the audit log", "organization_id",
-			posted.OrganizationID, "error", err)
+			req.OrganizationID, "error", err)
 	}
 }
 
 // admit finds or adds the member, and issues the code.
 func (s *Service) admit(
-	ctx context.Context, settings Settings, state State, a assertion, who person, posted Posted,
+	ctx context.Context, settings Settings, state State, a assertion, who person, req ACSRequest,
 ) (Outcome, error) {
 	now := s.now()
 	code, hash := opaque.New()
 	acceptance := Acceptance{
 		OrganizationID: settings.OrganizationID, EntityID: settings.EntityID, NameID: a.key(who.email),
 		Email:  who.email,
-		Origin: posted.Origin, HeldUntil: now.Add(StateLifetime),
+		Origin: req.Origin, ConsentUntil: now.Add(StateLifetime),
 		Code: Code{
 			Hash: hash, BrowserHash: state.BrowserHash, OrganizationID: settings.OrganizationID, Next: state.Next,
 			SessionUntil: a.sessionUntil, ExpiresAt: now.Add(codeLifetime),
@@ -190,7 +190,7 @@ func (s *Service) admit(
 	switch {
 	case err != nil:
 		if code := fault.CodeOf(err); slices.Contains(refusals, code) {
-			s.refused(ctx, posted, who.email, code, string(code))
+			s.refused(ctx, req, who.email, code, string(code))
 		}
 		return Outcome{}, err
 	case decision.Consent:

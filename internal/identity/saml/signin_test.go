@@ -68,7 +68,7 @@ func TestR57_StatesAndCodesAreUsedOnceInTheBrowserThatBegan(t *testing.T) {
 	f := newFixture(t)
 	respond := func(b begun) []byte { return f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t) }
 	post := func(organizationID uuid.UUID, browser, relayState string, response []byte) (saml.Outcome, error) {
-		return f.saml.Consume(t.Context(), saml.Posted{
+		return f.saml.Consume(t.Context(), saml.ACSRequest{
 			OrganizationID: organizationID, Browser: browser, RelayState: relayState,
 			Response: base64.StdEncoding.EncodeToString(response),
 		})
@@ -188,7 +188,7 @@ func TestAnyServerCompletesASignIn(t *testing.T) {
 	must(t, err)
 	other := saml.New(saml.Config{PublicURL: publicURL, ClientID: clientID}, f.db, users)
 	b := f.begin("")
-	outcome, err := other.Consume(t.Context(), saml.Posted{
+	outcome, err := other.Consume(t.Context(), saml.ACSRequest{
 		OrganizationID: f.org, Browser: b.Browser, RelayState: b.relayState,
 		Response: base64.StdEncoding.EncodeToString(f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t)),
 	})

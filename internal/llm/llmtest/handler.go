@@ -84,7 +84,7 @@ func (h *Handler) complete(w http.ResponseWriter, r *http.Request) {
 	}
 	usage := !d.NoUsage && wire.StreamOptions != nil && wire.StreamOptions.IncludeUsage
 	buf := h.bufs.Get().(*[]byte) //nolint:forcetypeassert // Nothing else is put there.
-	s := &sending{w: w, r: r, directive: d, pace: h.paceOf(d), buf: *buf}
+	s := &answerStream{w: w, r: r, directive: d, pace: h.paceOf(d), buf: *buf}
 	s.run(input, usage)
 	if *buf = s.buf; cap(s.buf) <= 2*maxWrite {
 		h.bufs.Put(buf)
@@ -112,8 +112,8 @@ func (h *Handler) count(key string) int {
 	return h.times[key]
 }
 
-// sending is one answer being sent. It belongs to the handler's goroutine.
-type sending struct {
+// answerStream is one answer being sent. It belongs to the handler's goroutine.
+type answerStream struct {
 	w         http.ResponseWriter
 	r         *http.Request
 	directive Directive
@@ -126,7 +126,7 @@ type sending struct {
 	buf   []byte
 }
 
-func (s *sending) run(input int, usage bool) {
+func (s *answerStream) run(input int, usage bool) {
 	d := &s.directive
 	s.w.Header().Set("Content-Type", "text/event-stream")
 	s.w.WriteHeader(http.StatusOK)
@@ -162,7 +162,7 @@ func (s *sending) run(input int, usage bool) {
 }
 
 // reasoning sends the reasoning. It returns false if the client has disconnected.
-func (s *sending) reasoning() bool {
+func (s *answerStream) reasoning() bool {
 	s.limit = -1
 	thought := s.directive.reasoning()
 	if thought == "" {
@@ -177,7 +177,7 @@ func (s *sending) reasoning() bool {
 
 // text sends the text token by token on a schedule that starts at start and does not drift: all tokens due are sent
 // in one write. It returns false if the client has disconnected.
-func (s *sending) text(start time.Time) bool {
+func (s *answerStream) text(start time.Time) bool {
 	tokens := 0
 	for len(s.rest) > 0 && (s.limit < 0 || s.sent < s.limit) {
 		s.buf = s.buf[:0]
@@ -197,7 +197,7 @@ func (s *sending) text(start time.Time) bool {
 }
 
 // token removes the next token from the text and returns it.
-func (s *sending) token() []byte {
+func (s *answerStream) token() []byte {
 	chars := s.directive.TokenChars
 	if s.limit >= 0 {
 		chars = min(chars, s.limit-s.sent)
@@ -216,7 +216,7 @@ func (s *sending) token() []byte {
 	return token
 }
 
-func (s *sending) fail() {
+func (s *answerStream) fail() {
 	s.buf = s.buf[:0]
 	switch s.directive.Fail {
 	case FailKill:
@@ -249,7 +249,7 @@ func (s *sending) fail() {
 	s.write()
 }
 
-func (s *sending) write() bool {
+func (s *answerStream) write() bool {
 	if _, err := s.w.Write(s.buf); err != nil {
 		return false
 	}
@@ -257,13 +257,13 @@ func (s *sending) write() bool {
 	return s.r.Context().Err() == nil
 }
 
-func (s *sending) flush() {
+func (s *answerStream) flush() {
 	if f, ok := s.w.(http.Flusher); ok {
 		f.Flush()
 	}
 }
 
-func (s *sending) sleepUntil(at time.Time) bool {
+func (s *answerStream) sleepUntil(at time.Time) bool {
 	wait := time.Until(at)
 	if wait <= 0 {
 		return s.r.Context().Err() == nil

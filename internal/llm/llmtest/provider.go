@@ -23,12 +23,12 @@ type Provider struct {
 
 	mu       sync.Mutex // Guards the fields below.
 	scripts  [][]Step
-	received []*Received
+	received []*ReceivedRequest
 	arrived  chan struct{} // Closed and replaced when a request arrives.
 }
 
-// Received is a request that a Provider received.
-type Received struct {
+// ReceivedRequest is a request that a Provider received.
+type ReceivedRequest struct {
 	Path         string // With the query.
 	RemoteAddr   string // The client's address.
 	Header       http.Header
@@ -44,7 +44,7 @@ type Received struct {
 }
 
 // Params returns the fields of the request other than its model, messages and streaming options.
-func (r *Received) Params(tb testing.TB) (fields map[string]any) {
+func (r *ReceivedRequest) Params(tb testing.TB) (fields map[string]any) {
 	tb.Helper()
 	if err := json.Unmarshal(r.Body, &fields); err != nil {
 		tb.Fatal(err)
@@ -88,14 +88,14 @@ func (p *Provider) URL() string {
 func (p *Provider) Transport() http.RoundTripper { return &inproc.Transport{Handler: p} }
 
 // Requests returns the requests so far, in order of arrival.
-func (p *Provider) Requests() []*Received {
+func (p *Provider) Requests() []*ReceivedRequest {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.received)
 }
 
 // Wait waits for the nth request, counted from 1. It fails the test after a minute.
-func (p *Provider) Wait(n int) *Received {
+func (p *Provider) Wait(n int) *ReceivedRequest {
 	p.tb.Helper()
 	limit := time.NewTimer(testTimeout)
 	defer limit.Stop()
@@ -143,7 +143,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // take records a request and returns its script.
-func (p *Provider) take(received *Received) []Step {
+func (p *Provider) take(received *ReceivedRequest) []Step {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.received = append(p.received, received)
@@ -162,10 +162,10 @@ func (p *Provider) take(received *Received) []Step {
 	return steps
 }
 
-func receive(r *http.Request, body []byte, gone <-chan struct{}) *Received {
+func receive(r *http.Request, body []byte, gone <-chan struct{}) *ReceivedRequest {
 	var wire wireRequest
 	_ = json.Unmarshal(body, &wire) // The test sees malformed JSON in Body.
-	received := &Received{
+	received := &ReceivedRequest{
 		Path: r.URL.RequestURI(), RemoteAddr: r.RemoteAddr, Header: r.Header, Body: body, Model: wire.Model,
 		Messages:  wire.messages(),
 		MaxTokens: max(wire.MaxTokens, wire.MaxCompletionTokens), Temperature: wire.Temperature,

@@ -86,14 +86,14 @@ func readPrompt(messages []llm.Message) prompt {
 
 // dropRemarks removes the preceding remarks of others, and their introduction, from a question.
 func dropRemarks(content string) string {
-	if !strings.HasPrefix(content, answer.RemarksInstruction) {
+	if !strings.HasPrefix(content, answer.ConversationInstruction) {
 		return content
 	}
 	_, after, ok := strings.Cut(content, "</said>\n")
 	if !ok {
 		return content
 	}
-	_, question, ok := strings.Cut(after, answer.RemarksQuestion)
+	_, question, ok := strings.Cut(after, answer.ConversationQuestion)
 	if !ok {
 		return after
 	}

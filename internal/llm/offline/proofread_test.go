@@ -21,12 +21,12 @@ func proofreadAll(t *testing.T, text string) proofread.Result {
 				Content: part.Prompt("校正の範囲: 読みやすさと敬語も整える", p.Changes(), func(s string) string { return s }),
 			})
 		for _, q := range r.Write(said) {
-			p.Take(i, q)
+			p.AddProposal(i, q)
 		}
-		if !r.Formed() {
+		if !r.WellFormed() {
 			t.Fatalf("the engine answers %s", said)
 		}
-		p.Check(i, true)
+		p.MarkChecked(i, true)
 	}
 	return p.Result()
 }

@@ -146,9 +146,9 @@ func nothingFound(sources []source) string {
 	}
 	var b strings.Builder
 	if nounFor(sources) == calledPages {
-		b.WriteString(answer.NothingOnWeb + "\n\n")
+		b.WriteString(answer.NoWebAnswer + "\n\n")
 	} else {
-		b.WriteString(answer.Nothing + "\n\n")
+		b.WriteString(answer.NoAnswer + "\n\n")
 	}
 	if len(names) > 0 {
 		b.WriteString("調べた" + nounFor(sources) + ": ")

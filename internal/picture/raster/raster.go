@@ -52,7 +52,7 @@ const (
 	PNG  = "image/png"
 )
 
-// Read converts a picture into its stored form. An *extract.Unreadable describes the defect of the file and how to
+// Read converts a picture into its stored form. An *extract.UnreadableError describes the defect of the file and how to
 // correct it.
 func Read(content []byte) (Picture, error) {
 	form, err := formOf(content)
@@ -81,7 +81,7 @@ type form struct {
 	pixels   func(io.Reader) (image.Image, error)
 	exif     func(content []byte) []byte // Returns the EXIF data from its TIFF header, nil if there is none.
 	lossless bool
-	broken   *extract.Unreadable
+	broken   *extract.UnreadableError
 }
 
 var (

@@ -255,7 +255,7 @@ func TestR98_LargePicturesAreRefusedBeforeTheyAreDecoded(t *testing.T) {
 	} {
 		began := time.Now()
 		_, err := raster.Read(content)
-		wrong, ok := errors.AsType[*extract.Unreadable](err)
+		wrong, ok := errors.AsType[*extract.UnreadableError](err)
 		if !ok || wrong.Code != extract.TooLarge && name != "overflowing" && name != "WebP" {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -293,7 +293,7 @@ func TestErrorsContainAdvice(t *testing.T) {
 		"a WebP's start": {testdata(t, "opaque.webp")[:40], extract.Corrupt, "動く画像"},
 	} {
 		_, err := raster.Read(c.content)
-		wrong, ok := errors.AsType[*extract.Unreadable](err)
+		wrong, ok := errors.AsType[*extract.UnreadableError](err)
 		if !ok || wrong.Code != c.code || !strings.Contains(wrong.Reason, c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -320,7 +320,7 @@ func FuzzR98_Pictures(f *testing.F) {
 		}
 		p, err := raster.Read(content)
 		if err != nil {
-			if wrong, ok := errors.AsType[*extract.Unreadable](err); !ok || wrong.Reason == "" {
+			if wrong, ok := errors.AsType[*extract.UnreadableError](err); !ok || wrong.Reason == "" {
 				t.Fatalf("%v is not an *extract.Unreadable", err)
 			}
 			return

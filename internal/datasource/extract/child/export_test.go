@@ -11,7 +11,7 @@ import (
 var ErrFrames = errFrames
 
 // WriteFrames writes the frames of a file.
-func WriteFrames(w io.Writer, pages []extract.Page, wrong *extract.Unreadable) error {
+func WriteFrames(w io.Writer, pages []extract.Page, wrong *extract.UnreadableError) error {
 	f := newFrameWriter(w)
 	if err := f.step(len(pages)); err != nil {
 		return err

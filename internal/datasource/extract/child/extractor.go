@@ -59,11 +59,11 @@ func (c Config) withDefaults() Config {
 
 // Errors for a file whose child was killed.
 var (
-	unreadableSlow = &extract.Unreadable{Code: extract.TooLarge, Reason: "読み取りに時間がかかりすぎるため、中止しました。" +
+	unreadableSlow = &extract.UnreadableError{Code: extract.TooLarge, Reason: "読み取りに時間がかかりすぎるため、中止しました。" +
 		"ファイルを分けるか、図を減らして保存し直してから、もう一度アップロードしてください。"}
-	unreadableBig = &extract.Unreadable{Code: extract.TooLarge, Reason: "ファイルが大きく複雑なため、読み取れませんでした。" +
+	unreadableBig = &extract.UnreadableError{Code: extract.TooLarge, Reason: "ファイルが大きく複雑なため、読み取れませんでした。" +
 		"ファイルを分けるか、図を減らして保存し直してから、もう一度アップロードしてください。"}
-	unreadableBroken = &extract.Unreadable{Code: extract.Corrupt, Reason: "ファイルが壊れているか、特殊な作りのため、読み取れませんでした。" +
+	unreadableBroken = &extract.UnreadableError{Code: extract.Corrupt, Reason: "ファイルが壊れているか、特殊な作りのため、読み取れませんでした。" +
 		"元のアプリで保存し直してから、もう一度アップロードしてください。"}
 )
 
@@ -83,17 +83,17 @@ func New(cfg Config) *Extractor {
 // Prepare waits until the reader for the extension of filename is compiled, which takes minutes on a slow machine. The
 // limits of a file do not include this time. Errors are unrelated to any file.
 func (e *Extractor) Prepare(ctx context.Context, filename string) error {
-	if format, ok := extract.FormatOf(filename); ok && format.ByPage() {
+	if format, ok := extract.FormatOf(filename); ok && format.IsPaged() {
 		return e.compile(ctx)
 	}
 	return nil
 }
 
 // Extract reads a file in the format of the extension of filename. It calls page for each page in order. total is the
-// number of pages, or 0 while it is unknown. The error is an *extract.Unreadable if the file cannot be read, or if its
-// child crashed or exceeded a limit. Errors of page, file and ctx are returned unchanged. Any other error is unrelated
-// to the file: the child was killed from outside, could not start, or was stopped because it got almost no CPU time (a
-// context.DeadlineExceeded).
+// number of pages, or 0 while it is unknown. The error is an *extract.UnreadableError if the file cannot be read, or if
+// its child crashed or exceeded a limit. Errors of page, file and ctx are returned unchanged. Any other error is
+// unrelated to the file: the child was killed from outside, could not start, or was stopped because it got almost no
+// CPU time (a context.DeadlineExceeded).
 func (e *Extractor) Extract(ctx context.Context, filename string, file io.Reader,
 	page func(p extract.Page, total int) error,
 ) error {
@@ -102,7 +102,7 @@ func (e *Extractor) Extract(ctx context.Context, filename string, file io.Reader
 		return fmt.Errorf("child: no format for a file *%s", path.Ext(filename))
 	}
 	job := Job{Task: taskRead, Name: "a" + path.Ext(filename), CPU: e.cpuSeconds()}
-	if format.ByPage() {
+	if format.IsPaged() {
 		if err := e.compile(ctx); err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (e *Extractor) Extract(ctx context.Context, filename string, file io.Reader
 					return &callerError{err}
 				}
 			}
-			if format.ByPage() {
+			if format.IsPaged() {
 				within = e.cfg.Page
 			}
 		}
@@ -273,7 +273,7 @@ func (e *Extractor) explain(p *process, err error) error {
 	if p.source.err != nil {
 		return p.source.err
 	}
-	if wrong, ok := errors.AsType[*extract.Unreadable](err); ok {
+	if wrong, ok := errors.AsType[*extract.UnreadableError](err); ok {
 		return wrong
 	}
 	if errors.Is(err, extract.ErrNoPage) {

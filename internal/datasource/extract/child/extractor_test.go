@@ -63,7 +63,7 @@ func TestR79_CrashedChildIsReportedAsUnreadable(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			_, err := read(t.Context(), cfg, "a.txt", strings.NewReader("misbehave "+how))
-			wrong, ok := errors.AsType[*extract.Unreadable](err)
+			wrong, ok := errors.AsType[*extract.UnreadableError](err)
 			if !ok || !strings.HasSuffix(wrong.Reason, "アップロードしてください。") {
 				t.Errorf("error %v, want an *extract.Unreadable with advice", err)
 			}
@@ -113,7 +113,7 @@ func TestR79_KilledChildIsNotReportedAsUnreadable(t *testing.T) {
 	// No other test uses this format. It identifies the child of this test.
 	_, err := read(t.Context(), child.Config{}, "a.markdown",
 		&killer{strings.NewReader("文章"), syscall.SIGKILL, ".markdown"})
-	if _, ok := errors.AsType[*extract.Unreadable](err); ok || err == nil {
+	if _, ok := errors.AsType[*extract.UnreadableError](err); ok || err == nil {
 		t.Errorf("error %v, want one other than *extract.Unreadable", err)
 	}
 }

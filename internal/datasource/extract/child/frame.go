@@ -30,7 +30,7 @@ const (
 const (
 	stepFrame   = 's' // The head is a pageHead without a page. It reports that the file was received or opened.
 	pageFrame   = 'p' // The head is a pageHead as JSON.
-	failedFrame = 'f' // The head is an extract.Unreadable as JSON.
+	failedFrame = 'f' // The head is an extract.UnreadableError as JSON.
 	endFrame    = 'e' // No head.
 	foundFrame  = 'r' // The head is the answer: a PNG, JSON, text, or a Word document.
 	noPageFrame = 'n' // No head.
@@ -86,7 +86,7 @@ func (f *frameWriter) Page(page extract.Page, total int) error {
 }
 
 // end writes the result: success, or the error if the file cannot be read.
-func (f *frameWriter) end(wrong *extract.Unreadable) error {
+func (f *frameWriter) end(wrong *extract.UnreadableError) error {
 	kind, head := byte(endFrame), []byte(nil)
 	if wrong != nil {
 		kind = failedFrame
@@ -131,7 +131,7 @@ type frameReader struct {
 func newFrameReader(r io.Reader) *frameReader { return &frameReader{r: bufio.NewReaderSize(r, 64<<10)} }
 
 // next returns the next page and the number of pages of the file, 0 while it is unknown. For a step, the page has no
-// number. The error is io.EOF at the end of the file, an *extract.Unreadable if it cannot be read, errFrames for a
+// number. The error is io.EOF at the end of the file, an *extract.UnreadableError if it cannot be read, errFrames for a
 // violation of the protocol, or an error of the pipe: io.ErrUnexpectedEOF if the child ended early.
 func (f *frameReader) next() (_ extract.Page, total int, _ error) {
 	kind, head, err := f.frame()
@@ -170,9 +170,9 @@ func (f *frameReader) answer() ([]byte, error) {
 	return nil, fmt.Errorf("%w: kind %q", errFrames, kind)
 }
 
-// unreadable decodes an *extract.Unreadable.
+// unreadable decodes an *extract.UnreadableError.
 func unreadable(encoded []byte) error {
-	wrong := new(extract.Unreadable)
+	wrong := new(extract.UnreadableError)
 	if err := json.Unmarshal(encoded, wrong); err != nil || !isReason(wrong) {
 		return fmt.Errorf("%w: reason %.40q", errFrames, encoded)
 	}
@@ -252,7 +252,7 @@ func (f *frameReader) page(encoded []byte) (extract.Page, int, error) {
 }
 
 // isReason reports whether a reason can be shown to a person.
-func isReason(wrong *extract.Unreadable) bool {
+func isReason(wrong *extract.UnreadableError) bool {
 	return wrong.Code != "" && len(wrong.Code) < 40 && wrong.Reason != "" && len(wrong.Reason) <= maxReason &&
 		isText(wrong.Reason)
 }

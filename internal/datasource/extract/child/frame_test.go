@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
 )
 
-func frames(t testing.TB, wrong *extract.Unreadable, pages ...extract.Page) []byte {
+func frames(t testing.TB, wrong *extract.UnreadableError, pages ...extract.Page) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := child.WriteFrames(&b, pages, wrong); err != nil {
@@ -50,7 +50,7 @@ func TestTruncatedFramesAreAnError(t *testing.T) {
 
 func TestMalformedFramesAreRefused(t *testing.T) {
 	t.Parallel()
-	encrypted := &extract.Unreadable{Code: extract.Encrypted, Reason: "パスワードで保護されています。"}
+	encrypted := &extract.UnreadableError{Code: extract.Encrypted, Reason: "パスワードで保護されています。"}
 	long := extract.Page{Number: 1, Text: strings.Repeat("a", child.MaxCharacters/2+1)}
 	second := long
 	second.Number = 2
@@ -68,7 +68,7 @@ func TestMalformedFramesAreRefused(t *testing.T) {
 		"no JSON":      {[]byte("p\x00\x00\x00\x01{"), child.ErrFrames},
 		"no page":      {[]byte("e\x00\x00\x00\x00"), child.ErrFrames},
 		"long reason": {
-			frames(t, &extract.Unreadable{Code: "corrupt", Reason: strings.Repeat("a", 2000)}),
+			frames(t, &extract.UnreadableError{Code: "corrupt", Reason: strings.Repeat("a", 2000)}),
 			child.ErrFrames,
 		},
 		"wrong order":       {frames(t, nil, extract.Page{Number: 2}), child.ErrFrames},

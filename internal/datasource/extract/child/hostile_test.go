@@ -104,7 +104,7 @@ func TestR66_HostilePDFsEnd(t *testing.T) {
 			t.Parallel()
 			text, err := read(t.Context(), cfg, "a.pdf", bytes.NewReader(test.file))
 			t.Logf("%d bytes: %d characters and %v", len(test.file), len(text), err)
-			if _, refused := errors.AsType[*extract.Unreadable](err); !refused && (err != nil || !test.read) {
+			if _, refused := errors.AsType[*extract.UnreadableError](err); !refused && (err != nil || !test.read) {
 				t.Errorf("error %v, want a reason", err)
 			}
 		})

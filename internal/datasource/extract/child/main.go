@@ -61,7 +61,7 @@ func Main(ctx context.Context, argument string, in io.Reader, out io.Writer) err
 	}
 	// Start PDFium before receiving the file, because the limits of the file's pages do not cover the start.
 	var engine *pdf.Engine
-	if format, ok := extract.FormatOf(job.Name); ok && format.ByPage() {
+	if format, ok := extract.FormatOf(job.Name); ok && format.IsPaged() {
 		if engine, err = pdf.Start(cfg); err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (j Job) read(ctx context.Context, engine *pdf.Engine, content []byte, frame
 		return err
 	}
 	err := format.Read(ctx, engine, content, frames)
-	wrong, ok := errors.AsType[*extract.Unreadable](err)
+	wrong, ok := errors.AsType[*extract.UnreadableError](err)
 	if err != nil && !ok {
 		panic(err) // The file crashed its reader.
 	}
@@ -120,7 +120,7 @@ func (j Job) look(engine *pdf.Engine, content []byte, frames *frameWriter) error
 		return err
 	}
 	found, err := j.find(engine, content)
-	wrong, ok := errors.AsType[*extract.Unreadable](err)
+	wrong, ok := errors.AsType[*extract.UnreadableError](err)
 	switch {
 	case ok:
 		return frames.end(wrong)

@@ -138,7 +138,7 @@ func TestPDFWithoutTextIsRefused(t *testing.T) {
 		"no font":    {without, pdftest.Draw([]*pdftest.Page{japanese}), extract.NoFont},
 	} {
 		_, err := read(t.Context(), test.cfg, "a.pdf", bytes.NewReader(test.file))
-		if wrong, ok := errors.AsType[*extract.Unreadable](err); !ok || wrong.Code != test.want {
+		if wrong, ok := errors.AsType[*extract.UnreadableError](err); !ok || wrong.Code != test.want {
 			t.Errorf("%s: error %v, want %s", name, err, test.want)
 		}
 	}

@@ -56,7 +56,7 @@ func isPicture(p raster.Picture) bool {
 // readPicture runs in the child.
 func readPicture(content []byte, frames *frameWriter) error {
 	picture, err := raster.Read(content)
-	if wrong, ok := errors.AsType[*extract.Unreadable](err); ok {
+	if wrong, ok := errors.AsType[*extract.UnreadableError](err); ok {
 		return frames.end(wrong)
 	}
 	if err != nil {

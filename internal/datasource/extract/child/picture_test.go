@@ -38,7 +38,7 @@ func TestR98_HarmfulPictureIsReportedAsUnreadable(t *testing.T) {
 	for how, c := range map[string]struct {
 		content []byte
 		memory  int64
-		want    *extract.Unreadable
+		want    *extract.UnreadableError
 	}{
 		"large":    {large.Bytes(), 64 << 20, raster.ErrTooLarge},
 		"spin":     {[]byte("misbehave spin"), 300 << 20, raster.ErrTooLarge},
@@ -56,7 +56,7 @@ func TestR98_HarmfulPictureIsReportedAsUnreadable(t *testing.T) {
 			}
 			reader := child.New(cfg)
 			_, err := reader.ReadPicture(t.Context(), bytes.NewReader(c.content))
-			wrong, ok := errors.AsType[*extract.Unreadable](err)
+			wrong, ok := errors.AsType[*extract.UnreadableError](err)
 			if !ok || wrong.Reason != c.want.Reason || strings.Contains(wrong.Reason, "ファイル") {
 				t.Errorf("error %v, want %v", err, c.want)
 			}
@@ -70,7 +70,7 @@ func TestBusyMachineIsNotReportedAsUnreadablePicture(t *testing.T) {
 	t.Parallel()
 	reader := child.New(child.Config{Whole: 200 * time.Millisecond})
 	_, err := reader.ReadPicture(t.Context(), strings.NewReader("misbehave sleep"))
-	if wrong, ok := errors.AsType[*extract.Unreadable](err); ok || !errors.Is(err, context.DeadlineExceeded) {
+	if wrong, ok := errors.AsType[*extract.UnreadableError](err); ok || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v, reason %v; want a deadline", err, wrong)
 	}
 }

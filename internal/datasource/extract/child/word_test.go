@@ -50,7 +50,7 @@ func TestR97_WordFilesThatCannotBeEditedHaveAReason(t *testing.T) {
 		"empty":        {nil, extract.Corrupt},
 	} {
 		_, err := e.Redline(t.Context(), bytes.NewReader(test.file), edit)
-		if wrong, ok := errors.AsType[*extract.Unreadable](err); !ok || wrong.Code != test.want {
+		if wrong, ok := errors.AsType[*extract.UnreadableError](err); !ok || wrong.Code != test.want {
 			t.Errorf("%s: error %v, want %s", name, err, test.want)
 		}
 	}

@@ -6,27 +6,28 @@ import (
 	"unicode/utf8"
 )
 
-// maxHeld is the largest number of characters of a possible citation that Guard holds back.
-const maxHeld = 12
+// maxPending is the largest number of characters of a possible citation that CitationNormalizer holds back.
+const maxPending = 12
 
-// Guard normalizes the citations of an answer while it is streamed. It replaces [1], 【2】, ［３］, [1, 2], [1-3] and [出典1]
-// with [1], [2], [3], [1][2], [1][2][3] and [1], and drops numbers that no passage has. It leaves code unchanged, and
-// all other text in brackets: links, footnotes, check boxes.
+// CitationNormalizer normalizes the citations of an answer while it is streamed. It replaces [1], 【2】, ［３］, [1, 2],
+// [1-3] and [出典1] with [1], [2], [3], [1][2], [1][2][3] and [1], and drops numbers that no passage has. It leaves code
+// unchanged, and all other text in brackets: links, footnotes, check boxes.
 //
-// The output does not depend on how the text is split into pieces. Guard holds back at most 12 characters.
-type Guard struct {
+// The output does not depend on how the text is split into pieces. A CitationNormalizer holds back at most 12
+// characters.
+type CitationNormalizer struct {
 	known map[int]bool // The citation numbers of the passages.
 
-	held  []rune // An opening bracket and the characters after it, while they may be a citation.
-	last  rune   // The character before held.
-	open  bool   // The text written so far ends with a possible beginning of a citation.
-	fence fence
-	ticks ticks
+	pending []rune // An opening bracket and the characters after it, while they may be a citation.
+	last    rune   // The character before pending.
+	open    bool   // The text written so far ends with a possible beginning of a citation.
+	fence   fence
+	ticks   ticks
 }
 
-// NewGuard returns a Guard that accepts citations of the passages.
-func NewGuard(passages []Passage) *Guard {
-	g := &Guard{known: make(map[int]bool, len(passages)), last: '\n'}
+// NewCitationNormalizer returns a CitationNormalizer that accepts citations of the passages.
+func NewCitationNormalizer(passages []Passage) *CitationNormalizer {
+	g := &CitationNormalizer{known: make(map[int]bool, len(passages)), last: '\n'}
 	g.fence.start()
 	for _, p := range passages {
 		g.known[p.Index] = true
@@ -35,7 +36,7 @@ func NewGuard(passages []Passage) *Guard {
 }
 
 // Write adds the next piece of the answer, which must be valid UTF-8, and returns the text that can be shown.
-func (g *Guard) Write(piece string) string {
+func (g *CitationNormalizer) Write(piece string) string {
 	var out strings.Builder
 	for _, r := range piece {
 		g.next(&out, r)
@@ -43,28 +44,28 @@ func (g *Guard) Write(piece string) string {
 	return out.String()
 }
 
-// Close returns the text that is still held back. Do not use the Guard after Close.
-func (g *Guard) Close() string {
+// Close returns the text that is still held back. Do not use the CitationNormalizer after Close.
+func (g *CitationNormalizer) Close() string {
 	var out strings.Builder
 	g.release(&out, 0)
 	return out.String()
 }
 
 // next processes one character.
-func (g *Guard) next(out *strings.Builder, r rune) {
-	if len(g.held) > 0 {
+func (g *CitationNormalizer) next(out *strings.Builder, r rune) {
+	if len(g.pending) > 0 {
 		switch {
 		case g.complete():
 			g.release(out, r) // r decides between a link and a citation.
-		case closes(r) || mayCite(r) && len(g.held) < maxHeld:
-			g.held = append(g.held, r)
+		case closes(r) || mayCite(r) && len(g.pending) < maxPending:
+			g.pending = append(g.pending, r)
 			return
 		default:
-			g.pass(out, g.held...)
+			g.pass(out, g.pending...)
 		}
 	}
 	if opens(r) && g.last != '\\' && g.last != '!' && !g.inCode() {
-		g.held = append(g.held[:0], r)
+		g.pending = append(g.pending[:0], r)
 		return
 	}
 	g.pass(out, r)
@@ -72,16 +73,16 @@ func (g *Guard) next(out *strings.Builder, r rune) {
 
 // release writes the held characters: as normalized citations, or unchanged if they are not a citation or next makes
 // them a link.
-func (g *Guard) release(out *strings.Builder, next rune) {
-	if len(g.held) == 0 {
+func (g *CitationNormalizer) release(out *strings.Builder, next rune) {
+	if len(g.pending) == 0 {
 		return
 	}
 	numbers, ok := g.numbers()
 	if !ok || next == '(' || next == ':' && g.last == '\n' {
-		g.pass(out, g.held...)
+		g.pass(out, g.pending...)
 		return
 	}
-	g.held = g.held[:0]
+	g.pending = g.pending[:0]
 	dropped := true
 	for _, n := range numbers {
 		if g.known[n] {
@@ -95,7 +96,7 @@ func (g *Guard) release(out *strings.Builder, next rune) {
 }
 
 // pass writes characters and updates the state of code blocks and code spans.
-func (g *Guard) pass(out *strings.Builder, text ...rune) {
+func (g *CitationNormalizer) pass(out *strings.Builder, text ...rune) {
 	for _, r := range text {
 		out.WriteRune(r)
 		before := g.fence.inside()
@@ -111,14 +112,14 @@ func (g *Guard) pass(out *strings.Builder, text ...rune) {
 		g.open = opens(r) || g.open && mayCite(r)
 		g.last = r
 	}
-	g.held = g.held[:0]
+	g.pending = g.pending[:0]
 }
 
 // inCode reports whether the next character is in code.
-func (g *Guard) inCode() bool { return g.fence.inside() || g.ticks.inside() }
+func (g *CitationNormalizer) inCode() bool { return g.fence.inside() || g.ticks.inside() }
 
 // complete reports whether the held characters end with a closing bracket.
-func (g *Guard) complete() bool { return closes(g.held[len(g.held)-1]) }
+func (g *CitationNormalizer) complete() bool { return closes(g.pending[len(g.pending)-1]) }
 
 func opens(r rune) bool { return r == '[' || r == '【' || r == '［' }
 
@@ -144,8 +145,8 @@ func digit(r rune) int {
 var labels = []string{"出典番号", "資料番号", "出典", "資料", "文献", "参照", "source", "番号"}
 
 // numbers returns the numbers in the held characters. ok is false if they are not a citation.
-func (g *Guard) numbers() (numbers []int, ok bool) {
-	text := string(g.held)
+func (g *CitationNormalizer) numbers() (numbers []int, ok bool) {
+	text := string(g.pending)
 	_, width := utf8.DecodeRuneInString(text)
 	_, end := utf8.DecodeLastRuneInString(text)
 	if !g.complete() {

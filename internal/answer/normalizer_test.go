@@ -12,9 +12,9 @@ import (
 // three are the passages 1 to 3.
 var three = []answer.Passage{{Index: 1}, {Index: 2}, {Index: 3}}
 
-// guarded returns the output of a Guard for the pieces of a text.
+// guarded returns the output of a CitationNormalizer for the pieces of a text.
 func guarded(passages []answer.Passage, pieces ...string) string {
-	g := answer.NewGuard(passages)
+	g := answer.NewCitationNormalizer(passages)
 	var out strings.Builder
 	for _, piece := range pieces {
 		out.WriteString(g.Write(piece))
@@ -78,7 +78,7 @@ func TestR81_CitationsAreNormalized(t *testing.T) {
 // TestR81_LittleIsHeldBack verifies that an unfinished citation does not delay the text.
 func TestR81_LittleIsHeldBack(t *testing.T) {
 	t.Parallel()
-	g := answer.NewGuard(three)
+	g := answer.NewCitationNormalizer(three)
 	in, out := 0, 0
 	for _, r := range "回答[" + strings.Repeat("1", 40) + "【" + strings.Repeat("、", 40) + "[[[[[[1]" {
 		in++

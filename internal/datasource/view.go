@@ -15,8 +15,8 @@ import (
 
 // Limits for viewing pages and documents while people wait.
 const (
-	lookers     = 2               // Concurrent views on this server.
-	lookTimeout = 5 * time.Second // Wait for a free view.
+	maxViews    = 2               // Concurrent views on this server.
+	viewTimeout = 5 * time.Second // Wait for a free view.
 	placeBytes  = 4 << 20         // Size of the cache of passage places.
 	rectBytes   = 40
 	pageBytes   = 32 << 20 // Size of the cache of page pictures.
@@ -164,11 +164,11 @@ func (s *Service) findPaged(ctx context.Context, owner Owner, id uuid.UUID) (Sou
 
 // open waits for a free view and opens the file of a data source.
 func (s *Service) open(ctx context.Context, id uuid.UUID, use func(io.Reader) error) error {
-	patience := time.NewTimer(lookTimeout)
+	patience := time.NewTimer(viewTimeout)
 	defer patience.Stop()
 	select {
-	case s.lookers <- struct{}{}:
-		defer func() { <-s.lookers }()
+	case s.viewSlots <- struct{}{}:
+		defer func() { <-s.viewSlots }()
 	case <-patience.C:
 		return fault.Errorf(fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
 	case <-ctx.Done():
@@ -183,7 +183,7 @@ func (s *Service) open(ctx context.Context, id uuid.UUID, use func(io.Reader) er
 	if errors.Is(err, extract.ErrNoPage) {
 		return errNoPage
 	}
-	if wrong, ok := errors.AsType[*extract.Unreadable](err); ok {
+	if wrong, ok := errors.AsType[*extract.UnreadableError](err); ok {
 		return fault.Wrap(err, fault.Conflict, "%s", wrong.Reason)
 	}
 	return err

@@ -7,31 +7,31 @@ import (
 	"github.com/google/uuid"
 )
 
-// Hold calls run on at most the given number of servers at once, until ctx ends. A server calls run while it holds one
-// of the places under name. The context of run ends when the server loses its place. Hold calls run again when it has a
-// place again, and returns after run has returned.
-func (s *Service) Hold(ctx context.Context, name string, places int, run func(ctx context.Context)) {
+// RunInSlot calls run on at most the given number of servers at once, until ctx ends. A server calls run while it holds
+// one of the slots under name. The context of run ends when the server loses its slot. RunInSlot calls run again when
+// it has a slot again, and returns after run has returned.
+func (s *Service) RunInSlot(ctx context.Context, name string, slots int, run func(ctx context.Context)) {
 	holder := uuid.Must(uuid.NewV7())
 	tick := time.NewTicker(s.cfg.Heartbeat)
 	defer tick.Stop()
-	h := &holding{}
+	h := &slotRun{}
 	defer func() {
 		h.end()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 		defer cancel()
-		if err := s.Store.Release(ctx, name, holder); err != nil {
-			s.Log.WarnContext(ctx, "channel: place not released, lease expires", "name", name, "err", err)
+		if err := s.Store.ReleaseSlot(ctx, name, holder); err != nil {
+			s.Log.WarnContext(ctx, "channel: slot not released, lease expires", "name", name, "err", err)
 		}
 	}()
 	for {
 		began := time.Now()
-		held, err := s.hold(ctx, name, places, holder)
+		held, err := s.acquireSlot(ctx, name, slots, holder)
 		switch {
 		case err == nil && held:
 			h.until = began.Add(s.cfg.Lease)
 			h.begin(ctx, run)
 		case err == nil, time.Now().After(h.until.Add(-s.cfg.Heartbeat)):
-			h.end() // Before another server can take the place.
+			h.end() // Before another server can take the slot.
 		}
 		select {
 		case <-ctx.Done():
@@ -48,20 +48,20 @@ func (s *Service) Hold(ctx context.Context, name string, places int, run func(ct
 	}
 }
 
-func (s *Service) hold(ctx context.Context, name string, places int, holder uuid.UUID) (bool, error) {
+func (s *Service) acquireSlot(ctx context.Context, name string, slots int, holder uuid.UUID) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(storeTimeout, s.cfg.Heartbeat*2))
 	defer cancel()
-	return s.Store.Hold(ctx, name, places, holder, s.cfg.Lease)
+	return s.Store.AcquireSlot(ctx, name, slots, holder, s.cfg.Lease)
 }
 
-// holding is a call of run on a held place. It belongs to the goroutine of Hold.
-type holding struct {
+// slotRun is a call of run in a slot. It belongs to the goroutine of RunInSlot.
+type slotRun struct {
 	until  time.Time
 	cancel context.CancelFunc // Nil while run is not running.
 	done   chan struct{}
 }
 
-func (h *holding) begin(ctx context.Context, run func(ctx context.Context)) {
+func (h *slotRun) begin(ctx context.Context, run func(ctx context.Context)) {
 	if h.cancel != nil {
 		return
 	}
@@ -74,7 +74,7 @@ func (h *holding) begin(ctx context.Context, run func(ctx context.Context)) {
 	}()
 }
 
-func (h *holding) end() {
+func (h *slotRun) end() {
 	if h.cancel == nil {
 		return
 	}
@@ -84,4 +84,4 @@ func (h *holding) end() {
 }
 
 // over returns a channel that is closed when run has returned.
-func (h *holding) over() <-chan struct{} { return h.done }
+func (h *slotRun) over() <-chan struct{} { return h.done }
