@@ -33,7 +33,7 @@ func (r guidanceRow) guidance() org.Guidance {
 	}
 }
 
-// Guidance implements org.GuidanceStore and chat.Store.
+// Guidance implements org.Store and chat.Store.
 func (db *DB) Guidance(ctx context.Context, organizationID, userID uuid.UUID) (org.Guidance, error) {
 	row, err := queryRow[guidanceRow](ctx, db.pool, `
 		SELECT `+guidanceColumns+`
@@ -46,7 +46,7 @@ func (db *DB) Guidance(ctx context.Context, organizationID, userID uuid.UUID) (o
 	return row.guidance(), translate(err)
 }
 
-// SetAbout implements org.GuidanceStore.
+// SetAbout implements org.Store.
 func (db *DB) SetAbout(ctx context.Context, organizationID, userID uuid.UUID, about org.About) error {
 	_, err := db.pool.Exec(ctx, `
 		INSERT INTO profiles (organization_id, user_id, name, department, tone, signature)
@@ -59,7 +59,7 @@ func (db *DB) SetAbout(ctx context.Context, organizationID, userID uuid.UUID, ab
 	return translate(err)
 }
 
-// SetInstructions implements org.GuidanceStore.
+// SetInstructions implements org.Store.
 func (db *DB) SetInstructions(
 	ctx context.Context, actor identity.Actor, text string, check func(*org.Member) error,
 ) error {

@@ -55,7 +55,7 @@ func (db *DB) PublishMemberNotice(ctx context.Context, percent int, notice org.N
 	})
 }
 
-// MemberTokens implements org.LimitStore.
+// MemberTokens implements org.Store.
 func (db *DB) MemberTokens(ctx context.Context, organizationID uuid.UUID) (*int64, error) {
 	return memberTokens(ctx, db.pool, organizationID)
 }
@@ -69,7 +69,7 @@ func memberTokens(ctx context.Context, q querier, organizationID uuid.UUID) (*in
 	return row.MemberTokens, translate(err)
 }
 
-// SetMemberTokens implements org.LimitStore.
+// SetMemberTokens implements org.Store.
 func (db *DB) SetMemberTokens(
 	ctx context.Context, actor identity.Actor, tokens *int64, check func(*org.Member) error,
 ) error {

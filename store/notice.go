@@ -113,7 +113,7 @@ const managedNotices = `
 		(n.organization_id = $1 OR n.organization_id IS NULL) AND n.user_id IS NULL
 		AND (n.request_id IS NOT NULL OR n.published_at <= now())`
 
-// ListNotices implements org.NoticeEditStore.
+// ListNotices implements org.Store.
 func (db *DB) ListNotices(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]org.Notification, int,
 	error,
 ) {
@@ -134,7 +134,7 @@ func (db *DB) ListNotices(ctx context.Context, organizationID uuid.UUID, offset,
 	return list, total, nil
 }
 
-// FindNotice implements org.NoticeEditStore.
+// FindNotice implements org.Store.
 func (db *DB) FindNotice(ctx context.Context, organizationID, id uuid.UUID) (org.Notification, error) {
 	return findNotice(ctx, db.pool, organizationID, `n.id = $2`, id)
 }
@@ -153,7 +153,7 @@ func findNotice(ctx context.Context, q querier, organizationID uuid.UUID, condit
 	return n, translate(err)
 }
 
-// AddNotice implements org.NoticeEditStore.
+// AddNotice implements org.Store.
 func (db *DB) AddNotice(ctx context.Context, actor identity.Actor, call org.NoticeCall,
 	check func(*org.Member, bool) error,
 ) (added org.Notification, err error) {
@@ -205,7 +205,7 @@ func insertNotice(ctx context.Context, tx pgx.Tx, actor identity.Actor, call org
 	}))
 }
 
-// ChangeNotice implements org.NoticeEditStore.
+// ChangeNotice implements org.Store.
 func (db *DB) ChangeNotice(ctx context.Context, actor identity.Actor, id uuid.UUID,
 	decide func(*org.Member, org.Notification) (org.NoticeChange, error),
 ) (notice org.Notification, err error) {

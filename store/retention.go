@@ -32,7 +32,7 @@ const (
 	retentionNotifyLimit = 5_000 // Threads included in the notifications of one transaction.
 )
 
-// Retention implements org.RetentionStore.
+// Retention implements org.Store.
 func (db *DB) Retention(ctx context.Context, organizationID uuid.UUID) (*int, error) {
 	return retentionDays(ctx, db.pool, organizationID)
 }
@@ -46,7 +46,7 @@ func retentionDays(ctx context.Context, q querier, organizationID uuid.UUID) (*i
 	return row.RetentionDays, translate(err)
 }
 
-// SetRetention implements org.RetentionStore.
+// SetRetention implements org.Store.
 func (db *DB) SetRetention(
 	ctx context.Context, actor identity.Actor, days *int, check func(*org.Member) error,
 ) error {
@@ -75,7 +75,7 @@ func optionalDays(days *int) string {
 	return strconv.Itoa(*days)
 }
 
-// PreviewRetention implements org.RetentionStore.
+// PreviewRetention implements org.Store.
 func (db *DB) PreviewRetention(ctx context.Context, organizationID uuid.UUID, days int) (org.RetentionPreview, error) {
 	preview, err := queryRow[org.RetentionPreview](ctx, db.pool, `
 		SELECT count(*) AS told, count(*) FILTER (WHERE touched_at <= now() - $2 * interval '24 hours') AS due,

@@ -160,7 +160,7 @@ func endMemberSessions(ctx context.Context, tx pgx.Tx, m org.Member) error {
 	return endEarlierSessions(ctx, tx, m.Subject, time.Now())
 }
 
-// SessionLimits implements org.SessionStore.
+// SessionLimits implements org.Store.
 func (db *DB) SessionLimits(ctx context.Context, organizationID uuid.UUID) (org.SessionLimits, error) {
 	limits, err := sessionLimits(ctx, db.pool, organizationID)
 	return limits, translate(err)
@@ -181,7 +181,7 @@ func sessionLimits(ctx context.Context, q querier, organizationID uuid.UUID) (or
 	}, err
 }
 
-// SetSessionLimits implements org.SessionStore.
+// SetSessionLimits implements org.Store.
 func (db *DB) SetSessionLimits(
 	ctx context.Context, actor identity.Actor, limits org.SessionLimits, check func(*org.Member) error,
 ) error {

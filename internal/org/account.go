@@ -72,7 +72,7 @@ const (
 func (s *Service) settle(ctx context.Context, userID uuid.UUID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
-	changes, err := s.changes.ClaimAccountChanges(ctx, &userID, accountClaim, 1)
+	changes, err := s.store.ClaimAccountChanges(ctx, &userID, accountClaim, 1)
 	if err != nil {
 		s.log.WarnContext(ctx, "org: claiming account changes failed, retrying", "user_id", userID, "err",
 			err)
@@ -102,7 +102,7 @@ func (s *Service) sweep(ctx context.Context) {
 // meanwhile.
 func (s *Service) sweepOnce(ctx context.Context) (sent int) {
 	for sent < accountBatch {
-		changes, err := s.changes.ClaimAccountChanges(ctx, nil, accountClaim, 1)
+		changes, err := s.store.ClaimAccountChanges(ctx, nil, accountClaim, 1)
 		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "org: claiming pending account changes failed", "err", err)
 		}
@@ -112,7 +112,7 @@ func (s *Service) sweepOnce(ctx context.Context) (sent int) {
 		s.apply(ctx, changes[0])
 		sent++
 	}
-	if err := s.invites.DeleteExpiredInvites(ctx, inviteRequestAge); err != nil && ctx.Err() == nil {
+	if err := s.store.DeleteExpiredInvites(ctx, inviteRequestAge); err != nil && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "org: deleting old invite calls failed", "err", err)
 	}
 	return sent
@@ -143,9 +143,9 @@ func (s *Service) apply(ctx context.Context, c AccountChange) {
 		pause := min(accountPauseMin<<min(c.Attempts-1, 10), accountPauseMax)
 		s.log.WarnContext(ctx, "org: account change failed, retrying",
 			"user_id", c.UserID, "attempts", c.Attempts, "again_in", pause, "err", err)
-		err = s.changes.DeferAccountChange(noting, c.UserID, pause)
+		err = s.store.DeferAccountChange(noting, c.UserID, pause)
 	} else {
-		more, err = s.changes.FinishAccountChange(noting, c)
+		more, err = s.store.FinishAccountChange(noting, c)
 	}
 	if err != nil {
 		s.log.WarnContext(ctx, "org: account change not recorded", "user_id", c.UserID, "err", err)

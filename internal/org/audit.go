@@ -207,5 +207,5 @@ func (s *Service) AuditEvents(ctx context.Context, actor identity.Actor, query A
 		return nil, 0, err
 	}
 	query.OrganizationID = &actor.OrganizationID
-	return s.reports.ListEvents(ctx, query)
+	return s.store.ListEvents(ctx, query)
 }

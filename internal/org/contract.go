@@ -139,7 +139,7 @@ func (s *Service) Contract(ctx context.Context, actor identity.Actor) (ContractV
 	if err := administers(actor); err != nil {
 		return ContractView{}, err
 	}
-	return s.reports.ContractView(ctx, actor.OrganizationID)
+	return s.store.ContractView(ctx, actor.OrganizationID)
 }
 
 // DailyUsage returns a part of the usage by day and member, in this order. A period without To ends today, and one
@@ -154,12 +154,12 @@ func (s *Service) DailyUsage(ctx context.Context, actor identity.Actor, period P
 	if err != nil {
 		return nil, err
 	}
-	return s.reports.DailyUsage(ctx, actor.OrganizationID, period, offset, limit)
+	return s.store.DailyUsage(ctx, actor.OrganizationID, period, offset, limit)
 }
 
 // OwnUsage returns the actor's usage of this month.
 func (s *Service) OwnUsage(ctx context.Context, actor identity.Actor) (OwnUsage, error) {
-	return s.reports.OwnUsage(ctx, actor.OrganizationID, actor.ID)
+	return s.store.OwnUsage(ctx, actor.OrganizationID, actor.ID)
 }
 
 // UsageByModel returns a page of the usage by model in a period, most tokens first, and the number of models with any
@@ -174,7 +174,7 @@ func (s *Service) UsageByModel(ctx context.Context, actor identity.Actor, period
 	if err != nil {
 		return nil, 0, err
 	}
-	return s.reports.UsageByModel(ctx, actor.OrganizationID, period, offset, limit)
+	return s.store.UsageByModel(ctx, actor.OrganizationID, period, offset, limit)
 }
 
 // DailyUsageByModel returns a part of the usage by day and model, like DailyUsage by member. For administrators.
@@ -188,7 +188,7 @@ func (s *Service) DailyUsageByModel(ctx context.Context, actor identity.Actor, p
 	if err != nil {
 		return nil, err
 	}
-	return s.reports.DailyUsageByModel(ctx, actor.OrganizationID, period, offset, limit)
+	return s.store.DailyUsageByModel(ctx, actor.OrganizationID, period, offset, limit)
 }
 
 // UsageByMember returns a page of the members' usage in the last UsageDays days, most tokens first, and the number of
@@ -199,5 +199,5 @@ func (s *Service) UsageByMember(ctx context.Context, actor identity.Actor, offse
 	if err := administers(actor); err != nil {
 		return nil, 0, err
 	}
-	return s.reports.UsageByMember(ctx, actor.OrganizationID, offset, limit)
+	return s.store.UsageByMember(ctx, actor.OrganizationID, offset, limit)
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
-
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
@@ -32,22 +30,9 @@ type About struct {
 	Signature  string // The signature for texts written for them; it may have several lines.
 }
 
-// GuidanceStore stores guidance.
-type GuidanceStore interface {
-	// Guidance returns the guidance for a member.
-	Guidance(ctx context.Context, organizationID, userID uuid.UUID) (Guidance, error)
-
-	// SetAbout replaces a member's information about themselves.
-	SetAbout(ctx context.Context, organizationID, userID uuid.UUID, about About) error
-
-	// SetInstructions replaces the instructions of the actor's organization, and logs it. It calls check with the
-	// actor's current state, and returns its error unchanged.
-	SetInstructions(ctx context.Context, actor identity.Actor, text string, check func(actor *Member) error) error
-}
-
 // Guidance returns the guidance for the actor.
 func (s *Service) Guidance(ctx context.Context, actor identity.Actor) (Guidance, error) {
-	return s.guidance.Guidance(ctx, actor.OrganizationID, actor.ID)
+	return s.store.Guidance(ctx, actor.OrganizationID, actor.ID)
 }
 
 // SetAbout replaces the actor's information about themselves, and returns its stored form.
@@ -72,7 +57,7 @@ func (s *Service) SetAbout(ctx context.Context, actor identity.Actor, about Abou
 		}
 		*field.value = text
 	}
-	return about, s.guidance.SetAbout(ctx, actor.OrganizationID, actor.ID, about)
+	return about, s.store.SetAbout(ctx, actor.OrganizationID, actor.ID, about)
 }
 
 // SetInstructions replaces the instructions of the actor's organization, and returns their stored form. For
@@ -85,7 +70,7 @@ func (s *Service) SetInstructions(ctx context.Context, actor identity.Actor, tex
 	if err != nil {
 		return "", err
 	}
-	return text, s.guidance.SetInstructions(ctx, actor, text, stillAdministers)
+	return text, s.store.SetInstructions(ctx, actor, text, stillAdministers)
 }
 
 // guidanceText trims and validates a text.

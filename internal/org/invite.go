@@ -145,7 +145,7 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 		stranded = r.stranded()
 		return r.resend(actor.ID)
 	}
-	member, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, by, resend)
+	member, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, by, resend)
 	if err != nil {
 		return err
 	}
@@ -161,13 +161,13 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 	ctx, cancel = context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	if err != nil {
-		if failed := s.invites.FailResend(ctx, member, by); failed != nil {
+		if failed := s.store.FailResend(ctx, member, by); failed != nil {
 			s.log.WarnContext(ctx, "org: failed invitation not recorded", "user_id", userID, "err",
 				failed)
 		}
 		return err
 	}
-	err = s.invites.MarkInvited(ctx, member, by)
+	err = s.store.MarkInvited(ctx, member, by)
 	if errors.Is(err, ErrNoMember) { // Removed meanwhile; the account is also deleted.
 		s.settle(ctx, userID)
 	}
@@ -283,7 +283,7 @@ func (s *Service) invite(ctx context.Context, call InviteCall) ([]Invitation, er
 	// The members exist even if storing fails: a repeated call finds them.
 	ctx, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancelEnd()
-	if err := s.invites.EndInvite(ctx, call.OrganizationID, call.RequestID, result.Invitations); err != nil {
+	if err := s.store.EndInvite(ctx, call.OrganizationID, call.RequestID, result.Invitations); err != nil {
 		s.log.WarnContext(ctx, "org: results of invitations not stored", "request_id", call.RequestID, "err", err)
 	}
 	return result.Invitations, nil
@@ -294,7 +294,7 @@ func (s *Service) beginInvite(ctx context.Context, call InviteCall) (BeginInvite
 	ticker := time.NewTicker(invitePoll)
 	defer ticker.Stop()
 	for {
-		result, err := s.invites.BeginInvite(ctx, call)
+		result, err := s.store.BeginInvite(ctx, call)
 		if err != nil || !result.Busy {
 			return result, err
 		}
@@ -318,7 +318,7 @@ func (s *Service) inviteMember(ctx context.Context, i *Invitation, by AuditActor
 	defer cancel()
 	invited := err == nil
 	if invited {
-		err = s.invites.FinishInvite(ctx, member.ID, subject)
+		err = s.store.FinishInvite(ctx, member.ID, subject)
 	}
 	switch code := fault.CodeOf(err); {
 	case err == nil:
@@ -335,7 +335,7 @@ func (s *Service) inviteMember(ctx context.Context, i *Invitation, by AuditActor
 		if code == fault.Conflict || code == fault.Invalid {
 			i.Result = InviteUnavailable // A retry will not help.
 		}
-		if err := s.invites.AbandonInvite(ctx, member, i.Result, by); err != nil {
+		if err := s.store.AbandonInvite(ctx, member, i.Result, by); err != nil {
 			s.log.ErrorContext(ctx, "org: failed invitation not removed, retrying", "user_id", member.ID, "err",
 				err)
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/google/uuid"
-
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
@@ -69,24 +67,13 @@ func (m Member) limit() MemberLimit {
 	return MemberLimit{Rule: m.LimitRule}
 }
 
-// LimitStore stores the limit for every member of an organization.
-type LimitStore interface {
-	// MemberTokens returns the limit for every member of an organization in tokens per month, nil for no limit, or
-	// ErrNoOrganization.
-	MemberTokens(ctx context.Context, organizationID uuid.UUID) (*int64, error)
-
-	// SetMemberTokens replaces the limit and logs the change. It calls check with the actor's current state, and
-	// returns its error unchanged.
-	SetMemberTokens(ctx context.Context, actor identity.Actor, tokens *int64, check func(actor *Member) error) error
-}
-
 // MemberTokens returns the limit for every member of the actor's organization in tokens per month, nil for no limit. A
 // member may have an individual limit instead. For administrators.
 func (s *Service) MemberTokens(ctx context.Context, actor identity.Actor) (*int64, error) {
 	if err := administers(actor); err != nil {
 		return nil, err
 	}
-	return s.limits.MemberTokens(ctx, actor.OrganizationID)
+	return s.store.MemberTokens(ctx, actor.OrganizationID)
 }
 
 // SetMemberTokens replaces the limit for every member. For administrators.
@@ -99,5 +86,5 @@ func (s *Service) SetMemberTokens(ctx context.Context, actor identity.Actor, tok
 			return err
 		}
 	}
-	return s.limits.SetMemberTokens(ctx, actor, tokens, stillAdministers)
+	return s.store.SetMemberTokens(ctx, actor, tokens, stillAdministers)
 }

@@ -70,7 +70,7 @@ func (s *Service) Members(ctx context.Context, actor identity.Actor, q MemberQue
 	if err := administers(actor); err != nil {
 		return nil, 0, err
 	}
-	return s.members.ListMembers(ctx, actor.OrganizationID, q)
+	return s.store.ListMembers(ctx, actor.OrganizationID, q)
 }
 
 // EditMember changes a member of the actor's organization and returns them. The change takes effect with their next
@@ -85,7 +85,7 @@ func (s *Service) EditMember(ctx context.Context, actor identity.Actor, userID u
 	if err := edit.clean(); err != nil {
 		return Member{}, err
 	}
-	member, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
+	member, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
 		func(r MemberContext) (MemberChange, error) {
 			return r.edit(actor.ID, edit)
 		})
@@ -102,7 +102,7 @@ func (s *Service) RemoveMember(ctx context.Context, actor identity.Actor, userID
 	if err := administers(actor); err != nil {
 		return err
 	}
-	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
+	_, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
 		func(r MemberContext) (MemberChange, error) {
 			return r.remove(actor.ID)
 		})
@@ -120,7 +120,7 @@ func (s *Service) UnlinkMember(ctx context.Context, actor identity.Actor, userID
 	if err := administers(actor); err != nil {
 		return err
 	}
-	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
+	_, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
 		func(r MemberContext) (MemberChange, error) {
 			return r.unlink(actor.ID)
 		})
@@ -132,7 +132,7 @@ func (s *Service) EndMemberSessions(ctx context.Context, actor identity.Actor, u
 	if err := administers(actor); err != nil {
 		return err
 	}
-	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
+	_, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
 		func(r MemberContext) (MemberChange, error) {
 			return r.endSessions(actor.ID)
 		})
@@ -155,11 +155,11 @@ func (s *Service) EnableMember(ctx context.Context, operator AuditActor, email s
 func (s *Service) operate(ctx context.Context, operator AuditActor, email string,
 	decide func(MemberContext) (MemberChange, error),
 ) (Member, error) {
-	found, err := s.members.FindMemberByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+	found, err := s.store.FindMemberByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 	if err != nil {
 		return Member{}, err
 	}
-	member, err := s.members.ChangeMember(ctx, found.OrganizationID, found.ID, operator, decide)
+	member, err := s.store.ChangeMember(ctx, found.OrganizationID, found.ID, operator, decide)
 	if err != nil {
 		return Member{}, err
 	}

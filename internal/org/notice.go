@@ -77,35 +77,13 @@ var (
 	ErrNoticeBegun    = fault.Errorf(fault.Conflict, "一度掲載したお知らせは削除できません。掲載を終了してください。")
 )
 
-// NoticeEditStore stores the notices written by administrators.
-type NoticeEditStore interface {
-	// ListNotices returns the notices for an organization's administrators, last published first, and their total
-	// number: the notices of the organization, and published notices of operators and the server.
-	ListNotices(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]Notification, int, error)
-
-	// FindNotice returns one of these notices, or ErrNoNotice.
-	FindNotice(ctx context.Context, organizationID, id uuid.UUID) (Notification, error)
-
-	// AddNotice adds a notice of the actor's organization, and logs it. For a repeated call it returns the notice of
-	// the first call. It calls check with the actor's current state, and returns its error unchanged. Other errors:
-	// ErrRequestConflict.
-	AddNotice(ctx context.Context, actor identity.Actor, call NoticeCall,
-		check func(actor *Member, known bool) error) (Notification, error)
-
-	// ChangeNotice calls decide for the change of a notice of the actor's organization, then stores and logs the
-	// change. It returns the changed notice, or the removed one. Errors: ErrNoNotice, also for notices that the
-	// administrators have not written, and those of decide.
-	ChangeNotice(ctx context.Context, actor identity.Actor, id uuid.UUID,
-		decide func(actor *Member, notice Notification) (NoticeChange, error)) (Notification, error)
-}
-
 // Notices returns a page of the notices for the administrators of the actor's organization, last published first, and
 // their total number. For administrators.
 func (s *Service) Notices(ctx context.Context, actor identity.Actor, offset, limit int) ([]Notification, int, error) {
 	if err := administers(actor); err != nil {
 		return nil, 0, err
 	}
-	return s.board.ListNotices(ctx, actor.OrganizationID, offset, limit)
+	return s.store.ListNotices(ctx, actor.OrganizationID, offset, limit)
 }
 
 // Notice returns one of these notices. For administrators.
@@ -113,7 +91,7 @@ func (s *Service) Notice(ctx context.Context, actor identity.Actor, id uuid.UUID
 	if err := administers(actor); err != nil {
 		return Notification{}, err
 	}
-	return s.board.FindNotice(ctx, actor.OrganizationID, id)
+	return s.store.FindNotice(ctx, actor.OrganizationID, id)
 }
 
 // AddNotice adds a notice for the members of the actor's organization. A repeated call with the same request id returns
@@ -134,7 +112,7 @@ func (s *Service) AddNotice(ctx context.Context, actor identity.Actor, requestID
 	}
 	notice := draft.in(Notification{ID: newID(), OrganizationID: &actor.OrganizationID, PublishedAt: draft.PublishedAt})
 	call := NoticeCall{RequestID: requestID, RequestHash: sha256.Sum256(content), Notice: notice}
-	return s.board.AddNotice(ctx, actor, call, func(actor *Member, known bool) error {
+	return s.store.AddNotice(ctx, actor, call, func(actor *Member, known bool) error {
 		if err := stillAdministers(actor); err != nil || known {
 			return err
 		}
@@ -154,7 +132,7 @@ func (s *Service) EditNotice(ctx context.Context, actor identity.Actor, id uuid.
 	if err != nil {
 		return Notification{}, err
 	}
-	return s.board.ChangeNotice(ctx, actor, id, func(actor *Member, n Notification) (NoticeChange, error) {
+	return s.store.ChangeNotice(ctx, actor, id, func(actor *Member, n Notification) (NoticeChange, error) {
 		if err := stillAdministers(actor); err != nil {
 			return NoticeChange{}, err
 		}
@@ -167,7 +145,7 @@ func (s *Service) EndNotice(ctx context.Context, actor identity.Actor, id uuid.U
 	if err := administers(actor); err != nil {
 		return Notification{}, err
 	}
-	return s.board.ChangeNotice(ctx, actor, id, func(actor *Member, n Notification) (NoticeChange, error) {
+	return s.store.ChangeNotice(ctx, actor, id, func(actor *Member, n Notification) (NoticeChange, error) {
 		if err := stillAdministers(actor); err != nil {
 			return NoticeChange{}, err
 		}
@@ -180,7 +158,7 @@ func (s *Service) DeleteNotice(ctx context.Context, actor identity.Actor, id uui
 	if err := administers(actor); err != nil {
 		return err
 	}
-	_, err := s.board.ChangeNotice(ctx, actor, id, func(actor *Member, n Notification) (NoticeChange, error) {
+	_, err := s.store.ChangeNotice(ctx, actor, id, func(actor *Member, n Notification) (NoticeChange, error) {
 		if err := stillAdministers(actor); err != nil {
 			return NoticeChange{}, err
 		}

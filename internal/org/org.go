@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // Organization is a tenant: a company whose members share skills and a contract.
@@ -58,20 +60,8 @@ type Notification struct {
 
 // Store is the database of the Service.
 type Store interface {
-	NoticeStore
-	NoticeEditStore
-	MemberStore
-	InviteStore
-	AccountStore
-	ReportStore
-	SessionStore
-	GuidanceStore
-	LimitStore
-	RetentionStore
-}
+	// Notices as members see them.
 
-// NoticeStore stores the notices to members.
-type NoticeStore interface {
 	// ListNotifications returns the notices for the user of the organization that are published and have not ended,
 	// newest first, then by id descending, with Read set for the user. It includes those for administrators if the user
 	// is one.
@@ -92,10 +82,30 @@ type NoticeStore interface {
 	// WatchNotifications notifies the watcher of each notice that is added or changed, until the context ends. It calls
 	// the watcher from one goroutine.
 	WatchNotifications(ctx context.Context, watcher Watcher)
-}
 
-// MemberStore stores the members, and changes them one by one.
-type MemberStore interface {
+	// Notices as administrators see and change them.
+
+	// ListNotices returns the notices for an organization's administrators, last published first, and their total
+	// number: the notices of the organization, and published notices of operators and the server.
+	ListNotices(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]Notification, int, error)
+
+	// FindNotice returns one of these notices, or ErrNoNotice.
+	FindNotice(ctx context.Context, organizationID, id uuid.UUID) (Notification, error)
+
+	// AddNotice adds a notice of the actor's organization, and logs it. For a repeated call it returns the notice of
+	// the first call. It calls check with the actor's current state, and returns its error unchanged. Other errors:
+	// ErrRequestConflict.
+	AddNotice(ctx context.Context, actor identity.Actor, call NoticeCall,
+		check func(actor *Member, known bool) error) (Notification, error)
+
+	// ChangeNotice calls decide for the change of a notice of the actor's organization, then stores and logs the
+	// change. It returns the changed notice, or the removed one. Errors: ErrNoNotice, also for notices that the
+	// administrators have not written, and those of decide.
+	ChangeNotice(ctx context.Context, actor identity.Actor, id uuid.UUID,
+		decide func(actor *Member, notice Notification) (NoticeChange, error)) (Notification, error)
+
+	// Members.
+
 	// ListMembers returns the organization's members selected by the query, by name, and their total number.
 	ListMembers(ctx context.Context, organizationID uuid.UUID, query MemberQuery) ([]Member, int, error)
 
@@ -107,10 +117,9 @@ type MemberStore interface {
 	// ErrNoMember, and those of decide, which may be called several times.
 	ChangeMember(ctx context.Context, organizationID, userID uuid.UUID, by AuditActor,
 		decide func(MemberContext) (MemberChange, error)) (Member, error)
-}
 
-// InviteStore stores the invite calls and their invitations.
-type InviteStore interface {
+	// Invitations.
+
 	// BeginInvite adds a member with a seat for each invitee who can become one, and logs it. It locks the organization
 	// meanwhile. Errors: ErrNoOrganization, fault.RequestConflict, and those of Check.
 	BeginInvite(ctx context.Context, call InviteCall) (BeginInviteResult, error)
@@ -135,10 +144,9 @@ type InviteStore interface {
 	// of the latter. If the member was removed meanwhile, the error is ErrNoMember, and the account is queued for
 	// deletion.
 	MarkInvited(ctx context.Context, member Member, by AuditActor) error
-}
 
-// AccountStore stores the changes that the identity provider has not received yet.
-type AccountStore interface {
+	// Account changes that the identity provider has not received yet.
+
 	// ClaimAccountChanges returns due changes, of one user or of all, and reserves them for the caller for a duration.
 	ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim time.Duration, limit int) ([]AccountChange, error)
 
@@ -148,10 +156,9 @@ type AccountStore interface {
 
 	// DeferAccountChange makes a change due after a pause.
 	DeferAccountChange(ctx context.Context, userID uuid.UUID, pause time.Duration) error
-}
 
-// ReportStore reads reports for administrators: the contract, its usage, and the audit log.
-type ReportStore interface {
+	// Contract, usage and the audit log.
+
 	// ContractView returns an organization's contract with its current usage, or ErrNoOrganization.
 	ContractView(ctx context.Context, organizationID uuid.UUID) (ContractView, error)
 
@@ -175,6 +182,52 @@ type ReportStore interface {
 
 	// ListEvents returns entries of the audit log, newest first, and their total number.
 	ListEvents(ctx context.Context, query AuditQuery) ([]Event, int, error)
+
+	// Sessions, and their limits.
+
+	// SessionLimits returns an organization's limits, or ErrNoOrganization.
+	SessionLimits(ctx context.Context, organizationID uuid.UUID) (SessionLimits, error)
+
+	// SetSessionLimits sets an organization's limits, which also apply to existing sessions, and logs it. It calls
+	// check with the actor's current state, and returns its error unchanged.
+	SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits,
+		check func(actor *Member) error) error
+
+	// Guidance for answers: of the organization and of a person.
+
+	// Guidance returns the guidance for a member.
+	Guidance(ctx context.Context, organizationID, userID uuid.UUID) (Guidance, error)
+
+	// SetAbout replaces a member's information about themselves.
+	SetAbout(ctx context.Context, organizationID, userID uuid.UUID, about About) error
+
+	// SetInstructions replaces the instructions of the actor's organization, and logs it. It calls check with the
+	// actor's current state, and returns its error unchanged.
+	SetInstructions(ctx context.Context, actor identity.Actor, text string, check func(actor *Member) error) error
+
+	// Token limits of members.
+
+	// MemberTokens returns the limit for every member of an organization in tokens per month, nil for no limit, or
+	// ErrNoOrganization.
+	MemberTokens(ctx context.Context, organizationID uuid.UUID) (*int64, error)
+
+	// SetMemberTokens replaces the limit and logs the change. It calls check with the actor's current state, and
+	// returns its error unchanged.
+	SetMemberTokens(ctx context.Context, actor identity.Actor, tokens *int64, check func(actor *Member) error) error
+
+	// The time after which unused threads are deleted.
+
+	// Retention returns the number of days after which an organization's unused threads are deleted, nil for never, or
+	// ErrNoOrganization.
+	Retention(ctx context.Context, organizationID uuid.UUID) (*int, error)
+
+	// SetRetention replaces the number of days and logs the change. Earlier notifications of members become invalid: no
+	// thread is deleted before its owner is notified again. SetRetention calls check with the actor's current state,
+	// and returns its error unchanged.
+	SetRetention(ctx context.Context, actor identity.Actor, days *int, check func(actor *Member) error) error
+
+	// PreviewRetention counts the threads that a number of days would affect now.
+	PreviewRetention(ctx context.Context, organizationID uuid.UUID, days int) (RetentionPreview, error)
 }
 
 // Watcher is notified of added and changed notices.

@@ -3,8 +3,6 @@ package org
 import (
 	"context"
 
-	"github.com/google/uuid"
-
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
@@ -22,25 +20,10 @@ type RetentionPreview struct {
 	Members int // Number of their owners.
 }
 
-// RetentionStore stores the number of days after which threads are deleted.
-type RetentionStore interface {
-	// Retention returns the number of days after which an organization's unused threads are deleted, nil for never, or
-	// ErrNoOrganization.
-	Retention(ctx context.Context, organizationID uuid.UUID) (*int, error)
-
-	// SetRetention replaces the number of days and logs the change. Earlier notifications of members become invalid: no
-	// thread is deleted before its owner is notified again. SetRetention calls check with the actor's current state,
-	// and returns its error unchanged.
-	SetRetention(ctx context.Context, actor identity.Actor, days *int, check func(actor *Member) error) error
-
-	// PreviewRetention counts the threads that a number of days would affect now.
-	PreviewRetention(ctx context.Context, organizationID uuid.UUID, days int) (RetentionPreview, error)
-}
-
 // Retention returns the number of days after which unused threads of the actor's organization are deleted, or nil for
 // never.
 func (s *Service) Retention(ctx context.Context, actor identity.Actor) (*int, error) {
-	return s.retention.Retention(ctx, actor.OrganizationID)
+	return s.store.Retention(ctx, actor.OrganizationID)
 }
 
 // SetRetention replaces the number of days. For administrators.
@@ -53,7 +36,7 @@ func (s *Service) SetRetention(ctx context.Context, actor identity.Actor, days *
 			return err
 		}
 	}
-	return s.retention.SetRetention(ctx, actor, days, stillAdministers)
+	return s.store.SetRetention(ctx, actor, days, stillAdministers)
 }
 
 // PreviewRetention counts the threads that a number of days would affect now. For administrators.
@@ -64,7 +47,7 @@ func (s *Service) PreviewRetention(ctx context.Context, actor identity.Actor, da
 	if err := checkRetention(days); err != nil {
 		return RetentionPreview{}, err
 	}
-	return s.retention.PreviewRetention(ctx, actor.OrganizationID, days)
+	return s.store.PreviewRetention(ctx, actor.OrganizationID, days)
 }
 
 func checkRetention(days int) error {

@@ -10,19 +10,10 @@ import (
 
 // Service manages members, and notices to them. It is safe for concurrent use.
 type Service struct {
-	notices   NoticeStore
-	board     NoticeEditStore
-	members   MemberStore
-	invites   InviteStore
-	changes   AccountStore
-	reports   ReportStore
-	sessions  SessionStore
-	guidance  GuidanceStore
-	limits    LimitStore
-	retention RetentionStore
-	accounts  Accounts
-	events    Events
-	log       *slog.Logger
+	store    Store
+	accounts Accounts
+	events   Events
+	log      *slog.Logger
 
 	stop     context.CancelFunc // Set by Start.
 	watching sync.WaitGroup     // The goroutines of Start.
@@ -38,8 +29,7 @@ func NewService(store Store, accounts Accounts, events Events, log *slog.Logger)
 		events = noEvents{}
 	}
 	return &Service{
-		notices: store, board: store, members: store, invites: store, changes: store, reports: store, sessions: store,
-		guidance: store, limits: store, retention: store, accounts: accounts, events: events, log: log,
+		store: store, accounts: accounts, events: events, log: log,
 	}
 }
 
@@ -48,7 +38,7 @@ func NewService(store Store, accounts Accounts, events Events, log *slog.Logger)
 func (s *Service) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
-	w := &watch{store: s.notices, events: s.events, log: s.log, news: make(chan news)}
+	w := &watch{store: s.store, events: s.events, log: s.log, news: make(chan news)}
 	s.watching.Go(func() { w.listen(ctx) })
 	s.watching.Go(func() { w.run(ctx) })
 	s.watching.Go(func() { s.sweep(ctx) })
@@ -64,12 +54,12 @@ func (s *Service) Stop() {
 func (s *Service) Notifications(ctx context.Context, organizationID, userID uuid.UUID, offset,
 	limit int,
 ) ([]Notification, error) {
-	return s.notices.ListNotifications(ctx, organizationID, userID, offset, limit)
+	return s.store.ListNotifications(ctx, organizationID, userID, offset, limit)
 }
 
 // MarkRead marks notices as read by a member. It ignores ids of notices for other members.
 func (s *Service) MarkRead(ctx context.Context, organizationID, userID uuid.UUID, ids []uuid.UUID) error {
-	if err := s.notices.ReadNotifications(ctx, organizationID, userID, ids); err != nil {
+	if err := s.store.ReadNotifications(ctx, organizationID, userID, ids); err != nil {
 		return err
 	}
 	s.events.NotificationsRead(userID, ids)

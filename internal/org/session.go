@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/google/uuid"
-
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
@@ -31,23 +29,12 @@ type SessionLimits struct {
 	Connection int
 }
 
-// SessionStore is the database for session limits.
-type SessionStore interface {
-	// SessionLimits returns an organization's limits, or ErrNoOrganization.
-	SessionLimits(ctx context.Context, organizationID uuid.UUID) (SessionLimits, error)
-
-	// SetSessionLimits sets an organization's limits, which also apply to existing sessions, and logs it. It calls
-	// check with the actor's current state, and returns its error unchanged.
-	SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits,
-		check func(actor *Member) error) error
-}
-
 // SessionLimits returns the session limits of the actor's organization. For administrators.
 func (s *Service) SessionLimits(ctx context.Context, actor identity.Actor) (SessionLimits, error) {
 	if err := administers(actor); err != nil {
 		return SessionLimits{}, err
 	}
-	return s.sessions.SessionLimits(ctx, actor.OrganizationID)
+	return s.store.SessionLimits(ctx, actor.OrganizationID)
 }
 
 // SetSessionLimits sets the session limits of the actor's organization. For super-admins.
@@ -66,7 +53,7 @@ func (s *Service) SetSessionLimits(ctx context.Context, actor identity.Actor, li
 	if limits.Connection < minSessionIdle || limits.Connection > maxSession {
 		return fault.InvalidField("connection.idle_minutes", "%d以上%d以下で指定してください。", minSessionIdle, maxSession)
 	}
-	return s.sessions.SetSessionLimits(ctx, actor, limits, func(actor *Member) error {
+	return s.store.SetSessionLimits(ctx, actor, limits, func(actor *Member) error {
 		if actor == nil || actor.Role != identity.RoleOrganizationSuperAdmin || actor.State != identity.StateActive {
 			return ErrForbidden
 		}

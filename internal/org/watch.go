@@ -17,7 +17,7 @@ const (
 
 // watch publishes notices when they are due, and ends them.
 type watch struct {
-	store  NoticeStore
+	store  Store
 	events Events
 	log    *slog.Logger
 	news   chan news
