@@ -191,8 +191,8 @@ func (s *Service) DailyUsageByModel(ctx context.Context, actor identity.Actor, p
 	return s.store.DailyUsageByModel(ctx, actor.OrganizationID, period, offset, limit)
 }
 
-// UsageByMember returns a page of the members' usage in the last UsageDays days, most tokens first, and the number of
-// members with any usage. For administrators.
+// UsageByMember returns a page of the members' usage in the last UsageDays days, most tokens first, and the total number
+// of rows. Removed members are one row. For administrators.
 func (s *Service) UsageByMember(ctx context.Context, actor identity.Actor, offset, limit int) ([]MemberUsage, int,
 	error,
 ) {

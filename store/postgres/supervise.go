@@ -60,7 +60,7 @@ func (s *Server) supervise() {
 			s.err = err
 			return
 		}
-		s.log.Error("restarting the database server", "error", err, "crashes", crashes)
+		s.log.Error("restarting the database server", "err", err, "crashes", crashes)
 		if !s.pause(time.Duration(crashes-1) * 200 * time.Millisecond) {
 			return
 		}
@@ -98,7 +98,7 @@ func (s *Server) launch() (*process, error) {
 		return nil, err
 	}
 	if err := s.lock.note(p.cmd.Process.Pid); err != nil {
-		s.log.Warn("the lock file cannot be written", "error", err)
+		s.log.Warn("the lock file cannot be written", "err", err)
 	}
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()

@@ -256,7 +256,7 @@ func (p *Pool) admit(ctx context.Context, email string, change UserChange, tempo
 		user, err = p.addInvited(ctx, email, change, password, now)
 		return user, func(ctx context.Context) {
 			if err := p.store.DeletePoolUser(ctx, user.Sub); err != nil {
-				p.cfg.Logger.WarnContext(ctx, "pool: user without an invitation not removed", "sub", user.Sub, "error", err)
+				p.cfg.Logger.WarnContext(ctx, "pool: user without an invitation not removed", "sub", user.Sub, "err", err)
 			}
 		}, err
 	}

@@ -66,7 +66,6 @@ func (p *Pool) refused(ctx context.Context, action Action, user *User, reason st
 	}
 	if err := p.store.RecordPoolEvent(ctx, event); err != nil {
 		p.cfg.Logger.WarnContext(ctx, "pool: audit log entry not stored", "action", action, "sub", event.Sub,
-			"error",
-			err)
+			"err", err)
 	}
 }

@@ -93,7 +93,7 @@ func (p *Pool) forgotPassword(ctx context.Context, in *input) (any, error) {
 	p.outbox.send(func(ctx context.Context) {
 		message := ResetCode{Email: user.Email, Name: user.Name, Code: code, ValidFor: p.cfg.CodeLifetime}
 		if err := p.cfg.Mailer.SendResetCode(ctx, message); err != nil {
-			p.cfg.Logger.WarnContext(ctx, "pool: code for a new password not delivered", "sub", user.Sub, "error",
+			p.cfg.Logger.WarnContext(ctx, "pool: code for a new password not delivered", "sub", user.Sub, "err",
 				err)
 		}
 	})
@@ -209,7 +209,7 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	lift := func(a []Attempts) []Attempts { return make([]Attempts, len(a)) }
 	if err := p.store.UpdatePoolAttempts(ctx, keys, p.now(), lift); err != nil {
 		// The password is already set, so an error must not fail the call.
-		p.cfg.Logger.WarnContext(ctx, "pool: lock-out not removed, it expires", "error", err)
+		p.cfg.Logger.WarnContext(ctx, "pool: lock-out not removed, it expires", "err", err)
 	}
 	p.notify(ctx, *user, Mailer.SendPasswordChanged)
 	return empty{}, nil

@@ -125,7 +125,7 @@ func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err e
 	}
 	body, err := json.Marshal(answer)
 	if err != nil { // Unreachable: answers are structs of strings and numbers.
-		p.cfg.Logger.ErrorContext(r.Context(), "pool: encoding a response failed", "error", err,
+		p.cfg.Logger.ErrorContext(r.Context(), "pool: encoding a response failed", "err", err,
 			"amzn_request_id",
 			requestID)
 		status, body = http.StatusInternalServerError,
@@ -148,7 +148,7 @@ func (p *Pool) translate(ctx context.Context, err error, requestID string) *refu
 	if code == fault.Canceled || errors.Is(err, context.Canceled) {
 		return unavailable()
 	}
-	p.cfg.Logger.ErrorContext(ctx, "pool: call failed", "error", err, "amzn_request_id", requestID)
+	p.cfg.Logger.ErrorContext(ctx, "pool: call failed", "err", err, "amzn_request_id", requestID)
 	if code == fault.Unavailable || errors.Is(err, context.DeadlineExceeded) {
 		return unavailable()
 	}

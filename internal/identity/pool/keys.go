@@ -102,7 +102,7 @@ func (k *keyring) all(ctx context.Context) []signer {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
 		defer cancel()
 		if err := k.read(ctx, now); err != nil {
-			k.log.WarnContext(ctx, "pool: reading the signing keys failed, using cached keys", "error", err)
+			k.log.WarnContext(ctx, "pool: reading the signing keys failed, using cached keys", "err", err)
 			k.readAt, k.staleAt = now, now.Add(keysRetry)
 		}
 	}

@@ -137,7 +137,7 @@ func (p *Pool) rehash(ctx context.Context, user *User, password string) {
 		err = p.store.RehashPoolPassword(ctx, user.Sub, user.PasswordHash, encoded)
 	}
 	if err != nil {
-		p.cfg.Logger.WarnContext(ctx, "pool: old password hash not replaced", "sub", user.Sub, "error", err)
+		p.cfg.Logger.WarnContext(ctx, "pool: old password hash not replaced", "sub", user.Sub, "err", err)
 	}
 }
 

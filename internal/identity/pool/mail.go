@@ -97,7 +97,7 @@ func (p *Pool) notify(ctx context.Context, user User, send func(Mailer, context.
 	}
 	p.outbox.send(func(ctx context.Context) {
 		if err := send(p.cfg.Mailer, ctx, notice); err != nil {
-			p.cfg.Logger.WarnContext(ctx, "pool: notice not delivered", "sub", user.Sub, "error", err)
+			p.cfg.Logger.WarnContext(ctx, "pool: notice not delivered", "sub", user.Sub, "err", err)
 		}
 	})
 }
@@ -128,7 +128,7 @@ func (p *Pool) invite(ctx context.Context, user User, temporary string) error {
 		Email: user.Email, Name: user.Name, TemporaryPassword: temporary, ValidFor: p.cfg.TemporaryLifetime,
 	})
 	if err != nil {
-		p.cfg.Logger.WarnContext(ctx, "pool: invitation not delivered", "sub", user.Sub, "error", err)
+		p.cfg.Logger.WarnContext(ctx, "pool: invitation not delivered", "sub", user.Sub, "err", err)
 		return undelivered()
 	}
 	return nil

@@ -146,7 +146,7 @@ func (s *Service) refused(ctx context.Context, req ACSRequest, email string, cod
 	})
 	if err != nil {
 		s.cfg.Logger.WarnContext(ctx, "saml: refusal not stored in the audit log", "organization_id",
-			req.OrganizationID, "error", err)
+			req.OrganizationID, "err", err)
 	}
 }
 

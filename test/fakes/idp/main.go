@@ -1,7 +1,7 @@
 // Command fakeidp serves a SAML 2.0 identity provider for browser tests, and for trials of single sign-on without a
 // real one.
 //
-//	fakeidp --listen 127.0.0.1:9912 --user 'hanako:secret:hanako@demo.example:山田 花子'
+//	fakeidp --listen 127.0.0.1:9913 --user 'hanako:secret:hanako@demo.example:山田 花子'
 //
 // It prints the URL of its metadata and its attributes. The user enters the text of the metadata and the attributes at
 // 管理 › SAML › 編集. fakeidp fetches the metadata of an unknown service provider from its entity id, which is a URL. It
@@ -33,7 +33,7 @@ func main() { fakes.Main("fakeidp", run) }
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("fakeidp", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	listen := flags.String("listen", "127.0.0.1:9912", "address to serve on; port 0 takes a free one")
+	listen := flags.String("listen", "127.0.0.1:9913", "address to serve on; port 0 takes a free one")
 	var users []samltest.User
 	flags.Func("user", "`login:password:address:name[:NameID]` of somebody who signs in; may be repeated",
 		func(text string) error {
