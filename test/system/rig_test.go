@@ -356,10 +356,10 @@ func (c *client) stored(t *testing.T, base string, all []asked) {
 // talkLength is the number of questions in a thread. Longer threads would use up the organization's tokens.
 const talkLength = 30
 
-// talk asks questions in new threads until enough is closed. It follows each answer to its end and checks the stored
-// messages of each thread. It returns the number of questions and the number of restarts of answers.
+// talk asks questions in new threads until enough is closed. It follows each answer to its end, calls answered, and
+// checks the stored messages of each thread. It returns the number of questions and the number of restarts of answers.
 func (c *client) talk(ctx context.Context, t *testing.T, where func() string, enough <-chan struct{},
-	a answer,
+	a answer, answered func(),
 ) (questions, resets int) {
 	var wants []string
 	threadID, err := c.threadWithRetries(ctx, where)
@@ -394,6 +394,7 @@ func (c *client) talk(ctx context.Context, t *testing.T, where func() string, en
 		if digest(string(f.text)) != digest(q.want) {
 			t.Errorf("message %s: %d bytes, want %d", f.messageID, len(f.text), len(q.want))
 		}
+		answered()
 		wants = append(wants, q.want)
 		resets += f.resets
 	}
