@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// slowRenewal is the duration from which a renewal counts as late.
+// slowRenewal is the minimum duration of a late renewal.
 const slowRenewal = time.Second
 
 // lease is how long this server may consider its generations its own, by its own monotonic clock: Config.Lease from the

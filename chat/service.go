@@ -21,7 +21,7 @@ import (
 
 // Config tunes the Service. The zero value of a field selects its default.
 type Config struct {
-	// A server silent for longer is considered failed. Default 3 s. At least 8 s if Alone, when nobody waits for it.
+	// A server silent for longer is considered failed. Default 3 s; at least 8 s if Alone.
 	Lease time.Duration
 	// How often this server renews its lease. Default 400 ms, or 2 s if Alone, but at most a quarter of Lease.
 	Heartbeat time.Duration

@@ -1,9 +1,8 @@
 // Package tally counts over all servers of an installation, so that a limit holds for the installation and not for each
 // server.
 //
-// Each server counts for itself and tells the others, a few times a second, what it has counted. A limit may therefore
-// be exceeded by what arrives within that time. If servers cannot reach each other, each of them applies the limits to
-// its own counts.
+// Each server counts in memory and sends its counts to the others four times a second. A limit may therefore be exceeded
+// by the calls of that time. If servers cannot reach each other, each of them applies the limits to its own counts.
 package tally
 
 import (
@@ -33,7 +32,7 @@ const (
 	maxLevels  = 100_000 // Of other servers, for each Level.
 )
 
-// Tally exchanges the counts of this server with other servers. A nil Tally has no other servers. Start is
+// Tally exchanges the counts of this server with other servers. A nil Tally means a single server. Start is
 // called once, after the last Count and Level; the other methods are safe for concurrent use.
 type Tally struct {
 	feed   *stream.Feed
@@ -56,7 +55,7 @@ type Stats struct {
 	Missed  uint64 // Interruptions after which counts of other servers may be missing.
 }
 
-// message is what a server tells the others.
+// message contains counts of one server for the others.
 type message struct {
 	Version int     `json:"version"`
 	Server  string  `json:"server"`
@@ -90,7 +89,7 @@ func (t *Tally) Start() {
 	t.work.Go(func() { t.send(ctx) })
 }
 
-// Stop ends the exchange, if Start was called, and tells the others that this server has no more levels.
+// Stop ends the exchange, if Start was called, and sends levels of 0.
 func (t *Tally) Stop() {
 	if t == nil || t.cancel == nil {
 		return
@@ -129,8 +128,8 @@ func (t *Tally) send(ctx context.Context) {
 	}
 }
 
-// flush tells the other servers what has changed since the last flush, or all levels. With all, it sends a message in
-// any case, which shows the others that this server is running.
+// flush sends the changes since the last flush to the other servers, or all levels. With all, it sends a message in any
+// case, which shows the others that this server is running.
 func (t *Tally) flush(all bool) {
 	m := message{Version: version, Server: t.server}
 	publish := func() {
@@ -215,7 +214,7 @@ type Count struct {
 	received func(key string, n int)
 
 	mu      sync.Mutex
-	pending map[string]int // Guarded by mu. Not yet told to other servers.
+	pending map[string]int // Guarded by mu. Not yet sent to other servers.
 }
 
 // Count returns the count of a kind. received is called with the events of other servers. The count of a nil Tally does
@@ -229,7 +228,7 @@ func (t *Tally) Count(kind string, received func(key string, n int)) *Count {
 	return c
 }
 
-// Add tells the other servers of n events. It does not block.
+// Add counts n events for the other servers. It does not block.
 func (c *Count) Add(key string, n int) {
 	if c == nil || n <= 0 {
 		return
@@ -254,7 +253,7 @@ func (c *Count) take() map[string]int {
 type Level struct {
 	mu          sync.Mutex
 	own         map[string]int                    // Guarded by mu.
-	changed     map[string]struct{}               // Guarded by mu. Keys whose value the other servers do not know.
+	changed     map[string]struct{}               // Guarded by mu. Keys whose value has not been sent.
 	others      map[string]map[string]remoteValue // Guarded by mu. By key and server.
 	remoteCount int                               // Guarded by mu. Number of values in others.
 }
@@ -265,7 +264,7 @@ type remoteValue struct {
 	at time.Time
 }
 
-// Level returns the level of a kind. The level of a nil Tally has no other servers.
+// Level returns the level of a kind. For a nil Tally it is the level of a single server.
 func (t *Tally) Level(kind string) *Level {
 	if t == nil {
 		return nil
