@@ -179,6 +179,7 @@ test('a skill with documents is for chosen members', async ({
   model.script('宿泊費の上限は', { text: '宿泊費の上限は、一泊一万二千円です[1]。' })
   await member.getByRole('textbox', { name: '質問' }).fill('宿泊費の上限はいくらですか')
   await member.keyboard.press('Enter')
+  await expect(member.getByRole('group', { name: '回答の操作' })).toBeVisible()
   // They see the cited text, and cannot open the file.
   await member.getByRole('button', { name: '出典1、宿泊規程.txt' }).click()
   await expect(member.getByRole('tooltip')).toContainText('一泊一万二千円とする')
