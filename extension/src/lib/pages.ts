@@ -44,7 +44,7 @@ export class Unreadable extends Error {
 }
 
 /** The time limit for reading a page, in milliseconds. */
-const patience = 5000
+const patience = 15_000
 
 /** readTab reads the page of a tab. It only detects a PDF and does not read it. */
 export async function readTab(target: Target): Promise<Found> {
