@@ -93,8 +93,11 @@ test.describe('questions sent during an answer', () => {
     const queue = page.getByRole('region', { name: '送信待ちの質問' })
     const sendLater = page.getByRole('button', { name: '回答が終わりしだい送信' })
     for (const content of [second, third, '取り消す質問']) {
-      await chat.composer.fill(content)
-      await expect(sendLater).toBeEnabled() // A queue needs the id of the thread.
+      // A queue needs the id of the thread. `fill` fails if the page of the new thread replaces the composer meanwhile.
+      await expect(async () => {
+        await chat.composer.fill(content)
+        await expect(sendLater).toBeEnabled({ timeout: 2000 })
+      }).toPass()
       await chat.composer.press('Enter')
       await expect(chat.composer).toHaveValue('')
     }
@@ -135,8 +138,10 @@ test.describe('questions sent during an answer', () => {
     await chat.open()
     await chat.ask(question)
     await chat.threadId()
-    await chat.composer.fill(next)
-    await page.getByRole('button', { name: '回答が終わりしだい送信' }).click()
+    await expect(async () => {
+      await chat.composer.fill(next)
+      await page.getByRole('button', { name: '回答が終わりしだい送信' }).click({ timeout: 2000 })
+    }).toPass()
     await expect(chat.composer).toHaveValue('')
     await chat.stop.click()
     await expect(chat.answer).toContainText('停止しました')

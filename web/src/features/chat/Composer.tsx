@@ -75,7 +75,8 @@ function QuestionForm(props: ComposerProps) {
   const ready = !unread && text.trim() !== '' && length <= maxLength && !full && files.readiness !== 'failed'
   const sendable = ready && !files.waiting && (!busy || thread !== null)
 
-  useEffect(() => {
+  // In the commit that replaces the composer of a new chat: otherwise keys pressed before the effect would be lost.
+  useLayoutEffect(() => {
     if (focused) focusComposer()
   }, [focused])
   useGrow(field, text)
