@@ -31,7 +31,7 @@ type chatResult struct {
 	used   resources
 }
 
-// resources are what a server has used during a load.
+// resources is the usage of a server during a load.
 type resources struct {
 	server   time.Duration // CPU time of the server.
 	database time.Duration // CPU time of the database.

@@ -100,8 +100,7 @@ func (p *process) cpu() (time.Duration, error) {
 	return time.Duration(at.Nano()), nil
 }
 
-// childrenCPU returns the CPU time of the process's descendants, such as the embedded PostgreSQL, including those that
-// have ended. Its resolution is 10 ms.
+// childrenCPU returns the CPU time of the process's running and ended descendants, such as the embedded PostgreSQL. Its resolution is 10 ms.
 func (p *process) childrenCPU() (time.Duration, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {

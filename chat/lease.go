@@ -22,7 +22,7 @@ type lease struct {
 	troubled atomic.Int64 // Nanoseconds. When a renewal last failed, or was late; 0 for never.
 
 	mu       sync.Mutex
-	renewing chan struct{} // Guarded by mu. Closed when the renewal in progress is over; nil if there is none.
+	renewing chan struct{} // Guarded by mu. Closed at the end of the renewal in progress; otherwise nil.
 }
 
 // valid reports whether the lease is valid. It is called before every piece of text.
@@ -36,7 +36,7 @@ func (l *lease) recentlyTroubled(lease time.Duration) bool {
 	return at > 0 && time.Since(l.began)-time.Duration(at) < lease
 }
 
-// renewed extends the lease after a renewal that began at a time and took a while. Only the renewal in progress calls it.
+// renewed extends the lease after a renewal. Only the renewal in progress calls it.
 func (l *lease) renewed(began time.Time, took, lease time.Duration) {
 	until := l.until.Load()
 	if took > slowRenewal || until > 0 && int64(began.Sub(l.began)) > until {

@@ -155,7 +155,7 @@ type Deps struct {
 	Metrics  Metrics      // If nil, metrics are discarded.
 	Tracer   trace.Tracer // If nil, there are no traces.
 
-	Generations GenerationCounts // If nil, there are no other servers.
+	Generations GenerationCounts // Nil for a single server.
 }
 
 // Service answers questions. It owns the generations on this server: they continue when clients disconnect, until they

@@ -188,7 +188,7 @@ func (s *Service) admit(owner Owner) (*slot, error) {
 }
 
 // measureTexts measures the memory of the texts that are being generated or followed. They grow slowly compared with
-// their limit, so measuring once per sweep is enough.
+// their limit, so measuring at every fourth sweep is enough.
 func (s *Service) measureTexts() {
 	hub := s.hub.Stats()
 	s.textBytes.Store(int64(hub.TextBytes + hub.LogBytes))

@@ -104,14 +104,16 @@ func (s *Service) keepLease() {
 func (s *Service) sweepLoop() {
 	sweep := time.NewTicker(s.cfg.Sweep)
 	defer sweep.Stop()
-	for {
+	for n := 0; ; n++ {
 		select {
 		case <-s.root.Done():
 			return
 		case <-sweep.C:
-			s.measureTexts()
 			s.sweep(s.root, s.cfg.Lease)
-			s.sweepMirrors(s.root)
+			if n%4 == 0 { // Less urgent, and not free with many texts.
+				s.measureTexts()
+				s.sweepMirrors(s.root)
+			}
 		}
 	}
 }

@@ -194,7 +194,7 @@ func (l *Linker) RemoveLink(ctx context.Context, to Target) (bool, error) {
 	return l.store.RemovePersonLink(ctx, to.Installation, to.Person)
 }
 
-// OwnLink is a member's view of their own link.
+// OwnLink is a link as its member sees it.
 type OwnLink struct {
 	Workspace     string      // "" if the organization has no workspace.
 	CanLink       bool        // The installation supports sign-in.

@@ -9,13 +9,12 @@ import (
 // Minute counts events of all servers in windows of time. It implements httprate.LimitCounter.
 type Minute struct {
 	httprate.LimitCounter
-	window time.Duration
-	count  *Count
+	count *Count
 }
 
 // Minute returns the counter of a kind. The counter of a nil Tally counts on this server only.
 func (t *Tally) Minute(kind string, window time.Duration) *Minute {
-	m := &Minute{LimitCounter: httprate.NewLocalLimitCounter(window), window: window}
+	m := &Minute{LimitCounter: httprate.NewLocalLimitCounter(window)}
 	// Events of other servers count in the current window of this server's clock, since the local counter forgets its
 	// counts when it is given another one.
 	m.count = t.Count(kind, func(key string, n int) {

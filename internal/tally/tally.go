@@ -25,15 +25,15 @@ const (
 	version = 1 // Of the messages between servers. Others are ignored.
 
 	flushEvery   = 250 * time.Millisecond
-	refreshEvery = 20               // Flushes between two refreshes of all levels.
-	staleAfter   = 15 * time.Second // Levels of a server that has not refreshed them are forgotten.
+	refreshEvery = 4               // Flushes between two refreshes of all levels.
+	staleAfter   = 4 * time.Second // Levels of a server that has not refreshed them are forgotten.
 
 	maxEntries = 1000    // In a message.
 	maxLevels  = 100_000 // Of other servers, for each Level.
 )
 
-// Tally exchanges the counts of this server with other servers. A nil Tally means a single server. Start is
-// called once, after the last Count and Level; the other methods are safe for concurrent use.
+// Tally exchanges the counts of this server with other servers. A nil Tally means a single server. Start is called
+// once, after the last Count and Level; the other methods are safe for concurrent use.
 type Tally struct {
 	feed   *stream.Feed
 	server string
@@ -183,7 +183,7 @@ func (t *Tally) receive(ctx context.Context, s *stream.Subscription) {
 func (t *Tally) take(text []byte) {
 	var m message
 	if err := json.Unmarshal(text, &m); err != nil || m.Version != version {
-		t.log.Warn("counts of another server are not understood", "version", m.Version, "err", err)
+		t.log.Debug("counts of another server are not understood", "version", m.Version, "err", err)
 		return
 	}
 	if m.Server == t.server {

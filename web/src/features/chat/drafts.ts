@@ -53,8 +53,8 @@ export function moveDraftToSkill(skillId: string, threadId: string | undefined):
 }
 
 /**
- * moveDraftToThread moves what the user has entered while a thread was being created from the composer of the skill to that
- * of the thread. `before` is the text of the skill's composer when the creation began.
+ * moveDraftToThread moves the text and attachments entered during the creation of a thread to its composer. `before` is
+ * the text of the skill's composer when the creation began.
  */
 export function moveDraftToThread(skillId: string, threadId: string, before: string): void {
   const from = draftKey(skillId, undefined)
