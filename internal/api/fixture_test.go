@@ -192,7 +192,8 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		tokens.pool, accounts = f.users.verifier(), f.users.directory(t)
 		services.Pool, services.Sessions, services.SAML = f.users.Handler(), f.users.Pool, f.users.singleSignOn(t, f.db)
 	}
-	notices := org.NewService(f.db, accounts, f.events, log)
+	notified := &notified{LiveEvents: f.events, listening: make(chan struct{})}
+	notices := org.NewService(f.db, accounts, notified, log)
 	notices.Start()
 	people := identity.NewService(f.db, connection.NewVerifier(f.db, tokens), log)
 	services.Connect = connection.NewService(connection.Config{
@@ -232,7 +233,22 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		f.streams.Close()
 		server.Close()
 	})
+	<-notified.listening
 	return f
+}
+
+// notified passes events on and reports when the server has begun to listen for notices. Sockets that were opened
+// before are notified of that.
+type notified struct {
+	*api.LiveEvents
+	once      sync.Once
+	listening chan struct{}
+}
+
+// NotificationsMissed implements org.Events.
+func (n *notified) NotificationsMissed() {
+	n.LiveEvents.NotificationsMissed()
+	n.once.Do(func() { close(n.listening) })
 }
 
 // bucket is a folder for files.

@@ -24,7 +24,6 @@ type watch struct {
 
 	// The fields below belong to run.
 	upcoming map[uuid.UUID]time.Time // Notices to publish or to end later.
-	begun    bool                    // Whether it has listened before.
 	unread   bool                    // Whether reading the upcoming notices failed.
 }
 
@@ -99,12 +98,10 @@ func (w *watch) set(next *time.Timer) {
 	}
 }
 
-// listening is called when the database begins to report new and changed notices.
+// listening is called when the database begins to report new and changed notices. Those that were added before, at the
+// start too, may have been missed.
 func (w *watch) listening(ctx context.Context) {
-	if w.begun {
-		w.events.NotificationsMissed()
-	}
-	w.begun = true
+	w.events.NotificationsMissed()
 	w.look(ctx)
 }
 
