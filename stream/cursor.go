@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -16,6 +17,21 @@ type Cursor struct {
 // String returns the cursor as an event id.
 func (c Cursor) String() string {
 	return strconv.Itoa(c.Run) + "-" + strconv.Itoa(c.Offset)
+}
+
+// MarshalText implements encoding.TextMarshaler. The text is the event id.
+func (c Cursor) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+var errCursor = errors.New("stream: malformed cursor")
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (c *Cursor) UnmarshalText(text []byte) error {
+	parsed, ok := ParseCursor(string(text))
+	if !ok {
+		return errCursor
+	}
+	*c = parsed
+	return nil
 }
 
 // ParseCursor parses an event id. It accepts only the output of String: decimal digits, no signs, no leading zeros.
@@ -50,13 +66,13 @@ type start struct {
 }
 
 // resolve returns the start of a client's stream. lastEventID is "" for a client without a text.
-func resolve(lastEventID string, run int, text []byte) start {
+func resolve(lastEventID string, head Head, text []byte) start {
 	if lastEventID == "" {
 		return start{}
 	}
 	c, ok := ParseCursor(lastEventID)
 	switch {
-	case !ok, c.Run != run, c.Offset > len(text):
+	case !ok, !head.Accepts(c), c.Offset > len(text):
 		return start{reset: true}
 	case c.Offset == 0:
 		// The id of a reset. A client that adopts an id at its line may have it without having read the reset.

@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -26,6 +27,29 @@ type Head struct {
 	MessageID string
 	// Metadata is the further content of the start chunk's messageMetadata: {"name":…} on one line, or nil.
 	Metadata json.RawMessage
+
+	// Continued holds the ends of the texts of earlier runs that this run continues: up to there, the text of such a run
+	// is the beginning of this one. It is nil if the answer was begun anew.
+	Continued []Cursor
+}
+
+// Accepts reports whether the text before a cursor is the beginning of this run's text.
+func (h Head) Accepts(c Cursor) bool {
+	return c.Run == h.Run || slices.ContainsFunc(h.Continued, func(end Cursor) bool {
+		return c.Run == end.Run && c.Offset <= end.Offset
+	})
+}
+
+// Continue returns the Continued of a later run whose text begins with the first length bytes of this run's text.
+func (h Head) Continue(length int) []Cursor {
+	if length == 0 {
+		return nil
+	}
+	continued := make([]Cursor, 0, len(h.Continued)+1)
+	for _, end := range h.Continued {
+		continued = append(continued, Cursor{end.Run, min(end.Offset, length)})
+	}
+	return append(continued, Cursor{h.Run, length})
 }
 
 // Outcome is the way in which an answer ended.

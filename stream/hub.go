@@ -97,18 +97,25 @@ func (h *Hub) Stop(ctx context.Context) {
 	unsubscribe()
 }
 
-// Open returns a new text for this server's answer, registers it, and relays it to other servers. It abandons a text of
-// an earlier run of the same message. If a text of a later run is registered, the new text is abandoned.
+// Open returns a new, registered text for this server's answer.
 func (h *Hub) Open(head Head) *Text {
 	t := NewText(head)
+	h.Register(t)
+	return t
+}
+
+// Register adds a new text for this server's answer to the registry, and relays it to other servers. It abandons a text
+// of an earlier run of the same message. If a text of a later run is registered, it abandons t.
+func (h *Hub) Register(t *Text) {
+	id := t.head.MessageID
 	h.mu.Lock()
-	earlier := h.texts[head.MessageID]
-	if earlier != nil && earlier.head.Run > head.Run {
+	earlier := h.texts[id]
+	if earlier != nil && earlier.head.Run > t.head.Run {
 		h.mu.Unlock()
 		t.Abandon()
-		return t
+		return
 	}
-	if i := h.interests[head.MessageID]; i != nil {
+	if i := h.interests[id]; i != nil {
 		h.endMirror(i)
 	}
 	h.register(t)
@@ -119,7 +126,6 @@ func (h *Hub) Open(head Head) *Text {
 	}
 	h.mu.Unlock()
 	abandon(earlier)
-	return t
 }
 
 // Close removes a text from the registry. Its watches can still read it to its end. Close abandons an incomplete text.

@@ -97,8 +97,18 @@ func NewText(head Head) *Text {
 	return &Text{head: head, first: startFrame(head), text: make([]byte, 0, firstText), log: newLog()}
 }
 
+// Head returns the head of the text.
+func (t *Text) Head() Head { return t.head }
+
 // Run returns the number of the run.
 func (t *Text) Run() int { return t.head.Run }
+
+// Continue makes text, the beginning of an earlier run's text, the beginning of this one. continued is the Continued of
+// this run. It must be called before AppendText, and before the text is registered or watched.
+func (t *Text) Continue(text string, continued []Cursor) {
+	t.head.Continued = continued
+	t.AppendText(text)
+}
 
 // Text returns the text written so far.
 func (t *Text) Text() string {
@@ -138,6 +148,19 @@ func (t *Text) PutStep(s Step) { t.put("step "+s.Kind, newDataChunk("step", s.Ki
 // PutSource publishes a passage or a page on which the answer is based.
 func (t *Text) PutSource(s Source) {
 	t.put("source "+s.SourceID, newSourceChunk(s))
+}
+
+// Sources returns the ids of the published sources in their order.
+func (t *Text) Sources() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var ids []string
+	for _, p := range t.parts {
+		if id, ok := strings.CutPrefix(p.Key, "source "); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // PutCitations publishes the citations of an answer, an encoded JSON list.
@@ -295,13 +318,14 @@ func (t *Text) Wait(ctx context.Context) error {
 // cursor: the hub has another text. It returns at once for a cursor that will never be valid.
 func (t *Text) WaitForCursor(ctx context.Context, lastEventID string) bool {
 	c, ok := ParseCursor(lastEventID)
-	if !ok || !t.mirrored || c.Run < t.head.Run {
+	accepted := t.head.Accepts(c)
+	if !ok || !t.mirrored || c.Run < t.head.Run && !accepted {
 		return true
 	}
 	stale := false
 	err := t.waitUntil(ctx, func() bool {
 		stale = t.abandoned && c.Run > t.head.Run
-		return t.over() || (c.Run == t.head.Run && len(t.text) >= c.Offset)
+		return t.over() || (accepted && len(t.text) >= c.Offset)
 	})
 	return err != nil || !stale
 }

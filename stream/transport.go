@@ -13,7 +13,7 @@ type Transport interface {
 
 	// Follow calls deliver with every entry of a message's log in order, from any server: first the stored entries,
 	// from the first one of the oldest run, then new ones until ctx ends. more means that further entries follow at
-	// once. A nil entry means only that none do. If entries were lost meanwhile, Follow restarts from the first one,
+	// once. A nil entry means only that none do; it is also delivered first if nothing is stored. If entries were lost meanwhile, Follow restarts from the first one,
 	// because entries are idempotent. Follow calls deliver from one goroutine, and deliver may retain the entry. Follow
 	// returns the context's error, and does not call deliver after that.
 	Follow(ctx context.Context, messageID string, deliver func(entry []byte, more bool)) error

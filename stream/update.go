@@ -20,6 +20,7 @@ const (
 	maxEntryText      = 128 << 10
 	maxEntryParts     = 192 << 10
 	maxEntryReasoning = 32 << 10
+	maxContinued      = 100
 )
 
 // Update is the change of a text since a position. Servers exchange updates, while clients receive events. Updates of a
@@ -125,6 +126,7 @@ const (
 type headJSON struct {
 	MessageID string          `json:"message_id"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
+	Continued []Cursor        `json:"continued,omitempty"`
 }
 
 type reasoningJSON struct {
@@ -158,7 +160,7 @@ func (u Update) Append(dst []byte) []byte {
 	dst = append(dst, updateVersion, flags)
 	dst = binary.AppendUvarint(dst, uint64(u.Run))
 	if u.Head != nil {
-		dst = appendBytes(dst, appendJSON(nil, headJSON{u.Head.MessageID, u.Head.Metadata}))
+		dst = appendBytes(dst, appendJSON(nil, headJSON{u.Head.MessageID, u.Head.Metadata, u.Head.Continued}))
 	}
 	dst = binary.AppendUvarint(dst, uint64(u.Offset))
 	dst = appendBytes(dst, u.Text)
@@ -209,7 +211,8 @@ func ParseUpdate(entry []byte) (Update, error) {
 	if flags&flagHead != 0 {
 		var h headJSON
 		d.json(&h)
-		u.Head = &Head{MessageID: h.MessageID, Run: u.Run, Metadata: d.object(h.Metadata)}
+		u.Head = &Head{MessageID: h.MessageID, Run: u.Run, Metadata: d.object(h.Metadata), Continued: h.Continued}
+		d.bad = d.bad || len(h.Continued) > maxContinued
 	}
 	u.Offset = d.number()
 	u.Text = d.bytes()

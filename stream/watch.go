@@ -22,7 +22,7 @@ type Watch struct {
 // Watch returns a watch for a client with the given last event id, or "" for a new client.
 func (t *Text) Watch(lastEventID string) *Watch {
 	t.mu.Lock()
-	from := resolve(lastEventID, t.head.Run, t.text)
+	from := resolve(lastEventID, t.head, t.text)
 	n := t.deltaSince(t.positionAt(from))
 	w := &Watch{
 		text: t, at: t.log.tail, pos: int(t.log.tail.n.Load()),

@@ -211,8 +211,12 @@ func (b *Bridge) follow(ctx context.Context, subject string, deliver func(entry 
 			cancel(errResync)
 		}
 	})()
-	if err := b.consume(ctx, subject, inbox); err != nil {
+	stored, err := b.consume(ctx, subject, inbox)
+	if err != nil {
 		return err
+	}
+	if stored == 0 {
+		deliver(nil, false)
 	}
 	for received, more := uint64(0), false; ; {
 		msg, err := b.next(ctx, sub)
@@ -241,17 +245,20 @@ func (b *Bridge) follow(ctx context.Context, subject string, deliver func(entry 
 	}
 }
 
-// consume creates a consumer that pushes a subject's entries to an inbox.
-func (b *Bridge) consume(ctx context.Context, subject, inbox string) error {
+// consume creates a consumer that pushes a subject's entries to an inbox, and returns the number of stored entries.
+func (b *Bridge) consume(ctx context.Context, subject, inbox string) (stored uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, setupCall)
 	defer cancel()
-	_, err := b.js.CreatePushConsumer(ctx, StreamName, jetstream.ConsumerConfig{
+	consumer, err := b.js.CreatePushConsumer(ctx, StreamName, jetstream.ConsumerConfig{
 		DeliverSubject: inbox, FilterSubject: subject, DeliverPolicy: jetstream.DeliverAllPolicy,
 		AckPolicy:   jetstream.AckNonePolicy,
 		FlowControl: true, IdleHeartbeat: b.cfg.Heartbeat, InactiveThreshold: 5 * time.Second, MemoryStorage: true,
 		Replicas: 1,
 	})
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return consumer.CachedInfo().NumPending, nil
 }
 
 // next waits for a consumer's next message, which may be a heartbeat.

@@ -184,7 +184,7 @@ func (d *Node) Follow(ctx context.Context, messageID string, deliver func(entry 
 		d.followers--
 		n.broadcast()
 	}()
-	for seen := uint64(0); ctx.Err() == nil; {
+	for seen, first := uint64(0), true; ctx.Err() == nil; first = false {
 		n.mu.Lock()
 		changed := n.changed
 		var fresh []entry
@@ -207,6 +207,9 @@ func (d *Node) Follow(ctx context.Context, messageID string, deliver func(entry 
 		}
 		if len(fresh) > 0 {
 			continue
+		}
+		if first && !d.cut {
+			deliver(nil, false)
 		}
 		select {
 		case <-changed:

@@ -82,6 +82,7 @@ func Suite(t *testing.T, newWorld func(t *testing.T) World) {
 		"R07_ManyDropsOneAnswer":                  testDrops,
 		"R08_CursorsThatDoNotHoldAreReset":        testCursors,
 		"R20_TheNextRunTakesItsPlace":             testNextRun,
+		"R20_AContinuedRunKeepsTheText":           testContinued,
 		"R30_ALinkIsCutAndMended":                 testCut,
 		"PartsAndWhatFollowsTheText":              testParts,
 		"ReasoningBeforeTheText":                  testReasoning,
@@ -303,6 +304,70 @@ func testNextRun(t *testing.T, w World) {
 	}
 	w.Writer.Hub.Close(first)
 	w.Successor.Hub.Close(second)
+}
+
+// testContinued: clients with a part of the text that the next run continues keep it; the others are reset.
+func testContinued(t *testing.T, w World) {
+	ctx := within(t)
+	h := head()
+	first := w.Writer.Hub.Open(h)
+	var kept, ahead, early Client
+	read := func(c *Client, hub *stream.Hub, text string) {
+		t.Helper()
+		if err := c.Follow(ctx, hub, h.MessageID, func(c *Client) bool { return c.Text == text }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := w.Successor.Hub.ReadLog(ctx, "no such message"); text != nil {
+		t.Errorf("a text %q without a log", text.Text())
+	}
+	first.AppendText("まゆ")
+	read(&early, w.Reader.Hub, "まゆ")
+	first.AppendText("から糸を")
+	read(&kept, w.Reader.Hub, "まゆから糸を")
+	if !w.alone() { // Everything that a client of another server has shown can be read from the log.
+		if text := w.Successor.Hub.ReadLog(ctx, h.MessageID); text == nil || text.Text() != "まゆから糸を" || text.Run() != 1 {
+			t.Errorf("the log has %+v", text)
+		}
+	}
+	first.AppendText("引く")
+	read(&ahead, w.Writer.Hub, "まゆから糸を引く") // More than survives.
+
+	second := stream.NewText(stream.Head{MessageID: h.MessageID, Run: 2})
+	second.PutStep(stream.Step{Kind: "retrieval", Status: "running"})
+	second.Continue("まゆから糸を", h.Continue(len("まゆから糸を")))
+	w.Successor.Hub.Register(second)
+	second.AppendText("つむぐ")
+	read(&kept, w.Successor.Hub, "まゆから糸をつむぐ")
+	if kept.Resets != 0 || kept.Run != 2 {
+		t.Errorf("run %d, %d resets", kept.Run, kept.Resets)
+	}
+
+	third := stream.NewText(stream.Head{MessageID: h.MessageID, Run: 3})
+	third.Continue("まゆから", second.Head().Continue(len("まゆから")))
+	w.Writer.Hub.Register(third)
+	third.AppendText("絹へ")
+	third.Finish(Finished)
+	clients := map[string]*Client{"early": &early, "kept": &kept, "ahead": &ahead, "new": {}}
+	for name, c := range clients {
+		hub := w.Reader.Hub
+		if name == "early" {
+			hub = w.Writer.Hub // The mirror may first show the end of the first run, which is withdrawn.
+		}
+		follow(ctx, t, c, hub, h.MessageID)
+		equal(t, c, "まゆから絹へ")
+		if want := map[string]int{"kept": 1, "ahead": 1}[name]; c.Resets != want || c.Run != 3 {
+			t.Errorf("%s: run %d, %d resets, want %d", name, c.Run, c.Resets, want)
+		}
+	}
+	if text := third.Head(); text.Accepts(stream.Cursor{Run: 2, Offset: len("まゆから") + 1}) ||
+		!text.Accepts(stream.Cursor{Run: 1, Offset: len("まゆから")}) {
+		t.Errorf("continued %v", text.Continued)
+	}
+	for _, text := range []*stream.Text{first, second, third} {
+		w.Successor.Hub.Close(text)
+		w.Writer.Hub.Close(text)
+	}
 }
 
 func testParts(t *testing.T, w World) {
