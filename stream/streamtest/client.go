@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
@@ -143,11 +144,21 @@ func (c *Client) Follow(ctx context.Context, hub *stream.Hub, messageID string, 
 			}
 			continue
 		}
+		if !waitForCursor(ctx, text, c.Cursor) {
+			continue
+		}
 		if left, err := c.watch(ctx, text, until); left || err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// waitForCursor waits like the server until the text contains the client's cursor.
+func waitForCursor(ctx context.Context, text *stream.Text, cursor string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return text.WaitForCursor(ctx, cursor)
 }
 
 // watch reads one stream until it ends, or until returns true.
