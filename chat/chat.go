@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
+	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 // Limits of the input.
@@ -215,6 +216,7 @@ type Message struct {
 	Decisions    *proofread.Decisions // The owner's decisions on the changes; nil without a decision.
 	Feedback     *Feedback            // The owner's feedback, or nil.
 	Run          int                  // For an answer: the current run of its generation. 0 for questions.
+	Continued    []stream.Cursor      // The ends of the texts of earlier runs that the run continues.
 	ThreadTitle  Title                // Set by FindMessage and ListMessages, and in an Exchange that existed before.
 	CreatedAt    time.Time
 	CompletedAt  *time.Time // Nil while it is being generated.

@@ -94,7 +94,7 @@ func (s *Service) FindAttachable(ctx context.Context, owner Owner, threadID uuid
 	if err != nil || answer == nil || !answer.Status.Terminal() {
 		return answer, err
 	}
-	if cursor, ok := stream.ParseCursor(lastEventID); ok && cursor.Run == answer.Run {
+	if cursor, ok := stream.ParseCursor(lastEventID); ok && streamHead(*answer).Accepts(cursor) {
 		return answer, nil
 	}
 	return nil, nil //nolint:nilnil // None is no error.
@@ -233,7 +233,7 @@ func streamHead(m Message) stream.Head {
 	if m.ParentID != nil {
 		metadata += `,"user_message_id":"` + m.ParentID.String() + `"`
 	}
-	return stream.Head{MessageID: m.ID.String(), Run: m.Run, Metadata: json.RawMessage(metadata + "}")}
+	return stream.Head{MessageID: m.ID.String(), Run: m.Run, Metadata: json.RawMessage(metadata + "}"), Continued: m.Continued}
 }
 
 // streamEnd returns the end of the stream of a complete answer.

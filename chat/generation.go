@@ -44,6 +44,17 @@ type generation struct {
 
 	proofreading *proofreading // Nil unless the answer is a list of changes.
 
+	// later means that open makes the text visible, because an earlier run's text may be continued.
+	later  bool
+	known  KnownText // Of an earlier run. Belongs to the generation's goroutine.
+	opened atomic.Bool
+
+	// Set by open before it sets opened; then they belong to checkpointLoop, and after that to Stop.
+	checkpointed   int // Bytes of the text in checkpoints.
+	checkpointedAt time.Time
+
+	hasCheckpoints atomic.Bool // There may be checkpoints.
+
 	endResult EndResult // Empty until its end is stored.
 }
 
@@ -76,7 +87,12 @@ func (s *Service) launch(ctx context.Context, g *generation) error {
 	s.jobs.Add(1)
 	s.mu.Unlock()
 
-	g.text = s.hub.Open(streamHead(g.answer))
+	g.text = stream.NewText(streamHead(g.answer))
+	if !g.later {
+		s.hub.Register(g.text)
+		g.checkpointedAt = g.since
+		g.opened.Store(true)
+	}
 	s.metrics.GenerationBegan()
 	go func() {
 		defer s.jobs.Done()
@@ -87,6 +103,9 @@ func (s *Service) launch(ctx context.Context, g *generation) error {
 		s.mu.Lock()
 		if s.running[g.answer.ID] == g {
 			delete(s.running, g.answer.ID)
+		}
+		if outcome == OutcomeHandedOver {
+			s.released = append(s.released, g)
 		}
 		s.mu.Unlock()
 		s.hub.Close(g.text)
@@ -101,6 +120,9 @@ func (s *Service) launch(ctx context.Context, g *generation) error {
 // answer was stored.
 func (s *Service) generate(ctx context.Context, g *generation) (ended string, tokens int) {
 	var result llm.Result
+	if g.later {
+		s.findKnownText(ctx, g)
+	}
 	err := g.slot.wait(ctx)
 	if err == nil {
 		if g.answer.Status == StatusPending {
@@ -115,6 +137,14 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	if err != nil && errors.Is(context.Cause(ctx), errShutdown) {
 		return OutcomeHandedOver, 0 // Another server, or this one after its restart, generates the next run.
 	}
+	// The answer may have ended before the model was asked.
+	if err := s.open(ctx, g, g.prefix(s.cfg.MaxAnswer)); err != nil {
+		s.log.WarnContext(ctx, "chat: run not begun", "message_id", g.answer.ID, "run", g.answer.Run, "err", err)
+		if errors.Is(err, errShutdown) {
+			return OutcomeHandedOver, 0
+		}
+		return OutcomeDropped, 0
+	}
 	o := g.outcome(ctx, result, err)
 	o.ServerID = s.serverID
 	o.ModelID, o.ModelName = s.answeringModel(g, result)
@@ -122,6 +152,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		s.countDropped(g, o)
 		return OutcomeDropped, 0
 	}
+	o.Checkpointed = g.hasCheckpoints.Load()
 	if o.Failure != nil {
 		s.log.WarnContext(ctx, "generation failed", "message_id", g.answer.ID, "thread_id", g.answer.ThreadID, "run",
 			g.answer.Run, "err", err)
@@ -194,7 +225,10 @@ func (s *Service) releaseSlot(g *generation) {
 // write writes the answer into the text: first its sources, then the model's text, or the Grounder's answer without a
 // model.
 func (s *Service) write(ctx context.Context, g *generation) (result llm.Result, err error) {
-	switch err = s.ground(ctx, g); {
+	if err = s.ground(ctx, g); err == nil && (g.grounds.Answer != "" || g.req.Proofreads()) {
+		err = s.open(ctx, g, "")
+	}
+	switch {
 	case err != nil:
 	case g.grounds.Answer != "" && g.req.wantsJSON():
 		err = fault.Errorf(fault.Unavailable, "%s", g.grounds.Answer)
@@ -229,16 +263,16 @@ func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, erro
 	if g.req.wantsJSON() {
 		prompt[0].Content += jsonOnly
 	}
-	result, err := s.model.Stream(ctx, req, func(delta string) {
-		if g.guard != nil {
-			delta = g.guard.Write(delta)
-		}
-		s.publish(g, delta)
-		if g.truncated {
-			cancel(errTooLong)
-		}
-	})
-	if g.guard != nil {
+	req.Prefix = g.prefix(s.cfg.MaxAnswer)
+	result, err := s.streamModel(ctx, cancel, g, req)
+	if fault.CodeOf(err) == llm.CodeNotContinued && !g.opened.Load() {
+		s.log.InfoContext(ctx, "chat: the model does not continue the answer", "message_id", g.answer.ID, "err", err)
+		spent := result.Usage
+		req.Prefix, g.known.Text = "", ""
+		result, err = s.streamModel(ctx, cancel, g, req)
+		result.Usage.Add(spent)
+	}
+	if g.guard != nil && s.root.Err() == nil { // After a stop, the next run decides what the held text is.
 		s.publish(g, g.guard.Close())
 	}
 	if g.length > 0 {
@@ -248,6 +282,31 @@ func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, erro
 		result.FinishReason, err = llm.FinishLength, nil
 	}
 	return result, err
+}
+
+// streamModel asks the model and publishes its text. It opens the text of a generation that was taken over: at once, or
+// when the model has begun to continue its prefix.
+func (s *Service) streamModel(ctx context.Context, cancel context.CancelCauseFunc, g *generation, req llm.Request) (
+	llm.Result, error,
+) {
+	if req.Prefix == "" {
+		if err := s.open(ctx, g, ""); err != nil {
+			return llm.Result{}, err
+		}
+	}
+	return s.model.Stream(ctx, req, func(delta string) {
+		if err := s.open(ctx, g, req.Prefix); err != nil {
+			cancel(err)
+			return
+		}
+		if g.guard != nil {
+			delta = g.guard.Write(delta)
+		}
+		s.publish(g, delta)
+		if g.truncated {
+			cancel(errTooLong)
+		}
+	})
 }
 
 // publishReasoning appends a delta of the model's reasoning, up to the limit. It runs in the generation's goroutine.

@@ -67,7 +67,8 @@ type AnswerModel struct {
 	Name          string
 	Sees          bool // Whether it reads pictures.
 	Thinking      *bool
-	ContextTokens int // 0 if unknown.
+	ContextTokens int  // 0 if unknown.
+	Continues     bool // Whether it can continue an answer that was begun.
 }
 
 // OfferedModel is a model with an organization's decision about it.
@@ -331,7 +332,7 @@ func selectModel(offers Offers, settings ModelSettings, sk skill.Skill, want Cho
 
 func (m OfferedModel) answerModel(thinking *bool) AnswerModel {
 	name, _ := m.Display()
-	return AnswerModel{ID: m.ID, Name: name, Sees: m.Sees, Thinking: thinking, ContextTokens: m.ContextTokens}
+	return AnswerModel{ID: m.ID, Name: name, Sees: m.Sees, Thinking: thinking, ContextTokens: m.ContextTokens, Continues: m.Continues && m.Thinking != llm.ThinkingAlways}
 }
 
 // previousModel returns the model for the next run of an answer: the same model, even if it is no longer allowed, or

@@ -32,6 +32,7 @@ type Config struct {
 	Patience     time.Duration
 	TitleTimeout time.Duration // Timeout of generating a title, in the background. Default 30 s.
 	Expiry       time.Duration // Interval between deletions of expired threads. Default 1 min.
+	Checkpoints  time.Duration // Interval at which the texts of running answers are stored. Default 1 s.
 	// Time for which mirrors wait for the end of the stream after an answer was stored. Default 5 s.
 	MirrorGrace time.Duration
 	MaxAnswer   int // In bytes of an answer's text; longer answers are truncated. Default 1 MiB.
@@ -77,6 +78,7 @@ func (c Config) withDefaults() Config {
 	set(&c.Patience, 5*time.Second)
 	set(&c.TitleTimeout, 30*time.Second)
 	set(&c.Expiry, time.Minute)
+	set(&c.Checkpoints, time.Second)
 	set(&c.MirrorGrace, 5*time.Second)
 	if c.MaxReasoning <= 0 {
 		c.MaxReasoning = 128 << 10
@@ -188,6 +190,7 @@ type Service struct {
 	mu       sync.Mutex
 	stopping bool                      // Guarded by mu. Refuses new generations.
 	running  map[uuid.UUID]*generation // Guarded by mu. By the answer's id.
+	released []*generation             // Guarded by mu. Left to other servers by Stop.
 	sending  map[sendKey]chan struct{} // Guarded by mu. Closed when the Send returns.
 	jobs     sync.WaitGroup            // Add only with mu held and while not stopping.
 	// Goroutines that generate titles. Each is started while its generation is in jobs.

@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 // NewThread is the argument of CreateThread.
@@ -77,7 +78,32 @@ type StoredGeneration struct {
 	Stopped  bool // It was taken over, and the owner had requested to stop it.
 	Attempts int  // If it was taken over: number of its runs, including this one.
 
-	Instructions string // If it was taken over: the thread's instructions.
+	Instructions string    // If it was taken over: the thread's instructions.
+	Known        KnownText // If it was taken over: the text of an earlier run.
+}
+
+// KnownText is the part of an earlier run's text that has survived the run's server. The zero value is none.
+type KnownText struct {
+	Run       int
+	Text      string
+	Sources   []uuid.UUID     // The ids of the run's sources in their order.
+	Continued []stream.Cursor // The ends of the texts that the run itself has continued.
+}
+
+// Checkpoint is the next piece of a running answer's text.
+type Checkpoint struct {
+	RunID
+	Start   int // The length of the preceding pieces in bytes.
+	Text    string
+	Sources []uuid.UUID // With the first piece: the ids of the sources in their order.
+}
+
+// RunBeginning is the beginning of a later run's text.
+type RunBeginning struct {
+	RunID
+	Text      string          // Of an earlier run, to be continued; "" if the answer is begun anew.
+	Sources   []uuid.UUID     // Of Text.
+	Continued []stream.Cursor // The ends of the texts of earlier runs in Text.
 }
 
 // Outcome is the result of a generation.
@@ -101,6 +127,7 @@ type Outcome struct {
 	Citations     []Citation
 	Steps         []Step
 	Proofread     *proofread.Result
+	Checkpointed  bool // There may be checkpoints, which are deleted.
 }
 
 // EndResult is the result of EndGeneration: the updated records.
@@ -278,6 +305,14 @@ type Store interface {
 	// Renew renews a server's lease, and creates its row if necessary. It returns the state of the generations in owned
 	// in one round trip. The server still owns those that are not in Lost, for a lease from the beginning of the call.
 	Renew(ctx context.Context, serverID uuid.UUID, owned []RunID) (Renewal, error)
+
+	// AddCheckpoints stores pieces of texts, for those of their runs that the server still owns, and returns the answers
+	// whose pieces were stored. It does not wait for generations that are about to end.
+	AddCheckpoints(ctx context.Context, serverID uuid.UUID, pieces []Checkpoint) ([]uuid.UUID, error)
+
+	// BeginRun replaces the checkpoints of earlier runs by the beginning of a run that was taken over. If the run is not
+	// the current one, the error is ErrStaleRun.
+	BeginRun(ctx context.Context, serverID uuid.UUID, begin RunBeginning) error
 
 	// EndedRuns returns those of the given runs that cannot continue: ended longer than ago, deleted, or superseded by
 	// a later run.

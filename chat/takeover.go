@@ -42,6 +42,7 @@ func (s *Service) Start(ctx context.Context) error {
 	s.sweeper.Go(func() { s.handleStops(stops) })
 	s.sweeper.Go(s.keepLease)
 	s.sweeper.Go(s.sweepLoop)
+	s.sweeper.Go(s.checkpointLoop)
 	s.sweeper.Go(s.expireThreads)
 	return nil
 }
@@ -74,6 +75,10 @@ func (s *Service) Stop(ctx context.Context) {
 	s.titles.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
+	s.mu.Lock()
+	released := s.released
+	s.mu.Unlock()
+	s.checkpoint(ctx, released, 1)
 	if err := s.store.RemoveServer(ctx, s.serverID); err != nil {
 		s.log.WarnContext(ctx, "taking the server off the list failed; its lease will run out", "err", err)
 	}
@@ -164,7 +169,7 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 	return resumed
 }
 
-// resume runs a generation that was taken over, from the start and as the next run.
+// resume runs a generation that was taken over, as the next run.
 func (s *Service) resume(ctx context.Context, b StoredGeneration, since time.Time) error {
 	s.log.InfoContext(ctx, "taking over a generation", "message_id", b.Answer.ID, "thread_id", b.Thread.ID, "run",
 		b.Answer.Run)
@@ -189,7 +194,10 @@ func (s *Service) resume(ctx context.Context, b StoredGeneration, since time.Tim
 	}
 	before.Instructions = b.Instructions
 	req := newAsk(b.Owner, sk, guidance, before, b.Exchange, previousModel(s.offers, b.Answer))
-	g := &generation{req: req, answer: b.Answer, since: since, slot: s.slots.acquireUnlimited(b.Owner)}
+	g := &generation{
+		req: req, answer: b.Answer, since: since, slot: s.slots.acquireUnlimited(b.Owner), known: b.Known,
+		later: req.continues() || b.Known.Run > 0,
+	}
 	if err := s.launch(s.root, g); err != nil {
 		return err
 	}
@@ -209,6 +217,7 @@ func (s *Service) failExhausted(ctx context.Context, b StoredGeneration) error {
 	result, err := s.store.EndGeneration(ctx, Outcome{
 		Owner: b.Owner, ThreadID: b.Thread.ID, MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: s.serverID,
 		Status: StatusFailed, FinishReason: FinishError, Failure: unknownFailure(),
+		Checkpointed: true,
 	})
 	if err == nil {
 		s.publishEnd(b.Owner, result)

@@ -263,7 +263,7 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.EndResult
 			RETURNING `+threadColumns+`, false AS running`,
 			o.MessageID, o.Run, o.ServerID).Query(collect(&threads))
 	}
-	end := func(batch *pgx.Batch) { queueOutcome(batch, message, o.ServerID, &written) }
+	end := func(batch *pgx.Batch) { queueOutcome(batch, message, o.ServerID, o.Checkpointed, &written) }
 	err := db.ends.do(ctx, groupTx{thread: o.ThreadID, user: o.Owner.UserID, first: touch, then: end})
 	switch {
 	case err != nil:
@@ -341,10 +341,16 @@ type endRow struct {
 //
 // A cited file may be deleted while the answer is written. The lock on the cited files makes the deletion wait for the
 // commit, after which it finds the answer's quotes.
-func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written *[]endRow) {
+func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, checkpointed bool, written *[]endRow) {
 	failure := chat.Failure{}
 	if m.Failure != nil {
 		failure = *m.Failure
+	}
+	clear := ""
+	if checkpointed {
+		clear = `, cleared AS (
+		    DELETE FROM checkpoints c USING ended WHERE c.message_id = ended.message_id
+		)`
 	}
 	batch.Queue(`
 		WITH ended AS (
@@ -356,7 +362,7 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		    SELECT organization_id, user_id, $17::text AS model_id, 1 AS messages, $11::int AS input_tokens,
 		           $12::int AS output_tokens
 		    FROM ended
-		), `+countUsage+`, cited AS (
+		), `+countUsage+clear+`, cited AS (
 		    SELECT id FROM data_sources WHERE id = ANY ($20::uuid[]) ORDER BY id FOR KEY SHARE
 		)
 		UPDATE messages m

@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 // messageRow is a message with the run of its generation and its owner's feedback and decisions.
@@ -46,6 +47,7 @@ type messageRow struct {
 	Steps           []chat.Step
 	Proofread       *proofread.Result
 	Run             int
+	Continued       []stream.Cursor
 	ThreadTitle     string
 	ThreadUpdatedAt time.Time
 	FeedbackRating  *chat.Rating
@@ -65,7 +67,7 @@ func (r messageRow) message() chat.Message {
 		Status:   r.Status, FinishReason: r.FinishReason, Model: r.Model, ModelID: r.ModelID,
 		ModelName: r.ModelName, Thinking: r.Thinking, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
 		Reasoning: r.Reasoning, ReasoningTime: time.Duration(r.ReasoningMs) * time.Millisecond,
-		Citations: r.Citations, Steps: r.Steps, Proofread: r.Proofread, Run: r.Run, CreatedAt: r.CreatedAt,
+		Citations: r.Citations, Steps: r.Steps, Proofread: r.Proofread, Run: r.Run, Continued: r.Continued, CreatedAt: r.CreatedAt,
 		CompletedAt: r.CompletedAt,
 	}
 	if r.ThreadTitle != "" {
@@ -100,6 +102,7 @@ const selectMessage = `
 	       m.reasoning, m.reasoning_ms,
 	       m.input_tokens, m.output_tokens,
 	       m.citations, m.steps, m.proofread, coalesce(g.run, 0) AS run,
+	       CASE WHEN g.continued_run = g.run THEN g.continued END AS continued,
 	       CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
 	       t.updated_at AS thread_updated_at, f.rating AS feedback_rating,
 	       coalesce(f.comment, '') AS feedback_comment, coalesce(f.shows = 'text', false) AS feedback_text,

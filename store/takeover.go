@@ -188,9 +188,13 @@ func loadTakeovers(ctx context.Context, tx pgx.Tx, rows []takeoverRow) ([]chat.S
 		if err != nil {
 			return nil, err
 		}
+		known, err := loadKnownText(ctx, tx, r.MessageID)
+		if err != nil {
+			return nil, err
+		}
 		taken = append(taken, chat.StoredGeneration{
 			Owner: owner, Exchange: exchange, Thread: thread, Untitled: r.Untitled, Stopped: r.Stopped,
-			Attempts: r.Attempts, Instructions: r.Instructions,
+			Attempts: r.Attempts, Instructions: r.Instructions, Known: known,
 		})
 	}
 	return taken, nil

@@ -117,6 +117,13 @@ func (t *Text) Text() string {
 	return string(t.text)
 }
 
+// Len returns the length of the text in bytes.
+func (t *Text) Len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.text)
+}
+
 // AppendText publishes the next piece of the answer. It replaces invalid UTF-8 by U+FFFD.
 func (t *Text) AppendText(delta string) {
 	if delta == "" {

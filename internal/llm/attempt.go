@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"time"
@@ -44,7 +45,10 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 	defer func() { a.timer.Stop() }()
 
 	spoken := r.client.dialectOf(model, r.req)
-	response, err := r.client.send(attemptCtx, buildRequest(model, r.req, spoken), added(r.req, spoken))
+	request := buildRequest(model, r.req, spoken)
+	fields := added(r.req, spoken)
+	maps.Copy(fields, continuationFields(r.req, request.Messages))
+	response, err := r.client.send(attemptCtx, request, fields)
 	if err == nil {
 		err = a.read(response)
 		_ = response.Body.Close()
@@ -61,11 +65,12 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 	return a.result, attemptFault(ctx, attemptCtx, err)
 }
 
-// judge returns an error for a complete but empty answer, unless the request's own limits may have emptied it.
+// judge returns an error for a complete but empty answer, unless the request's own limits may have emptied it, or the
+// answer was complete with the request's prefix.
 func (a *answer) judge() error {
 	req := a.run.req
 	switch {
-	case a.hasText, req.Exact && req.MaxTokens > 0 && a.result.FinishReason == FinishLength,
+	case a.hasText, req.Prefix != "", req.Exact && req.MaxTokens > 0 && a.result.FinishReason == FinishLength,
 		req.Exact && len(req.Stop) > 0 && a.result.FinishReason == FinishStop:
 		return nil
 	case !a.hasReasoning:

@@ -203,7 +203,11 @@ func (r *run) ask(ctx context.Context, model string) (Result, error) {
 			adapted++
 			continue
 		}
-		if status != nil {
+		switch {
+		case status == nil:
+		case r.req.Prefix != "" && status.refused():
+			return result, fault.Wrap(err, CodeNotContinued, detailBadRequest)
+		default:
 			err = unsupported(r.req, status, err)
 		}
 		wait, ok := r.client.pause(attempt, err, status)

@@ -30,6 +30,7 @@ const (
 	CodeTooLong       fault.Code = "model_too_long"       // The response is longer than the limit.
 	CodeNotFound      fault.Code = "model_not_found"      // The provider does not have the configured model.
 	CodeBadRequest    fault.Code = "model_bad_request"    // The provider does not accept the request.
+	CodeNotContinued  fault.Code = "model_not_continued"  // The model does not continue the request's Prefix.
 
 	// CodeUnsupported is the prefix of the codes for a parameter refused by the model. The parameter's name follows.
 	CodeUnsupported fault.Code = "model_unsupported_"

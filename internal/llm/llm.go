@@ -45,6 +45,10 @@ type Request struct {
 	Thinking *bool  // Whether the model thinks first, if that can be switched; nil for the model's default.
 	Messages []Message
 
+	// Prefix is the beginning of the answer, which the model continues. Only a Router with a model whose Offer Continues
+	// supports it. If the model refuses, the error has CodeNotContinued.
+	Prefix string
+
 	// Exact fails the request with CodeUnsupported if the model refuses a parameter. Otherwise the request is repeated
 	// without the parameter.
 	Exact bool
@@ -53,8 +57,9 @@ type Request struct {
 	// after emit. It may be nil.
 	Reasoning func(text string)
 
-	// extra are fields of the provider's request that a Router adds.
-	extra map[string]any
+	// Fields of the provider's request that a Router adds.
+	extra        map[string]any
+	continuation Continuation // Of Prefix, which is the last message.
 }
 
 // Params are the optional parameters of a request. The zero value uses the model's defaults. The JSON form is the

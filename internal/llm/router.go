@@ -26,7 +26,8 @@ type Offer struct {
 	Note          string // A line shown with the name, or "".
 	Sees          bool   // It reads pictures.
 	Thinking      Thinking
-	ContextTokens int // Maximum tokens of prompt and answer together.
+	ContextTokens int  // Maximum tokens of prompt and answer together.
+	Continues     bool // It can continue an answer that was begun. Set by NewRouter.
 }
 
 // Route is an Offer with the configuration of its model.
@@ -37,6 +38,7 @@ type Route struct {
 	ThinkingOn  map[string]any // Request fields that switch thinking on.
 	ThinkingOff map[string]any // Request fields that switch thinking off.
 	Fallback    string         // The id of the model to use if this one fails before its first token, or "".
+	Continue    Continuation   // "" is ContinueRestart.
 }
 
 // Provider is a model server with its models.
@@ -98,6 +100,7 @@ func NewRouter(catalog Catalog, log *slog.Logger) (*Router, error) {
 				return nil, fmt.Errorf("llm: two models have the id %q", to.ID)
 			}
 			to.Model = cmp.Or(to.Model, to.ID)
+			to.Continues = to.Continue.continues()
 			r.routes[to.ID] = &route{Route: to, provider: from}
 			r.offers = append(r.offers, to.Offer)
 		}
@@ -141,7 +144,7 @@ func (r *Router) Close() {
 
 // Stream implements Model. If a model fails before its first token, Stream uses its fallback, unless the failure rules
 // that out. The result contains the id of the last model and the usage of all. A request for an unknown model uses the
-// default model.
+// default model. A model that does not continue answers is not asked to continue one.
 func (r *Router) Stream(ctx context.Context, req Request, emit func(text string)) (Result, error) {
 	to := r.routes[req.Model]
 	if to == nil {
@@ -153,6 +156,9 @@ func (r *Router) Stream(ctx context.Context, req Request, emit func(text string)
 		req.Reasoning = func(text string) { begun = true; reasoning(text) }
 	}
 	for asked := []string{to.ID}; ; asked = append(asked, to.ID) {
+		if req.Prefix != "" && !to.Continues {
+			return Result{Model: to.Model, ModelID: to.ID, Usage: spent}, errNotContinued
+		}
 		result, err := to.stream(ctx, req, func(text string) { begun = true; emit(text) })
 		spent.Add(result.Usage)
 		result.Usage = spent
@@ -183,6 +189,11 @@ func (to *route) stream(ctx context.Context, req Request, emit func(text string)
 		if *req.Thinking {
 			req.extra = to.ThinkingOn
 		}
+	}
+	if req.Prefix != "" {
+		c := to.continuePrefix(&req, emit)
+		emit = c.write
+		defer c.close()
 	}
 	result, err = to.provider.client.Stream(ctx, req, emit)
 	result.ModelID = to.ID

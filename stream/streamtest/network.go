@@ -197,6 +197,7 @@ func (d *Node) Follow(ctx context.Context, messageID string, deliver func(entry 
 				}
 			}
 		}
+		empty := first && !d.cut && len(fresh) == 0
 		n.mu.Unlock()
 		for i, e := range fresh {
 			if ctx.Err() != nil {
@@ -208,7 +209,7 @@ func (d *Node) Follow(ctx context.Context, messageID string, deliver func(entry 
 		if len(fresh) > 0 {
 			continue
 		}
-		if first && !d.cut {
+		if empty {
 			deliver(nil, false)
 		}
 		select {

@@ -351,8 +351,8 @@ func testContinued(t *testing.T, w World) {
 	clients := map[string]*Client{"early": &early, "kept": &kept, "ahead": &ahead, "new": {}}
 	for name, c := range clients {
 		hub := w.Reader.Hub
-		if name == "early" {
-			hub = w.Writer.Hub // The mirror may first show the end of the first run, which is withdrawn.
+		if name == "early" || name == "new" {
+			hub = w.Writer.Hub // A mirror may first show the end of the first run, which is withdrawn.
 		}
 		follow(ctx, t, c, hub, h.MessageID)
 		equal(t, c, "まゆから絹へ")

@@ -75,6 +75,8 @@ type model struct {
 	ThinkingOn    map[string]any `yaml:"thinking_on"`
 	ThinkingOff   map[string]any `yaml:"thinking_off"`
 	Fallback      string         `yaml:"fallback"`
+
+	Continue llm.Continuation `yaml:"continue"`
 }
 
 // Parse parses a file. Its errors are for the operator: each contains a line number, and none contains a key.
@@ -221,6 +223,9 @@ func (r *reader) model(m model, provider string, at []any) llm.Route {
 	if m.ContextTokens < MinContext || m.ContextTokens > MaxContext {
 		wrong("context_tokens", "model %q: context_tokens must be between %d and %d", m.ID, MinContext, MaxContext)
 	}
+	if m.Continue != "" && !slices.Contains(llm.Continuations, m.Continue) {
+		wrong("continue", "model %q: continue must be restart, continue_final_message, prefix or assistant", m.ID)
+	}
 	r.thinking(&m, wrong)
 	return llm.Route{
 		Offer: llm.Offer{
@@ -228,6 +233,7 @@ func (r *reader) model(m model, provider string, at []any) llm.Route {
 			ContextTokens: m.ContextTokens,
 		},
 		Model: m.Model, ThinkingOn: m.ThinkingOn, ThinkingOff: m.ThinkingOff, Fallback: m.Fallback,
+		Continue: m.Continue,
 	}
 }
 

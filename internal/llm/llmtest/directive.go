@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
@@ -49,6 +51,10 @@ type Directive struct {
 	Chars int    `json:"chars"` // Length of the Markdown; 600 if Bytes is 0 too.
 	Bytes int    `json:"bytes"` // Length of the Markdown in UTF-8 bytes, exactly.
 	Seed  uint64 `json:"seed"`  // Selects another text of the same length.
+	// Vary makes each answer another text, like a model that never repeats itself.
+	Vary bool `json:"vary"`
+
+	prefix string // The beginning of the answer, which the request asks to continue.
 
 	Reasoning      string `json:"reasoning"`       // The reasoning, sent at the same pace.
 	ReasoningChars int    `json:"reasoning_chars"` // Length of generated meaningless reasoning.
@@ -110,6 +116,9 @@ func parseDirective(messages []llm.Message) (Directive, error) {
 
 // complete fills in defaults and validates bounds.
 func (d *Directive) complete() error {
+	if d.Vary {
+		d.Seed = rand.Uint64() //nolint:gosec // A text for tests.
+	}
 	if d.Chars == 0 && d.Bytes == 0 {
 		d.Chars = defaultChars
 	}
@@ -150,8 +159,14 @@ func (d *Directive) complete() error {
 	}
 }
 
-// answer returns the text of the answer. now is the time of its first token.
+// answer returns the text of the answer after its prefix. now is the time of its first token.
 func (d *Directive) answer(now time.Time) string {
+	whole := []rune(d.whole(now))
+	return string(whole[min(utf8.RuneCountInString(d.prefix), len(whole)):])
+}
+
+// whole returns the text of the answer, whose beginning the prefix replaces.
+func (d *Directive) whole(now time.Time) string {
 	switch {
 	case d.NoAnswer:
 		return ""

@@ -54,6 +54,9 @@ func (h *Handler) complete(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		d, err = parseDirective(messages)
 	}
+	if err == nil {
+		d.prefix, err = wire.prefix()
+	}
 	if err != nil {
 		writeError(w, http.StatusBadRequest, err.Error())
 		return

@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -181,6 +182,7 @@ type wireRequest struct {
 	Messages []struct {
 		Role    llm.Role    `json:"role"`
 		Content wireContent `json:"content"`
+		Prefix  bool        `json:"prefix"`
 	} `json:"messages"`
 	Stream              bool     `json:"stream"`
 	MaxTokens           int      `json:"max_tokens"`
@@ -189,6 +191,23 @@ type wireRequest struct {
 	StreamOptions       *struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
+	ContinueFinalMessage bool  `json:"continue_final_message"`
+	AddGenerationPrompt  *bool `json:"add_generation_prompt"`
+}
+
+// prefix returns the last message if the request asks to continue it, as vLLM or Mistral do, else "".
+func (w *wireRequest) prefix() (string, error) {
+	if len(w.Messages) == 0 {
+		return "", nil
+	}
+	last := w.Messages[len(w.Messages)-1]
+	switch {
+	case w.ContinueFinalMessage && (w.AddGenerationPrompt == nil || *w.AddGenerationPrompt):
+		return "", errors.New("continue_final_message and add_generation_prompt exclude each other")
+	case last.Role == llm.RoleAssistant && (w.ContinueFinalMessage || last.Prefix):
+		return last.Content.text, nil
+	}
+	return "", nil
 }
 
 func (w *wireRequest) messages() []llm.Message {

@@ -1,0 +1,224 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// A server that takes over a generation continues its text if the model can (llm.Offer.Continues). The text comes from
+// checkpoints in the database or, if that is longer, from the updates that the failed server has sent to others.
+//
+// An answer is begun anew if its model thinks, if it is a list of changes or JSON, if it has shown reasoning, or if other
+// sources are found for it than before.
+
+const (
+	// A text is stored when it has grown by checkpointBytes, or has grown at all after checkpointAge.
+	checkpointBytes = 2 << 10
+	checkpointAge   = 5 * time.Second
+
+	// logTimeout bounds reading the updates of a failed server.
+	logTimeout = 2 * time.Second
+)
+
+// continues reports whether the text of an answer can be continued by a later run.
+func (req AnswerRequest) continues() bool {
+	thinks := req.Model.Thinking != nil && *req.Model.Thinking
+	return req.Model.Continues && !thinks && !req.Proofreads() && !req.wantsJSON()
+}
+
+// checkpointLoop stores the new text of running answers until the Service stops.
+func (s *Service) checkpointLoop() {
+	tick := time.NewTicker(s.cfg.Checkpoints)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.root.Done():
+			return
+		case <-tick.C:
+		}
+		s.mu.Lock()
+		running := make([]*generation, 0, len(s.running))
+		for _, g := range s.running {
+			running = append(running, g)
+		}
+		s.mu.Unlock()
+		s.checkpoint(s.root, running, checkpointBytes)
+	}
+}
+
+// checkpoint stores the new text of generations that has at least size bytes, or is old.
+func (s *Service) checkpoint(ctx context.Context, generations []*generation, size int) {
+	var pieces []Checkpoint
+	of := make(map[uuid.UUID]*generation)
+	now := time.Now()
+	for _, g := range generations {
+		if !g.opened.Load() || !g.req.continues() {
+			continue
+		}
+		fresh := g.text.Len() - g.checkpointed
+		if fresh == 0 || fresh < size && now.Sub(g.checkpointedAt) < checkpointAge {
+			continue
+		}
+		piece, ok := g.nextCheckpoint()
+		if !ok {
+			continue
+		}
+		g.hasCheckpoints.Store(true) // Before the check, because the end deletes them only if it is set.
+		if g.state.Load() != stateWriting {
+			continue
+		}
+		pieces = append(pieces, piece)
+		of[g.answer.ID] = g
+	}
+	if len(pieces) == 0 {
+		return
+	}
+	within, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	stored, err := s.store.AddCheckpoints(within, s.serverID, pieces)
+	if err != nil && ctx.Err() == nil {
+		s.log.WarnContext(ctx, "chat: storing the text of running answers failed", "answers", len(pieces), "err", err)
+	}
+	for _, piece := range pieces {
+		if g := of[piece.MessageID]; slices.Contains(stored, piece.MessageID) {
+			g.checkpointed, g.checkpointedAt = piece.Start+len(piece.Text), now
+		}
+	}
+}
+
+// nextCheckpoint returns the text after the last checkpoint. ok is false if it cannot be continued.
+func (g *generation) nextCheckpoint() (piece Checkpoint, ok bool) {
+	text := g.text.Text() // Read before the sources, which precede the text.
+	if reasoning, _ := g.text.Reasoning(); reasoning != "" || g.hidesSources() {
+		return Checkpoint{}, false
+	}
+	piece = Checkpoint{
+		RunID: RunID{MessageID: g.answer.ID, Run: g.answer.Run}, Start: g.checkpointed, Text: text[g.checkpointed:],
+	}
+	if piece.Start == 0 {
+		piece.Sources = g.sourceIDs()
+	}
+	return piece, true
+}
+
+// sourceIDs returns the ids of the answer's sources.
+func (g *generation) sourceIDs() []uuid.UUID {
+	ids := make([]uuid.UUID, len(g.grounds.Sources))
+	for i, source := range g.grounds.Sources {
+		ids[i] = source.ChunkEmbeddingID
+	}
+	return ids
+}
+
+// hidesSources reports whether the answer has sources whose ids other servers do not receive.
+func (g *generation) hidesSources() bool {
+	return slices.ContainsFunc(g.grounds.Sources, func(source Source) bool { return source.Hidden })
+}
+
+// findKnownText replaces the known text by that of the same or a later run in the updates that its server has sent to
+// others, if that is longer.
+func (s *Service) findKnownText(ctx context.Context, g *generation) {
+	if !g.req.continues() {
+		g.known.Text = ""
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
+	sent := s.hub.ReadLog(ctx, g.answer.ID.String())
+	if sent == nil || sent.Run() >= g.answer.Run || sent.Run() < g.known.Run {
+		return
+	}
+	text := sent.Text()
+	if sent.Run() == g.known.Run && len(text) <= len(g.known.Text) {
+		return
+	}
+	g.known = KnownText{Run: sent.Run(), Text: text, Continued: sent.Head().Continued}
+	for _, id := range sent.Sources() {
+		parsed, err := uuid.Parse(id)
+		if err != nil {
+			g.known.Text = ""
+		}
+		g.known.Sources = append(g.known.Sources, parsed)
+	}
+	if reasoning, _ := sent.Reasoning(); reasoning != "" {
+		g.known.Text = ""
+	}
+}
+
+// prefix returns the known text if the model should continue it with the sources found, else "".
+func (g *generation) prefix(limit int) string {
+	text := g.known.Text
+	if g.opened.Load() || !llm.CanContinue(text) || len(text) >= limit || g.hidesSources() ||
+		!slices.Equal(g.known.Sources, g.sourceIDs()) {
+		return ""
+	}
+	if g.guard != nil && answer.NewCitationNormalizer(passages(g.grounds.Sources)).Write(text) != text {
+		return "" // It ends inside of a citation.
+	}
+	return text
+}
+
+// open makes the text of a generation that was taken over visible. The text begins with prefix, a known text. Further
+// calls have no effect.
+func (s *Service) open(ctx context.Context, g *generation, prefix string) error {
+	if g.opened.Load() {
+		return nil
+	}
+	begin := RunBeginning{RunID: RunID{MessageID: g.answer.ID, Run: g.answer.Run}, Text: prefix}
+	if prefix != "" {
+		begin.Sources = g.known.Sources
+		begin.Continued = stream.Head{Run: g.known.Run, Continued: g.known.Continued}.Continue(len(prefix))
+		g.hasCheckpoints.Store(true)
+	}
+	if err := s.beginRun(ctx, g, begin); err != nil {
+		return err
+	}
+	if prefix != "" {
+		if g.guard != nil {
+			g.guard.Write(prefix)
+		}
+		g.text.Continue(prefix, begin.Continued)
+		g.length = len(prefix)
+		g.checkpointed, g.checkpointedAt = len(prefix), time.Now()
+	}
+	s.ensureLease()
+	if g.state.Load() == stateLost {
+		return errLost
+	}
+	s.hub.Register(g.text)
+	g.opened.Store(true)
+	return nil
+}
+
+// beginRun stores the beginning of a run, and retries until the database accepts it.
+func (s *Service) beginRun(ctx context.Context, g *generation, begin RunBeginning) error {
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, s.cfg.StoreRetry) {
+		// Also if the answer was stopped, because its text is kept.
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+		err := s.store.BeginRun(within, s.serverID, begin)
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, ErrStaleRun):
+			s.drop(g)
+			return err
+		case fault.CodeOf(err) != fault.Unavailable && fault.CodeOf(err) != fault.Canceled:
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-s.root.Done():
+			return errShutdown
+		}
+	}
+}
