@@ -278,6 +278,12 @@ func (a *Answer) gap() error {
 	return errGap
 }
 
+// continues reports whether the text of a run continues the text received so far: it is of the same run, or of a later
+// one that the connection has announced without a reset.
+func (a *Answer) continues(run int) bool {
+	return run == a.cursor.Run || run > a.cursor.Run && run == a.announced
+}
+
 // take processes one event and yields its new content.
 func (a *Answer) take(event serverEvent, yield func(Event) bool) error {
 	if string(event.data) == "[DONE]" {
@@ -297,6 +303,7 @@ func (a *Answer) take(event serverEvent, yield func(Event) bool) error {
 	at, placed := parseCursor(event.id)
 	switch c.Type {
 	case "start":
+		a.announced = c.MessageMetadata.Run
 		if a.cursor.Offset == 0 { // Without a cursor, no data-reset announces a new run.
 			a.cursor.Run = c.MessageMetadata.Run
 		}
@@ -309,8 +316,9 @@ func (a *Answer) take(event serverEvent, yield func(Event) bool) error {
 		}
 	case "data-reset":
 		a.cursor, a.distrust, a.ended = Cursor{Run: c.Data.Run}, false, false
+		a.announced = c.Data.Run
 	case "text-delta":
-		if !placed || at.Run != a.cursor.Run || at.Offset > a.cursor.Offset &&
+		if !placed || !a.continues(at.Run) || at.Offset > a.cursor.Offset &&
 			at.Offset-len(c.Delta) != a.cursor.Offset {
 			return a.gap()
 		}
@@ -320,7 +328,7 @@ func (a *Answer) take(event serverEvent, yield func(Event) bool) error {
 		}
 		a.cursor = at
 	case "finish", "abort", "error":
-		if placed && at != a.cursor { // The last id contains the length of the text.
+		if placed && (!a.continues(at.Run) || at.Offset != a.cursor.Offset) { // The last id has the length of the text.
 			return a.gap()
 		}
 		if c.Type == "error" {

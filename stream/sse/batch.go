@@ -59,6 +59,10 @@ func (b *batch) gather(c *subscriber) (n int) {
 		c.server.counters.heartbeats.Add(1)
 		add(heartbeat)
 	}
+	if over, err := c.watch.Over(); over && err != nil && !c.closed {
+		c.closed = true
+		add(c.server.appendRetrySoon(nil))
+	}
 	return b.frame(c, n)
 }
 

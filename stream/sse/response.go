@@ -126,6 +126,9 @@ func (s *Server) follow(w http.ResponseWriter, req *http.Request, d Delivery) (f
 		clear(pieces) // Releases the written pieces.
 		pieces = pieces[:0]
 		if over, err := d.Watch.Over(); over {
+			if err != nil {
+				_ = r.write([][]byte{s.appendRetrySoon(nil)}, time.Time{})
+			}
 			_ = r.setDeadline(time.Now().Add(s.cfg.WriteTimeout)) // Lets net/http complete the response.
 			return false, err
 		}

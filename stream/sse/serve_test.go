@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -154,6 +155,9 @@ func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
 	})
 }
 
+// soonRetry matches a retry field of less than a second at the end of a stream.
+var soonRetry = regexp.MustCompile(`retry: \d{1,3}\n\n$`)
+
 func TestStreamsEndWithTheirText(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		for name, finish := range map[string]func(*stream.Text){
@@ -170,6 +174,9 @@ func TestStreamsEndWithTheirText(t *testing.T) {
 				read(t, &c, raw)
 				if err := <-ended; errors.Is(err, stream.ErrAbandoned) == c.Done || c.Done != (name == "finished") {
 					t.Errorf("%s: %v, done %v", name, err, c.Done)
+				}
+				if soonRetry.Match(raw) == c.Done { // The next run begins soon.
+					t.Errorf("%s: the stream ends with %q", name, raw)
 				}
 				if c.Done != (broken == nil) { // A client must not treat a part as the whole.
 					t.Errorf("%s: the body ends with %v", name, broken)

@@ -169,6 +169,13 @@ func (s *Server) head(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// appendRetrySoon appends the retry field for a client whose text was abandoned: another server is about to write it, or
+// has begun to. The times are random, so that the clients do not return all at once.
+func (s *Server) appendRetrySoon(dst []byte) []byte {
+	retry := s.cfg.RetryMin/10 + rand.N(s.cfg.RetryMin*8/10+1) //nolint:gosec // Spreads clients; not a secret.
+	return append(strconv.AppendInt(append(dst, "retry: "...), retry.Milliseconds(), 10), "\n\n"...)
+}
+
 // appendRetry appends the retry field with a random time.
 func (s *Server) appendRetry(dst []byte) []byte {
 	retry := s.cfg.RetryMin + rand.N(s.cfg.RetryMax-s.cfg.RetryMin+1) //nolint:gosec // Spreads clients; not a secret.

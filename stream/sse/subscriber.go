@@ -39,7 +39,7 @@ type subscriber struct {
 	watch  stream.Watch
 	done   func(error)
 	greet  bool // The retry field must be sent.
-	closed bool // The last chunk was sent, or is about to be sent.
+	closed bool // The last data was sent, or is about to be sent.
 }
 
 // ending is the reason of a stream's end: the argument of Delivery.Done.

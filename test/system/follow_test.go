@@ -29,11 +29,13 @@ type follower struct {
 	onBegin func(*http.Response) // Called when a response begins; may be nil.
 	silence time.Duration        // A connection without data for this long is closed. 0 is 40 s.
 
+	continues bool // The model continues the text of an earlier run, so that a reset may be missing.
+
 	messageID   string
 	lastID      string // The cursor.
 	run, first  int    // The current run, and the first one read.
 	text        []byte
-	needsReset  bool   // Part of the text belongs to an earlier run: the server must send a reset first.
+	needsReset  bool   // Part of the text belongs to an earlier run: the server must reset or continue it.
 	ended       string // The terminal event.
 	done        bool   // [DONE]
 	retry       time.Duration
@@ -218,15 +220,16 @@ func (f *follower) take(e *event, first bool) error {
 		f.text, f.needsReset, f.ended = nil, false, ""
 		f.resets++
 	case "text-delta":
-		if f.needsReset {
+		if f.needsReset && !f.continues {
 			return broken("a delta of run %d instead of a reset", f.run)
 		}
+		f.needsReset = false
 		f.text = append(f.text, e.Delta...)
 		if want := cursor(f.run, len(f.text)); e.id != want {
 			err = broken("id %s of a delta, where the text ends at %s", e.id, want)
 		}
 	case "finish", "abort", "error":
-		if f.ended != "" || f.needsReset {
+		if f.ended != "" || f.needsReset && !f.continues {
 			return broken("%s after %q", e.data, f.ended)
 		}
 		if f.ended = e.Type; e.id != cursor(f.run, len(f.text)) {

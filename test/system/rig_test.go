@@ -30,17 +30,27 @@ const shortLease = "TSUMUGI_LEASE=2s"
 // streams per user is not limited.
 func settings(t *testing.T, more ...string) []string {
 	t.Helper()
+	return append(commonSettings(t), append([]string{"OPENAI_BASE_URL=" + newModel(t), "OPENAI_API_KEY=test"}, more...)...)
+}
+
+// commonSettings are the settings of every server without those of its model.
+func commonSettings(t *testing.T) []string {
+	t.Helper()
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TSUMUGI_DEMO_PASSWORD=" + demoPassword,
+		"TSUMUGI_LIMITS=off", pdftest.CacheVariable + "=" + pdftest.Cache(t),
+	}
+}
+
+// newModel starts a model and returns its base URL.
+func newModel(t *testing.T) string {
+	t.Helper()
 	model := httptest.NewServer(llmtest.NewHandler(20 * time.Millisecond))
 	t.Cleanup(func() {
 		model.CloseClientConnections()
 		model.Close()
 	})
-	return append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "OPENAI_BASE_URL=" + model.URL + "/v1",
-		"OPENAI_API_KEY=test",
-		"TSUMUGI_DEMO_PASSWORD=" + demoPassword, "TSUMUGI_LIMITS=off",
-		pdftest.CacheVariable + "=" + pdftest.Cache(t),
-	}, more...)
+	return model.URL + "/v1"
 }
 
 // heldModel is a model that begins its answers when begin is called and ends them when end is called.

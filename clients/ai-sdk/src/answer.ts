@@ -30,6 +30,8 @@ export class Answer {
   /** True after `[DONE]` followed a finish, abort or error event. */
   done = false
   #run = 0
+  /** The run that the connection's start or reset has announced. */
+  #announced = 0
   #bytes = 0
   #text: 'none' | 'open' | 'closed' = 'none'
   #ended = false
@@ -109,6 +111,7 @@ export class Answer {
 
   async #start({ messageId, messageMetadata = {} }: Wire, chunk: UIMessageChunk): Promise<UIMessageChunk[]> {
     const { run = 0, user_message_id } = messageMetadata
+    this.#announced = run
     for (const part of this.#reasoning.values()) part.at = 0
     if (this.messageId === undefined) {
       this.messageId = messageId
@@ -126,7 +129,7 @@ export class Answer {
       throw new TsumugiError('接続が途切れたため、回答を最初から再作成しています。', 'answer_restarted', true)
     const anew = this.#text !== 'none' || this.#sources.size > 0 || this.#reasoning.size > 0
     this.#distrusted = this.#ended = false
-    this.#run = run
+    this.#run = this.#announced = run
     this.#bytes = 0
     if (!anew || !(await knowsResetStep())) return [metadata]
     this.#text = 'none'
@@ -149,11 +152,17 @@ export class Answer {
 
   #grow(delta: string, id: string | undefined, chunk: UIMessageChunk): UIMessageChunk[] | null {
     const [run, offset] = parseCursor(id)
-    if (run !== this.#run || offset === undefined) return this.#resync()
+    if (!this.#continues(run) || offset === undefined) return this.#resync()
     if (offset <= this.#bytes) return [] // A repetition: the text of a run never changes.
     if (offset - utf8.encode(delta).length !== this.#bytes || this.#text !== 'open') return this.#resync()
+    this.#run = run
     this.#bytes = offset
     return [chunk]
+  }
+
+  /** Reports whether a run continues the text: it is the same, or a later one that was announced without a reset. */
+  #continues(run: number | undefined): run is number {
+    return run !== undefined && (run === this.#run || (run > this.#run && run === this.#announced))
   }
 
   #isNew(source: string): boolean {
@@ -181,7 +190,7 @@ export class Answer {
   #end(wire: Wire, id: string | undefined, chunk: UIMessageChunk): UIMessageChunk[] | null {
     // The last id is the length of the text. An end event with another length is invalid.
     const [run, offset] = parseCursor(id)
-    if (offset !== undefined && (run !== this.#run || offset !== this.#bytes)) return this.#resync()
+    if (offset !== undefined && (!this.#continues(run) || offset !== this.#bytes)) return this.#resync()
     if (wire.type === 'error') {
       this.done = true
       throw new TsumugiError(wire.errorText ?? '', wire.code ?? 'error', wire.retryable)

@@ -38,6 +38,8 @@ export interface Answer {
   readonly threadId: string | null
   /** The run of the text; 0 until the server has announced one. */
   readonly run: number
+  /** The run that the connection's `start` or `data-reset` has announced. */
+  readonly announced: number
   readonly text: string
   /** The number of UTF-8 bytes of `text`: the client's cursor. */
   readonly bytes: number
@@ -73,6 +75,7 @@ export const emptyAnswer: Answer = {
   userMessageId: null,
   threadId: null,
   run: 0,
+  announced: 0,
   text: '',
   bytes: 0,
   thinking: null,
@@ -95,8 +98,8 @@ export function cursorOf(answer: Answer): string | null {
 }
 
 /**
- * receive processes one frame. The text only grows by bytes that continue it within one run. Anything else (a gap, an
- * overlap, an unannounced change of run, a malformed frame) leaves the text unchanged and requests a new connection
+ * receive processes one frame. The text only grows by bytes that continue it, within one run or in a later one that
+ * continues it. Anything else (a gap, an overlap, an unannounced change of run, a malformed frame) leaves the text unchanged and requests a new connection
  * that starts over. So the text is always a prefix of the server's text.
  */
 export function receive(answer: Answer, frame: Frame): Received {
@@ -110,7 +113,13 @@ export function receive(answer: Answer, frame: Frame): Received {
     case 'start':
       return keep(started(answer, part))
     case 'reset':
-      return keep({ ...answer, ...blank, run: part.run, rewriting: rewrites(answer, part.run) })
+      return keep({
+        ...answer,
+        ...blank,
+        run: part.run,
+        announced: part.run,
+        rewriting: rewrites(answer, part.run),
+      })
     case 'delta':
       return grown(answer, frame.id, part.delta)
     case 'reasoning-start':
@@ -177,8 +186,9 @@ function started(answer: Answer, part: Extract<AnswerPart, { type: 'start' }>): 
     messageId: part.messageId,
     userMessageId: part.userMessageId ?? base.userMessageId,
     threadId: part.threadId ?? base.threadId,
-    // The text belongs to its run until a reset.
+    // The text belongs to its run until a reset, or until the announced run continues it.
     run: base.bytes === 0 ? (part.run ?? base.run) : base.run,
+    announced: part.run ?? 0,
   }
 }
 
@@ -186,7 +196,7 @@ function grown(answer: Answer, id: string, delta: string): Received {
   const cursor = parseCursor(id)
   if (cursor === null || answer.restart) return resync(answer)
   const adopts = answer.bytes === 0 && answer.run === 0
-  if (!adopts && cursor.run !== answer.run) {
+  if (!adopts && !belongs(answer, cursor.run)) {
     return cursor.run < answer.run ? keep(answer) : resync(answer)
   }
   // A frame that is entirely within the text is a repetition, because a run's text never changes.
@@ -198,6 +208,14 @@ function grown(answer: Answer, id: string, delta: string): Received {
     text: answer.text + delta,
     bytes: cursor.offset,
   })
+}
+
+/**
+ * belongs reports whether the text of a run continues the client's text: it is of the same run, or of a later one that
+ * the connection has announced without a reset.
+ */
+function belongs(answer: Answer, run: number): boolean {
+  return run === answer.run || (run > answer.run && run === answer.announced)
 }
 
 type ReasoningPart = Extract<AnswerPart, { type: `reasoning-${string}` }>
@@ -235,9 +253,9 @@ function ended(answer: Answer, id: string, part: EndPart): Received {
   // The last id is the length of the text. An end event with another length is invalid.
   if (cursor !== null && answer.run !== 0) {
     if (cursor.run < answer.run) return keep(answer)
-    if (cursor.run > answer.run || cursor.offset !== answer.bytes) return resync(answer)
+    if (!belongs(answer, cursor.run) || cursor.offset !== answer.bytes) return resync(answer)
   }
-  return keep({ ...answer, outcome: outcomeOf(part) })
+  return keep({ ...answer, run: cursor?.run ?? answer.run, outcome: outcomeOf(part) })
 }
 
 function outcomeOf(part: EndPart): Outcome {
