@@ -72,11 +72,13 @@ type Answer struct {
 	question *Question // Nil for an answer that Follow or FollowThread returned.
 	path     string
 	cursor   Cursor
-	distrust bool // The next connection must request the text from its start.
-	ended    bool // The event finish or abort has arrived.
-	done     bool
-	retry    time.Duration
-	failures int
+	// The run that the connection's start or data-reset has announced.
+	announced int
+	distrust  bool // The next connection must request the text from its start.
+	ended     bool // The event finish or abort has arrived.
+	done      bool
+	retry     time.Duration
+	failures  int
 }
 
 // Ask returns the answer to a question. The question is sent when Events or Read is called.
@@ -318,11 +320,11 @@ func (a *Answer) take(event serverEvent, yield func(Event) bool) error {
 		a.cursor, a.distrust, a.ended = Cursor{Run: c.Data.Run}, false, false
 		a.announced = c.Data.Run
 	case "text-delta":
-		if !placed || !a.continues(at.Run) || at.Offset > a.cursor.Offset &&
-			at.Offset-len(c.Delta) != a.cursor.Offset {
+		repeats := at.Run == a.cursor.Run && at.Offset <= a.cursor.Offset
+		if !placed || !a.continues(at.Run) || !repeats && at.Offset-len(c.Delta) != a.cursor.Offset {
 			return a.gap()
 		}
-		if at.Offset <= a.cursor.Offset {
+		if repeats {
 			a.Repeats++
 			return nil
 		}

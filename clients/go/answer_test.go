@@ -74,6 +74,25 @@ func TestANewRunReplacesTheTextWhereverTheOldOneWasCut(t *testing.T) {
 	}
 }
 
+func TestTextThatALaterRunContinuesIsKept(t *testing.T) {
+	t.Parallel()
+	rest := run{deltas: append(slices.Clone(first.deltas), "の続き")}
+	for at := named; at < len(script(1, first, "", false))-16; at++ {
+		s := newServer(t, func(c call) any {
+			if c.n == 0 {
+				return cut{script(1, first, c.cursor, false)[:at], true}
+			}
+			return cut{body: continuedScript(2, 1, rest, c.cursor, false)}
+		})
+		answer := s.client().Ask(asking)
+		text, err := answer.Read(t.Context())
+		if err != nil || text != rest.text() || answer.Gaps+answer.Repeats > 0 || len(s.had()) > 2 {
+			t.Fatalf("cut at %d: %q, %v, %d gaps, %d repeats", at, text, err, answer.Gaps, answer.Repeats)
+		}
+		s.Close()
+	}
+}
+
 func TestEventsReportProgress(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(c call) any {

@@ -24,6 +24,11 @@ func (r run) text() string { return strings.Join(r.deltas, "") }
 
 // script returns the part of a run that a server sends after a cursor, as described in docs/streaming.md.
 func script(number int, r run, cursor string, idFirst bool) []byte {
+	return continuedScript(number, number, r, cursor, idFirst)
+}
+
+// continuedScript is script for a run that continues the text of another one.
+func continuedScript(number, continued int, r run, cursor string, idFirst bool) []byte {
 	var b bytes.Buffer
 	event := func(id, format string, args ...any) {
 		data := fmt.Sprintf("data: "+format+"\n", args...)
@@ -38,7 +43,7 @@ func script(number int, r run, cursor string, idFirst bool) []byte {
 	}
 	from, holds := 0, cursor == ""
 	for at, i := 0, 0; i <= len(r.deltas); i++ {
-		if at > 0 && cursor == fmt.Sprintf("%d-%d", number, at) {
+		if at > 0 && (cursor == fmt.Sprintf("%d-%d", number, at) || cursor == fmt.Sprintf("%d-%d", continued, at)) {
 			from, holds = at, true
 		}
 		if i < len(r.deltas) {

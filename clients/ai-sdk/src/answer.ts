@@ -153,7 +153,7 @@ export class Answer {
   #grow(delta: string, id: string | undefined, chunk: UIMessageChunk): UIMessageChunk[] | null {
     const [run, offset] = parseCursor(id)
     if (!this.#continues(run) || offset === undefined) return this.#resync()
-    if (offset <= this.#bytes) return [] // A repetition: the text of a run never changes.
+    if (run === this.#run && offset <= this.#bytes) return [] // A repetition: the text of a run never changes.
     if (offset - utf8.encode(delta).length !== this.#bytes || this.#text !== 'open') return this.#resync()
     this.#run = run
     this.#bytes = offset

@@ -26,11 +26,18 @@ function event(chunk: object | string, id?: string, idFirst = false): string {
 }
 
 /** What a server sends of a run, from a cursor on, by docs/streaming.md. */
-export function script(number: number, run: Run, cursor: string | null, idFirst = false): string {
+export function script(
+  number: number,
+  run: Run,
+  cursor: string | null,
+  idFirst = false,
+  /** The last run that this one continues, if any. */
+  continued = number,
+): string {
   const ends = [0]
   for (const delta of run.deltas) ends.push((ends.at(-1) ?? 0) + size(delta))
   const [asked, offset = 0] = (cursor ?? '0-0').split('-').map(Number)
-  const holds = asked === number && offset > 0 && ends.includes(offset)
+  const holds = (asked === number || asked === continued) && offset > 0 && ends.includes(offset)
   const from = holds ? offset : 0
   const out = ['retry: 1\n\n']
   const metadata = { run: number, thread_id: ids.thread, user_message_id: ids.question }

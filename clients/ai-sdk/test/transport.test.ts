@@ -153,6 +153,23 @@ describe('a new run', () => {
     }
   })
 
+  it('that continues the old run keeps its text, disconnected at every byte', async () => {
+    const rest = { deltas: [...first.deltas, 'の続き'] }
+    const old = script(1, first, null)
+    const length = bytesOf(old.slice(0, old.indexOf('text-end'))).length
+    const shown = bytesOf(old.slice(0, old.indexOf('\n\n', old.indexOf('text-delta')) + 2)).length
+    for (let cut = shown; cut < length; cut++) {
+      const { chat, calls } = setUp((call, index) => {
+        if (index === 0) return streamed(bytesOf(old).slice(0, cut), 'break')
+        return streamed(bytesOf(script(2, rest, cursorOf(call), false, 1)))
+      })
+      await chat.sendMessage({ text: '質問' })
+      expect(chat.status, `cut at ${cut}`).toBe('ready')
+      expect(textOf(chat.lastMessage), `cut at ${cut}`).toBe(textOfRun(rest))
+      expect(calls.length, `cut at ${cut}`).toBeLessThanOrEqual(2)
+    }
+  })
+
   it('is followed through three runs, the second one disconnected at every byte', async () => {
     if (!knowsReset) return
     const old = bytesOf(script(1, first, null)).slice(0, -40)

@@ -17,7 +17,7 @@ describe('receive', () => {
     const first = feed([event.start(1), event.delta(1, 3, '一')]).answer
     const second = feed([event.start(2), event.delta(2, 6, '二')], first)
     expect(second).toMatchObject({ verdict: 'continue', answer: { run: 2, text: '一二', rewriting: false } })
-    const third = feed([event.start(3), event.finish(3, 6), event.done], second.answer)
+    const third = feed([event.start(3), event.finish(3, 6), event.done()], second.answer)
     expect(third).toMatchObject({ verdict: 'done', answer: { run: 3, text: '一二', done: true } })
     // Without an announcement, after a gap, and of another run than the announced one.
     expect(feed([event.delta(2, 6, '二')], first).verdict).toBe('resync')

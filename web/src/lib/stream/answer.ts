@@ -200,7 +200,7 @@ function grown(answer: Answer, id: string, delta: string): Received {
     return cursor.run < answer.run ? keep(answer) : resync(answer)
   }
   // A frame that is entirely within the text is a repetition, because a run's text never changes.
-  if (cursor.offset <= answer.bytes) return keep(answer)
+  if (cursor.run === answer.run && cursor.offset <= answer.bytes) return keep(answer)
   if (cursor.offset - utf8Length(delta) !== answer.bytes) return resync(answer)
   return keep({
     ...answer,
