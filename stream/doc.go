@@ -5,7 +5,7 @@
 //
 // A [Text] is an answer while it is being written: its characters so far, its parts (steps, sources, a title) and, when
 // it is complete, its end. A run is one attempt to write the answer. If a server fails, the server that takes over
-// writes the answer as the next run. A [Cursor] is a run and an offset, the number of bytes of the text that a client
+// writes the answer as the next run, which may continue the text ([Head].Continued). A [Cursor] is a run and an offset, the number of bytes of the text that a client
 // has received. The cursor counts the text and not events. Therefore any server can resume a client, from a live text
 // or from a stored one, however the text was divided into events before.
 //
@@ -29,12 +29,13 @@
 // the current one ([ErrStale]) abandons its text; one whose log was lost ([ErrLost]) sends the whole text again. On
 // other servers, an [Interest] starts a mirror, which all interests in the message share. The mirror applies the
 // entries to a text of its own, which is watched like any other. A later run replaces an earlier one, whose watches
-// end, so that the clients reconnect and are reset. After a hole the mirror starts again from the first entry, and the
+// end, so that the clients reconnect and are reset, unless the later run continues their text. A server that takes over
+// an answer reads the log with [Hub.ReadLog]. After a hole the mirror starts again from the first entry, and the
 // clients continue from their positions. A [Feed] distributes small events by topic without storing them.
 //
 //	server A                                                 server B
 //
-//	model ─▶ Text ─▶ log of events ─▶ Watch ─▶ client        model (asked again if A has failed: run 2)
+//	model ─▶ Text ─▶ log of events ─▶ Watch ─▶ client        model (asked if A has failed: run 2)
 //	          │ since a position                               ┊
 //	          ▼                                                ▼
 //	        relay ── Update ──▶ Transport ── Update ──▶ mirror ─▶ Text ─▶ log of events ─▶ Watch ─▶ client
