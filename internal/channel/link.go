@@ -116,6 +116,14 @@ type LinkerConfig struct {
 }
 
 // Linker links people of a surface with members. It implements Links.
+//
+// A wrong link shows one person's threads to another, so both sides must sign in, in one browser: the member to the
+// app, and the person to the surface. The address that a person receives is not enough, because it can be forwarded.
+// With the browser's cookie and the person in the surface's id token, neither a colleague who opens a forwarded address
+// nor a sender who wants a colleague to confirm it is linked. A code to type was rejected, because people can be
+// persuaded to type one. Linking by mail address is off by default: the administrator of a workspace can set any
+// address. It requires an address that the surface has confirmed, and exactly one member with the same confirmed
+// address.
 type Linker struct {
 	cfg       LinkerConfig
 	store     LinkStore

@@ -2,8 +2,15 @@
 //
 // Package raster decodes, scales and re-encodes each picture in a separate process before it is stored. A picture
 // belongs to the person who uploaded it. A picture in a question lives as long as the last question that contains it. A
-// picture in no question is removed after a day. The package imports fault, datasource for the error codes that uploads
-// share, raster, and extract for its errors. It must not depend on a database or a file system.
+// picture in no question is removed after a day.
+//
+// The original is not stored: otherwise each later use would have to handle EXIF, formats and sizes, and the place and
+// time of a photograph. The browser cannot scale pictures instead, because programs call the API too. A model receives
+// pictures within the request, as data: URLs. A URL of this server would have to be reachable for the provider, and
+// would stay valid after its thread is deleted.
+//
+// The package imports fault, datasource for the error codes that uploads share, raster, and extract for its errors. It
+// must not depend on a database or a file system.
 package picture
 
 import (

@@ -4,6 +4,14 @@
 // answers (Reader), locates each change in the text (Proof.AddProposal), and formats the result as Markdown. It neither
 // calls a model nor depends on threads. The model's output is untrusted: changes that do not fit the text are dropped
 // and counted.
+//
+// The model returns only changes, each with its reason. If it returned the corrected text, rewriting could not be
+// distinguished from correcting, and a diff would have no reasons. Tool calls, one for each change, were rejected
+// because not every provider streams them. A change is searched for in the text, because models cannot count
+// characters. It is reduced to the difference, but never within a number or a word in katakana or Latin letters. It
+// does not overlap another change or cross a line end, so it cannot move a sentence or join paragraphs. Offsets count
+// UTF-16 code units, as browsers do, so that only the server has to convert them. The answer's text is Markdown that is
+// written from the checked changes, so that Slack, the extension, search and export need no support for changes.
 package proofread
 
 import (

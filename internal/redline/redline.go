@@ -1,6 +1,11 @@
 // Package redline extracts the text of Word documents (DOCX, ECMA-376) and writes changes back, as tracked changes with
 // comments or applied directly. The rest of the file remains identical, byte for byte.
 //
+// It inserts and cuts bytes of the parts instead of parsing a document into a model and writing it again. Libraries
+// that do this lose the content that their model does not support: themes, custom XML, macros, text boxes, changes of
+// other people. LibreOffice rewrites the whole file as well, and takes 500 MB and a process for each file. So Word's
+// rules for runs are implemented here. A signature of the file becomes invalid.
+//
 // Files are untrusted: the unpacked size is limited, and external resources are never read. The package is stateless.
 // It imports the standard library and golang.org/x/text only.
 package redline

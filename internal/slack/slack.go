@@ -1,6 +1,13 @@
 // Package slack implements channel.Surface for Slack. It converts Slack's events to channel.IncomingEvent, and shows
 // answers as messages that grow. It implements Slack's signatures, events, Web API, Markdown, sockets and OAuth.
 //
+// A streamed message only grows, because Slack's streams accept nothing but appended text. Render therefore withholds
+// ambiguous text, and an append is the difference of two renderings. Without streams, each update would send the whole
+// text, once a second at most, and the message would not have Slack's own stop button. The model's Markdown is not sent
+// unchanged: Slack interprets its own control sequences in it, which can mention people. Tables are code and not
+// Slack's table blocks: streams do not accept these, older clients do not show them, and a message can have only one. A
+// streamed message has no metadata, so after a crash it is found by the beginning of its text.
+//
 // It imports channel, chat, datasource, identity (for the keys of id tokens) and fault, and slack-go for the Web API.
 // It does not use the database. Package api receives the requests and passes their bodies to this package, and package
 // channel stores the events.

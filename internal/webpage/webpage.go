@@ -2,6 +2,12 @@
 // is shown in the thread, and a prompt for the model. Pages are untrusted, so the prompt has them inside the fences of
 // package answer.
 //
+// A conversation about a page is a thread, so that its answers resume, stop, are taken over, rated and counted like any
+// others, and continue in the app. Each kind of request is a built-in skill that is not listed. Further questions are
+// answered by its follow-up skill, and always with the first question of the branch, which contains the page. The text
+// of a PDF file is extracted in a separate call and not stored: as a data source, the file would stay in the person's
+// list and storage, and its reading would queue with uploads.
+//
 // It imports fault, answer and skill.
 package webpage
 

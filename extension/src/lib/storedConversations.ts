@@ -23,7 +23,12 @@ export interface Turn {
   readonly rating: 'good' | 'bad' | null
 }
 
-/** StoredConversation is the conversation about one address in one tab. */
+/**
+ * StoredConversation is the conversation about one address in one tab. It is stored while an answer grows and when the
+ * panel closes, so that a panel that opens later continues at its cursor. The panel reads answers, and not the worker,
+ * which the browser stops after half a minute. An offscreen document would need a further permission, and a popup would
+ * close with the first click outside of it.
+ */
 export interface StoredConversation {
   readonly tabId: number
   readonly url: string

@@ -1,5 +1,10 @@
 // Package bucket stores uploaded files in a folder or in an object store, using gocloud.dev/blob. It implements
 // datasource.Files and imports datasource and fault.
+//
+// The drivers of all object stores are part of every binary, so that all binaries of one source support the same
+// settings. They add 10 MB with the build tag disable_grpc_modules, which excludes the gRPC transport of Google's
+// client, and 23 MB without it; scripts/build sets it. Google Cloud Storage by its S3-compatible API would need keys
+// that Google's own tools do not use.
 package bucket
 
 import (

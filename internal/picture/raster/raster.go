@@ -1,6 +1,9 @@
 // Package raster converts an untrusted picture into a form that can be stored, shown and sent to a model: upright, of
 // limited size, and without metadata.
 //
+// It accepts the formats that Go decodes well: JPEG, PNG and WebP. Others, such as HEIC, are recognized and refused
+// with advice. libvips and ImageMagick read more formats, but are C libraries with a history of vulnerabilities.
+//
 // It contains all code that depends on picture formats. Because a picture can be malicious, Read checks its size before
 // it decodes the picture; this limits the memory for decoding. Package extract/child runs Read in a separate process.
 // The package imports the standard library, golang.org/x/image, and the error type of extract.

@@ -4,6 +4,12 @@
 // describes; test/fakes/slack/check tests it with Slack's own clients. It imports the standard library, a WebSocket
 // library and a JWT library.
 //
+// A workspace at Slack cannot fail after a call took effect, move its clock or show who was notified. A fake that
+// imported the product or slack-go would contain the same mistakes. slacktest of slack-go has no streams, OAuth,
+// signatures, retries or faults. Where Slack's documentation is silent, this fake behaves in the way that is harder for
+// the product: control sequences notify in code too, and a bot receives the events that it caused. It does not follow
+// changes of Slack; updates of Slack's clients in test/fakes/slack/check reveal them.
+//
 //	workspace := slack.New(slack.Demo())
 //	defer workspace.Close()
 //	server := httptest.NewServer(workspace)

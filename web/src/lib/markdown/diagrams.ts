@@ -1,3 +1,11 @@
+/*
+ * Mermaid draws diagrams in a hidden frame, /diagram.html, with an origin of its own: it writes markup from the model
+ * into its document, needs inline styles, and had vulnerabilities in its sanitizing. The frame can make no requests.
+ * The app fetches the library, one file, and passes it to the frame, because an origin without storage would load it
+ * each time. The SVG is checked (isInert) and shown as a picture, in which no script runs and nothing is loaded.
+ * Mermaid's own sandbox shows a frame for each diagram and measures text in the page. The server cannot draw without a
+ * browser.
+ */
 import library from 'mermaid/dist/mermaid.min.js?url'
 
 /** A diagram as a picture. */

@@ -1,3 +1,9 @@
+/*
+ * An answer of 100 KB arrives in tens of thousands of pieces. Rendering all of it in each frame would take quadratic
+ * time, so it is split into blocks, which are rendered once. The lexer of marked would read the whole text each time,
+ * and ends paragraphs at other places than remark, which renders the blocks.
+ */
+
 /** Block is a top-level piece of a Markdown text. `start` counts UTF-16 units from the beginning of the text. */
 export interface Block {
   readonly start: number
