@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -93,6 +94,68 @@ func TestDecisionsHaveTheirForm(t *testing.T) {
 			t.Errorf("the index names %s %d times", name, n)
 		}
 	}
+}
+
+// TestDocumentsLinkToFiles: the files and folders that documents link to exist.
+func TestDocumentsLinkToFiles(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)\s]*)?\)`)
+	links := 0
+	for path, text := range textFiles(t, ".md") {
+		for _, found := range link.FindAllStringSubmatch(text, -1) {
+			links++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), found[1])); err != nil {
+				t.Errorf("%s links to %s: %v", path, found[1], err)
+			}
+		}
+	}
+	if links < 100 {
+		t.Errorf("%d links", links)
+	}
+}
+
+// TestNamedDecisionsExist: each decision that a document or a comment names by its number has a page.
+func TestNamedDecisionsExist(t *testing.T) {
+	t.Parallel()
+	name := regexp.MustCompile(`\bADR\s+(\d+)|docs/adr/(\d{4})`)
+	named := 0
+	for path, text := range textFiles(t, ".md", ".go", ".ts", ".tsx", ".sql") {
+		for _, found := range name.FindAllStringSubmatch(text, -1) {
+			named++
+			number := "000" + found[1] + found[2]
+			number = number[len(number)-4:]
+			if pages, err := filepath.Glob("docs/adr/" + number + "-*.md"); err != nil || len(pages) != 1 {
+				t.Errorf("%s names decision %s, which has %d pages", path, number, len(pages))
+			}
+		}
+	}
+	if named < 30 {
+		t.Errorf("%d decisions are named", named)
+	}
+}
+
+// textFiles returns the content of the repository's files with one of the extensions, without test data.
+func textFiles(t *testing.T, extensions ...string) map[string]string {
+	t.Helper()
+	skipped := []string{"node_modules", "dist", "bin", "testdata", ".git", ".cache"}
+	texts := make(map[string]string)
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains(skipped, entry.Name()):
+			return filepath.SkipDir
+		case entry.IsDir() || !slices.Contains(extensions, filepath.Ext(path)):
+			return nil
+		}
+		text, err := os.ReadFile(path) //nolint:gosec // A file of this repository.
+		texts[path] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
 }
 
 // TestArchitectureLeadsSomewhere: the files that ARCHITECTURE.md sends a reader to are there.
