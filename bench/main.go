@@ -53,6 +53,7 @@ func sections() []section {
 		{"stalled", measureStalled},
 		{"resume", measureResume},
 		{"nats", measureNATS},
+		{"takeover", measureTakeover},
 		{"search", measureSearch},
 		{"retrieve", measureRetrieve},
 		{"documents", measureDocuments},
