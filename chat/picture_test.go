@@ -3,7 +3,6 @@ package chat_test
 import (
 	"context"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -58,7 +57,7 @@ func newSeeing(t *testing.T) (f *fixture, sent func() []llm.Message) {
 	t.Helper()
 	requests := make(chan llm.Request, 20)
 	model := llmtest.Func(func(_ context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
-		if !strings.Contains(req.Messages[0].Content, "<task>title</task>") {
+		if !llmtest.IsTitle(req.Messages) {
 			requests <- req
 		}
 		emit("見えます。")

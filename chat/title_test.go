@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
@@ -36,7 +37,7 @@ func newTitler(answers llm.Model) *titler {
 }
 
 func (m *titler) Stream(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
-	if !strings.Contains(req.Messages[0].Content, "<task>title</task>") {
+	if !llmtest.IsTitle(req.Messages) {
 		return m.Model.Stream(ctx, req, emit)
 	}
 	m.titles.Add(1)
@@ -197,6 +198,22 @@ func TestTitleComesFromTheQuestionAlone(t *testing.T) {
 	if title < 0 || title > strings.Index(raw, `"text-end"`) || deltas(t, raw) != "繭から引いたもの" {
 		t.Errorf("got %s", raw)
 	}
+}
+
+// TestTitleWithoutAModel: the offline engine recognizes the request for a title.
+func TestTitleWithoutAModel(t *testing.T) {
+	t.Parallel()
+	model, err := llm.NewClient(llm.Config{
+		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFixture(t, nil)
+	events := &titles{changed: make(chan chat.Thread, 100), spent: make(chan int, 100)}
+	f.server = f.startWith(chat.Deps{Model: model, Events: events, Budget: events}, chat.Config{})
+	f.send(f.question("お疲れ様です。出張旅費の精算方法を教えてください。"))
+	events.await(t, "出張旅費の精算方法を教えてください")
 }
 
 // TestQuestionIsTheFirstTitle: a thread always has a title, even if generating one or the answer fails.

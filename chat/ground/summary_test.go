@@ -48,7 +48,7 @@ func (n *noter) Stream(ctx context.Context, req llm.Request, emit func(string)) 
 		n.sent += llm.EstimateTokens(m.Content)
 	}
 	n.mu.Unlock()
-	if !strings.Contains(req.Messages[0].Content, "<task>notes</task>") {
+	if !strings.Contains(req.Messages[0].Content, "要点を書き留める係です。") {
 		n.mu.Lock()
 		n.last = req.Messages
 		n.mu.Unlock()

@@ -77,7 +77,7 @@ func webConfig(p pages) ground.Config {
 func asked(queries, said string) llmtest.Func {
 	return func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
 		text := said
-		if strings.HasPrefix(req.Messages[0].Content, "<task>search_queries</task>") {
+		if strings.Contains(req.Messages[0].Content, "検索語句を、1行に一つずつ") {
 			text = queries
 		}
 		result, err := llmtest.Say(text)(ctx, req, emit)
@@ -377,7 +377,7 @@ func TestR90_TakenOverSearch(t *testing.T) {
 	p := servePages(t)
 	writing := make(chan struct{})
 	model := func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
-		if strings.HasPrefix(req.Messages[0].Content, "<task>search_queries</task>") {
+		if strings.Contains(req.Messages[0].Content, "検索語句を、1行に一つずつ") {
 			return llmtest.Say("つむぎ県 最低賃金")(ctx, req, emit)
 		}
 		emit("途中まで")

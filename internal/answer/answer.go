@@ -77,9 +77,9 @@ func attribute(text string) string {
 	return html.EscapeString(strings.Join(strings.Fields(visible(text)), " "))
 }
 
-// sourceHead matches the opening tag of a source without web fields, as Sources writes it.
-var sourceHead = regexp.MustCompile(
-	`^<source index="(\d+)" filename="([^"]*)"(?: page="(\d+)")?(?: locator="([^"]*)")?>\n`)
+// sourceHead matches the opening tag of a source, as Sources writes it.
+var sourceHead = regexp.MustCompile(`^<source index="(\d+)" (?:filename|title)="([^"]*)"(?: site="([^"]*)")?` +
+	`(?: date="([^"]*)")?(?: page="(\d+)")?(?: locator="([^"]*)")?>\n`)
 
 // Split returns the passages at the beginning of text, in the form that Sources writes, and the remaining text.
 func Split(text string) (passages []Passage, rest string) {
@@ -93,11 +93,11 @@ func Split(text string) (passages []Passage, rest string) {
 			return passages, text
 		}
 		p := Passage{
-			Filename: html.UnescapeString(head[2]), Locator: html.UnescapeString(head[4]),
-			Text: html.UnescapeString(inside),
+			Filename: html.UnescapeString(head[2]), Site: html.UnescapeString(head[3]),
+			Date: html.UnescapeString(head[4]), Locator: html.UnescapeString(head[6]), Text: html.UnescapeString(inside),
 		}
 		p.Index, _ = strconv.Atoi(head[1])
-		p.Page, _ = strconv.Atoi(head[3])
+		p.Page, _ = strconv.Atoi(head[5])
 		passages, text = append(passages, p), after
 	}
 }

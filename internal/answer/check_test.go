@@ -125,6 +125,11 @@ func FuzzR83_Sources(f *testing.F) {
 		got := answer.Sources([]answer.Passage{
 			{Index: 1, Filename: name, Locator: locator, Text: text}, {Index: 2, Filename: name, Page: 3, Text: text},
 		})
+		web := []answer.Passage{{Index: 3, Filename: "題", Site: "www.example.jp", Date: "2026-10-01", Text: "本文"}}
+		split, rest := answer.Split(answer.Sources(web) + text)
+		if !slices.Equal(split[:1], web) || len(split) == 1 && rest != text {
+			t.Errorf("%+v and %q are split into %+v and %q", web, text, split, rest)
+		}
 		if strings.Count(got, "<") != 4 || strings.Count(got, ">") != 4 ||
 			!strings.HasPrefix(got, `<source index="1" filename="`) ||
 			strings.Count(got, "\n</source>\n<source index=\"2\" filename=\"") != 1 ||
@@ -134,7 +139,7 @@ func FuzzR83_Sources(f *testing.F) {
 		if strings.ContainsFunc(got, func(r rune) bool { return unicode.Is(unicode.Cf, r) || r == 0 }) {
 			t.Errorf("hidden characters in %q", got)
 		}
-		split, rest := answer.Split(got + "残り")
+		split, rest = answer.Split(got + "残り")
 		if len(split) != 2 || split[0].Index != 1 || split[1].Page != 3 || rest != "残り" ||
 			answer.Sources(split) != strings.ReplaceAll(got, ` locator=""`, "") {
 			t.Errorf("%q is split into %+v and %q", got, split, rest)

@@ -288,8 +288,7 @@ func fenced(notes []note, numbers map[string]int) string {
 }
 
 // noteInstructions are the instructions for one call of Note.
-const noteInstructions = `<task>notes</task>
-あなたは、長い文書を読み、後で全体を要約するための要点を書き留める係です。%s
+const noteInstructions = `あなたは、長い文書を読み、後で全体を要約するための要点を書き留める係です。%s
 - 重要な事実、数値、日付、固有名詞、決定、条件、例外を、1行に一つずつ「- 」で始まる箇条書きにします。
 - 各行の末尾に、%sを [1] の形で付けます。複数あれば [1][3] のように並べます。
 - 書かれていないことを補いません。前置き、見出し、結びは書きません。全体で約%d文字以内にします。

@@ -61,7 +61,7 @@ func TestOpenAIClientAsks(t *testing.T) {
 	for _, m := range asked.Request.Messages {
 		prompt = append(prompt, string(m.Role)+": "+m.Content)
 	}
-	if n := len(prompt); n != 4 || !strings.HasPrefix(prompt[0], "system: <task>chat</task>") ||
+	if n := len(prompt); n != 4 || !strings.HasPrefix(prompt[0], "system: あなたは、") ||
 		!strings.HasSuffix(prompt[0], "\n<thread>\n英語で答えてください。\n</thread>\n") || prompt[1] != "user: 絹とは" ||
 		prompt[2] != "assistant: 繭の糸です。" || prompt[3] != "user: 糸とは" {
 		t.Errorf("the model is asked %q", prompt)

@@ -151,7 +151,7 @@ func TestR83_EngineIgnoresMessagesOfOthers(t *testing.T) {
 		t.Helper()
 		var b strings.Builder
 		_, err := engine.Stream(t.Context(), llm.Request{Messages: []llm.Message{
-			{Role: llm.RoleSystem, Content: "<task>chat</task>\n"}, {Role: llm.RoleUser, Content: prompt},
+			{Role: llm.RoleSystem, Content: "あなたは、アシスタントである。\n"}, {Role: llm.RoleUser, Content: prompt},
 		}}, func(text string) { b.WriteString(text) })
 		if err != nil {
 			t.Fatal(err)

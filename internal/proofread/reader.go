@@ -13,12 +13,12 @@ const (
 
 // Proposal is a change in a model's answer.
 type Proposal struct {
-	Context  string
-	Before   string
-	After    string
-	Kind     Kind
-	Reason   string
-	Question bool
+	Context  string `json:"context"`
+	Before   string `json:"before"`
+	After    string `json:"after"`
+	Kind     Kind   `json:"kind"`
+	Reason   string `json:"reason"`
+	Question bool   `json:"question"`
 }
 
 // Reader parses changes from a model's answer while it is streamed. It treats each innermost JSON object as a change

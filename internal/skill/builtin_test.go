@@ -81,23 +81,25 @@ func TestBuiltinIsComplete(t *testing.T) {
 func TestBuiltinCoversTheSpecification(t *testing.T) {
 	t.Parallel()
 	_, skills := builtin(t)
-	tasks := make(map[string]skill.Skill)
+	kinds := make(map[string]bool)
 	forms := make(map[skill.FormType]int)
 	for _, s := range skills {
-		if _, twice := tasks[s.Task()]; twice {
-			t.Errorf("two skills have the task %q", s.Task())
+		kind := string(s.Kind) + "/" + string(s.TaskType)
+		if kinds[kind] {
+			t.Errorf("two skills have the kind and task type %q", kind)
 		}
-		tasks[s.Task()] = s
+		kinds[kind] = true
 		forms[s.FormType]++
 		if s.TaskType != "" && !s.AcceptsDataSources {
 			t.Errorf("%s works on data sources but takes none", s.Name)
 		}
 	}
-	for _, task := range []string{
-		"chat", "document_qa", "summarization", "proofreading", "translation", "mail", "minutes", "ideas", "web_search",
+	for _, kind := range []string{
+		"/", "/document_qa", "/summarization", "proofreading_v2/", "translation/", "mail/", "minutes/", "ideas/",
+		"web_search/",
 	} {
-		if _, ok := tasks[task]; !ok {
-			t.Errorf("no skill has the task %q", task)
+		if !kinds[kind] {
+			t.Errorf("no skill has the kind and task type %q", kind)
 		}
 	}
 	if forms[skill.FormChat] < 4 || forms[skill.FormForm] < 4 {
@@ -207,7 +209,7 @@ func TestSystem(t *testing.T) {
 	now := time.Date(2026, 3, 3, 16, 30, 0, 0, time.UTC)
 	for _, s := range skills {
 		system := s.System(now, nil)
-		if want := fmt.Sprintf("<task>%s</task>\nあなたは、", s.Task()); !strings.HasPrefix(system, want) {
+		if !strings.HasPrefix(system, s.Prompt) {
 			t.Errorf("%s: the prompt starts with %.60q", s.Name, system)
 		}
 		if !strings.HasSuffix(system, "今日は2026年3月4日（水曜日、日本時間）である。\n") {
@@ -219,11 +221,11 @@ func TestSystem(t *testing.T) {
 		if has := strings.Contains(system, "<text>"); has != (s.FormType == skill.FormForm) {
 			t.Errorf("%s: the rule about <text> is there: %v", s.Name, has)
 		}
-		if s.Task() == "web_search" {
+		if s.Kind == skill.KindWebSearch {
 			s.Unavailable = "ウェブ検索は使えません。"
 			golden(t, "web_search_unavailable.golden", s.System(now, nil))
 		}
-		if s.Task() == "translation" {
+		if s.Kind == skill.KindTranslation {
 			golden(t, "translation.golden", system)
 		}
 	}

@@ -174,7 +174,7 @@ func (c Content) check() error {
 	}
 	w.text("prompt", "プロンプト", c.Prompt, maxPrompt, true)
 	if Neutralize(c.Prompt) != c.Prompt {
-		w.fail("prompt", "プロンプトに <task>、<text>、<field>、<value>、<example> は使えません。別の表記にしてください。")
+		w.fail("prompt", "プロンプトに <text>、<field>、<value>、<example> は使えません。別の表記にしてください。")
 	}
 	if unknown := unknownVariables(c.Prompt, c.FormFields); len(unknown) > 0 {
 		w.fail("prompt", "%sにあたる入力項目がありません。入力項目を追加するか、表記を直してください。",

@@ -145,7 +145,7 @@ func (s Skill) validate() error {
 	return validateFields(s.FormFields)
 }
 
-// validatePrompt refuses a prompt that is ambiguous for a model or an engine.
+// validatePrompt refuses a prompt that is ambiguous for a model.
 func (s Skill) validatePrompt() error {
 	if !fits(s.Prompt, maxPrompt) || Neutralize(s.Prompt) != s.Prompt {
 		return fmt.Errorf("prompt must have 1 to %d characters and none of the reserved tags", maxPrompt)

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// The tags of prompts. An engine may rely on them, so untrusted text must not contain them.
+// The tags of prompts. Untrusted text must not contain them.
 const (
-	tagTask  = "task"  // First line of the system prompt: the task.
 	tagText  = "text"  // The text to work on.
 	tagField = "field" // Any other multi-line text.
 	tagValue = "value" // The value of a variable.
@@ -20,30 +19,11 @@ const (
 // time zone database is needed.
 func japanTime() *time.Location { return time.FixedZone("JST", 9*60*60) }
 
-// Task returns the word in the first line of the system prompt for the engine behind the model interface. It is the
-// task type, else the kind, with "proofreading" for the specification's proofreading_v2 and "chat" for none.
-func (s Skill) Task() string {
-	switch {
-	case s.TaskType != "":
-		return string(s.TaskType)
-	case s.Kind == "" && s.FormType == FormChat && len(s.Documents) > 0:
-		return string(TaskDocumentQA)
-	case s.Kind == "":
-		return "chat"
-	case s.Kind == KindProofreading:
-		return "proofreading"
-	default:
-		return string(s.Kind)
-	}
-}
-
-// System returns the system prompt of a generation. Its first line is <task>WORD</task> with the result of Task, so
-// that an engine without a language model can select the task. The skill's own prompt follows, then the rules for every
-// skill. The date comes last, so that a provider can cache the prompt's prefix. values are the values of the form, for
-// the variables of the prompt.
+// System returns the system prompt of a generation: the skill's own prompt, then the rules for every skill. The date
+// comes last, so that a provider can cache the prompt's prefix. values are the values of the form, for the variables of
+// the prompt.
 func (s Skill) System(now time.Time, values map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<%s>%s</%s>\n", tagTask, s.Task(), tagTask)
 	b.WriteString(strings.TrimSpace(s.fill(values)))
 	if len(s.Examples) > 0 {
 		b.WriteString("\n\n# 回答の見本\n")
@@ -96,10 +76,10 @@ func weekday(day time.Weekday) string {
 }
 
 // Neutralize returns text that cannot open or close the tags of this package's prompts, nor the given ones. It replaces
-// only the "<" of such a tag, by the full-width "＜": people and models read the same text, but an engine that searches
-// for the tag does not find it. Case and spaces within a tag do not matter.
+// only the "<" of such a tag, by the full-width "＜", so that people and models read the same text. Case and spaces
+// within a tag do not matter.
 func Neutralize(text string, tags ...string) string {
-	reserved := append([]string{tagTask, tagText, tagField, tagValue, tagExample}, tags...)
+	reserved := append([]string{tagText, tagField, tagValue, tagExample}, tags...)
 	var b strings.Builder
 	rest := text
 	for {

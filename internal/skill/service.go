@@ -119,7 +119,7 @@ func needsModel(skill Skill) bool {
 		return false
 	}
 	switch skill.Kind {
-	case KindProofreading, KindMinutes, KindPageWholeSummary, KindPageWholeSummaryFollowUp, KindWebSearch:
+	case KindProofreading, KindPageWholeSummary, KindPageWholeSummaryFollowUp, KindWebSearch:
 		return false
 	case "":
 		return skill.FormType == FormForm

@@ -151,7 +151,7 @@ func TestWithoutAModel(t *testing.T) {
 	t.Parallel()
 	accepts := map[string]bool{"汎用チャット": true, "要約": true, "文書に質問": true, "文章校正": true}
 	open := map[string]bool{
-		"汎用チャット": true, "要約": true, "文書に質問": true, "議事録作成": true, "文章校正": true, "ページの要約": true, "ページへの質問": true,
+		"汎用チャット": true, "要約": true, "文書に質問": true, "文章校正": true, "ページの要約": true, "ページへの質問": true,
 		"ウェブ検索": true,
 	}
 	for _, without := range []bool{false, true} {

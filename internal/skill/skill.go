@@ -15,7 +15,7 @@ import (
 )
 
 // Kind is the kind of a skill on which other parts of the program depend: the facility it needs (web search), the way
-// its answer is checked, or its support by an engine without a language model. Empty means a plain conversation.
+// its answer is checked, or whether it works without a language model. Empty means a plain conversation.
 type Kind string
 
 // The kinds of the product specification.

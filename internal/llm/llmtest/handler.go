@@ -64,7 +64,7 @@ func (h *Handler) complete(w http.ResponseWriter, r *http.Request) {
 	if d.Pictures {
 		d.Text = told(messages)
 	}
-	if isTitle(messages) {
+	if IsTitle(messages) {
 		d = Directive{Text: d.Title, TokenChars: 8, TokensPerSecond: -1, Finish: "stop"}
 	}
 	if d.Times > 0 && h.count(d.Key) > d.Times {

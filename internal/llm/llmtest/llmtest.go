@@ -21,13 +21,16 @@ import (
 // ModelName is the name of this package's models.
 const ModelName = "tsumugi-test"
 
-// Title is the default answer to a title request (a system message with <task>title</task>).
+// Title is the default answer to a title request.
 const Title = "試験用のスレッド"
 
-// isTitle reports whether a conversation is a title request.
-func isTitle(messages []llm.Message) bool {
+// TitleInstruction is a part of the system message of a title request.
+const TitleInstruction = "見出しを一つだけ書いてください。"
+
+// IsTitle reports whether a conversation is a title request.
+func IsTitle(messages []llm.Message) bool {
 	for _, m := range messages {
-		if m.Role == llm.RoleSystem && strings.Contains(m.Content, "<task>title</task>") {
+		if m.Role == llm.RoleSystem && strings.Contains(m.Content, TitleInstruction) {
 			return true
 		}
 	}
@@ -45,7 +48,7 @@ func (f Func) Stream(ctx context.Context, req llm.Request, emit func(text string
 // Say returns a model that answers every request with these pieces, and title requests with Title.
 func Say(pieces ...string) Func {
 	return func(ctx context.Context, req llm.Request, emit func(text string)) (llm.Result, error) {
-		if isTitle(req.Messages) {
+		if IsTitle(req.Messages) {
 			return say(ctx, req, emit, Title)
 		}
 		return say(ctx, req, emit, pieces...)
@@ -113,7 +116,7 @@ type ending struct {
 
 // Stream implements llm.Model.
 func (l *Live) Stream(ctx context.Context, req llm.Request, emit func(text string)) (llm.Result, error) {
-	if isTitle(req.Messages) {
+	if IsTitle(req.Messages) {
 		return say(ctx, req, emit, Title)
 	}
 	call := &Call{

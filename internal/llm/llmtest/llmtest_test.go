@@ -142,7 +142,7 @@ func TestHandlerReasoning(t *testing.T) {
 func TestHandlerTitle(t *testing.T) {
 	t.Parallel()
 	client := newClient(t, "http://model.test", &inproc.Transport{Handler: llmtest.NewHandler(time.Hour)}, 0)
-	system := llm.Message{Role: llm.RoleSystem, Content: "<task>title</task>\n見出しを付ける。"}
+	system := llm.Message{Role: llm.RoleSystem, Content: llmtest.TitleInstruction}
 	for content, want := range map[string]string{
 		"<question>有給休暇について</question>":                                          llmtest.Title,
 		`<question>@script {"chars":9,"title":"休暇の申請"}</question>` + "<answer/>": "休暇の申請",
@@ -223,7 +223,7 @@ func TestModels(t *testing.T) {
 	if err != nil || text != "はい、どうぞ。" || result.FinishReason != llm.FinishStop || result.Usage.OutputTokens == 0 {
 		t.Errorf("%q %+v %v", text, result, err)
 	}
-	text, _, err = askAll(t, llmtest.Say("はい"), llm.Message{Role: llm.RoleSystem, Content: "<task>title</task>"})
+	text, _, err = askAll(t, llmtest.Say("はい"), llm.Message{Role: llm.RoleSystem, Content: llmtest.TitleInstruction})
 	if err != nil || text != llmtest.Title {
 		t.Errorf("%q %v", text, err)
 	}

@@ -172,7 +172,7 @@ func receive(r *http.Request, body []byte, gone <-chan struct{}) *ReceivedReques
 		MaxTokens: max(wire.MaxTokens, wire.MaxCompletionTokens), Temperature: wire.Temperature,
 		Stream: wire.Stream, IncludeUsage: wire.StreamOptions != nil && wire.StreamOptions.IncludeUsage, Gone: gone,
 	}
-	received.Title = isTitle(received.Messages)
+	received.Title = IsTitle(received.Messages)
 	return received
 }
 

@@ -1,303 +1,160 @@
 package offline
 
 import (
-	"context"
-	"strconv"
+	"html"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
-// Minimum lengths of a document, in characters. A shorter text is a follow-up, or a request that lacks its text.
 const (
-	minMaterial = 60  // Where a text is expected.
-	minText     = 20  // Where there is no other text.
-	minPasted   = 200 // For a message that may contain a text.
+	maxTitle  = 20  // In characters.
+	maxWords  = 8   // Of a query for a web search.
+	minPasted = 200 // In characters. A shorter text is not taken for a document,
+	minText   = 20  // unless the message asks to summarize it.
 )
 
-// engine answers conversations. It is stateless.
-type engine struct {
-	proof proofreader
+// reply is the answer to a conversation.
+type reply struct {
+	text   string
+	isJSON bool
+	hidden bool // The app does not show this text while it is written.
 }
 
-func newEngine() *engine { return &engine{proof: newProofreader()} }
-
-// answer returns the complete answer to a conversation, in Markdown.
-func (e *engine) answer(ctx context.Context, messages []llm.Message) string {
+// answer returns the complete answer to a conversation. It recognizes the task by the instructions and elements of the
+// product's prompts.
+func (h *handler) answer(messages []llm.Message) reply {
 	p := readPrompt(messages)
-	switch p.task {
-	case "title":
-		return title(p)
-	case notesName:
-		return notesTask(ctx, p)
-	case queriesName:
-		return searchQuery(p)
-	case "summarization", pageSummary:
-		return summarizeTask(ctx, p)
-	case "document_qa", pageQuestion:
-		return documentTask(ctx, p)
-	case "minutes":
-		return minutesTask(ctx, p)
-	case "proofreading":
-		if p.text != "" {
-			return e.proof.answer(p.text, scopeOf(p.entries))
-		}
+	if strings.Contains(p.system, proofread.Instructions) {
+		settings, _, _ := strings.Cut(p.question, "<text>")
+		text, _ := element(p.question, "text")
+		return reply{text: h.proof.answer(text, settings), isJSON: true, hidden: true}
 	}
-	if p.task == "web_search" && len(p.sources) > 0 {
-		return answerFrom(p.question, p.earlier, p.sources)
+	subject, found := element(p.question, "question")
+	switch {
+	case found && strings.Contains(p.system, "検索語句"):
+		return reply{text: p.searchQuery(subject)}
+	case found && strings.HasPrefix(p.question, "<question>"):
+		return reply{text: title(subject)}
+	case len(p.sources) > 0 && p.question == "":
+		return reply{text: p.notes(), hidden: true}
+	case len(p.sources) == 0:
+		return reply{text: p.answerPasted()}
+	case strings.Contains(p.system, answer.SummaryInstructions) || summaryRequest.MatchString(p.question):
+		return reply{text: p.summarize(p.sources, readWish(p.question))}
 	}
-	if p.task == "chat" || p.task == "" {
-		if len(p.sources) > 0 {
-			return documentTask(ctx, p)
-		}
-		if wantsSummary(p.question) {
-			if text := findMaterial(p, minPasted); text != "" {
-				return summarizeText(ctx, text, readWish(p.question))
+	return reply{text: p.quote(p.question, p.earlier, p.sources)}
+}
+
+// answerPasted answers about a text in the message itself or in an earlier one.
+func (p prompt) answerPasted() string {
+	request, text := splitRequest(p.question)
+	for _, earlier := range p.earlier {
+		if utf8.RuneCountInString(text) < minText {
+			request = p.question
+			if _, before := splitRequest(earlier); utf8.RuneCountInString(before) >= minPasted {
+				text = before
 			}
 		}
 	}
-	return unanswered(p.task)
+	length, sources := utf8.RuneCountInString(text), []answer.Passage{{Text: text}}
+	switch {
+	case summaryRequest.MatchString(request) && length < minText:
+		return "要約する文章が見当たりませんでした。\n\n文章をこの欄に貼り付けて、もう一度お送りください。"
+	case summaryRequest.MatchString(request), request == "" && length >= minPasted:
+		return p.summarize(sources, readWish(request))
+	case interrogative.MatchString(request) && length >= minPasted:
+		return p.quote(request, nil, sources)
+	}
+	return unanswered
 }
 
-func title(p prompt) string {
-	if question, ok := tagged(p.question, "question"); ok {
-		return makeTitle(question)
+// unanswered is the answer without a model. The app shows administrators how to connect one.
+const unanswered = `AIモデルが未設定のため、お答えできません。管理者にお知らせください。
+
+**AIモデルがなくても使えるスキル**
+
+- **要約**: 貼り付けた文章やファイルから、重要な文を抜き出してまとめます。
+- **文書に質問**: ファイルや貼り付けた文書から、質問に関係の深い箇所を引用してお答えします。
+- **文章校正**: 二重敬語、ら抜き言葉、よくある誤字などを、決まった規則で確かめます。
+`
+
+var (
+	summaryRequest = regexp.MustCompile(`(?i)^(?:please )?summar|tl;dr|(?:要約|まとめ|要点|抜き出|サマリー?|短く|簡潔に)(?:$|[。：:]|て|.*` +
+		`(?:ください|下さい|て|願い(?:いた)?します|ほしい|欲しい|たい|せよ|ま(?:す|せん)か|please|[はを])[。．.！!？?:： 」）)]*$)`)
+	firstSentence = regexp.MustCompile(`^[^\n。！？!?]{1,120}[。！？!?]*`)
+	command       = regexp.MustCompile(`(?:ください|下さい|て|願い(?:いた)?します)[。：:]?$`)
+)
+
+// splitRequest splits a message into a request, which is its first sentence or its last line, and a text.
+func splitRequest(message string) (request, text string) {
+	if text, found := element(message, "text"); found {
+		request, _, _ = strings.Cut(message, "<text>")
+		return strings.TrimSpace(request), text
 	}
-	if n := len(p.earlier); n > 0 {
-		return makeTitle(p.earlier[n-1])
+	first := firstSentence.FindString(message)
+	rest := message[len(first):]
+	isRequest := func(text string) bool { return summaryRequest.MatchString(text) || interrogative.MatchString(text) }
+	if isRequest(first) || command.MatchString(first) && (rest == "" || rest[0] == '\n') {
+		return first, strings.TrimSpace(rest)
 	}
-	return makeTitle(p.question)
+	if at := strings.LastIndexByte(message, '\n'); at >= 0 && isRequest(message[at+1:]) {
+		return message[at+1:], message[:at]
+	}
+	return "", message
 }
 
-func summarizeTask(ctx context.Context, p prompt) string {
-	instruction, _ := splitInstruction(p.question)
-	if len(p.sources) > 0 {
-		return summarizeText(ctx, joinSources(p.sources), readWish(p.question), p.sources...)
+var word = regexp.MustCompile(`[\p{Han}\p{Katakana}ー・A-Za-z0-9]{2,}`)
+
+// searchQuery returns the query for a web search: the words of the question without interrogative words.
+func (p prompt) searchQuery(question string) string {
+	var earlier, words []string
+	if before, found := element(p.question, "earlier"); found {
+		earlier = []string{html.UnescapeString(before)}
 	}
-	for _, least := range []int{minMaterial, minText} {
-		if text := findMaterial(p, least); text != "" {
-			return summarizeText(ctx, text, readWish(instruction))
+	query := asking.ReplaceAllString(answer.Query(html.UnescapeString(question), earlier), "\n")
+	for _, found := range word.FindAllString(norm.NFKC.String(query), -1) {
+		if !slices.Contains(words, found) {
+			words = append(words, found)
 		}
 	}
-	return noMaterial
+	return strings.Join(words[:min(len(words), maxWords)], " ")
 }
 
-const noMaterial = "要約する文章が見当たりませんでした。\n\n" +
-	"文章をこの欄に貼り付けて、もう一度お送りください。"
+// formLabel matches the label of a text in a filled-in form.
+var formLabel = regexp.MustCompile(`(?m)^\*\*[^*\n]{1,60}\*\*$`)
 
-const noDocument = "参照できる文書がありません。\n\n文書の文章を、質問と一緒に貼り付けてください。"
-
-func documentTask(ctx context.Context, p prompt) string {
-	earlier := p.earlier
-	if len(p.sources) == 0 {
-		earlier = nil // The earlier messages may be the document.
-		question, text := splitPasted(p)
-		if text == "" {
-			return noDocument
+// title returns the first sentence of a question without greetings, cut to maxTitle characters. The subject of a
+// filled-in form is its first text, else its first value.
+func title(question string) string {
+	if at := formLabel.FindStringIndex(question); at != nil && strings.HasPrefix(question, "**") {
+		question = question[at[1]:]
+	} else if after, found := strings.CutPrefix(question, "**"); found {
+		_, question, _ = strings.Cut(after, "**")
+	}
+	for _, s := range splitSentences(strings.NewReplacer("**", "", "`", "").Replace(question)) {
+		if hasLetters(s.text) && !pleasantry.MatchString(s.text) {
+			return shorten(strings.Trim(s.text, " 　、。，．,.・:：;；-—*#>\"'`"))
 		}
-		p.question, p.sources = question, []source{{index: "1", filename: "貼り付けた文章", text: text}}
 	}
-	if wantsSummary(p.question) {
-		return summarizeText(ctx, joinSources(p.sources), readWish(p.question), p.sources...)
-	}
-	return answerFrom(p.question, earlier, p.sources)
+	return "新しいチャット"
 }
 
-// splitPasted splits a message that contains its document into the question, which is its first or last line, and the
-// document. A message that is only a question refers to the document of an earlier one.
-func splitPasted(p prompt) (question, text string) {
-	for i, message := range append([]string{p.question}, p.earlier...) {
-		if utf8.RuneCountInString(message) < minPasted {
-			continue
-		}
-		message = strings.TrimSpace(message)
-		first, rest, _ := strings.Cut(message, "\n")
-		asked, text := first, rest
-		if at := strings.LastIndexByte(message, '\n'); at >= 0 && !isQuestion(first) && isQuestion(message[at+1:]) {
-			asked, text = message[at+1:], message[:at]
-		}
-		if i > 0 {
-			return p.question, message // The earlier question among the sentences has no effect.
-		}
-		if strings.TrimSpace(text) == "" {
-			continue
-		}
-		return asked, text
+// shorten cuts a text to maxTitle characters, but never inside a grapheme of several code points.
+func shorten(text string) string {
+	runes, end := []rune(strings.Join(strings.Fields(text), " ")), maxTitle-1
+	if len(runes) <= maxTitle {
+		return string(runes)
 	}
-	return "", ""
-}
-
-func isQuestion(line string) bool {
-	line = strings.TrimSpace(line)
-	return strings.HasSuffix(line, "？") || strings.HasSuffix(line, "?") || asks(line)
-}
-
-func minutesTask(ctx context.Context, p prompt) string {
-	text := findMaterial(p, 1)
-	if text == "" {
-		return "議事録にするメモや文字起こしが見当たりませんでした。文章を入力して、もう一度お送りください。"
+	for end > 0 && (isExtender(runes[end]) || runes[end-1] == '\u200d') {
+		end--
 	}
-	m := extractMinutes(text)
-	if m.empty() && utf8.RuneCountInString(text) >= minPasted {
-		return "決定事項や期限とみられる文は見つかりませんでした。代わりに、要点を抜き出します。\n\n" +
-			summarizeText(ctx, text, wish{})
-	}
-	return m.markdown(p.entries)
-}
-
-// summarizeText returns the summary of a text with citations of its sources, or a message that the text cannot be
-// shortened.
-func summarizeText(ctx context.Context, text string, w wish, sources ...source) string {
-	n := len(candidates(splitSentences(text)))
-	if n <= 2 && w.chars == 0 {
-		return "文章が短く、抜き出してまとめられる量がありませんでした。もう少し長い文章でお試しください。\n\n---\n\n" +
-			"AIモデルが未設定のため、原文から重要な文を抜き出す要約だけをご利用いただけます。"
-	}
-	s := summarize(ctx, text, w)
-	s.sources = sources
-	if s.lead == "" && len(s.points) == 0 {
-		// No sentence fits into the requested number of characters.
-		s = summarize(ctx, text, wish{points: 1})
-		s.sources = sources
-		return "ご指定の字数に収まる文がなかったため、最も重要とみられる文を抜き出します。\n\n" + s.markdown(wish{})
-	}
-	return s.markdown(w)
-}
-
-func joinSources(sources []source) string {
-	var b strings.Builder
-	for _, s := range sources {
-		b.WriteString(strings.TrimSpace(s.text))
-		b.WriteString("\n\n")
-	}
-	return b.String()
-}
-
-// findMaterial returns the text to work on: the text of the form, the text pasted below the request, or an earlier
-// message.
-func findMaterial(p prompt, least int) string {
-	if p.text != "" {
-		return p.text
-	}
-	for _, message := range append([]string{p.question}, p.earlier...) {
-		if _, body := splitInstruction(message); utf8.RuneCountInString(body) >= least {
-			return body
-		}
-	}
-	return ""
-}
-
-// wantsSummary reports whether a message clearly asks for a summary.
-func wantsSummary(question string) bool {
-	instruction, _ := splitInstruction(question)
-	return instruction != ""
-}
-
-// splitInstruction splits a message into the request for a summary, at its beginning or end, and the text. The request
-// is "" without one.
-func splitInstruction(message string) (instruction, body string) {
-	sentences := splitSentences(message)
-	first, last := 0, len(sentences)
-	for i, one := range sentences[:min(3, len(sentences))] {
-		if utf8.RuneCountInString(one.text) > 120 {
-			break
-		}
-		if isSummaryRequest(one.text) {
-			first = i + 1
-		}
-	}
-	for last > first && len(sentences)-last < 2 && isSummaryRequest(sentences[last-1].text) {
-		last--
-	}
-	instruction = joinSentences(sentences[:first]) + joinSentences(sentences[last:])
-	if first > 0 && last == len(sentences) {
-		// Split the message itself to preserve its lines and bullets.
-		if at := strings.Index(message, lastPart(sentences[first-1].text)); at >= 0 {
-			return instruction, strings.TrimLeft(message[at+len(lastPart(sentences[first-1].text)):], " 　\n\r\t:：")
-		}
-	}
-	if first == 0 && last == len(sentences) {
-		return "", message
-	}
-	lines := make([]string, 0, last-first)
-	for _, s := range sentences[first:last] {
-		lines = append(lines, s.text)
-	}
-	return instruction, strings.Join(lines, "\n")
-}
-
-// lastPart returns the end of a sentence. The message contains it even if lines were joined.
-func lastPart(text string) string {
-	runes := []rune(text)
-	return string(runes[max(0, len(runes)-8):])
-}
-
-func joinSentences(sentences []sentence) string {
-	var b strings.Builder
-	for _, s := range sentences {
-		b.WriteString(s.text)
-	}
-	return b.String()
-}
-
-// isSummaryRequest distinguishes 「…を要約してください」 from a sentence that only mentions a summary.
-func isSummaryRequest(text string) bool {
-	lower := strings.ToLower(text)
-	if !containsAny(lower, "要約", "まとめ", "要点", "サマリ", "短くして", "短くし", "詳しくして", "summar", "tl;dr") {
-		return false
-	}
-	trimmed := strings.TrimRight(lower, "。．.！!？?:： 」）)")
-	for _, ending := range []string{
-		"ください", "下さい", "要約", "まとめて", "要約して", "して", "お願いします", "お願いいたします", "ほしい", "ほしいです", "欲しいです", "たい", "たいです", "せよ",
-		"ますか", "ませんか",
-		"please", "要点は", "要点を", "要約を", "まとめ", "サマリー",
-	} {
-		if strings.HasSuffix(trimmed, ending) {
-			return true
-		}
-	}
-	return strings.HasPrefix(lower, "summar") || strings.HasPrefix(lower, "please summar")
-}
-
-// readWish parses the requested form: 五つの箇条書き, 3点で, 200字以内, 短く.
-func readWish(instruction string) wish {
-	text := normalize(instruction)
-	var w wish
-	for _, unit := range []string{"文字", "字"} {
-		if n := numberBefore(text, unit); n >= 20 && n <= 5000 {
-			w.chars = n
-			return w
-		}
-	}
-	for _, unit := range []string{"つ", "点", "項目", "箇条書き", "個", "行", "文で"} {
-		if n := numberBefore(text, unit); n >= 1 && n <= 30 {
-			w.points = n
-			return w
-		}
-	}
-	w.brief = containsAny(text, "短く", "簡潔", "一言", "ひとこと", "手短", "1分", "一分")
-	w.full = containsAny(text, "詳しく", "くわしく", "詳細", "長め")
-	return w
-}
-
-// numberBefore returns the number directly before a word, in digits or kanji up to ten, or 0.
-func numberBefore(text, unit string) int {
-	for at := 0; ; {
-		next := strings.Index(text[at:], unit)
-		if next < 0 {
-			return 0
-		}
-		at += next
-		head := text[:at]
-		digits := head[len(strings.TrimRight(head, "0123456789")):]
-		if n, err := strconv.Atoi(digits); err == nil {
-			return n
-		}
-		r, size := utf8.DecodeLastRuneInString(head)
-		if i := strings.IndexRune("一二三四五六七八九十", r); i >= 0 && size > 0 {
-			return i/3 + 1
-		}
-		at += len(unit)
-	}
+	return strings.TrimSpace(string(runes[:end])) + "…"
 }

@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"context"
 	"sync"
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
@@ -30,7 +29,7 @@ func Headings(text string) []string {
 }
 
 // Title returns the title for a question.
-func Title(question string) string { return makeTitle(question) }
+func Title(question string) string { return title(question) }
 
 // Escape escapes text for Markdown.
 func Escape(text string) string { return escape(text) }
@@ -41,9 +40,9 @@ func Pieces(text string) []string { return cutPieces(text) }
 // Proofread applies the automatic corrections. It also returns the passages that need the writer's decision.
 func Proofread(text string) (corrected string, asked []string) {
 	at := 0
-	for _, e := range sharedEngine().proof.check(text, scopeHonour) {
-		if e.ask {
-			asked = append(asked, e.old)
+	for _, e := range shared().proof.check(text, "") {
+		if e.question {
+			asked = append(asked, text[e.start:e.end])
 			continue
 		}
 		corrected += text[at:e.start] + e.new
@@ -52,13 +51,8 @@ func Proofread(text string) (corrected string, asked []string) {
 	return corrected + text[at:], asked
 }
 
-// Keywords returns the five best compound nouns.
-func Keywords(text string) []string { return keywords(splitSentences(text), 5) }
-
 // Answer answers a conversation.
-func Answer(ctx context.Context, messages ...llm.Message) string {
-	return sharedEngine().answer(ctx, messages)
-}
+func Answer(messages ...llm.Message) string { return shared().answer(messages).text }
 
-// sharedEngine avoids compiling the rules for each test and fuzz input.
-var sharedEngine = sync.OnceValue(newEngine)
+// shared avoids compiling the rules for each test and fuzz input.
+var shared = sync.OnceValue(func() *handler { return &handler{proof: newProofreader()} })

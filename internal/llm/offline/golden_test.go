@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
+	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
 // go test ./internal/llm/offline -update writes the current answers of the engine. Review them before committing.
@@ -24,8 +26,11 @@ func sample(t testing.TB, name string) string {
 	return string(data)
 }
 
-func system(task string) llm.Message {
-	return llm.Message{Role: llm.RoleSystem, Content: "<task>" + task + "</task>\nあなたは、日本の企業で働く人を手伝うアシスタントである。"}
+// system returns a system message that ends with the given instructions.
+func system(instructions ...string) llm.Message {
+	return llm.Message{
+		Role: llm.RoleSystem, Content: "あなたは、日本の企業で働く人を手伝うアシスタントである。\n" + strings.Join(instructions, "\n"),
+	}
 }
 
 func user(content string) llm.Message { return llm.Message{Role: llm.RoleUser, Content: content} }
@@ -38,64 +43,70 @@ func sources(t testing.TB) string {
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	form := func(head, text string) llm.Message { return user(head + "\n\n文章:\n<text>\n" + text + "</text>") }
+	form := func(head, text string) llm.Message { return user(head + "\n<text>\n" + text + "\n</text>\n") }
+	documents, proof := system(answer.Instructions), system(proofread.Instructions)
 	for name, messages := range map[string][]llm.Message{
-		"summary_report":    {system("summarization"), user("次の文章を要約してください。\n\n" + sample(t, "report"))},
-		"summary_mail":      {system("summarization"), user(sample(t, "mail") + "\n以上を要約してください。")},
-		"summary_english":   {system("summarization"), user("Summarize this.\n\n" + sample(t, "english"))},
-		"summary_three":     {system("summarization"), user("三点にまとめてください。\n" + sample(t, "report"))},
-		"summary_200":       {system("summarization"), user("次の文章を200字程度に要約してください：\n" + sample(t, "report"))},
-		"summary_documents": {system("summarization"), user(sources(t) + "この資料の要点を、五つの箇条書きにまとめて")},
-		"summary_notes": {system("summarization"), user("<notes filename=\"就業規則.pdf\">\n" +
+		"summary_report":    {system(), user("次の文章を要約してください。\n\n" + sample(t, "report"))},
+		"summary_mail":      {system(), user(sample(t, "mail") + "\n以上を要約してください。")},
+		"summary_english":   {system(), user("Summarize this.\n\n" + sample(t, "english"))},
+		"summary_three":     {system(), user("三点にまとめてください。\n" + sample(t, "report"))},
+		"summary_200":       {system(), user("次の文章を200字程度に要約してください：\n" + sample(t, "report"))},
+		"summary_text":      {system(), user(sample(t, "report"))},
+		"summary_documents": {documents, user(sources(t) + "この資料の要点を、五つの箇条書きにまとめて")},
+		"summary_page": {
+			system("- [1] のような引用番号を付けない。"), user(sources(t) + "このページを要約してください。"),
+		},
+		"summary_notes": {system(answer.SummaryInstructions), user("<notes filename=\"就業規則.pdf\">\n" +
 			"- 年次有給休暇は、勤続6か月で10日を付与する。 [3]\n- 申請は、取得日の3営業日前までに上長へ行う。 [4] [7]\n" +
-			"- 遅刻が &lt;3回&gt; を超えた月は、賞与の査定に反映する。 [9]\n- 退職は、30日前までに届け出る。 [12]\n</notes>\n\n要約してください")},
-		"notes":         {system("notes"), user(sources(t))},
-		"notes_nothing": {system("notes"), user("<source index=\"1\" filename=\"空.txt\">\n\n</source>")},
-		"summary_chat":  {system("chat"), user("以下を要約して\n\n" + sample(t, "report"))},
+			"- 遅刻が &lt;3回&gt; を超えた月は、賞与の査定に反映する。 [9]\n- 退職は、30日前までに届け出る。 [12]\n</notes>\n\n" +
+			"営業部の人に伝わるように")},
+		"summary_repeated": {
+			system(), user("次の文章を要約してください。\n\n" + strings.Repeat(sample(t, "meeting")+"\n\n経緯の説明が続いている。\n\n", 8)),
+		},
+		"notes":         {system(), user(sources(t))},
+		"notes_nothing": {system(), user("<source index=\"1\" filename=\"空.txt\">\n\n</source>\n")},
 		"summary_follow_up": {
-			system("summarization"), user(sample(t, "report")),
-			{Role: llm.RoleAssistant, Content: "要旨です。"},
-			user("もっと短くしてください"),
+			system(), user(sample(t, "report")), {Role: llm.RoleAssistant, Content: "要旨です。"}, user("もっと短くしてください"),
 		},
-		"summary_nothing": {system("summarization"), user("要約してください。")},
+		"summary_nothing": {system(), user("要約してください。")},
 		"summary_short": {
-			system("summarization"), user("次の文章を要約してください。\n会議は来週の月曜日に延期します。場所は変わらず本社の第2会議室で、開始の時刻も14時のままですのでご注意ください。"),
+			system(), user("次の文章を要約してください。\n会議は来週の月曜日に延期します。場所は変わらず本社の第2会議室で、開始の時刻も14時のままですのでご注意ください。"),
 		},
-		"qa_deadline":      {system("document_qa"), user(sources(t) + "有給休暇はいつまでに申請すればよいですか")},
-		"qa_list":          {system("document_qa"), user(sources(t) + "慶弔休暇は何日もらえますか")},
-		"qa_amount":        {system("document_qa"), user(sources(t) + "在宅勤務の通信費はいくらですか")},
-		"qa_topic":         {system("document_qa"), user(sources(t) + "在宅勤務の課題は何ですか")},
-		"qa_rate":          {system("document_qa"), user(sources(t) + "アンケートの回答率は？")},
-		"qa_unknown":       {system("document_qa"), user(sources(t) + "社員食堂の営業時間を教えてください")},
-		"qa_no_document":   {system("document_qa"), user("有給休暇は何日ですか")},
-		"qa_pasted_before": {system("document_qa"), user("退職者は何名でしたか\n\n" + sample(t, "report"))},
-		"qa_pasted_after":  {system("document_qa"), user(sample(t, "report") + "\n\nアンケートの回答率は？")},
+		"qa_deadline":      {documents, user(sources(t) + "有給休暇はいつまでに申請すればよいですか")},
+		"qa_list":          {documents, user(sources(t) + "慶弔休暇は何日もらえますか")},
+		"qa_amount":        {documents, user(sources(t) + "在宅勤務の通信費はいくらですか")},
+		"qa_topic":         {documents, user(sources(t) + "在宅勤務の課題は何ですか")},
+		"qa_rate":          {documents, user(sources(t) + "アンケートの回答率は？")},
+		"qa_unknown":       {documents, user(sources(t) + "社員食堂の営業時間を教えてください")},
+		"qa_pasted_before": {system(), user("退職者は何名でしたか\n\n" + sample(t, "report"))},
+		"qa_pasted_after":  {system(), user(sample(t, "report") + "\n\nアンケートの回答率は？")},
 		"qa_pasted_earlier": {
-			system("document_qa"), user(sample(t, "report")),
+			system(), user(sample(t, "report")), {Role: llm.RoleAssistant, Content: "…"}, user("在宅勤務の課題は何ですか"),
+		},
+		"qa_follow_up": {
+			documents, user("在宅勤務の申請について教えてください"),
 			{Role: llm.RoleAssistant, Content: "…"},
-			user("在宅勤務の課題は何ですか"),
+			user(sources(t) + "それはいつまでですか"),
 		},
-		"qa_system_sources": {
-			{Role: llm.RoleSystem, Content: "<task>document_qa</task>\n" + sources(t)},
-			user("退職者は何名でしたか"),
+		"qa_page": {
+			system("- [1] のような引用番号を付けない。"), user(sources(t) + "このページを要約してください。"),
+			{Role: llm.RoleAssistant, Content: "…"},
+			user("通信費はいくらですか"),
 		},
-		"minutes": {system("minutes"), form("会議の名前: 第3回検討会\n日時・場所: 4月10日 14時\n詳しさ: 要点だけ",
-			sample(t, "meeting"))},
-		"minutes_no_cue":      {system("minutes"), form("詳しさ: 要点だけ", sample(t, "english"))},
-		"proofreading":        {system("proofreading"), form("校正の範囲: 読みやすさと敬語も整える", sample(t, "draft"))},
-		"proofreading_errors": {system("proofreading"), form("校正の範囲: 誤字脱字と文法だけ", sample(t, "draft"))},
-		"proofreading_clean":  {system("proofreading"), form("校正の範囲: 誤字脱字と文法だけ", sample(t, "report"))},
-		"chat":                {system("chat"), user("東京の人口を教えてください")},
-		"translation":         {system("translation"), form("訳文の言語: 英語", "お世話になっております。")},
-		"web_search":          {system("web_search"), user("今年の最低賃金は？")},
-		"title": {
-			{Role: llm.RoleSystem, Content: "<task>title</task>\n見出しを付ける。"},
-			user("<question>\nお疲れ様です。出張旅費の精算方法を教えてください。\n</question>"),
+		"proofreading":        {proof, form("校正の範囲: 読みやすさと敬語も整える", sample(t, "draft"))},
+		"proofreading_errors": {proof, form("校正の範囲: 誤字脱字と文法だけ", sample(t, "draft"))},
+		"proofreading_clean":  {proof, form("校正の範囲: 誤字脱字と文法だけ", sample(t, "report"))},
+		"chat":                {system(), user("東京の人口を教えてください")},
+		"translation":         {system(), user("次の文章を英語に翻訳してください。\n\n" + sample(t, "report"))},
+		"query": {
+			system(answer.QueryInstructions(time.Now())),
+			user(answer.QueryPrompt("それはいつからですか", []string{"今年の最低賃金はいくらですか"})),
 		},
+		"title": {system(), user("<question>\nお疲れ様です。出張旅費の精算方法を教えてください。\n</question>")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := offline.Answer(t.Context(), messages...) + "\n"
+			got := offline.Answer(messages...) + "\n"
 			path := filepath.Join("testdata", "golden", name+".md")
 			if *update {
 				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
@@ -110,7 +121,7 @@ func TestAnswers(t *testing.T) {
 			if got != string(want) {
 				t.Errorf("the answer has changed; if it is better, run with -update. Got:\n%s", got)
 			}
-			if again := offline.Answer(t.Context(), messages...) + "\n"; again != got {
+			if again := offline.Answer(messages...) + "\n"; again != got {
 				t.Error("the same question got another answer")
 			}
 		})
@@ -128,13 +139,15 @@ func TestLargeTexts(t *testing.T) {
 		"tags":      strings.Repeat("<source index=\"1\">", 2_000),
 		"brackets":  strings.Repeat("「（『", 4_000),
 	} {
-		for _, task := range []string{"summarization", "document_qa", "minutes", "proofreading", "title"} {
+		for task, messages := range map[string][]llm.Message{
+			"summary":      {system(), user("要約してください。\n\n" + text)},
+			"notes":        {system(), user(answer.Sources([]answer.Passage{{Index: 1, Text: text}}))},
+			"quote":        {system(), user(answer.Sources([]answer.Passage{{Index: 1, Text: text}}) + "在宅勤務の課題は何ですか")},
+			"proofreading": {system(proofread.Instructions), user("<text>\n" + text + "\n</text>")},
+			"title":        {system(), user("<question>\n" + text + "\n</question>")},
+		} {
 			start := time.Now()
-			content := "要約してください。\n\n" + text
-			if task == "document_qa" {
-				content = "<source index=\"1\">" + text + "</source>在宅勤務の課題は何ですか"
-			}
-			if offline.Answer(t.Context(), system(task), user(content)) == "" {
+			if offline.Answer(messages...) == "" {
 				t.Errorf("%s: no answer", name)
 			}
 			if took := time.Since(start); took > 2*time.Minute {

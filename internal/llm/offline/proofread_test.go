@@ -14,8 +14,8 @@ func proofreadAll(t *testing.T, text string) proofread.Result {
 	p := proofread.New(text)
 	for i, part := range p.Parts() {
 		var r proofread.Reader
-		said := offline.Answer(t.Context(),
-			llm.Message{Role: llm.RoleSystem, Content: "<task>proofreading</task>\n" + proofread.Instructions},
+		said := offline.Answer(
+			llm.Message{Role: llm.RoleSystem, Content: proofread.Instructions},
 			llm.Message{
 				Role:    llm.RoleUser,
 				Content: part.Prompt("校正の範囲: 読みやすさと敬語も整える", p.Changes(), func(s string) string { return s }),

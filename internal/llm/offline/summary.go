@@ -1,296 +1,164 @@
 package offline
 
 import (
-	"context"
-	"fmt"
+	"cmp"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
 )
 
-// wish is the form requested by an instruction. Zero fields depend on the length of the text.
+// wish is the size of a summary.
 type wish struct {
-	points int // Number of points.
-	chars  int // Maximum number of characters, as prose.
-	brief  bool
-	full   bool
+	points int // Maximum number of sentences; 0 if it depends on the length of the text.
+	chars  int // Maximum number of characters; 0 for none.
 }
 
-// summary is an extract of a text.
-type summary struct {
-	lead     string
-	points   []string
-	requests []string // Further sentences with a deadline or a request.
-	keywords []string
-	sources  []source // Cited sources; none for a text without sources.
+const (
+	maxPoints = 8  // Sentences of a summary without a wish.
+	maxWish   = 30 // Sentences of a summary.
+	maxNotes  = 12 // Sentences in the notes of a part of a document.
+)
+
+var amount = regexp.MustCompile(`([0-9]+|[一二三四五六七八九十])(文字|字|つ|点|項目|個|行|の箇条書き)`)
+
+// readWish parses the requested size: 五つの箇条書き, 3点で, 200字以内, 短く.
+func readWish(request string) wish {
+	found := amount.FindStringSubmatch(norm.NFKC.String(request))
+	switch {
+	case found != nil:
+	case strings.Contains(request, "短く"), strings.Contains(request, "簡潔"), strings.Contains(request, "分で読"):
+		return wish{points: 3}
+	default:
+		return wish{}
+	}
+	n, _ := strconv.Atoi(found[1])
+	n = cmp.Or(n, strings.Index("一二三四五六七八九十", found[1])/3+1)
+	if strings.HasSuffix(found[2], "字") {
+		return wish{points: maxWish, chars: n}
+	}
+	return wish{points: min(n, maxWish) + 1} // The first sentence precedes the points.
 }
 
-// summarize extracts the central sentences of a text, without repetitions.
-func summarize(ctx context.Context, text string, w wish) summary {
-	all := splitSentences(text)
-	sentences := candidates(all)
-	if len(sentences) == 0 {
-		return summary{}
+// summarize returns the summary of sources, in Markdown.
+func (p prompt) summarize(sources []answer.Passage, w wish) string {
+	sentences := candidates(sources)
+	if len(sentences) <= 2 {
+		return "文章が短く、抜き出してまとめられる量がありませんでした。もう少し長い文章でお試しください。\n\n---\n\n" +
+			"AIモデルが未設定のため、原文から重要な文を抜き出す要約だけをご利用いただけます。"
 	}
-	texts := make([]string, len(sentences))
-	prior := make([]float64, len(sentences))
-	for i, s := range sentences {
-		texts[i] = s.text
-		if s.heading != "" {
-			texts[i] += " " + s.heading
-		}
-		prior[i] = priorOf(sentences, i)
+	w.points = cmp.Or(w.points, min(1+int(math.Round(1.1*math.Sqrt(float64(len(sentences))))), maxPoints))
+	picked := pick(sentences, w)
+	return p.list("**要旨:** ", sentences, picked[:1], sources) + "\n" + p.list("- ", sentences, picked[1:], sources) +
+		"\n---\n\nAIモデルが未設定のため、原文から重要な文を抜き出してまとめました。言い換えや補足はしていません。"
+}
+
+// notes returns the central sentences of a part of a document as a list. A model receives this task before it
+// summarizes a document larger than its context.
+func (p prompt) notes() string {
+	sentences := candidates(p.sources)
+	picked := pick(sentences, wish{points: min(max(len(sentences)/6, 3), maxNotes)})
+	return cmp.Or(p.list("- ", sentences, picked, p.sources), "なし")
+}
+
+// list returns the picked sentences in the order of the text, each on a line after mark, with the citation of its
+// source and without an opening conjunction.
+func (p prompt) list(mark string, sentences []sentence, picked []int, sources []answer.Passage) (lines string) {
+	for _, i := range slices.Sorted(slices.Values(picked)) {
+		s := sentences[i]
+		text := strings.TrimPrefix(s.text, conjunction.FindString(s.text))
+		lines += mark + escape(text) + p.cite(sources[s.source]) + "\n"
 	}
-	rank, matrix, kept := rankSentences(ctx, texts, prior)
-	for i, at := range kept {
-		rank[i] *= prior[at]
-	}
-	want := w.points
-	if want == 0 {
-		want = pointsFor(len(sentences), w)
-	}
-	chars, count := 0, 0
-	picked := diversify(rank, matrix, func(i int) bool {
-		length := utf8.RuneCountInString(sentences[kept[i]].text)
-		if w.chars > 0 {
-			if chars+length > w.chars {
-				return false
-			}
-			chars += length
-			return true
-		}
-		if count > want { // The lead, in addition to the points.
-			return false
-		}
-		count++
-		return true
+	return lines
+}
+
+// candidates returns the sentences that may appear in a summary.
+func candidates(sources []answer.Passage) []sentence {
+	return slices.DeleteFunc(readSentences(sources), func(s sentence) bool {
+		return s.kind == kindTable || utf8.RuneCountInString(s.text) < 6
 	})
-	s := compose(sentences, kept, picked, w)
-	s.keywords = keywords(all, 5)
-	return s
 }
 
-// compose arranges the picked sentences in the order of the text.
-func compose(sentences []sentence, kept, picked []int, w wish) summary {
-	var s summary
-	if len(picked) == 0 {
-		return s
+// pick returns the indexes of the most central sentences, best first: those with the terms of many others. The terms of
+// a picked sentence count less for the next one (SumBasic, Nenkova and Vanderwende, 2005).
+func pick(sentences []sentence, w wish) (picked []int) {
+	const repeated = 0.3 // Factor for the terms of picked sentences.
+	texts := make([]terms, len(sentences))
+	for i, s := range sentences {
+		texts[i] = termsOf(s.text)
 	}
-	lead := picked[0]
-	for _, i := range picked[:min(3, len(picked))] {
-		if isLead(sentences[kept[i]]) {
-			lead = i
+	rarity, center, priors := rarities(texts), make(map[string]float64), make([]float64, len(sentences))
+	for i, list := range texts {
+		priors[i] = priorOf(sentences[i], i == 0)
+		length := 0.0
+		for j := range list {
+			list[j].weight *= rarity(list[j].text)
+			length += list[j].weight * list[j].weight
+		}
+		for j := range list {
+			list[j].weight /= math.Sqrt(length)
+			center[list[j].text] += list[j].weight
+		}
+	}
+	chars := 0
+	for len(picked) < w.points {
+		best, highest := -1, -1.0
+		for i, list := range texts {
+			if slices.Contains(picked, i) || w.chars > 0 && len(picked) > 0 &&
+				chars+utf8.RuneCountInString(sentences[i].text) > w.chars {
+				continue
+			}
+			score := 0.0
+			for _, t := range list {
+				score += t.weight * center[t.text]
+			}
+			if score *= priors[i]; score > highest {
+				best, highest = i, score
+			}
+		}
+		if best < 0 {
 			break
 		}
-	}
-	chosen := make(map[int]bool, len(picked))
-	slices.Sort(picked)
-	for _, i := range picked {
-		at := kept[i]
-		chosen[at] = true
-		if i == lead && w.chars == 0 {
-			s.lead = tidy(sentences[at].text)
-			continue
-		}
-		s.points = append(s.points, tidy(sentences[at].text))
-	}
-	for i, candidate := range sentences {
-		if !chosen[i] && len(s.requests) < 3 && w.chars == 0 && w.points == 0 && isRequest(candidate.text) {
-			s.requests = append(s.requests, tidy(candidate.text))
+		picked = append(picked, best)
+		chars += utf8.RuneCountInString(sentences[best].text)
+		for _, t := range texts[best] {
+			center[t.text] *= repeated
 		}
 	}
-	return s
+	return picked
 }
 
-// isLead reports whether a sentence is suitable as the first sentence of a summary: neither too short nor too long, and
-// independent of the previous sentence.
-func isLead(s sentence) bool {
-	length := utf8.RuneCountInString(s.text)
-	return s.kind == kindProse && length >= 15 && length <= 100 && !leansBack(s.text)
-}
+var (
+	conjunction = regexp.MustCompile(`^(?:また|なお|さらに|そして|加えて|そこで|ちなみに|さて|まず|つまり)、`)
+	leaning     = regexp.MustCompile(`^(?:これ|それ|その|この|また|しかし|ただし|なお|さらに|そして|一方|だが|そこで|例えば|たとえば|加えて|同|` +
+		`However|But |This |It |These |They )`)
+	pleasantry = regexp.MustCompile(`お世話に|お疲れ(?:様|さま)|^(?:こんにちは|こんばんは|失礼します)。?$|(?:よろ|宜)しくお願い|拝啓|敬具|` +
+		`ご清栄|時下ますます|平素|御礼|ありがとうござい|ご査収|取り急ぎ|ご不明な?点|お気軽に|何卒|[Rr]egards|Sincerely|Thank you|^.{0,28}(?:と申します|でございます|様|御中|各位|殿)。?$`)
+	interrogative = regexp.MustCompile(`(?:[？?]|か。?|とは|教えて(?:ください|下さい)?。?)$`)
+	deadline      = regexp.MustCompile(`までに|締め?切り?|期限は|期日は|ご(?:回答|返信|対応|提出)ください`)
+)
 
-// pointsFor returns the number of points for a text of n sentences.
-func pointsFor(n int, w wish) int {
-	points := int(math.Round(1.1 * math.Sqrt(float64(n))))
-	switch {
-	case w.brief:
-		points = min(points, 2)
-	case w.full:
-		points *= 2
-	}
-	limit := 7
-	if w.full {
-		limit = 12
-	}
-	return min(max(points, 1), limit, max(1, n-1))
-}
-
-// candidates returns the sentences that may appear in a summary. It includes headings and tables only if there is no
-// other text.
-func candidates(all []sentence) []sentence {
-	var out []sentence
-	for _, s := range all {
-		if s.kind != kindHeading && s.kind != kindTable && utf8.RuneCountInString(s.text) >= 6 && hasLetters(s.text) {
-			out = append(out, s)
-		}
-	}
-	if len(out) == 0 {
-		return all
-	}
-	return out
-}
-
-func hasLetters(text string) bool {
-	for _, r := range text {
-		if scriptOf(r) != scriptNone {
-			return true
-		}
-	}
-	return false
-}
-
-// priorOf returns the prior relevance of a sentence, independent of the others.
-func priorOf(sentences []sentence, i int) float64 {
-	s := sentences[i]
+// priorOf returns the relevance of a sentence by its form. Reports and news state the main point first.
+func priorOf(s sentence, first bool) float64 {
 	score := 1.0
-	first := i == 0 || sentences[i-1].paragraph != s.paragraph
-	switch {
-	case i == 0:
-		score *= 1.35 // Reports and news state the main point first.
-	case first:
-		score *= 1.15
-	case i == len(sentences)-1:
-		score *= 1.05
+	if first {
+		score = 1.35
 	}
-	length := utf8.RuneCountInString(s.text)
-	switch {
-	case length < 12:
-		score *= 0.4
-	case length < 20:
-		score *= 0.8
-	case length > 160:
-		score *= 0.7
-	}
-	if isPleasantry(s.text) {
-		return score * 0.02
-	}
-	if leansBack(s.text) {
-		score *= 0.85
-	}
-	if strings.HasSuffix(s.text, "？") || strings.HasSuffix(s.text, "?") || strings.HasSuffix(s.text, "か。") {
-		score *= 0.6
-	}
-	for _, cue := range []string{
-		"結論", "重要", "決定", "決まっ", "決議", "要するに", "つまり", "以上のこと", "このため", "したがって", "目的", "方針", "課題",
-		"原因", "最大", "初めて", "増加", "減少", "必要がある", "見込", "達し", "上回", "下回", "conclusion", "therefore", "we found",
-	} {
-		if strings.Contains(s.text, cue) {
-			score *= 1.12
-			break
-		}
+	switch length := utf8.RuneCountInString(s.text); {
+	case pleasantry.MatchString(s.text):
+		return 0.02
+	case s.kind == kindProse && !isMark(lastRune(s.text)): // A label or an address.
+		return score * 0.3
+	case length < 15 || length > 160 || leaning.MatchString(s.text) || interrogative.MatchString(s.text):
+		return score * 0.6
+	case deadline.MatchString(s.text):
+		return score * 1.15
 	}
 	return score
-}
-
-// leansBack reports whether a sentence depends on the previous one.
-func leansBack(text string) bool {
-	for _, opening := range []string{
-		"これ", "それ", "その", "この", "あれ", "また", "しかし", "ただし", "なお", "さらに", "そして", "一方", "だが", "ところが",
-		"そこで", "例えば", "たとえば", "加えて", "同", "他方", "ちなみに", "なぜなら", "However", "But ", "This ", "It ", "These ", "They ",
-	} {
-		if strings.HasPrefix(text, opening) {
-			return true
-		}
-	}
-	return false
-}
-
-// isPleasantry recognizes the formulaic sentences of Japanese letters.
-func isPleasantry(text string) bool {
-	for _, phrase := range []string{
-		"お世話になっております", "お世話になります", "お疲れ様です", "お疲れさまです", "よろしくお願い", "宜しくお願い", "拝啓", "敬具", "前略", "草々",
-		"ご清栄", "ご健勝", "ご隆盛", "時下ますます", "平素は", "平素より", "ご高配", "厚く御礼", "ありがとうございます", "ありがとうございました", "ご査収",
-		"取り急ぎ", "ご不明な点", "ご不明点", "お気軽に", "何卒", "ご一読", "Best regards", "Kind regards", "Sincerely", "Thank you",
-	} {
-		if strings.Contains(text, phrase) {
-			return true
-		}
-	}
-	text = strings.TrimRight(text, "。")
-	// The writer and the addressee of a letter.
-	for _, ending := range []string{"と申します", "でございます", "様", "御中", "各位", "殿"} {
-		if strings.HasSuffix(text, ending) && utf8.RuneCountInString(text) <= 30 {
-			return true
-		}
-	}
-	return false
-}
-
-// isRequest reports whether a sentence asks for an action or names a deadline.
-func isRequest(text string) bool {
-	if isPleasantry(text) && !strings.Contains(text, "までに") {
-		return false
-	}
-	for _, cue := range []string{"までに", "締め切り", "締切", "期限は", "期日は", "提出して", "ご提出", "ご回答ください", "ご返信ください", "ご対応ください"} {
-		if strings.Contains(text, cue) {
-			return true
-		}
-	}
-	return false
-}
-
-// tidy removes a conjunction at the beginning of a sentence, because it refers to the previous sentence.
-func tidy(text string) string {
-	for _, opening := range []string{"また、", "なお、", "さらに、", "そして、", "加えて、", "そこで、", "ちなみに、", "さて、", "まず、", "つまり、"} {
-		if rest, ok := strings.CutPrefix(text, opening); ok {
-			return rest
-		}
-	}
-	return text
-}
-
-// markdown formats the summary as an answer.
-func (s summary) markdown(w wish) string {
-	var b strings.Builder
-	if w.chars > 0 {
-		for i, point := range s.points {
-			if i > 0 && needsSpace(s.points[i-1], point) {
-				b.WriteByte(' ')
-			}
-			b.WriteString(escape(point))
-			if last := lastRune(point); !isMark(last) && !isClosing(last) {
-				b.WriteString("。")
-			}
-			b.WriteString(citationOf(point, s.sources))
-		}
-		b.WriteString("\n")
-	} else {
-		if s.lead != "" {
-			fmt.Fprintf(&b, "**要旨:** %s%s\n\n", escape(s.lead), citationOf(s.lead, s.sources))
-		}
-		writeList(&b, s.points, s.sources...)
-		if len(s.requests) > 0 {
-			b.WriteString("\n**期限や依頼に関する文**\n\n")
-			writeList(&b, s.requests, s.sources...)
-		}
-	}
-	if len(s.keywords) > 0 {
-		escaped := make([]string, len(s.keywords))
-		for i, k := range s.keywords {
-			escaped[i] = escape(k)
-		}
-		fmt.Fprintf(&b, "\n**キーワード:** %s\n", strings.Join(escaped, "、"))
-	}
-	b.WriteString("\n---\n\n" + extractionNote)
-	return b.String()
-}
-
-const extractionNote = "AIモデルが未設定のため、原文から重要な文を抜き出してまとめました。言い換えや補足はしていません。"
-
-// writeList writes items extracted from sources.
-func writeList(b *strings.Builder, items []string, from ...source) {
-	for _, item := range items {
-		fmt.Fprintf(b, "- %s%s\n", escape(item), citationOf(item, from))
-	}
 }

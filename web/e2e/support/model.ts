@@ -188,7 +188,7 @@ export class Model {
     const last = wire.messages.findLast((message) => message.role === 'user')
     if (last === undefined) return { body, gates: [] }
     const title = wire.messages.some(
-      (message) => message.role === 'system' && textOf(message).includes('<task>title</task>'),
+      (message) => message.role === 'system' && textOf(message).includes('見出しを一つだけ書いてください。'),
     )
     const content = textOf(last)
     const script = [...this.#scripts].findLast(([question]) => content.includes(question))?.[1]
