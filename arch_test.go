@@ -36,8 +36,8 @@ var order = []string{
 	"internal/telemetry", "internal/slack", "internal/api", "web", "extension",
 	"test/fakes", "test/fakes/model", "test/fakes/idp", "test/fakes/slack", "test/fakes/slack/fakeslack",
 	"test/fakes/search",
-	"bench/wire", "bench/eval", "bench", "bench/loadgen",
-	"test/cluster", "cmd/cluster", "cmd/upslack", "test/system", "cmd/tsumugi",
+	"test/cluster", "bench/wire", "bench/eval", "bench", "bench/loadgen",
+	"cmd/cluster", "cmd/upslack", "test/system", "cmd/tsumugi",
 }
 
 // bans are imports that the order alone would allow, each with its reason. from and to are prefixes of import paths.
