@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -33,7 +34,7 @@ var order = []string{
 	"internal/websearch", "internal/websearch/websearchtest", "chat", "chat/ground",
 	"internal/channel", "internal/channel/channeltest",
 	"store/postgres", "store", "store/storetest",
-	"internal/telemetry", "internal/slack", "internal/api", "web", "extension",
+	"internal/telemetry", "internal/slack", "internal/api/scope", "internal/api/docs/gen", "internal/api", "web", "extension",
 	"test/fakes", "test/fakes/model", "test/fakes/idp", "test/fakes/slack", "test/fakes/slack/fakeslack",
 	"test/fakes/search",
 	"test/cluster", "bench/wire", "bench/eval", "bench", "bench/loadgen",
@@ -234,6 +235,27 @@ func TestPackagesKeepOut(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestProgramLinksNoDocumentParser: the page of the API is generated, so the program needs no parser of OpenAPI
+// documents or Markdown.
+func TestProgramLinksNoDocumentParser(t *testing.T) {
+	t.Parallel()
+	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/tsumugi").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dependencies := strings.Fields(string(output))
+	for _, dependency := range dependencies {
+		for _, parser := range []string{"github.com/getkin/kin-openapi", "github.com/yuin/goldmark"} {
+			if dependency == parser || strings.HasPrefix(dependency, parser+"/") {
+				t.Errorf("cmd/tsumugi depends on %s", dependency)
+			}
+		}
+	}
+	if !slices.Contains(dependencies, module+"/internal/api") {
+		t.Errorf("go list reported %d packages", len(dependencies))
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/tsumugi-ai/tsumugi/internal/api/scope"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
@@ -261,6 +262,15 @@ func bearer(r *http.Request) (string, error) {
 		return "", fault.Errorf(fault.Unauthenticated, "Not authenticated")
 	}
 	return token, nil
+}
+
+// checkScope refuses a connection's call of a route that none of its scopes allows.
+func checkScope(r *http.Request, actor identity.Actor) error {
+	route := chi.RouteContext(r.Context())
+	if actor.HasScope(scope.Of(route.RouteMethod + " " + route.RoutePattern())...) {
+		return nil
+	}
+	return fault.Errorf(codeScope, "この接続では、この操作を行えません。")
 }
 
 // noteUse records the use of the actor's session, bounded by the time limit of a call.

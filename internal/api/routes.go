@@ -68,7 +68,7 @@ func (s *Server) routes() (http.Handler, error) {
 	// With a token in the first message.
 	r.With(s.limitAddress(KindConnection)).Get("/v1/live", s.handle(s.Live.serve))
 
-	// Authenticated. Each call has a class for the limits. scopes.go lists the calls that connections may make.
+	// Authenticated. Each call has a class for the limits. Package scope lists the calls that connections may make.
 	r.Group(func(r chi.Router) {
 		r.Use(withTimeLimit, s.withActor)
 		r.With(s.withOrigin).Post("/v1/signout", s.as(reads, s.signOut))

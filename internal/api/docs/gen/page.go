@@ -1,4 +1,4 @@
-package api
+package main
 
 import (
 	"bytes"
@@ -10,20 +10,17 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 
+	"github.com/tsumugi-ai/tsumugi/internal/api/scope"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-//go:embed docs/page.html.tmpl
-var docsTemplate string
-
-//go:embed docs/page.css
-var docsStyle []byte
+//go:embed page.html.tmpl
+var pageTemplate string
 
 // The data of the template. Descriptions are Markdown.
 type (
@@ -33,14 +30,18 @@ type (
 		Required              bool
 		Type                  docType
 	}
-	docBody struct {
+	docContent struct {
 		Media, Example string
 		Type           docType
-		Fields         []docItem
+	}
+	docBody struct {
+		docContent
+
+		Fields []docItem
 	}
 	docResponse struct {
-		Status, Media, Description, Example string
-		Type                                docType
+		Status, Description string
+		Contents            []docContent // By media type.
 	}
 	docOperation struct {
 		ID, Method, Path, Summary, Description string
@@ -66,14 +67,11 @@ type (
 	}
 )
 
-// docsPage returns openapi.yaml as a page, rendered at the first call. The page loads nothing from other origins and
-// runs no script.
-var docsPage = sync.OnceValues(renderDocs)
-
-func renderDocs() ([]byte, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(openapiYAML)
+// render returns an OpenAPI document as a page. The page loads nothing from other origins and runs no script.
+func render(document []byte) ([]byte, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
-		return nil, fmt.Errorf("api: openapi.yaml: %w", err)
+		return nil, err
 	}
 	page := docPage{Title: doc.Info.Title, Version: doc.Info.Version, Description: doc.Info.Description}
 	for _, tag := range doc.Tags {
@@ -87,7 +85,7 @@ func renderDocs() ([]byte, error) {
 			typeOf(&openapi3.SchemaRef{Value: schema}), docFields(schema),
 		})
 	}
-	tmpl, err := template.New("page").Funcs(template.FuncMap{"markdown": docMarkdown}).Parse(docsTemplate)
+	tmpl, err := template.New("page").Funcs(template.FuncMap{"markdown": docMarkdown}).Parse(pageTemplate)
 	if err != nil {
 		return nil, err
 	}
@@ -114,16 +112,13 @@ func docOperations(doc *openapi3.T, tag string) []docOperation {
 			}
 			d := docOperation{
 				ID: op.OperationID, Method: method, Path: path, Summary: op.Summary, Description: op.Description,
-				Public: op.Security != nil, Scopes: scopes[method+" "+path],
+				Public: op.Security != nil, Scopes: scope.Of(method + " " + path),
 				Parameters: docParameters(append(slices.Clone(item.Parameters), op.Parameters...)),
 				Responses:  docResponses(op.Responses),
 			}
 			if op.RequestBody != nil {
 				for media, content := range op.RequestBody.Value.Content { // Each body has one media type.
-					d.Body = &docBody{
-						Media: media, Type: typeOf(content.Schema), Fields: docFields(content.Schema.Value),
-						Example: docExample(media, content.Schema),
-					}
+					d.Body = &docBody{docContentOf(media, content), docFields(content.Schema.Value)}
 				}
 			}
 			out = append(out, d)
@@ -149,15 +144,20 @@ func docResponses(responses *openapi3.Responses) []docResponse {
 	for _, status := range slices.Sorted(maps.Keys(responses.Map())) {
 		response := responses.Value(status).Value
 		d := docResponse{Status: status, Description: *response.Description}
-		for media, content := range response.Content {
-			d.Media, d.Type = media, typeOf(content.Schema)
-			if status != "default" {
-				d.Example = docExample(media, content.Schema)
+		for _, media := range slices.Sorted(maps.Keys(response.Content)) {
+			content := docContentOf(media, response.Content[media])
+			if status == "default" {
+				content.Example = ""
 			}
+			d.Contents = append(d.Contents, content)
 		}
 		out = append(out, d)
 	}
 	return out
+}
+
+func docContentOf(media string, content *openapi3.MediaType) docContent {
+	return docContent{Media: media, Example: docExample(media, content.Schema), Type: typeOf(content.Schema)}
 }
 
 func docFields(schema *openapi3.Schema) []docItem {
@@ -207,10 +207,12 @@ func typeOf(ref *openapi3.SchemaRef) docType {
 }
 
 func docNames(refs openapi3.SchemaRefs) []string {
-	return convert(refs, func(ref *openapi3.SchemaRef) string {
+	names := make([]string, len(refs))
+	for i, ref := range refs {
 		t := typeOf(ref)
-		return t.Prefix + cmp.Or(t.Ref, t.Text)
-	})
+		names[i] = t.Prefix + cmp.Or(t.Ref, t.Text)
+	}
+	return names
 }
 
 func deref(f *float64) float64 {
@@ -218,23 +220,4 @@ func deref(f *float64) float64 {
 		return 0
 	}
 	return *f
-}
-
-func serveDocsPage(w http.ResponseWriter, _ *http.Request) error {
-	page, err := docsPage()
-	if err != nil {
-		return err
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy",
-		"default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'")
-	_, _ = w.Write(page) // The client may have disconnected.
-	return nil
-}
-
-func serveDocsStyle(w http.ResponseWriter, _ *http.Request) error {
-	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	_, _ = w.Write(docsStyle) // The client may have disconnected.
-	return nil
 }

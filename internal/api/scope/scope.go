@@ -1,15 +1,10 @@
-package api
+// Package scope lists the routes that connections may call, with their scopes. It imports only identity, so that the
+// generator of the API's page can use it.
+package scope
 
-import (
-	"net/http"
+import "github.com/tsumugi-ai/tsumugi/internal/identity"
 
-	"github.com/go-chi/chi/v5"
-
-	"github.com/tsumugi-ai/tsumugi/internal/fault"
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
-)
-
-// Scopes of routes. Each of them is sufficient.
+// Scopes of routes.
 var (
 	anyScope = []identity.Scope{identity.ScopeChat, identity.ScopeDocuments, identity.ScopeExtension}
 	inChat   = []identity.Scope{identity.ScopeChat}
@@ -19,9 +14,13 @@ var (
 	inAnswer = []identity.Scope{identity.ScopeChat, identity.ScopeExtension}
 )
 
-// scopes are the routes that connections may call. All other routes, especially administration and account settings,
+// Of returns the scopes of a route, such as "GET /v1/thread/{thread_id}". Each of them is sufficient. A route without
+// scopes is for the app only.
+func Of(route string) []identity.Scope { return routes[route] }
+
+// routes are the routes that connections may call. All other routes, especially administration and account settings,
 // and new ones, are for the app only.
-var scopes = map[string][]identity.Scope{
+var routes = map[string][]identity.Scope{
 	"GET /v1/me":       anyScope,
 	"GET /v1/me/usage": anyScope,
 
@@ -80,13 +79,4 @@ var scopes = map[string][]identity.Scope{
 	"POST /v1/data-source/file":                        inFiles,
 	"GET /v1/data-source/file/{data_source_id}":        inFiles,
 	"GET /v1/data-source/{data_source_id}/page/{page}": inFiles,
-}
-
-// checkScope refuses a connection's call of a route that none of its scopes allows.
-func checkScope(r *http.Request, actor identity.Actor) error {
-	route := chi.RouteContext(r.Context())
-	if actor.HasScope(scopes[route.RouteMethod+" "+route.RoutePattern()]...) {
-		return nil
-	}
-	return fault.Errorf(codeScope, "この接続では、この操作を行えません。")
 }
