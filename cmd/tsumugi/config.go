@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/catalog"
@@ -43,8 +44,8 @@ type config struct {
 	mailing   `embed:""`
 	searching `embed:""`
 
-	TrustedProxies []netip.Prefix `env:"TSUMUGI_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For is trusted, with commas between. Default: none."`
-	Limits         api.Limits     `env:"TSUMUGI_LIMITS" default:"default" placeholder:"KIND=PERSON:ORGANIZATION,…" help:"Limits of people and organizations on this server that differ from the defaults, such as question=120:6000,write=0; 0 means no limit, off means that nothing is allowed."`
+	TrustedProxies []netip.Prefix   `env:"TSUMUGI_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For is trusted, with commas between. Default: none."`
+	Limits         ratelimit.Limits `env:"TSUMUGI_LIMITS" default:"default" placeholder:"KIND=PERSON:ORGANIZATION,…" help:"Limits of people and organizations on this server that differ from the defaults, such as question=120:6000,write=0; 0 means no limit, off means that nothing is allowed."`
 
 	Models string `env:"TSUMUGI_MODELS" type:"path" placeholder:"FILE" help:"File with the providers of models, as docs/models.md describes it, in place of the one provider of the settings OPENAI_*."`
 

@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat/ground"
 	"github.com/tsumugi-ai/tsumugi/extension"
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
@@ -99,7 +100,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	events := api.NewLiveEvents(s.feed)
 	s.org = org.NewService(db, s.accounts, events, log.With("part", "org"))
 	s.budget = org.NewBudget(db, log.With("part", "org"))
-	limiter := api.NewLimiter(c.Limits, s.tally)
+	limiter := ratelimit.New(c.Limits, s.tally)
 	s.live = api.NewLive(s.feed, s.people, limiter, log.With("part", "live"), api.LiveConfig{PublicURL: public})
 	s.telemetry.WatchLive(s.live.Open)
 	if s.files, err = c.openFiles(ctx); err != nil {
@@ -214,12 +215,12 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 		s.telemetry.WatchWebSearch(s.web.Stats)
 		grounds.Searches = ground.Searches{Web: s.web, Model: model, Budget: s.budget}
 	}
-	generations := c.Limits[api.KindGeneration]
+	generations := c.Limits[ratelimit.KindGeneration]
 	s.chat = chat.NewService(chat.Deps{
 		Store: db, Skills: skills, Model: model, Offers: model, Hub: s.hub, Feed: s.feed, Budget: s.budget,
 		Pictures: s.pictures, Grounder: ground.New(s.sources, grounds), Log: s.log.With("part", "chat"),
 		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
-		Generations: s.tally.Level(string(api.KindGeneration)),
+		Generations: s.tally.Level(string(ratelimit.KindGeneration)),
 	}, chat.Config{
 		Alone: c.DatabaseURL == "", Lease: c.Lease,
 		MaxGenerations: c.MaxGenerations, MaxPerPerson: generations.Each, MaxPerOrganization: generations.Organization,

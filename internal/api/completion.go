@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
@@ -93,7 +94,7 @@ func (s *Server) beginCompletion(w http.ResponseWriter, r *http.Request, actor i
 		return req, exchange, err
 	}
 	id := req.requestID(r)
-	if err := s.Limiter.countQuestion(w, r, actor, id); err != nil { // Even for a missing model.
+	if err := s.Limiter.CountQuestion(actor, id); err != nil { // Even for a missing model.
 		return req, exchange, err
 	}
 	thread := chat.NewThread{}
@@ -103,11 +104,11 @@ func (s *Server) beginCompletion(w http.ResponseWriter, r *http.Request, actor i
 	if thread.SkillID, err = s.skillOf(r, actor, req.model); err != nil {
 		return req, exchange, err
 	}
-	drop, err := s.storePictures(w, r, actor, id, &req)
+	drop, err := s.storePictures(r, actor, id, &req)
 	if err == nil {
 		moveWriteDeadline(w)
 		question := req.question(id)
-		exchange, err = s.answer(w, r, actor, question, func(ctx context.Context) (chat.Exchange, error) {
+		exchange, err = s.answer(r, actor, question, func(ctx context.Context) (chat.Exchange, error) {
 			return s.Chat.StartThread(ctx, owner(actor), thread, question)
 		})
 	}
@@ -164,9 +165,9 @@ func (s *Server) skillOf(r *http.Request, actor identity.Actor, name string) (uu
 
 // storePictures stores the pictures of a request and adds their ids to its turns. drop deletes the new ones, except for
 // pictures used by a question. For a repeated request it finds the stored pictures by their content.
-func (s *Server) storePictures(w http.ResponseWriter, r *http.Request, actor identity.Actor, requestID uuid.UUID,
-	req *completionRequest,
-) (drop func(), err error) {
+func (s *Server) storePictures(r *http.Request, actor identity.Actor, requestID uuid.UUID, req *completionRequest) (
+	drop func(), err error,
+) {
 	var added []uuid.UUID
 	drop = func() {
 		for _, id := range added { // If this fails, the sweep deletes the picture.
@@ -176,7 +177,7 @@ func (s *Server) storePictures(w http.ResponseWriter, r *http.Request, actor ide
 	for i := range req.turns {
 		turn := &req.turns[i]
 		for _, p := range turn.pictures {
-			if err := s.Limiter.count(w, r, KindUpload, actor); err != nil {
+			if err := s.Limiter.Count(ratelimit.KindUpload, actor); err != nil {
 				return drop, err
 			}
 			sum := sha256.Sum256(p.content)

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
 )
@@ -59,7 +58,7 @@ func (s *Server) getDevice(w http.ResponseWriter, r *http.Request, actor identit
 		return err
 	}
 	var device connection.DeviceRequest
-	if err := s.guessCode(actor, func() (err error) {
+	if err := s.Limiter.GuessCode(actor, func() (err error) {
 		device, err = s.Connect.Device(r.Context(), code)
 		return err
 	}); err != nil {
@@ -80,25 +79,12 @@ func (s *Server) answerDevice(w http.ResponseWriter, r *http.Request, actor iden
 	if err := decode(w, r, &req); err != nil {
 		return err
 	}
-	if err := s.guessCode(actor, func() error {
+	if err := s.Limiter.GuessCode(actor, func() error {
 		return s.Connect.AnswerDevice(r.Context(), actor, req.UserCode, req.Allow)
 	}); err != nil {
 		return err
 	}
 	return writeNoContent(w)
-}
-
-// guessCode limits a person's wrong user codes, like wrong passwords.
-func (s *Server) guessCode(actor identity.Actor, try func() error) error {
-	guesses, key := s.Limiter.each[KindGuess], "user code "+actor.ID.String()
-	if err := guesses.check(key); err != nil {
-		return err
-	}
-	err := try()
-	if fault.CodeOf(err) == fault.NotFound {
-		guesses.count(key)
-	}
-	return err
 }
 
 func (s *Server) listConnections(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {

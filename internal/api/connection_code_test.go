@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
@@ -255,7 +256,7 @@ func TestR85_Devices(t *testing.T) {
 // TestR85_UserCodesAreNotGuessed: after several wrong codes, further ones of the person are refused.
 func TestR85_UserCodesAreNotGuessed(t *testing.T) {
 	t.Parallel()
-	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.DefaultLimits()})
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: ratelimit.DefaultLimits()})
 	guess := func(token string) int {
 		return f.do(call{method: "GET", path: "/v1/oauth2/device?user_code=BCDF-GHJK", token: token}).status
 	}

@@ -28,7 +28,7 @@ func (s *Server) streamChatCompletion(w http.ResponseWriter, r *http.Request, ac
 			return chat.Exchange{}, err
 		}
 		kind := skill.Kind(req.Kind)
-		return s.answer(w, r, actor, question, func(ctx context.Context) (chat.Exchange, error) {
+		return s.answer(r, actor, question, func(ctx context.Context) (chat.Exchange, error) {
 			if continues {
 				return s.askFollowUp(ctx, actor, kind, question)
 			}

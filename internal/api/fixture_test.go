@@ -23,6 +23,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/chat/ground"
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
@@ -109,7 +110,7 @@ type fixture struct {
 type settings struct {
 	live   api.LiveConfig
 	api    func(*api.Config) // Changes the API's configuration; nil for no change.
-	limits api.Limits        // Nil for no limits.
+	limits ratelimit.Limits  // Nil for no limits.
 	plain  bool              // Streams are sent by net/http.
 	pool   bool              // With a user pool and single sign-on.
 	reads  bool              // Uploaded files are processed and summarized.
@@ -199,7 +200,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	services.Connect = connection.NewService(connection.Config{
 		PublicURL: issuer, Clients: connection.Clients([]string{extensionOrigin}),
 	}, f.db, people)
-	limiter := api.NewLimiter(with.limits, nil)
+	limiter := ratelimit.New(with.limits, nil)
 	f.live = api.NewLive(feed, people, limiter, log, with.live)
 	f.streams = sse.NewServer(sse.Config{Fast: !with.plain, MaxStreams: 50})
 	people.Start(presence{api.NewPresence(f.streams, f.live), f.told})

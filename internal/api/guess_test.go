@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
@@ -32,7 +33,7 @@ func FuzzR64_Guesses(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		guessed := false
-		handler := poolServer(t, api.Limits{api.KindGuess: {Each: 1}}, func(w http.ResponseWriter, r *http.Request) {
+		handler := poolServer(t, ratelimit.Limits{ratelimit.KindGuess: {Each: 1}}, func(w http.ResponseWriter, r *http.Request) {
 			// As the pool parses it.
 			var members map[string]json.RawMessage
 			var flow string
@@ -119,13 +120,13 @@ func TestR64_GuessesAreCountedApart(t *testing.T) {
 }
 
 // poolServer returns a server with a user pool and limits.
-func poolServer(t *testing.T, limits api.Limits, pool http.HandlerFunc) http.Handler {
+func poolServer(t *testing.T, limits ratelimit.Limits, pool http.HandlerFunc) http.Handler {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	handler, err := api.New(api.Services{
 		Identity: identity.NewService(stalled{}, verifier{}, log),
 		App:      fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}}, Pool: pool,
-		Limiter: api.NewLimiter(limits, nil),
+		Limiter: ratelimit.New(limits, nil),
 	}, api.Config{}, log)
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +147,7 @@ func TestR64_GuessesThatArriveTogether(t *testing.T) {
 	const many, other = 40, 2
 	synctest.Test(t, func(t *testing.T) {
 		arrived, answer := make(chan struct{}, many+other), make(chan struct{})
-		handler := poolServer(t, api.Limits{api.KindGuess: {Each: 5}}, func(w http.ResponseWriter, _ *http.Request) {
+		handler := poolServer(t, ratelimit.Limits{ratelimit.KindGuess: {Each: 5}}, func(w http.ResponseWriter, _ *http.Request) {
 			arrived <- struct{}{}
 			<-answer
 			w.WriteHeader(http.StatusBadRequest)
@@ -181,7 +182,7 @@ func TestR64_GuessesThatArriveTogether(t *testing.T) {
 func TestR64_GuessesDoNotWaitForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		handler := poolServer(t, api.Limits{api.KindGuess: {Each: 100}},
+		handler := poolServer(t, ratelimit.Limits{ratelimit.KindGuess: {Each: 100}},
 			func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		var all sync.WaitGroup
 		for range 4 {
@@ -203,7 +204,7 @@ func TestR64_GuessesDoNotWaitForLong(t *testing.T) {
 func TestR64_OnePersonLocksNoOfficeOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		handler := poolServer(t, api.Limits{api.KindGuess: {Each: 2}, api.KindAddressGuess: {Each: 6}},
+		handler := poolServer(t, ratelimit.Limits{ratelimit.KindGuess: {Each: 2}, ratelimit.KindAddressGuess: {Each: 6}},
 			func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusBadRequest)
 			})
@@ -250,7 +251,7 @@ func TestR64_UnexaminedCallsAreNotCounted(t *testing.T) {
 		"ServiceUnavailableException:": 503, "InternalErrorException:": 500, "TooManyRequestsException:": 400,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			handler := poolServer(t, api.Limits{api.KindGuess: {Each: 2}, api.KindAddressGuess: {Each: 2}},
+			handler := poolServer(t, ratelimit.Limits{ratelimit.KindGuess: {Each: 2}, ratelimit.KindAddressGuess: {Each: 2}},
 				func(w http.ResponseWriter, _ *http.Request) {
 					w.Header().Set("X-Amzn-Errortype", kind)
 					w.WriteHeader(status)

@@ -1,104 +1,138 @@
 package api
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"math"
+	"io"
 	"net/http"
-	"sync"
-	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
-	"github.com/go-chi/httprate"
 
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
-	"github.com/tsumugi-ai/tsumugi/internal/tally"
 )
 
-// window is the period of the limits. It is a sliding window: the count of the previous window is weighted by its
-// remaining share.
-const window = time.Minute
-
-// limiter limits calls of a kind. A nil limiter has no limit.
-type limiter struct {
-	kind    Kind
-	most    int
-	refused string // The message for the person, with the seconds to wait.
-	counter *httprate.RateLimiter
+// class is the limit class of a call: its additional kinds besides a call and, with q, a search. Every authenticated
+// route has a class: see routes and [Server.as].
+type class struct {
+	minute ratelimit.Kind // Kind counted per minute, or "".
+	held   ratelimit.Kind // Kind held during the call, or "".
 }
 
-// newLimiter returns a limiter for most calls per minute on all servers together, or nil for no limit. name distinguishes
-// the limiters of a kind.
-func newLimiter(kind Kind, name string, most int, refused string, servers *tally.Tally) *limiter {
-	if most <= 0 {
-		return nil
+var (
+	// A read or a change without cost. Signing out and stopping an answer are never refused as writes.
+	reads     = class{}
+	writes    = class{minute: ratelimit.KindWrite}
+	mails     = class{minute: ratelimit.KindMail}
+	asks      = class{minute: ratelimit.KindQuestion} // Counted by Server.ask, which parses the request's id.
+	waits     = class{minute: ratelimit.KindQuestion, held: ratelimit.KindStream}
+	prepares  = class{minute: ratelimit.KindWrite, held: ratelimit.KindStream}
+	follows   = class{held: ratelimit.KindStream}
+	uploads   = class{minute: ratelimit.KindUpload, held: ratelimit.KindTransfer}
+	downloads = class{held: ratelimit.KindTransfer}
+)
+
+// slotKey is the context key of a call's slot.
+type slotKey struct{}
+
+// slot is a call's slot. It is released when the call ends, unless an operation that outlives the call keeps it.
+type slot struct {
+	leave func()
+	kept  bool
+}
+
+// detachSlot keeps the slot of the context's call after its handler has returned. The caller must call leave.
+func detachSlot(ctx context.Context) (leave func()) {
+	held, ok := ctx.Value(slotKey{}).(*slot)
+	if !ok {
+		return func() {}
 	}
-	// With a separate counter, windows are aligned to the minutes of the clock, so that the end of a window is known.
-	return &limiter{kind: kind, most: most, refused: refused, counter: httprate.NewRateLimiter(most, window,
-		httprate.WithLimitCounter(servers.Minute(string(kind)+" "+name, window)),
-		httprate.WithResponseHeaders(httprate.ResponseHeaders{}))}
+	held.kept = true
+	return held.leave
 }
 
-// take counts a request or refuses it.
-func (l *limiter) take(w http.ResponseWriter, r *http.Request, key string) error {
-	if l != nil && l.counter.OnLimit(w, r, key) {
-		return l.refusal()
+// actorHandler handles a request of an actor.
+type actorHandler func(w http.ResponseWriter, r *http.Request, actor identity.Actor) error
+
+// as calls a handler with the actor set by withActor, within the limits of the call's class.
+func (s *Server) as(c class, h actorHandler) http.HandlerFunc {
+	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
+		actor, err := identity.ActorFrom(r.Context())
+		if err != nil {
+			return err
+		}
+		if err := checkScope(r, actor); err != nil {
+			return err
+		}
+		leave, err := s.enter(r, c, actor)
+		if err != nil {
+			// A browser that is still sending would not read the refusal. The read deadline of the body bounds this.
+			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, datasource.MaxSize))
+			return err
+		}
+		place := &slot{leave: leave}
+		defer func() {
+			if !place.kept {
+				leave()
+			}
+		}()
+		if c.held != "" {
+			r = r.WithContext(context.WithValue(r.Context(), slotKey{}, place))
+		}
+		return h(w, r, actor)
+	})
+}
+
+// enter counts a call by its class and takes its slot. If necessary it ends streams of disconnected clients first.
+func (s *Server) enter(r *http.Request, c class, actor identity.Actor) (leave func(), err error) {
+	kinds := []ratelimit.Kind{ratelimit.KindCall}
+	if r.Method == http.MethodGet && r.URL.RawQuery != "" && r.URL.Query().Has("q") {
+		kinds = append(kinds, ratelimit.KindSearch)
 	}
-	return nil
-}
-
-// check refuses a request if the limit is reached, without counting it.
-func (l *limiter) check(key string) error {
-	if l == nil {
-		return nil
+	if c.minute != "" && c.minute != ratelimit.KindQuestion {
+		kinds = append(kinds, c.minute)
 	}
-	// Cannot fail, because the counter is in memory.
-	if _, rate, _ := l.counter.Status(key); math.Round(rate) >= float64(l.most) {
-		return l.refusal()
+	for _, kind := range kinds {
+		if err := s.Limiter.Count(kind, actor); err != nil {
+			return nil, err
+		}
 	}
-	return nil
+	leave, err = s.Limiter.Hold(c.held, actor)
+	if err != nil && c.held == ratelimit.KindStream && s.Stream.Reap() {
+		return s.Limiter.Hold(c.held, actor)
+	}
+	return leave, err
 }
 
-// count counts a request that look accepted.
-func (l *limiter) count(key string) {
-	if l != nil {
-		// Cannot fail, because the counter is in memory.
-		_ = l.counter.Counter().Increment(key, time.Now().UTC().Truncate(window))
+// limitAddress limits unauthenticated calls by client address.
+func (s *Server) limitAddress(kind ratelimit.Kind) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return s.handle(func(w http.ResponseWriter, r *http.Request) error {
+			if err := s.Limiter.CountAddress(kind, clientAddress(r.Context())); err != nil {
+				return err
+			}
+			next.ServeHTTP(w, r)
+			return nil
+		})
 	}
 }
 
-// refusal returns the error of an exceeded limit. The client may retry after the window has moved by one request.
-func (l *limiter) refusal() error {
-	now := time.Now()
-	next := now.Truncate(window).Add(window).Sub(now) + window/time.Duration(l.most)
-	return refusal(l.kind, fmt.Sprintf(l.refused, math.Ceil(next.Seconds())), next)
-}
-
-// addressKey returns the key for limits by address: an IPv4 address, or an IPv6 /64, which a provider assigns to one
-// customer.
-func addressKey(r *http.Request) string {
-	return httprate.CanonicalizeIP(clientAddress(r.Context()).String())
-}
-
-// limitPool limits user pool calls by client address. Guesses, and calls that send mail, are counted per account and
-// address, because an office may share one address, and one person's wrong passwords must not lock out the others. A
-// higher limit per address for all accounts prevents trying one password on many accounts. Calls that the pool did not
-// execute, because it was busy or had no database, are not counted.
+// limitPool limits user pool calls by client address. Attempts to sign in, and calls that send mail, are also limited
+// by account. Calls that the pool did not execute, because it was busy or had no database, are not counted.
 func (s *Server) limitPool(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			next.ServeHTTP(w, r)
 			return
 		}
-		address := addressKey(r)
-		err := s.Limiter.each[KindSignIn].take(w, r, address)
+		address := clientAddress(r.Context())
+		err := s.Limiter.CountAddress(ratelimit.KindSignIn, address)
 		kind, account := pool.AttemptOf(r)
-		account += " " + address
 		if err == nil && kind != pool.NoAttempt {
 			var leave func()
-			if leave, err = s.admitGuess(r.Context(), account, address); err == nil {
+			if leave, err = s.Limiter.AdmitGuess(r.Context(), account, address); err == nil {
 				defer leave()
 			}
 		}
@@ -110,78 +144,7 @@ func (s *Server) limitPool(next http.Handler) http.Handler {
 		next.ServeHTTP(ww, r)
 		failed := ww.Status() >= http.StatusBadRequest
 		if pool.Examined(ww.Status(), ww.Header()) && (kind == pool.SendsMail || kind == pool.Guess && failed) {
-			s.Limiter.each[KindGuess].count(account)
-			s.Limiter.each[KindAddressGuess].count(address)
+			s.Limiter.CountGuess(account, address)
 		}
 	})
-}
-
-// admitGuess waits for a slot, which leave releases. It refuses the guess if the limit is reached.
-func (s *Server) admitGuess(ctx context.Context, account, address string) (leave func(), err error) {
-	leaveAccount, err := s.guessTurns.take(ctx, account, guessesAtOnce)
-	if err != nil {
-		return nil, err
-	}
-	leaveAddress, err := s.guessTurns.take(ctx, address, addressGuessesAtOnce)
-	if err != nil {
-		leaveAccount()
-		return nil, err
-	}
-	leave = func() { leaveAddress(); leaveAccount() }
-	if err := cmp.Or(s.Limiter.each[KindGuess].check(account),
-		s.Limiter.each[KindAddressGuess].check(address)); err != nil {
-		leave()
-		return nil, err
-	}
-	return leave, nil
-}
-
-// The result of a guess is known only when its call ends. Admitting many concurrent calls before any is counted would
-// defeat the limit. Therefore only a few calls run concurrently and others wait. One account cannot occupy all slots of
-// an address.
-const (
-	guessesAtOnce        = 4 // Per account and address.
-	addressGuessesAtOnce = 16
-	turnTimeout          = 4 * time.Second // Equal to the timeout in the user pool.
-)
-
-// turns bounds the concurrent calls per account and per address.
-type turns struct {
-	mu    sync.Mutex
-	lines map[string]*line // Guarded by mu. Keys with calls that run or wait.
-}
-
-type line struct {
-	places chan struct{} // Holds a token for each running call.
-	calls  int           // Guarded by turns.mu. Running and waiting calls.
-}
-
-// take waits for a slot, which leave releases. The error has the code fault.Unavailable, or is the context's.
-func (t *turns) take(ctx context.Context, key string, atOnce int) (leave func(), err error) {
-	t.mu.Lock()
-	if t.lines[key] == nil {
-		t.lines[key] = &line{places: make(chan struct{}, atOnce)}
-	}
-	l := t.lines[key]
-	l.calls++
-	t.mu.Unlock()
-	forget := func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if l.calls--; l.calls == 0 {
-			delete(t.lines, key)
-		}
-	}
-	timer := time.NewTimer(turnTimeout)
-	defer timer.Stop()
-	select {
-	case l.places <- struct{}{}:
-		return func() { <-l.places; forget() }, nil
-	case <-timer.C:
-		err = fault.Errorf(fault.Unavailable, "%s", busyDetail)
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	forget()
-	return nil, err
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
@@ -26,7 +27,7 @@ func limitedServer(t *testing.T, cfg api.Config) http.Handler {
 	handler, err := api.New(api.Services{
 		Identity: identity.NewService(stalled{}, verifier{}, log),
 		App:      fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
-		Limiter:  api.NewLimiter(api.Limits{api.KindSignIn: {Each: 4}, api.KindGuess: {Each: 2}}, nil),
+		Limiter:  ratelimit.New(ratelimit.Limits{ratelimit.KindSignIn: {Each: 4}, ratelimit.KindGuess: {Each: 2}}, nil),
 		Pool: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			var call struct{ AuthFlow, Password string }
 			if json.NewDecoder(r.Body).Decode(&call) != nil || call.Password != "right" &&
@@ -272,7 +273,7 @@ func FuzzR64_ForwardedAddresses(f *testing.F) {
 
 func TestR64_QuestionsAreLimitedByPerson(t *testing.T) {
 	t.Parallel()
-	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{api.KindQuestion: {Each: 3}}})
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: ratelimit.Limits{ratelimit.KindQuestion: {Each: 3}}})
 	thread := f.thread(f.alice.Subject)
 	var last call
 	for i, path := range []string{"/v1/message/sync", "/v1/message/stream", "/v1/message/sync"} {

@@ -2,10 +2,7 @@ package api_test
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
@@ -34,12 +32,12 @@ var unlimited = []string{
 var harmless = []string{"POST /v1/signout", "POST /v1/message/{message_id}/stop"}
 
 // everyKind returns limits that allow each kind once per person or organization, except for plain calls.
-func everyKind(allowed api.Allowance) api.Limits {
-	limits := api.DefaultLimits()
+func everyKind(allowed ratelimit.Allowance) ratelimit.Limits {
+	limits := ratelimit.DefaultLimits()
 	for kind := range limits {
 		limits[kind] = allowed
 	}
-	limits[api.KindCall] = api.Allowance{}
+	limits[ratelimit.KindCall] = ratelimit.Allowance{}
 	return limits
 }
 
@@ -47,16 +45,16 @@ func everyKind(allowed api.Allowance) api.Limits {
 func TestR64_EveryRouteIsLimited(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		limits  api.Limits
+		limits  ratelimit.Limits
 		calls   func(route string) bool // The affected routes.
 		two     bool                    // Two people of one organization make one call each.
 		written bool                    // The limit has another unit than calls.
 	}{
-		"calls of a person":        {limits: api.Limits{api.KindCall: {Each: 1}}, calls: all},
-		"calls of an organization": {limits: api.Limits{api.KindCall: {Organization: 1}}, calls: all, two: true},
-		"writes of a person":       {limits: everyKind(api.Allowance{Each: 1}), calls: writing, written: true},
+		"calls of a person":        {limits: ratelimit.Limits{ratelimit.KindCall: {Each: 1}}, calls: all},
+		"calls of an organization": {limits: ratelimit.Limits{ratelimit.KindCall: {Organization: 1}}, calls: all, two: true},
+		"writes of a person":       {limits: everyKind(ratelimit.Allowance{Each: 1}), calls: writing, written: true},
 		"writes of an organization": {
-			limits: everyKind(api.Allowance{Organization: 1}), calls: writing, two: true,
+			limits: everyKind(ratelimit.Allowance{Organization: 1}), calls: writing, two: true,
 			written: true,
 		},
 	} {
@@ -114,9 +112,9 @@ func writing(route string) bool {
 // TestR64_RoutesWithoutATokenAreLimited: they are limited by address, unless they are served from memory.
 func TestR64_RoutesWithoutATokenAreLimited(t *testing.T) {
 	t.Parallel()
-	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{
-		api.KindSignIn:     {Each: 1},
-		api.KindConnection: {Each: 1},
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: ratelimit.Limits{
+		ratelimit.KindSignIn:     {Each: 1},
+		ratelimit.KindConnection: {Each: 1},
 	}})
 	for _, route := range routesOf(t, f.handler) {
 		if access[route].may != nil || slices.Contains(unlimited, route) {
@@ -131,7 +129,7 @@ func TestR64_RoutesWithoutATokenAreLimited(t *testing.T) {
 
 func TestR64_SearchesAreLimited(t *testing.T) {
 	t.Parallel()
-	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{api.KindSearch: {Each: 1}}})
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: ratelimit.Limits{ratelimit.KindSearch: {Each: 1}}})
 	f.exec("UPDATE users SET role = 'organization-admin'")
 	for i, status := range []int{200, 429} {
 		if resp := f.do(call{method: "GET", path: "/v1/audit?q=a", token: f.alice.Subject}); resp.status != status {
@@ -147,11 +145,11 @@ func TestR64_SearchesAreLimited(t *testing.T) {
 // question.
 func TestR64_WaitingCallsAreLimited(t *testing.T) {
 	t.Parallel()
-	for name, allowed := range map[string]api.Allowance{"by person": {Each: 1}, "by organization": {Organization: 1}} {
+	for name, allowed := range map[string]ratelimit.Allowance{"by person": {Each: 1}, "by organization": {Organization: 1}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			model := llmtest.NewLive()
-			f := newFixtureWith(t, model, settings{limits: api.Limits{api.KindStream: allowed}})
+			f := newFixtureWith(t, model, settings{limits: ratelimit.Limits{ratelimit.KindStream: allowed}})
 			ask := f.ask(f.thread(f.alice.Subject), "糸とは")
 			ask.path = "/v1/message/sync"
 			waiting := make(chan int)
@@ -191,7 +189,7 @@ func TestR64_WaitingCallsAreLimited(t *testing.T) {
 // TestR64_TransfersAreLimited starts an upload without end.
 func TestR64_TransfersAreLimited(t *testing.T) {
 	t.Parallel()
-	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{api.KindTransfer: {Each: 1}}})
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: ratelimit.Limits{ratelimit.KindTransfer: {Each: 1}}})
 	first := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "a.txt", "一つ目"))
 	finish := f.beginUpload(f.alice.Subject)
 	// Wait until the upload is admitted, because a download before it would take its slot.
@@ -232,7 +230,7 @@ func (f *fixture) eventually(trouble string, done func() bool) {
 // TestR64_SocketsAreLimitedByOrganization. TestR19_SocketsEndWithTheRightCode tests the limit per person.
 func TestR64_SocketsAreLimitedByOrganization(t *testing.T) {
 	t.Parallel()
-	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{api.KindSocket: {Organization: 1}}})
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: ratelimit.Limits{ratelimit.KindSocket: {Organization: 1}}})
 	first := f.join(f.alice.Subject)
 	f.join(f.stranger.Subject)
 	second := dialLive(t, f.url, nil)
@@ -247,50 +245,4 @@ func TestR64_SocketsAreLimitedByOrganization(t *testing.T) {
 		_, frame, err := socket.Read(t.Context())
 		return err == nil && strings.Contains(string(frame), "ready")
 	})
-}
-
-func TestLimitsAreReadAsTheyAreWritten(t *testing.T) {
-	t.Parallel()
-	defaults := api.DefaultLimits()
-	with := func(kind api.Kind, allowed api.Allowance) api.Limits {
-		limits := maps.Clone(defaults)
-		limits[kind] = allowed
-		return limits
-	}
-	for text, want := range map[string]api.Limits{
-		"default": defaults, "off": {}, "question=120": with("question", api.Allowance{Each: 120, Organization: 6000}),
-		"question=0:7":               with("question", api.Allowance{Organization: 7}),
-		"write=600:20000, sign_in=5": with("sign_in", api.Allowance{Each: 5}),
-		"":                           nil, "x=1": nil, "question": nil, "question=": nil, "question=-1": nil,
-		"question=1:":      nil,
-		"question=1:2:3":   nil,
-		"question=1000001": nil, "sign_in=1:2": nil, "question=1,": nil,
-	} {
-		var got api.Limits
-		if err := got.UnmarshalText([]byte(text)); (err == nil) != (want != nil) || !maps.Equal(got, want) {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
-	}
-}
-
-// TestLimitsAreDocumented compares the table in docs/operating.md with the defaults.
-func TestLimitsAreDocumented(t *testing.T) {
-	t.Parallel()
-	source, err := os.ReadFile("../../docs/operating.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	documented := make(map[api.Kind]string)
-	for _, row := range regexp.MustCompile(
-		"(?m)^\\| `([a-z_]+)` \\| ([0-9,]+) \\| ([0-9,–]+) \\|",
-	).FindAllStringSubmatch(string(source), -1) {
-		documented[api.Kind(row[1])] = strings.ReplaceAll(row[2]+":"+row[3], ",", "")
-	}
-	want := make(map[api.Kind]string)
-	for kind, allowed := range api.DefaultLimits() {
-		want[kind] = strings.Replace(fmt.Sprintf("%d:%d", allowed.Each, allowed.Organization), ":0", ":–", 1)
-	}
-	if !maps.Equal(documented, want) {
-		t.Errorf("docs/operating.md says %v, the defaults are %v", documented, want)
-	}
 }

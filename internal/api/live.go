@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/stream"
@@ -59,7 +60,7 @@ func (c LiveConfig) withDefaults() LiveConfig {
 type Live struct {
 	feed     *stream.Feed
 	identity *identity.Service
-	limiter  *Limiter
+	limiter  *ratelimit.Limiter
 	log      *slog.Logger
 	cfg      LiveConfig
 	host     string // The host of the public URL.
@@ -75,9 +76,9 @@ type Live struct {
 }
 
 // NewLive returns a Live without sockets. A nil limiter allows any number of sockets per person.
-func NewLive(feed *stream.Feed, people *identity.Service, limiter *Limiter, log *slog.Logger, cfg LiveConfig) *Live {
+func NewLive(feed *stream.Feed, people *identity.Service, limiter *ratelimit.Limiter, log *slog.Logger, cfg LiveConfig) *Live {
 	if limiter == nil {
-		limiter = NewLimiter(nil, nil)
+		limiter = ratelimit.New(nil, nil)
 	}
 	hurry, cut := context.WithCancel(context.Background())
 	l := &Live{
@@ -254,7 +255,7 @@ func (l *Live) leave(s *socket) {
 
 // claim assigns a socket to a person, unless the person or their organization is at the limit.
 func (l *Live) claim(s *socket, actor identity.Actor) bool {
-	leave, err := l.limiter.hold(KindSocket, actor)
+	leave, err := l.limiter.Hold(ratelimit.KindSocket, actor)
 	if err != nil {
 		return false
 	}

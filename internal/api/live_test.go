@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/stream"
@@ -53,7 +54,7 @@ type liveServer struct {
 	client *http.Client
 }
 
-func newLiveServer(t *testing.T, cfg api.LiveConfig, limits api.Limits) *liveServer {
+func newLiveServer(t *testing.T, cfg api.LiveConfig, limits ratelimit.Limits) *liveServer {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	feed, err := stream.NewFeed(nil)
@@ -61,7 +62,7 @@ func newLiveServer(t *testing.T, cfg api.LiveConfig, limits api.Limits) *liveSer
 		t.Fatal(err)
 	}
 	people := identity.NewService(members{}, verifier{}, log)
-	limiter := api.NewLimiter(limits, nil)
+	limiter := ratelimit.New(limits, nil)
 	live := api.NewLive(feed, people, limiter, log, cfg)
 	handler, err := api.New(api.Services{
 		Identity: people, Live: live, Limiter: limiter,
@@ -301,7 +302,7 @@ func TestR19_SocketsEndWithTheRightCode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newLiveServer(t, api.LiveConfig{}, api.Limits{api.KindSocket: {Each: 1}})
+				s := newLiveServer(t, api.LiveConfig{}, ratelimit.Limits{ratelimit.KindSocket: {Each: 1}})
 				c := s.dial()
 				began := time.Now()
 				test.do(s, c)

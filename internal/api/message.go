@@ -66,17 +66,17 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, actor identity.Acto
 	if err != nil {
 		return chat.Exchange{}, err
 	}
-	return s.answer(w, r, actor, question, func(ctx context.Context) (chat.Exchange, error) {
+	return s.answer(r, actor, question, func(ctx context.Context) (chat.Exchange, error) {
 		return s.Chat.Send(ctx, owner(actor), question)
 	})
 }
 
 // answer counts a question and calls begin to ask it.
 func (s *Server) answer(
-	w http.ResponseWriter, r *http.Request, actor identity.Actor, question chat.Question,
+	r *http.Request, actor identity.Actor, question chat.Question,
 	begin func(context.Context) (chat.Exchange, error),
 ) (chat.Exchange, error) {
-	if err := s.Limiter.countQuestion(w, r, actor, question.RequestID); err != nil {
+	if err := s.Limiter.CountQuestion(actor, question.RequestID); err != nil {
 		return chat.Exchange{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
@@ -23,7 +24,7 @@ type oauthHandler func(w http.ResponseWriter, r *http.Request, form url.Values) 
 // oauth parses the form and writes errors as specified in RFC 6749 (section 5.2). Calls are limited by address.
 func (s *Server) oauth(h oauthHandler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		err := s.Limiter.each[KindSignIn].take(w, r, addressKey(r))
+		err := s.Limiter.CountAddress(ratelimit.KindSignIn, clientAddress(r.Context()))
 		if err == nil {
 			var form url.Values
 			if form, err = decodeForm(w, r); err == nil {

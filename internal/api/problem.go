@@ -13,6 +13,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
@@ -144,8 +145,8 @@ func (s *Server) problem(r *http.Request, err error) Problem {
 		RequestID: requestID(r.Context()), TraceID: traceID(r.Context()),
 		Errors: convert(fault.FieldsOf(err), func(f fault.FieldError) FieldError { return FieldError(f) }),
 	}
-	if refused, ok := errors.AsType[*limitError](err); ok {
-		problem.Limit = string(refused.kind)
+	if refused, ok := errors.AsType[*ratelimit.Error](err); ok {
+		problem.Limit = string(refused.Kind)
 	}
 	if busy, ok := errors.AsType[*busy](err); ok {
 		problem.MessageID = busy.messageID

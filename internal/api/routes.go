@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
@@ -34,7 +35,7 @@ func (s *Server) routes() (http.Handler, error) {
 
 	// Routes that lead to a token. A client authenticates with the body or the cookie.
 	r.Group(func(r chi.Router) {
-		r.Use(withTimeLimit, s.limitAddress(KindSignIn), s.withOrigin)
+		r.Use(withTimeLimit, s.limitAddress(ratelimit.KindSignIn), s.withOrigin)
 		r.Post("/v1/auth-type", s.handle(s.authType))
 		r.Post("/v1/refresh_token", s.handle(s.refreshToken))
 		r.Get("/v1/oauth2/authorize", s.handle(s.authorize))
@@ -51,7 +52,7 @@ func (s *Server) routes() (http.Handler, error) {
 	r.Post(slack.PathInteraction, s.handle(s.slackInteraction))
 	r.Post(slack.PathCommand, s.handle(s.slackCommand))
 	r.Group(func(r chi.Router) {
-		r.Use(withSlackLimit, s.limitAddress(KindSignIn))
+		r.Use(withSlackLimit, s.limitAddress(ratelimit.KindSignIn))
 		r.Get(slack.PathInstallCallback, s.handle(s.slackInstalled))
 		r.Get(slack.PathSignInCallback, s.handle(s.slackLinked))
 	})
@@ -66,7 +67,7 @@ func (s *Server) routes() (http.Handler, error) {
 	})
 
 	// With a token in the first message.
-	r.With(s.limitAddress(KindConnection)).Get("/v1/live", s.handle(s.Live.serve))
+	r.With(s.limitAddress(ratelimit.KindConnection)).Get("/v1/live", s.handle(s.Live.serve))
 
 	// Authenticated. Each call has a class for the limits. Package scope lists the calls that connections may make.
 	r.Group(func(r chi.Router) {

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -61,7 +62,7 @@ type Services struct {
 	Slack    Slack
 	Stream   *sse.Server
 	Live     *Live
-	Limiter  *Limiter                    // Nil for no limits.
+	Limiter  *ratelimit.Limiter          // Nil for no limits.
 	Sessions Sessions                    // Nil if sign-out does not end sessions of the user pool.
 	Pool     http.Handler                // The embedded user pool, mounted under /pool/. Nil with AWS's.
 	Browser  *crx.Package                // The browser extension. Nil if it is not built.
@@ -87,8 +88,6 @@ type Server struct {
 	cfg Config
 	log *slog.Logger
 
-	guessTurns turns
-
 	largeCompletions chan struct{} // Holds a value for each current request for a completion that may have pictures.
 }
 
@@ -101,11 +100,11 @@ func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) 
 		services.Tracer = noop.NewTracerProvider().Tracer("")
 	}
 	if services.Limiter == nil {
-		services.Limiter = NewLimiter(nil, nil)
+		services.Limiter = ratelimit.New(nil, nil)
 	}
 	s := &Server{
 		Services: services, cfg: cfg, log: slog.New(NewLogHandler(log.Handler())),
-		guessTurns: turns{lines: make(map[string]*line)}, largeCompletions: make(chan struct{}, largeCompletions),
+		largeCompletions: make(chan struct{}, largeCompletions),
 	}
 	return s.routes()
 }

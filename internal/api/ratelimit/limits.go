@@ -1,4 +1,4 @@
-package api
+package ratelimit
 
 import (
 	"errors"
@@ -112,7 +112,11 @@ func (l Limits) set(entry string) error {
 }
 
 func joinKinds(kinds []Kind) string {
-	return strings.Join(convert(kinds, func(k Kind) string { return string(k) }), ", ")
+	names := make([]string, len(kinds))
+	for i, kind := range kinds {
+		names[i] = string(kind)
+	}
+	return strings.Join(names, ", ")
 }
 
 func parseLimit(s string) (int, error) {
