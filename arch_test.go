@@ -35,7 +35,7 @@ var order = []string{
 	"internal/channel", "internal/channel/channeltest",
 	"store/postgres", "store", "store/storetest",
 	"internal/telemetry", "internal/slack", "internal/api/scope", "internal/api/docs/gen",
-	"internal/api/ratelimit", "internal/api", "web", "extension",
+	"internal/api/ratelimit", "internal/api/openai", "internal/api", "web", "extension",
 	"test/fakes", "test/fakes/model", "test/fakes/idp", "test/fakes/slack", "test/fakes/slack/fakeslack",
 	"test/fakes/search",
 	"test/cluster", "bench/wire", "bench/eval", "bench", "bench/loadgen",
@@ -75,6 +75,7 @@ var bans = []struct {
 		[]string{
 			"internal/fault", "stream", "stream/sse", "internal/llm", "internal/identity", "internal/org",
 			"internal/skill", "internal/datasource", "chat", "internal/channel", "internal/api",
+			"internal/api/ratelimit", "internal/api/openai",
 		},
 		[]string{"github.com/jackc/pgx", "database/sql", module + "/store", module + "/migrations"},
 		"domains and API know no database: store implements what they declare, and only cmd sees both",
@@ -96,6 +97,7 @@ var bans = []struct {
 		[]string{
 			"internal/fault", "stream", "stream/sse", "internal/identity", "internal/org", "internal/skill",
 			"internal/datasource", "chat", "internal/channel", "store", "internal/api",
+			"internal/api/ratelimit", "internal/api/openai",
 		},
 		[]string{"github.com/sashabaranov"},
 		"only llm knows the provider's protocol",
@@ -104,6 +106,7 @@ var bans = []struct {
 		[]string{
 			"internal/fault", "stream", "stream/sse", "internal/llm", "internal/identity", "internal/org",
 			"internal/skill", "internal/datasource", "chat", "internal/channel", "store", "internal/api",
+			"internal/api/ratelimit", "internal/api/openai",
 		},
 		[]string{
 			"github.com/prometheus", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters",
@@ -127,7 +130,11 @@ var bans = []struct {
 		[]string{module + "/store", module + "/internal/llm", module + "/internal/org", "github.com/go-chi"},
 		"an adapter knows its surface and what channel asks of it",
 	},
-	{[]string{"internal/api"}, []string{module + "/internal/llm"}, "the API asks chat, never the model"},
+	{
+		[]string{"internal/api", "internal/api/ratelimit", "internal/api/openai"},
+		[]string{module + "/internal/llm"},
+		"the API asks chat, never the model",
+	},
 	{
 		[]string{"test/fakes/slack"},
 		[]string{

@@ -15,6 +15,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/legacy"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/api/openai"
 )
 
 // document is openapi.yaml. It must not be changed.
@@ -58,7 +59,7 @@ func (r response) problem(t testing.TB) api.Problem {
 	if err := json.Unmarshal(r.body, &p); err != nil {
 		t.Fatalf("%d is no problem: %s", r.status, r.body)
 	}
-	var other api.OpenAIError // For routes in OpenAI's form.
+	var other openai.OpenAIError // For routes in OpenAI's form.
 	if err := json.Unmarshal(r.body, &other); err == nil && other.Error.Code != "" {
 		p.Status, p.Code, p.Detail = r.status, other.Error.Code, other.Error.Message
 		if param := other.Error.Param; param != nil && r.status == http.StatusTooManyRequests {

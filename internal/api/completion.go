@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -12,10 +13,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/api/openai"
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
+
+const modelsPath = "/v1/models"
 
 // openAI reports whether a path is in OpenAI's form, which includes the form of its errors.
 func openAI(path string) bool {
@@ -24,28 +29,14 @@ func openAI(path string) bool {
 
 // writeOpenAIError writes a problem in OpenAI's form, with the status and headers of the problem.
 func writeOpenAIError(w http.ResponseWriter, p Problem) error {
-	return writeJSON(w, p.Status, OpenAIError{Error: openAIErrorOf(p)})
-}
-
-func openAIErrorOf(p Problem) OpenAIErrorBody {
-	body := OpenAIErrorBody{Message: p.Detail, Code: p.Code, Type: "invalid_request_error"}
-	if p.Limit != "" {
-		body.Param = &p.Limit
-	}
-	switch {
-	case p.Status == http.StatusUnauthorized:
-		body.Type = "authentication_error"
-	case p.Status == http.StatusForbidden:
-		body.Type = "permission_error"
-	case p.Status == http.StatusTooManyRequests:
-		body.Type = "rate_limit_error"
-	case p.Status >= http.StatusInternalServerError:
-		body.Type = "server_error"
-	}
+	var param *string
+	message := p.Detail
 	if len(p.Errors) > 0 {
-		body.Param, body.Message = &p.Errors[0].Field, p.Errors[0].Message
+		param, message = &p.Errors[0].Field, p.Errors[0].Message
+	} else if p.Limit != "" {
+		param = &p.Limit
 	}
-	return body
+	return writeJSON(w, p.Status, openai.NewError(p.Status, p.Code, message, param))
 }
 
 // completeChat handles a request in the form of OpenAI's chat completions. It asks in a thread of the actor, and
@@ -62,19 +53,16 @@ func (s *Server) completeChat(w http.ResponseWriter, r *http.Request, actor iden
 	if err != nil {
 		return err
 	}
-	if !req.store {
+	if !req.Store {
 		defer s.forget(r, actor, exchange.Answer.ThreadID)
 	}
-	c := &completion{
-		req: req, id: "chatcmpl-" + exchange.Answer.ID.String(), created: exchange.Answer.CreatedAt.Unix(), w: w,
+	response := openai.NewResponse(w, req, exchange.Answer)
+	if req.Stream {
+		err = s.streamCompletion(ctx, actor, exchange, response)
+	} else {
+		err = s.answerCompletion(ctx, w, actor, exchange, response)
 	}
-	if req.stream {
-		err = s.streamCompletion(ctx, actor, exchange, c)
-	} else if exchange, err = s.Chat.WaitFor(ctx, owner(actor), exchange); err == nil {
-		moveWriteDeadline(w)
-		err = s.answerCompletion(ctx, actor, exchange.Answer, c)
-	}
-	if err != nil && c.begun {
+	if err != nil && response.Begun() {
 		panic(http.ErrAbortHandler) // Otherwise the client would treat the incomplete response as complete.
 	}
 	return err
@@ -83,7 +71,7 @@ func (s *Server) completeChat(w http.ResponseWriter, r *http.Request, actor iden
 // beginCompletion reads a request and stores its question in a new thread. It calls received after reading the request,
 // and returns an error of received.
 func (s *Server) beginCompletion(w http.ResponseWriter, r *http.Request, actor identity.Actor, received func() error) (
-	req completionRequest, exchange chat.Exchange, err error,
+	req openai.Request, exchange chat.Exchange, err error,
 ) {
 	leave, err := s.receiveCompletion(w, r, &req)
 	if err != nil {
@@ -93,21 +81,21 @@ func (s *Server) beginCompletion(w http.ResponseWriter, r *http.Request, actor i
 	if err := received(); err != nil {
 		return req, exchange, err
 	}
-	id := req.requestID(r)
+	id := req.ID(r)
 	if err := s.Limiter.CountQuestion(actor, id); err != nil { // Even for a missing model.
 		return req, exchange, err
 	}
 	thread := chat.NewThread{}
-	if !req.store {
+	if !req.Store {
 		thread.Lifetime = chat.TemporaryLifetime
 	}
-	if thread.SkillID, err = s.skillOf(r, actor, req.model); err != nil {
+	if thread.SkillID, err = s.skillOf(r, actor, req.Model); err != nil {
 		return req, exchange, err
 	}
 	drop, err := s.storePictures(r, actor, id, &req)
 	if err == nil {
 		moveWriteDeadline(w)
-		question := req.question(id)
+		question := req.Question(id)
 		exchange, err = s.answer(r, actor, question, func(ctx context.Context) (chat.Exchange, error) {
 			return s.Chat.StartThread(ctx, owner(actor), thread, question)
 		})
@@ -115,12 +103,12 @@ func (s *Server) beginCompletion(w http.ResponseWriter, r *http.Request, actor i
 	if err != nil {
 		drop()
 	}
-	return req, exchange, req.renameParams(err)
+	return req, exchange, req.TranslateError(err)
 }
 
 // receiveCompletion reads a request. A request that may have pictures occupies one of a few slots, which bound the
 // memory of such requests. The caller releases it with leave.
-func (s *Server) receiveCompletion(w http.ResponseWriter, r *http.Request, req *completionRequest) (leave func(),
+func (s *Server) receiveCompletion(w http.ResponseWriter, r *http.Request, req *openai.Request) (leave func(),
 	err error,
 ) {
 	limit, leave := int64(maxBody), func() {}
@@ -133,14 +121,14 @@ func (s *Server) receiveCompletion(w http.ResponseWriter, r *http.Request, req *
 		case <-within.Done():
 			return nil, fault.Wrap(within.Err(), fault.Unavailable, "%s", busyDetail)
 		}
-		limit = maxCompletion
+		limit = openai.MaxRequest
 		r.Body = &patientBody{
 			ReadCloser: r.Body, rc: http.NewResponseController(w), end: time.Now().Add(pictureTimeout),
 		}
 	}
 	body, err := readJSON(limit, w, r)
 	if err == nil {
-		*req, err = parseCompletion(body)
+		*req, err = openai.ParseRequest(body)
 	}
 	if err != nil {
 		leave()
@@ -165,7 +153,7 @@ func (s *Server) skillOf(r *http.Request, actor identity.Actor, name string) (uu
 
 // storePictures stores the pictures of a request and adds their ids to its turns. drop deletes the new ones, except for
 // pictures used by a question. For a repeated request it finds the stored pictures by their content.
-func (s *Server) storePictures(r *http.Request, actor identity.Actor, requestID uuid.UUID, req *completionRequest) (
+func (s *Server) storePictures(r *http.Request, actor identity.Actor, requestID uuid.UUID, req *openai.Request) (
 	drop func(), err error,
 ) {
 	var added []uuid.UUID
@@ -174,18 +162,18 @@ func (s *Server) storePictures(r *http.Request, actor identity.Actor, requestID 
 			_ = s.Pictures.Delete(context.WithoutCancel(r.Context()), pictureOwner(actor), id)
 		}
 	}
-	for i := range req.turns {
-		turn := &req.turns[i]
-		for _, p := range turn.pictures {
+	for i := range req.Turns {
+		turn := &req.Turns[i]
+		for _, p := range turn.Pictures {
 			if err := s.Limiter.Count(ratelimit.KindUpload, actor); err != nil {
 				return drop, err
 			}
-			sum := sha256.Sum256(p.content)
+			sum := sha256.Sum256(p.Content)
 			once := uuid.NewSHA1(requestID, sum[:])
 			kept, created, err := s.Pictures.Upload(r.Context(), pictureOwner(actor), actor.Session, &once,
-				bytes.NewReader(p.content))
+				bytes.NewReader(p.Content))
 			if err != nil {
-				return drop, renameField(err, map[string]string{"file": p.param})
+				return drop, p.TranslateError(err)
 			}
 			if created {
 				added = append(added, kept.ID)
@@ -194,7 +182,7 @@ func (s *Server) storePictures(r *http.Request, actor identity.Actor, requestID 
 				turn.PictureIDs = append(turn.PictureIDs, kept.ID)
 			}
 		}
-		turn.pictures = nil
+		turn.Pictures = nil
 	}
 	return drop, nil
 }
@@ -210,56 +198,114 @@ func (s *Server) forget(r *http.Request, actor identity.Actor, threadID uuid.UUI
 }
 
 // answerCompletion answers a request without streaming.
-func (s *Server) answerCompletion(ctx context.Context, actor identity.Actor, answer chat.Message, c *completion) error {
+func (s *Server) answerCompletion(
+	ctx context.Context, w http.ResponseWriter, actor identity.Actor, exchange chat.Exchange, response *openai.Response,
+) error {
+	answer, err := s.waitForAnswer(ctx, actor, exchange)
+	if err != nil {
+		return err
+	}
+	moveWriteDeadline(w)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if _, err := s.Identity.ReloadActor(ctx, actor); err != nil { // The actor may have lost access in the meantime.
 		return err
 	}
-	if err := c.failureOf(answer); err != nil {
+	completion, err := response.Completion(answer)
+	if err != nil {
 		return err
 	}
-	return writeJSON(c.w, http.StatusOK, OpenAICompletion{
-		ID: c.id, Object: "chat.completion", Created: int(c.created), Model: c.req.model, Usage: usageOf(answer),
-		Choices: []OpenAIChoice{{
-			FinishReason: finishOf(answer), Message: OpenAIAnswer{Role: "assistant", Content: c.content(answer)},
-		}},
-	})
+	return writeJSON(w, http.StatusOK, completion)
 }
 
-// failureOf returns the error of a failed answer.
-func (c *completion) failureOf(answer chat.Message) error {
-	if answer.Status != chat.StatusFailed {
-		return nil
-	}
-	if answer.Failure == nil {
-		return fault.Errorf(fault.Unavailable, "%s", busyDetail)
-	}
-	if err := c.req.refusedByModel(*answer.Failure); err != nil {
+// streamCompletion streams an answer. The protocol supports neither the removal of sent text nor resuming.
+func (s *Server) streamCompletion(
+	ctx context.Context, actor identity.Actor, exchange chat.Exchange, response *openai.Response,
+) error {
+	ctx, cancel := context.WithDeadline(ctx, streamDeadline(actor.ExpiresAt))
+	defer cancel()
+	if err := response.Begin(ctx); err != nil {
 		return err
 	}
-	return fault.Errorf(fault.Unavailable, "%s", answer.Failure.Detail)
+	for copied := false; !copied; {
+		found, err := within(ctx, func(ctx context.Context) (chat.Attachment, error) {
+			return s.Chat.Follow(ctx, owner(actor), exchange.Answer)
+		})
+		if err != nil {
+			return err
+		}
+		if copied = found.Text != nil; copied {
+			err = response.Copy(ctx, found.Text)
+		} else {
+			err = response.Wait(ctx, found.Opened, found.Patience)
+		}
+		found.Leave()
+		if err != nil {
+			return err
+		}
+	}
+	answer, err := s.waitForAnswer(ctx, actor, exchange)
+	if err != nil {
+		return err
+	}
+	return response.End(ctx, answer)
 }
 
-// content returns the text of a complete answer with the notice of missing documents. JSON is not changed.
-func (c *completion) content(answer chat.Message) string {
-	notice := answer.Notice()
-	if notice == "" || c.req.inJSON() {
-		return answer.Content
+// waitForAnswer waits for a complete answer. A failed one has a Failure.
+func (s *Server) waitForAnswer(ctx context.Context, actor identity.Actor, exchange chat.Exchange) (
+	chat.Message, error,
+) {
+	ended, err := s.Chat.WaitFor(ctx, owner(actor), exchange)
+	if ended.Answer.Status == chat.StatusFailed && ended.Answer.Failure == nil {
+		ended.Answer.Failure = &chat.Failure{Code: string(fault.Unavailable), Detail: busyDetail}
 	}
-	return answer.Content + "\n\n⚠️ " + notice
+	return ended.Answer, err
 }
 
-func usageOf(answer chat.Message) OpenAIUsage {
-	return OpenAIUsage{
-		PromptTokens: answer.InputTokens, CompletionTokens: answer.OutputTokens,
-		TotalTokens: answer.InputTokens + answer.OutputTokens,
+// listModels returns the available skills as models.
+func (s *Server) listModels(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	models, err := s.models(r.Context(), actor)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, openai.List(models))
+}
+
+// getModel returns an available skill as a model.
+func (s *Server) getModel(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	name, err := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), modelsPath+"/")) // A key may contain a slash.
+	if err != nil {
+		return openai.NoModel()
+	}
+	found, err := s.findModel(r.Context(), actor, name)
+	if err != nil {
+		return err
+	}
+	if found.Unavailable != "" {
+		return openai.NoModel()
+	}
+	return writeJSON(w, http.StatusOK, found.Record())
+}
+
+// models returns the skills that are visible to an actor.
+func (s *Server) models(ctx context.Context, actor identity.Actor) ([]openai.Model, error) {
+	var skills []skill.Skill
+	for {
+		page, err := s.Skill.List(ctx, actor.OrganizationID, actor.ID, len(skills), maxLimit)
+		if err != nil {
+			return nil, err
+		}
+		if skills = append(skills, page...); len(page) < maxLimit {
+			return openai.Models(skills), nil
+		}
 	}
 }
 
-func finishOf(answer chat.Message) string {
-	if answer.FinishReason == chat.FinishLength {
-		return "length"
+// findModel returns the skill with a model id, a skill id or a key.
+func (s *Server) findModel(ctx context.Context, actor identity.Actor, name string) (openai.Model, error) {
+	models, err := s.models(ctx, actor)
+	if err != nil {
+		return openai.Model{}, err
 	}
-	return "stop"
+	return openai.Find(models, name)
 }

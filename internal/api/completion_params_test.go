@@ -15,8 +15,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/param"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/api"
-	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	apiopenai "github.com/tsumugi-ai/tsumugi/internal/api/openai"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
@@ -277,7 +276,7 @@ func TestCompletionsRefuseParameters(t *testing.T) {
 	}
 	for what, test := range tests {
 		resp := f.complete(test.fields)
-		var got api.OpenAIError
+		var got apiopenai.OpenAIError
 		if err := json.Unmarshal(resp.body, &got); err != nil || resp.status != http.StatusBadRequest ||
 			got.Error.Param == nil || *got.Error.Param != test.param || got.Error.Code != test.code ||
 			got.Error.Message == "" || got.Error.Type != "invalid_request_error" {
@@ -300,7 +299,7 @@ func TestCompletionsRefusedByTheModel(t *testing.T) {
 	f := newProviderFixture(t, provider)
 	fields := map[string]any{"max_completion_tokens": 5}
 	resp := f.complete(fields)
-	var got api.OpenAIError
+	var got apiopenai.OpenAIError
 	if err := json.Unmarshal(resp.body, &got); err != nil || resp.status != http.StatusBadRequest ||
 		got.Error.Param == nil || *got.Error.Param != "max_completion_tokens" ||
 		got.Error.Code != "unsupported_parameter" || got.Error.Type != "invalid_request_error" {
@@ -328,7 +327,7 @@ func TestCompletionsEndAtStopSequences(t *testing.T) {
 			}
 			f := newProviderFixture(t, llmtest.NewProvider(t).Add(steps...))
 			resp := f.complete(fields)
-			var got api.OpenAICompletion
+			var got apiopenai.OpenAICompletion
 			if err := json.Unmarshal(resp.body, &got); err != nil || resp.status != http.StatusOK ||
 				got.Choices[0].FinishReason != finish || got.Choices[0].Message.Content != text {
 				t.Errorf("%s with %q: %d %s", finish, text, resp.status, resp.body)
@@ -419,27 +418,4 @@ func TestOpenAIClientAsksForASchema(t *testing.T) {
 	if stored != string(schema) {
 		t.Errorf("stored %s", stored)
 	}
-}
-
-// FuzzCompletion: a body is parsed as a conversation that ends with a question, or refused with an error for people.
-func FuzzCompletion(f *testing.F) {
-	for _, body := range []string{
-		`{"model":"a","messages":[{"role":"user","content":"b"}]}`, `{}`, `null`, `[`, `{"messages":[null]}`, `{"":null}`,
-		`{"model":"a","messages":[{"role":"system","content":[{"type":"text","text":"c"}]},{"role":"user","content":"b"}],` +
-			`"stop":["a"],"response_format":{"type":"json_schema","json_schema":{"name":"a","schema":{"a":[[]]}}}}`,
-		`{"model":"a","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,` +
-			`AAAA"}}]}],"metadata":{"a":"b"},"temperature":1e999}`,
-		`{"stop":null,"stop":"","response_format":{"type":"json_object"},"max_tokens":-1,"seed":1e3}`,
-	} {
-		f.Add([]byte(body))
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		turns, err := api.ParseCompletion(body)
-		switch {
-		case err == nil && turns%2 == 0:
-			t.Errorf("%d turns do not end with a question", turns)
-		case err != nil && (fault.CodeOf(err) == fault.Internal || fault.DetailOf(err) == ""):
-			t.Errorf("refused with %v", err)
-		}
-	})
 }

@@ -471,21 +471,6 @@ func (e NotificationAudience) Valid() bool {
 	}
 }
 
-// Defines values for OpenAICompletionRequestN.
-const (
-	N1 OpenAICompletionRequestN = 1
-)
-
-// Valid indicates whether the value is a known member of the OpenAICompletionRequestN enum.
-func (e OpenAICompletionRequestN) Valid() bool {
-	switch e {
-	case N1:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for Role.
 const (
 	GeneralUser            Role = "general-user"
@@ -1964,174 +1949,6 @@ type OAuthTokens struct {
 
 	// TokenType Example: Bearer
 	TokenType string `json:"token_type"`
-}
-
-// OpenAIAnswer defines model for OpenAIAnswer.
-type OpenAIAnswer struct {
-	Content string `json:"content"`
-	Role    string `json:"role"`
-}
-
-// OpenAIChoice defines model for OpenAIChoice.
-type OpenAIChoice struct {
-	// FinishReason `stop` or `length`
-	FinishReason string       `json:"finish_reason"`
-	Index        int          `json:"index"`
-	Message      OpenAIAnswer `json:"message"`
-}
-
-// OpenAIChunk defines model for OpenAIChunk.
-type OpenAIChunk struct {
-	Choices []OpenAIChunkChoice `json:"choices"`
-	Created int                 `json:"created"`
-	ID      string              `json:"id"`
-	Model   string              `json:"model"`
-	Object  string              `json:"object"`
-	Usage   *OpenAIUsage        `json:"usage,omitempty,omitzero"`
-}
-
-// OpenAIChunkChoice defines model for OpenAIChunkChoice.
-type OpenAIChunkChoice struct {
-	Delta        OpenAIDelta `json:"delta"`
-	FinishReason *string     `json:"finish_reason"`
-	Index        int         `json:"index"`
-}
-
-// OpenAICompletion defines model for OpenAICompletion.
-type OpenAICompletion struct {
-	Choices []OpenAIChoice `json:"choices"`
-	Created int            `json:"created"`
-	ID      string         `json:"id"`
-	Model   string         `json:"model"`
-	Object  string         `json:"object"`
-	Usage   OpenAIUsage    `json:"usage"`
-}
-
-// OpenAICompletionRequest defines model for OpenAICompletionRequest.
-type OpenAICompletionRequest struct {
-	// MaxCompletionTokens Upper bound for the answer. One that reaches it ends with the `finish_reason` `length`.
-	MaxCompletionTokens int `json:"max_completion_tokens,omitempty,omitzero"`
-
-	// MaxTokens The same as `max_completion_tokens`; not with it.
-	MaxTokens int             `json:"max_tokens,omitempty,omitzero"`
-	Messages  []OpenAIMessage `json:"messages"`
-
-	// Metadata At most 16 pairs; keys have at most 64 characters. They have no effect.
-	Metadata       map[string]string        `json:"metadata,omitempty,omitzero"`
-	Model          string                   `json:"model"`
-	N              OpenAICompletionRequestN `json:"n,omitempty,omitzero"`
-	ResponseFormat OpenAIFormat             `json:"response_format,omitempty,omitzero"`
-	Seed           int64                    `json:"seed,omitempty,omitzero"`
-
-	// Stop Texts at which the answer ends, without them.
-	Stop   any  `json:"stop,omitempty,omitzero"`
-	Store  bool `json:"store,omitempty,omitzero"`
-	Stream bool `json:"stream,omitempty,omitzero"`
-
-	// StreamOptions Only with `stream`.
-	StreamOptions struct {
-		IncludeUsage bool `json:"include_usage,omitempty,omitzero"`
-	} `json:"stream_options,omitempty,omitzero"`
-	Temperature float32 `json:"temperature,omitempty,omitzero"`
-	TopP        float32 `json:"top_p,omitempty,omitzero"`
-
-	// User It has no effect.
-	User string `json:"user,omitempty,omitzero"`
-}
-
-// OpenAICompletionRequestN defines model for OpenAICompletionRequest.N.
-type OpenAICompletionRequestN int
-
-// OpenAIDelta defines model for OpenAIDelta.
-type OpenAIDelta struct {
-	Content string `json:"content,omitempty,omitzero"`
-	Role    string `json:"role,omitempty,omitzero"`
-}
-
-// OpenAIError defines model for OpenAIError.
-type OpenAIError struct {
-	Error OpenAIErrorBody `json:"error"`
-}
-
-// OpenAIErrorBody defines model for OpenAIErrorBody.
-type OpenAIErrorBody struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-
-	// Param As in `messages[1].role`.
-	Param *string `json:"param"`
-	Type  string  `json:"type"`
-}
-
-// OpenAIFormat defines model for OpenAIFormat.
-type OpenAIFormat struct {
-	JSONSchema struct {
-		Description string `json:"description,omitempty,omitzero"`
-		Name        string `json:"name"`
-
-		// Schema A JSON schema of at most 64 KiB, nested at most 64 deep.
-		Schema map[string]interface{} `json:"schema"`
-		Strict bool                   `json:"strict,omitempty,omitzero"`
-	} `json:"json_schema,omitempty,omitzero"`
-
-	// Type `text`, `json_object` or `json_schema`
-	Type string `json:"type"`
-}
-
-// OpenAIMessage defines model for OpenAIMessage.
-type OpenAIMessage struct {
-	Content any `json:"content"`
-
-	// Role `system`, `developer`, `user` or `assistant`
-	Role string `json:"role"`
-}
-
-// OpenAIModel defines model for OpenAIModel.
-type OpenAIModel struct {
-	// Created When the skill was created; seconds since 1970.
-	Created int `json:"created"`
-
-	// ID The skill's key or, if it has none, its name with hyphens in place of everything that is no letter or digit.
-	// If several skills have that name, the end of the skill's id follows. Renaming the skill changes it; the id
-	// of the skill and the name with the end of the id are always accepted.
-	ID string `json:"id"`
-
-	// Name The skill's name.
-	Name string `json:"name"`
-
-	// Object Example: model
-	Object  string `json:"object"`
-	OwnedBy string `json:"owned_by"`
-}
-
-// OpenAIModelList defines model for OpenAIModelList.
-type OpenAIModelList struct {
-	Data   []OpenAIModel `json:"data"`
-	Object string        `json:"object"`
-}
-
-// OpenAIPart defines model for OpenAIPart.
-type OpenAIPart struct {
-	// ImageURL A message's pictures. The request has at most 10.
-	ImageURL struct {
-		// Detail It has no effect.
-		Detail string `json:"detail,omitempty,omitzero"`
-
-		// URL `data:image/png;base64,…`, or with jpeg or webp: at most 20 MB, and as `POST /v1/picture` accepts them.
-		// No other URLs: nothing is fetched.
-		URL string `json:"url"`
-	} `json:"image_url,omitempty,omitzero"`
-	Text string `json:"text,omitempty,omitzero"`
-
-	// Type `text`, or in messages of `user` also `image_url`
-	Type string `json:"type"`
-}
-
-// OpenAIUsage defines model for OpenAIUsage.
-type OpenAIUsage struct {
-	CompletionTokens int `json:"completion_tokens"`
-	PromptTokens     int `json:"prompt_tokens"`
-	TotalTokens      int `json:"total_tokens"`
 }
 
 // Organization defines model for Organization.
@@ -3713,13 +3530,6 @@ type RemoveCategoryParams struct {
 	ReplacementID openapi_types.UUID `form:"replacement_id,omitempty" json:"replacement_id,omitempty,omitzero"`
 }
 
-// CompleteChatParams defines parameters for CompleteChat.
-type CompleteChatParams struct {
-	// IdempotencyKey Any text. The same call made again with the same key finds the same answer, and another call with it answers 409
-	// `request_id_conflict`. With `store: false` there is nothing to be found, and the key is ignored.
-	IdempotencyKey string `json:"Idempotency-Key,omitempty,omitzero"`
-}
-
 // CreateTokenParams defines parameters for CreateToken.
 type CreateTokenParams struct {
 	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
@@ -4216,9 +4026,6 @@ type OrderCategoriesJSONRequestBody = CategoryOrderRequest
 
 // RenameCategoryJSONRequestBody defines body for RenameCategory for application/json ContentType.
 type RenameCategoryJSONRequestBody = CategoryRequest
-
-// CompleteChatJSONRequestBody defines body for CompleteChat for application/json ContentType.
-type CompleteChatJSONRequestBody = OpenAICompletionRequest
 
 // PutConnectionPolicyJSONRequestBody defines body for PutConnectionPolicy for application/json ContentType.
 type PutConnectionPolicyJSONRequestBody = ConnectionPolicy

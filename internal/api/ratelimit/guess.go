@@ -48,8 +48,8 @@ func guessKeys(account string, address netip.Addr) (byAccount, byAddress string)
 	return account + " " + byAddress, byAddress
 }
 
-// GuessCode calls try unless the person has guessed too many user codes. It counts the call if try reports that there
-// is no such code.
+// GuessCode calls try unless the person has guessed too many user codes. It counts the guess if the error of try is
+// fault.NotFound.
 func (l *Limiter) GuessCode(actor identity.Actor, try func() error) error {
 	guesses, key := l.each[KindGuess], "user code "+actor.ID.String()
 	if err := guesses.check(key); err != nil {

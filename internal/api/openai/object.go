@@ -1,4 +1,4 @@
-package api
+package openai
 
 import (
 	"bytes"
@@ -17,22 +17,6 @@ const (
 	maxParam   = 100 // Characters of a name in an error.
 )
 
-// OpenAI's codes of refused parameters.
-const (
-	codeParamUnknown     fault.Code = "unknown_parameter"
-	codeParamUnsupported fault.Code = "unsupported_parameter" // Refused by the answering model.
-	codeParamMissing     fault.Code = "missing_required_parameter"
-	codeParamType        fault.Code = "invalid_type"
-	codeParamValue       fault.Code = "invalid_value"
-)
-
-// refuseParam returns the error of a parameter.
-func refuseParam(code fault.Code, param, format string, args ...any) error {
-	err := fault.InvalidField(param, format, args...)
-	err.Code = code
-	return err
-}
-
 // object is a JSON object of a request. The caller takes its members one by one; refuseRest refuses the others. A null
 // member is treated as absent.
 type object struct {
@@ -47,7 +31,7 @@ func readObject(path string, raw json.RawMessage, wrong *error) object {
 	o := object{path, make(map[string]json.RawMessage), wrong}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
-		o.fail("", codeParamType, "オブジェクトを指定してください。")
+		o.fail("", InvalidType, "オブジェクトを指定してください。")
 		return o
 	}
 	for decoder.More() {
@@ -57,7 +41,7 @@ func readObject(path string, raw json.RawMessage, wrong *error) object {
 			err = decoder.Decode(&value)
 		}
 		if len(o.members) == maxMembers || err != nil {
-			o.fail("", codeParamValue, "項目が多すぎます。")
+			o.fail("", InvalidValue, "項目が多すぎます。")
 			return o
 		}
 		if key, _ := name.(string); string(value) != "null" {
@@ -73,14 +57,14 @@ func readObject(path string, raw json.RawMessage, wrong *error) object {
 func (o object) needList(name string, most int) []json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(need[json.RawMessage](o, name)))
 	if begin, err := decoder.Token(); err != nil || begin != json.Delim('[') {
-		o.fail(name, codeParamType, "リストを指定してください。")
+		o.fail(name, InvalidType, "リストを指定してください。")
 		return nil
 	}
 	var list []json.RawMessage
 	for decoder.More() {
 		var value json.RawMessage
 		if err := decoder.Decode(&value); err != nil || len(list) == most {
-			o.fail(name, codeParamValue, "%d件まで指定できます。", most)
+			o.fail(name, InvalidValue, "%d件まで指定できます。", most)
 			return nil
 		}
 		list = append(list, value)
@@ -111,7 +95,7 @@ func take[T any](o object, name string) *T {
 	}
 	value := new(T)
 	if json.Unmarshal(raw, value) != nil {
-		o.fail(name, codeParamType, "値の型が正しくありません。")
+		o.fail(name, InvalidType, "値の型が正しくありません。")
 		return nil
 	}
 	return value
@@ -128,7 +112,7 @@ func takeOr[T any](o object, name string, absent T) T {
 // need is take for a required member.
 func need[T any](o object, name string) (value T) {
 	if o.members[name] == nil {
-		o.fail(name, codeParamMissing, "必須の項目です。")
+		o.fail(name, MissingParameter, "必須の項目です。")
 	}
 	return takeOr(o, name, value)
 }
@@ -137,7 +121,7 @@ func need[T any](o object, name string) (value T) {
 func (o object) takeText(name string, most int) string {
 	text := takeOr(o, name, "")
 	if utf8.RuneCountInString(text) > most {
-		o.fail(name, codeParamValue, "%d文字以内で指定してください。", most)
+		o.fail(name, InvalidValue, "%d文字以内で指定してください。", most)
 	}
 	return text
 }
@@ -146,7 +130,7 @@ func (o object) takeText(name string, most int) string {
 func takeNumber[T cmp.Ordered](o object, name string, least, most T) *T {
 	value := take[T](o, name)
 	if value != nil && (*value < least || *value > most) {
-		o.fail(name, codeParamValue, "%v以上%v以下で指定してください。", least, most)
+		o.fail(name, InvalidValue, "%v以上%v以下で指定してください。", least, most)
 	}
 	return value
 }
@@ -164,7 +148,7 @@ func (o object) takeObject(name string) (object, bool) {
 // refuseRest refuses the members that were not taken.
 func (o object) refuseRest() {
 	for _, name := range slices.Sorted(maps.Keys(o.members)) {
-		o.fail(name, codeParamUnknown, "このパラメーターには対応していません。")
+		o.fail(name, UnknownParameter, "このパラメーターには対応していません。")
 	}
 }
 

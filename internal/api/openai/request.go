@@ -1,4 +1,4 @@
-package api
+package openai
 
 import (
 	"encoding/base64"
@@ -19,13 +19,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 )
 
-// Bounds of a request for a completion.
-const (
-	maxCompletion = 32 << 20 // In bytes of the body: a picture of 20 MiB takes 27 MiB in base64.
+// MaxRequest bounds the body of a request, in bytes: a picture of 20 MiB takes 27 MiB in base64.
+const MaxRequest = 32 << 20
 
+// Bounds of a request.
+const (
 	maxMessages    = 1_000
 	maxParts       = 1_000   // Parts of a message.
-	maxMessageText = maxBody // Total bytes of all messages, without pictures.
+	maxMessageText = 1 << 20 // Total bytes of all messages, without pictures.
 	maxStops       = 4
 	maxStop        = 500 // In characters.
 	maxAnswer      = 10_000_000
@@ -38,50 +39,53 @@ const (
 	maxMetaValue   = 512 // In characters.
 )
 
-// completionRequest is a request for a completion.
-type completionRequest struct {
-	model        string
-	instructions string           // The text of its system messages.
-	turns        []completionTurn // Alternating questions and answers. The first and the last one are questions.
-	stream       bool
+// Request is a request for a completion.
+type Request struct {
+	Model  string
+	Turns  []Turn // Alternating questions and answers. The first and the last one are questions.
+	Stream bool
+	Store  bool
+
+	instructions string // The text of its system messages.
 	includeUsage bool
-	store        bool
 	params       chat.Params
 	given        []string // The names of the parameters in params.
 }
 
-// completionTurn is a question or an answer. It consists of one or more messages.
-type completionTurn struct {
+// Turn is a question or an answer. It consists of one or more messages.
+type Turn struct {
 	chat.EarlierMessage
 
-	param    string // The parameter of its last message.
-	pictures []completionPicture
+	Pictures []Picture
+
+	param string // The parameter of its last message.
 }
 
-// completionPicture is a picture of a message.
-type completionPicture struct {
-	param   string
-	content []byte
+// Picture is a picture of a message.
+type Picture struct {
+	Content []byte
+
+	param string
 }
 
-// parseCompletion parses the body of a request: a JSON object.
-func parseCompletion(body []byte) (req completionRequest, err error) {
+// ParseRequest parses the body of a request: a JSON object.
+func ParseRequest(body []byte) (req Request, err error) {
 	if !json.Valid(body) {
 		return req, fault.Errorf(fault.Invalid, "本文を JSON として読み取れませんでした。")
 	}
 	o := readObject("", body, &err)
 	messages := o.needList("messages", maxMessages)
-	req.model = need[string](o, "model")
-	req.stream, req.store = takeOr(o, "stream", false), takeOr(o, "store", true)
+	req.Model = need[string](o, "model")
+	req.Stream, req.Store = takeOr(o, "stream", false), takeOr(o, "store", true)
 	if options, found := o.takeObject("stream_options"); found {
-		if !req.stream {
-			o.fail("stream_options", codeParamValue, "stream が true のときだけ指定できます。")
+		if !req.Stream {
+			o.fail("stream_options", InvalidValue, "stream が true のときだけ指定できます。")
 		}
 		req.includeUsage = takeOr(options, "include_usage", false)
 		options.refuseRest()
 	}
 	if n := take[int](o, "n"); n != nil && *n != 1 {
-		o.fail("n", codeParamValue, "1 だけを指定できます。")
+		o.fail("n", InvalidValue, "1 だけを指定できます。")
 	}
 	o.takeText("user", maxUser)
 	checkMetadata(o)
@@ -95,18 +99,18 @@ func parseCompletion(body []byte) (req completionRequest, err error) {
 func checkMetadata(o object) {
 	pairs, _ := o.takeObject("metadata")
 	if len(pairs.members) > maxMetadata {
-		o.fail("metadata", codeParamValue, "%d組まで指定できます。", maxMetadata)
+		o.fail("metadata", InvalidValue, "%d組まで指定できます。", maxMetadata)
 	}
 	for _, key := range slices.Sorted(maps.Keys(pairs.members)) {
 		if utf8.RuneCountInString(key) > maxMetaKey {
-			o.fail("metadata", codeParamValue, "キーは%d文字以内で指定してください。", maxMetaKey)
+			o.fail("metadata", InvalidValue, "キーは%d文字以内で指定してください。", maxMetaKey)
 		}
 		pairs.takeText(key, maxMetaValue)
 	}
 }
 
 // takeParams takes the parameters of the answer.
-func (req *completionRequest) takeParams(o object) {
+func (req *Request) takeParams(o object) {
 	for _, name := range []string{
 		"temperature", "top_p", "stop", "seed", "max_tokens", "max_completion_tokens", "response_format",
 	} {
@@ -115,7 +119,7 @@ func (req *completionRequest) takeParams(o object) {
 		}
 	}
 	if o.members["max_tokens"] != nil && o.members["max_completion_tokens"] != nil {
-		o.fail("max_tokens", codeParamValue, "max_completion_tokens と同時には指定できません。")
+		o.fail("max_tokens", InvalidValue, "max_completion_tokens と同時には指定できません。")
 	}
 	p := &req.params
 	p.Temperature, p.TopP = takeNumber[float32](o, "temperature", 0, 2), takeNumber[float32](o, "top_p", 0, 1)
@@ -147,9 +151,9 @@ func takeStops(o object) []string {
 	for _, raw := range list {
 		var stop string
 		if json.Unmarshal(raw, &stop) != nil {
-			o.fail("stop", codeParamType, "値の型が正しくありません。")
+			o.fail("stop", InvalidType, "値の型が正しくありません。")
 		} else if n := utf8.RuneCountInString(stop); n == 0 || n > maxStop {
-			o.fail("stop", codeParamValue, "1文字以上%d文字以内で指定してください。", maxStop)
+			o.fail("stop", InvalidValue, "1文字以上%d文字以内で指定してください。", maxStop)
 		}
 		stops = append(stops, stop)
 	}
@@ -166,13 +170,13 @@ func readFormat(o object) *chat.Schema {
 	case "json_schema":
 	default:
 		if kind != "text" {
-			o.fail("type", codeParamValue, "text、json_object、json_schema のどれかを指定してください。")
+			o.fail("type", InvalidValue, "text、json_object、json_schema のどれかを指定してください。")
 		}
 		return nil
 	}
 	given, found := o.takeObject("json_schema")
 	if !found {
-		o.fail("json_schema", codeParamMissing, "必須の項目です。")
+		o.fail("json_schema", MissingParameter, "必須の項目です。")
 		return nil
 	}
 	s := &chat.Schema{
@@ -180,22 +184,22 @@ func readFormat(o object) *chat.Schema {
 		JSON: given.members["schema"], Strict: takeOr(given, "strict", false),
 	}
 	if !schemaName.MatchString(s.Name) {
-		given.fail("name", codeParamValue, "英数字、_、- で、64文字以内で指定してください。")
+		given.fail("name", InvalidValue, "英数字、_、- で、64文字以内で指定してください。")
 	}
 	switch need[json.RawMessage](given, "schema"); {
 	case len(s.JSON) > 0 && s.JSON[0] != '{':
-		given.fail("schema", codeParamType, "オブジェクトを指定してください。")
+		given.fail("schema", InvalidType, "オブジェクトを指定してください。")
 	case len(s.JSON) > maxSchema:
-		given.fail("schema", codeParamValue, "%d KiB 以内にしてください。", maxSchema>>10)
+		given.fail("schema", InvalidValue, "%d KiB 以内にしてください。", maxSchema>>10)
 	case depthOf(s.JSON) > maxSchemaDepth:
-		given.fail("schema", codeParamValue, "入れ子は%d段までにしてください。", maxSchemaDepth)
+		given.fail("schema", InvalidValue, "入れ子は%d段までにしてください。", maxSchemaDepth)
 	}
 	given.refuseRest()
 	return s
 }
 
 // takeMessages parses the conversation.
-func (req *completionRequest) takeMessages(o object, messages []json.RawMessage) {
+func (req *Request) takeMessages(o object, messages []json.RawMessage) {
 	var orders []string
 	size, pictures := 0, 0
 	for i, raw := range messages {
@@ -208,42 +212,42 @@ func (req *completionRequest) takeMessages(o object, messages []json.RawMessage)
 		case role == "system" || role == "developer":
 			orders = append(orders, text)
 		case role != string(chat.RoleUser) && role != string(chat.RoleAssistant):
-			m.fail("role", codeParamValue, "system、developer、user、assistant のどれかを指定してください。")
-		case len(req.turns) == 0 && role == string(chat.RoleAssistant):
-			m.fail("role", codeParamValue, "メッセージは user から始めてください。")
+			m.fail("role", InvalidValue, "system、developer、user、assistant のどれかを指定してください。")
+		case len(req.Turns) == 0 && role == string(chat.RoleAssistant):
+			m.fail("role", InvalidValue, "メッセージは user から始めてください。")
 		default:
-			req.addTurn(completionTurn{chat.EarlierMessage{Role: chat.Role(role), Content: text}, m.path, shown})
+			req.addTurn(Turn{chat.EarlierMessage{Role: chat.Role(role), Content: text}, shown, m.path})
 		}
 		if *o.wrong != nil {
 			return
 		}
 	}
 	req.instructions = strings.Join(orders, "\n\n")
-	switch last := len(req.turns) - 1; {
-	case last < 0 || req.turns[last].Role != chat.RoleUser:
-		o.fail("messages", codeParamValue, "最後は user のメッセージにしてください。")
+	switch last := len(req.Turns) - 1; {
+	case last < 0 || req.Turns[last].Role != chat.RoleUser:
+		o.fail("messages", InvalidValue, "最後は user のメッセージにしてください。")
 	case size > maxMessageText:
-		o.fail("messages", codeParamValue, "文章は合計 %d KiB 以内にしてください。", maxMessageText>>10)
+		o.fail("messages", InvalidValue, "文章は合計 %d KiB 以内にしてください。", maxMessageText>>10)
 	case pictures > picture.MaxPerQuestion:
-		o.fail("messages", codeParamValue, "画像は合計%d枚までです。", picture.MaxPerQuestion)
+		o.fail("messages", InvalidValue, "画像は合計%d枚までです。", picture.MaxPerQuestion)
 	}
 }
 
 // addTurn adds a turn, or appends it to the last one if both have the same author, because questions and answers must
 // alternate in a thread.
-func (req *completionRequest) addTurn(turn completionTurn) {
-	last := len(req.turns) - 1
-	if last < 0 || req.turns[last].Role != turn.Role {
-		req.turns = append(req.turns, turn)
+func (req *Request) addTurn(turn Turn) {
+	last := len(req.Turns) - 1
+	if last < 0 || req.Turns[last].Role != turn.Role {
+		req.Turns = append(req.Turns, turn)
 		return
 	}
-	said := &req.turns[last]
+	said := &req.Turns[last]
 	said.Content += "\n\n" + turn.Content
-	said.param, said.pictures = turn.param, append(said.pictures, turn.pictures...)
+	said.param, said.Pictures = turn.param, append(said.Pictures, turn.Pictures...)
 }
 
 // readContent parses the content of a message: a text, or a list of parts.
-func readContent(m object, role string) (text string, pictures []completionPicture) {
+func readContent(m object, role string) (text string, pictures []Picture) {
 	if raw := m.members["content"]; raw == nil || raw[0] != '[' {
 		return need[string](m, "content"), nil
 	}
@@ -257,12 +261,12 @@ func readContent(m object, role string) (text string, pictures []completionPictu
 			if image, found := part.takeObject("image_url"); found {
 				pictures = append(pictures, readPicture(image))
 			} else {
-				part.fail("image_url", codeParamMissing, "必須の項目です。")
+				part.fail("image_url", MissingParameter, "必須の項目です。")
 			}
 		case kind == "image_url":
-			part.fail("type", codeParamValue, "画像は user のメッセージにだけ指定できます。")
+			part.fail("type", InvalidValue, "画像は user のメッセージにだけ指定できます。")
 		default:
-			part.fail("type", codeParamValue, "text か image_url を指定してください。")
+			part.fail("type", InvalidValue, "text か image_url を指定してください。")
 		}
 		part.refuseRest()
 		if *m.wrong != nil {
@@ -273,28 +277,28 @@ func readContent(m object, role string) (text string, pictures []completionPictu
 }
 
 // readPicture parses image_url, which must be a data: URL, because the server does not fetch addresses for clients.
-func readPicture(o object) completionPicture {
+func readPicture(o object) Picture {
 	if detail := takeOr(o, "detail", "auto"); detail != "auto" && detail != "low" && detail != "high" {
-		o.fail("detail", codeParamValue, "auto、low、high のどれかを指定してください。")
+		o.fail("detail", InvalidValue, "auto、low、high のどれかを指定してください。")
 	}
 	head, data, _ := strings.Cut(need[string](o, "url"), ",")
 	o.refuseRest()
 	head = strings.ToLower(head)
 	content, err := base64.StdEncoding.DecodeString(data)
 	if !strings.HasPrefix(head, "data:image/") || !strings.HasSuffix(head, ";base64") || err != nil || len(content) == 0 {
-		o.fail("url", codeParamValue, "画像は data:image/png;base64,… の形で指定してください。http や https のURLは使えません。")
+		o.fail("url", InvalidValue, "画像は data:image/png;base64,… の形で指定してください。http や https のURLは使えません。")
 	}
-	return completionPicture{o.param("url"), content}
+	return Picture{content, o.param("url")}
 }
 
 // inJSON reports whether the answer must be JSON.
-func (req completionRequest) inJSON() bool { return req.params.Schema != nil }
+func (req Request) inJSON() bool { return req.params.Schema != nil }
 
-// requestID returns the id by which a repeated request finds its answer. OpenAI's libraries accept any text as a key. A
+// ID returns the request id, which finds the answer of a repeated request. OpenAI's libraries accept any text as a key. A
 // request that is not stored gets a unique id. Otherwise two such requests with the same key would share a thread, and
 // the first one to end would delete it.
-func (req completionRequest) requestID(r *http.Request) uuid.UUID {
-	if key := r.Header.Get("Idempotency-Key"); key != "" && req.store {
+func (req Request) ID(r *http.Request) uuid.UUID {
+	if key := r.Header.Get("Idempotency-Key"); key != "" && req.Store {
 		return uuid.NewSHA1(idempotencyKeys, []byte(key))
 	}
 	return uuid.Must(uuid.NewV7())
@@ -303,14 +307,14 @@ func (req completionRequest) requestID(r *http.Request) uuid.UUID {
 // idempotencyKeys is the namespace of the request ids derived from keys.
 var idempotencyKeys = uuid.MustParse("5a8f6c1e-2f0b-5d7c-9b43-6d0f4c1e7a92")
 
-// question returns the question of a request, with the conversation before it.
-func (req completionRequest) question(id uuid.UUID) chat.Question {
-	last := len(req.turns) - 1
+// Question returns the question of a request, with the conversation before it.
+func (req Request) Question(id uuid.UUID) chat.Question {
+	last := len(req.Turns) - 1
 	q := chat.Question{
-		RequestID: id, Content: req.turns[last].Content, PictureIDs: req.turns[last].PictureIDs,
+		RequestID: id, Content: req.Turns[last].Content, PictureIDs: req.Turns[last].PictureIDs,
 		Instructions: req.instructions,
 	}
-	for _, turn := range req.turns[:last] {
+	for _, turn := range req.Turns[:last] {
 		q.Earlier = append(q.Earlier, turn.EarlierMessage)
 	}
 	if !req.params.IsZero() {
@@ -319,16 +323,21 @@ func (req completionRequest) question(id uuid.UUID) chat.Question {
 	return q
 }
 
-// renameParams translates an error of a question to an error of the request.
-func (req completionRequest) renameParams(err error) error {
+// TranslateError translates an error of the question to an error of the request.
+func (req Request) TranslateError(err error) error {
 	params := map[string]string{"picture_ids": "messages", "instructions": "messages"}
-	if last := len(req.turns) - 1; last >= 0 {
-		params["content"] = req.turns[last].param + ".content"
+	if last := len(req.Turns) - 1; last >= 0 {
+		params["content"] = req.Turns[last].param + ".content"
 	}
 	if len(req.given) > 0 {
 		params["params"] = req.given[0]
 	}
 	return renameField(err, params)
+}
+
+// TranslateError translates an error of the picture's upload to an error of the request.
+func (p Picture) TranslateError(err error) error {
+	return renameField(err, map[string]string{"file": p.param})
 }
 
 // renameField translates an error of a field to an error of a parameter.
@@ -343,13 +352,13 @@ func renameField(err error, params map[string]string) error {
 	}
 	code := failed.Code
 	if code == fault.Invalid {
-		code = codeParamValue
+		code = InvalidValue
 	}
 	return refuseParam(code, param, "%s", failed.Fields[0].Message)
 }
 
 // refusedByModel returns the error of an answer whose model refused a parameter, or nil for other failures.
-func (req completionRequest) refusedByModel(failure chat.Failure) error {
+func (req Request) refusedByModel(failure chat.Failure) error {
 	name, found := strings.CutPrefix(failure.Code, string(chat.ParamRefused))
 	if !found {
 		return nil
@@ -357,5 +366,5 @@ func (req completionRequest) refusedByModel(failure chat.Failure) error {
 	if name == "max_tokens" && slices.Contains(req.given, "max_completion_tokens") {
 		name = "max_completion_tokens"
 	}
-	return refuseParam(codeParamUnsupported, name, "%s", failure.Detail)
+	return refuseParam(UnsupportedParameter, name, "%s", failure.Detail)
 }
