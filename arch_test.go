@@ -26,7 +26,7 @@ var order = []string{
 	"internal/llm", "internal/llm/catalog", "internal/llm/offline", "internal/llm/llmtest",
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
 	"internal/identity/saml", "internal/identity/saml/samltest",
-	"internal/org", "internal/identity/connection", "internal/skill", "internal/webpage",
+	"internal/org", "internal/identity/oauth", "internal/skill", "internal/webpage",
 	"internal/datasource/extract/pdf", "internal/datasource/extract/pdf/pdftest",
 	"internal/datasource/extract", "internal/picture/raster", "internal/datasource/extract/extracttest", "internal/datasource/index",
 	"internal/datasource", "internal/picture",

@@ -21,7 +21,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -96,7 +96,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		return nil, err
 	}
 	verifier := identity.NewPoolVerifier(time.Now, c.issuers(s.accounts.users, public, log)...)
-	s.people = identity.NewService(db, connection.NewVerifier(db, verifier), log.With("part", "identity"))
+	s.people = identity.NewService(db, oauth.NewVerifier(db, verifier), log.With("part", "identity"))
 	events := api.NewLiveEvents(s.feed)
 	s.org = org.NewService(db, s.accounts, events, log.With("part", "org"))
 	s.budget = org.NewBudget(db, log.With("part", "org"))
@@ -129,8 +129,8 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		return nil, err
 	}
 	s.handler, err = api.New(api.Services{
-		Identity: s.people, Connect: connection.NewService(connection.Config{
-			PublicURL: public, Clients: connection.Clients(origins),
+		Identity: s.people, OAuth: oauth.NewService(oauth.Config{
+			PublicURL: public, Clients: oauth.Clients(origins),
 		}, db, s.people),
 		Org: s.org, Skill: skills, Library: skill.NewLibrary(db), Sources: s.sources, Chat: s.chat, Models: s.models,
 		Pictures: s.pictures, Search: s.search,

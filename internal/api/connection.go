@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
 )
 
 // maxUserCode bounds a typed user code, in characters.
@@ -13,7 +13,7 @@ const maxUserCode = 32
 
 func (s *Server) getGrant(w http.ResponseWriter, r *http.Request, _ identity.Actor) error {
 	q := r.URL.Query()
-	consent, refused, err := s.Connect.ValidateRequest(connection.Request{
+	consent, refused, err := s.OAuth.ValidateRequest(oauth.Request{
 		ResponseType: q.Get("response_type"), ClientID: q.Get("client_id"), RedirectURI: q.Get("redirect_uri"),
 		Scope: q.Get("scope"), State: q.Get("state"), Challenge: q.Get("code_challenge"),
 		ChallengeMethod: q.Get("code_challenge_method"),
@@ -34,16 +34,16 @@ func (s *Server) grant(w http.ResponseWriter, r *http.Request, actor identity.Ac
 	if err := decode(w, r, &req); err != nil {
 		return err
 	}
-	asked := connection.Request{
+	asked := oauth.Request{
 		ResponseType: req.ResponseType, ClientID: req.ClientID, RedirectURI: req.RedirectURI, Scope: req.Scope,
 		State: req.State, Challenge: req.CodeChallenge, ChallengeMethod: req.CodeChallengeMethod,
 	}
 	var redirect string
 	var err error
 	if req.Allow {
-		redirect, err = s.Connect.Allow(r.Context(), actor, asked)
+		redirect, err = s.OAuth.Allow(r.Context(), actor, asked)
 	} else {
-		redirect, err = s.Connect.Deny(asked)
+		redirect, err = s.OAuth.Deny(asked)
 	}
 	if err != nil {
 		return err
@@ -57,9 +57,9 @@ func (s *Server) getDevice(w http.ResponseWriter, r *http.Request, actor identit
 	if err := c.err(); err != nil {
 		return err
 	}
-	var device connection.DeviceRequest
+	var device oauth.DeviceRequest
 	if err := s.Limiter.GuessCode(actor, func() (err error) {
-		device, err = s.Connect.Device(r.Context(), code)
+		device, err = s.OAuth.Device(r.Context(), code)
 		return err
 	}); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (s *Server) answerDevice(w http.ResponseWriter, r *http.Request, actor iden
 		return err
 	}
 	if err := s.Limiter.GuessCode(actor, func() error {
-		return s.Connect.AnswerDevice(r.Context(), actor, req.UserCode, req.Allow)
+		return s.OAuth.AnswerDevice(r.Context(), actor, req.UserCode, req.Allow)
 	}); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (s *Server) answerDevice(w http.ResponseWriter, r *http.Request, actor iden
 }
 
 func (s *Server) listConnections(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	connections, err := s.Connect.Connections(r.Context(), actor)
+	connections, err := s.OAuth.Connections(r.Context(), actor)
 	if err != nil {
 		return err
 	}
@@ -102,12 +102,12 @@ func (s *Server) listOrganizationConnections(w http.ResponseWriter, r *http.Requ
 	if err != nil {
 		return err
 	}
-	connections, total, err := s.Connect.ListAll(r.Context(), actor, offset, limit)
+	connections, total, err := s.OAuth.ListAll(r.Context(), actor, offset, limit)
 	if err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, ConnectionList{
-		Items: convert(connections, func(c connection.Connection) Connection {
+		Items: convert(connections, func(c oauth.Connection) Connection {
 			out := s.toConnection(c)
 			out.User = ConnectionUser{ID: c.UserID, Name: c.UserName, Email: c.UserEmail}
 			return out
@@ -120,7 +120,7 @@ func (s *Server) endConnection(w http.ResponseWriter, r *http.Request, actor ide
 	if err != nil {
 		return err
 	}
-	if err := s.Connect.End(r.Context(), actor, id); err != nil {
+	if err := s.OAuth.End(r.Context(), actor, id); err != nil {
 		return err
 	}
 	return writeNoContent(w)
@@ -131,7 +131,7 @@ func (s *Server) endOrganizationConnection(w http.ResponseWriter, r *http.Reques
 	if err != nil {
 		return err
 	}
-	if err := s.Connect.EndMemberConnection(r.Context(), actor, id); err != nil {
+	if err := s.OAuth.EndMemberConnection(r.Context(), actor, id); err != nil {
 		return err
 	}
 	return writeNoContent(w)
@@ -151,8 +151,8 @@ func (s *Server) createToken(w http.ResponseWriter, r *http.Request, actor ident
 	if err := c.err(); err != nil {
 		return err
 	}
-	created, token, err := s.Connect.CreateToken(r.Context(), actor, connection.NewToken{
-		RequestID: requestID, Name: req.Name, ExpiresAt: connection.EndOfDay(last),
+	created, token, err := s.OAuth.CreateToken(r.Context(), actor, oauth.NewToken{
+		RequestID: requestID, Name: req.Name, ExpiresAt: oauth.EndOfDay(last),
 		Scopes: convert(req.Scopes, func(s Scope) identity.Scope { return identity.Scope(s) }),
 	})
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Server) createToken(w http.ResponseWriter, r *http.Request, actor ident
 }
 
 func (s *Server) getConnectionPolicy(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	allowed, err := s.Connect.PersonalTokens(r.Context(), actor)
+	allowed, err := s.OAuth.PersonalTokens(r.Context(), actor)
 	if err != nil {
 		return err
 	}
@@ -174,24 +174,24 @@ func (s *Server) putConnectionPolicy(w http.ResponseWriter, r *http.Request, act
 	if err := decode(w, r, &req); err != nil {
 		return err
 	}
-	if err := s.Connect.SetPersonalTokens(r.Context(), actor, req.PersonalTokens); err != nil {
+	if err := s.OAuth.SetPersonalTokens(r.Context(), actor, req.PersonalTokens); err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, req)
 }
 
-func toClient(c connection.Client) ConnectionClient { return ConnectionClient{ID: c.ID, Name: c.Name} }
+func toClient(c oauth.Client) ConnectionClient { return ConnectionClient{ID: c.ID, Name: c.Name} }
 
 func toScopes(scopes []identity.Scope) []Scope {
 	return convert(scopes, func(s identity.Scope) Scope { return Scope(s) })
 }
 
-func (s *Server) toConnection(c connection.Connection) Connection {
+func (s *Server) toConnection(c oauth.Connection) Connection {
 	out := Connection{
-		ID: c.ID, Kind: ConnectionOfClient, Name: s.Connect.ClientName(c.ClientID), Scopes: toScopes(c.Scopes),
+		ID: c.ID, Kind: ConnectionOfClient, Name: s.OAuth.ClientName(c.ClientID), Scopes: toScopes(c.Scopes),
 		Device: identity.Agent(c.UserAgent), CreatedAt: c.CreatedAt.UTC(),
 	}
-	if c.ClientID == connection.Personal {
+	if c.ClientID == oauth.Personal {
 		out.Kind, out.Name = ConnectionPersonal, c.Name
 	}
 	if c.UsedAt.After(c.CreatedAt) {

@@ -30,7 +30,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -196,9 +196,9 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	notified := &notified{LiveEvents: f.events, listening: make(chan struct{})}
 	notices := org.NewService(f.db, accounts, notified, log)
 	notices.Start()
-	people := identity.NewService(f.db, connection.NewVerifier(f.db, tokens), log)
-	services.Connect = connection.NewService(connection.Config{
-		PublicURL: issuer, Clients: connection.Clients([]string{extensionOrigin}),
+	people := identity.NewService(f.db, oauth.NewVerifier(f.db, tokens), log)
+	services.OAuth = oauth.NewService(oauth.Config{
+		PublicURL: issuer, Clients: oauth.Clients([]string{extensionOrigin}),
 	}, f.db, people)
 	limiter := ratelimit.New(with.limits, nil)
 	f.live = api.NewLive(feed, people, limiter, log, with.live)

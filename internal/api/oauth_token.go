@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
 )
 
 // maxOAuthForm bounds a form of an OAuth client, in bytes.
@@ -39,15 +39,15 @@ func (s *Server) oauth(h oauthHandler) http.HandlerFunc {
 
 // oauthStatuses are the errors of RFC 6749, RFC 7009 and RFC 8628 with their statuses.
 var oauthStatuses = map[fault.Code]int{
-	connection.InvalidRequest:       http.StatusBadRequest,
-	connection.InvalidClient:        http.StatusUnauthorized,
-	connection.InvalidGrant:         http.StatusBadRequest,
-	connection.InvalidScope:         http.StatusBadRequest,
-	connection.UnsupportedGrant:     http.StatusBadRequest,
-	connection.AccessDenied:         http.StatusBadRequest,
-	connection.AuthorizationPending: http.StatusBadRequest,
-	connection.SlowDown:             http.StatusBadRequest,
-	connection.ExpiredToken:         http.StatusBadRequest,
+	oauth.InvalidRequest:       http.StatusBadRequest,
+	oauth.InvalidClient:        http.StatusUnauthorized,
+	oauth.InvalidGrant:         http.StatusBadRequest,
+	oauth.InvalidScope:         http.StatusBadRequest,
+	oauth.UnsupportedGrant:     http.StatusBadRequest,
+	oauth.AccessDenied:         http.StatusBadRequest,
+	oauth.AuthorizationPending: http.StatusBadRequest,
+	oauth.SlowDown:             http.StatusBadRequest,
+	oauth.ExpiredToken:         http.StatusBadRequest,
 }
 
 // writeOAuthError writes an error of an OAuth client's call.
@@ -80,40 +80,40 @@ func writeOAuth(w http.ResponseWriter, status int, v any) error {
 // have none, and a repeated parameter (RFC 6749, section 3.2).
 func decodeForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	if scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Basic") {
-		return nil, fault.Errorf(connection.InvalidClient, "clients are public: send client_id in the body")
+		return nil, fault.Errorf(oauth.InvalidClient, "clients are public: send client_id in the body")
 	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
 		media != "application/x-www-form-urlencoded" {
-		return nil, fault.Errorf(connection.InvalidRequest, "the body must be application/x-www-form-urlencoded")
+		return nil, fault.Errorf(oauth.InvalidRequest, "the body must be application/x-www-form-urlencoded")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxOAuthForm))
 	if err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return nil, fault.Wrap(err, connection.InvalidRequest, "the body is too large")
+			return nil, fault.Wrap(err, oauth.InvalidRequest, "the body is too large")
 		}
-		return nil, fault.Wrap(err, connection.InvalidRequest, "the body cannot be read")
+		return nil, fault.Wrap(err, oauth.InvalidRequest, "the body cannot be read")
 	}
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
-		return nil, fault.Wrap(err, connection.InvalidRequest, "the body cannot be read as a form")
+		return nil, fault.Wrap(err, oauth.InvalidRequest, "the body cannot be read as a form")
 	}
 	for _, values := range form {
 		if len(values) > 1 {
-			return nil, fault.Errorf(connection.InvalidRequest, "a parameter is given twice")
+			return nil, fault.Errorf(oauth.InvalidRequest, "a parameter is given twice")
 		}
 	}
 	return form, nil
 }
 
-func oauthOrigin(r *http.Request) connection.Origin {
-	return connection.Origin{
+func oauthOrigin(r *http.Request) oauth.Origin {
+	return oauth.Origin{
 		Address: clientAddress(r.Context()), UserAgent: identity.ShortAgent(r.UserAgent()),
 		RequestID: requestID(r.Context()),
 	}
 }
 
 func (s *Server) token(w http.ResponseWriter, r *http.Request, form url.Values) error {
-	tokens, err := s.Connect.Exchange(r.Context(), connection.TokenRequest{
+	tokens, err := s.OAuth.Exchange(r.Context(), oauth.TokenRequest{
 		GrantType: form.Get("grant_type"), ClientID: form.Get("client_id"), Code: form.Get("code"),
 		RedirectURI: form.Get("redirect_uri"), Verifier: form.Get("code_verifier"),
 		RefreshToken: form.Get("refresh_token"), DeviceCode: form.Get("device_code"), Scope: form.Get("scope"),
@@ -131,7 +131,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, form url.Values) 
 }
 
 func (s *Server) revoke(w http.ResponseWriter, r *http.Request, form url.Values) error {
-	if err := s.Connect.Revoke(r.Context(), form.Get("client_id"), form.Get("token")); err != nil {
+	if err := s.OAuth.Revoke(r.Context(), form.Get("client_id"), form.Get("token")); err != nil {
 		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")
@@ -140,7 +140,7 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request, form url.Values)
 }
 
 func (s *Server) beginDevice(w http.ResponseWriter, r *http.Request, form url.Values) error {
-	code, err := s.Connect.BeginDevice(r.Context(), form.Get("client_id"), form.Get("scope"), oauthOrigin(r))
+	code, err := s.OAuth.BeginDevice(r.Context(), form.Get("client_id"), form.Get("scope"), oauthOrigin(r))
 	if err != nil {
 		return err
 	}
@@ -159,10 +159,10 @@ func (s *Server) oauthMetadata(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, http.StatusOK, OAuthMetadata{
 		Issuer: public, AuthorizationEndpoint: public + "/oauth/grant", TokenEndpoint: public + "/v1/oauth2/token",
 		RevocationEndpoint: public + "/v1/oauth2/revoke", DeviceAuthorizationEndpoint: public + "/v1/oauth2/device",
-		ScopesSupported:        toScopes(connection.AllScopes()),
+		ScopesSupported:        toScopes(oauth.AllScopes()),
 		ResponseTypesSupported: []string{"code"}, ResponseModesSupported: []string{"query"},
 		GrantTypesSupported: []string{
-			connection.GrantCode, connection.GrantRefresh, connection.GrantDevice,
+			oauth.GrantCode, oauth.GrantRefresh, oauth.GrantDevice,
 		},
 		TokenEndpointAuthMethodsSupported:          []string{"none"},
 		RevocationEndpointAuthMethodsSupported:     []string{"none"},

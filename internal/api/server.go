@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
@@ -48,7 +48,7 @@ type Config struct {
 type Services struct {
 	Identity *identity.Service
 	SAML     *saml.Service
-	Connect  *connection.Service
+	OAuth    *oauth.Service
 	Org      *org.Service
 	Skill    *skill.Service
 	Library  *skill.Library

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
@@ -94,7 +93,7 @@ func toSkill(actor identity.Actor, s skill.Skill) Skill {
 		Kind: string(s.Kind), TaskType: SkillTaskType(s.TaskType), FormType: SkillFormType(s.FormType),
 		FormFields: convert(s.FormFields, toFormField), Suggestions: texts(s.Suggestions), Keywords: s.Keywords,
 		AcceptsDataSources: s.AcceptsDataSources, IsFavorite: s.IsFavorite, UnavailableReason: s.Unavailable,
-		Origin: origin, Editable: s.Made && !s.Withdrawn && (s.OwnerID != nil || org.IsAdmin(actor.Role)),
+		Origin: origin, Editable: s.Made && !s.Withdrawn && (s.OwnerID != nil || actor.Role.IsAdmin()),
 	}
 }
 

@@ -316,7 +316,7 @@ func (l *Linker) Unlink(ctx context.Context, actor identity.Actor) error {
 
 // List returns a page of the links of the actor's organization, for its administrators, and their total number.
 func (l *Linker) List(ctx context.Context, actor identity.Actor, offset, limit int) ([]MemberLink, int, error) {
-	if !org.IsAdmin(actor.Role) {
+	if !actor.Role.IsAdmin() {
 		return nil, 0, org.ErrForbidden
 	}
 	return l.store.ListLinks(ctx, actor.OrganizationID, l.cfg.Surface, offset, min(limit, maxLinkPage))

@@ -214,7 +214,7 @@ type SetupView struct {
 
 // View returns the installation for administrators.
 func (s *Setup) View(ctx context.Context, actor identity.Actor) (SetupView, error) {
-	if !org.IsAdmin(actor.Role) {
+	if !actor.Role.IsAdmin() {
 		return SetupView{}, org.ErrForbidden
 	}
 	in, err := s.own(ctx, actor)

@@ -26,6 +26,12 @@ const (
 	RoleSystemAdmin            Role = "system-admin"
 )
 
+// IsAdmin reports whether the role is one of an organization's administrators.
+func (r Role) IsAdmin() bool { return r == RoleOrganizationAdmin || r == RoleOrganizationSuperAdmin }
+
+// ErrForbidden is the error for an actor whose role does not allow an operation.
+var ErrForbidden = fault.Errorf(fault.Forbidden, "この操作を行う権限がありません。")
+
 // State is the state of a user's account.
 type State string
 

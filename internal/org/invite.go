@@ -190,7 +190,7 @@ func (s *Service) resend(ctx context.Context, m Member) (subject string, err err
 
 // mayInvite checks whether a member, in their current state, may invite people.
 func mayInvite(actor *Member, invitees []Invitee) error {
-	if actor == nil || actor.State != identity.StateActive || !IsAdmin(actor.Role) {
+	if actor == nil || actor.State != identity.StateActive || !actor.Role.IsAdmin() {
 		return ErrForbidden
 	}
 	for _, i := range invitees {
@@ -359,7 +359,7 @@ func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 // AuthTypeOf returns the sign-in method of a new member of an organization. With single sign-on, only administrators
 // get a password. They need it to confirm their link, and super-admins can sign in with it when single sign-on fails.
 func AuthTypeOf(organization identity.AuthType, role identity.Role) identity.AuthType {
-	if organization == identity.AuthFederated && !IsAdmin(role) {
+	if organization == identity.AuthFederated && !role.IsAdmin() {
 		return identity.AuthFederated
 	}
 	return identity.AuthCognito

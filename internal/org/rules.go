@@ -14,7 +14,7 @@ import (
 
 // The errors of the rules.
 var (
-	ErrForbidden    = fault.Errorf(fault.Forbidden, "この操作を行う権限がありません。")
+	ErrForbidden    = identity.ErrForbidden
 	ErrSelf         = fault.Errorf(fault.Forbidden, "自分自身を変更または削除することはできません。")
 	ErrLastSuper    = fault.Errorf(fault.Conflict, "有効な特権管理者が一人もいなくなるため、この操作はできません。")
 	ErrLastPassword = fault.Errorf(fault.Conflict,
@@ -54,7 +54,7 @@ type MemberChange struct {
 
 // administers returns an error unless the actor is an administrator of an organization.
 func administers(actor identity.Actor) error {
-	if !IsAdmin(actor.Role) {
+	if !actor.Role.IsAdmin() {
 		return ErrForbidden
 	}
 	return nil
@@ -62,19 +62,17 @@ func administers(actor identity.Actor) error {
 
 // stillAdministers returns an error unless the actor is an active administrator at the moment of a change.
 func stillAdministers(actor *Member) error {
-	if actor == nil || !IsAdmin(actor.Role) || actor.State != identity.StateActive {
+	if actor == nil || !actor.Role.IsAdmin() || actor.State != identity.StateActive {
 		return ErrForbidden
 	}
 	return nil
 }
 
-// IsAdmin reports whether a role is one of an organization's administrators.
-func IsAdmin(role identity.Role) bool {
-	return role == identity.RoleOrganizationAdmin || role == identity.RoleOrganizationSuperAdmin
-}
+// IsAdmin reports whether a role is one of an organization's administrators; see identity.Role.IsAdmin.
+func IsAdmin(role identity.Role) bool { return role.IsAdmin() }
 
 // assignable reports whether a role exists in an organization.
-func assignable(role identity.Role) bool { return role == identity.RoleGeneralUser || IsAdmin(role) }
+func assignable(role identity.Role) bool { return role == identity.RoleGeneralUser || role.IsAdmin() }
 
 // mayHandle reports whether an administrator may assign a role or change its members: a super-admin any role of an
 // organization, an admin only general users.
@@ -92,7 +90,7 @@ func mayHandle(actor, role identity.Role) bool {
 // touch checks whether an administrator may change the member.
 func (r MemberContext) touch(actorID uuid.UUID) error {
 	switch {
-	case r.Actor == nil || r.Actor.State != identity.StateActive || !IsAdmin(r.Actor.Role):
+	case r.Actor == nil || r.Actor.State != identity.StateActive || !r.Actor.Role.IsAdmin():
 		return ErrForbidden
 	case r.Member.ID == actorID:
 		return ErrSelf
@@ -199,7 +197,7 @@ func (r MemberContext) resend(actorID uuid.UUID) (MemberChange, error) {
 // or it is not yet linked to them and links administrators by their password only.
 func (r MemberContext) stranded() bool {
 	m := r.Member
-	return m.AuthType == identity.AuthFederated && (!r.SingleSignOn || IsAdmin(m.Role) && !m.SSOLinked)
+	return m.AuthType == identity.AuthFederated && (!r.SingleSignOn || m.Role.IsAdmin() && !m.SSOLinked)
 }
 
 // disable returns an operator's change, which is allowed for any member.

@@ -56,7 +56,7 @@ type Editor struct {
 
 func editorOf(actor identity.Actor) Editor {
 	return Editor{
-		OrganizationID: actor.OrganizationID, UserID: actor.ID, Admin: org.IsAdmin(actor.Role), By: org.AuditActorOf(actor),
+		OrganizationID: actor.OrganizationID, UserID: actor.ID, Admin: actor.Role.IsAdmin(), By: org.AuditActorOf(actor),
 	}
 }
 

@@ -9,16 +9,16 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-var _ connection.Store = (*DB)(nil)
+var _ oauth.Store = (*DB)(nil)
 
-// TokenByHash implements connection.Store. It searches all organizations, because the token determines the
+// TokenByHash implements oauth.Store. It searches all organizations, because the token determines the
 // organization.
-func (db *DB) TokenByHash(ctx context.Context, hash []byte) (connection.StoredToken, error) {
-	stored, err := queryRow[connection.StoredToken](ctx, db.pool, `
+func (db *DB) TokenByHash(ctx context.Context, hash []byte) (oauth.StoredToken, error) {
+	stored, err := queryRow[oauth.StoredToken](ctx, db.pool, `
 		WITH first_use AS (
 		    UPDATE connection_tokens SET used_at = now() WHERE hash = $1 AND kind = 'access' AND used_at IS NULL
 		)
@@ -29,13 +29,13 @@ func (db *DB) TokenByHash(ctx context.Context, hash []byte) (connection.StoredTo
 		JOIN users u ON u.organization_id = s.organization_id AND u.id = s.user_id
 		WHERE t.hash = $1`, hash)
 	if isNoRows(err) {
-		return stored, fault.Wrap(err, fault.NotFound, "%s", connection.ErrNoConnection.Detail)
+		return stored, fault.Wrap(err, fault.NotFound, "%s", oauth.ErrNoConnection.Detail)
 	}
 	return stored, translate(err)
 }
 
-// AddGrant implements connection.Store.
-func (db *DB) AddGrant(ctx context.Context, g connection.Grant) error {
+// AddGrant implements oauth.Store.
+func (db *DB) AddGrant(ctx context.Context, g oauth.Grant) error {
 	_, err := db.pool.Exec(ctx, `
 		INSERT INTO connection_grants (hash, user_code_hash, client_id, scopes, redirect_uri, challenge, address,
 		                               user_agent, organization_id, user_id, auth_type, answered_at, created_at,
@@ -51,17 +51,17 @@ const selectGrant = `
 	       user_id, auth_type, answered_at, denied, created_at, expires_at, polled_at, poll_interval, used_at
 	FROM connection_grants `
 
-// GrantByUserCode implements connection.Store.
-func (db *DB) GrantByUserCode(ctx context.Context, userCodeHash []byte) (connection.Grant, error) {
-	grant, err := queryRow[connection.Grant](ctx, db.pool, selectGrant+`
+// GrantByUserCode implements oauth.Store.
+func (db *DB) GrantByUserCode(ctx context.Context, userCodeHash []byte) (oauth.Grant, error) {
+	grant, err := queryRow[oauth.Grant](ctx, db.pool, selectGrant+`
 		WHERE user_code_hash = $1 AND answered_at IS NULL AND expires_at > now()`, userCodeHash)
 	if isNoRows(err) {
-		return grant, connection.ErrNoDevice
+		return grant, oauth.ErrNoDevice
 	}
 	return grant, translate(err)
 }
 
-// AnswerGrant implements connection.Store.
+// AnswerGrant implements oauth.Store.
 func (db *DB) AnswerGrant(ctx context.Context, actor identity.Actor, userCodeHash []byte, denied bool) error {
 	tag, err := db.pool.Exec(ctx, `
 		UPDATE connection_grants
@@ -69,20 +69,20 @@ func (db *DB) AnswerGrant(ctx context.Context, actor identity.Actor, userCodeHas
 		WHERE user_code_hash = $1 AND answered_at IS NULL AND expires_at > now()`,
 		userCodeHash, actor.OrganizationID, actor.ID, actor.AuthType, denied)
 	if err == nil && tag.RowsAffected() == 0 {
-		return connection.ErrNoDevice
+		return oauth.ErrNoDevice
 	}
 	return translate(err)
 }
 
-// RedeemGrant implements connection.Store.
+// RedeemGrant implements oauth.Store.
 func (db *DB) RedeemGrant(
-	ctx context.Context, hash []byte, origin connection.Origin,
-	redeem func(*connection.Grant) (*connection.NewConnection, error),
+	ctx context.Context, hash []byte, origin oauth.Origin,
+	redeem func(*oauth.Grant) (*oauth.NewConnection, error),
 ) error {
 	var refused error // The changes by redeem are stored, so its error must not roll them back.
 	err := db.tx(ctx, func(tx pgx.Tx) error {
-		grant, err := queryRow[connection.Grant](ctx, tx, selectGrant+`WHERE hash = $1 FOR UPDATE`, hash)
-		refused = fault.Errorf(connection.InvalidGrant, "the code is not valid")
+		grant, err := queryRow[oauth.Grant](ctx, tx, selectGrant+`WHERE hash = $1 FOR UPDATE`, hash)
+		refused = fault.Errorf(oauth.InvalidGrant, "the code is not valid")
 		switch {
 		case isNoRows(err):
 			return nil
@@ -92,7 +92,7 @@ func (db *DB) RedeemGrant(
 			return endReused(ctx, tx, origin, `id = (SELECT g.session_id FROM connection_grants g WHERE g.hash = $1)`,
 				hash)
 		}
-		var opening *connection.NewConnection
+		var opening *oauth.NewConnection
 		opening, refused = redeem(&grant)
 		var opened *uuid.UUID
 		if refused == nil {
@@ -114,7 +114,7 @@ func (db *DB) RedeemGrant(
 }
 
 func openConnection(
-	ctx context.Context, tx pgx.Tx, g connection.Grant, o connection.NewConnection, origin connection.Origin,
+	ctx context.Context, tx pgx.Tx, g oauth.Grant, o oauth.NewConnection, origin oauth.Origin,
 ) error {
 	if _, err := tx.Exec(ctx, `
 		INSERT INTO sessions (id, organization_id, user_id, auth_type, began_at, used_at, user_agent, address,
@@ -132,7 +132,7 @@ func openConnection(
 
 // addTokens adds tokens to a connection. parent is the hash of the refresh token that was exchanged for them, nil for
 // none.
-func addTokens(ctx context.Context, tx pgx.Tx, id uuid.UUID, parent []byte, tokens []connection.Token) error {
+func addTokens(ctx context.Context, tx pgx.Tx, id uuid.UUID, parent []byte, tokens []oauth.Token) error {
 	for _, t := range tokens {
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO connection_tokens (hash, session_id, kind, expires_at, parent) VALUES ($1, $2, $3, $4, $5)`,
@@ -143,11 +143,11 @@ func addTokens(ctx context.Context, tx pgx.Tx, id uuid.UUID, parent []byte, toke
 	return nil
 }
 
-// RotateTokens implements connection.Store.
-func (db *DB) RotateTokens(ctx context.Context, r connection.Rotation) error {
+// RotateTokens implements oauth.Store.
+func (db *DB) RotateTokens(ctx context.Context, r oauth.Rotation) error {
 	var refused error
 	err := db.tx(ctx, func(tx pgx.Tx) error {
-		refused = fault.Errorf(connection.InvalidGrant, "the refresh token is not valid")
+		refused = fault.Errorf(oauth.InvalidGrant, "the refresh token is not valid")
 		held, err := queryRow[struct {
 			SessionID     uuid.UUID
 			Used, InGrace bool
@@ -193,7 +193,7 @@ func (db *DB) RotateTokens(ctx context.Context, r connection.Rotation) error {
 // voidNext voids the tokens that a refresh token was exchanged for earlier, and reports whether none of them was used.
 // If another client holds them, one of the two clients has stolen the refresh token. The access token of that client
 // has expired, and its next refresh ends the connection.
-func voidNext(ctx context.Context, tx pgx.Tx, id uuid.UUID, r connection.Rotation) (unused bool, err error) {
+func voidNext(ctx context.Context, tx pgx.Tx, id uuid.UUID, r oauth.Rotation) (unused bool, err error) {
 	tag, err := tx.Exec(ctx, `
 		UPDATE connection_tokens
 		SET parent = NULL, used_at = now(), expires_at = CASE kind WHEN 'access' THEN now() ELSE expires_at END
@@ -202,7 +202,7 @@ func voidNext(ctx context.Context, tx pgx.Tx, id uuid.UUID, r connection.Rotatio
 }
 
 // endReused ends the connection whose code or refresh token was used twice: one of the two users has stolen it.
-func endReused(ctx context.Context, tx pgx.Tx, origin connection.Origin, which string, arg any) error {
+func endReused(ctx context.Context, tx pgx.Tx, origin oauth.Origin, which string, arg any) error {
 	ended, err := endConnections(ctx, tx, which, arg)
 	if err != nil {
 		return err
@@ -223,7 +223,7 @@ func endConnections(ctx context.Context, tx pgx.Tx, which string, args ...any) (
 
 // auditConnections logs an action on connections. The actor is by, or the client on behalf of the owner if by is nil.
 func auditConnections(
-	ctx context.Context, tx pgx.Tx, action org.Action, by *identity.Actor, origin connection.Origin, ids []uuid.UUID,
+	ctx context.Context, tx pgx.Tx, action org.Action, by *identity.Actor, origin oauth.Origin, ids []uuid.UUID,
 ) error {
 	owners, err := queryRows[struct {
 		ID, OrganizationID, UserID    uuid.UUID
@@ -261,7 +261,7 @@ func auditConnections(
 	return nil
 }
 
-// EndByToken implements connection.Store.
+// EndByToken implements oauth.Store.
 func (db *DB) EndByToken(ctx context.Context, clientID string, hash []byte) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		ended, err := endConnections(ctx, tx, `
@@ -269,16 +269,16 @@ func (db *DB) EndByToken(ctx context.Context, clientID string, hash []byte) erro
 		if err != nil {
 			return err
 		}
-		return auditConnections(ctx, tx, org.ActionDisconnect, nil, connection.Origin{}, ended)
+		return auditConnections(ctx, tx, org.ActionDisconnect, nil, oauth.Origin{}, ended)
 	})
 }
 
-// AddPersonal implements connection.Store. It locks the organization's row, so that no token is created while personal
+// AddPersonal implements oauth.Store. It locks the organization's row, so that no token is created while personal
 // tokens are being forbidden.
 func (db *DB) AddPersonal(
-	ctx context.Context, actor identity.Actor, n connection.NewToken, o connection.NewConnection,
-) (connection.Connection, error) {
-	var created connection.Connection
+	ctx context.Context, actor identity.Actor, n oauth.NewToken, o oauth.NewConnection,
+) (oauth.Connection, error) {
+	var created oauth.Connection
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		var allowed bool
 		if err := tx.QueryRow(ctx, `SELECT personal_tokens FROM organizations WHERE id = $1 FOR SHARE`,
@@ -286,7 +286,7 @@ func (db *DB) AddPersonal(
 			return err
 		}
 		if !allowed {
-			return connection.ErrPersonalForbidden
+			return oauth.ErrPersonalForbidden
 		}
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO sessions (id, organization_id, user_id, auth_type, began_at, used_at, user_agent, client_id,
@@ -294,7 +294,7 @@ func (db *DB) AddPersonal(
 			VALUES ($1, $2, $3, $4, now(), now(), '', 'personal', $5, $6, $7, $8)`,
 			o.ID, actor.OrganizationID, actor.ID, actor.AuthType, n.Name, n.Scopes, n.ExpiresAt,
 			n.RequestID); hasCode(err, codeUnique) {
-			return connection.ErrTokenCreated
+			return oauth.ErrTokenCreated
 		} else if err != nil {
 			return err
 		}
@@ -302,11 +302,11 @@ func (db *DB) AddPersonal(
 			return err
 		}
 		var err error
-		if created, err = queryRow[connection.Connection](ctx, tx, selectConnections+` AND s.id = $2`,
+		if created, err = queryRow[oauth.Connection](ctx, tx, selectConnections+` AND s.id = $2`,
 			actor.OrganizationID, o.ID); err != nil {
 			return err
 		}
-		return auditConnections(ctx, tx, org.ActionConnect, &actor, connection.Origin{}, []uuid.UUID{o.ID})
+		return auditConnections(ctx, tx, org.ActionConnect, &actor, oauth.Origin{}, []uuid.UUID{o.ID})
 	})
 	return created, err
 }
@@ -324,17 +324,17 @@ var selectConnections = `
 	SELECT s.id, s.user_id, u.name AS user_name, u.email AS user_email, s.client_id, s.name, s.scopes,
 	       s.began_at AS created_at, s.used_at, s.expires_at, s.user_agent, s.address` + fromConnections
 
-// ListConnections implements connection.Store.
-func (db *DB) ListConnections(ctx context.Context, actor identity.Actor) ([]connection.Connection, error) {
-	list, err := queryRows[connection.Connection](ctx, db.pool,
+// ListConnections implements oauth.Store.
+func (db *DB) ListConnections(ctx context.Context, actor identity.Actor) ([]oauth.Connection, error) {
+	list, err := queryRows[oauth.Connection](ctx, db.pool,
 		selectConnections+` AND s.user_id = $2 ORDER BY s.used_at DESC, s.id DESC`, actor.OrganizationID, actor.ID)
 	return list, translate(err)
 }
 
-// ListAllConnections implements connection.Store.
+// ListAllConnections implements oauth.Store.
 func (db *DB) ListAllConnections(
 	ctx context.Context, organizationID uuid.UUID, offset, limit int,
-) (list []connection.Connection, total int, err error) {
+) (list []oauth.Connection, total int, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(`SELECT count(*)`+fromConnections, organizationID).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
@@ -345,7 +345,7 @@ func (db *DB) ListAllConnections(
 	return list, total, translate(err)
 }
 
-// EndConnection implements connection.Store.
+// EndConnection implements oauth.Store.
 func (db *DB) EndConnection(ctx context.Context, actor identity.Actor, id uuid.UUID, all bool) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		ended, err := endConnections(ctx, tx, `organization_id = $1 AND (user_id = $2 OR $3) AND id = $4`,
@@ -354,20 +354,20 @@ func (db *DB) EndConnection(ctx context.Context, actor identity.Actor, id uuid.U
 			return err
 		}
 		if len(ended) == 0 {
-			return connection.ErrNoConnection
+			return oauth.ErrNoConnection
 		}
-		return auditConnections(ctx, tx, org.ActionDisconnect, &actor, connection.Origin{}, ended)
+		return auditConnections(ctx, tx, org.ActionDisconnect, &actor, oauth.Origin{}, ended)
 	})
 }
 
-// PersonalTokens implements connection.Store.
+// PersonalTokens implements oauth.Store.
 func (db *DB) PersonalTokens(ctx context.Context, organizationID uuid.UUID) (allowed bool, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT personal_tokens FROM organizations WHERE id = $1`,
 		organizationID).Scan(&allowed)
 	return allowed, translate(err)
 }
 
-// SetPersonalTokens implements connection.Store.
+// SetPersonalTokens implements oauth.Store.
 func (db *DB) SetPersonalTokens(ctx context.Context, actor identity.Actor, allowed bool) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `

@@ -1,4 +1,4 @@
-package connection_test
+package oauth_test
 
 import (
 	"net/url"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/connection"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
 )
 
 // FuzzR85_Ask: for any request, the browser is redirected to registered addresses only, the scopes do not exceed the
@@ -25,12 +25,12 @@ func FuzzR85_Ask(f *testing.F) {
 	} {
 		f.Add(seed.client, seed.redirect, seed.scope, seed.state, challenge, seed.method)
 	}
-	service := connection.NewService(connection.Config{
+	service := oauth.NewService(oauth.Config{
 		PublicURL: "https://tsumugi.example",
-		Clients:   connection.Clients([]string{"chrome-extension://abcdefghijklmnopabcdefghijklmnop"}),
+		Clients:   oauth.Clients([]string{"chrome-extension://abcdefghijklmnopabcdefghijklmnop"}),
 	}, nil, nil)
 	f.Fuzz(func(t *testing.T, client, redirect, scope, state, challenge, method string) {
-		request := connection.Request{
+		request := oauth.Request{
 			ResponseType: "code", ClientID: client, RedirectURI: redirect, Scope: scope, State: state,
 			Challenge: challenge, ChallengeMethod: method,
 		}

@@ -1,11 +1,11 @@
-// Package connection is the OAuth 2.1 authorization server for this project's own clients: the browser extension and
+// Package oauth is the OAuth 2.1 authorization server for this project's own clients: the browser extension and
 // programs on the command line. It also issues personal access tokens.
 //
 // A connection is a session (package identity) of a client other than the app, bound to scopes. It begins with an
 // authorization code and PKCE (RFC 7636, S256 only) or with a device code (RFC 8628). It continues with refresh tokens
 // that are replaced at each use. All clients are public and built in. Tokens are opaque, and only their hashes are
-// stored. The package imports fault, identity, identity/opaque and org.
-package connection
+// stored. The package imports fault, identity and identity/opaque.
+package oauth
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package connection
+package oauth
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
 // maxName bounds the name of a personal access token, in characters.
@@ -56,16 +55,16 @@ func (s *Service) End(ctx context.Context, actor identity.Actor, id uuid.UUID) e
 
 // ListAll returns a page of the active connections of the actor's organization, and their number. For administrators.
 func (s *Service) ListAll(ctx context.Context, actor identity.Actor, offset, limit int) ([]Connection, int, error) {
-	if !org.IsAdmin(actor.Role) {
-		return nil, 0, org.ErrForbidden
+	if !actor.Role.IsAdmin() {
+		return nil, 0, identity.ErrForbidden
 	}
 	return s.store.ListAllConnections(ctx, actor.OrganizationID, offset, limit)
 }
 
 // EndMemberConnection ends a connection of a member of the actor's organization. For administrators.
 func (s *Service) EndMemberConnection(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
-	if !org.IsAdmin(actor.Role) {
-		return org.ErrForbidden
+	if !actor.Role.IsAdmin() {
+		return identity.ErrForbidden
 	}
 	return s.store.EndConnection(ctx, actor, id, true)
 }
@@ -78,8 +77,8 @@ func (s *Service) PersonalTokens(ctx context.Context, actor identity.Actor) (boo
 // SetPersonalTokens allows or forbids personal access tokens in the actor's organization. Forbidding them ends all
 // existing ones. For administrators.
 func (s *Service) SetPersonalTokens(ctx context.Context, actor identity.Actor, allowed bool) error {
-	if !org.IsAdmin(actor.Role) {
-		return org.ErrForbidden
+	if !actor.Role.IsAdmin() {
+		return identity.ErrForbidden
 	}
 	return s.store.SetPersonalTokens(ctx, actor, allowed)
 }
