@@ -1,10 +1,11 @@
-// Package tsumugi holds the test of the house: which package may know which.
+// Package tsumugi contains the tests of the whole repository, such as the imports between its packages.
 package tsumugi_test
 
 import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -16,136 +17,159 @@ import (
 
 const module = "github.com/tsumugi-ai/tsumugi"
 
-// order is the list of the rooms: a package imports only packages that stand before it. See ARCHITECTURE.md.
+// order lists the packages: a package imports only packages that precede it. A package that is not listed is denied,
+// except packages in an internal folder, which belong to the package around it. ARCHITECTURE.md describes the packages
+// in the same order.
 var order = []string{
-	"clients/go", "test/leak", "internal/fault", "internal/lru", "internal/secret", "internal/ngram", "internal/answer",
-	"internal/redline",
-	"internal/proofread",
-	"migrations", "internal/mail", "internal/crx",
-	"stream", "stream/sse", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest", "internal/tally",
+	"clients/go", "test/leak", "migrations",
+	"internal/fault", "internal/ngram", "internal/lru", "internal/secret", "internal/crx",
+	"internal/sandbox", "internal/sandbox/sandboxtest",
+	"internal/answer", "internal/redline", "internal/proofread",
+	"stream", "stream/streamtest", "stream/sse", "stream/bridge", "stream/bridge/bridgetest",
+	"internal/tally", "internal/mail",
 	"internal/llm", "internal/llm/catalog", "internal/llm/offline", "internal/llm/llmtest",
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
-	"internal/identity/saml", "internal/identity/saml/samltest",
-	"internal/org", "internal/identity/oauth", "internal/skill", "internal/webpage",
-	"internal/datasource/extract/pdf", "internal/datasource/extract/pdf/pdftest",
-	"internal/datasource/extract", "internal/picture/raster", "internal/datasource/extract/extracttest", "internal/datasource/index",
-	"internal/datasource", "internal/picture",
-	"internal/datasource/extract/child", "internal/datasource/bucket",
-	"internal/websearch", "internal/websearch/websearchtest", "chat", "chat/ground",
-	"internal/channel", "internal/channel/channeltest",
+	"internal/identity/saml", "internal/identity/saml/samltest", "internal/identity/oauth",
+	"internal/org", "internal/skill",
+	"internal/datasource/extract/pdf", "internal/datasource/extract/pdf/pdftest", "internal/datasource/extract",
+	"internal/datasource/extract/extracttest", "internal/datasource/extractor", "internal/datasource/index",
+	"internal/datasource", "internal/datasource/bucket",
+	"internal/picture/raster", "internal/picture/picturetest", "internal/picture",
+	"internal/websearch", "internal/websearch/websearchtest", "internal/webpage",
+	"chat", "chat/ground",
+	"internal/channel", "internal/channel/channeltest", "internal/slack",
 	"store/postgres", "store", "store/storetest",
-	"internal/telemetry", "internal/slack", "internal/api/scope", "internal/api/docs/gen",
-	"internal/api/ratelimit", "internal/api/openai", "internal/api", "web", "extension",
+	"internal/telemetry", "internal/api/scope", "internal/api/docs/gen", "internal/api/ratelimit", "internal/api/openai",
+	"internal/api", "web", "extension",
 	"test/fakes", "test/fakes/model", "test/fakes/idp", "test/fakes/slack", "test/fakes/slack/fakeslack",
-	"test/fakes/search",
-	"test/cluster", "bench/wire", "bench/eval", "bench", "bench/loadgen",
-	"cmd/cluster", "cmd/upslack", "test/system", "cmd/tsumugi",
+	"test/fakes/search", "test/cluster", "test/system",
+	"bench/wire", "bench/eval", "bench", "bench/loadgen",
+	"cmd/cluster", "cmd/upslack", "cmd/tsumugi",
 }
 
-// bans are imports that the order alone would allow, each with its reason. from and to are prefixes of import paths.
+// bans are imports that the order alone would allow, each with its reason. The paths are prefixes: a ban applies to the
+// packages in from and below them, except those in except and below them.
 var bans = []struct {
-	from    []string
-	to      []string
-	because string
+	from   []string
+	except []string
+	to     []string
+	reason string
 }{
 	{
-		[]string{"clients/go"},
-		[]string{module, "golang.org", "github.com"},
-		"a client knows the wire alone, and asks nothing of those who use it but Go",
+		from:   []string{"clients/go"},
+		to:     []string{module, "golang.org", "github.com"},
+		reason: "a client depends only on the API, and adds no dependencies to the programs that use it",
 	},
 	{
-		[]string{"internal/fault", "stream"},
-		[]string{"golang.org", "github.com"},
-		"the two packages that everything rests on need nothing but the standard library",
+		from:   []string{"internal/fault", "stream"},
+		except: []string{"stream/sse", "stream/bridge", "stream/streamtest"},
+		to:     []string{"golang.org", "github.com"},
+		reason: "every other package depends on these two, so they depend only on the standard library",
 	},
 	{
-		[]string{"stream"},
-		[]string{module, "net"},
-		"the hub knows nothing of chats, users, databases or connections: stream/sse sends what it says",
+		from:   []string{"stream"},
+		except: []string{"stream/sse", "stream/bridge", "stream/streamtest"},
+		to:     []string{module, "net"},
+		reason: "the hub is independent of chats, users, databases and connections; stream/sse sends its events",
 	},
 	{
-		[]string{"stream/sse"},
-		[]string{
+		from: []string{"stream/sse"},
+		to: []string{
 			module + "/stream/bridge", module + "/internal", module + "/chat", module + "/store",
 			"github.com/nats-io",
 		},
-		"a sender takes bytes from a watch: it knows nothing of chats, users, or how servers are joined",
+		reason: "a sender reads a watch, independently of chats, users and connections between servers",
 	},
 	{
-		[]string{
-			"internal/fault", "stream", "stream/sse", "internal/llm", "internal/identity", "internal/org",
-			"internal/skill", "internal/datasource", "chat", "internal/channel", "internal/api",
-			"internal/api/ratelimit", "internal/api/openai",
+		from: []string{
+			"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/skill",
+			"internal/datasource", "internal/picture", "chat", "internal/channel", "internal/api",
 		},
-		[]string{"github.com/jackc/pgx", "database/sql", module + "/store", module + "/migrations"},
-		"domains and API know no database: store implements what they declare, and only cmd sees both",
+		to:     []string{"github.com/jackc/pgx", "database/sql", module + "/store", module + "/migrations"},
+		reason: "domains and the API are independent of the database: store implements their interfaces for cmd",
 	},
 	{
-		[]string{
-			"internal/fault", "stream", "stream/sse", "internal/org", "internal/skill", "internal/datasource",
+		from: []string{
+			"internal/fault", "stream", "internal/org", "internal/skill", "internal/datasource", "internal/picture",
 			"chat", "internal/channel", "store",
 		},
-		[]string{"github.com/go-chi"},
-		"only the API and the user pool speak HTTP to clients",
+		to:     []string{"github.com/go-chi"},
+		reason: "only the API and the user pool serve HTTP to clients",
 	},
 	{
-		[]string{"internal/org", "internal/skill", "internal/datasource", "chat", "internal/channel", "store"},
-		[]string{"net/http"},
-		"HTTP ends in the API",
-	},
-	{
-		[]string{
-			"internal/fault", "stream", "stream/sse", "internal/identity", "internal/org", "internal/skill",
-			"internal/datasource", "chat", "internal/channel", "store", "internal/api",
-			"internal/api/ratelimit", "internal/api/openai",
+		from: []string{
+			"internal/org", "internal/skill", "internal/datasource", "internal/picture", "chat", "internal/channel",
+			"store",
 		},
-		[]string{"github.com/sashabaranov"},
-		"only llm knows the provider's protocol",
+		to:     []string{"net/http"},
+		reason: "only the API converts between HTTP and the domains",
 	},
 	{
-		[]string{
-			"internal/fault", "stream", "stream/sse", "internal/llm", "internal/identity", "internal/org",
-			"internal/skill", "internal/datasource", "chat", "internal/channel", "store", "internal/api",
-			"internal/api/ratelimit", "internal/api/openai",
+		from: []string{
+			"internal/fault", "stream", "internal/identity", "internal/org", "internal/skill", "internal/datasource",
+			"internal/picture", "chat", "internal/channel", "store", "internal/api",
 		},
-		[]string{
+		to:     []string{"github.com/sashabaranov"},
+		reason: "only llm uses the provider's protocol",
+	},
+	{
+		from: []string{
+			"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/skill",
+			"internal/datasource", "internal/picture", "chat", "internal/channel", "store", "internal/api",
+		},
+		to: []string{
 			"github.com/prometheus", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters",
 			module + "/internal/telemetry",
 		},
-		"how the server is measured is decided in cmd: the others count, or use OpenTelemetry's API",
+		reason: "cmd decides how the server is measured; other packages count, or use OpenTelemetry's API",
 	},
 	{
-		[]string{"internal/websearch"},
-		[]string{module + "/chat", module + "/internal/llm", module + "/internal/identity", module + "/internal/org"},
-		"a search knows its words alone: not who asks, and not for what",
-	},
-	{[]string{"internal/datasource"}, []string{"os", "syscall", "gocloud.dev"}, "where files are kept is the bucket's"},
-	{
-		[]string{"internal/channel"},
-		[]string{"github.com/slack-go", module + "/internal/slack"},
-		"what it knows of a surface stands in the Surface interface",
+		from:   []string{"internal/sandbox"},
+		to:     []string{module + "/internal/secret"},
+		reason: "a process that parses untrusted files must not have the server's secrets",
 	},
 	{
-		[]string{"internal/slack"},
-		[]string{module + "/store", module + "/internal/llm", module + "/internal/org", "github.com/go-chi"},
-		"an adapter knows its surface and what channel asks of it",
+		from:   []string{"internal/websearch"},
+		to:     []string{module + "/chat", module + "/internal/llm", module + "/internal/identity", module + "/internal/org"},
+		reason: "a search depends on its words alone, not on the person or the purpose",
 	},
 	{
-		[]string{"internal/api", "internal/api/ratelimit", "internal/api/openai"},
-		[]string{module + "/internal/llm"},
-		"the API asks chat, never the model",
+		from:   []string{"internal/datasource"},
+		except: []string{"internal/datasource/bucket", "internal/datasource/extractor", "internal/datasource/extract/pdf"},
+		to:     []string{"os", "syscall", "gocloud.dev"},
+		reason: "bucket decides where files are stored; extractor and pdf share compiled code between servers",
 	},
 	{
-		[]string{"test/fakes/slack"},
-		[]string{
+		from:   []string{"internal/picture"},
+		to:     []string{module + "/internal/datasource"},
+		reason: "pictures and documents share only the errors in fault and the processes in sandbox",
+	},
+	{
+		from:   []string{"internal/channel"},
+		to:     []string{"github.com/slack-go", module + "/internal/slack"},
+		reason: "its Surface interface contains all that it needs of a surface",
+	},
+	{
+		from:   []string{"internal/slack"},
+		to:     []string{module + "/store", module + "/internal/llm", module + "/internal/org", "github.com/go-chi"},
+		reason: "an adapter depends on its surface and on the interface of channel",
+	},
+	{
+		from:   []string{"internal/api"},
+		to:     []string{module + "/internal/llm"},
+		reason: "the API calls chat, which calls the model",
+	},
+	{
+		from: []string{"test/fakes/slack"},
+		to: []string{
 			module + "/internal", module + "/chat", module + "/store", module + "/stream", "github.com/slack-go",
 		},
-		"a fake that shared code with what it stands against would share its mistakes",
+		reason: "a fake that shares code with the adapter would share its errors",
 	},
 	{
-		[]string{"internal/org", "internal/skill", "internal/datasource", "store/postgres"},
-		[]string{module + "/chat"},
-		"chat stands above them",
+		from:   []string{"store/postgres"},
+		to:     []string{module + "/chat"},
+		reason: "the embedded server is independent of the tables in it",
 	},
 }
 
@@ -200,46 +224,105 @@ func packages(t *testing.T) map[string]*pkg {
 	return found
 }
 
-func TestPackagesStandInOrder(t *testing.T) {
+// below reports whether a path is one of the prefixes or below one of them.
+func below(path string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool {
+		return path == prefix || strings.HasPrefix(path, prefix+"/")
+	})
+}
+
+func TestPackagesAreInOrder(t *testing.T) {
 	t.Parallel()
+	found := packages(t)
 	rank := func(dir string) int {
 		if i := slices.Index(order, dir); i >= 0 {
 			return i
 		}
-		// Internal packages belong to the room they are in.
-		return slices.IndexFunc(order, func(room string) bool { return strings.HasPrefix(dir, room+"/internal/") })
+		return slices.IndexFunc(order, func(listed string) bool { return strings.HasPrefix(dir, listed+"/internal/") })
 	}
-	for dir, p := range packages(t) {
+	for dir, p := range found {
 		own := rank(dir)
 		if own < 0 {
-			t.Errorf("%s has no place in the order of the rooms; give it one", dir)
+			t.Errorf("%s is not in the order of the packages", dir)
 			continue
 		}
 		for _, imported := range p.imports {
 			other, ours := strings.CutPrefix(imported, module+"/")
 			if ours && rank(other) > own {
-				t.Errorf("%s imports %s, which stands after it", dir, other)
+				t.Errorf("%s imports %s, which follows it in the order of the packages", dir, other)
+			}
+		}
+	}
+	for i, dir := range order {
+		if found[dir] == nil || slices.Index(order, dir) != i {
+			t.Errorf("the order lists %s, which is no package or is listed twice", dir)
+		}
+	}
+}
+
+// TestArchitectureListsPackagesInOrder compares the list in ARCHITECTURE.md with the imports. Each line of the list
+// begins with a path prefix. A package imports no package of a later line.
+func TestArchitectureListsPackagesInOrder(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(page), "\n## Packages\n")
+	_, list, _ = strings.Cut(list, "\n```\n")
+	list, _, _ = strings.Cut(list, "\n```\n")
+	var listed [][]string // The prefixes of each line.
+	for line := range strings.Lines(list) {
+		if names, _, ok := strings.Cut(line, "  "); ok && names != "" {
+			listed = append(listed, strings.Split(strings.ReplaceAll(names, "/ ", " "), " "))
+		}
+	}
+	// The line of a package is that of the longest matching prefix.
+	lineOf := func(dir string) (best int) {
+		best, length := -1, 0
+		for i, prefixes := range listed {
+			for _, prefix := range prefixes {
+				prefix = strings.TrimSuffix(prefix, "/")
+				if below(dir, []string{prefix}) && len(prefix) > length {
+					best, length = i, len(prefix)
+				}
+			}
+		}
+		return best
+	}
+	for dir, p := range packages(t) {
+		own := lineOf(dir)
+		if own < 0 {
+			t.Errorf("ARCHITECTURE.md does not list %s", dir)
+			continue
+		}
+		for _, imported := range p.imports {
+			if other, ours := strings.CutPrefix(imported, module+"/"); ours && lineOf(other) > own {
+				t.Errorf("%s imports %s, which ARCHITECTURE.md lists after it", dir, other)
 			}
 		}
 	}
 }
 
-func TestPackagesKeepOut(t *testing.T) {
+func TestForbiddenImports(t *testing.T) {
 	t.Parallel()
-	for dir, p := range packages(t) {
-		for _, ban := range bans {
-			if !slices.ContainsFunc(ban.from, func(from string) bool {
-				return dir == from ||
-					strings.HasPrefix(dir, from+"/internal/")
-			}) {
+	found := packages(t)
+	for _, ban := range bans {
+		if ban.reason == "" || len(ban.to) == 0 {
+			t.Errorf("the ban for %v has no imports or no reason", ban.from)
+		}
+		for _, prefix := range slices.Concat(ban.from, ban.except) {
+			if found[prefix] == nil {
+				t.Errorf("a ban names %s, which is no package", prefix)
+			}
+		}
+		for dir, p := range found {
+			if !below(dir, ban.from) || below(dir, ban.except) {
 				continue
 			}
 			for _, imported := range p.imports {
-				if slices.ContainsFunc(ban.to, func(to string) bool {
-					return imported == to ||
-						strings.HasPrefix(imported, to+"/")
-				}) {
-					t.Errorf("%s imports %s: %s", dir, imported, ban.because)
+				if below(imported, ban.to) {
+					t.Errorf("%s imports %s: %s", dir, imported, ban.reason)
 				}
 			}
 		}
@@ -267,7 +350,7 @@ func TestProgramLinksNoDocumentParser(t *testing.T) {
 	}
 }
 
-func TestPackagesSayWhatTheyOwn(t *testing.T) {
+func TestPackagesAreDocumented(t *testing.T) {
 	t.Parallel()
 	for dir, p := range packages(t) {
 		if !strings.HasPrefix(p.doc, "Package ") && !strings.HasPrefix(p.doc, "Command ") {

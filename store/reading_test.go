@@ -282,7 +282,7 @@ func TestStorageLimits(t *testing.T) {
 		return err
 	}
 	must(t, create("0123456789", 15))
-	wantCode(t, create("abcdefghij", 15), datasource.StorageLimit)
+	wantCode(t, create("abcdefghij", 15), fault.StorageLimit)
 	must(t, create("abcde", 15))
 }
 
@@ -303,7 +303,7 @@ func TestUploadsAtOnceKeepTheLimitOfTheOrganization(t *testing.T) {
 			switch {
 			case err == nil:
 				taken.Add(1)
-			case fault.CodeOf(err) == datasource.StorageLimit:
+			case fault.CodeOf(err) == fault.StorageLimit:
 				refused.Add(1)
 			default:
 				t.Error(err)

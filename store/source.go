@@ -147,11 +147,11 @@ func checkRoom(ctx context.Context, tx pgx.Tx, owner datasource.Owner, size, lim
 	case err != nil:
 		return err
 	case own+size > limit:
-		return fault.Errorf(datasource.StorageLimit,
+		return fault.Errorf(fault.StorageLimit,
 			"保存できるファイルの合計（%s）を超えます。使わないファイルや、画像を使ったチャットを削除してから、"+
 				"もう一度アップロードしてください。", inBytes(limit))
 	case all+size > allowed:
-		return fault.Errorf(datasource.StorageLimit,
+		return fault.Errorf(fault.StorageLimit,
 			"組織で保存できるファイルの合計（%s）を超えます。管理者にご相談ください。", inBytes(allowed))
 	}
 	return nil

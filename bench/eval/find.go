@@ -11,7 +11,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extractor"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 )
 
@@ -38,7 +38,7 @@ type article struct {
 // measureFinding searches the passage for every question, first in the question's article and then in all articles. The
 // rank of a question is the place of the first passage with text of the gold paragraph. With an embedder, it searches
 // by words only, and then with vectors at the weight that the server would use.
-func measureFinding(ctx context.Context, w io.Writer, reader *child.Extractor, dir string,
+func measureFinding(ctx context.Context, w io.Writer, reader *extractor.Extractor, dir string,
 	embedding datasource.Embedding,
 ) (met bool, _ error) {
 	articles, number, err := readArticles(ctx, reader, dir)
@@ -137,7 +137,7 @@ func measureRecall(w io.Writer, articles []article, number map[string]int, quest
 	return met, nil
 }
 
-func readArticles(ctx context.Context, reader *child.Extractor, dir string) (list []article, number map[string]int,
+func readArticles(ctx context.Context, reader *extractor.Extractor, dir string) (list []article, number map[string]int,
 	_ error,
 ) {
 	type document struct{ Doc, File string }

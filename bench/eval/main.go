@@ -17,9 +17,10 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extractor"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
 )
 
 // errMissed is the error if a goal is missed. The printed figures show the goal.
@@ -33,8 +34,8 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
-	if len(args) == 2 && args[0] == child.Command {
-		return child.Main(ctx, args[1], in, out)
+	if len(args) == 2 && args[0] == sandbox.Command {
+		return sandbox.Main(ctx, args[1], in, out, extractor.Tasks())
 	}
 	flags := flag.NewFlagSet("eval", flag.ContinueOnError)
 	url := flags.String("embed", "", "base URL of a server for vectors")
@@ -59,7 +60,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 		embedding.Embedder = embedder
 	}
 	cache := filepath.Join(os.TempDir(), fmt.Sprintf("tsumugi-eval-%d", os.Getuid()))
-	reader := child.New(child.Config{Font: pdf.FindFont(), Cache: cache})
+	reader := extractor.New(sandbox.New(sandbox.Config{}), extractor.Config{Font: pdf.FindFont(), Cache: cache})
 	w := bufio.NewWriter(out)
 	found, err := measureFinding(ctx, w, reader, filepath.Join(args[0], "jsquad"), embedding)
 	if err == nil {
@@ -73,7 +74,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 }
 
 // pagesOf extracts a file in the same way as the server.
-func pagesOf(ctx context.Context, reader *child.Extractor, name string) (pages []extract.Page, err error) {
+func pagesOf(ctx context.Context, reader *extractor.Extractor, name string) (pages []extract.Page, err error) {
 	file, err := os.Open(name) //nolint:gosec // The user chooses the file.
 	if err != nil {
 		return nil, err

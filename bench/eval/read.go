@@ -15,7 +15,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extractor"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // sample is a file and its expected text.
@@ -35,7 +36,7 @@ type sample struct {
 }
 
 // measureReading extracts every file and prints the differences from the expected text.
-func measureReading(ctx context.Context, w io.Writer, reader *child.Extractor, dir string) (met bool, _ error) {
+func measureReading(ctx context.Context, w io.Writer, reader *extractor.Extractor, dir string) (met bool, _ error) {
 	content, err := os.ReadFile(filepath.Join(dir, "manifest.json")) //nolint:gosec // The user chooses the folder.
 	if err != nil {
 		return false, err
@@ -62,9 +63,9 @@ func measureReading(ctx context.Context, w io.Writer, reader *child.Extractor, d
 }
 
 // faults extracts a file and returns its differences from the expected text.
-func (s sample) faults(ctx context.Context, reader *child.Extractor, dir string) (wrong []string) {
+func (s sample) faults(ctx context.Context, reader *extractor.Extractor, dir string) (wrong []string) {
 	pages, err := s.read(ctx, reader, dir)
-	if refused, ok := errors.AsType[*extract.UnreadableError](err); ok {
+	if refused, ok := errors.AsType[*fault.UnreadableError](err); ok {
 		if s.Expected.Status != "failed" || s.Expected.Reason != string(refused.Code) {
 			wrong = append(wrong, fmt.Sprintf("refused as %s", refused.Code))
 		}
@@ -108,9 +109,9 @@ func (s sample) faults(ctx context.Context, reader *child.Extractor, dir string)
 }
 
 // read extracts a file. It returns an error for file names that the server does not accept.
-func (s sample) read(ctx context.Context, reader *child.Extractor, dir string) ([]extract.Page, error) {
+func (s sample) read(ctx context.Context, reader *extractor.Extractor, dir string) ([]extract.Page, error) {
 	if _, ok := extract.FormatOf(s.File); !ok {
-		return nil, &extract.UnreadableError{Code: extract.Unsupported, Reason: "-"}
+		return nil, &fault.UnreadableError{Code: fault.FileUnsupported, Reason: "-"}
 	}
 	return pagesOf(ctx, reader, filepath.Join(dir, s.File))
 }

@@ -4,23 +4,28 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"path/filepath"
 
-	extracting "github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extractor"
+	"github.com/tsumugi-ai/tsumugi/internal/picture"
+	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
 )
 
-// extractCommand is the child process that extracts an uploaded file. Only the server starts it.
+// extractCommand is the child process that reads an untrusted file. Only the server starts it.
 type extractCommand struct {
 	Job string `arg:"" help:"Job description, written by the server."`
 }
 
 func (c extractCommand) Run(ctx context.Context, in *input, out *output) error {
-	return extracting.Main(ctx, c.Job, in, out)
+	tasks := extractor.Tasks()
+	maps.Copy(tasks, picture.Tasks())
+	return sandbox.Main(ctx, c.Job, in, out, tasks)
 }
 
-// extractor returns the Extractor that runs child processes of this program.
-func (c *config) extractor(log *slog.Logger) *extracting.Extractor {
+// sandboxed returns the readers of files and pictures, which run child processes of this program.
+func (c *config) sandboxed(log *slog.Logger) (*extractor.Extractor, picture.Reader) {
 	log = log.With("part", "extract")
 	font := c.Font
 	if font == "" {
@@ -32,5 +37,6 @@ func (c *config) extractor(log *slog.Logger) *extracting.Extractor {
 		)
 	}
 	cache := cmp.Or(c.Cache, filepath.Join(c.Data, "cache", "pdfium"))
-	return extracting.New(extracting.Config{Font: font, Cache: cache, Log: log})
+	runner := sandbox.New(sandbox.Config{Log: log})
+	return extractor.New(runner, extractor.Config{Font: font, Cache: cache}), picture.NewReader(runner)
 }

@@ -24,9 +24,9 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	extracting "github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
@@ -34,7 +34,7 @@ import (
 const child = "TSUMUGI_TEST_CHILD"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(child) != "" || len(os.Args) > 1 && os.Args[1] == extracting.Command {
+	if os.Getenv(child) != "" || len(os.Args) > 1 && os.Args[1] == sandbox.Command {
 		main()
 		return
 	}

@@ -110,10 +110,10 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if err != nil {
 		return nil, fmt.Errorf("the embedding model's settings (OPENAI_EMBEDDING_MODEL): %w", err)
 	}
-	extractor := c.extractor(log)
+	extractor, pictures := c.sandboxed(log)
 	s.sources = datasource.NewService(db, s.files, extractor, events, log.With("part", "datasource"),
 		datasource.Config{StoragePerPerson: c.PersonStorage << 20, Embedding: embedding})
-	s.pictures = picture.NewService(db, s.files, extractor, log.With("part", "picture"), c.PersonStorage<<20)
+	s.pictures = picture.NewService(db, s.files, pictures, log.With("part", "picture"), c.PersonStorage<<20)
 	if s.web, err = c.openSearch(extractor); err != nil {
 		return nil, err
 	}

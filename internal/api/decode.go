@@ -58,10 +58,10 @@ func decodeUpTo(limit int64, w http.ResponseWriter, r *http.Request, v any) erro
 // readJSON reads a body of at most limit bytes. It refuses values other than objects, and strings with NUL.
 func readJSON(limit int64, w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, fault.Errorf(codeMediaType, "Content-Type には application/json を指定してください。")
+		return nil, fault.Errorf(fault.UnsupportedType, "Content-Type には application/json を指定してください。")
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return nil, fault.Errorf(codeMediaType, "圧縮された本文には対応していません。")
+		return nil, fault.Errorf(fault.UnsupportedType, "圧縮された本文には対応していません。")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err != nil {

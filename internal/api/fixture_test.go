@@ -35,6 +35,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
+	"github.com/tsumugi-ai/tsumugi/internal/picture/picturetest"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
@@ -165,7 +166,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		with.offers = llmtest.Offers{{ID: "test", Provider: "検査", Name: "検査用モデル", Sees: true, Thinking: llm.ThinkingNone}}
 	}
 	files := f.bucket()
-	f.pictures = picture.NewService(f.db, files, extracttest.InProcess{}, log, 1<<30)
+	f.pictures = picture.NewService(f.db, files, picturetest.InProcess{}, log, 1<<30)
 	budget := org.NewBudget(f.db, log)
 	t.Cleanup(budget.Stop)
 	f.sources = datasource.NewService(f.db, files, extracttest.InProcess{}, f.events, log, datasource.Config{})

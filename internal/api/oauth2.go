@@ -180,7 +180,7 @@ func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
 	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
 		media != "application/x-www-form-urlencoded" {
-		return fault.Errorf(codeMediaType, "Content-Type には application/x-www-form-urlencoded を指定してください。")
+		return fault.Errorf(fault.UnsupportedType, "Content-Type には application/x-www-form-urlencoded を指定してください。")
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxSAMLForm)
 	if err := r.ParseForm(); err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api/openai"
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
@@ -44,8 +43,8 @@ var statuses = map[fault.Code]int{
 	chat.PicturesNotAccepted:    http.StatusBadRequest,
 	chat.ModelNotAllowed:        http.StatusBadRequest,
 	chat.ConfirmationRequired:   http.StatusConflict,
-	datasource.StorageFull:      http.StatusInsufficientStorage,
-	datasource.StorageLimit:     http.StatusConflict,
+	fault.StorageFull:           http.StatusInsufficientStorage,
+	fault.StorageLimit:          http.StatusConflict,
 	fault.Unavailable:           http.StatusServiceUnavailable,
 	fault.Canceled:              http.StatusServiceUnavailable,
 	saml.CodeDisabled:           http.StatusConflict,
@@ -64,7 +63,7 @@ var statuses = map[fault.Code]int{
 	channel.CodeState:           http.StatusBadRequest,
 	channel.CodeSetup:           http.StatusConflict,
 	codeMethod:                  http.StatusMethodNotAllowed,
-	codeMediaType:               http.StatusUnsupportedMediaType,
+	fault.UnsupportedType:       http.StatusUnsupportedMediaType,
 	codeUpgrade:                 http.StatusUpgradeRequired,
 	codeScope:                   http.StatusForbidden,
 	openai.UnknownModel:         http.StatusNotFound,
@@ -77,10 +76,9 @@ var statuses = map[fault.Code]int{
 
 // Codes of the HTTP layer.
 const (
-	codeMethod    fault.Code = "method_not_allowed"
-	codeMediaType fault.Code = "unsupported_media_type"
-	codeUpgrade   fault.Code = "upgrade_required"
-	codeScope     fault.Code = "insufficient_scope" // RFC 6750, section 3.1.
+	codeMethod  fault.Code = "method_not_allowed"
+	codeUpgrade fault.Code = "upgrade_required"
+	codeScope   fault.Code = "insufficient_scope" // RFC 6750, section 3.1.
 )
 
 // Messages for internal errors and overload.

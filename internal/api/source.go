@@ -121,7 +121,7 @@ func receiveFile(w http.ResponseWriter, r *http.Request, limit time.Duration) (p
 	}
 	form, err := r.MultipartReader()
 	if err != nil {
-		return nil, done, fault.Wrap(err, codeMediaType, "Content-Type には multipart/form-data を指定してください。")
+		return nil, done, fault.Wrap(err, fault.UnsupportedType, "Content-Type には multipart/form-data を指定してください。")
 	}
 	part, err = form.NextPart()
 	if errors.Is(err, io.EOF) || err == nil && part.FormName() != "file" {

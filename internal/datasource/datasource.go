@@ -125,7 +125,7 @@ type Store interface {
 	// CreateSource stores a data source whose file was written, and queues it. The caller must call MarkOrphan first.
 	// If the owner has a data source with the same content, the new file becomes an orphan at once, and CreateSource
 	// returns the existing data source with created false; if that had failed, it is queued again. The error has the
-	// code fault.Conflict if the owner has MaxSources, and StorageLimit if the owner's files would exceed limit bytes,
+	// code fault.Conflict if the owner has MaxSources, and fault.StorageLimit if the owner's files would exceed limit bytes,
 	// or the organization's files its contractual limit. session is the owner's session, or uuid.Nil for uploads
 	// without one. If the session has ended meanwhile, or the owner is no longer an active member, the code is
 	// fault.Unauthenticated.
@@ -194,7 +194,7 @@ type Store interface {
 
 // Files stores files by id. It is safe for concurrent use, also by several servers.
 type Files interface {
-	// Write stores a file completely and durably, or not at all. The error has the code StorageFull if there is no
+	// Write stores a file completely and durably, or not at all. The error has the code fault.StorageFull if there is no
 	// space. Errors of content are returned unchanged.
 	Write(ctx context.Context, id uuid.UUID, content io.Reader) error
 	// Open returns a file. The caller must close it.
@@ -209,7 +209,7 @@ type Extractor interface {
 	// of a file start after it. Errors are unrelated to any file.
 	Prepare(ctx context.Context, filename string) error
 	// Extract calls page for each page of a file. total is the number of pages, 0 while it is unknown. The extension of
-	// filename defines the format. An *extract.UnreadableError describes a defect of the file. Any other error is
+	// filename defines the format. A *fault.UnreadableError describes a defect of the file. Any other error is
 	// unrelated to the file.
 	Extract(ctx context.Context, filename string, file io.Reader, page func(p extract.Page, total int) error) error
 	// RenderPage returns a page, from 1, as a PNG with the given width in pixels. It returns extract.ErrNoPage if the

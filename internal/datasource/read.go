@@ -75,7 +75,7 @@ func (s *Service) find(ctx context.Context, reading Reading) (ReadingResult, err
 		return ReadingResult{Failure: unreadable}, nil
 	}
 	result, err := s.extract(ctx, reading)
-	if wrong, ok := errors.AsType[*extract.UnreadableError](err); ok {
+	if wrong, ok := errors.AsType[*fault.UnreadableError](err); ok {
 		return ReadingResult{Failure: wrong.Reason}, nil
 	}
 	if err == nil {

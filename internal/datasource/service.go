@@ -18,14 +18,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/lru"
 )
 
-// Error codes of uploads.
-const (
-	UnsupportedType fault.Code = "unsupported_media_type" // The format is not supported.
-	StorageFull     fault.Code = "storage_full"           // There is no space for the file.
-	// The storage limit of the person or the organization is reached.
-	StorageLimit fault.Code = "storage_limit_reached"
-)
-
 const (
 	orphanAfter   = time.Hour // A file without a data source becomes an orphan after this time. Uploads are shorter.
 	sweepInterval = time.Minute
@@ -106,20 +98,21 @@ func (s *Service) Stop() {
 }
 
 // Upload stores a person's file and queues it for reading. If the person has a data source with the same content,
-// Upload returns it with created false; if that had failed, it is queued again. The error has the code UnsupportedType
-// for a name without a supported extension, fault.Invalid for an empty file, fault.TooLarge for a file above MaxSize,
-// and StorageFull if there is no space. Errors of content are returned unchanged. If the person was removed, disabled
-// or signed out during the upload, the code is fault.Unauthenticated, and nothing is stored.
+// Upload returns it with created false; if that had failed, it is queued again. The error has the code
+// fault.UnsupportedType for a name without a supported extension, fault.Invalid for an empty file, fault.TooLarge for a
+// file above MaxSize, and fault.StorageFull if there is no space. Errors of content are returned unchanged. If the
+// person was removed, disabled or signed out during the upload, the code is fault.Unauthenticated, and nothing is
+// stored.
 func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, filename string,
 	content io.Reader,
 ) (_ Source, created bool, _ error) {
 	filename = cleanFilename(filename)
 	if filename == "" {
-		return Source{}, false, fault.InvalidField("file", "ファイル名がありません。名前を付けてから、もう一度アップロードしてください。")
+		return Source{}, false, fault.InvalidFile(fault.Invalid, "ファイル名がありません。名前を付けてから、もう一度アップロードしてください。")
 	}
 	format, ok := extract.FormatOf(filename)
 	if !ok {
-		return Source{}, false, fault.Errorf(UnsupportedType, "%s", cmp.Or(extract.OldOffice(filename),
+		return Source{}, false, fault.InvalidFile(fault.UnsupportedType, "%s", cmp.Or(extract.OldOffice(filename),
 			"対応していない形式です。PDF、Word（.docx）、Excel（.xlsx）、PowerPoint（.pptx）、テキスト（.txt）、Markdown（.md）、CSV、TSV、HTMLの"+
 				"いずれかに変換してください。"))
 	}
@@ -147,7 +140,7 @@ func (s *Service) keep(ctx context.Context, owner Owner, session uuid.UUID, sour
 		return Source{}, false, err
 	}
 	if source.Size == 0 {
-		return Source{}, false, fault.InvalidField("file", "ファイルが空です。内容のあるファイルをアップロードしてください。")
+		return Source{}, false, fault.InvalidFile(fault.Invalid, "ファイルが空です。内容のあるファイルをアップロードしてください。")
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -187,7 +180,7 @@ type uploadReader struct {
 func (m *uploadReader) Read(p []byte) (int, error) {
 	n, err := m.content.Read(p)
 	if m.size += int64(n); m.size > MaxSize {
-		return 0, fault.Errorf(fault.TooLarge, "ファイルが大きすぎます。%d MB以下のファイルをアップロードしてください。", MaxSize>>20)
+		return 0, fault.OversizedFile("ファイルが大きすぎます。%d MB以下のファイルをアップロードしてください。", MaxSize)
 	}
 	_, _ = m.hash.Write(p[:n]) // Writing to a hash cannot fail.
 	return n, err

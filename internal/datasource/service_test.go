@@ -148,11 +148,11 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 			"a.txt", io.MultiReader(strings.NewReader("半分"), iotest.ErrReader(cut)),
 			func(err error) bool { return errors.Is(err, cut) },
 		},
-		"a program": {"a.exe", strings.NewReader("MZ"), hasCode(datasource.UnsupportedType)},
+		"a program": {"a.exe", strings.NewReader("MZ"), hasCode(fault.UnsupportedType)},
 		"Word 97": {"a.doc", strings.NewReader("x"), func(err error) bool {
-			return hasCode(datasource.UnsupportedType)(err) && strings.Contains(err.Error(), "「名前を付けて保存」で.docx形式")
+			return hasCode(fault.UnsupportedType)(err) && strings.Contains(err.Error(), "「名前を付けて保存」で.docx形式")
 		}},
-		"no kind": {"README", strings.NewReader("x"), hasCode(datasource.UnsupportedType)},
+		"no kind": {"README", strings.NewReader("x"), hasCode(fault.UnsupportedType)},
 		"no name": {"\u202e/", strings.NewReader("x"), hasCode(fault.Invalid)},
 	} {
 		if _, _, err := f.Upload(t.Context(), f.ann, uuid.Nil, test.filename, test.content); !test.want(err) {

@@ -44,9 +44,9 @@ func (s *Service) ReadTransient(ctx context.Context, content io.Reader) ([]extra
 	case err != nil:
 		return nil, err
 	case len(file) == 0:
-		return nil, fault.InvalidField("file", "ファイルの中身がありません。")
+		return nil, fault.EmptyFile()
 	case len(file) > MaxTransient:
-		return nil, fault.Errorf(fault.TooLarge, "PDFが大きすぎます。%d MiB 以内のものを読み取れます。", MaxTransient>>20)
+		return nil, fault.OversizedFile("PDFが大きすぎます。%d MiB 以内のものを読み取れます。", MaxTransient)
 	}
 	if err := s.extractor.Prepare(ctx, transientName); err != nil {
 		return nil, err
@@ -58,9 +58,9 @@ func (s *Service) ReadTransient(ctx context.Context, content io.Reader) ([]extra
 		pages = append(pages, p)
 		return nil
 	})
-	if wrong, ok := errors.AsType[*extract.UnreadableError](err); ok {
+	if wrong, ok := errors.AsType[*fault.UnreadableError](err); ok {
 		// The reasons mention an upload, which does not apply here.
-		return nil, fault.InvalidField("file", "%s", strings.Replace(wrong.Reason, "アップロードして", "お試し", 1))
+		return nil, fault.InvalidFile(fault.Invalid, "%s", strings.Replace(wrong.Reason, "アップロードして", "お試し", 1))
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, fault.Errorf(fault.Unavailable, "PDFの読み取りが混み合っています。しばらくしてから、もう一度お試しください。")

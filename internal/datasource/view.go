@@ -183,7 +183,7 @@ func (s *Service) open(ctx context.Context, id uuid.UUID, use func(io.Reader) er
 	if errors.Is(err, extract.ErrNoPage) {
 		return errNoPage
 	}
-	if wrong, ok := errors.AsType[*extract.UnreadableError](err); ok {
+	if wrong, ok := errors.AsType[*fault.UnreadableError](err); ok {
 		return fault.Wrap(err, fault.Conflict, "%s", wrong.Reason)
 	}
 	return err

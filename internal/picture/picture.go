@@ -9,8 +9,7 @@
 // pictures within the request, as data: URLs. A URL of this server would have to be reachable for the provider, and
 // would stay valid after its thread is deleted.
 //
-// The package imports fault, datasource for the error codes that uploads share, raster, and extract for its errors. It
-// must not depend on a database or a file system.
+// The package imports fault, sandbox and raster. It must not depend on a database or a file system.
 package picture
 
 import (
@@ -51,7 +50,7 @@ type Store interface {
 
 	// CreatePicture stores a picture whose file was written. The caller must call MarkOrphan first. If the owner has
 	// already created a picture with the same request id, the new file becomes an orphan at once, and CreatePicture
-	// returns the existing picture with created false. The error has the code datasource.StorageLimit if the owner's
+	// returns the existing picture with created false. The error has the code fault.StorageLimit if the owner's
 	// files would exceed limit bytes, or the organization's files its contractual limit. For an owner who was
 	// removed or signed out meanwhile, the errors are those of datasource.Store.
 	CreatePicture(ctx context.Context, owner Owner, session uuid.UUID, requestID *uuid.UUID, picture Picture,
@@ -79,7 +78,7 @@ type Files interface {
 
 // Reader reads untrusted pictures in isolation. It is safe for concurrent use.
 type Reader interface {
-	// ReadPicture returns a picture in the stored form. An *extract.UnreadableError describes a defect of the file. Any
+	// ReadPicture returns a picture in the stored form. A *fault.UnreadableError describes a defect of the file. Any
 	// other error is unrelated to the file.
 	ReadPicture(ctx context.Context, file io.Reader) (raster.Picture, error)
 }

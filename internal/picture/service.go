@@ -11,8 +11,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tsumugi-ai/tsumugi/internal/datasource"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
 )
@@ -76,8 +74,8 @@ func (s *Service) Stop() {
 }
 
 // Upload reads a picture and stores it. requestID makes the call idempotent; it may be nil. An unreadable picture
-// returns an error with the code datasource.UnsupportedType, fault.TooLarge or fault.Invalid and a text that helps the
-// person. The code is datasource.StorageLimit or StorageFull if there is no space, and fault.Unavailable if too many
+// returns an error with the code fault.UnsupportedType, fault.TooLarge or fault.Invalid and a text that helps the
+// person. The code is fault.StorageLimit or fault.StorageFull if there is no space, and fault.Unavailable if too many
 // pictures are being read. Upload returns an error of content unchanged.
 func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, requestID *uuid.UUID,
 	content io.Reader,
@@ -124,11 +122,9 @@ func (s *Service) receive(ctx context.Context, content io.Reader) (raster.Pictur
 	case err != nil:
 		return raster.Picture{}, err
 	case len(file) == 0:
-		return raster.Picture{}, fault.InvalidField("file", "ファイルの中身がありません。")
+		return raster.Picture{}, fault.EmptyFile()
 	case len(file) > raster.MaxSize:
-		refused := fault.InvalidField("file", "画像が大きすぎます。%d MB以下の画像を追加してください。", raster.MaxSize>>20)
-		refused.Code = fault.TooLarge
-		return raster.Picture{}, refused
+		return raster.Picture{}, fault.OversizedFile("画像が大きすぎます。%d MB以下の画像を追加してください。", raster.MaxSize)
 	}
 	done, err := enter(ctx, s.readSlots)
 	if err != nil {
@@ -141,7 +137,10 @@ func (s *Service) receive(ctx context.Context, content io.Reader) (raster.Pictur
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errBusy
 	}
-	return read, refusal(err)
+	if wrong, ok := errors.AsType[*fault.UnreadableError](err); ok {
+		err = wrong.Refusal()
+	}
+	return read, err
 }
 
 // enter waits until places has capacity, at most for patience.
@@ -156,22 +155,6 @@ func enter(ctx context.Context, places chan struct{}) (leave func(), _ error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// refusal converts an extract.UnreadableError into a fault with the matching code, and returns other errors unchanged.
-func refusal(err error) error {
-	wrong, ok := errors.AsType[*extract.UnreadableError](err)
-	if !ok {
-		return err
-	}
-	refused := fault.InvalidField("file", "%s", wrong.Reason)
-	switch wrong.Code {
-	case extract.TooLarge:
-		refused.Code = fault.TooLarge
-	case extract.Unsupported:
-		refused.Code = datasource.UnsupportedType
-	}
-	return refused
 }
 
 // Find returns a person's pictures in the order of ids. It returns fault.NotFound if one is missing.

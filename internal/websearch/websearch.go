@@ -37,7 +37,8 @@ type Page struct {
 	Published time.Time // Zero if unknown.
 }
 
-// Extractor extracts the text of a page in the format of the extension of filename. *child.Extractor implements it.
+// Extractor extracts the text of a page in the format of the extension of filename. *extractor.Extractor implements
+// it.
 type Extractor interface {
 	Extract(ctx context.Context, filename string, file io.Reader, page func(p extract.Page, total int) error) error
 }

@@ -144,11 +144,11 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// storageError adds the code StorageFull to errors of a full bucket.
+// storageError adds the code fault.StorageFull to errors of a full bucket.
 func storageError(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
 		gcerrors.Code(err) == gcerrors.ResourceExhausted {
-		return fault.Wrap(err, datasource.StorageFull, "サーバーの保存容量に空きがないため、ファイルを保存できません。管理者にお知らせください。")
+		return fault.Wrap(err, fault.StorageFull, "サーバーの保存容量に空きがないため、ファイルを保存できません。管理者にお知らせください。")
 	}
 	return err
 }

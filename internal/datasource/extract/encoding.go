@@ -60,7 +60,7 @@ func decode(ctx context.Context, content []byte, declared string) (string, error
 	case eucJP:
 		text, err = decodeWith(ctx, body, japanese.EUCJP)
 	default:
-		return "", &UnreadableError{Corrupt, reasonBinary}
+		return "", &UnreadableError{Code: Corrupt, Reason: reasonBinary}
 	}
 	if err != nil {
 		return "", err
@@ -362,7 +362,7 @@ func clean(ctx context.Context, text string) (string, error) {
 		}
 	}
 	if broken*20 > runes {
-		return "", &UnreadableError{Corrupt, reasonBinary}
+		return "", &UnreadableError{Code: Corrupt, Reason: reasonBinary}
 	}
 	out.WriteString(text[from:])
 	return out.String(), nil

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // Format is a readable file format. The zero value is plain text.
@@ -87,34 +88,28 @@ type Mark struct {
 	Heading bool   // The line at the offset is a heading.
 }
 
-// Code is a machine-readable reason for an unreadable file.
-type Code string
+// Code is the reason for an unreadable file.
+type Code = fault.FileCode
 
 // The codes.
 const (
-	Corrupt     Code = "corrupt"     // Damaged, truncated or malicious.
-	Encrypted   Code = "encrypted"   // Needs a password.
-	Mismatch    Code = "mismatch"    // Content and extension do not match.
-	NoFont      Code = "no_font"     // Needs a font that is neither embedded nor installed.
-	NoText      Code = "no_text"     // Empty, or only pictures.
-	TooLarge    Code = "too_large"   // Exceeds a limit.
-	Unsupported Code = "unsupported" // Unsupported format.
+	Corrupt     = fault.FileCorrupt
+	Encrypted   = fault.FileEncrypted
+	Mismatch    = fault.FileMismatch
+	NoFont      = fault.FileNoFont
+	NoText      = fault.FileNoText
+	TooLarge    = fault.FileTooLarge
+	Unsupported = fault.FileUnsupported
 )
 
-// UnreadableError is the error for a file that cannot be read. Reason is a Japanese text that helps the person.
-type UnreadableError struct {
-	Code   Code
-	Reason string
-}
+// UnreadableError is the error for a file that cannot be read.
+type UnreadableError = fault.UnreadableError
 
 // Errors for files of any format.
 var (
-	ErrTooManyPages      = &UnreadableError{TooLarge, reasonPages}
-	ErrTooManyCharacters = &UnreadableError{TooLarge, reasonCharacters}
+	ErrTooManyPages      = &UnreadableError{Code: TooLarge, Reason: reasonPages}
+	ErrTooManyCharacters = &UnreadableError{Code: TooLarge, Reason: reasonCharacters}
 )
-
-// Error implements error.
-func (e *UnreadableError) Error() string { return e.Reason }
 
 // Reasons shown to people.
 const (
@@ -177,7 +172,7 @@ func (f Format) Pages(ctx context.Context, content []byte) ([]Page, error) {
 		return nil, err
 	}
 	if blank(text) {
-		return nil, &UnreadableError{NoText, reasonEmpty}
+		return nil, &UnreadableError{Code: NoText, Reason: reasonEmpty}
 	}
 	switch f.kind {
 	case csvFile:

@@ -59,7 +59,7 @@ func htmlText(ctx context.Context, page string) (string, error) {
 			return "", ctx.Err()
 		}
 		// The parser rejects the nesting despite the simplification.
-		return "", &UnreadableError{TooLarge, reasonHTMLTooBig}
+		return "", &UnreadableError{Code: TooLarge, Reason: reasonHTMLTooBig}
 	}
 	if !onlyNav(root) { // Keep the navigation if the page has no other text or never closes it.
 		remove(root, "nav")
@@ -75,13 +75,13 @@ func htmlText(ctx context.Context, page string) (string, error) {
 	}
 	text = strings.Map(withoutControl, text) // Character references can contain control characters that clean removed.
 	if blank(text) {
-		return "", &UnreadableError{NoText, reasonHTMLEmpty}
+		return "", &UnreadableError{Code: NoText, Reason: reasonHTMLEmpty}
 	}
 	if !hasHeading && title != "" {
 		text = "# " + strings.Map(withoutControl, title) + "\n\n" + text
 	}
 	if len(text) > maxText(len(page)) {
-		return "", &UnreadableError{TooLarge, reasonHTMLTooBig}
+		return "", &UnreadableError{Code: TooLarge, Reason: reasonHTMLTooBig}
 	}
 	return text, nil
 }

@@ -89,7 +89,7 @@ func simplify(ctx context.Context, page string) (simple, title string, err error
 				return "", "", err
 			}
 			if !errors.Is(s.z.Err(), io.EOF) {
-				return "", "", &UnreadableError{TooLarge, reasonHTMLTooBig}
+				return "", "", &UnreadableError{Code: TooLarge, Reason: reasonHTMLTooBig}
 			}
 			title = strings.Join(strings.Fields(html.UnescapeString(s.title.String())), " ")
 			return s.out.String(), strings.ToValidUTF8(title[:min(len(title), maxTitle)], ""), nil
@@ -103,7 +103,7 @@ func simplify(ctx context.Context, page string) (simple, title string, err error
 			s.end(string(name))
 		}
 		if s.tags > maxTags {
-			return "", "", &UnreadableError{TooLarge, reasonHTMLTooBig}
+			return "", "", &UnreadableError{Code: TooLarge, Reason: reasonHTMLTooBig}
 		}
 	}
 }

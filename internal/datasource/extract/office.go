@@ -67,15 +67,15 @@ func officePages(ctx context.Context, k kind, content []byte) ([]Page, error) {
 	case told:
 		return nil, err
 	case errors.Is(err, errBomb), errors.Is(err, errDepth):
-		return nil, &UnreadableError{TooLarge, reasonOfficeLarge}
+		return nil, &UnreadableError{Code: TooLarge, Reason: reasonOfficeLarge}
 	case errors.Is(err, errCipher):
-		return nil, &UnreadableError{Encrypted, reasonEncrypted}
+		return nil, &UnreadableError{Code: Encrypted, Reason: reasonEncrypted}
 	case err != nil:
-		return nil, &UnreadableError{Corrupt, reasonOfficeCorrupt}
+		return nil, &UnreadableError{Code: Corrupt, Reason: reasonOfficeCorrupt}
 	}
 	for i, page := range pages {
 		if pages[i].Text = strings.Map(withoutControl, page.Text); len(pages[i].Text) != len(page.Text) {
-			return nil, &UnreadableError{Corrupt, reasonOfficeCorrupt} // Valid XML has no control characters.
+			return nil, &UnreadableError{Code: Corrupt, Reason: reasonOfficeCorrupt} // Valid XML has no control characters.
 		}
 	}
 	for _, page := range pages {
@@ -83,7 +83,7 @@ func officePages(ctx context.Context, k kind, content []byte) ([]Page, error) {
 			return pages, nil
 		}
 	}
-	return nil, &UnreadableError{NoText, reasonOfficeEmpty}
+	return nil, &UnreadableError{Code: NoText, Reason: reasonOfficeEmpty}
 }
 
 func readOffice(ctx context.Context, k kind, content []byte) ([]Page, error) {
@@ -118,20 +118,20 @@ func notZIP(k kind, content []byte) error {
 	}
 	if bytes.HasPrefix(content, oleMagic) {
 		if bytes.Contains(content, utf16Name("EncryptedPackage")) {
-			return &UnreadableError{Encrypted, reasonEncrypted}
+			return &UnreadableError{Code: Encrypted, Reason: reasonEncrypted}
 		}
 		for _, old := range []kind{docxFile, xlsxFile, pptxFile} {
 			if bytes.Contains(content, utf16Name(officeKinds[old].oleStream)) {
-				return &UnreadableError{Unsupported, oldOffice(old)}
+				return &UnreadableError{Code: Unsupported, Reason: oldOffice(old)}
 			}
 		}
-		return &UnreadableError{Unsupported, oldOffice(k)}
+		return &UnreadableError{Code: Unsupported, Reason: oldOffice(k)}
 	}
 	head := bytes.TrimLeft(bytes.TrimPrefix(content[:min(len(content), 1024)], []byte("\xEF\xBB\xBF")), " \t\r\n")
 	is := ""
 	switch lower := bytes.ToLower(head); {
 	case len(head) == 0:
-		return &UnreadableError{NoText, reasonOfficeEmpty}
+		return &UnreadableError{Code: NoText, Reason: reasonOfficeEmpty}
 	case bytes.HasPrefix(head, []byte("%PDF-")):
 		is = "PDF"
 	case bytes.HasPrefix(head, []byte(`{\rtf`)):
@@ -161,7 +161,7 @@ func utf16Name(name string) []byte {
 }
 
 func mismatch(k kind, is string) error {
-	return &UnreadableError{Mismatch, "拡張子は" + officeKinds[k].name + "ですが、中身は" + is + "です。" +
+	return &UnreadableError{Code: Mismatch, Reason: "拡張子は" + officeKinds[k].name + "ですが、中身は" + is + "です。" +
 		"正しい拡張子に直すか、" + officeKinds[k].extension + "形式で保存し直して、" + again}
 }
 
@@ -182,7 +182,7 @@ func (p *opc) mainPart(k kind) (string, error) {
 		return "", errNoPart
 	}
 	if strings.HasSuffix(name, ".bin") {
-		return "", &UnreadableError{Unsupported, OldOffice(".xlsb")}
+		return "", &UnreadableError{Code: Unsupported, Reason: OldOffice(".xlsb")}
 	}
 	for other, o := range officeKinds {
 		if other != k && partName(name[:strings.IndexByte(name+"/", '/')]) == o.folder {

@@ -63,9 +63,9 @@ func readPDF(ctx context.Context, engine *pdf.Engine, content []byte, sink Sink)
 	case said:
 		return nil
 	case pictured:
-		return &UnreadableError{NoText, reasonPDFPictures}
+		return &UnreadableError{Code: NoText, Reason: reasonPDFPictures}
 	}
-	return &UnreadableError{NoText, reasonEmpty}
+	return &UnreadableError{Code: NoText, Reason: reasonEmpty}
 }
 
 // Rect is a rectangle on a displayed page, in fractions of the width and height of the page. The origin is the upper
@@ -172,12 +172,12 @@ func sizeLevel(size float64) int {
 func unreadablePDF(err error, page int) error {
 	switch {
 	case errors.Is(err, pdf.ErrEncrypted):
-		return &UnreadableError{Encrypted, reasonPDFEncrypted}
+		return &UnreadableError{Code: Encrypted, Reason: reasonPDFEncrypted}
 	case errors.Is(err, pdf.ErrNoFont):
-		return &UnreadableError{NoFont, reasonPDFFont}
+		return &UnreadableError{Code: NoFont, Reason: reasonPDFFont}
 	case errors.Is(err, pdf.ErrNoMapping):
-		return &UnreadableError{NoText, fmt.Sprintf(reasonPDFMapping, page)}
+		return &UnreadableError{Code: NoText, Reason: fmt.Sprintf(reasonPDFMapping, page)}
 	}
 	// ErrCorrupt and all other errors that a malformed file can cause in PDFium.
-	return &UnreadableError{Corrupt, reasonPDFCorrupt}
+	return &UnreadableError{Code: Corrupt, Reason: reasonPDFCorrupt}
 }

@@ -27,11 +27,11 @@ func Redline(content []byte, edit redline.Edit) ([]byte, error) {
 func wordError(err error) error {
 	switch {
 	case errors.Is(err, redline.ErrMismatch):
-		return &UnreadableError{Mismatch, reasonChanged}
+		return &UnreadableError{Code: Mismatch, Reason: reasonChanged}
 	case errors.Is(err, redline.ErrTooLarge):
-		return &UnreadableError{TooLarge, reasonOfficeLarge}
+		return &UnreadableError{Code: TooLarge, Reason: reasonOfficeLarge}
 	case errors.Is(err, redline.ErrCorrupt):
-		return &UnreadableError{Corrupt, reasonOfficeCorrupt}
+		return &UnreadableError{Code: Corrupt, Reason: reasonOfficeCorrupt}
 	}
 	return err
 }

@@ -4,20 +4,20 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // Errors for pictures of any format.
 var (
-	ErrTooLarge = &extract.UnreadableError{Code: extract.TooLarge, Reason: "画像が大きすぎるため、読み取れませんでした。" +
+	ErrTooLarge = &fault.UnreadableError{Code: fault.FileTooLarge, Reason: "画像が大きすぎるため、読み取れませんでした。" +
 		"5,000万画素以下に縮小してから、もう一度追加してください。"}
-	ErrBroken = &extract.UnreadableError{Code: extract.Corrupt, Reason: "画像が壊れているか、特殊な作りのため、読み取れませんでした。" +
+	ErrBroken = &fault.UnreadableError{Code: fault.FileCorrupt, Reason: "画像が壊れているか、特殊な作りのため、読み取れませんでした。" +
 		"別のアプリで開き、JPEGかPNGで保存し直してから、もう一度追加してください。"}
 )
 
 // Errors for pictures of one format.
 var (
-	errWebP = &extract.UnreadableError{Code: extract.Corrupt, Reason: "このWebP画像は、動く画像か特殊な作りのため、読み取れませんでした。" +
+	errWebP = &fault.UnreadableError{Code: fault.FileCorrupt, Reason: "このWebP画像は、動く画像か特殊な作りのため、読み取れませんでした。" +
 		"JPEGかPNGで保存し直してから、もう一度追加してください。"}
 	errHEIC = unsupported("HEIC形式の画像は使えません。iPhoneでは、「設定」＞「カメラ」＞「フォーマット」で「互換性優先」を選んで撮影するか、" +
 		"写真をJPEGで書き出してから追加してください。")
@@ -30,8 +30,8 @@ var (
 	errUnknown = unsupported("対応していない形式です。使える画像は、JPEG、PNG、WebPです。")
 )
 
-func unsupported(reason string) *extract.UnreadableError {
-	return &extract.UnreadableError{Code: extract.Unsupported, Reason: reason}
+func unsupported(reason string) *fault.UnreadableError {
+	return &fault.UnreadableError{Code: fault.FileUnsupported, Reason: reason}
 }
 
 // formOf detects the format of a picture from its first bytes, regardless of its name.

@@ -5,8 +5,8 @@
 // with advice. libvips and ImageMagick read more formats, but are C libraries with a history of vulnerabilities.
 //
 // It contains all code that depends on picture formats. Because a picture can be malicious, Read checks its size before
-// it decodes the picture; this limits the memory for decoding. Package extract/child runs Read in a separate process.
-// The package imports the standard library, golang.org/x/image, and the error type of extract.
+// it decodes the picture; this limits the memory for decoding. Package picture runs Read in a separate process. The
+// package imports the standard library, golang.org/x/image and fault.
 package raster
 
 import (
@@ -21,12 +21,12 @@ import (
 	"golang.org/x/image/draw"
 	"golang.org/x/image/webp"
 
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // Limits of a picture. Decoding uses up to 8 bytes for each pixel, and scaling about 300 MB in addition.
 const (
-	MaxSize   = 20 << 20   // The reader gives its own error after one minute, except on a busy machine.
+	MaxSize   = 20 << 20   // Of the file, in bytes.
 	MaxPixels = 50_000_000 // The largest pictures of phone cameras.
 	MaxLength = 30_000     // Length of a side, in pixels.
 
@@ -55,7 +55,7 @@ const (
 	PNG  = "image/png"
 )
 
-// Read converts a picture into its stored form. An *extract.UnreadableError describes the defect of the file and how to
+// Read converts a picture into its stored form. A *fault.UnreadableError describes the defect of the file and how to
 // correct it.
 func Read(content []byte) (Picture, error) {
 	form, err := formOf(content)
@@ -84,7 +84,7 @@ type form struct {
 	pixels   func(io.Reader) (image.Image, error)
 	exif     func(content []byte) []byte // Returns the EXIF data from its TIFF header, nil if there is none.
 	lossless bool
-	broken   *extract.UnreadableError
+	broken   *fault.UnreadableError
 }
 
 var (

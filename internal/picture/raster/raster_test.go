@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
 )
 
@@ -255,8 +255,8 @@ func TestR98_LargePicturesAreRefusedBeforeTheyAreDecoded(t *testing.T) {
 	} {
 		began := time.Now()
 		_, err := raster.Read(content)
-		wrong, ok := errors.AsType[*extract.UnreadableError](err)
-		if !ok || wrong.Code != extract.TooLarge && name != "overflowing" && name != "WebP" {
+		wrong, ok := errors.AsType[*fault.UnreadableError](err)
+		if !ok || wrong.Code != fault.FileTooLarge && name != "overflowing" && name != "WebP" {
 			t.Errorf("%s: %v", name, err)
 		}
 		if took := time.Since(began); took > time.Second {
@@ -274,26 +274,26 @@ func TestErrorsContainAdvice(t *testing.T) {
 	whole := encodeJPEG(t, corner(400, 400))
 	for name, c := range map[string]struct {
 		content []byte
-		code    extract.Code
+		code    fault.FileCode
 		says    string
 	}{
-		"HEIC":           {[]byte("\x00\x00\x00\x24ftypheic\x00\x00\x00\x00mif1heic"), extract.Unsupported, "互換性優先"},
-		"HEIC by mif1":   {[]byte("\x00\x00\x00\x18ftypmif1\x00\x00\x00\x00mif1heix"), extract.Unsupported, "互換性優先"},
-		"AVIF":           {[]byte("\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00avif"), extract.Unsupported, "AVIF"},
-		"a film":         {[]byte("\x00\x00\x00\x1cftypisom\x00\x00\x02\x00isom"), extract.Unsupported, "JPEG、PNG、WebP"},
-		"GIF":            {moving.Bytes(), extract.Unsupported, "GIF"},
-		"TIFF":           {[]byte("II*\x00\x08\x00\x00\x00"), extract.Unsupported, "TIFF"},
-		"BMP":            {[]byte("BM\x00\x00"), extract.Unsupported, "BMP"},
-		"SVG":            {[]byte("<?xml version='1.0'?><svg xmlns=''>"), extract.Unsupported, "SVG"},
-		"PDF":            {[]byte("%PDF-1.7"), extract.Unsupported, "「ファイル」の画面"},
-		"text":           {[]byte("こんにちは"), extract.Unsupported, "JPEG、PNG、WebP"},
-		"nothing":        {nil, extract.Unsupported, "JPEG、PNG、WebP"},
-		"half a JPEG":    {whole[:len(whole)/2], extract.Corrupt, "保存し直して"},
-		"a JPEG's start": {whole[:3], extract.Corrupt, "保存し直して"},
-		"a WebP's start": {testdata(t, "opaque.webp")[:40], extract.Corrupt, "動く画像"},
+		"HEIC":           {[]byte("\x00\x00\x00\x24ftypheic\x00\x00\x00\x00mif1heic"), fault.FileUnsupported, "互換性優先"},
+		"HEIC by mif1":   {[]byte("\x00\x00\x00\x18ftypmif1\x00\x00\x00\x00mif1heix"), fault.FileUnsupported, "互換性優先"},
+		"AVIF":           {[]byte("\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00avif"), fault.FileUnsupported, "AVIF"},
+		"a film":         {[]byte("\x00\x00\x00\x1cftypisom\x00\x00\x02\x00isom"), fault.FileUnsupported, "JPEG、PNG、WebP"},
+		"GIF":            {moving.Bytes(), fault.FileUnsupported, "GIF"},
+		"TIFF":           {[]byte("II*\x00\x08\x00\x00\x00"), fault.FileUnsupported, "TIFF"},
+		"BMP":            {[]byte("BM\x00\x00"), fault.FileUnsupported, "BMP"},
+		"SVG":            {[]byte("<?xml version='1.0'?><svg xmlns=''>"), fault.FileUnsupported, "SVG"},
+		"PDF":            {[]byte("%PDF-1.7"), fault.FileUnsupported, "「ファイル」の画面"},
+		"text":           {[]byte("こんにちは"), fault.FileUnsupported, "JPEG、PNG、WebP"},
+		"nothing":        {nil, fault.FileUnsupported, "JPEG、PNG、WebP"},
+		"half a JPEG":    {whole[:len(whole)/2], fault.FileCorrupt, "保存し直して"},
+		"a JPEG's start": {whole[:3], fault.FileCorrupt, "保存し直して"},
+		"a WebP's start": {testdata(t, "opaque.webp")[:40], fault.FileCorrupt, "動く画像"},
 	} {
 		_, err := raster.Read(c.content)
-		wrong, ok := errors.AsType[*extract.UnreadableError](err)
+		wrong, ok := errors.AsType[*fault.UnreadableError](err)
 		if !ok || wrong.Code != c.code || !strings.Contains(wrong.Reason, c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -320,8 +320,8 @@ func FuzzR98_Pictures(f *testing.F) {
 		}
 		p, err := raster.Read(content)
 		if err != nil {
-			if wrong, ok := errors.AsType[*extract.UnreadableError](err); !ok || wrong.Reason == "" {
-				t.Fatalf("%v is not an *extract.Unreadable", err)
+			if wrong, ok := errors.AsType[*fault.UnreadableError](err); !ok || wrong.Reason == "" {
+				t.Fatalf("%v is not a *fault.UnreadableError", err)
 			}
 			return
 		}

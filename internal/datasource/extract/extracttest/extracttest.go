@@ -10,12 +10,11 @@ import (
 	"unicode"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
-	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
-// InProcess is a datasource.Extractor and a picture.Reader without child processes. It reads a file with the extension
-// .pdf as plain text whose pages are separated by form feeds. It treats an empty page as a picture.
+// InProcess is a datasource.Extractor without child processes. It reads a file with the extension .pdf as plain text
+// whose pages are separated by form feeds. It treats an empty page as a picture.
 type InProcess struct{}
 
 // Prepare implements datasource.Extractor.
@@ -44,15 +43,6 @@ func (InProcess) Extract(ctx context.Context, filename string, file io.Reader,
 		}
 	}
 	return err
-}
-
-// ReadPicture implements picture.Reader.
-func (InProcess) ReadPicture(_ context.Context, file io.Reader) (raster.Picture, error) {
-	content, err := io.ReadAll(file)
-	if err != nil {
-		return raster.Picture{}, err
-	}
-	return raster.Read(content)
 }
 
 func split(content []byte) []string { return strings.Split(string(content), "\f") }

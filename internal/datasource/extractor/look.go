@@ -1,4 +1,4 @@
-package child
+package extractor
 
 import (
 	"bytes"
@@ -8,9 +8,9 @@ import (
 	"image/png"
 	"io"
 	"path"
-	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
 )
 
 // maxRects is the largest number of rectangles of a place.
@@ -19,12 +19,12 @@ const maxRects = 10_000
 // RenderPage returns a page of a file, from 1, as a PNG with a width of 200 to 2,000 pixels. The errors are those of
 // Extract, and extract.ErrNoPage.
 func (e *Extractor) RenderPage(ctx context.Context, filename string, file io.Reader, page, width int) ([]byte, error) {
-	picture, err := e.look(ctx, Job{Task: taskRender, Page: page, Width: width}, filename, file)
+	picture, err := e.look(ctx, taskRender, input{Page: page, Width: width}, filename, file)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := png.DecodeConfig(bytes.NewReader(picture)); err != nil {
-		return nil, fmt.Errorf("%w: %w", errFrames, err)
+		return nil, fmt.Errorf("%w: %w", sandbox.ErrMalformed, err)
 	}
 	return picture, nil
 }
@@ -34,23 +34,23 @@ func (e *Extractor) RenderPage(ctx context.Context, filename string, file io.Rea
 func (e *Extractor) Locate(ctx context.Context, filename string, file io.Reader, page, from, to int) (extract.Place,
 	error,
 ) {
-	found, err := e.look(ctx, Job{Task: taskLocate, Page: page, From: from, To: to}, filename, file)
+	found, err := e.look(ctx, taskLocate, input{Page: page, From: from, To: to}, filename, file)
 	if err != nil {
 		return extract.Place{}, err
 	}
 	var place extract.Place
 	if err := json.Unmarshal(found, &place); err != nil {
-		return extract.Place{}, fmt.Errorf("%w: %w", errFrames, err)
+		return extract.Place{}, fmt.Errorf("%w: %w", sandbox.ErrMalformed, err)
 	}
 	if !isPlace(place, page) {
-		return extract.Place{}, fmt.Errorf("%w: a place on page %d", errFrames, page)
+		return extract.Place{}, fmt.Errorf("%w: a place on page %d", sandbox.ErrMalformed, page)
 	}
 	return place, nil
 }
 
 // isPlace reports whether a place meets the requirements of extract.Place.
 func isPlace(place extract.Place, page int) bool {
-	if len(place.Rects) > maxRects || place.Characters < 0 || !isText(place.Text) {
+	if len(place.Rects) > maxRects || place.Characters < 0 || !sandbox.IsText(place.Text) {
 		return false
 	}
 	for _, r := range place.Rects {
@@ -64,31 +64,13 @@ func isPlace(place extract.Place, page int) bool {
 }
 
 // look runs a child that renders a page or locates text on it.
-func (e *Extractor) look(ctx context.Context, job Job, filename string, file io.Reader) (found []byte, _ error) {
+func (e *Extractor) look(ctx context.Context, task string, in input, filename string, file io.Reader) ([]byte, error) {
 	if format, ok := extract.FormatOf(filename); !ok || !format.HasPictures() {
 		return nil, extract.ErrNoPage
 	}
 	if err := e.compile(ctx); err != nil {
 		return nil, err
 	}
-	job.Name, job.Cache = "a"+path.Ext(filename), e.cfg.Cache != ""
-	return e.find(ctx, job, file, 2*e.cfg.Page) // One limit for opening the file, and one for the page.
-}
-
-// find runs a job with a single answer. within is the time limit after the child has received the file.
-func (e *Extractor) find(ctx context.Context, job Job, file io.Reader, within time.Duration) (found []byte, _ error) {
-	job.CPU = e.cpuSeconds()
-	err := e.run(ctx, job, file, func(p *process) error {
-		frames := newFrameReader(p.out)
-		p.expect(e.cfg.Whole)
-		_, _, err := frames.next()
-		if err != nil {
-			return err
-		}
-		p.expect(within)
-		found, err = frames.answer()
-		p.received()
-		return err
-	})
-	return found, err
+	in.Name, in.Cache = "a"+path.Ext(filename), e.cfg.Cache != ""
+	return e.find(ctx, task, in, file, 2*e.cfg.Page) // One limit for opening the file, and one for the page.
 }

@@ -1,4 +1,4 @@
-package child_test
+package extractor_test
 
 import (
 	"bytes"
@@ -15,19 +15,28 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extractor"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
 )
 
-// withPDF returns a configuration for PDF files, with a font and with limits that a busy machine does not reach.
-func withPDF(t testing.TB) child.Config {
+// withPDF returns an Extractor for PDF files, with a font and with limits that a busy machine does not reach.
+func withPDF(t testing.TB) *extractor.Extractor { return newPDF(t, findFont(t)) }
+
+func newPDF(t testing.TB, font string) *extractor.Extractor {
+	t.Helper()
+	return extractor.New(sandbox.New(sandbox.Config{}), extractor.Config{Font: font, Cache: pdftest.Cache(t)})
+}
+
+func findFont(t testing.TB) string {
 	t.Helper()
 	font := pdf.FindFont()
 	if font == "" {
 		t.Skip("this machine has no Japanese font")
 	}
-	return child.Config{Font: font, Cache: pdftest.Cache(t)}
+	return font
 }
 
 // book draws a file of full pages.
@@ -46,9 +55,8 @@ func book(pages int) []byte {
 // TestCompilingPDFiumHasNoLimitOfAFile verifies that compilation may exceed the time and memory limits of files.
 func TestCompilingPDFiumHasNoLimitOfAFile(t *testing.T) {
 	t.Parallel()
-	e := child.New(child.Config{
-		Cache: pdftest.Cache(t), Page: time.Nanosecond, Whole: time.Nanosecond, Total: time.Nanosecond, Memory: 1,
-	})
+	limits := sandbox.Config{Whole: time.Nanosecond, Total: time.Nanosecond, Memory: 1}
+	e := extractor.New(sandbox.New(limits), extractor.Config{Cache: pdftest.Cache(t), Page: time.Nanosecond})
 	if err := e.Prepare(t.Context(), "規程.PDF"); err != nil {
 		t.Error(err)
 	}
@@ -58,11 +66,11 @@ func TestCompilingPDFiumHasNoLimitOfAFile(t *testing.T) {
 // cache.
 func TestServersOfOneVersionCompilePDFiumOnce(t *testing.T) {
 	t.Parallel()
-	cache := t.TempDir()
+	runner, cache := sandbox.New(sandbox.Config{}), t.TempDir()
 	if err := os.CopyFS(cache, os.DirFS(pdftest.Cache(t))); err != nil { // Avoid a long compilation.
 		t.Fatal(err)
 	}
-	if err := child.New(child.Config{Cache: cache}).Prepare(t.Context(), "a.pdf"); err != nil {
+	if err := extractor.New(runner, extractor.Config{Cache: cache}).Prepare(t.Context(), "a.pdf"); err != nil {
 		t.Fatal(err)
 	}
 	code, err := filepath.Glob(filepath.Join(cache, "wazero-*", "*"))
@@ -74,7 +82,7 @@ func TestServersOfOneVersionCompilePDFiumOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := child.New(child.Config{Cache: cache}).Prepare(t.Context(), "a.pdf"); err != nil {
+	if err := extractor.New(runner, extractor.Config{Cache: cache}).Prepare(t.Context(), "a.pdf"); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := filepath.Glob(filepath.Join(cache, "wazero-*", "*")); err != nil || len(again) > 0 {
@@ -85,7 +93,7 @@ func TestServersOfOneVersionCompilePDFiumOnce(t *testing.T) {
 func TestPDFIsReadPageByPage(t *testing.T) {
 	t.Parallel()
 	var pages []extract.Page
-	err := child.New(withPDF(t)).Extract(t.Context(), "規程.PDF", bytes.NewReader(book(3)),
+	err := withPDF(t).Extract(t.Context(), "規程.PDF", bytes.NewReader(book(3)),
 		func(p extract.Page, total int) error {
 			if total != 3 {
 				t.Errorf("page %d of %d", p.Number, total)
@@ -107,7 +115,7 @@ func TestPicturePagesAreReported(t *testing.T) {
 	pages[0].Text(50, 700, 12, "読み取れるページ")
 	pages[1].Picture()
 	var pictured []bool
-	err := child.New(withPDF(t)).Extract(t.Context(), "a.pdf", bytes.NewReader(pdftest.Draw(pages)),
+	err := withPDF(t).Extract(t.Context(), "a.pdf", bytes.NewReader(pdftest.Draw(pages)),
 		func(p extract.Page, _ int) error {
 			pictured = append(pictured, p.Pictured)
 			return nil
@@ -123,22 +131,20 @@ func TestPDFWithoutTextIsRefused(t *testing.T) {
 	picture.Picture()
 	japanese := new(pdftest.Page)
 	japanese.Text(50, 700, 12, "埋め込まれていない")
-	withFont := withPDF(t)
-	without := withFont
-	without.Font = ""
+	withFont, without := withPDF(t), newPDF(t, "")
 	for name, test := range map[string]struct {
-		cfg  child.Config
+		e    *extractor.Extractor
 		file []byte
-		want extract.Code
+		want fault.FileCode
 	}{
-		"pictures":   {withFont, pdftest.Draw([]*pdftest.Page{picture}), extract.NoText},
-		"empty":      {withFont, pdftest.Draw([]*pdftest.Page{{}}), extract.NoText},
-		"a password": {withFont, pdftest.Draw([]*pdftest.Page{japanese}, pdftest.Encrypted()), extract.Encrypted},
-		"cut off":    {withFont, book(1)[:500], extract.Corrupt},
-		"no font":    {without, pdftest.Draw([]*pdftest.Page{japanese}), extract.NoFont},
+		"pictures":   {withFont, pdftest.Draw([]*pdftest.Page{picture}), fault.FileNoText},
+		"empty":      {withFont, pdftest.Draw([]*pdftest.Page{{}}), fault.FileNoText},
+		"a password": {withFont, pdftest.Draw([]*pdftest.Page{japanese}, pdftest.Encrypted()), fault.FileEncrypted},
+		"cut off":    {withFont, book(1)[:500], fault.FileCorrupt},
+		"no font":    {without, pdftest.Draw([]*pdftest.Page{japanese}), fault.FileNoFont},
 	} {
-		_, err := read(t.Context(), test.cfg, "a.pdf", bytes.NewReader(test.file))
-		if wrong, ok := errors.AsType[*extract.UnreadableError](err); !ok || wrong.Code != test.want {
+		_, err := read(t.Context(), test.e, "a.pdf", bytes.NewReader(test.file))
+		if wrong, ok := errors.AsType[*fault.UnreadableError](err); !ok || wrong.Code != test.want {
 			t.Errorf("%s: error %v, want %s", name, err, test.want)
 		}
 	}
@@ -146,7 +152,7 @@ func TestPDFWithoutTextIsRefused(t *testing.T) {
 
 // BenchmarkBook reads a file of 1,000 pages. server-B is the largest increase of the parent's memory.
 func BenchmarkBook(b *testing.B) {
-	e, file := child.New(withPDF(b)), book(1000)
+	e, file := withPDF(b), book(1000)
 	for b.Loop() {
 		var before, after runtime.MemStats
 		runtime.GC()
@@ -166,7 +172,7 @@ func BenchmarkBook(b *testing.B) {
 
 func TestPagesAreRenderedAndTextIsLocated(t *testing.T) {
 	t.Parallel()
-	e, file := child.New(withPDF(t)), book(2)
+	e, file := withPDF(t), book(2)
 	picture, err := e.RenderPage(t.Context(), "a.pdf", bytes.NewReader(file), 2, 400)
 	if err != nil {
 		t.Fatal(err)

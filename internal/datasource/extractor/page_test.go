@@ -1,4 +1,4 @@
-package child_test
+package extractor_test
 
 import (
 	"bytes"
@@ -9,13 +9,15 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extractor"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
 )
 
-func frames(t testing.TB, wrong *extract.UnreadableError, pages ...extract.Page) []byte {
+func frames(t testing.TB, end error, pages ...extract.Page) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := child.WriteFrames(&b, pages, wrong); err != nil {
+	if err := extractor.WritePages(&b, pages, end); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -32,7 +34,7 @@ var somePages = []extract.Page{
 
 func TestFramesPreservePages(t *testing.T) {
 	t.Parallel()
-	got, err := child.ReadFrames(bytes.NewReader(frames(t, nil, somePages...)))
+	got, err := extractor.ReadPages(frames(t, nil, somePages...))
 	if err != nil || !reflect.DeepEqual(got, somePages) {
 		t.Errorf("error %v, or pages that are not those written", err)
 	}
@@ -42,7 +44,7 @@ func TestTruncatedFramesAreAnError(t *testing.T) {
 	t.Parallel()
 	whole := frames(t, nil, somePages[:2]...)
 	for i := range whole {
-		if _, err := child.ReadFrames(bytes.NewReader(whole[:i])); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := extractor.ReadPages(whole[:i]); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Fatalf("%d of %d bytes: error %v, want an unexpected end", i, len(whole), err)
 		}
 	}
@@ -50,11 +52,11 @@ func TestTruncatedFramesAreAnError(t *testing.T) {
 
 func TestMalformedFramesAreRefused(t *testing.T) {
 	t.Parallel()
-	encrypted := &extract.UnreadableError{Code: extract.Encrypted, Reason: "パスワードで保護されています。"}
-	long := extract.Page{Number: 1, Text: strings.Repeat("a", child.MaxCharacters/2+1)}
+	encrypted := &fault.UnreadableError{Code: fault.FileEncrypted, Reason: "パスワードで保護されています。"}
+	long := extract.Page{Number: 1, Text: strings.Repeat("a", extractor.MaxCharacters/2+1)}
 	second := long
 	second.Number = 2
-	many := make([]extract.Page, child.MaxPages+1)
+	many := make([]extract.Page, extract.MaxPages+1)
 	for i := range many {
 		many[i].Number = i + 1
 	}
@@ -62,39 +64,39 @@ func TestMalformedFramesAreRefused(t *testing.T) {
 		frames []byte
 		want   error
 	}{
-		"many steps":   {[]byte(strings.Repeat("s\x00\x00\x00\x02{}", 3)), child.ErrFrames},
-		"unknown kind": {[]byte("x\x00\x00\x00\x00"), child.ErrFrames},
-		"huge head":    {[]byte("p\xff\xff\xff\xff"), child.ErrFrames},
-		"no JSON":      {[]byte("p\x00\x00\x00\x01{"), child.ErrFrames},
-		"no page":      {[]byte("e\x00\x00\x00\x00"), child.ErrFrames},
+		"many steps":   {[]byte(strings.Repeat("s\x00\x00\x00\x02{}", 3)), sandbox.ErrMalformed},
+		"unknown kind": {[]byte("x\x00\x00\x00\x00"), sandbox.ErrMalformed},
+		"huge head":    {[]byte("p\xff\xff\xff\xff"), sandbox.ErrMalformed},
+		"no JSON":      {[]byte("p\x00\x00\x00\x01{"), sandbox.ErrMalformed},
+		"no page":      {[]byte("e\x00\x00\x00\x00"), sandbox.ErrMalformed},
 		"long reason": {
-			frames(t, &extract.UnreadableError{Code: "corrupt", Reason: strings.Repeat("a", 2000)}),
-			child.ErrFrames,
+			frames(t, &fault.UnreadableError{Code: "corrupt", Reason: strings.Repeat("a", 2000)}),
+			sandbox.ErrMalformed,
 		},
-		"wrong order":       {frames(t, nil, extract.Page{Number: 2}), child.ErrFrames},
-		"no UTF-8":          {frames(t, nil, extract.Page{Number: 1, Text: "\xff"}), child.ErrFrames},
-		"control character": {frames(t, nil, extract.Page{Number: 1, Text: "a\x00"}), child.ErrFrames},
+		"wrong order":       {frames(t, nil, extract.Page{Number: 2}), sandbox.ErrMalformed},
+		"no UTF-8":          {frames(t, nil, extract.Page{Number: 1, Text: "\xff"}), sandbox.ErrMalformed},
+		"control character": {frames(t, nil, extract.Page{Number: 1, Text: "a\x00"}), sandbox.ErrMalformed},
 		"mark behind the end": {
 			frames(t, nil, extract.Page{Number: 1, Text: "a", Marks: []extract.Mark{{Offset: 2}}}),
-			child.ErrFrames,
+			sandbox.ErrMalformed,
 		},
 		"mark in a character": {
 			frames(t, nil, extract.Page{Number: 1, Text: "紡", Marks: []extract.Mark{{Offset: 1}}}),
-			child.ErrFrames,
+			sandbox.ErrMalformed,
 		},
 		"marks out of order": {frames(t, nil, extract.Page{
 			Number: 1, Text: "ab",
 			Marks: []extract.Mark{{Offset: 1}, {}},
-		}), child.ErrFrames},
+		}), sandbox.ErrMalformed},
 		"long locator": {
 			frames(t, nil, extract.Page{Number: 1, Marks: []extract.Mark{{Locator: strings.Repeat("a", 2000)}}}),
-			child.ErrFrames,
+			sandbox.ErrMalformed,
 		},
 		"too many characters": {frames(t, nil, long, second), extract.ErrTooManyCharacters},
 		"too many pages":      {frames(t, nil, many...), extract.ErrTooManyPages},
 		"a reason":            {frames(t, encrypted), encrypted},
 	} {
-		_, err := child.ReadFrames(bytes.NewReader(test.frames))
+		_, err := extractor.ReadPages(test.frames)
 		if !errors.Is(err, test.want) && (err == nil || err.Error() != test.want.Error()) {
 			t.Errorf("%s: error %v, want %v", name, err, test.want)
 		}
@@ -106,7 +108,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(frames(f, extract.ErrTooManyPages))
 	f.Add([]byte("p\x00\x00\x00\x20{\"number\":1,\"bytes\":99999999999}"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		pages, err := child.ReadFrames(bytes.NewReader(content))
+		pages, err := extractor.ReadPages(content)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package child_test
+package picture_test
 
 import (
 	"bytes"
@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
+	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
 )
 
 func TestPicturesAreReadInAChild(t *testing.T) {
@@ -22,7 +23,7 @@ func TestPicturesAreReadInAChild(t *testing.T) {
 	if err := jpeg.Encode(&content, image.NewGray(image.Rect(0, 0, 3000, 1500)), nil); err != nil {
 		t.Fatal(err)
 	}
-	p, err := child.New(child.Config{}).ReadPicture(t.Context(), &content)
+	p, err := picture.NewReader(sandbox.New(sandbox.Config{})).ReadPicture(t.Context(), &content)
 	if err != nil || p.Width != 2048 || p.Height != 1024 || p.MediaType != raster.JPEG {
 		t.Errorf("%s of %d × %d, %v", p.MediaType, p.Width, p.Height, err)
 	}
@@ -38,7 +39,7 @@ func TestR98_HarmfulPictureIsReportedAsUnreadable(t *testing.T) {
 	for how, c := range map[string]struct {
 		content []byte
 		memory  int64
-		want    *extract.UnreadableError
+		want    *fault.UnreadableError
 	}{
 		"large":    {large.Bytes(), 64 << 20, raster.ErrTooLarge},
 		"spin":     {[]byte("misbehave spin"), 300 << 20, raster.ErrTooLarge},
@@ -50,13 +51,13 @@ func TestR98_HarmfulPictureIsReportedAsUnreadable(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			cfg := child.Config{Memory: c.memory}
+			cfg := sandbox.Config{Memory: c.memory}
 			if how == "spin" { // The others end without this limit, regardless of the machine's speed.
 				cfg.Whole = 3 * time.Second
 			}
-			reader := child.New(cfg)
+			reader := picture.NewReader(sandbox.New(cfg))
 			_, err := reader.ReadPicture(t.Context(), bytes.NewReader(c.content))
-			wrong, ok := errors.AsType[*extract.UnreadableError](err)
+			wrong, ok := errors.AsType[*fault.UnreadableError](err)
 			if !ok || wrong.Reason != c.want.Reason || strings.Contains(wrong.Reason, "ファイル") {
 				t.Errorf("error %v, want %v", err, c.want)
 			}
@@ -68,9 +69,9 @@ func TestR98_HarmfulPictureIsReportedAsUnreadable(t *testing.T) {
 // defect of the picture.
 func TestBusyMachineIsNotReportedAsUnreadablePicture(t *testing.T) {
 	t.Parallel()
-	reader := child.New(child.Config{Whole: 200 * time.Millisecond})
+	reader := picture.NewReader(sandbox.New(sandbox.Config{Whole: 200 * time.Millisecond}))
 	_, err := reader.ReadPicture(t.Context(), strings.NewReader("misbehave sleep"))
-	if wrong, ok := errors.AsType[*extract.UnreadableError](err); ok || !errors.Is(err, context.DeadlineExceeded) {
+	if wrong, ok := errors.AsType[*fault.UnreadableError](err); ok || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v, reason %v; want a deadline", err, wrong)
 	}
 }

@@ -1,4 +1,4 @@
-package child_test
+package extractor_test
 
 import (
 	"bytes"
@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // rawPDF returns a file of objects, numbered from 1; the first must be the catalog. Each object is a dictionary and a
@@ -62,7 +61,7 @@ func deflated(t *testing.T, piece string, size int) string {
 // TestR66_HostilePDFsEnd verifies that hostile files are read or refused within the limits of a child.
 func TestR66_HostilePDFsEnd(t *testing.T) {
 	t.Parallel()
-	cfg := withPDF(t)
+	e := withPDF(t)
 	flate := func(piece string, size int) []byte {
 		return onePage("/Filter /FlateDecode", deflated(t, piece, size))
 	}
@@ -102,9 +101,9 @@ func TestR66_HostilePDFsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text, err := read(t.Context(), cfg, "a.pdf", bytes.NewReader(test.file))
+			text, err := read(t.Context(), e, "a.pdf", bytes.NewReader(test.file))
 			t.Logf("%d bytes: %d characters and %v", len(test.file), len(text), err)
-			if _, refused := errors.AsType[*extract.UnreadableError](err); !refused && (err != nil || !test.read) {
+			if _, refused := errors.AsType[*fault.UnreadableError](err); !refused && (err != nil || !test.read) {
 				t.Errorf("error %v, want a reason", err)
 			}
 		})
@@ -112,7 +111,7 @@ func TestR66_HostilePDFsEnd(t *testing.T) {
 	t.Run("a page to look at", func(t *testing.T) {
 		t.Parallel()
 		file := flate("0 0 m 9 9 l S ", 600<<20)
-		if _, err := child.New(cfg).RenderPage(t.Context(), "a.pdf", bytes.NewReader(file), 1, 1000); err == nil {
+		if _, err := e.RenderPage(t.Context(), "a.pdf", bytes.NewReader(file), 1, 1000); err == nil {
 			t.Error("it was drawn")
 		}
 	})

@@ -1,4 +1,4 @@
-package child
+package sandbox
 
 import (
 	"context"
@@ -14,12 +14,10 @@ import (
 	"time"
 )
 
-// Reasons to kill a child.
+// Reasons to kill a child, in addition to ErrTooSlow and ErrTooLarge.
 var (
-	errTooSlow = errors.New("child: time limit exceeded")
-	errStalled = fmt.Errorf("child: starved of CPU time: %w", context.DeadlineExceeded)
-	errTooBig  = errors.New("child: memory limit exceeded")
-	errStopped = errors.New("child: stopped by its parent")
+	errStalled = fmt.Errorf("sandbox: starved of CPU time: %w", context.DeadlineExceeded)
+	errStopped = errors.New("sandbox: stopped by its parent")
 )
 
 const (
@@ -31,10 +29,12 @@ const (
 	stallFactor = 10
 )
 
-// process is a running child. It is not safe for concurrent use, except for watch.
-type process struct {
+// Process is a running child. It is not safe for concurrent use, except for watch.
+type Process struct {
 	cmd     *exec.Cmd
 	out     *os.File // Its standard output.
+	frames  *Reader  // Reads out.
+	failure error    // Error of Receive.
 	message message
 	source  source
 	ctx     context.Context // Canceled with the reason as its cause.
@@ -47,10 +47,10 @@ type process struct {
 	since atomic.Int64 // Start of the limit in Unix nanoseconds; 0 while no frame is expected.
 }
 
-// start starts a child. The caller must call stop. A privileged child reads no file and has only a CPU limit.
-func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reader, files []*os.File,
-	privileged bool,
-) (*process, error) {
+// start starts a child. The caller must call stop. A trusted child reads no file and has only a CPU limit.
+func (r *Runner) start(ctx context.Context, arguments []string, file io.Reader, files []*os.File, trusted bool) (
+	*Process, error,
+) {
 	program, err := executable()
 	if err != nil {
 		return nil, err
@@ -60,18 +60,21 @@ func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reade
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	p := &process{out: out, ctx: ctx, cancel: cancel, source: source{Reader: file}, ended: make(chan struct{})}
+	p := &Process{
+		out: out, frames: NewReader(out), ctx: ctx, cancel: cancel, source: source{Reader: file},
+		ended: make(chan struct{}),
+	}
 	p.cmd = exec.CommandContext(ctx, program, arguments...) //nolint:gosec // The same executable.
 	p.cmd.Args[0] = "tsumugi"
 	// Do not pass the secrets of the server.
 	p.cmd.Env = []string{"GOTRACEBACK=single"}
-	if !privileged {
-		p.cmd.Env = append(p.cmd.Env, fmt.Sprintf("GOMEMLIMIT=%d", e.cfg.Memory*3/4))
+	if !trusted {
+		p.cmd.Env = append(p.cmd.Env, fmt.Sprintf("GOMEMLIMIT=%d", r.cfg.Memory*3/4))
 	}
 	p.cmd.Dir = "/"
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = &p.source, in, &p.message
 	p.cmd.ExtraFiles = files
-	p.cmd.SysProcAttr = attributes(privileged)
+	p.cmd.SysProcAttr = attributes(trusted)
 	p.cmd.Cancel = func() error { return killGroup(p.cmd.Process.Pid) }
 	p.cmd.WaitDelay = pipeTimeout
 	started := make(chan error, 1)
@@ -95,17 +98,17 @@ func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reade
 		cancel(nil)
 		<-p.ended
 		_ = out.Close()
-		return nil, fmt.Errorf("child: %w", err)
+		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	if !privileged {
-		p.watcher.Go(func() { e.watch(p) })
+	if !trusted {
+		p.watcher.Go(func() { r.watch(p) })
 	}
 	return p, nil
 }
 
 // watch kills a child when it exceeds a limit. A time limit is exceeded only if the CPU time exceeds it too, so that a
 // busy machine or a slow upload does not cause the refusal of a file.
-func (e *Extractor) watch(p *process) {
+func (r *Runner) watch(p *Process) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	whole := newStopwatch(time.Now(), 0)
@@ -115,11 +118,11 @@ func (e *Extractor) watch(p *process) {
 		case <-p.ended:
 			return
 		case now := <-tick.C:
-			if memory(p.cmd.Process.Pid) > e.cfg.Memory {
-				p.cancel(errTooBig)
+			if memory(p.cmd.Process.Pid) > r.cfg.Memory {
+				p.cancel(ErrTooLarge)
 			}
 			used := cpuTime(p.cmd.Process.Pid, now.Sub(whole.began))
-			err := whole.check(now, used, e.cfg.Total)
+			err := whole.check(now, used, r.cfg.Total)
 			if current := p.since.Load(); current != since {
 				since, frame = current, newStopwatch(now, used)
 			}
@@ -143,28 +146,32 @@ func newStopwatch(now time.Time, used time.Duration) stopwatch {
 	return stopwatch{began: now, used: used}
 }
 
-// check returns errTooSlow if both times exceed limit, and errStalled if the time exceeds stallFactor times limit.
+// check returns ErrTooSlow if both times exceed limit, and errStalled if the time exceeds stallFactor times limit.
 func (s stopwatch) check(now time.Time, used, limit time.Duration) error {
 	switch took := now.Sub(s.began); {
 	case took > limit && used-s.used > limit:
-		return errTooSlow
+		return ErrTooSlow
 	case took > stallFactor*limit:
 		return errStalled
 	}
 	return nil
 }
 
-// expect starts the time limit of the next frame.
-func (p *process) expect(within time.Duration) {
+// Receive calls read to read frames of the child, and kills the child if this takes longer than a time limit. It returns
+// the error of read. After an error, the callback of Run must return it.
+func (p *Process) Receive(within time.Duration, read func(*Reader) error) error {
 	p.limit.Store(int64(within))
 	p.since.Store(time.Now().UnixNano())
+	err := read(p.frames)
+	p.since.Store(0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		p.failure = err
+	}
+	return err
 }
 
-// received ends the time limit of a frame.
-func (p *process) received() { p.since.Store(0) }
-
 // stop kills the child if it is running, and waits for it.
-func (p *process) stop() {
+func (p *Process) stop() {
 	p.cancel(errStopped)
 	_ = p.out.Close()
 	<-p.ended

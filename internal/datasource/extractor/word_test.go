@@ -1,4 +1,4 @@
-package child_test
+package extractor_test
 
 import (
 	"bytes"
@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
+	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
 )
 
 func TestR97_WordFilesAreEditedInAChild(t *testing.T) {
 	t.Parallel()
-	e := child.New(child.Config{})
+	e := newExtractor(sandbox.Config{})
 	const text = "拝啓\n平素より格別のご高配を賜わり、御礼申し上げます。"
 	file, err := redline.New(text)
 	if err != nil {
@@ -35,7 +35,7 @@ func TestR97_WordFilesAreEditedInAChild(t *testing.T) {
 
 func TestR97_WordFilesThatCannotBeEditedHaveAReason(t *testing.T) {
 	t.Parallel()
-	e := child.New(child.Config{})
+	e := newExtractor(sandbox.Config{})
 	file, err := redline.New("東京")
 	if err != nil {
 		t.Fatal(err)
@@ -43,14 +43,14 @@ func TestR97_WordFilesThatCannotBeEditedHaveAReason(t *testing.T) {
 	edit := redline.Edit{Changes: []redline.Change{{Before: "大阪"}}}
 	for name, test := range map[string]struct {
 		file []byte
-		want extract.Code
+		want fault.FileCode
 	}{
-		"another text": {file, extract.Mismatch},
-		"cut off":      {file[:len(file)/2], extract.Corrupt},
-		"empty":        {nil, extract.Corrupt},
+		"another text": {file, fault.FileMismatch},
+		"cut off":      {file[:len(file)/2], fault.FileCorrupt},
+		"empty":        {nil, fault.FileCorrupt},
 	} {
 		_, err := e.Redline(t.Context(), bytes.NewReader(test.file), edit)
-		if wrong, ok := errors.AsType[*extract.UnreadableError](err); !ok || wrong.Code != test.want {
+		if wrong, ok := errors.AsType[*fault.UnreadableError](err); !ok || wrong.Code != test.want {
 			t.Errorf("%s: error %v, want %s", name, err, test.want)
 		}
 	}

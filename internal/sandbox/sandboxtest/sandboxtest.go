@@ -1,4 +1,5 @@
-package child_test
+// Package sandboxtest runs tests that start child processes.
+package sandboxtest
 
 import (
 	"context"
@@ -10,18 +11,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
+	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
-// TestMain also runs as the child. It misbehaves in the way named in the file after the word "misbehave".
-func TestMain(m *testing.M) {
-	if len(os.Args) != 3 || os.Args[1] != child.Command {
+// Main is the TestMain of a package whose tests run jobs. It also runs as the child, with the given tasks. The child
+// misbehaves in the way named in the file after the word "misbehave".
+func Main(m *testing.M, tasks map[string]sandbox.Task) {
+	if len(os.Args) != 3 || os.Args[1] != sandbox.Command {
 		leak.Main(m)
 		return
 	}
 	in := &mischief{r: os.Stdin}
-	if err := child.Main(context.Background(), os.Args[2], in, os.Stdout); err != nil {
+	if err := sandbox.Main(context.Background(), os.Args[2], in, os.Stdout, tasks); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -1,4 +1,4 @@
-package child
+package sandbox
 
 import (
 	"bytes"
@@ -14,11 +14,11 @@ import (
 // nobody is the user of a child whose parent is root.
 const nobody = 65534
 
-// attributes puts a child into a separate process group and makes the kernel kill it when the parent dies. A privileged
+// attributes puts a child into a separate process group and makes the kernel kill it when the parent dies. A trusted
 // child keeps the parent's user.
-func attributes(privileged bool) *syscall.SysProcAttr {
+func attributes(trusted bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if os.Geteuid() == 0 && !privileged {
+	if os.Geteuid() == 0 && !trusted {
 		a.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 	}
 	return a

@@ -1,4 +1,4 @@
-package child
+package extractor
 
 import (
 	"bytes"
@@ -9,16 +9,17 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
+	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
 )
 
 // Paragraphs returns the text of a Word document for proofreading, see redline.Text. The errors are those of Extract.
 func (e *Extractor) Paragraphs(ctx context.Context, file io.Reader) (string, error) {
-	text, err := e.find(ctx, Job{Task: taskText}, file, e.cfg.Whole)
+	text, err := e.find(ctx, taskText, input{}, file, e.runner.Whole())
 	if err != nil {
 		return "", err
 	}
 	if !utf8.Valid(text) {
-		return "", fmt.Errorf("%w: a text", errFrames)
+		return "", fmt.Errorf("%w: a text", sandbox.ErrMalformed)
 	}
 	return string(text), nil
 }
@@ -29,6 +30,6 @@ func (e *Extractor) Redline(ctx context.Context, file io.Reader, edit redline.Ed
 	if err != nil {
 		return nil, err
 	}
-	job := Job{Task: taskRedline, Edit: len(encoded)}
-	return e.find(ctx, job, io.MultiReader(bytes.NewReader(encoded), file), e.cfg.Whole)
+	content := io.MultiReader(bytes.NewReader(encoded), file)
+	return e.find(ctx, taskRedline, input{Edit: len(encoded)}, content, e.runner.Whole())
 }

@@ -1,0 +1,21 @@
+// Package picturetest reads pictures within the test process.
+package picturetest
+
+import (
+	"context"
+	"io"
+
+	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
+)
+
+// InProcess is a picture.Reader without child processes.
+type InProcess struct{}
+
+// ReadPicture implements picture.Reader.
+func (InProcess) ReadPicture(_ context.Context, file io.Reader) (raster.Picture, error) {
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return raster.Picture{}, err
+	}
+	return raster.Read(content)
+}
