@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
@@ -53,7 +54,7 @@ func measureRetrieve(ctx context.Context, b *bench) error {
 	if err := db.Migrate(ctx); err != nil {
 		return err
 	}
-	owner := datasource.Owner{OrganizationID: newUUID(), UserID: newUUID()}
+	owner := datasource.Owner{OrganizationID: uuidv7.New(), UserID: uuidv7.New()}
 	if err := db.CreateOrganization(ctx, org.Organization{
 		ID: owner.OrganizationID, Name: "試験株式会社",
 		AuthType: "cognito",
@@ -116,7 +117,7 @@ func fillSources(ctx context.Context, db *store.DB, dsn string, owner datasource
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	for i := range retrieveSources {
-		reading := datasource.Reading{Source: datasource.Source{ID: newUUID(), Revision: 2}, Owner: owner}
+		reading := datasource.Reading{Source: datasource.Source{ID: uuidv7.New(), Revision: 2}, Owner: owner}
 		_, err := conn.Exec(ctx, `
 			INSERT INTO data_sources (id, organization_id, user_id, filename, media_type, size, sha256, status,
 			    revision)

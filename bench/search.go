@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
@@ -93,7 +94,7 @@ func fillThreads(ctx context.Context, dsn, skillID string, threads int) error {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // The texts are the same in each run.
 	var rows, messages [][]any
 	for i := range threads {
-		thread, question, answer := newUUID(), newUUID(), newUUID()
+		thread, question, answer := uuidv7.New(), uuidv7.New(), uuidv7.New()
 		at := time.Now().Add(-time.Duration(i) * time.Minute)
 		title := fmt.Sprintf("第%d回の%s", i, searchWords[random.IntN(len(searchWords))])
 		rows = append(rows, []any{thread, organization, user, uuid.MustParse(skillID), title, at, at, at})
@@ -129,8 +130,6 @@ func fillThreads(ctx context.Context, dsn, skillID string, threads int) error {
 		}
 	}
 }
-
-func newUUID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 // officeText returns a text of about n characters.
 func officeText(random *rand.Rand, length int) string {

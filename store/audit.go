@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // audit adds an entry to the audit log, in the transaction of the change that it records.
@@ -18,7 +19,7 @@ func audit(ctx context.Context, e executor, event org.Event) error {
 		    actor_email, action, target_kind,
 		                          target_id, target_label, details, address, request_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-		newID(), event.OrganizationID, event.By.Kind, event.By.ID, storable(event.By.Name), storable(event.By.Email),
+		uuidv7.New(), event.OrganizationID, event.By.Kind, event.By.ID, storable(event.By.Name), storable(event.By.Email),
 		event.Action, event.TargetKind, event.TargetID, storable(event.TargetLabel), orEmpty(event.Details),
 		storableAddress(event.By.Address),
 		storable(event.By.RequestID))

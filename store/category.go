@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // Columns of a category c and of its place p in organization $1, and the order of categories.
@@ -61,7 +62,7 @@ func (db *DB) CreateCategory(ctx context.Context, m skill.Editor, name string) (
 		if len(own) >= skill.MaxCategories {
 			return fault.Errorf(fault.Conflict, "分類は%d件まで追加できます。使わない分類を削除してください。", skill.MaxCategories)
 		}
-		made = skill.Category{ID: newID(), Name: name, Position: skill.NewCategoryPosition, Made: true}
+		made = skill.Category{ID: uuidv7.New(), Name: name, Position: skill.NewCategoryPosition, Made: true}
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO categories (id, organization_id, name, position) VALUES ($1, $2, $3, $4)`,
 			made.ID, m.OrganizationID, name, made.Position); err != nil {

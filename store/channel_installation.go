@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 var _ channel.InstallationStore = (*DB)(nil)
@@ -142,7 +143,7 @@ func (db *DB) ChangeInstallation(
 			actor.OrganizationID, surface)
 		if errors.Is(err, channel.ErrNotInstalled) {
 			before, err = channel.Installation{
-				ID: newID(), OrganizationID: actor.OrganizationID, Surface: surface, Source: channel.SourceStored,
+				ID: uuidv7.New(), OrganizationID: actor.OrganizationID, Surface: surface, Source: channel.SourceStored,
 			}, nil
 		}
 		if err != nil {
@@ -157,7 +158,7 @@ func (db *DB) ChangeInstallation(
 			if err := db.deleteInstallation(ctx, tx, before.ID); err != nil {
 				return err
 			}
-			after.ID = newID()
+			after.ID = uuidv7.New()
 		}
 		if err := db.saveInstallation(ctx, tx, after); err != nil {
 			return err
@@ -321,7 +322,7 @@ func (db *DB) AdoptInstallation(ctx context.Context, surface string, w channel.W
 		after := before
 		switch {
 		case errors.Is(err, channel.ErrNotInstalled):
-			after = channel.Installation{ID: newID(), OrganizationID: organization, Surface: surface}
+			after = channel.Installation{ID: uuidv7.New(), OrganizationID: organization, Surface: surface}
 		case err != nil:
 			return err
 		case before.Source == channel.SourceStored && before.Connected():
@@ -336,7 +337,7 @@ func (db *DB) AdoptInstallation(ctx context.Context, surface string, w channel.W
 			if err := db.deleteInstallation(ctx, tx, before.ID); err != nil {
 				return err
 			}
-			after.ID = newID()
+			after.ID = uuidv7.New()
 		}
 		if err := db.saveInstallation(ctx, tx, after); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 var _ chat.Store = (*DB)(nil)
@@ -48,7 +49,7 @@ func (db *DB) AddEarlierMessages(ctx context.Context, owner chat.Owner, threadID
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		parent = nil
 		for _, m := range earlier {
-			id, finish := newID(), ""
+			id, finish := uuidv7.New(), ""
 			if m.Role == chat.RoleAssistant {
 				finish = string(chat.FinishStop)
 			}

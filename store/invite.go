@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // BeginInvite implements org.Store.
@@ -196,7 +197,7 @@ func addresses(call org.InviteCall) []string {
 func addInvited(ctx context.Context, tx pgx.Tx, call org.InviteCall, i org.Invitee,
 	organization identity.AuthType,
 ) (*org.Member, error) {
-	id := newID()
+	id := uuidv7.New()
 	m := org.Member{
 		ID: id, OrganizationID: call.OrganizationID, Email: i.Email, Name: i.Name, Role: i.Role,
 		State:    identity.StateActive,

@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // RequestPublication implements skill.LibraryStore.
@@ -35,7 +36,7 @@ func (db *DB) RequestPublication(
 			ON CONFLICT (skill_id) WHERE state = 'pending'
 			DO UPDATE SET version = excluded.version, note = excluded.note
 			WHERE (r.version, r.note) IS DISTINCT FROM (excluded.version, excluded.note)`,
-			newID(), m.OrganizationID, id, custom.Version, m.UserID, note); err != nil {
+			uuidv7.New(), m.OrganizationID, id, custom.Version, m.UserID, note); err != nil {
 			return err
 		}
 		custom, err = findMade(ctx, tx, m, id)
@@ -187,8 +188,8 @@ func (db *DB) DecideRequest(ctx context.Context, m skill.Editor, id uuid.UUID, d
 // adds a new version to that copy and keeps its audience.
 func publish(ctx context.Context, tx pgx.Tx, m skill.Editor, r requestRecord, c skill.Content) error {
 	s := savedSkill{
-		id: newID(), isNew: true, version: 1, from: &r.SkillID, lender: r.UserID,
-		Input: skill.Input{RequestID: newID(), Audience: skill.AudienceOrganization, Content: c},
+		id: uuidv7.New(), isNew: true, version: 1, from: &r.SkillID, lender: r.UserID,
+		Input: skill.Input{RequestID: uuidv7.New(), Audience: skill.AudienceOrganization, Content: c},
 	}
 	type row struct {
 		ID        uuid.UUID

@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // savedSkill is a skill that is being saved.
@@ -74,7 +75,7 @@ func placeSkill(
 		saved.owner = &m.UserID
 	}
 	if id == uuid.Nil {
-		saved.id, saved.isNew = newID(), true
+		saved.id, saved.isNew = uuidv7.New(), true
 		return saved, checkSkillRoom(ctx, tx, m, saved.owner)
 	}
 	custom, err := findMade(ctx, tx, m, id)
@@ -269,5 +270,5 @@ func findSlot(ctx context.Context, tx pgx.Tx, m skill.Editor, slot uuid.UUID, sl
 	if len(drafts) >= slots {
 		return drafts[0].ID, nil
 	}
-	return newID(), nil
+	return uuidv7.New(), nil
 }

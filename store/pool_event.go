@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 const (
@@ -50,7 +51,7 @@ func auditSignIn(ctx context.Context, e executor, event pool.Event) error {
 		FROM (SELECT $12::uuid AS sub) s
 		LEFT JOIN pool_users p ON p.sub = s.sub
 		LEFT JOIN users u ON u.subject = s.sub::text`+addToTally,
-		newID(), event.At, event.Proved, org.ByMember, org.ByUnknown, event.Action, org.TargetUser,
+		uuidv7.New(), event.At, event.Proved, org.ByMember, org.ByUnknown, event.Action, org.TargetUser,
 		signInDetails(event.Method, event.Reason),
 		storableAddress(event.Origin.Address), storable(event.Origin.RequestID), tally(event), event.Sub)
 	return err
@@ -105,7 +106,7 @@ func (db *DB) RecordRefusal(ctx context.Context, r saml.Refusal) error {
 		FROM organizations o
 		LEFT JOIN users u ON u.organization_id = o.id AND u.email = lower($6)
 		WHERE o.id = $11`+addToTally,
-		newID(), r.At, org.ByUnknown, org.ActionSignInFailed, org.TargetUser, storable(r.Email),
+		uuidv7.New(), r.At, org.ByUnknown, org.ActionSignInFailed, org.TargetUser, storable(r.Email),
 		signInDetails("sso", string(r.Code)),
 		storableAddress(r.Origin.Address), storable(r.Origin.RequestID),
 		tallyOf(string(org.ActionSignInFailed), what, network, r.At),

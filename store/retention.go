@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // retentionApplies is the condition that the retention setting of organization o applies to its thread t.
@@ -257,7 +258,7 @@ func countDeleted(ctx context.Context, tx pgx.Tx, deleted []chat.DeletedThread) 
 			ON CONFLICT (tally) DO UPDATE
 			SET details = jsonb_build_array(jsonb_build_object('field', 'threads', 'after',
 			    ((audit_events.details -> 0 ->> 'after')::bigint + $6)::text))`,
-			newID(), organizationID, org.BySystem, org.ActionRetentionDelete, org.TargetOrganization, n); err != nil {
+			uuidv7.New(), organizationID, org.BySystem, org.ActionRetentionDelete, org.TargetOrganization, n); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 var _ chat.ShareStore = (*DB)(nil)
@@ -247,7 +248,7 @@ func copyMessages(ctx context.Context, tx pgx.Tx, organizationID, shareID, threa
 	}
 	copies, parents := make([]uuid.UUID, len(said)), make([]*uuid.UUID, len(said))
 	for i := range said {
-		if copies[i] = newID(); i > 0 {
+		if copies[i] = uuidv7.New(); i > 0 {
 			parents[i] = &copies[i-1]
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 var _ datasource.Store = (*DB)(nil)
@@ -281,7 +282,7 @@ func (db *DB) FinishReading(ctx context.Context, reading datasource.Reading,
 			pgx.CopyFromSlice(len(result.Chunks), func(i int) ([]any, error) {
 				c := result.Chunks[i]
 				return []any{
-					uuid.Must(uuid.NewV7()), reading.Owner.OrganizationID, reading.ID, c.Ordinal, c.Page, c.Start,
+					uuidv7.New(), reading.Owner.OrganizationID, reading.ID, c.Ordinal, c.Page, c.Start,
 					c.End, c.Locator, c.Text,
 				}, nil
 			}))

@@ -10,11 +10,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // AttachSources implements chat.Store. It locks the thread to enforce the limit.
 func (db *DB) AttachSources(ctx context.Context, owner chat.Owner, p chat.Preparation) (chat.Thread, uuid.UUID, error) {
-	id := uuid.Must(uuid.NewV7())
+	id := uuidv7.New()
 	thread, err := db.changeThread(ctx, owner, p.ThreadID, func(tx pgx.Tx) error {
 		if err := lockThread(ctx, tx, owner, p.ThreadID); err != nil {
 			return err

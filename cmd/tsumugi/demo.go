@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 	"github.com/tsumugi-ai/tsumugi/store"
 )
 
@@ -29,7 +30,7 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 		return nil, err
 	}
 	organization := org.Organization{
-		ID: newID(), Name: "デモ株式会社", AuthType: string(identity.AuthCognito),
+		ID: uuidv7.New(), Name: "デモ株式会社", AuthType: string(identity.AuthCognito),
 		MailDomains: []string{"demo.example"},
 	}
 	accounts := []account{
@@ -47,7 +48,7 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 			return nil, fmt.Errorf("--demo-password (TSUMUGI_DEMO_PASSWORD): %w", err)
 		}
 		members[i] = identity.NewUser{
-			ID: newID(), OrganizationID: organization.ID, Subject: subject.String(), Email: a.email, Name: a.name,
+			ID: uuidv7.New(), OrganizationID: organization.ID, Subject: subject.String(), Email: a.email, Name: a.name,
 			Role:     a.role,
 			AuthType: identity.AuthCognito,
 		}
@@ -57,7 +58,7 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 		return nil, err
 	}
 	return accounts, db.PublishNotification(ctx, org.Notification{
-		ID: newID(), OrganizationID: &organization.ID, Level: org.LevelInfo, Title: "Tsumugiへようこそ",
+		ID: uuidv7.New(), OrganizationID: &organization.ID, Level: org.LevelInfo, Title: "Tsumugiへようこそ",
 		Body: "入力欄に質問を書くか、スキルを選んで始めてください。回答は、作成中もリアルタイムで表示されます。ページを離れても作成は続きます。戻ったときに続きを読めます。",
 	})
 }
@@ -75,8 +76,6 @@ func poolUser(ctx context.Context, users *pool.Pool, a account) (uuid.UUID, erro
 	}
 	return existing.Sub, users.SetPassword(ctx, existing.Sub, a.password, true)
 }
-
-func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 // printWelcome prints the address and, once, the first sign-in.
 func printWelcome(out io.Writer, address string, made []account) error {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 type notificationCommand struct {
@@ -52,7 +53,7 @@ func (c *publishCommand) Run(ctx context.Context, out *output) error {
 	}
 	defer db.Close()
 	notice := org.Notification{
-		ID: newID(), Title: strings.TrimSpace(c.Title), Body: c.Body, URL: c.URL, Level: org.Level(c.Level),
+		ID: uuidv7.New(), Title: strings.TrimSpace(c.Title), Body: c.Body, URL: c.URL, Level: org.Level(c.Level),
 		Audience: org.Audience(c.Audience), PublishedAt: c.at,
 	}
 	if notice.OrganizationID, err = findOrganizationIfGiven(ctx, db, c.Organization); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
@@ -102,8 +103,8 @@ func TestOrganizationsAndContracts(t *testing.T) {
 	// Columns are aligned on a terminal, whatever characters they contain.
 	for _, line := range lines[1:] {
 		header, _, _ := strings.Cut(lines[0], "SIGN-IN")
-		if before, _, _ := strings.Cut(line, "password "); columns(before) != columns(header) {
-			t.Errorf("the column begins at %d, not %d, in\n%s", columns(before), columns(header), list)
+		if before, _, _ := strings.Cut(line, "password "); runes.Columns(before) != runes.Columns(header) {
+			t.Errorf("the column begins at %d, not %d, in\n%s", runes.Columns(before), runes.Columns(header), list)
 		}
 	}
 	shown := o.do("contract", "set", "--organization", "紡績株式会社", "--status", "suspended", "--ends", "2027-03-31",
@@ -418,8 +419,8 @@ func TestTableColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.SplitSeq(strings.TrimSpace(out.String()), "\n") {
-		if columns(line) != 10 || strings.ContainsAny(line, "\x1b\u202e") {
-			t.Errorf("%q has %d columns", line, columns(line))
+		if runes.Columns(line) != 10 || strings.ContainsAny(line, "\x1b\u202e") {
+			t.Errorf("%q has %d columns", line, runes.Columns(line))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 type organizationCommand struct {
@@ -126,7 +127,7 @@ func (c *organizationCreateCommand) Run(ctx context.Context, out *output, logs *
 		}
 		defer stop()
 	}
-	made := org.Organization{ID: newID(), Name: c.Name, AuthType: string(identity.AuthCognito), MailDomains: c.Domain}
+	made := org.Organization{ID: uuidv7.New(), Name: c.Name, AuthType: string(identity.AuthCognito), MailDomains: c.Domain}
 	if err := db.OpenOrganization(ctx, made, c.contractEdit(), operator()); err != nil {
 		return err
 	}

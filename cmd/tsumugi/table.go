@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/width"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // table holds rows of text for a terminal. The first row is the header.
@@ -21,7 +21,7 @@ func (t table) write(out io.Writer) error {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], columns(shown(cell)))
+			widths[i] = max(widths[i], runes.Columns(shown(cell)))
 		}
 	}
 	var b strings.Builder
@@ -29,7 +29,7 @@ func (t table) write(out io.Writer) error {
 		var line strings.Builder
 		for i, cell := range row {
 			cell = shown(cell)
-			line.WriteString(cell + strings.Repeat(" ", widths[i]-columns(cell)+2))
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-runes.Columns(cell)+2))
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
@@ -48,18 +48,4 @@ func shown(cell string) string {
 		}
 		return r
 	}, cell)
-}
-
-// columns returns the width of a text on a terminal, in columns.
-func columns(s string) (n int) {
-	for _, r := range s {
-		switch kind := width.LookupRune(r).Kind(); {
-		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
-			n += 2
-		default:
-			n++
-		}
-	}
-	return n
 }

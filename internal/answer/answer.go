@@ -1,7 +1,7 @@
 // Package answer builds prompts from passages of documents and web pages, normalizes citations while an answer is
 // streamed, and checks whether the cited passages support the answer.
 //
-// It works on text alone, and imports the standard library and golang.org/x/text only.
+// It works on text alone, and imports the standard library, golang.org/x/text and runes only.
 package answer
 
 import (

@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // Condenser shortens documents of any length to notes that fit into one prompt. The model writes notes with citations
@@ -224,7 +225,7 @@ func (c *condensation) notes(said string, of section) (list []note) {
 			if len(list) > 0 {
 				break
 			}
-			n.text = string([]rune(n.text)[:min(utf8.RuneCountInString(n.text), c.MaxPart/shrink)])
+			n.text = runes.First(n.text, c.MaxPart/shrink)
 		}
 		cited = cited || len(n.refs) > 0
 		list = append(list, n)

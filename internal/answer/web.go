@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // WebInstructions is the part of the system message with the rules for answering from web pages.
@@ -58,17 +60,10 @@ func QueryInstructions(today time.Time) string {
 func QueryPrompt(question string, earlier []string) string {
 	var b strings.Builder
 	for _, before := range earlier[:min(len(earlier), 2)] {
-		fmt.Fprintf(&b, "<earlier>\n%s\n</earlier>\n", escaped.Replace(beginning(before)))
+		fmt.Fprintf(&b, "<earlier>\n%s\n</earlier>\n", escaped.Replace(runes.First(before, maxQuestion)))
 	}
-	fmt.Fprintf(&b, "<question>\n%s\n</question>", escaped.Replace(beginning(question)))
+	fmt.Fprintf(&b, "<question>\n%s\n</question>", escaped.Replace(runes.First(question, maxQuestion)))
 	return b.String()
-}
-
-func beginning(text string) string {
-	if utf8.RuneCountInString(text) <= maxQuestion {
-		return text
-	}
-	return string([]rune(text)[:maxQuestion])
 }
 
 // Queries parses the search queries in a model's answer. If there are none, it derives one query from the question.
@@ -89,10 +84,7 @@ func Queries(said, question string) []string {
 		return queries
 	}
 	query := cmp.Or(searchable(question), strings.TrimSpace(question))
-	if runes := []rune(query); len(runes) > maxQuery {
-		query = strings.TrimSpace(string(runes[:maxQuery]))
-	}
-	return []string{query}
+	return []string{strings.TrimSpace(runes.First(query, maxQuery))}
 }
 
 // searchable returns a line without quotation marks and punctuation around it, and without characters that a search

@@ -4,10 +4,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // maxSearch bounds a search text, in characters.
@@ -103,7 +102,7 @@ func (s *Server) inviteUsers(w http.ResponseWriter, r *http.Request, actor ident
 		return err
 	}
 	if requestID == nil { // Without it the call is not idempotent.
-		id := uuid.Must(uuid.NewV7())
+		id := uuidv7.New()
 		requestID = &id
 	}
 	invitations, err := s.Org.Invite(r.Context(), actor, *requestID, convert(req.Users, func(u NewMember) org.Invitee {

@@ -8,12 +8,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // preprocessTimeout bounds the time for which a call waits until files are processed.
@@ -75,7 +74,7 @@ func preparation(w http.ResponseWriter, r *http.Request) (p chat.Preparation, er
 		return p, err
 	}
 	var c checks
-	p.RequestID = uuid.Must(uuid.NewV7())
+	p.RequestID = uuidv7.New()
 	if id := c.requestID(r, req.RequestID); id != nil {
 		p.RequestID = *id
 	}

@@ -14,7 +14,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // maxQuoted bounds the part of a conversation that is quoted in a question, in characters.
@@ -402,7 +405,7 @@ func recent(messages []Message) []Message {
 	for i := len(messages) - 1; i >= 0; i-- {
 		n := utf8.RuneCountInString(messages[i].Text)
 		if n > room {
-			messages[i].Text = string([]rune(messages[i].Text)[:room]) + "…"
+			messages[i].Text = runes.First(messages[i].Text, room) + "…"
 			return messages[i:]
 		}
 		room -= n
@@ -489,9 +492,9 @@ func (h *eventHandler) deliver(ctx context.Context, owner chat.Owner, exchange c
 		AnswerID: exchange.Answer.ID, OrganizationID: owner.OrganizationID, UserID: owner.UserID,
 		ThreadID: exchange.Answer.ThreadID, QuestionID: exchange.Question.ID, InstallationID: h.event.InstallationID,
 		Channel: h.to.Channel, Thread: h.to.Thread, Message: message, Person: h.to.Person, PersonTeam: h.to.PersonTeam,
-		Direct: h.to.Direct, Claim: uuid.Must(uuid.NewV7()),
+		Direct: h.to.Direct, Claim: uuidv7.New(),
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	added, err := h.Store.AddDelivery(ctx, d, h.cfg.Lease)
 	if err == nil && added {

@@ -3,5 +3,5 @@
 //
 // A surface is an adapter (package slack). Package channel does not depend on an adapter, the database or HTTP: it
 // declares the Surface and Store interfaces that it needs. It imports fault, identity, org, skill, datasource, answer,
-// stream and chat. Package channeltest has a surface in memory and a test suite for surfaces.
+// runes, timeout, uuidv7, stream and chat. Package channeltest has a surface in memory and a test suite for surfaces.
 package channel

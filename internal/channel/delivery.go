@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
@@ -19,7 +20,7 @@ func (s *Service) claimDeliveries(ctx context.Context) error {
 	if free <= 0 || ctx.Err() != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	until := time.Now().Add(s.cfg.Lease)
 	claimed, err := s.Store.ClaimDeliveries(ctx, free, s.cfg.Lease)
@@ -87,7 +88,7 @@ func (s *Service) deliver(ctx context.Context, d Delivery, c *claim) {
 	if err == nil {
 		err = w.follow(ctx)
 	}
-	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 	defer cancel()
 	switch {
 	case errors.Is(err, ErrClaimLost):

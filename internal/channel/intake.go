@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // maxEventID bounds the id of an event, in bytes.
@@ -25,7 +26,7 @@ func (s *Service) Enqueue(ctx context.Context, in IncomingEvent) error {
 	if in.EventID == "" || len(in.EventID) > maxEventID {
 		return fault.InvalidField("event_id", "イベントのIDがないか、長すぎます。")
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	installation, err := s.Installations.FindInstallation(ctx, in.Surface, in.EnterpriseID, in.TeamID)
 	if errors.Is(err, ErrNotInstalled) {
@@ -84,7 +85,7 @@ func (s *Service) claimEvents(ctx context.Context) error {
 }
 
 func (s *Service) claim(ctx context.Context, limit int, quick bool) ([]Event, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	until := time.Now().Add(s.cfg.Lease)
 	events, err := s.Store.ClaimEvents(ctx, limit, quick, s.cfg.Lease)
@@ -133,7 +134,7 @@ func (l later) Error() string { return fmt.Sprintf("channel: again in %v", l.aft
 func (s *Service) handle(ctx context.Context, e Event) {
 	log := s.Log.With("installation", e.InstallationID, "event", e.Incoming.EventID, "kind", e.Incoming.Kind)
 	err := s.act(ctx, &e)
-	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 	defer cancel()
 	wait, waits := errors.AsType[later](err)
 	limited, isLimited := errors.AsType[*RateLimitError](err)
@@ -241,7 +242,7 @@ type eventHandler struct {
 
 // save stores the event's progress.
 func (h *eventHandler) save(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return h.Store.SaveEvent(ctx, *h.event)
 }

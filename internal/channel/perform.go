@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 const (
@@ -197,7 +199,7 @@ func (w *deliveryWorker) shorten(a action) bool {
 
 // save stores the progress.
 func (w *deliveryWorker) save(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 	defer cancel()
 	return w.Store.SaveDelivery(ctx, w.Delivery)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Config tunes the Service. The zero value of a field selects its default.
@@ -191,18 +192,16 @@ func (s *Service) every(interval time.Duration, woken <-chan struct{}, do func(c
 	}
 }
 
-const storeTimeout = 5 * time.Second // For one database call.
-
 // tidy deletes the ids of old events, and counts pending events.
 func (s *Service) tidy(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return s.Store.DeleteExpiredEvents(ctx, s.cfg.Retention)
 }
 
 // renew renews the leases of this server's events and deliveries, and cancels those that were lost.
 func (s *Service) renew(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	waiting, err := s.Store.CountEvents(ctx)
 	if err != nil {
@@ -296,7 +295,7 @@ func (s *Service) surface(in Installation) (Surface, error) {
 
 // erase deletes an installation whose credentials were revoked.
 func (s *Service) erase(ctx context.Context, id uuid.UUID) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 	defer cancel()
 	err := s.Installations.EraseInstallation(ctx, id)
 	if errors.Is(err, ErrNotInstalled) {

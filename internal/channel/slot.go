@@ -5,19 +5,22 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // RunInSlot calls run on at most the given number of servers at once, until ctx ends. A server calls run while it holds
 // one of the slots under name. The context of run ends when the server loses its slot. RunInSlot calls run again when
 // it has a slot again, and returns after run has returned.
 func (s *Service) RunInSlot(ctx context.Context, name string, slots int, run func(ctx context.Context)) {
-	holder := uuid.Must(uuid.NewV7())
+	holder := uuidv7.New()
 	tick := time.NewTicker(s.cfg.Heartbeat)
 	defer tick.Stop()
 	h := &slotRun{}
 	defer func() {
 		h.end()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 		defer cancel()
 		if err := s.Store.ReleaseSlot(ctx, name, holder); err != nil {
 			s.Log.WarnContext(ctx, "channel: slot not released, lease expires", "name", name, "err", err)
@@ -49,7 +52,7 @@ func (s *Service) RunInSlot(ctx context.Context, name string, slots int, run fun
 }
 
 func (s *Service) acquireSlot(ctx context.Context, name string, slots int, holder uuid.UUID) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, min(storeTimeout, s.cfg.Heartbeat*2))
+	ctx, cancel := context.WithTimeout(ctx, min(timeout.Store, s.cfg.Heartbeat*2))
 	defer cancel()
 	return s.Store.AcquireSlot(ctx, name, slots, holder, s.cfg.Lease)
 }

@@ -3,8 +3,8 @@
 //
 // A file is queued until a server has capacity to read it. People with queued files are served in turn. A server holds
 // a lease while it reads a file. If the server dies, another server reads the file from the beginning. Events reports
-// each step to the person who uploaded the file. The package imports fault, ngram, redline, and its own packages
-// extract and index. It must not depend on a database or a file system.
+// each step to the person who uploaded the file. The package imports fault, timeout, uuidv7, lru, ngram, redline,
+// and its own packages extract and index. It must not depend on a database or a file system.
 package datasource
 
 import (
@@ -125,8 +125,8 @@ type Store interface {
 	// CreateSource stores a data source whose file was written, and queues it. The caller must call MarkOrphan first.
 	// If the owner has a data source with the same content, the new file becomes an orphan at once, and CreateSource
 	// returns the existing data source with created false; if that had failed, it is queued again. The error has the
-	// code fault.Conflict if the owner has MaxSources, and fault.StorageLimit if the owner's files would exceed limit bytes,
-	// or the organization's files its contractual limit. session is the owner's session, or uuid.Nil for uploads
+	// code fault.Conflict if the owner has MaxSources, and fault.StorageLimit if the owner's files would exceed limit
+	// bytes, or the organization's files its contractual limit. session is the owner's session, or uuid.Nil for uploads
 	// without one. If the session has ended meanwhile, or the owner is no longer an active member, the code is
 	// fault.Unauthenticated.
 	CreateSource(ctx context.Context, owner Owner, session uuid.UUID, source Source, limit int64) (_ Source,

@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 const (
@@ -140,7 +141,7 @@ func (e *embedder) turn(ctx context.Context, turn EmbeddingTurn) error {
 	if err == nil || fault.CodeOf(err) == fault.NotFound || errors.Is(context.Cause(own), errLost) {
 		return nil
 	}
-	pause, free := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	pause, free := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 	defer free()
 	return errors.Join(err, e.service.store.PauseEmbedding(pause, turn, e.cfg.Interval))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // maxAttempts limits the attempts to read a file, because a file may crash servers.
@@ -64,7 +65,7 @@ func (s *Service) end(ctx context.Context, reading Reading, result ReadingResult
 }
 
 func (s *Service) putBack(ctx context.Context, reading Reading, options RequeueOptions) (Source, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 	defer cancel()
 	return s.store.RequeueReading(ctx, reading, options)
 }
@@ -172,7 +173,7 @@ func (p *progress) tell(ctx context.Context, stage Stage, done, total int) error
 		return nil
 	}
 	p.last = time.Now()
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	source, err := p.service.store.ReportProgress(ctx, p.reading, stage, done, total)
 	switch {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Config configures reading. A zero field means its default.
@@ -137,7 +139,7 @@ func (r *readers) begin(ctx context.Context, work *sync.WaitGroup) error {
 }
 
 func (r *readers) next(ctx context.Context, quick bool) (Reading, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return r.service.store.ClaimReading(ctx, quick, r.cfg.Lease)
 }
@@ -165,7 +167,7 @@ func (r *readers) makeRoom(ctx context.Context) error {
 	if r.last() == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	waits, err := r.service.store.HasWaitingReading(ctx)
 	if err != nil || !waits {
@@ -268,7 +270,7 @@ func (r *readers) renew(ctx context.Context) error {
 	if len(held) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	lost, err := r.service.store.RenewReadings(ctx, held, r.cfg.Lease)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // MaxSearchSources is the largest number of data sources of one search, and of a thread.
@@ -259,7 +260,7 @@ func (s *Service) FirstPassages(ctx context.Context, owner Owner, of []Source, e
 
 // FindPassage returns a passage by its id.
 func (s *Service) FindPassage(ctx context.Context, owner Owner, id uuid.UUID) (EmbeddedPassage, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return s.store.FindPassage(ctx, owner, id)
 }

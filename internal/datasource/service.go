@@ -16,13 +16,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/lru"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 const (
 	orphanAfter   = time.Hour // A file without a data source becomes an orphan after this time. Uploads are shorter.
 	sweepInterval = time.Minute
 	sweepTimeout  = 30 * time.Second
-	storeTimeout  = 5 * time.Second // For the database, while a person waits.
 )
 
 // Service manages data sources. It is safe for concurrent use.
@@ -116,7 +117,7 @@ func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, fi
 			"対応していない形式です。PDF、Word（.docx）、Excel（.xlsx）、PowerPoint（.pptx）、テキスト（.txt）、Markdown（.md）、CSV、TSV、HTMLの"+
 				"いずれかに変換してください。"))
 	}
-	source := Source{ID: uuid.Must(uuid.NewV7()), Filename: filename, MediaType: format.MediaType}
+	source := Source{ID: uuidv7.New(), Filename: filename, MediaType: format.MediaType}
 	if err := s.markOrphan(ctx, source.ID, orphanAfter); err != nil {
 		return Source{}, false, err
 	}
@@ -142,13 +143,13 @@ func (s *Service) keep(ctx context.Context, owner Owner, session uuid.UUID, sour
 	if source.Size == 0 {
 		return Source{}, false, fault.InvalidFile(fault.Invalid, "ファイルが空です。内容のあるファイルをアップロードしてください。")
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return s.store.CreateSource(ctx, owner, session, source, s.readers.cfg.StoragePerPerson)
 }
 
 func (s *Service) markOrphan(ctx context.Context, id uuid.UUID, after time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return s.store.MarkOrphan(ctx, id, after)
 }
@@ -193,7 +194,7 @@ func (s *Service) FindAll(ctx context.Context, owner Owner, ids []uuid.UUID) ([]
 
 // Find returns a data source of a person.
 func (s *Service) Find(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return s.store.FindSource(ctx, owner, id)
 }

@@ -3,7 +3,7 @@ package fault
 // Codes of uploads, in addition to Invalid and TooLarge.
 const (
 	UnsupportedType Code = "unsupported_media_type" // The format is not supported.
-	StorageFull     Code = "storage_full"           // There is no space for the file.
+	StorageFull     Code = "storage_full"           // The file does not fit into the storage.
 	// The storage limit of the person or the organization is reached.
 	StorageLimit Code = "storage_limit_reached"
 )

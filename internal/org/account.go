@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Accounts manages accounts at the identity provider. Its errors have the codes fault.Conflict, fault.NotFound,
@@ -57,7 +58,6 @@ type AccountChange struct {
 }
 
 const (
-	storeTimeout     = 5 * time.Second
 	settleTimeout    = 3 * time.Second  // Short, because the caller waits although the change is already in effect.
 	accountSweep     = 15 * time.Second // Interval between retries of pending changes.
 	accountClaim     = time.Minute      // Time for which a claimed change is not retried by others.
@@ -136,7 +136,7 @@ func (s *Service) apply(ctx context.Context, c AccountChange) {
 		s.log.WarnContext(ctx, "org: identity provider refuses a member's name", "user_id", c.UserID, "err", err)
 		err = nil // The provider will never accept the change.
 	}
-	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 	defer cancel()
 	more := false
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // The errors of a Budget.
@@ -226,7 +228,7 @@ func (b *Budget) begin(of account, known *balance) <-chan struct{} {
 // read reads a balance and publishes a notice if necessary. It runs in its own goroutine, one per balance.
 func (b *Budget) read(of account, known *balance) {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(b.root, storeTimeout)
+	ctx, cancel := context.WithTimeout(b.root, timeout.Store)
 	defer cancel()
 	fresh, err := b.load(ctx, of)
 	if percent := fresh.percent(); err == nil && fresh.noticeDue() {
@@ -271,7 +273,7 @@ func (b *Budget) publish(ctx context.Context, of account, percent int, fresh Bal
 func memberNotice(of account, percent int, b Balance) Notification {
 	resets := b.ResetsOn.Format("1月2日")
 	n := Notification{
-		ID: newID(), OrganizationID: &of.organizationID, UserID: &of.userID, Level: LevelWarning,
+		ID: uuidv7.New(), OrganizationID: &of.organizationID, UserID: &of.userID, Level: LevelWarning,
 		Title: fmt.Sprintf("今月のトークン数が、ご利用の上限の%d%%に達しました", percent),
 		Body: fmt.Sprintf("今月は%s / %sトークンを利用しています。上限に達すると、%sにリセットされるまで新しい質問ができなくなります。",
 			grouped(b.Used), grouped(b.Limit), resets),
@@ -287,7 +289,7 @@ func memberNotice(of account, percent int, b Balance) Notification {
 // limitNotice returns the notice for administrators.
 func limitNotice(organizationID uuid.UUID, percent int, b Balance) Notification {
 	n := Notification{
-		ID: newID(), OrganizationID: &organizationID, Audience: AudienceAdmins, Level: LevelWarning,
+		ID: uuidv7.New(), OrganizationID: &organizationID, Audience: AudienceAdmins, Level: LevelWarning,
 		URL:   "/admin/contract",
 		Title: fmt.Sprintf("今月のトークン数が上限の%d%%に達しました", percent),
 		Body: fmt.Sprintf("今月は%s / %sトークンを利用しています。上限に達すると、翌月まで新しいメッセージを送信できなくなります。",

@@ -15,6 +15,8 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // MaxInvitees limits the number of people invited by one call.
@@ -114,7 +116,7 @@ func (s *Service) Enroll(ctx context.Context, operator AuditActor, organizationI
 		return Member{}, err
 	}
 	invitations, err := s.invite(ctx, InviteCall{
-		OrganizationID: organizationID, RequestID: newID(), By: operator, Action: ActionUserCreate, Invitees: clean,
+		OrganizationID: organizationID, RequestID: uuidv7.New(), By: operator, Action: ActionUserCreate, Invitees: clean,
 		Check: func(*Member) error { return nil },
 	})
 	if err != nil {
@@ -158,7 +160,7 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 		member.Subject, err = s.resend(calling, member)
 	}
 	cancel()
-	ctx, cancel = context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel = context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	if err != nil {
 		if failed := s.store.FailResend(ctx, member, by); failed != nil {
@@ -281,7 +283,7 @@ func (s *Service) invite(ctx context.Context, call InviteCall) ([]Invitation, er
 	}
 	inviting.Wait()
 	// The members exist even if storing fails: a repeated call finds them.
-	ctx, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	ctx, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 	defer cancelEnd()
 	if err := s.store.EndInvite(ctx, call.OrganizationID, call.RequestID, result.Invitations); err != nil {
 		s.log.WarnContext(ctx, "org: results of invitations not stored", "request_id", call.RequestID, "err", err)
@@ -314,7 +316,7 @@ func (s *Service) inviteMember(ctx context.Context, i *Invitation, by AuditActor
 	calling, cancel := context.WithTimeout(ctx, providerTimeout)
 	subject, err := s.inviteAccount(calling, member)
 	cancel()
-	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 	defer cancel()
 	invited := err == nil
 	if invited {
@@ -352,9 +354,6 @@ func (s *Service) inviteAccount(ctx context.Context, m Member) (subject string, 
 	}
 	return s.accounts.Invite(ctx, m.Email, m.Name)
 }
-
-// newID returns a UUIDv7, which sorts by time.
-func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 // AuthTypeOf returns the sign-in method of a new member of an organization. With single sign-on, only administrators
 // get a password. They need it to confirm their link, and super-admins can sign in with it when single sign-on fails.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // Limits of a notice, in characters.
@@ -110,7 +111,9 @@ func (s *Service) AddNotice(ctx context.Context, actor identity.Actor, requestID
 	if err != nil {
 		return Notification{}, err
 	}
-	notice := draft.in(Notification{ID: newID(), OrganizationID: &actor.OrganizationID, PublishedAt: draft.PublishedAt})
+	notice := draft.in(Notification{
+		ID: uuidv7.New(), OrganizationID: &actor.OrganizationID, PublishedAt: draft.PublishedAt,
+	})
 	call := NoticeCall{RequestID: requestID, RequestHash: sha256.Sum256(content), Notice: notice}
 	return s.store.AddNotice(ctx, actor, call, func(actor *Member, known bool) error {
 		if err := stillAdministers(actor); err != nil || known {

@@ -9,7 +9,7 @@
 // pictures within the request, as data: URLs. A URL of this server would have to be reachable for the provider, and
 // would stay valid after its thread is deleted.
 //
-// The package imports fault, sandbox and raster. It must not depend on a database or a file system.
+// The package imports fault, timeout, uuidv7, sandbox and raster. It must not depend on a database or a file system.
 package picture
 
 import (

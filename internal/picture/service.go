@@ -13,6 +13,8 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // Limits for reading pictures on this server, while people wait. They bound the memory of the server, which holds each
@@ -30,7 +32,6 @@ const (
 	sweepInterval = 10 * time.Minute
 	sweepTimeout  = 30 * time.Second
 	sweepBatch    = 100
-	storeTimeout  = 5 * time.Second // For the database, while a person waits.
 )
 
 // ErrNoPicture is the error for a picture that does not exist or belongs to another person.
@@ -85,7 +86,7 @@ func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, re
 		return Picture{}, false, err
 	}
 	p := Picture{
-		ID: uuid.Must(uuid.NewV7()), Width: read.Width, Height: read.Height, MediaType: read.MediaType,
+		ID: uuidv7.New(), Width: read.Width, Height: read.Height, MediaType: read.MediaType,
 		Size: int64(len(read.Full)), ThumbnailSize: int64(len(read.Thumbnail)),
 	}
 	if err := s.markOrphan(ctx, p.ID, orphanAfter); err != nil {
@@ -93,7 +94,7 @@ func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, re
 	}
 	err = s.files.Write(ctx, p.ID, io.MultiReader(bytes.NewReader(read.Thumbnail), bytes.NewReader(read.Full)))
 	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+		ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 		defer cancel()
 		p, created, err = s.store.CreatePicture(ctx, owner, session, requestID, p, s.limit)
 	}
@@ -105,7 +106,7 @@ func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, re
 }
 
 func (s *Service) markOrphan(ctx context.Context, id uuid.UUID, after time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return s.store.MarkOrphan(ctx, id, after)
 }
@@ -159,7 +160,7 @@ func enter(ctx context.Context, places chan struct{}) (leave func(), _ error) {
 
 // Find returns a person's pictures in the order of ids. It returns fault.NotFound if one is missing.
 func (s *Service) Find(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Picture, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return s.store.FindPictures(ctx, owner, ids)
 }
@@ -213,7 +214,7 @@ func (s *Service) Load(ctx context.Context, owner Owner, id uuid.UUID) ([]byte, 
 
 // Delete removes an unused picture. It returns fault.Conflict if a question contains it.
 func (s *Service) Delete(ctx context.Context, owner Owner, id uuid.UUID) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return s.store.DeletePicture(ctx, owner, id)
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // Heading is the heading before the first Line.
@@ -43,7 +44,7 @@ func (p *Proof) beside(c Change) (left, right string) {
 		_, size := utf8.DecodeRuneInString(left[cut:])
 		left = left[cut+size:]
 	}
-	right = firstCharacters(p.text[at.end:], min(missing, most))
+	right = runes.First(p.text[at.end:], min(missing, most))
 	if cut := strings.IndexFunc(right, stops); cut >= 0 {
 		right = right[:cut]
 	}
@@ -84,7 +85,7 @@ func (p *Proof) Closing() string {
 		for _, u := range r.Unchecked {
 			start := strings.TrimSpace(string(utf16.Decode(encoded[u.Start:u.End])))
 			start, _, _ = strings.Cut(start, "\n")
-			fmt.Fprintf(&b, "- 「%s…」から%d文字\n", answer.Escape(firstCharacters(start, 20)), u.End-u.Start)
+			fmt.Fprintf(&b, "- 「%s…」から%d文字\n", answer.Escape(runes.First(start, 20)), u.End-u.Start)
 		}
 	}
 	return strings.TrimPrefix(b.String(), "\n")

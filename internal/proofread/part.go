@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 const (
@@ -38,7 +40,7 @@ func cut(text string) []Part {
 		}
 		parts = append(parts, Part{
 			Text: text[start:end], start: start, end: end, offset: offset,
-			preceding: lastCharacters(text[:start], maxBeside), following: firstCharacters(text[end:], maxBeside),
+			preceding: lastCharacters(text[:start], maxBeside), following: runes.First(text[end:], maxBeside),
 		})
 	}
 	start, at, length := 0, 0, 0
@@ -99,17 +101,6 @@ func joined(left, right rune) bool {
 
 // regional reports whether a character is a regional indicator. Two of them form a flag.
 func regional(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
-
-// firstCharacters returns the first n characters of a text.
-func firstCharacters(text string, n int) string {
-	for i := range text {
-		if n == 0 {
-			return text[:i]
-		}
-		n--
-	}
-	return text
-}
 
 // lastCharacters returns the last n characters of a text.
 func lastCharacters(text string, n int) string {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 const (
@@ -281,7 +283,7 @@ func (p *Proof) splits(at span) bool {
 // around returns the replacement for a span with up to 30 characters of its line on either side.
 func (p *Proof) around(at span, replacement string) string {
 	const beside = 30
-	left, right := lastCharacters(p.text[:at.start], beside), firstCharacters(p.text[at.end:], beside)
+	left, right := lastCharacters(p.text[:at.start], beside), runes.First(p.text[at.end:], beside)
 	left = left[strings.LastIndexByte(left, '\n')+1:]
 	right, _, _ = strings.Cut(right, "\n")
 	return left + replacement + right
@@ -290,7 +292,7 @@ func (p *Proof) around(at span, replacement string) string {
 func (p *Proof) place(at span, after string, q Proposal, question bool) placement {
 	return placement{span: at, change: Change{
 		Before: p.text[at.start:at.end], After: after, Kind: q.Kind, Question: question,
-		Reason: firstCharacters(oneLine(q.Reason), maxReason),
+		Reason: runes.First(oneLine(q.Reason), maxReason),
 	}}
 }
 

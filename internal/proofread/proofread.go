@@ -15,9 +15,9 @@
 package proofread
 
 import (
-	"unicode/utf8"
-
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // MaxText is the largest length of a text in characters.
@@ -99,13 +99,10 @@ func Blocks(text string, size int) []Block {
 	var blocks []Block
 	offset := 0
 	for len(text) > 0 {
-		end := min(size, len(text))
-		for end < len(text) && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		blocks = append(blocks, Block{offset, text[:end]})
-		offset += units(text[:end])
-		text = text[end:]
+		first := runes.FirstBytes(text, size)
+		blocks = append(blocks, Block{offset, first})
+		offset += units(first)
+		text = text[len(first):]
 	}
 	return blocks
 }

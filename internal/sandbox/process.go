@@ -157,8 +157,8 @@ func (s stopwatch) check(now time.Time, used, limit time.Duration) error {
 	return nil
 }
 
-// Receive calls read to read frames of the child, and kills the child if this takes longer than a time limit. It returns
-// the error of read. After an error, the callback of Run must return it.
+// Receive calls read to read frames of the child, and kills the child if this exceeds a time limit. It returns the error
+// of read. The callback of Run must return this error too.
 func (p *Process) Receive(within time.Duration, read func(*Reader) error) error {
 	p.limit.Store(int64(within))
 	p.since.Store(time.Now().UnixNano())

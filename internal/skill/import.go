@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/uuid"
 	"gopkg.in/yaml.v3"
+
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // Import is the content of an operator's file of skills. Keys identify categories and skills: a repeated import updates
@@ -171,7 +173,7 @@ func (r *importReader) read(file importFile) (Import, error) {
 		}
 		r.categories[c.Key] = uuid.Nil
 		imported.Categories = append(imported.Categories, ImportedCategory{
-			Key: c.Key, Category: Category{ID: newID(), Name: c.Name, Position: position(c.Position, i)},
+			Key: c.Key, Category: Category{ID: uuidv7.New(), Name: c.Name, Position: position(c.Position, i)},
 		})
 	}
 	for key, id := range builtin {
@@ -210,7 +212,7 @@ func (r *importReader) skill(s importSkill, line, index int) ImportedSkill {
 		r.wrong(line, "skill %q: unknown kind %q", s.Key, s.Kind)
 	}
 	s.Position = position(s.Position, index)
-	built, err := s.skill(newID(), category)
+	built, err := s.skill(uuidv7.New(), category)
 	if err != nil {
 		r.wrong(line, "skill %q: %w", s.Key, err)
 	}
@@ -275,5 +277,3 @@ func readable(err error) error {
 	}
 	return errors.Join(errs...)
 }
-
-func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

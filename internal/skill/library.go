@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // Limits for the skills created in the app.
@@ -286,8 +288,7 @@ func (l *Library) Copy(
 // copyName returns the name of a copy within the length limit of names.
 func copyName(name string) string {
 	const suffix = "のコピー"
-	runes := []rune(name)
-	return string(runes[:min(len(runes), maxName-len([]rune(suffix)))]) + suffix
+	return runes.First(name, maxName-utf8.RuneCountInString(suffix)) + suffix
 }
 
 // Archive archives or restores a skill.

@@ -4,8 +4,8 @@
 //
 // With a Library, people create their own skills, and administrators those of their organization.
 //
-// The package imports fault, identity and org (for the actors and the audit log), the standard library, uuid for ids
-// and yaml for skills in files. It does not use the database, HTTP or the model.
+// The package imports fault, identity and org (for the actors and the audit log), runes, uuidv7, the standard library,
+// uuid for ids and yaml for skills in files. It does not use the database, HTTP or the model.
 package skill
 
 import (

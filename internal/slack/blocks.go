@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // Slack's limits, and limits for the texts around the Markdown of a message, in characters.
@@ -87,13 +88,13 @@ func sourceList(citations []chat.Citation, thread string) string {
 			continue
 		}
 		seen[c.Index] = true
-		label := fmt.Sprintf("[%d] %s", c.Index, shorten(c.Filename, maxTitle))
+		label := fmt.Sprintf("[%d] %s", c.Index, runes.Truncate(c.Filename, maxTitle))
 		switch {
 		case c.URL != "":
 		case c.Page > 0:
 			label += fmt.Sprintf(" %dページ", c.Page)
 		case c.Locator != "":
-			label += " " + shorten(c.Locator, maxTitle)
+			label += " " + runes.Truncate(c.Locator, maxTitle)
 		}
 		line := "\n" + link(or(c.URL, thread), label)
 		if utf8.RuneCountInString(b.String()+line) > maxSources {
@@ -131,15 +132,7 @@ func fallback(d channel.Draft) string {
 	if text == "" {
 		text = or(d.Reason, "回答を書いています…")
 	}
-	return escape(strings.ReplaceAll(shorten(text, maxFallback), "@", "@"+gap))
-}
-
-// shorten returns the first characters of a text.
-func shorten(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most-1]) + "…"
+	return escape(strings.ReplaceAll(runes.Truncate(text, maxFallback), "@", "@"+gap))
 }
 
 // bare returns the letters and digits of a text.
@@ -154,7 +147,7 @@ func bare(text string) string {
 
 // words returns a text that Slack shows unchanged, without processing markup and mentions.
 func words(text string, most int) *slackgo.TextBlockObject {
-	return slackgo.NewTextBlockObject(slackgo.PlainTextType, shorten(text, most), false, false)
+	return slackgo.NewTextBlockObject(slackgo.PlainTextType, runes.Truncate(text, most), false, false)
 }
 
 func paragraph(text string) slackgo.Block {

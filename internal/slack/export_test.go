@@ -2,7 +2,6 @@ package slack
 
 // Functions for the tests of this package.
 var (
-	Plain   = plain
-	Columns = columns
-	Nobody  = nobody
+	Plain  = plain
+	Nobody = nobody
 )

@@ -6,6 +6,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // maxHomeSkills is the maximum number of skills in the home tab, because a view has at most 100 blocks.
@@ -66,6 +67,6 @@ func (a *Adapter) ShowPrompts(ctx context.Context, to channel.Target, prompts []
 func (a *Adapter) ShowTitle(ctx context.Context, to channel.Target, title string) error {
 	return shownOnly("assistant.threads.setTitle", a.client(to.Installation).SetAssistantThreadsTitleContext(ctx,
 		slackgo.AssistantThreadsSetTitleParameters{
-			ChannelID: to.Channel, ThreadTS: to.Thread, Title: shorten(title, maxFallback),
+			ChannelID: to.Channel, ThreadTS: to.Thread, Title: runes.Truncate(title, maxFallback),
 		}))
 }

@@ -12,6 +12,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // Notify implements channel.Surface. In a channel, the message is ephemeral. If the assistant is not a member, the
@@ -130,7 +131,7 @@ func (a *Adapter) Open(ctx context.Context, to channel.Target, event, question s
 	}
 	name := or(a.people.name(ctx, client, to.Installation, to.Person), to.Person)
 	_, ts, err := client.PostMessageContext(ctx, to.Channel,
-		slackgo.MsgOptionText(escape(shorten(name+"さんの質問", maxFallback)), false),
+		slackgo.MsgOptionText(escape(runes.Truncate(name+"さんの質問", maxFallback)), false),
 		slackgo.MsgOptionBlocks(note(name+"さんの質問"), paragraph(question)),
 		slackgo.MsgOptionMetadata(slackgo.SlackMetadata{
 			EventType: questionType, EventPayload: map[string]any{"event": event},

@@ -3,9 +3,8 @@ package slack
 import (
 	"regexp"
 	"strings"
-	"unicode"
 
-	"golang.org/x/text/width"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 const (
@@ -82,7 +81,7 @@ func columnWidths(rows [][]string) (widths []int, total int) {
 			if column == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[column] = max(widths[column], columns(cell))
+			widths[column] = max(widths[column], runes.Columns(cell))
 		}
 	}
 	for _, w := range widths {
@@ -100,7 +99,7 @@ func layout(rows [][]string, widths []int, right map[int]bool) string {
 			if column > 0 {
 				line.WriteString(" | ")
 			}
-			padding := strings.Repeat(" ", max(0, widths[column]-columns(cell)))
+			padding := strings.Repeat(" ", max(0, widths[column]-runes.Columns(cell)))
 			if right[column] {
 				line.WriteString(padding + cell)
 			} else {
@@ -150,19 +149,4 @@ func cellText(cell string) string {
 		return m[1] + " (" + m[2] + ")"
 	})
 	return cellMarks.Replace(cell)
-}
-
-// columns returns the width of a text in a monospaced font, in which ideographs are two columns wide.
-func columns(text string) int {
-	n := 0
-	for _, r := range text {
-		switch kind := width.LookupRune(r).Kind(); {
-		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
-			n += 2
-		default:
-			n++
-		}
-	}
-	return n
 }

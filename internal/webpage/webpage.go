@@ -8,7 +8,7 @@
 // of a PDF file is extracted in a separate call and not stored: as a data source, the file would stay in the person's
 // list and storage, and its reading would queue with uploads.
 //
-// It imports fault, answer and skill.
+// It imports fault, runes, answer and skill.
 package webpage
 
 import (
@@ -20,6 +20,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
@@ -131,11 +132,7 @@ func (r Request) name() string {
 
 // short returns a text on one line, truncated to limit characters.
 func short(text string, limit int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) <= limit {
-		return text
-	}
-	return string([]rune(text)[:limit-1]) + "…"
+	return runes.Truncate(strings.Join(strings.Fields(text), " "), limit)
 }
 
 // Truncate truncates a text to the maximum length of a request. It returns the truncated text and the number of omitted

@@ -6,6 +6,8 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // brave uses the Brave Search API (https://api-dashboard.search.brave.com/api-reference/web/search/get).
@@ -13,7 +15,7 @@ type brave struct{ base, key string }
 
 func (b brave) request(ctx context.Context, query string) (*http.Request, error) {
 	request, err := get(ctx, b.base+"/res/v1/web/search", url.Values{
-		"q": {cut(query, 400)}, "count": {"10"}, "country": {"JP"}, "search_lang": {"jp"}, "ui_lang": {"ja-JP"},
+		"q": {runes.First(query, 400)}, "count": {"10"}, "country": {"JP"}, "search_lang": {"jp"}, "ui_lang": {"ja-JP"},
 		"result_filter": {"web"}, "text_decorations": {"false"},
 	})
 	if err == nil {

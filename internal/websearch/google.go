@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // google uses Google's Custom Search JSON API
@@ -14,7 +16,7 @@ type google struct{ base, key, engineID string }
 
 func (g google) request(ctx context.Context, query string) (*http.Request, error) {
 	return get(ctx, g.base+"/customsearch/v1", url.Values{
-		"key": {g.key}, "cx": {g.engineID}, "q": {cut(query, 400)}, "num": {"10"}, "hl": {"ja"}, "gl": {"jp"},
+		"key": {g.key}, "cx": {g.engineID}, "q": {runes.First(query, 400)}, "num": {"10"}, "hl": {"ja"}, "gl": {"jp"},
 		"safe": {"active"},
 	})
 }

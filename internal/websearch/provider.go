@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
@@ -195,12 +194,4 @@ const (
 // get returns a GET request for a URL with query parameters.
 func get(ctx context.Context, address string, query url.Values) (*http.Request, error) {
 	return http.NewRequestWithContext(ctx, http.MethodGet, address+"?"+query.Encode(), nil)
-}
-
-// cut returns the first characters of a query.
-func cut(query string, most int) string {
-	if utf8.RuneCountInString(query) <= most {
-		return query
-	}
-	return string([]rune(query)[:most])
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // tavily uses the Tavily Search API (https://docs.tavily.com/documentation/api-reference/endpoint/search).
@@ -12,7 +14,7 @@ type tavily struct{ base, key string }
 
 func (t tavily) request(ctx context.Context, query string) (*http.Request, error) {
 	body, err := json.Marshal(map[string]any{
-		"query": cut(query, 400), "max_results": 10, "search_depth": "basic", "topic": "general", "country": "japan",
+		"query": runes.First(query, 400), "max_results": 10, "search_depth": "basic", "topic": "general", "country": "japan",
 	})
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/lru"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 // Result is a page found by a search.
@@ -226,8 +227,5 @@ func oneLine(text string, most int) string {
 		}
 		return r
 	}, text)
-	if utf8.RuneCountInString(text) > most {
-		text = string([]rune(text)[:most-1]) + "…"
-	}
-	return text
+	return runes.Truncate(text, most)
 }

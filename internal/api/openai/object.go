@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 const (
@@ -74,10 +75,7 @@ func (o object) needList(name string, most int) []json.RawMessage {
 
 // param returns the name of a member within the request, shortened if it is very long.
 func (o object) param(name string) string {
-	if characters := []rune(name); len(characters) > maxParam {
-		name = string(characters[:maxParam])
-	}
-	return strings.Trim(o.path+"."+name, ".")
+	return strings.Trim(o.path+"."+runes.First(name, maxParam), ".")
 }
 
 func (o object) fail(name string, code fault.Code, format string, args ...any) {

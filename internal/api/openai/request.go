@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // MaxRequest bounds the body of a request, in bytes: a picture of 20 MiB takes 27 MiB in base64.
@@ -301,7 +302,7 @@ func (req Request) ID(r *http.Request) uuid.UUID {
 	if key := r.Header.Get("Idempotency-Key"); key != "" && req.Store {
 		return uuid.NewSHA1(idempotencyKeys, []byte(key))
 	}
-	return uuid.Must(uuid.NewV7())
+	return uuidv7.New()
 }
 
 // idempotencyKeys is the namespace of the request ids derived from keys.

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // Subject is a surface with an empty thread, the subject of Conform.
@@ -42,7 +41,7 @@ func Conform(t *testing.T, make func(t *testing.T) Subject) {
 
 func draft(text string) channel.Draft {
 	return channel.Draft{
-		AnswerID: uuid.Must(uuid.NewV7()), Markdown: text, State: channel.StateWriting, Last: true,
+		AnswerID: uuidv7.New(), Markdown: text, State: channel.StateWriting, Last: true,
 		URL: "https://tsumugi.example/chat/1",
 	}
 }
@@ -246,7 +245,7 @@ func conformHistory(t *testing.T, s Subject) {
 }
 
 func conformAttaches(t *testing.T, s Subject) {
-	a := channel.Attachment{AnswerID: uuid.Must(uuid.NewV7()), Name: "回答.md", Markdown: strings.Repeat("長い文です。\n", 5000)}
+	a := channel.Attachment{AnswerID: uuidv7.New(), Name: "回答.md", Markdown: strings.Repeat("長い文です。\n", 5000)}
 	must(t, s.Surface.Attach(t.Context(), s.To, a))
 	a.Again = true
 	must(t, s.Surface.Attach(t.Context(), s.To, a))

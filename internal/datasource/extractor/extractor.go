@@ -138,7 +138,7 @@ func (e *Extractor) find(ctx context.Context, task string, in input, file io.Rea
 	err := e.run(ctx, task, in, file, func(p *sandbox.Process) error {
 		err := p.Receive(e.runner.Whole(), func(frames *sandbox.Reader) error {
 			kind, _, err := frames.Next()
-			return unless(stepFrame, kind, err)
+			return requireKind(stepFrame, kind, err)
 		})
 		if err != nil {
 			return err
@@ -149,7 +149,7 @@ func (e *Extractor) find(ctx context.Context, task string, in input, file io.Rea
 				return nil
 			}
 			found = head
-			return unless(sandbox.AnswerFrame, kind, err)
+			return requireKind(sandbox.AnswerFrame, kind, err)
 		})
 	})
 	if err == nil && noPage {
@@ -158,8 +158,9 @@ func (e *Extractor) find(ctx context.Context, task string, in input, file io.Rea
 	return found, err
 }
 
-// unless returns an error unless a frame has the wanted kind.
-func unless(want, kind byte, err error) error {
+// requireKind returns an error for a frame of another kind than want, and for the end of the job. err is the error of
+// the frame.
+func requireKind(want, kind byte, err error) error {
 	if errors.Is(err, io.EOF) || err == nil && kind != want {
 		return sandbox.Unexpected(kind)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // maxName bounds the name of a personal access token, in characters.
@@ -31,7 +32,7 @@ func (s *Service) CreateToken(ctx context.Context, actor identity.Actor, n NewTo
 	n.Scopes = inOrder(n.Scopes)
 	token, stored := newToken(personalPrefix, PersonalKey, n.ExpiresAt)
 	created, err := s.store.AddPersonal(ctx, actor, n, NewConnection{
-		ID: uuid.Must(uuid.NewV7()), Tokens: []Token{stored}, Address: actor.Address,
+		ID: uuidv7.New(), Tokens: []Token{stored}, Address: actor.Address,
 	})
 	return created, token, err
 }

@@ -8,11 +8,10 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // Grant types of the token endpoint.
@@ -102,7 +101,7 @@ func (s *Service) redeem(ctx context.Context, r TokenRequest, code string, check
 		var stored []Token
 		tokens, stored = s.issue(g.Scopes)
 		return &NewConnection{
-			ID: uuid.Must(uuid.NewV7()), Tokens: stored, UserAgent: r.Origin.UserAgent, Address: r.Origin.Address,
+			ID: uuidv7.New(), Tokens: stored, UserAgent: r.Origin.UserAgent, Address: r.Origin.Address,
 		}, nil
 	})
 	return tokens, err

@@ -5,26 +5,25 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
-// storeTimeout limits each call of the store, so that a stalled database is detected while clients still wait.
-const storeTimeout = 5 * time.Second
-
-// timeoutStore is a Store that applies storeTimeout to each call.
+// timeoutStore is a Store that applies timeout.Store to each call.
 type timeoutStore struct{ store Store }
 
 var _ Store = timeoutStore{}
 
 // query makes a call that returns a value.
 func query[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return call(ctx)
 }
 
 // exec makes a call that returns only an error.
 func exec(ctx context.Context, call func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return call(ctx)
 }

@@ -2,7 +2,7 @@
 // Cognito user pools. Browsers and the AWS SDKs use it like AWS.
 //
 // It owns the pool's users and signing keys, which belong to no organization. Permissions belong to packages identity
-// and org. The package imports fault, and libraries for tokens and password hashes.
+// and org. The package imports fault, timeout, and libraries for tokens and password hashes.
 package pool
 
 import (

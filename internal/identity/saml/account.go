@@ -11,6 +11,8 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 const (
@@ -80,8 +82,7 @@ func tidyName(name string) string {
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
 		return ""
 	}
-	runes := []rune(strings.Join(strings.Fields(name), " "))
-	return strings.TrimSpace(string(runes[:min(len(runes), maxName)]))
+	return strings.TrimSpace(runes.First(strings.Join(strings.Fields(name), " "), maxName))
 }
 
 // errNeedsAccount means that the person is new and needs an account in the user pool first.
@@ -134,7 +135,7 @@ func provision(organizationID uuid.UUID, who person, subject uuid.UUID, seatFree
 		return Decision{}, errNeedsAccount
 	}
 	user := &identity.NewUser{
-		ID: uuid.Must(uuid.NewV7()), OrganizationID: organizationID, Subject: subject.String(),
+		ID: uuidv7.New(), OrganizationID: organizationID, Subject: subject.String(),
 		Email: strings.ToLower(who.email),
 		Name:  who.name, Role: identity.RoleGeneralUser, AuthType: identity.AuthFederated,
 	}

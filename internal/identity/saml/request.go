@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 const maxNext = 2048 // In bytes.
@@ -67,7 +68,7 @@ func (s *Service) BeginTest(ctx context.Context, actor identity.Actor, browser s
 	if err := incomplete(settings, s.now()); err != nil {
 		return uuid.Nil, Redirect{}, err
 	}
-	test := Test{ID: uuid.Must(uuid.NewV7()), Status: TestPending}
+	test := Test{ID: uuidv7.New(), Status: TestPending}
 	state := State{OrganizationID: actor.OrganizationID, TestID: &test.ID}
 	start, err := s.start(ctx, settings, browser, &state)
 	if err != nil {

@@ -3,7 +3,7 @@
 //
 // It owns an organization's settings for single sign-on, the sign-ins in progress, and the rules that map an assertion
 // to a member. It reads an assertion only from the signed bytes, after checking its shape against signature wrapping.
-// The sessions belong to the user pool. The package imports fault, identity and identity/pool.
+// The sessions belong to the user pool. The package imports fault, uuidv7, identity and identity/pool.
 package saml
 
 import (

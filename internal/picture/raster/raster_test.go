@@ -277,10 +277,12 @@ func TestErrorsContainAdvice(t *testing.T) {
 		code    fault.FileCode
 		says    string
 	}{
-		"HEIC":           {[]byte("\x00\x00\x00\x24ftypheic\x00\x00\x00\x00mif1heic"), fault.FileUnsupported, "互換性優先"},
-		"HEIC by mif1":   {[]byte("\x00\x00\x00\x18ftypmif1\x00\x00\x00\x00mif1heix"), fault.FileUnsupported, "互換性優先"},
-		"AVIF":           {[]byte("\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00avif"), fault.FileUnsupported, "AVIF"},
-		"a film":         {[]byte("\x00\x00\x00\x1cftypisom\x00\x00\x02\x00isom"), fault.FileUnsupported, "JPEG、PNG、WebP"},
+		"HEIC":         {[]byte("\x00\x00\x00\x24ftypheic\x00\x00\x00\x00mif1heic"), fault.FileUnsupported, "互換性優先"},
+		"HEIC by mif1": {[]byte("\x00\x00\x00\x18ftypmif1\x00\x00\x00\x00mif1heix"), fault.FileUnsupported, "互換性優先"},
+		"AVIF":         {[]byte("\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00avif"), fault.FileUnsupported, "AVIF"},
+		"a film": {
+			[]byte("\x00\x00\x00\x1cftypisom\x00\x00\x02\x00isom"), fault.FileUnsupported, "JPEG、PNG、WebP",
+		},
 		"GIF":            {moving.Bytes(), fault.FileUnsupported, "GIF"},
 		"TIFF":           {[]byte("II*\x00\x08\x00\x00\x00"), fault.FileUnsupported, "TIFF"},
 		"BMP":            {[]byte("BM\x00\x00"), fault.FileUnsupported, "BMP"},

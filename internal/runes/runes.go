@@ -1,0 +1,57 @@
+// Package runes shortens and measures texts by characters, never within one. It imports golang.org/x/text/width.
+package runes
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/width"
+)
+
+// First returns the first n characters of a text.
+func First(text string, n int) string {
+	for i := range text {
+		if n <= 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
+}
+
+// Truncate returns a text of at most n characters. It replaces the end of a longer one with an ellipsis, which counts.
+func Truncate(text string, n int) string {
+	switch {
+	case n < 1:
+		return ""
+	case utf8.RuneCountInString(text) <= n:
+		return text
+	}
+	return First(text, n-1) + "…"
+}
+
+// FirstBytes returns the longest prefix of whole characters with at most n bytes.
+func FirstBytes(text string, n int) string {
+	if n >= len(text) {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// Columns returns the width of a text in a monospaced font, in columns. Ideographs are two columns wide.
+func Columns(text string) int {
+	n := 0
+	for _, r := range text {
+		switch kind := width.LookupRune(r).Kind(); {
+		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
+}

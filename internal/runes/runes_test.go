@@ -1,0 +1,44 @@
+package runes_test
+
+import (
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
+)
+
+func TestTextsAreShortenedByCharacters(t *testing.T) {
+	t.Parallel()
+	const text = "紡ぐa"
+	for _, test := range []struct {
+		n                       int
+		first, truncated, bytes string
+	}{
+		{-1, "", "", ""},
+		{0, "", "", ""},
+		{1, "紡", "…", ""},
+		{2, "紡ぐ", "紡…", ""},
+		{3, text, text, "紡"},
+		{6, text, text, "紡ぐ"},
+		{7, text, text, text},
+		{8, text, text, text},
+	} {
+		if got := runes.First(text, test.n); got != test.first {
+			t.Errorf("First(%d) = %q, want %q", test.n, got, test.first)
+		}
+		if got := runes.Truncate(text, test.n); got != test.truncated {
+			t.Errorf("Truncate(%d) = %q, want %q", test.n, got, test.truncated)
+		}
+		if got := runes.FirstBytes(text, max(test.n, 0)); got != test.bytes {
+			t.Errorf("FirstBytes(%d) = %q, want %q", test.n, got, test.bytes)
+		}
+	}
+}
+
+func TestColumnsOfIdeographsCountTwice(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"": 0, "abc": 3, "紡ぐ": 4, "日本語aｱ": 8, "Ａ": 2, "ｱ": 1, "か\u3099": 2, "a\u200d": 1} {
+		if got := runes.Columns(text); got != want {
+			t.Errorf("Columns(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
