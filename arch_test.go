@@ -46,6 +46,7 @@ var order = []string{
 	"test/fakes/search", "test/cluster", "test/system",
 	"bench/wire", "bench/eval", "bench", "bench/loadgen",
 	"cmd/cluster", "cmd/upslack", "cmd/tsumugi",
+	"scripts/figures",
 }
 
 // bans are imports that the order alone would allow, each with its reason. The paths are prefixes: a ban applies to the
