@@ -1,140 +1,86 @@
 package redline
 
 import (
-	"fmt"
-	"path"
-	"strconv"
 	"strings"
+
+	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 )
 
 const (
-	xmlHead      = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n"
-	contentTypes = "[Content_Types].xml"
-	typeComments = "application/vnd.openxmlformats-officedocument.wordprocessingml.comments+xml"
-	spaceRels    = "http://schemas.openxmlformats.org/package/2006/relationships"
-	spaceTypes   = "http://schemas.openxmlformats.org/package/2006/content-types"
-
+	typeWord        = "application/vnd.openxmlformats-officedocument.wordprocessingml."
 	relations       = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 	relationsStrict = "http://purl.oclc.org/ooxml/officeDocument/relationships/"
 )
 
 // comments are the existing comments of a document.
 type comments struct {
-	rels    relationships
-	name    string // The name of the comments part, "" if there is none.
-	content []byte
-	ids     map[string]bool
+	document string // The name of the document part.
+	name     string // The name of the comments part, or "".
+	ids      map[string]bool
 }
 
-func (p *opc) comments() (comments, error) {
-	var c comments
-	var err error
-	if c.rels, err = p.relationships(p.main); err != nil {
+func readComments(pkg *ooxml.Package, document string) (comments, error) {
+	c := comments{document: document, ids: make(map[string]bool)}
+	rels, err := pkg.Relationships(document)
+	name := rels.Target("comments")
+	if err != nil || !pkg.Has(name) {
 		return c, err
 	}
-	part := p.parts[partName(c.rels.ofKind("comments"))]
-	if part == nil {
-		return c, nil
-	}
-	c.name = part.Name
-	if c.content, err = p.read(c.name); err != nil {
-		return c, err
-	}
-	s, err := newScanner(c.content)
+	c.name = name
+	content, err := pkg.Read(name)
 	if err != nil {
 		return c, err
 	}
-	err = s.root(func(element) error { return s.skip() })
+	s, err := walk(pkg, content, func(s *scanner) error { return s.Skip() })
 	c.ids = s.ids
 	return c, err
 }
 
 // add appends the remarks of an editor to the comments part. It creates the part if necessary.
-func (c comments) add(p *opc, e *editor) error {
+func (c comments) add(pkg *ooxml.Package, e *editor) error {
 	if len(e.remarks) == 0 {
 		return nil
 	}
-	if c.name == "" {
-		if err := c.create(p, e.doc.namespace); err != nil {
-			return err
-		}
-		c.name, c.content = c.free(p), []byte(xmlHead+`<w:comments xmlns:w="`+e.doc.namespace+`"></w:comments>`)
+	space := ` xmlns:w="` + e.doc.namespace + `"`
+	if c.name != "" {
+		return pkg.Extend(c.name, func(prefix string) string {
+			if prefix == "w:" {
+				return e.commentElements("")
+			}
+			return e.commentElements(space)
+		})
 	}
-	content, err := appendChild(c.content, func(prefix string) string {
-		declaration := ""
-		if prefix != "w:" {
-			declaration = ` xmlns:w="` + e.doc.namespace + `"`
-		}
-		var out strings.Builder
-		for _, r := range e.remarks {
-			out.WriteString(r.xml(declaration, e.by))
-		}
-		return out.String()
-	})
-	if err != nil {
-		return err
-	}
-	p.replace(c.name, content)
-	return nil
-}
-
-// create registers a new comments part in the package.
-func (c comments) create(p *opc, namespace string) error {
 	kind := relations
-	if namespace == spaceStrict {
+	if e.doc.namespace == spaceStrict {
 		kind = relationsStrict
 	}
-	err := p.extend(c.rels.part, `<Relationships xmlns="`+spaceRels+`"></Relationships>`, "Relationship", spaceRels,
-		` Id="`+c.rels.freeID()+`" Type="`+kind+`comments" Target="`+path.Base(c.free(p))+`"`)
-	if err != nil {
-		return err
-	}
-	return p.extend(contentTypes, "", "Override", spaceTypes,
-		` PartName="/`+escape(c.free(p))+`" ContentType="`+typeComments+`"`)
-}
-
-// free returns an unused part name in the directory of the document.
-func (c comments) free(p *opc) string {
-	name := c.rels.dir + "comments.xml"
-	for n := 1; p.parts[partName(name)] != nil; n++ {
-		name = c.rels.dir + "comments" + strconv.Itoa(n) + ".xml"
-	}
-	return name
-}
-
-// extend appends an element to the root of a part of the package. If the part does not exist, extend starts from empty.
-func (p *opc) extend(name, empty, child, namespace, attributes string) error {
-	content := []byte(xmlHead + empty)
-	if empty == "" || p.parts[partName(name)] != nil {
-		var err error
-		if content, err = p.read(name); err != nil {
-			return err
-		}
-	}
-	content, err := appendChild(content, func(prefix string) string {
-		if prefix != "" {
-			attributes = ` xmlns="` + namespace + `"` + attributes
-		}
-		return "<" + child + attributes + "/>"
+	return pkg.Add(c.document, ooxml.Part{
+		Name: "comments.xml", Type: kind + "comments", ContentType: typeWord + "comments+xml",
+		Content: []byte(ooxml.Declaration + "<w:comments" + space + ">" + e.commentElements("") + "</w:comments>"),
 	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+}
+
+// commentElements returns the remarks as comment elements with a declaration of the prefix w.
+func (e *editor) commentElements(declaration string) string {
+	var out strings.Builder
+	for _, r := range e.remarks {
+		out.WriteString(r.xml(declaration, e.by))
 	}
-	p.replace(name, content)
-	return nil
+	return out.String()
 }
 
 // xml returns a remark as a comment element with one paragraph for each line.
 func (r remark) xml(declaration string, by *Author) string {
+	name := ooxml.Escape(by.Name)
 	var out strings.Builder
-	out.WriteString(`<w:comment` + declaration + ` w:id="` + r.id + `" w:author="` + escape(by.Name) + `" w:date="` +
-		by.revision().date + `" w:initials="` + escape(by.Name) + `">`)
+	out.WriteString(`<w:comment` + declaration + ` w:id="` + r.id + `" w:author="` + name + `" w:date="` +
+		by.revision().date + `" w:initials="` + name + `">`)
 	for i, line := range strings.Split(r.text, "\n") {
 		out.WriteString(`<w:p>`)
 		if i == 0 {
 			out.WriteString(`<w:r><w:annotationRef/></w:r>`)
 		}
-		out.WriteString(`<w:r><w:t xml:space="preserve">` + escape(line) + `</w:t></w:r></w:p>`)
+		out.WriteString(`<w:r><w:t xml:space="preserve">` + ooxml.Escape(line) + `</w:t></w:r></w:p>`)
 	}
 	out.WriteString(`</w:comment>`)
 	return out.String()

@@ -1,6 +1,10 @@
 package redline
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
+)
 
 // document is a parsed part of a file: its text, and the position of each piece of text in the part.
 type document struct {
@@ -128,22 +132,18 @@ func (r *reader) result() (kind int) {
 }
 
 // scan parses a part. For AlternateContent it reads the first choice, or the fallback if twins has its offset.
-func scan(part []byte, twins map[int]bool) (*document, error) {
-	s, err := newScanner(part)
-	if err != nil {
-		return nil, err
-	}
-	d := &document{source: s.source}
-	r := &reader{scanner: s, doc: d, list: &d.paragraphs, twins: twins}
-	err = s.root(func(e element) error {
-		d.namespace = e.Name.Space
-		return s.each(r.element)
+func scan(pkg *ooxml.Package, part []byte, twins map[int]bool) (*document, error) {
+	d := &document{source: part}
+	s, err := walk(pkg, part, func(s *scanner) error {
+		if s.Root.Prefix != "w" {
+			return ooxml.ErrCorrupt
+		}
+		d.namespace = s.Root.Namespace
+		r := &reader{scanner: s, doc: d, list: &d.paragraphs, twins: twins}
+		return s.Each(r.element)
 	})
 	if err != nil {
 		return nil, err
-	}
-	if d.namespace != spaceW && d.namespace != spaceStrict {
-		return nil, ErrCorrupt
 	}
 	d.ids, d.bound = s.ids, s.binder && len(s.uses) == 1 && s.uses[d.namespace]
 	d.layOut()
@@ -172,26 +172,26 @@ func (d *document) layOut() {
 }
 
 // element reads an element outside of runs. It reads the content of unknown elements.
-func (r *reader) element(e element) error {
-	switch name := e.word(); {
-	case name == "p":
+func (r *reader) element(e ooxml.Element) error {
+	switch name := e.Tag(); {
+	case name == "w:p":
 		return r.paragraph(e)
-	case name == "r":
+	case name == "w:r":
 		return r.run(e)
-	case name == "sdt":
+	case name == "w:sdt":
 		return r.control()
-	case (name == "footnote" || name == "endnote") && e.attr("type") != "" && e.attr("type") != "normal":
-		return r.skip() // The separator line above notes.
-	case name == "fldSimple":
-		r.fields = append(r.fields, field{instruction: e.attr("instr")})
+	case (name == "w:footnote" || name == "w:endnote") && e.Attr("type") != "" && e.Attr("type") != "normal":
+		return r.Skip() // The separator line above notes.
+	case name == "w:fldSimple":
+		r.fields = append(r.fields, field{instruction: e.Attr("instr")})
 		err := r.contents(e)
 		r.fields = r.fields[:len(r.fields)-1]
 		return err
-	case name == "del", name == "moveFrom", strings.HasSuffix(name, "Pr"):
-		return r.skip()
-	case e.Name.Space == spaceMC && e.Name.Local == "AlternateContent":
+	case name == "w:del", name == "w:moveFrom", e.Prefix == "w" && strings.HasSuffix(e.Local, "Pr"):
+		return r.Skip()
+	case name == "mc:AlternateContent":
 		return r.alternate(e, r.element)
-	case e.Name.Local == "oMath":
+	case e.Local == "oMath":
 		return r.formula()
 	default:
 		return r.contents(e)
@@ -199,52 +199,52 @@ func (r *reader) element(e element) error {
 }
 
 // contents reads the content of an element outside of runs.
-func (r *reader) contents(e element) error {
-	name, outer := e.word(), r.parent
+func (r *reader) contents(e ooxml.Element) error {
+	name, outer := e.Tag(), r.parent
 	r.parent = container{
-		tag: e.span, name: e.prefix(r.source) + e.Name.Local, insert: name == "ins" || name == "moveTo",
-		revision: revision{e.attr("author"), e.attr("date")},
+		tag: tag(e), name: e.Name(r.source), insert: name == "w:ins" || name == "w:moveTo",
+		revision: revision{e.Attr("author"), e.Attr("date")},
 	}
-	err := r.each(r.element)
+	err := r.Each(r.element)
 	r.parent = outer
 	return err
 }
 
 // alternate reads the first choice, or the fallback if twins requests it. The other branches have the same content for
 // other programs.
-func (r *reader) alternate(e element, read func(element) error) error {
-	chosen, twin := false, r.twins[e.from]
-	return r.each(func(e element) error {
-		if chosen || twin && e.Name.Local != "Fallback" {
-			return r.skip()
+func (r *reader) alternate(e ooxml.Element, read func(ooxml.Element) error) error {
+	chosen, twin := false, r.twins[e.From]
+	return r.Each(func(e ooxml.Element) error {
+		if chosen || twin && e.Local != "Fallback" {
+			return r.Skip()
 		}
 		chosen = true
-		err := r.each(read)
+		err := r.Each(read)
 		if twin {
-			r.doc.fallbacks = append(r.doc.fallbacks, span{e.from, r.at})
+			r.doc.fallbacks = append(r.doc.fallbacks, r.whole(e))
 		}
 		return err
 	})
 }
 
-func (r *reader) paragraph(e element) error {
-	p, outer, parent := &paragraph{name: e.prefix(r.source) + "p", tag: e.span}, r.par, r.parent
-	r.par, r.parent = p, container{tag: e.span}
-	err := r.each(func(e element) error {
-		if e.word() != "pPr" {
+func (r *reader) paragraph(e ooxml.Element) error {
+	p, outer, parent := &paragraph{name: e.Name(r.source), tag: tag(e)}, r.par, r.parent
+	r.par, r.parent = p, container{tag: tag(e)}
+	err := r.Each(func(e ooxml.Element) error {
+		if e.Tag() != "w:pPr" {
 			return r.element(e)
 		}
-		return r.each(func(e element) error {
-			if e.word() != "rPr" {
-				return r.skip()
+		return r.Each(func(e ooxml.Element) error {
+			if e.Tag() != "w:rPr" {
+				return r.Skip()
 			}
-			return r.each(func(e element) error {
-				p.open = p.open || e.word() == "del"
-				return r.skip()
+			return r.Each(func(e ooxml.Element) error {
+				p.open = p.open || e.Tag() == "w:del"
+				return r.Skip()
 			})
 		})
 	})
-	p.closing = span{r.ending, r.at}
+	p.closing = r.closing()
 	p.open = p.open && len(p.boxes) == 0
 	r.par, r.parent = outer, parent
 	if outer != nil { // Only text boxes nest paragraphs.
@@ -256,20 +256,20 @@ func (r *reader) paragraph(e element) error {
 }
 
 // run reads a run. It ignores hidden text and field codes.
-func (r *reader) run(e element) error {
+func (r *reader) run(e ooxml.Element) error {
 	if r.par == nil {
-		return r.skip()
+		return r.Skip()
 	}
-	own := &run{tag: e.span, parent: r.parent}
+	own := &run{tag: tag(e), parent: r.parent}
 	var texts []int
 	fixed := make(map[int]bool)
 	hidden := false
-	err := r.each(func(e element) error {
-		if e.word() == "rPr" {
+	err := r.Each(func(e ooxml.Element) error {
+		if e.Tag() == "w:rPr" {
 			return r.properties(e, own, &hidden)
 		}
 		c, err := r.child(e)
-		c.span = span{e.from, r.at}
+		c.span = r.whole(e)
 		if c.text != "" && r.result() != derivedResult {
 			texts = append(texts, len(own.children))
 			fixed[len(own.children)] = r.result() == fixedResult
@@ -277,7 +277,7 @@ func (r *reader) run(e element) error {
 		own.children = append(own.children, c)
 		return err
 	})
-	own.closing, own.span = span{r.ending, r.at}, span{e.from, r.at}
+	own.closing, own.span = r.closing(), r.whole(e)
 	if hidden {
 		return err
 	}
@@ -291,54 +291,49 @@ func (r *reader) run(e element) error {
 	return err
 }
 
-func (r *reader) properties(e element, own *run, hidden *bool) error {
-	err := r.each(func(e element) error {
-		*hidden = *hidden || e.word() == "vanish" && e.on()
-		err := r.skip()
-		if e.word() == "rPrChange" {
-			own.change, own.former = span{e.from, r.at}, span{e.to, r.ending}
-			own.changed = revision{e.attr("author"), e.attr("date")}
+func (r *reader) properties(e ooxml.Element, own *run, hidden *bool) error {
+	err := r.Each(func(e ooxml.Element) error {
+		*hidden = *hidden || e.Tag() == "w:vanish" && e.On("val")
+		err := r.Skip()
+		if e.Tag() == "w:rPrChange" {
+			own.change, own.former = r.whole(e), span{e.To, r.closing().from}
+			own.changed = revision{e.Attr("author"), e.Attr("date")}
 		}
 		return err
 	})
-	own.properties = span{e.from, r.at}
+	own.properties = r.whole(e)
 	return err
 }
 
 // child reads a child of a run.
-func (r *reader) child(e element) (child, error) {
-	switch e.word() {
-	case "t":
-		text, err := r.text()
-		text = strings.Map(func(c rune) rune {
-			if c == '\n' || c == '\r' {
-				return ' '
-			}
-			return c
-		}, text)
-		if e.attr("space") != "preserve" {
+func (r *reader) child(e ooxml.Element) (child, error) {
+	switch e.Tag() {
+	case "w:t":
+		text, err := r.Text()
+		text = lineBreaks.Replace(text)
+		if e.Attr("space") != "preserve" {
 			text = strings.Trim(text, " \t")
 		}
 		return child{kind: letters, text: text}, err
-	case "tab", "ptab":
-		return child{kind: whole, text: "\t"}, r.skip()
-	case "br", "cr":
-		return child{kind: whole, text: "\n"}, r.skip()
-	case "noBreakHyphen":
-		return child{kind: whole, text: "\u2011"}, r.skip()
-	case "ruby":
+	case "w:tab", "w:ptab":
+		return child{kind: whole, text: "\t"}, r.Skip()
+	case "w:br", "w:cr":
+		return child{kind: whole, text: "\n"}, r.Skip()
+	case "w:noBreakHyphen":
+		return child{kind: whole, text: "\u2011"}, r.Skip()
+	case "w:ruby":
 		text, err := r.ruby()
 		return child{kind: whole, text: text}, err
-	case "instrText":
-		text, err := r.text()
+	case "w:instrText":
+		text, err := r.Text()
 		if last := len(r.fields) - 1; last >= 0 && len(r.fields[last].instruction) < maxInstruction {
 			r.fields[last].instruction += text
 		}
 		return child{}, err
-	case "fldChar":
+	case "w:fldChar":
 		last := len(r.fields) - 1
-		switch kind := e.attr("fldCharType"); {
-		case kind == "begin" && last < maxDepth:
+		switch kind := e.Attr("fldCharType"); {
+		case kind == "begin" && last < ooxml.MaxDepth:
 			r.fields = append(r.fields, field{code: true})
 		case kind == "separate" && last >= 0:
 			r.fields[last].code = false
@@ -350,57 +345,51 @@ func (r *reader) child(e element) (child, error) {
 }
 
 // inObject reads the text boxes in a child of a run.
-func (r *reader) inObject(e element) error {
+func (r *reader) inObject(e ooxml.Element) error {
 	switch {
-	case e.Name.Space == spaceMC && e.Name.Local == "AlternateContent":
+	case e.Tag() == "mc:AlternateContent":
 		return r.alternate(e, r.inObject)
-	case e.word() == "txbxContent":
+	case e.Tag() == "w:txbxContent":
 		fields := r.fields
 		r.fields = nil
-		err := r.each(r.element)
+		err := r.Each(r.element)
 		r.fields = fields
 		return err
 	}
-	return r.each(r.inObject)
+	return r.Each(r.inObject)
 }
 
 // ruby returns the base text of a ruby element.
 func (r *reader) ruby() (string, error) {
 	var base strings.Builder
-	var visit func(element) error
-	visit = func(e element) error {
-		switch e.word() {
-		case "rt", "del", "moveFrom":
-			return r.skip()
-		case "t":
-			text, err := r.text()
-			base.WriteString(strings.Map(func(c rune) rune {
-				if c == '\n' || c == '\r' {
-					return ' '
-				}
-				return c
-			}, text))
+	err := r.Each(func(e ooxml.Element) error {
+		switch e.Tag() {
+		case "w:rt", "w:del", "w:moveFrom":
+			return r.Skip()
+		case "w:t":
+			text, err := r.Text()
+			base.WriteString(lineBreaks.Replace(text))
 			return err
 		}
-		return r.each(visit)
-	}
-	err := r.each(visit)
+		return nil
+	})
 	return base.String(), err
 }
+
+// lineBreaks replaces line breaks in character data, which Word displays as spaces.
+var lineBreaks = strings.NewReplacer("\n", " ", "\r", " ")
 
 // formula adds a formula as unchangeable text.
 func (r *reader) formula() error {
 	var text strings.Builder
-	var visit func(element) error
-	visit = func(e element) error {
-		if e.Name.Local != "t" {
-			return r.each(visit)
+	err := r.Each(func(e ooxml.Element) error {
+		if e.Local != "t" {
+			return nil
 		}
-		one, err := r.text()
+		one, err := r.Text()
 		text.WriteString(strings.Join(strings.Fields(one), " "))
 		return err
-	}
-	err := r.each(visit)
+	})
 	if r.par != nil && text.Len() > 0 {
 		r.par.pieces = append(r.par.pieces, &piece{text: text.String()})
 	}
@@ -411,26 +400,26 @@ func (r *reader) formula() error {
 // Word would overwrite it.
 func (r *reader) control() error {
 	asks, bound := false, false
-	return r.each(func(e element) error {
-		switch e.word() {
-		case "sdtPr":
-			return r.all(func(e element) {
-				asks = asks || e.word() == "showingPlcHdr" && e.on()
-				bound = bound || e.Name.Local == "dataBinding"
+	return r.Each(func(e ooxml.Element) error {
+		switch e.Tag() {
+		case "w:sdtPr":
+			return r.All(func(e ooxml.Element) {
+				asks = asks || e.Tag() == "w:showingPlcHdr" && e.On("val")
+				bound = bound || e.Local == "dataBinding"
 			})
-		case "sdtContent":
+		case "w:sdtContent":
 			if asks {
-				return r.skip()
+				return r.Skip()
 			}
 			if bound {
 				r.fixed++
 				defer func() { r.fixed-- }()
 			}
 			outer := r.parent
-			r.parent = container{tag: e.span}
+			r.parent = container{tag: tag(e)}
 			defer func() { r.parent = outer }()
-			return r.each(r.element)
+			return r.Each(r.element)
 		}
-		return r.skip()
+		return r.Skip()
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 )
 
 // bytes returns the part with the changes applied.
@@ -105,7 +107,7 @@ func (w *runWriter) letters(c child, cuts []cut) {
 			w.open(one.placement)
 		}
 		if one.tracked {
-			w.delete(one, w.element("delText", preserve)+escape(c.text[one.from:one.to])+"</w:delText>")
+			w.delete(one, w.element("delText", preserve)+ooxml.Escape(c.text[one.from:one.to])+"</w:delText>")
 		} else {
 			w.text(c.text[one.from:one.to])
 		}
@@ -122,7 +124,7 @@ func (w *runWriter) text(text string) {
 		return
 	}
 	w.keep()
-	w.out.WriteString(w.element("t", preserve) + escape(text) + "</w:t>")
+	w.out.WriteString(w.element("t", preserve) + ooxml.Escape(text) + "</w:t>")
 }
 
 // whole writes an unsplittable child that is changed completely or at its ends.
@@ -253,7 +255,7 @@ func (e *editor) content(text string) string {
 			n = len(text)
 		}
 		if n > 0 {
-			out.WriteString(e.element("t", preserve) + escape(text[:n]) + "</w:t>")
+			out.WriteString(e.element("t", preserve) + ooxml.Escape(text[:n]) + "</w:t>")
 		}
 		if n < len(text) {
 			name := "tab"
@@ -309,9 +311,9 @@ func (e *editor) revision(name string) string { return e.element(name, e.attribu
 
 // attributes returns the attributes of a tracked change, with a new id.
 func (e *editor) attributes(by revision) string {
-	out := ` w:id="` + e.freeID() + `" w:author="` + escape(by.author) + `"`
+	out := ` w:id="` + e.freeID() + `" w:author="` + ooxml.Escape(by.author) + `"`
 	if by.date != "" {
-		out += ` w:date="` + escape(by.date) + `"`
+		out += ` w:date="` + ooxml.Escape(by.date) + `"`
 	}
 	return out
 }

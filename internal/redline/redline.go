@@ -6,8 +6,8 @@
 // other people. LibreOffice rewrites the whole file as well, and takes 500 MB and a process for each file. So Word's
 // rules for runs are implemented here. A signature of the file becomes invalid.
 //
-// Files are untrusted: the unpacked size is limited, and external resources are never read. The package is stateless.
-// It imports the standard library and golang.org/x/text only.
+// Files are untrusted: ooxml limits what is read, and external resources are never read. The package is stateless. It
+// imports the standard library and ooxml only.
 package redline
 
 import (
@@ -20,13 +20,9 @@ import (
 	"unicode/utf8"
 )
 
-// Errors for a file or its changes. Compare them with errors.Is.
-var (
-	ErrCorrupt  = errors.New("redline: not a readable DOCX file")
-	ErrTooLarge = errors.New("redline: beyond the limits")
-	// ErrMismatch means that a change does not match the text: the file is different, or changes overlap.
-	ErrMismatch = errors.New("redline: the changes do not fit the text")
-)
+// ErrMismatch means that a change does not match the text: the file is different, or changes overlap. Errors for files
+// are those of ooxml. Compare them with errors.Is.
+var ErrMismatch = errors.New("redline: the changes do not fit the text")
 
 // Change is a replacement in the text that Text returns. If After equals Before, the change is only a comment. A change
 // that cannot be tracked also becomes a comment: one that crosses paragraphs, or one in a formula or a data-bound
@@ -75,14 +71,11 @@ func Write(file []byte, edit Edit) ([]byte, error) {
 	if err := fit(all.text(), changes); err != nil {
 		return nil, err
 	}
-	notes, err := pkg.comments()
+	notes, err := readComments(pkg, all[0].part)
 	if err != nil {
 		return nil, err
 	}
 	numbers := &numbers{taken: notes.ids}
-	if numbers.taken == nil {
-		numbers.taken = make(map[string]bool)
-	}
 	for _, s := range all {
 		maps.Copy(numbers.taken, s.doc.ids)
 	}
@@ -98,12 +91,12 @@ func Write(file []byte, edit Edit) ([]byte, error) {
 		if len(shares[i]) == 0 && i > 0 {
 			continue
 		}
-		content, err := e.write(shares[i])
+		content, err := e.write(pkg, shares[i])
 		if err != nil {
 			return nil, err
 		}
 		aside = append(e.aside, aside...)
-		pkg.replace(s.part, content)
+		pkg.Replace(s.part, content)
 		if i == 0 {
 			err = notes.add(pkg, e)
 		}
@@ -111,7 +104,7 @@ func Write(file []byte, edit Edit) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return pkg.bytes()
+	return pkg.Bytes()
 }
 
 // fit returns ErrMismatch unless the changes match the text and are ordered without overlaps.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
@@ -39,31 +40,23 @@ func packParts(t testing.TB, parts map[string]string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	w := zip.NewWriter(&out)
-	for _, name := range append(names(t, file), "") {
-		if _, ok := parts[name]; !ok && name != "" {
-			put(t, w, name, content(t, file, name))
-		}
-	}
-	for name, text := range parts {
-		put(t, w, name, text)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return withParts(t, file, parts)
 }
 
-func put(t testing.TB, w *zip.Writer, name, text string) {
+// withParts returns a file with other or additional parts.
+func withParts(t testing.TB, file []byte, parts map[string]string) []byte {
 	t.Helper()
-	part, err := w.Create(name)
-	if err == nil {
-		_, err = io.WriteString(part, text)
-	}
+	pkg, err := ooxml.Open(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}
+	for name, text := range parts {
+		pkg.Replace(name, []byte(text))
+	}
+	if file, err = pkg.Bytes(); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 func archive(t testing.TB, file []byte) *zip.Reader {

@@ -2,9 +2,12 @@ package redline
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 )
 
 // maxStories bounds the headers, footers and notes of a file.
@@ -21,29 +24,33 @@ type story struct {
 type stories []story
 
 // open reads the parts of a file that contain text.
-func open(file []byte) (*opc, stories, error) {
-	pkg, err := openPackage(file)
+func open(file []byte) (*ooxml.Package, stories, error) {
+	pkg, err := ooxml.Open(context.Background(), file) // The caller limits the time.
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err := pkg.story(pkg.main)
+	rels, err := pkg.Relationships("")
 	if err != nil {
 		return nil, nil, err
 	}
-	rels, err := pkg.relationships(pkg.main)
+	main := rels.Target("officeDocument")
+	body, err := readStory(pkg, main)
 	if err != nil {
+		return nil, nil, err
+	}
+	if rels, err = pkg.Relationships(main); err != nil {
 		return nil, nil, err
 	}
 	all := stories{body}
 	at := len(body.doc.text)
-	seen := map[string]bool{partName(pkg.main): true}
+	seen := map[string]bool{strings.ToLower(main): true}
 	for _, kind := range []string{"header", "footer", "footnotes", "endnotes"} {
-		for _, name := range rels.allOfKind(kind) {
-			if seen[partName(name)] || pkg.parts[partName(name)] == nil || len(all) > maxStories {
+		for _, name := range rels.Targets(kind) {
+			if seen[strings.ToLower(name)] || !pkg.Has(name) || len(all) > maxStories {
 				continue
 			}
-			seen[partName(name)] = true
-			s, err := pkg.story(pkg.parts[partName(name)].Name)
+			seen[strings.ToLower(name)] = true
+			s, err := readStory(pkg, name)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -58,12 +65,12 @@ func open(file []byte) (*opc, stories, error) {
 	return pkg, all, nil
 }
 
-func (p *opc) story(name string) (story, error) {
-	source, err := p.read(name)
+func readStory(pkg *ooxml.Package, name string) (story, error) {
+	source, err := pkg.Read(name)
 	if err != nil {
 		return story{}, err
 	}
-	d, err := scan(source, nil)
+	d, err := scan(pkg, source, nil)
 	return story{part: name, doc: d}, err
 }
 
@@ -102,18 +109,18 @@ func (c Change) note() string {
 }
 
 // write applies changes to the part. It also changes each mc:Fallback whose text equals its mc:Choice.
-func (e *editor) write(changes []Change) ([]byte, error) {
+func (e *editor) write(pkg *ooxml.Package, changes []Change) ([]byte, error) {
 	for _, c := range changes {
 		e.place(c)
 	}
 	if len(changes) == 0 || !bytes.Contains(e.doc.source, []byte("Fallback")) {
 		return e.bytes(), nil
 	}
-	twins, err := fallbacks(e.doc.source)
+	twins, err := fallbacks(pkg, e.doc.source)
 	if err != nil || len(twins) == 0 {
 		return e.bytes(), err
 	}
-	other, err := scan(e.doc.source, twins)
+	other, err := scan(pkg, e.doc.source, twins)
 	if err != nil {
 		return nil, fmt.Errorf("fallbacks: %w", err)
 	}
@@ -137,43 +144,41 @@ func (e *editor) write(changes []Change) ([]byte, error) {
 }
 
 // fallbacks returns the alternate content whose fallback has the same text as its first choice.
-func fallbacks(part []byte) (map[int]bool, error) {
-	s, err := newScanner(part)
-	if err != nil {
-		return nil, err
-	}
+func fallbacks(pkg *ooxml.Package, part []byte) (map[int]bool, error) {
 	found := make(map[int]bool)
-	var visit func(e element) error
-	visit = func(e element) error {
-		if e.Name.Space != spaceMC || e.Name.Local != "AlternateContent" {
-			return s.each(visit)
-		}
-		var choice, fallback strings.Builder
-		chosen := false
-		err := s.each(func(branch element) error {
-			switch {
-			case branch.Name.Local == "Fallback":
-				return s.each(func(e element) error { return s.collect(e, &fallback) })
-			case chosen:
-				return s.skip()
+	return found, pkg.WalkContent(part, func(w *ooxml.Walker) error {
+		return w.Each(func(e ooxml.Element) error {
+			if e.Tag() != "mc:AlternateContent" {
+				return nil
 			}
-			chosen = true
-			return s.each(func(e element) error { return s.collect(e, &choice) })
+			var choice, fallback strings.Builder
+			chosen := false
+			err := w.Each(func(branch ooxml.Element) error {
+				switch {
+				case branch.Local == "Fallback":
+					return collect(w, &fallback)
+				case chosen:
+					return w.Skip()
+				}
+				chosen = true
+				return collect(w, &choice)
+			})
+			if choice.Len() > 0 && choice.String() == fallback.String() {
+				found[e.From] = true
+			}
+			return err
 		})
-		if choice.Len() > 0 && choice.String() == fallback.String() {
-			found[e.from] = true
-		}
-		return err
-	}
-	return found, s.root(visit)
+	})
 }
 
-// collect appends the text of an element.
-func (s *scanner) collect(e element, out *strings.Builder) error {
-	if e.word() != "t" {
-		return s.each(func(e element) error { return s.collect(e, out) })
-	}
-	text, err := s.text()
-	out.WriteString(text)
-	return err
+// collect appends the text inside the current element.
+func collect(w *ooxml.Walker, out *strings.Builder) error {
+	return w.Each(func(e ooxml.Element) error {
+		if e.Tag() != "w:t" {
+			return nil
+		}
+		text, err := w.Text()
+		out.WriteString(text)
+		return err
+	})
 }

@@ -16,7 +16,7 @@ const (
 )
 
 // withStories returns a document with a header, a footer, footnotes and endnotes.
-func withStories(t *testing.T) []byte {
+func withStories(t testing.TB) []byte {
 	t.Helper()
 	parts := map[string]string{
 		"word/document.xml": head + `<w:p>` + r("本文") +

@@ -5,14 +5,16 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 )
 
 // docx reads a WordprocessingML document (ECMA-376 part 1, chapter 17) as it appears in print. It omits hidden and
 // deleted text, comments and field codes.
 type docx struct {
-	pkg     *opc
-	x       *parser
-	rels    map[string]relationship // Relationships of the current part.
+	pkg     *ooxml.Package
+	x       *ooxml.Walker
+	rels    ooxml.Relationships // Relationships of the current part.
 	styles  styleSheet
 	numbers *numbering
 	notes   map[string]string // The texts of footnotes and endnotes, by kind and id.
@@ -60,24 +62,24 @@ type docxParagraph struct {
 }
 
 // docxText returns the text of a document as Markdown.
-func docxText(pkg *opc, main string) (string, error) {
+func docxText(pkg *ooxml.Package, main string) (string, error) {
 	d := &docx{pkg: pkg, notes: make(map[string]string), story: new(story)}
 	var err error
-	if d.rels, err = pkg.relationships(main); err != nil {
+	if d.rels, err = pkg.Relationships(main); err != nil {
 		return "", err
 	}
-	if d.styles, err = readStyles(pkg, ofKind(d.rels, "styles")); err != nil {
+	if d.styles, err = readStyles(pkg, d.rels.Target("styles")); err != nil {
 		return "", err
 	}
-	if d.numbers, err = readNumbering(pkg, ofKind(d.rels, "numbering")); err != nil {
+	if d.numbers, err = readNumbering(pkg, d.rels.Target("numbering")); err != nil {
 		return "", err
 	}
 	for _, kind := range []string{"footnote", "endnote"} {
-		if err := d.readNotes(kind, ofKind(d.rels, kind+"s")); err != nil {
+		if err := d.readNotes(kind, d.rels.Target(kind+"s")); err != nil {
 			return "", err
 		}
 	}
-	if err := d.part(main); err != nil {
+	if err := d.part(main, d.element); err != nil {
 		return "", err
 	}
 	body := d.story
@@ -90,20 +92,17 @@ func docxText(pkg *opc, main string) (string, error) {
 	return body.out.String(), nil
 }
 
-// part reads a part and appends it to the story.
-func (d *docx) part(name string) error {
-	outer := d.rels
-	defer func() { d.rels = outer }()
-	var err error
-	if d.rels, err = d.pkg.relationships(name); err != nil {
+// part calls read for the elements of a part.
+func (d *docx) part(name string, read func(ooxml.Element) error) error {
+	rels, err := d.pkg.Relationships(name)
+	if err != nil {
 		return err
 	}
-	return d.pkg.parse(name, func(x *parser) error {
-		before := d.x
-		defer func() { d.x = before }()
-		d.x = x
-		d.fields = nil
-		return x.each(d.element)
+	return d.pkg.Walk(name, func(x *ooxml.Walker) error {
+		outer, outerRels := d.x, d.rels
+		defer func() { d.x, d.rels = outer, outerRels }()
+		d.x, d.rels, d.fields = x, rels, nil
+		return x.Each(read)
 	})
 }
 
@@ -129,31 +128,22 @@ func (d *docx) inStory(read func() error) (*story, error) {
 
 // readNotes reads footnotes or endnotes if the part exists.
 func (d *docx) readNotes(kind, name string) error {
-	if name == "" || d.pkg.parts[partName(name)] == nil {
+	if !d.pkg.Has(name) {
 		return nil
 	}
-	outer := d.rels
-	defer func() { d.rels = outer }()
-	var err error
-	if d.rels, err = d.pkg.relationships(name); err != nil {
+	return d.part(name, func(e ooxml.Element) error {
+		if t := e.Attr("type"); e.Local != kind || t != "" && t != "normal" {
+			return d.x.Skip()
+		}
+		note, err := d.inStory(func() error { return d.x.Each(d.element) })
+		d.notes[kind+e.Attr("id")] = strings.Join(strings.Fields(note.out.String()), " ")
 		return err
-	}
-	return d.pkg.parse(name, func(x *parser) error {
-		d.x = x
-		return x.each(func(e element) error {
-			if t := e.attr("type"); !e.is(kind) || t != "" && t != "normal" {
-				return x.skip()
-			}
-			note, err := d.inStory(func() error { return x.each(d.element) })
-			d.notes[kind+e.attr("id")] = strings.Join(strings.Fields(note.out.String()), " ")
-			return err
-		})
 	})
 }
 
 // margin appends the blocks of a header or footer that no other header or footer contains. It omits page numbers.
 func (d *docx) margin(name string, body *story, seen map[string]bool) error {
-	own, err := d.inStory(func() error { return d.part(name) })
+	own, err := d.inStory(func() error { return d.part(name, d.element) })
 	if err != nil {
 		return err
 	}
@@ -167,8 +157,8 @@ func (d *docx) margin(name string, body *story, seen map[string]bool) error {
 }
 
 // element reads any element. For an unknown element, it reads the content.
-func (d *docx) element(e element) error {
-	switch e.Name.Space + ":" + e.Name.Local {
+func (d *docx) element(e ooxml.Element) error {
+	switch e.Tag() {
 	case "w:p":
 		return d.paragraph()
 	case "w:r":
@@ -184,13 +174,13 @@ func (d *docx) element(e element) error {
 	case "w:sdt":
 		return d.control()
 	case "mc:AlternateContent":
-		return d.x.alternate(func() int { return d.made }, d.element)
+		return alternate(d.x, func() int { return d.made }, d.element)
 	case "w:txbxContent":
 		return d.textBox()
 	case "w:sectPr":
 		return d.section()
 	case "w:fldSimple":
-		return d.x.each(d.element)
+		return d.x.Each(d.element)
 	case "w:instrText":
 		return d.fieldCode()
 	case "w:checkBox":
@@ -198,17 +188,17 @@ func (d *docx) element(e element) error {
 	case "w:sdtPr", "w:rPr", "w:pPr", "w:tblPr", "w:tblGrid", "w:del", "w:moveFrom", "w:delText", "w:delInstrText",
 		"w:rt", "w:pPrChange", "w:rubyPr", "w:fldData", "w:footnoteRef", "w:endnoteRef",
 		"w:annotationRef":
-		return d.x.skip()
+		return d.x.Skip()
 	}
 	if err := d.mark(e); err != nil {
 		return err
 	}
-	return d.x.each(d.element)
+	return d.x.Each(d.element)
 }
 
 // mark reads an element that represents text through its name and attributes.
-func (d *docx) mark(e element) error {
-	switch e.Name.Space + ":" + e.Name.Local {
+func (d *docx) mark(e ooxml.Element) error {
+	switch e.Tag() {
 	case "w:tab", "w:ptab":
 		d.emit("\t")
 	case "w:br", "w:cr":
@@ -216,11 +206,11 @@ func (d *docx) mark(e element) error {
 	case "w:noBreakHyphen":
 		d.emit("-")
 	case "w:sym":
-		if code, err := strconv.ParseUint(e.attr("char"), 16, 16); err == nil {
-			d.emit(symbol(rune(code), e.attr("font")))
+		if code, err := strconv.ParseUint(e.Attr("char"), 16, 16); err == nil {
+			d.emit(symbol(rune(code), e.Attr("font")))
 		}
 	case "w:fldChar":
-		d.field(e.attr("fldCharType"))
+		d.field(e.Attr("fldCharType"))
 	case "w:footnoteReference":
 		d.note("footnote", e)
 	case "w:endnoteReference":
@@ -228,7 +218,7 @@ func (d *docx) mark(e element) error {
 	case "wp:docPr":
 		d.hang(alternativeText(e))
 	case "v:textpath":
-		d.emit(e.attr("string"))
+		d.emit(e.Attr("string"))
 	case "m:den":
 		d.emit("/")
 	case "m:sup":
@@ -238,11 +228,11 @@ func (d *docx) mark(e element) error {
 	case "m:rad":
 		d.emit("√")
 	case "c:chart", "cx:chart":
-		text, err := chartText(d.pkg, d.rels[e.attr("r:id")].target)
+		text, err := chartText(d.pkg, d.rels.ByID(e.Attr("r:id")).Target)
 		d.hang(text)
 		return err
 	case "dgm:relIds":
-		text, err := diagramText(d.pkg, d.rels[e.attr("r:dm")].target)
+		text, err := diagramText(d.pkg, d.rels.ByID(e.Attr("r:dm")).Target)
 		d.hang(text)
 		return err
 	}
@@ -277,7 +267,7 @@ func (d *docx) hang(text string) {
 }
 
 func (d *docx) characters() error {
-	text, err := d.x.text()
+	text, err := textOf(d.x)
 	if strings.ContainsFunc(text, isSymbol) {
 		var out strings.Builder
 		for _, r := range text {
@@ -295,12 +285,12 @@ func (d *docx) characters() error {
 }
 
 // note writes a reference to a footnote or endnote. The text of the note follows the paragraph.
-func (d *docx) note(kind string, e element) {
-	text := d.notes[kind+e.attr("id")]
+func (d *docx) note(kind string, e ooxml.Element) {
+	text := d.notes[kind+e.Attr("id")]
 	if text == "" || d.par == nil || d.hidden {
 		return
 	}
-	if e.attr("customMarkFollows") != "" && e.on("customMarkFollows") {
+	if e.Attr("customMarkFollows") != "" && e.On("customMarkFollows") {
 		d.hang("注：" + text)
 		return
 	}
@@ -312,11 +302,11 @@ func (d *docx) note(kind string, e element) {
 func (d *docx) run() error {
 	outer := d.hidden
 	defer func() { d.hidden = outer }()
-	return d.x.each(func(e element) error {
-		if e.Name.Space != "w" || !e.is("rPr") {
+	return d.x.Each(func(e ooxml.Element) error {
+		if e.Tag() != "w:rPr" {
 			return d.element(e)
 		}
-		return d.x.all(func(e element) { d.hidden = d.hidden || e.is("vanish") && e.on("val") })
+		return d.x.All(func(e ooxml.Element) { d.hidden = d.hidden || e.Local == "vanish" && e.On("val") })
 	})
 }
 
@@ -325,8 +315,8 @@ func (d *docx) paragraph() error {
 	d.par = &docxParagraph{level: -1}
 	d.par.text.WriteString(d.joined)
 	d.joined = ""
-	err := d.x.each(func(e element) error {
-		if e.Name.Space == "w" && e.is("pPr") {
+	err := d.x.Each(func(e ooxml.Element) error {
+		if e.Tag() == "w:pPr" {
 			return d.properties(d.par)
 		}
 		return d.element(e)
@@ -339,12 +329,12 @@ func (d *docx) paragraph() error {
 }
 
 func (d *docx) properties(p *docxParagraph) error {
-	return d.x.each(func(e element) error {
-		switch e.Name.Local {
+	return d.x.Each(func(e ooxml.Element) error {
+		switch e.Local {
 		case "pStyle":
-			p.style = e.attr("val")
+			p.style = e.Attr("val")
 		case "outlineLvl":
-			if n, err := strconv.Atoi(e.attr("val")); err == nil {
+			if n, err := strconv.Atoi(e.Attr("val")); err == nil {
 				p.level = outlineLevel(n)
 			}
 		case "numPr":
@@ -352,16 +342,16 @@ func (d *docx) properties(p *docxParagraph) error {
 		case "sectPr":
 			return d.section()
 		case "rPr":
-			return d.x.all(func(e element) { p.open = p.open || e.is("del") })
+			return d.x.All(func(e ooxml.Element) { p.open = p.open || e.Local == "del" })
 		}
-		return d.x.skip()
+		return d.x.Skip()
 	})
 }
 
 // finish writes a paragraph and the blocks anchored in it.
 func (d *docx) finish(p *docxParagraph) error {
 	if d.made > maxOfficeText || d.story.out.Len() > maxOfficeText {
-		return errBomb
+		return ooxml.ErrTooLarge
 	}
 	if p.open && len(p.after) == 0 {
 		d.joined = p.text.String()
@@ -394,22 +384,22 @@ func (d *docx) finish(p *docxParagraph) error {
 // control reads a content control and omits placeholder text.
 func (d *docx) control() error {
 	asks := false
-	return d.x.each(func(e element) error {
+	return d.x.Each(func(e ooxml.Element) error {
 		switch {
-		case e.is("sdtPr"):
-			return d.x.all(func(e element) { asks = asks || e.is("showingPlcHdr") && e.on("val") })
-		case e.is("sdtContent") && asks && d.par != nil:
-			return d.x.skip()
-		case e.is("sdtContent"):
-			return d.x.each(d.element)
+		case e.Local == "sdtPr":
+			return d.x.All(func(e ooxml.Element) { asks = asks || e.Local == "showingPlcHdr" && e.On("val") })
+		case e.Local == "sdtContent" && asks && d.par != nil:
+			return d.x.Skip()
+		case e.Local == "sdtContent":
+			return d.x.Each(d.element)
 		}
-		return d.x.skip()
+		return d.x.Skip()
 	})
 }
 
 // textBox reads a text box. Its paragraphs follow the paragraph in which it is anchored.
 func (d *docx) textBox() error {
-	box, err := d.inStory(func() error { return d.x.each(d.element) })
+	box, err := d.inStory(func() error { return d.x.Each(d.element) })
 	if err != nil {
 		return err
 	}
@@ -420,10 +410,11 @@ func (d *docx) textBox() error {
 
 // section records the headers and footers of a section.
 func (d *docx) section() error {
-	return d.x.all(func(e element) {
-		rel, ok := d.rels[e.attr("r:id")]
-		if ok && (e.is("headerReference") || e.is("footerReference")) && !slices.Contains(d.margins, rel.target) {
-			d.margins = append(d.margins, rel.target)
+	return d.x.All(func(e ooxml.Element) {
+		name := d.rels.ByID(e.Attr("r:id")).Target
+		if name != "" && (e.Local == "headerReference" || e.Local == "footerReference") &&
+			!slices.Contains(d.margins, name) {
+			d.margins = append(d.margins, name)
 		}
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 )
 
 // docxTable is the state of reading a table.
@@ -14,7 +16,7 @@ type docxTable struct {
 func (d *docx) readTable() error {
 	outer := d.table
 	d.table = new(docxTable)
-	err := d.x.each(d.element)
+	err := d.x.Each(d.element)
 	text := ""
 	if err == nil {
 		text = markdownTable(d.table.rows)
@@ -34,20 +36,20 @@ func (d *docx) readTable() error {
 
 func (d *docx) row() error {
 	if d.table == nil {
-		return d.x.each(d.element)
+		return d.x.Each(d.element)
 	}
 	t := d.table
 	t.rows = append(t.rows, nil)
 	deleted := false
-	err := d.x.each(func(e element) error {
-		if e.Name.Space != "w" || !e.is("trPr") {
+	err := d.x.Each(func(e ooxml.Element) error {
+		if e.Tag() != "w:trPr" {
 			return d.element(e)
 		}
-		return d.x.all(func(e element) {
-			switch n, err := strconv.Atoi(e.attr("val")); {
-			case e.is("del"):
+		return d.x.All(func(e ooxml.Element) {
+			switch n, err := strconv.Atoi(e.Attr("val")); {
+			case e.Local == "del":
 				deleted = true
-			case e.is("gridBefore") && err == nil && n > 0:
+			case e.Local == "gridBefore" && err == nil && n > 0:
 				t.rows[len(t.rows)-1] = append(t.rows[len(t.rows)-1], tableCell{span: min(n, maxTableSpan)})
 			}
 		})
@@ -61,15 +63,15 @@ func (d *docx) row() error {
 func (d *docx) readCell() error {
 	t := d.table
 	if t == nil || len(t.rows) == 0 {
-		return d.x.each(d.element)
+		return d.x.Each(d.element)
 	}
 	if d.cells++; d.cells > maxTableCells {
-		return errBomb
+		return ooxml.ErrTooLarge
 	}
 	cell := tableCell{span: 1}
 	own, err := d.inStory(func() error {
-		return d.x.each(func(e element) error {
-			if e.Name.Space == "w" && e.is("tcPr") {
+		return d.x.Each(func(e ooxml.Element) error {
+			if e.Tag() == "w:tcPr" {
 				return d.cellProperties(&cell)
 			}
 			return d.element(e)
@@ -83,14 +85,14 @@ func (d *docx) readCell() error {
 }
 
 func (d *docx) cellProperties(cell *tableCell) error {
-	return d.x.all(func(e element) {
-		switch e.Name.Local {
+	return d.x.All(func(e ooxml.Element) {
+		switch e.Local {
 		case "gridSpan":
-			if n, err := strconv.Atoi(e.attr("val")); err == nil {
+			if n, err := strconv.Atoi(e.Attr("val")); err == nil {
 				cell.span = min(max(n, 1), maxTableSpan)
 			}
 		case "vMerge":
-			cell.merged = e.attr("val") != "restart"
+			cell.merged = e.Attr("val") != "restart"
 		}
 	})
 }

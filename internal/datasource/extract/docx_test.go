@@ -368,24 +368,6 @@ func TestDOCXWithAllItsParts(t *testing.T) {
 	}
 }
 
-func TestDOCXEncodings(t *testing.T) {
-	t.Parallel()
-	const xml = `<w:document ` + wordSpaces + `><w:body><w:p><w:r><w:t>日本語𠮷</w:t></w:r></w:p></w:body></w:document>`
-	wide := "\xFF\xFE" + utf16Text(`<?xml version="1.0" encoding="UTF-16"?>`+xml)
-	for name, part := range map[string]string{
-		"UTF-8": `<?xml version="1.0" encoding="utf-8" standalone="yes"?>` + xml, "mark": "\xEF\xBB\xBF" + xml,
-		"UTF-16": wide, "UTF-16 without a mark": wide[2:],
-		"Shift_JIS": "<?xml version=\"1.0\" encoding=\"Shift_JIS\"?>" + strings.ReplaceAll(xml, "日本語𠮷",
-			"\x93\xfa\x96\x7b\x8c\xea&#x20BB7;"),
-	} {
-		file := archive(t, `_rels\.rels`, relations("rId1", "officeDocument", "/word/Document.xml"),
-			"word/document.xml", part)
-		if got := pageOf(t, "a.docx", file); got != "日本語𠮷" {
-			t.Errorf("%s: read as %q", name, got)
-		}
-	}
-}
-
 func TestListNumbers(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{

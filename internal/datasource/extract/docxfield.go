@@ -3,6 +3,8 @@ package extract
 import (
 	"strings"
 	"unicode"
+
+	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 )
 
 // docxField is the state of reading a field: its code, followed by its result, which is the visible text.
@@ -19,7 +21,7 @@ const maxFieldCode = 2 << 10
 func (d *docx) field(kind string) {
 	last := len(d.fields) - 1
 	switch {
-	case kind == "begin" && last < maxElementDepth:
+	case kind == "begin" && last < ooxml.MaxDepth:
 		d.fields = append(d.fields, docxField{inCode: true})
 	case kind == "separate" && last >= 0:
 		d.fields[last].inCode = false
@@ -36,7 +38,7 @@ func (d *docx) field(kind string) {
 }
 
 func (d *docx) fieldCode() error {
-	text, err := d.x.text()
+	text, err := textOf(d.x)
 	if last := len(d.fields) - 1; last >= 0 && d.fields[last].inCode &&
 		len(d.fields[last].code)+len(text) <= maxFieldCode {
 		d.fields[last].code += text
@@ -47,12 +49,12 @@ func (d *docx) fieldCode() error {
 // checkBox reads a form check box: its current state, or its default if it was never changed.
 func (d *docx) checkBox() error {
 	first, now, changed := false, false, false
-	err := d.x.all(func(e element) {
-		switch e.Name.Local {
+	err := d.x.All(func(e ooxml.Element) {
+		switch e.Local {
 		case "default":
-			first = e.on("val")
+			first = e.On("val")
 		case "checked":
-			changed, now = true, e.on("val")
+			changed, now = true, e.On("val")
 		}
 	})
 	if last := len(d.fields) - 1; last >= 0 {

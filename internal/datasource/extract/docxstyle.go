@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 )
 
 // style is a paragraph style.
@@ -20,13 +22,13 @@ type numRef struct {
 	style string // The style that contains the reference, "" for a direct reference.
 }
 
-func (n *numRef) read(x *parser) error {
-	return x.all(func(e element) {
-		switch e.Name.Local {
+func (n *numRef) read(x *ooxml.Walker) error {
+	return x.All(func(e ooxml.Element) {
+		switch e.Local {
 		case "numId":
-			n.id = e.attr("val")
+			n.id = e.Attr("val")
 		case "ilvl":
-			if level, err := strconv.Atoi(e.attr("val")); err == nil {
+			if level, err := strconv.Atoi(e.Attr("val")); err == nil {
 				n.level = min(max(level, 0), 8)
 			}
 		}
@@ -62,29 +64,26 @@ func headingLevel(name string) int {
 }
 
 // readStyles reads the paragraph styles of a document by id. The default style also has the id "".
-func readStyles(pkg *opc, name string) (styleSheet, error) {
+func readStyles(pkg *ooxml.Package, name string) (styleSheet, error) {
 	all := styleSheet{}
-	if name == "" || pkg.parts[partName(name)] == nil {
-		return all, nil
-	}
-	return all, pkg.parse(name, func(x *parser) error {
-		return x.each(func(e element) error {
-			if !e.is("style") || e.attr("type") != "paragraph" && e.attr("type") != "" {
-				return x.skip()
+	return all, pkg.WalkOptional(name, func(x *ooxml.Walker) error {
+		return x.Each(func(e ooxml.Element) error {
+			if e.Local != "style" || e.Attr("type") != "paragraph" && e.Attr("type") != "" {
+				return x.Skip()
 			}
 			s := style{level: -1}
-			id, isDefault := e.attr("styleId"), e.attr("default") != "" && e.on("default")
+			id, isDefault := e.Attr("styleId"), e.Attr("default") != "" && e.On("default")
 			named := -1
-			err := x.each(func(e element) error {
-				switch e.Name.Local {
+			err := x.Each(func(e ooxml.Element) error {
+				switch e.Local {
 				case "name":
-					named = headingLevel(e.attr("val"))
+					named = headingLevel(e.Attr("val"))
 				case "basedOn":
-					s.basedOn = e.attr("val")
+					s.basedOn = e.Attr("val")
 				case "pPr":
 					return s.properties(x)
 				}
-				return x.skip()
+				return x.Skip()
 			})
 			if s.level < 0 {
 				s.level = named
@@ -99,17 +98,17 @@ func readStyles(pkg *opc, name string) (styleSheet, error) {
 	})
 }
 
-func (s *style) properties(x *parser) error {
-	return x.each(func(e element) error {
-		switch e.Name.Local {
+func (s *style) properties(x *ooxml.Walker) error {
+	return x.Each(func(e ooxml.Element) error {
+		switch e.Local {
 		case "outlineLvl":
-			if n, err := strconv.Atoi(e.attr("val")); err == nil {
+			if n, err := strconv.Atoi(e.Attr("val")); err == nil {
 				s.level = outlineLevel(n)
 			}
 		case "numPr":
 			return s.num.read(x)
 		}
-		return x.skip()
+		return x.Skip()
 	})
 }
 
@@ -156,44 +155,41 @@ type numbering struct {
 }
 
 // readNumbering reads the numbered lists of a document.
-func readNumbering(pkg *opc, name string) (*numbering, error) {
+func readNumbering(pkg *ooxml.Package, name string) (*numbering, error) {
 	n := &numbering{
 		lists: make(map[string]*[9]listLevel), nums: make(map[string]string), starts: make(map[string][9]int),
 		counts: make(map[string]*[9]int),
 	}
-	if name == "" || pkg.parts[partName(name)] == nil {
-		return n, nil
-	}
-	return n, pkg.parse(name, func(x *parser) error {
-		return x.each(func(e element) error {
-			switch e.Name.Local {
+	return n, pkg.WalkOptional(name, func(x *ooxml.Walker) error {
+		return x.Each(func(e ooxml.Element) error {
+			switch e.Local {
 			case "abstractNum":
-				return n.readList(x, e.attr("abstractNumId"))
+				return n.readList(x, e.Attr("abstractNumId"))
 			case "num":
-				return n.readNum(x, e.attr("numId"))
+				return n.readNum(x, e.Attr("numId"))
 			}
-			return x.skip()
+			return x.Skip()
 		})
 	})
 }
 
-func (n *numbering) readList(x *parser, id string) error {
+func (n *numbering) readList(x *ooxml.Walker, id string) error {
 	levels := new([9]listLevel)
 	n.lists[id] = levels
-	return x.each(func(e element) error {
-		i, err := strconv.Atoi(e.attr("ilvl"))
-		if !e.is("lvl") || err != nil || i < 0 || i > 8 {
-			return x.skip()
+	return x.Each(func(e ooxml.Element) error {
+		i, err := strconv.Atoi(e.Attr("ilvl"))
+		if e.Local != "lvl" || err != nil || i < 0 || i > 8 {
+			return x.Skip()
 		}
 		return levels[i].read(x)
 	})
 }
 
-func (l *listLevel) read(x *parser) error {
+func (l *listLevel) read(x *ooxml.Walker) error {
 	l.format = "decimal"
-	return x.all(func(e element) {
-		value := e.attr("val")
-		switch e.Name.Local {
+	return x.All(func(e ooxml.Element) {
+		value := e.Attr("val")
+		switch e.Local {
 		case "start":
 			l.start, _ = strconv.Atoi(value)
 		case "numFmt":
@@ -203,26 +199,26 @@ func (l *listLevel) read(x *parser) error {
 		case "lvlText":
 			l.text = value
 		case "isLgl":
-			l.legal = e.on("val")
+			l.legal = e.On("val")
 		case "pStyle":
 			l.style = value
 		}
 	})
 }
 
-func (n *numbering) readNum(x *parser, id string) error {
+func (n *numbering) readNum(x *ooxml.Walker, id string) error {
 	starts := [9]int{-1, -1, -1, -1, -1, -1, -1, -1, -1}
 	level := -1
-	err := x.all(func(e element) {
-		switch e.Name.Local {
+	err := x.All(func(e ooxml.Element) {
+		switch e.Local {
 		case "abstractNumId":
-			n.nums[id] = e.attr("val")
+			n.nums[id] = e.Attr("val")
 		case "lvlOverride":
-			if i, err := strconv.Atoi(e.attr("ilvl")); err == nil && i >= 0 && i < 9 {
+			if i, err := strconv.Atoi(e.Attr("ilvl")); err == nil && i >= 0 && i < 9 {
 				level = i
 			}
 		case "startOverride":
-			if start, err := strconv.Atoi(e.attr("val")); err == nil && level >= 0 {
+			if start, err := strconv.Atoi(e.Attr("val")); err == nil && level >= 0 {
 				starts[level] = start
 			}
 		}

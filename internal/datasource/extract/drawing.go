@@ -1,10 +1,11 @@
 package extract
 
 import (
-	"errors"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 )
 
 // generated matches picture descriptions that Office generates automatically.
@@ -17,8 +18,8 @@ var pageNumber = regexp.MustCompile(
 )
 
 // alternativeText returns the description that a person wrote for a picture, "" if there is none.
-func alternativeText(e element) string {
-	text := strings.Join(strings.Fields(e.attr("descr")), " ")
+func alternativeText(e ooxml.Element) string {
+	text := strings.Join(strings.Fields(e.Attr("descr")), " ")
 	if text == "" || generated.MatchString(text) {
 		return ""
 	}
@@ -80,35 +81,30 @@ const (
 )
 
 // chartText returns a chart as a table below its title, "" if the part does not exist or is not a chart.
-func chartText(pkg *opc, name string) (string, error) {
+func chartText(pkg *ooxml.Package, name string) (string, error) {
 	var c chart
-	err := pkg.parse(name, c.read)
-	if errors.Is(err, errNoPart) {
-		return "", nil
-	}
-	if err != nil {
+	if err := pkg.WalkOptional(name, c.read); err != nil {
 		return "", err
 	}
 	return c.text(), nil
 }
 
-func (c *chart) read(x *parser) error {
+func (c *chart) read(x *ooxml.Walker) error {
 	named := 0 // Number of cx:chart series with names; they follow the data.
-	var visit func(element) error
-	visit = func(e element) error {
-		switch e.Name.Space + ":" + e.Name.Local {
-		case "a:t":
-			text, err := x.text()
+	return x.Each(func(e ooxml.Element) error {
+		switch e.Tag() {
+		case "a:t", "cx:v":
+			text, err := textOf(x)
 			c.title = append(c.title, strings.TrimSpace(text))
 			return err
 		case "c:ser":
 			if len(c.series) == maxChartSeries {
-				return x.skip()
+				return x.Skip()
 			}
 			return c.readSeries(x, c.addSeries())
 		case "cx:data":
 			if len(c.series) == maxChartSeries {
-				return x.skip()
+				return x.Skip()
 			}
 			return c.readData(x, c.addSeries())
 		case "cx:series":
@@ -118,16 +114,11 @@ func (c *chart) read(x *parser) error {
 					c.series[named-1].name = strings.TrimSpace(v)
 				}
 			})
-		case "cx:v":
-			text, err := x.text()
-			c.title = append(c.title, strings.TrimSpace(text))
-			return err
 		case "mc:Fallback":
-			return x.skip()
+			return x.Skip()
 		}
-		return x.each(visit)
-	}
-	return x.each(visit)
+		return nil
+	})
 }
 
 func (c *chart) addSeries() *chartSeries {
@@ -136,40 +127,38 @@ func (c *chart) addSeries() *chartSeries {
 }
 
 // readData reads the data of a chart type introduced in Office 2016.
-func (c *chart) readData(x *parser, s *chartSeries) error {
-	return x.each(func(e element) error {
-		switch kind := e.attr("type"); {
-		case e.is("strDim") && kind == "cat":
+func (c *chart) readData(x *ooxml.Walker, s *chartSeries) error {
+	return x.Each(func(e ooxml.Element) error {
+		switch kind := e.Attr("type"); {
+		case e.Local == "strDim" && kind == "cat":
 			return c.dimension(
 				x, func(i int, v string) { s.categories[i] = strings.TrimSpace(v + " " + s.categories[i]) },
 			)
-		case e.is("numDim"):
+		case e.Local == "numDim":
 			return c.dimension(x, func(i int, v string) { s.values[i] = shortNumber(v) })
 		}
-		return x.skip()
+		return x.Skip()
 	})
 }
 
 // dimension calls set for each point of a dimension, starting with the innermost level.
-func (c *chart) dimension(x *parser, set func(int, string)) error {
-	var visit func(element) error
-	visit = func(e element) error {
-		if !e.is("pt") {
-			return x.each(visit)
+func (c *chart) dimension(x *ooxml.Walker, set func(int, string)) error {
+	return x.Each(func(e ooxml.Element) error {
+		if e.Local != "pt" {
+			return nil
 		}
-		index, err := strconv.Atoi(e.attr("idx"))
-		text, failed := x.text()
+		index, err := strconv.Atoi(e.Attr("idx"))
+		text, failed := textOf(x)
 		if c.points++; err == nil && c.points <= maxChartPoints && index >= 0 && index < maxChartPoints {
 			set(index, oneLine(text))
 		}
 		return failed
-	}
-	return x.each(visit)
+	})
 }
 
-func (c *chart) readSeries(x *parser, s *chartSeries) error {
-	return x.each(func(e element) error {
-		switch e.Name.Local {
+func (c *chart) readSeries(x *ooxml.Walker, s *chartSeries) error {
+	return x.Each(func(e ooxml.Element) error {
+		switch e.Local {
 		case "tx":
 			return c.values(x, func(_ int, v string) { s.name = strings.TrimSpace(s.name + " " + v) })
 		case "cat", "xVal":
@@ -177,30 +166,28 @@ func (c *chart) readSeries(x *parser, s *chartSeries) error {
 		case "val", "yVal":
 			return c.values(x, func(i int, v string) { s.values[i] = shortNumber(v) })
 		}
-		return x.skip()
+		return x.Skip()
 	})
 }
 
 // values calls set with the index and text of each value inside the current element.
-func (c *chart) values(x *parser, set func(int, string)) error {
+func (c *chart) values(x *ooxml.Walker, set func(int, string)) error {
 	index := 0
-	var visit func(element) error
-	visit = func(e element) error {
-		switch e.Name.Local {
+	return x.Each(func(e ooxml.Element) error {
+		switch e.Local {
 		case "pt":
-			index, _ = strconv.Atoi(e.attr("idx"))
+			index, _ = strconv.Atoi(e.Attr("idx"))
 		case "v":
-			text, err := x.text()
+			text, err := textOf(x)
 			if c.points++; c.points <= maxChartPoints && index >= 0 && index < maxChartPoints {
 				set(index, oneLine(text))
 			}
 			return err
 		case "f", "formatCode":
-			return x.skip()
+			return x.Skip()
 		}
-		return x.each(visit)
-	}
-	return x.each(visit)
+		return nil
+	})
 }
 
 func (c *chart) text() string {
@@ -229,6 +216,23 @@ func (c *chart) text() string {
 	return strings.TrimSpace(title + "\n\n" + markdownTable(rows))
 }
 
+// drawnText returns the text of a paragraph without formatting.
+func drawnText(x *ooxml.Walker) (string, error) {
+	text := ""
+	err := x.Each(func(e ooxml.Element) error {
+		switch e.Tag() {
+		case "a:br":
+			text += " "
+		case "a:t":
+			own, err := textOf(x)
+			text += own
+			return err
+		}
+		return nil
+	})
+	return strings.Join(strings.Fields(text), " "), err
+}
+
 // shortNumber formats a number without rounding errors beyond 15 digits.
 func shortNumber(v string) string {
 	if f, err := strconv.ParseFloat(v, 64); err == nil {
@@ -238,37 +242,24 @@ func shortNumber(v string) string {
 }
 
 // diagramText returns the texts of a diagram (SmartArt) as a list.
-func diagramText(pkg *opc, name string) (string, error) {
+func diagramText(pkg *ooxml.Package, name string) (string, error) {
 	var items []string
-	err := pkg.parse(name, func(x *parser) error {
-		var visit func(element) error
-		text := ""
-		visit = func(e element) error {
-			switch e.Name.Space + ":" + e.Name.Local {
+	err := pkg.WalkOptional(name, func(x *ooxml.Walker) error {
+		return x.Each(func(e ooxml.Element) error {
+			switch e.Tag() {
 			case "dgm:pt":
-				if t := e.attr("type"); t != "" && t != "node" && t != "asst" {
-					return x.skip()
+				if t := e.Attr("type"); t != "" && t != "node" && t != "asst" {
+					return x.Skip()
 				}
 			case "a:p":
-				text = ""
-				err := x.each(visit)
-				if text = strings.Join(strings.Fields(text), " "); text != "" {
+				text, err := drawnText(x)
+				if text != "" {
 					items = append(items, "- "+text)
 				}
 				return err
-			case "a:br":
-				text += " "
-			case "a:t":
-				own, err := x.text()
-				text += own
-				return err
 			}
-			return x.each(visit)
-		}
-		return x.each(visit)
+			return nil
+		})
 	})
-	if errors.Is(err, errNoPart) {
-		return "", nil
-	}
 	return strings.Join(items, "\n"), err
 }

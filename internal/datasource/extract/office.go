@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 )
 
 // maxOfficeText is the largest size of the text of an Office file, in bytes.
@@ -61,17 +64,8 @@ func oldOffice(k kind) string {
 // officePages reads an Office file.
 func officePages(ctx context.Context, k kind, content []byte) ([]Page, error) {
 	pages, err := readOffice(ctx, k, content)
-	switch _, told := errors.AsType[*UnreadableError](err); {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case told:
-		return nil, err
-	case errors.Is(err, errBomb), errors.Is(err, errDepth):
-		return nil, &UnreadableError{Code: TooLarge, Reason: reasonOfficeLarge}
-	case errors.Is(err, errCipher):
-		return nil, &UnreadableError{Code: Encrypted, Reason: reasonEncrypted}
-	case err != nil:
-		return nil, &UnreadableError{Code: Corrupt, Reason: reasonOfficeCorrupt}
+	if err != nil {
+		return nil, officeError(err)
 	}
 	for i, page := range pages {
 		if pages[i].Text = strings.Map(withoutControl, page.Text); len(pages[i].Text) != len(page.Text) {
@@ -86,15 +80,28 @@ func officePages(ctx context.Context, k kind, content []byte) ([]Page, error) {
 	return nil, &UnreadableError{Code: NoText, Reason: reasonOfficeEmpty}
 }
 
+// officeError converts an error of ooxml to one with a reason. It returns other errors unchanged.
+func officeError(err error) error {
+	switch {
+	case errors.Is(err, ooxml.ErrTooLarge):
+		return &UnreadableError{Code: TooLarge, Reason: reasonOfficeLarge}
+	case errors.Is(err, ooxml.ErrEncrypted):
+		return &UnreadableError{Code: Encrypted, Reason: reasonEncrypted}
+	case errors.Is(err, ooxml.ErrCorrupt):
+		return &UnreadableError{Code: Corrupt, Reason: reasonOfficeCorrupt}
+	}
+	return err
+}
+
 func readOffice(ctx context.Context, k kind, content []byte) ([]Page, error) {
 	if err := notZIP(k, content); err != nil {
 		return nil, err
 	}
-	pkg, err := openOPC(ctx, content)
+	pkg, err := ooxml.Open(ctx, content)
 	if err != nil {
 		return nil, err
 	}
-	main, err := pkg.mainPart(k)
+	main, err := mainPart(pkg, k)
 	if err != nil {
 		return nil, err
 	}
@@ -166,28 +173,53 @@ func mismatch(k kind, is string) error {
 }
 
 // mainPart returns the name of the main part. It returns an error if the package is of another kind.
-func (p *opc) mainPart(k kind) (string, error) {
-	rels, err := p.relationships("")
+func mainPart(pkg *ooxml.Package, k kind) (string, error) {
+	rels, err := pkg.Relationships("")
 	if err != nil {
 		return "", err
 	}
-	name := ofKind(rels, "officeDocument")
+	name := rels.Target("officeDocument")
 	if name == "" {
 		switch {
-		case p.parts["mimetype"] != nil:
+		case pkg.Has("mimetype"):
 			return "", mismatch(k, "OpenDocument形式のファイル")
-		case p.parts["[content_types].xml"] == nil && p.parts["_rels/.rels"] == nil:
+		case !pkg.Has("[Content_Types].xml") && !pkg.Has("_rels/.rels"):
 			return "", mismatch(k, "ZIPファイル")
 		}
-		return "", errNoPart
+		return "", ooxml.ErrNoPart
 	}
 	if strings.HasSuffix(name, ".bin") {
 		return "", &UnreadableError{Code: Unsupported, Reason: OldOffice(".xlsb")}
 	}
+	folder, _, _ := strings.Cut(name, "/")
 	for other, o := range officeKinds {
-		if other != k && partName(name[:strings.IndexByte(name+"/", '/')]) == o.folder {
+		if other != k && strings.EqualFold(folder, o.folder) {
 			return "", mismatch(k, o.name)
 		}
 	}
 	return name, nil
 }
+
+// textOf returns the text of the current element without control characters.
+func textOf(x *ooxml.Walker) (string, error) {
+	text, err := x.Text()
+	return strings.Map(withoutControl, text), err
+}
+
+// alternate reads the first choice of mc:AlternateContent, or its fallback if the choice produces no text. made returns
+// the amount of text so far.
+func alternate(x *ooxml.Walker, made func() int, read func(ooxml.Element) error) error {
+	before, chosen, apology := made(), false, false
+	return x.Each(func(e ooxml.Element) error {
+		if e.Local == "Choice" && !chosen || e.Local == "Fallback" && made() == before && !apology {
+			chosen = true
+			apology = hasApology.MatchString(e.Attr("Requires"))
+			return x.Each(read)
+		}
+		return x.Skip()
+	})
+}
+
+// hasApology matches the prefixes of features whose fallback only contains a message that a newer version is required:
+// charts since 2016, slicers and timelines.
+var hasApology = regexp.MustCompile(`\b(?:cx[0-9]*|sle[0-9]*|tsle)\b`)

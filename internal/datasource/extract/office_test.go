@@ -3,7 +3,6 @@ package extract_test
 import (
 	"archive/zip"
 	"bytes"
-	"compress/flate"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 )
 
 const (
@@ -93,10 +93,7 @@ func TestOldOfficeReturnsAdvice(t *testing.T) {
 
 // utf16Text returns a text in little-endian UTF-16 without byte order mark.
 func utf16Text(s string) string {
-	var out []byte
-	for _, unit := range utf16.Encode([]rune(s)) {
-		out = binary.LittleEndian.AppendUint16(out, unit)
-	}
+	out, _ := binary.Append(nil, binary.LittleEndian, utf16.Encode([]rune(s)))
 	return string(out)
 }
 
@@ -104,18 +101,8 @@ func TestRefusedOfficeFiles(t *testing.T) {
 	t.Parallel()
 	const ole = "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"
 	whole := document(t, `<w:p><w:r><w:t>`+strings.Repeat("本文", 2000)+`</w:t></w:r></w:p>`)
-	damaged := bytes.Clone(whole)
-	damaged[bytes.Index(damaged, []byte("本文"))] ^= 1
 	locked := bytes.Clone(whole)
-	for at := 0; ; { // The flag is in the entry and in the directory.
-		i := bytes.Index(locked[at:], []byte("PK\x01\x02"))
-		if i < 0 {
-			break
-		}
-		locked[at+i+8] |= 1
-		at += i + 4
-	}
-	bomb := `<!DOCTYPE a [<!ENTITY b "底底底底"><!ENTITY c "&b;&b;&b;">]>`
+	locked[bytes.Index(locked, []byte("PK\x01\x02"))+8] |= 1
 	sheet := archive(t, "_rels/.rels", relations("rId1", "officeDocument", "xl/workbook.xml"), "xl/workbook.xml",
 		"<workbook/>")
 	tests := []struct {
@@ -138,12 +125,8 @@ func TestRefusedOfficeFiles(t *testing.T) {
 			"Excelで開き",
 		},
 		{"cut off", whole[:len(whole)-100], extract.Corrupt, "壊れている"},
-		{"damaged", damaged, extract.Corrupt, "壊れている"},
 		{"nothing", []byte("PK\x05\x06"), extract.Corrupt, "壊れている"},
 		{"noise", []byte("\x00\x01\x02\xff\xfe"), extract.Corrupt, "壊れている"},
-		{"entities", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "d.xml"), "d.xml",
-			bomb+"<d>&c;</d>"), extract.Corrupt, "壊れている"},
-		{"entities in relationships", archive(t, "_rels/.rels", bomb+"<d>&c;</d>"), extract.Corrupt, "壊れている"},
 		{
 			"no main part", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "word/a.xml")),
 			extract.Corrupt,
@@ -176,55 +159,10 @@ func TestRefusedOfficeFiles(t *testing.T) {
 	}
 }
 
-// endless returns a document with a part that unpacks to size bytes. Its header declares the actual size if says is 0.
-func endless(t testing.TB, part string, size int, says uint32) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	z := zip.NewWriter(&out)
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser,
-		error,
-	) {
-		return flate.NewWriter(w, flate.BestCompression)
-	})
-	w, err := z.Create("_rels/.rels")
-	if err == nil {
-		_, err = io.WriteString(w, relations("rId1", "officeDocument", part))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w, err = z.Create(part); err != nil {
-		t.Fatal(err)
-	}
-	_, _ = io.WriteString(w, "<w:document "+wordSpaces+"><w:body>")
-	piece := append(bytes.Repeat([]byte(" "), 1<<20), "<w:p/>"...)
-	for n := 0; n < size; n += len(piece) {
-		if _, err := w.Write(piece); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	content := out.Bytes()
-	if says > 0 {
-		binary.LittleEndian.PutUint32(content[bytes.LastIndex(content, []byte("PK\x01\x02"))+24:], says)
-	}
-	return content
-}
-
 // TestR66_OfficeBombs measures allocations and therefore is not parallel.
 func TestR66_OfficeBombs(t *testing.T) {
-	entries := make([]string, 0, 200_000)
-	for i := range 100_000 {
-		entries = append(entries, fmt.Sprintf("word/%d.xml", i), "")
-	}
 	wide := strings.Repeat(`<w:tc><w:tcPr><w:gridSpan w:val="60000"/></w:tcPr><w:p/></w:tc>`, 500)
 	for name, content := range map[string][]byte{
-		"100,000 entries":                    archive(t, entries...),
-		"endless":                            endless(t, "word/document.xml", 24<<20, 0),
-		"endless with a wrong declared size": endless(t, "word/document.xml", 24<<20, 1000),
-		"larger than a part may be":          endless(t, "word/document.xml", 1<<20, 1<<30),
 		"cells": document(t,
 			"<w:tbl>"+strings.Repeat("<w:tr>"+strings.Repeat("<w:tc/>", 1001)+"</w:tr>", 500)+"</w:tbl>"),
 		"spans": document(t, "<w:tbl>"+strings.Repeat("<w:tr>"+wide+"</w:tr>",
@@ -247,31 +185,19 @@ func TestR66_OfficeBombs(t *testing.T) {
 	}
 }
 
-// replacePart returns an archive with a new content for a part, nil if the part does not exist.
+// replacePart returns a file with a new content for a part, nil if the part does not exist.
 func replacePart(t testing.TB, file []byte, name, content string) []byte {
 	t.Helper()
-	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	pkg, err := ooxml.Open(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var parts []string
-	found := false
-	for _, f := range z.File {
-		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		old, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f.Name == name {
-			found, old = true, []byte(content)
-		}
-		parts = append(parts, f.Name, string(old))
-	}
-	if !found {
+	if !pkg.Has(name) {
 		return nil
 	}
-	return archive(t, parts...)
+	pkg.Replace(name, []byte(content))
+	if file, err = pkg.Bytes(); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }

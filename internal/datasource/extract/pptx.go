@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 )
 
 // maxSlides is the largest number of slides to read: one more than MaxPages, so that the file is refused for its pages.
@@ -11,7 +13,7 @@ const maxSlides = 5001
 
 // pptx reads the slides of a presentation (ECMA-376 part 1, chapter 19).
 type pptx struct {
-	pkg     *opc
+	pkg     *ooxml.Package
 	footers map[string]bool // Footers of the slides so far.
 	made    int             // Bytes of text so far.
 }
@@ -19,8 +21,8 @@ type pptx struct {
 // slide is the state of reading a slide, its notes, or the drawing of a sheet.
 type slide struct {
 	*pptx
-	x      *parser
-	rels   map[string]relationship
+	x      *ooxml.Walker
+	rels   ooxml.Relationships
 	notes  bool // The part contains notes. Only the person's text is read.
 	hidden bool
 	title  string
@@ -36,17 +38,17 @@ type shape struct {
 }
 
 // pptxPages returns the slides of a presentation in presentation order, each with its notes.
-func pptxPages(pkg *opc, main string) ([]Page, error) {
+func pptxPages(pkg *ooxml.Package, main string) ([]Page, error) {
 	p := &pptx{pkg: pkg, footers: make(map[string]bool)}
-	rels, err := pkg.relationships(main)
+	rels, err := pkg.Relationships(main)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	err = pkg.parse(main, func(x *parser) error {
-		return x.all(func(e element) {
-			if rel, ok := rels[e.attr("r:id")]; ok && e.is("sldId") && rel.kind == "slide" {
-				names = append(names, rel.target)
+	err = pkg.Walk(main, func(x *ooxml.Walker) error {
+		return x.All(func(e ooxml.Element) {
+			if rel := rels.ByID(e.Attr("r:id")); e.Local == "sldId" && rel.Kind == "slide" {
+				names = append(names, rel.Target)
 			}
 		})
 	})
@@ -83,8 +85,8 @@ func (p *pptx) page(number int, name string) (Page, error) {
 		Number: number, Text: strings.Join(s.blocks, "\n\n"),
 		Marks: []Mark{{Locator: where, Heading: s.title != ""}},
 	}
-	notes := ofKind(s.rels, "notesSlide")
-	if notes == "" || p.pkg.parts[partName(notes)] == nil {
+	notes := s.rels.Target("notesSlide")
+	if !p.pkg.Has(notes) {
 		return page, nil
 	}
 	n, err := p.slide(notes, true)
@@ -103,19 +105,19 @@ func (p *pptx) page(number int, name string) (Page, error) {
 }
 
 func (p *pptx) slide(name string, notes bool) (*slide, error) {
-	rels, err := p.pkg.relationships(name)
+	rels, err := p.pkg.Relationships(name)
 	if err != nil {
 		return nil, err
 	}
 	s := &slide{pptx: p, rels: rels, notes: notes}
-	return s, p.pkg.parse(name, func(x *parser) error {
+	return s, p.pkg.Walk(name, func(x *ooxml.Walker) error {
 		s.x = x
-		s.hidden = x.root.attr("show") != "" && !x.root.on("show")
-		return x.each(func(e element) error {
-			if e.is("cSld") {
-				return x.each(s.element)
+		s.hidden = x.Root.Attr("show") != "" && !x.Root.On("show")
+		return x.Each(func(e ooxml.Element) error {
+			if e.Local == "cSld" {
+				return x.Each(s.element)
 			}
-			return x.skip()
+			return x.Skip()
 		})
 	})
 }
@@ -123,56 +125,56 @@ func (p *pptx) slide(name string, notes bool) (*slide, error) {
 // amount returns the bytes of text so far.
 func (s *slide) amount() int { return s.made }
 
-// element reads an element of a slide. For an unknown element, it reads the content.
-func (s *slide) element(e element) error {
-	switch e.Name.Space + ":" + e.Name.Local {
+// element reads an element of a slide. The content of an unknown element follows.
+func (s *slide) element(e ooxml.Element) error {
+	switch e.Tag() {
 	case "p:sp", "p:pic", "p:graphicFrame", "p:cxnSp", "xdr:sp", "xdr:pic", "xdr:graphicFrame", "xdr:cxnSp":
 		return s.shape()
 	case "mc:AlternateContent":
-		return s.x.alternate(s.amount, s.element)
+		return alternate(s.x, s.amount, s.element)
 	case "p:bg", "p:extLst", "a:extLst", "p:oleObj":
-		return s.x.skip()
+		return s.x.Skip()
 	}
-	return s.x.each(s.element)
+	return nil
 }
 
 // shape reads the text, table, chart, diagram or description of a shape.
 func (s *slide) shape() error {
 	var own shape
-	var visit func(element) error
-	visit = func(e element) error {
-		switch e.Name.Space + ":" + e.Name.Local {
+	var read func(ooxml.Element) error
+	read = func(e ooxml.Element) error {
+		switch e.Tag() {
 		case "p:cNvPr", "xdr:cNvPr":
 			own.hidden = isSet(e, "hidden")
 			if text := alternativeText(e); !own.hidden && !s.notes {
 				s.add(text)
 			}
 		case "p:ph":
-			if own.placeholder = e.attr("type"); own.placeholder == "" {
+			if own.placeholder = e.Attr("type"); own.placeholder == "" {
 				own.placeholder = "obj"
 			}
 		case "p:txBody", "xdr:txBody":
 			return s.body(own)
 		case "a:tbl":
 			if own.hidden {
-				return s.x.skip()
+				return s.x.Skip()
 			}
 			return s.readTable()
 		case "c:chart", "cx:chart":
-			return s.addPart(own, chartText, s.rels[e.attr("r:id")].target)
+			return s.addPart(own, chartText, s.rels.ByID(e.Attr("r:id")).Target)
 		case "dgm:relIds":
-			return s.addPart(own, diagramText, s.rels[e.attr("r:dm")].target)
+			return s.addPart(own, diagramText, s.rels.ByID(e.Attr("r:dm")).Target)
 		case "mc:AlternateContent":
-			return s.x.alternate(s.amount, visit)
+			return alternate(s.x, s.amount, read)
 		case "p:oleObj", "p:extLst", "a:extLst":
-			return s.x.skip()
+			return s.x.Skip()
 		}
-		return s.x.each(visit)
+		return nil
 	}
-	return s.x.each(visit)
+	return s.x.Each(read)
 }
 
-func (s *slide) addPart(own shape, read func(*opc, string) (string, error), name string) error {
+func (s *slide) addPart(own shape, read func(*ooxml.Package, string) (string, error), name string) error {
 	text, err := read(s.pkg, name)
 	if err == nil && !own.hidden {
 		s.add(text)
@@ -180,7 +182,7 @@ func (s *slide) addPart(own shape, read func(*opc, string) (string, error), name
 	if err != nil {
 		return err
 	}
-	return s.x.skip()
+	return s.x.Skip()
 }
 
 func (s *slide) add(text string) {
@@ -213,7 +215,7 @@ func (s *slide) body(own shape) error {
 		}
 	}
 	if s.made += len(text); s.made > maxOfficeText {
-		return errBomb
+		return ooxml.ErrTooLarge
 	}
 	s.add(text)
 	return nil
@@ -224,32 +226,31 @@ func (s *slide) body(own shape) error {
 func (s *slide) paragraphs(list bool) ([]string, error) {
 	var lines []string
 	s.counts = [9]int{}
-	var visit func(element) error
-	visit = func(e element) error {
-		if e.Name.Space != "a" || !e.is("p") {
-			return s.x.each(visit)
+	err := s.x.Each(func(e ooxml.Element) error {
+		if e.Tag() != "a:p" {
+			return nil
 		}
 		line, err := s.paragraph(list && !s.notes)
 		if line != "" {
 			lines = append(lines, line)
 		}
 		return err
-	}
-	return lines, s.x.each(visit)
+	})
+	return lines, err
 }
 
 func (s *slide) paragraph(list bool) (string, error) {
 	var out strings.Builder
 	level, item, number := 0, list, ""
-	var visit func(element) error
-	visit = func(e element) error {
-		switch e.Name.Space + ":" + e.Name.Local {
+	var read func(ooxml.Element) error
+	read = func(e ooxml.Element) error {
+		switch e.Tag() {
 		case "a:pPr":
-			if n, err := strconv.Atoi(e.attr("lvl")); err == nil {
+			if n, err := strconv.Atoi(e.Attr("lvl")); err == nil {
 				level = min(max(n, 0), 8)
 			}
-			return s.x.all(func(e element) {
-				switch e.Name.Local {
+			return s.x.All(func(e ooxml.Element) {
+				switch e.Local {
 				case "buNone":
 					item = false
 				case "buChar", "buBlip":
@@ -259,14 +260,14 @@ func (s *slide) paragraph(list bool) (string, error) {
 				}
 			})
 		case "a:t", "m:t":
-			text, err := s.x.text()
+			text, err := textOf(s.x)
 			out.WriteString(text)
 			return err
 		case "a:br":
 			out.WriteByte(' ')
 		case "a:fld":
-			if e.attr("type") == "slidenum" {
-				return s.x.skip()
+			if e.Attr("type") == "slidenum" {
+				return s.x.Skip()
 			}
 		case "m:den":
 			out.WriteByte('/')
@@ -275,13 +276,13 @@ func (s *slide) paragraph(list bool) (string, error) {
 		case "m:sub":
 			out.WriteByte('_')
 		case "mc:AlternateContent":
-			return s.x.alternate(out.Len, visit)
+			return alternate(s.x, out.Len, read)
 		case "a:rPr", "a:endParaRPr":
-			return s.x.skip()
+			return s.x.Skip()
 		}
-		return s.x.each(visit)
+		return nil
 	}
-	err := s.x.each(visit)
+	err := s.x.Each(read)
 	text := strings.Join(strings.Fields(out.String()), " ")
 	switch {
 	case text == "":
@@ -308,12 +309,12 @@ var numbers = []struct{ prefix, format string }{
 }
 
 // number returns the number of the next paragraph of a level.
-func (s *slide) number(level int, e element) string {
-	start, err := strconv.Atoi(e.attr("startAt"))
+func (s *slide) number(level int, e ooxml.Element) string {
+	start, err := strconv.Atoi(e.Attr("startAt"))
 	if err != nil {
 		start = 1
 	}
-	kind, format := e.attr("type"), "decimal"
+	kind, format := e.Attr("type"), "decimal"
 	for _, n := range numbers {
 		if strings.HasPrefix(kind, n.prefix) {
 			format = n.format
@@ -333,14 +334,14 @@ func (s *slide) number(level int, e element) string {
 
 func (s *slide) readTable() error {
 	var rows [][]tableCell
-	err := s.x.each(func(e element) error {
-		if !e.is("tr") {
-			return s.x.skip()
+	err := s.x.Each(func(e ooxml.Element) error {
+		if e.Local != "tr" {
+			return s.x.Skip()
 		}
 		rows = append(rows, nil)
-		return s.x.each(func(e element) error {
-			if !e.is("tc") {
-				return s.x.skip()
+		return s.x.Each(func(e ooxml.Element) error {
+			if e.Local != "tc" {
+				return s.x.Skip()
 			}
 			c, err := s.readCell(e)
 			if !isSet(e, "hMerge") { // A merged cell is part of the span of the previous cell.
@@ -357,14 +358,14 @@ func (s *slide) readTable() error {
 }
 
 // isSet reports whether an attribute exists and is on.
-func isSet(e element, name string) bool { return e.attr(name) != "" && e.on(name) }
+func isSet(e ooxml.Element, name string) bool { return e.Attr(name) != "" && e.On(name) }
 
-func (s *slide) readCell(e element) (tableCell, error) {
+func (s *slide) readCell(e ooxml.Element) (tableCell, error) {
 	if s.cells++; s.cells > maxTableCells {
-		return tableCell{}, errBomb
+		return tableCell{}, ooxml.ErrTooLarge
 	}
 	c := tableCell{span: 1, merged: isSet(e, "vMerge")}
-	if n, err := strconv.Atoi(e.attr("gridSpan")); err == nil {
+	if n, err := strconv.Atoi(e.Attr("gridSpan")); err == nil {
 		c.span = min(max(n, 1), maxTableSpan)
 	}
 	lines, err := s.paragraphs(false)

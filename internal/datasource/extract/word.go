@@ -25,13 +25,8 @@ func Redline(content []byte, edit redline.Edit) ([]byte, error) {
 }
 
 func wordError(err error) error {
-	switch {
-	case errors.Is(err, redline.ErrMismatch):
+	if errors.Is(err, redline.ErrMismatch) {
 		return &UnreadableError{Code: Mismatch, Reason: reasonChanged}
-	case errors.Is(err, redline.ErrTooLarge):
-		return &UnreadableError{Code: TooLarge, Reason: reasonOfficeLarge}
-	case errors.Is(err, redline.ErrCorrupt):
-		return &UnreadableError{Code: Corrupt, Reason: reasonOfficeCorrupt}
 	}
-	return err
+	return officeError(err)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 )
 
 // Limits of a workbook.
@@ -18,7 +20,7 @@ const (
 
 // xlsx reads the sheets of a workbook (ECMA-376 part 1, chapter 18).
 type xlsx struct {
-	pkg     *opc
+	pkg     *ooxml.Package
 	is1904  bool
 	strings []string
 	formats []*numberFormat // By style index of a cell; nil for General.
@@ -42,33 +44,33 @@ type xlsxCell struct {
 type area struct{ top, left, bottom, right int }
 
 // xlsxPages returns the visible sheets of a workbook.
-func xlsxPages(pkg *opc, main string) ([]Page, error) {
+func xlsxPages(pkg *ooxml.Package, main string) ([]Page, error) {
 	w := &xlsx{pkg: pkg}
-	rels, err := pkg.relationships(main)
+	rels, err := pkg.Relationships(main)
 	if err != nil {
 		return nil, err
 	}
 	type sheetRef struct{ name, part string }
 	var sheets []sheetRef
-	err = pkg.parse(main, func(x *parser) error {
-		return x.all(func(e element) {
-			switch e.Name.Local {
+	err = pkg.Walk(main, func(x *ooxml.Walker) error {
+		return x.All(func(e ooxml.Element) {
+			switch e.Local {
 			case "workbookPr":
 				w.is1904 = isSet(e, "date1904")
 			case "sheet":
-				rel := rels[e.attr("r:id")]
-				shown := e.attr("state") == "" || e.attr("state") == "visible"
-				if shown && (rel.kind == "worksheet" || rel.kind == "chartsheet") && len(sheets) < maxSheets {
-					sheets = append(sheets, sheetRef{e.attr("name"), rel.target})
+				rel := rels.ByID(e.Attr("r:id"))
+				shown := e.Attr("state") == "" || e.Attr("state") == "visible"
+				if shown && (rel.Kind == "worksheet" || rel.Kind == "chartsheet") && len(sheets) < maxSheets {
+					sheets = append(sheets, sheetRef{e.Attr("name"), rel.Target})
 				}
 			}
 		})
 	})
 	if err == nil {
-		err = w.readStrings(ofKind(rels, "sharedStrings"))
+		err = w.readStrings(rels.Target("sharedStrings"))
 	}
 	if err == nil {
-		err = w.readFormats(ofKind(rels, "styles"))
+		err = w.readFormats(rels.Target("styles"))
 	}
 	if err != nil {
 		return nil, err
@@ -87,13 +89,10 @@ func xlsxPages(pkg *opc, main string) ([]Page, error) {
 
 // readStrings reads the shared strings.
 func (w *xlsx) readStrings(name string) error {
-	if name == "" || w.pkg.parts[partName(name)] == nil {
-		return nil
-	}
-	return w.pkg.parse(name, func(x *parser) error {
-		return x.each(func(e element) error {
-			if !e.is("si") {
-				return x.skip()
+	return w.pkg.WalkOptional(name, func(x *ooxml.Walker) error {
+		return x.Each(func(e ooxml.Element) error {
+			if e.Local != "si" {
+				return x.Skip()
 			}
 			text, err := richText(x)
 			w.strings = append(w.strings, text)
@@ -103,21 +102,20 @@ func (w *xlsx) readStrings(name string) error {
 }
 
 // richText returns the text of a rich text string without phonetic runs.
-func richText(x *parser) (string, error) {
+func richText(x *ooxml.Walker) (string, error) {
 	text := ""
-	var visit func(element) error
-	visit = func(e element) error {
-		switch e.Name.Local {
+	err := x.Each(func(e ooxml.Element) error {
+		switch e.Local {
 		case "t":
-			run, err := x.text()
+			run, err := textOf(x)
 			text += unescaped(run)
 			return err
 		case "rPh", "phoneticPr", "rPr":
-			return x.skip()
+			return x.Skip()
 		}
-		return x.each(visit)
-	}
-	return text, x.each(visit)
+		return nil
+	})
+	return text, err
 }
 
 // escaped matches the escape sequence of a character that XML does not allow.
@@ -138,9 +136,6 @@ func unescaped(text string) string {
 
 // readFormats reads the number format of each cell style.
 func (w *xlsx) readFormats(name string) error {
-	if name == "" || w.pkg.parts[partName(name)] == nil {
-		return nil
-	}
 	codes := make(map[int]string)
 	parsed := make(map[int]*numberFormat)
 	format := func(id int) *numberFormat {
@@ -156,23 +151,23 @@ func (w *xlsx) readFormats(name string) error {
 		}
 		return parsed[id]
 	}
-	return w.pkg.parse(name, func(x *parser) error {
-		return x.each(func(e element) error {
-			switch e.Name.Local {
+	return w.pkg.WalkOptional(name, func(x *ooxml.Walker) error {
+		return x.Each(func(e ooxml.Element) error {
+			switch e.Local {
 			case "numFmts":
-				return x.all(func(e element) {
-					if id, err := strconv.Atoi(e.attr("numFmtId")); err == nil {
-						codes[id] = e.attr("formatCode")
+				return x.All(func(e ooxml.Element) {
+					if id, err := strconv.Atoi(e.Attr("numFmtId")); err == nil {
+						codes[id] = e.Attr("formatCode")
 					}
 				})
 			case "cellXfs":
-				return x.each(func(e element) error {
-					id, _ := strconv.Atoi(e.attr("numFmtId"))
+				return x.Each(func(e ooxml.Element) error {
+					id, _ := strconv.Atoi(e.Attr("numFmtId"))
 					w.formats = append(w.formats, format(id))
-					return x.skip()
+					return x.Skip()
 				})
 			}
-			return x.skip()
+			return x.Skip()
 		})
 	})
 }
@@ -199,7 +194,7 @@ func (w *xlsx) page(name, part string) (Page, error) {
 	}
 	body := out.table.out.String()
 	if w.made += len(body); w.made > maxOfficeText {
-		return Page{}, errBomb
+		return Page{}, ooxml.ErrTooLarge
 	}
 	if body == "" {
 		return Page{}, nil
@@ -213,20 +208,19 @@ func (w *xlsx) page(name, part string) (Page, error) {
 
 // sheet returns the rows of a sheet, its merged cells, and the name of its drawing part.
 func (w *xlsx) sheet(part string) (rows []xlsxRow, merged []area, drawing string, err error) {
-	rels, err := w.pkg.relationships(part)
+	rels, err := w.pkg.Relationships(part)
 	if err != nil {
 		return nil, nil, "", err
 	}
-	err = w.pkg.parse(part, func(x *parser) error {
-		var visit func(element) error
-		visit = func(e element) error {
-			switch e.Name.Local {
+	err = w.pkg.Walk(part, func(x *ooxml.Walker) error {
+		return x.Each(func(e ooxml.Element) error {
+			switch e.Local {
 			case "row":
 				number := 1
 				if len(rows) > 0 {
 					number = rows[len(rows)-1].number + 1
 				}
-				if n, err := strconv.Atoi(e.attr("r")); err == nil && n > 0 && n <= maxSheetRows {
+				if n, err := strconv.Atoi(e.Attr("r")); err == nil && n > 0 && n <= maxSheetRows {
 					number = n
 				}
 				row, err := w.row(x, number)
@@ -235,17 +229,16 @@ func (w *xlsx) sheet(part string) (rows []xlsxRow, merged []area, drawing string
 				}
 				return err
 			case "mergeCell":
-				if a, ok := parseArea(e.attr("ref")); ok && len(merged) < maxMerged {
+				if a, ok := parseArea(e.Attr("ref")); ok && len(merged) < maxMerged {
 					merged = append(merged, a)
 				}
 			case "drawing":
-				drawing = rels[e.attr("r:id")].target
+				drawing = rels.ByID(e.Attr("r:id")).Target
 			case "extLst", "conditionalFormatting", "dataValidations", "Fallback":
-				return x.skip()
+				return x.Skip()
 			}
-			return x.each(visit)
-		}
-		return x.each(visit)
+			return nil
+		})
 	})
 	byNumber := func(a, b xlsxRow) int { return a.number - b.number }
 	if !slices.IsSortedFunc(rows, byNumber) {
@@ -254,15 +247,15 @@ func (w *xlsx) sheet(part string) (rows []xlsxRow, merged []area, drawing string
 	return rows, merged, drawing, err
 }
 
-func (w *xlsx) row(x *parser, number int) (xlsxRow, error) {
+func (w *xlsx) row(x *ooxml.Walker, number int) (xlsxRow, error) {
 	row := xlsxRow{number: number}
 	column := -1
-	err := x.each(func(e element) error {
-		if !e.is("c") {
-			return x.skip()
+	err := x.Each(func(e ooxml.Element) error {
+		if e.Local != "c" {
+			return x.Skip()
 		}
 		column++
-		if at, _, ok := parseCell(e.attr("r")); ok {
+		if at, _, ok := parseCell(e.Attr("r")); ok {
 			column = at
 		}
 		c, err := w.cell(x, e)
@@ -280,27 +273,27 @@ func (w *xlsx) row(x *parser, number int) (xlsxRow, error) {
 }
 
 // cell returns the displayed value of a cell. For a formula, this is the stored result.
-func (w *xlsx) cell(x *parser, e element) (xlsxCell, error) {
+func (w *xlsx) cell(x *ooxml.Walker, e ooxml.Element) (xlsxCell, error) {
 	value, inline, formula, found := "", "", "", false
-	err := x.each(func(e element) (err error) {
-		switch e.Name.Local {
+	err := x.Each(func(e ooxml.Element) (err error) {
+		switch e.Local {
 		case "v":
 			found = true
-			value, err = x.text()
+			value, err = textOf(x)
 		case "f":
-			formula, err = x.text()
+			formula, err = textOf(x)
 		case "is":
 			inline, err = richText(x)
 		default:
-			err = x.skip()
+			err = x.Skip()
 		}
 		return err
 	})
 	var format *numberFormat
-	if i, err := strconv.Atoi(e.attr("s")); err == nil && i >= 0 && i < len(w.formats) {
+	if i, err := strconv.Atoi(e.Attr("s")); err == nil && i >= 0 && i < len(w.formats) {
 		format = w.formats[i]
 	}
-	c := w.value(e.attr("t"), strings.TrimSpace(value), value, inline, format)
+	c := w.value(e.Attr("t"), strings.TrimSpace(value), value, inline, format)
 	if !found && inline == "" {
 		c = unevaluated(formula)
 	}
@@ -369,17 +362,17 @@ func isoDate(value string, format *numberFormat) string {
 
 // drawn returns the texts, charts and diagrams in the drawing of a sheet.
 func (w *xlsx) drawn(part string) ([]string, error) {
-	if part == "" || w.pkg.parts[partName(part)] == nil {
+	if !w.pkg.Has(part) {
 		return nil, nil
 	}
-	rels, err := w.pkg.relationships(part)
+	rels, err := w.pkg.Relationships(part)
 	if err != nil {
 		return nil, err
 	}
 	s := &slide{pptx: &pptx{pkg: w.pkg, footers: make(map[string]bool)}, rels: rels}
-	err = w.pkg.parse(part, func(x *parser) error {
+	err = w.pkg.Walk(part, func(x *ooxml.Walker) error {
 		s.x = x
-		return x.each(s.element)
+		return x.Each(s.element)
 	})
 	return s.blocks, err
 }
