@@ -1,4 +1,4 @@
-import { Trial } from '@/features/chat/Trial'
+import { Trial } from '@/features/chat/screen/Trial'
 import { EditorPage } from '@/features/skillEditor/EditorPage'
 
 /** SkillEditorRoute is the editor of a skill, with a chat for testing it. */

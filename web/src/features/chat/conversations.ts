@@ -16,9 +16,11 @@ import {
 } from '@/lib/stream'
 import { store } from '@/lib/ui/store'
 import { toastFailure } from '@/lib/ui/toast'
-import { clearAdded, restoreAttachments } from './attachments'
-import { Conversation } from './conversation'
-import { type ConversationEvents, isBusy } from './conversationState'
+import { Conversation } from './conversation/conversation'
+import { type ConversationEvents, isBusy } from './conversation/conversationState'
+import { modelSelectionOf } from './conversation/modelSelection'
+import { isRunning, optimisticId } from './conversation/turns'
+import { clearAdded, restoreAttachments } from './draft/attachments'
 import {
   draftAtom,
   draftKey,
@@ -26,13 +28,11 @@ import {
   moveDraftToThread,
   removeRestoredDraft,
   restoreDraft,
-} from './drafts'
-import { describeFailure } from './failures'
-import { modelSelectionOf } from './modelSelection'
-import { enqueue, replaceOptimisticId } from './queue'
-import { QueueSender } from './queueSender'
+} from './draft/drafts'
+import { enqueue, replaceOptimisticId } from './draft/queue'
+import { QueueSender } from './draft/queueSender'
+import { describeFailure } from './notices/failures'
 import { texts } from './texts'
-import { isRunning, optimisticId } from './turns'
 
 /** The maximum number of conversations to keep that are not on the screen. */
 const maxCached = 20

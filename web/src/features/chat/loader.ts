@@ -2,11 +2,11 @@ import type { LoaderFunctionArgs } from 'react-router'
 import { api, type Skill } from '@/lib/api'
 import { queryClient, skillQuery } from '@/lib/api/queries'
 import { preloadMarkdown } from '@/lib/markdown'
-import type { Conversation } from './conversation'
+import type { Conversation } from './conversation/conversation'
+import { MESSAGE_PAGE } from './conversation/history'
 import { expectThread, findConversation, openConversation, reopen } from './conversations'
-import { formPart } from './formPart'
-import { MESSAGE_PAGE } from './history'
-import { proofreadPart } from './proofreadPart'
+import { proofreadPart } from './proofread/proofreadPart'
+import { formPart } from './start/formPart'
 
 /** SkillData is the loader data of a skill's pages. */
 export interface SkillData {

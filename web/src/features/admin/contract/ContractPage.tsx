@@ -12,11 +12,11 @@ import { Notice, Page } from '../parts/Page'
 import { contractQuery } from '../queries'
 import { texts } from '../texts'
 import styles from './ContractPage.module.css'
-import { MemberUsageTable } from './MemberUsageTable'
-import { ModelUsageTable } from './ModelUsageTable'
 import { daysLeft, statusOf } from './status'
-import { Usage } from './Usage'
-import { UsageCsv } from './UsageCsv'
+import { MemberUsageTable } from './usage/MemberUsageTable'
+import { ModelUsageTable } from './usage/ModelUsageTable'
+import { Usage } from './usage/Usage'
+import { UsageCsv } from './usage/UsageCsv'
 
 const words = texts.contract
 /** A contract that ends within this number of days shows a warning. */

@@ -23,7 +23,7 @@ import { AskDialog } from './AskDialog'
 import { resend } from './changes'
 import { DefaultLimit } from './DefaultLimit'
 import { EditDialog } from './EditDialog'
-import { InviteDialog } from './InviteDialog'
+import { InviteDialog } from './invite/InviteDialog'
 import { MemberTable } from './MemberTable'
 import { ROLES } from './may'
 

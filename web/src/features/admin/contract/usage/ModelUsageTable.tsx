@@ -1,0 +1,66 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Select } from '@/components/Field'
+import { EmptyState, ErrorState } from '@/components/States'
+import { cx } from '@/lib/ui/cx'
+import { LinesLoading } from '../../parts/Loading'
+import { Section } from '../../parts/Page'
+import table from '../../parts/Table.module.css'
+import { modelUsageQuery } from '../../queries'
+import { texts } from '../../texts'
+import styles from './MemberUsageTable.module.css'
+import { UsageCells, UsageHead } from './UsageCells'
+import { lastMonths } from './usage'
+
+const words = texts.contract.byModel
+
+/** The usage by model of a month or of the last 30 days, most tokens first. */
+export function ModelUsageTable({ today }: { today: string }) {
+  const [month, setMonth] = useState('')
+  const { data, isError, refetch } = useQuery(modelUsageQuery(month))
+  return (
+    <Section
+      title={words.title}
+      lead={words.lead}
+      actions={
+        <Select
+          label={words.period}
+          hideLabel
+          value={month}
+          onChange={(event) => setMonth(event.target.value)}
+        >
+          <option value="">{words.recent}</option>
+          {lastMonths(today).map((name) => (
+            <option key={name} value={name}>
+              {words.month(name.slice(0, 4), String(Number(name.slice(5))))}
+            </option>
+          ))}
+        </Select>
+      }
+    >
+      <div className={table.box}>
+        {data === undefined && (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading />)}
+        {data?.length === 0 && <EmptyState title={words.none} />}
+        {data && data.length > 0 && (
+          <table className={cx(table.table, styles.table)}>
+            <caption className="visually-hidden">{words.title}</caption>
+            <thead>
+              <tr>
+                <th scope="col">{words.model}</th>
+                <UsageHead />
+              </tr>
+            </thead>
+            <tbody>
+              {data.map((item) => (
+                <tr key={item.model_id ?? ''}>
+                  <th scope="row">{item.name || item.model_id || words.unknown}</th>
+                  <UsageCells of={item} />
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </div>
+    </Section>
+  )
+}

@@ -1,0 +1,44 @@
+import { cx } from '@/lib/ui/cx'
+import { formatNumber } from '../../format'
+import table from '../../parts/Table.module.css'
+import { texts } from '../../texts'
+import styles from './MemberUsageTable.module.css'
+import { tokensOf } from './usage'
+
+const words = texts.contract.usage
+
+/** The column headings of UsageCells. */
+export function UsageHead() {
+  return (
+    <>
+      <th scope="col" className={table.number}>
+        {words.messages}
+      </th>
+      <th scope="col" className={cx(table.number, styles.detail)}>
+        {words.input}
+      </th>
+      <th scope="col" className={cx(table.number, styles.detail)}>
+        {words.output}
+      </th>
+      <th scope="col" className={table.number}>
+        {words.tokens}
+      </th>
+    </>
+  )
+}
+
+/** The usage in a row of a table. */
+export function UsageCells({
+  of,
+}: {
+  of: { messages: number; input_tokens: number; output_tokens: number }
+}) {
+  return (
+    <>
+      <td className={table.number}>{formatNumber(of.messages)}</td>
+      <td className={cx(table.number, styles.detail)}>{formatNumber(of.input_tokens)}</td>
+      <td className={cx(table.number, styles.detail)}>{formatNumber(of.output_tokens)}</td>
+      <td className={cx(table.number, styles.tokens)}>{formatNumber(tokensOf(of))}</td>
+    </>
+  )
+}

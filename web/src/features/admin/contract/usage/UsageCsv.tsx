@@ -1,0 +1,48 @@
+import { useState } from 'react'
+import { Select, TextField } from '@/components/Field'
+import { exportUsage } from '@/lib/api/csv'
+import { Section } from '../../parts/Page'
+import { SaveCsv } from '../../parts/SaveCsv'
+import { texts } from '../../texts'
+import styles from './UsageCsv.module.css'
+
+const words = texts.contract.csv
+
+/** Saves the usage of a period, by day and member, or by day and model. */
+export function UsageCsv({ today }: { today: string }) {
+  const [from, setFrom] = useState(`${today.slice(0, 8)}01`)
+  const [to, setTo] = useState(today)
+  const [by, setBy] = useState<'member' | 'model'>('member')
+  return (
+    <Section title={words.title} lead={words.lead}>
+      <div className={styles.form}>
+        <TextField
+          label={words.from}
+          type="date"
+          value={from}
+          max={to}
+          onChange={(e) => setFrom(e.target.value)}
+        />
+        <TextField
+          label={words.to}
+          type="date"
+          value={to}
+          min={from}
+          onChange={(e) => setTo(e.target.value)}
+        />
+        <Select
+          label={words.by}
+          value={by}
+          onChange={(event) => setBy(event.target.value === 'model' ? 'model' : 'member')}
+        >
+          <option value="member">{words.byMember}</option>
+          <option value="model">{words.byModel}</option>
+        </Select>
+        <SaveCsv
+          name={`tsumugi-usage${by === 'model' ? '-model' : ''}-${from}-${to}`}
+          load={() => exportUsage(from, to, by)}
+        />
+      </div>
+    </Section>
+  )
+}

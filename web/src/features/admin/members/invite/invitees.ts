@@ -1,0 +1,170 @@
+import type { NewMember, Role } from '@/lib/api'
+import { texts } from '../../texts'
+import { type CsvLine, readCsv } from './csv'
+
+const { errors } = texts.inviting
+
+/** The maximum number of people in one list. */
+export const MOST_INVITEES = 1000
+const MOST_NAME = 100
+const MOST_EMAIL = 254
+
+/** One parsed line of a list of people to invite. */
+export interface Invitee {
+  /** The line number, from 1. */
+  readonly line: number
+  readonly email: string
+  readonly name: string
+  readonly role: Role
+  /** Whether the list has no name, so that it is derived from the address. */
+  readonly assumedName: boolean
+  /** Why this person cannot be invited; undefined if possible. */
+  readonly error: string | undefined
+}
+
+/** ListOptions controls the parsing of a list. */
+export interface ListOptions {
+  /** The role of lines without one. */
+  readonly role: Role
+  /** Whether the reader may grant administrators' roles. */
+  readonly mayGrant: boolean
+}
+
+type Column = 'email' | 'name' | 'family' | 'given' | 'role' | null
+
+const headers: ReadonlyArray<readonly [Exclude<Column, null>, RegExp]> = [
+  ['email', /^(e-?mail(address)?|mail(address)?|(電子)?メール(アドレス)?|アドレス|ユーザー(id|名))$/],
+  ['family', /^(姓|名字|苗字|lastname|familyname|surname)$/],
+  ['given', /^(名|firstname|givenname)$/],
+  ['name', /^((full|display|user)?name|氏名|名前|お名前|表示名|社員名|メンバー名)$/],
+  ['role', /^(role|役割|権限|ロール|種別|区分)$/],
+]
+
+const roleWords: ReadonlyArray<readonly [Role, RegExp]> = [
+  [
+    'general-user',
+    /^(general-?user|user|member|general|一般(ユーザー|利用者|メンバー)?|ユーザー|利用者|メンバー)$/,
+  ],
+  ['organization-admin', /^((organization-?)?admin(istrator)?|管理者|組織管理者|管理)$/],
+  [
+    'organization-super-admin',
+    /^((organization-?)?super-?admin(istrator)?|特権(管理者)?|スーパー管理者|最上位の?管理者)$/,
+  ],
+]
+
+/** Parses a list of people. Columns are recognized by their heading, or each cell by its content. */
+export function readInvitees(text: string, options: ListOptions): Invitee[] {
+  const lines = readCsv(text)
+  const columns = lines[0] ? readHeading(lines[0]) : null
+  const seen = new Map<string, number>()
+  return lines.slice(columns ? 1 : 0).map((line, index) => {
+    const { email, name, role } = columns ? byColumns(line, columns) : byLooks(line)
+    const known = role === '' ? options.role : roleOf(role)
+    const assumedName = name === '' && email !== ''
+    const invitee = {
+      line: line.line,
+      email,
+      name: assumedName ? (email.split('@')[0] ?? '') : name,
+      role: known ?? options.role,
+      assumedName,
+    }
+    const error =
+      index >= MOST_INVITEES
+        ? errors.tooMany(MOST_INVITEES.toLocaleString('ja-JP'))
+        : known === null
+          ? errors.badRole(role)
+          : problemOf(invitee, options.mayGrant, seen, line.line)
+    return { ...invitee, error }
+  })
+}
+
+/**
+ * problemOf returns why a person cannot be invited; undefined if possible. `seen` has the lines of the preceding
+ * addresses.
+ */
+export function problemOf(
+  { email, name, role }: NewMember,
+  mayGrant: boolean,
+  seen = new Map<string, number>(),
+  line = 0,
+): string | undefined {
+  if (email === '') return errors.noEmail
+  if (!isAddress(email)) return errors.badEmail
+  if ([...name].length > MOST_NAME) return errors.longName
+  if (/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(name)) return errors.badName
+  if (role !== 'general-user' && !mayGrant) return errors.mayNot
+  const first = seen.get(email.toLowerCase())
+  if (first !== undefined) return errors.twice(first)
+  seen.set(email.toLowerCase(), line)
+  return undefined
+}
+
+/** roleOf returns the role for a word in a list; null for other words. */
+export function roleOf(word: string): Role | null {
+  const plain = plainly(word)
+  return roleWords.find(([, pattern]) => pattern.test(plain))?.[0] ?? null
+}
+
+// The server validates; reject only text that cannot be an address.
+function isAddress(email: string): boolean {
+  return email.length <= MOST_EMAIL && /^[\x21-\x3f\x41-\x7e]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(email)
+}
+
+function readHeading({ cells }: CsvLine): Column[] | null {
+  const columns = cells.map((cell): Column => {
+    const plain = plainly(cell)
+    return headers.find(([, pattern]) => pattern.test(plain))?.[0] ?? null
+  })
+  return columns.includes('email') && !cells.some((cell) => cell.includes('@')) ? columns : null
+}
+
+interface Parts {
+  email: string
+  name: string
+  role: string
+}
+
+function byColumns({ cells }: CsvLine, columns: readonly Column[]): Parts {
+  const of = (column: Column) => cells[columns.indexOf(column)] ?? ''
+  const name = of('name') || `${of('family')} ${of('given')}`
+  return { email: addressOf(of('email')), name: tidy(name), role: tidy(of('role')) }
+}
+
+// Without a heading: a cell with an @ is the address, the name of a role is the role, and the rest is the name.
+function byLooks({ cells }: CsvLine): Parts {
+  const rest = cells.filter((cell) => cell !== '')
+  const email = takeFrom(rest, (cell) => /[@＠]/.test(cell))
+  const role = rest.length > 0 ? takeFrom(rest, (cell) => roleOf(cell) !== null) : ''
+  const named = /^(.*?)[<＜](.+)[>＞]$/.exec(email)
+  return {
+    email: addressOf(named?.[2] ?? email),
+    name: tidy(rest.join(' ') || named?.[1] || ''),
+    role: tidy(role),
+  }
+}
+
+function takeFrom(cells: string[], wanted: (cell: string) => boolean): string {
+  const at = cells.findIndex(wanted)
+  return at < 0 ? '' : (cells.splice(at, 1)[0] ?? '')
+}
+
+/** addressOf normalizes a typed address: it converts full-width characters to ASCII. */
+function addressOf(text: string): string {
+  return text
+    .normalize('NFKC')
+    .trim()
+    .replace(/^<(.*)>$/, '$1')
+    .replace(/^mailto:/i, '')
+}
+
+/** tidy returns a name with single ASCII spaces. */
+export function tidy(text: string): string {
+  return text
+    .replace(/^["“”]+|["“”]+$/g, '')
+    .replace(/[ \u00a0\u3000]+/g, ' ')
+    .trim()
+}
+
+function plainly(text: string): string {
+  return text.normalize('NFKC').toLowerCase().replace(/[\s_]/g, '')
+}

@@ -1,0 +1,140 @@
+import { useAtomValue } from 'jotai'
+import { Copy, ThumbsDown, ThumbsUp } from 'lucide-react'
+import { useMemo, useState } from 'react'
+import { Button } from '@/components/Button'
+import { IconButton } from '@/components/IconButton'
+import type { Message } from '@/lib/api'
+import { copyRich, copyText } from '@/lib/browser/clipboard'
+import { markdownToHtml } from '@/lib/markdown'
+import { formatDate, formatFull } from '@/lib/ui/dates'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import { sourceLines } from '../citations/citations'
+import type { Conversation } from '../conversation/conversation'
+import { texts } from '../texts'
+import styles from './Answer.module.css'
+import { FeedbackDialog } from './FeedbackDialog'
+import { readMail } from './mail'
+import { Regenerate, WrittenBy } from './Regenerate'
+
+/** Actions shows the actions on a finished answer and its time. */
+export function Actions({
+  message,
+  conversation,
+  closed,
+}: {
+  message: Message
+  conversation: Conversation
+  /** Whether the skill accepts no more questions. */
+  closed: boolean
+}) {
+  const busy = useAtomValue(conversation.busyAtom)
+  const [commenting, setCommenting] = useState(false)
+  const rating = message.feedback?.rating
+  const at = message.completed_at ?? message.created_at
+  return (
+    <div className={styles.actions} role="group" aria-label={texts.actions.label} data-print="hide">
+      {message.content !== '' && (
+        <>
+          {/* For a proofread text, copy the corrected text instead of the report. */}
+          {!message.proofread && (
+            <IconButton
+              size="sm"
+              label={texts.actions.copy}
+              onClick={() => copy(() => copyMarkdown(withSources(message)), texts.actions.copied)}
+            >
+              <Copy size={16} />
+            </IconButton>
+          )}
+          <IconButton
+            size="sm"
+            label={texts.actions.good}
+            aria-pressed={rating === 'good'}
+            onClick={() => void conversation.rate(message.id, rating === 'good' ? null : 'good')}
+          >
+            <ThumbsUp size={16} fill={rating === 'good' ? 'currentColor' : 'none'} />
+          </IconButton>
+          <IconButton
+            size="sm"
+            label={texts.actions.bad}
+            aria-pressed={rating === 'bad'}
+            onClick={() => setCommenting(true)}
+          >
+            <ThumbsDown size={16} fill={rating === 'bad' ? 'currentColor' : 'none'} />
+          </IconButton>
+        </>
+      )}
+      {message.status !== 'failed' && !closed && (
+        <Regenerate conversation={conversation} messageId={message.id} disabled={busy} />
+      )}
+      <time className={styles.time} dateTime={at} title={formatFull(at)}>
+        {formatDate(at)}
+      </time>
+      <WrittenBy message={message} skillId={conversation.skillId} />
+      <MailCopies content={message.content} />
+      {commenting && (
+        <FeedbackDialog
+          comment={message.feedback?.comment ?? ''}
+          withText={message.feedback?.with_text ?? false}
+          onWithdraw={
+            rating === 'bad'
+              ? () => {
+                  setCommenting(false)
+                  void conversation.rate(message.id, null)
+                }
+              : undefined
+          }
+          onClose={() => setCommenting(false)}
+          onSend={(comment, withText) => {
+            setCommenting(false)
+            void conversation.rate(message.id, 'bad', comment, withText).then((done) => {
+              if (done) toast(texts.feedback.thanks, { tone: 'success' })
+            })
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+/** MailCopies has buttons to copy the subject and the body of a mail. */
+function MailCopies({ content }: { content: string }) {
+  const mail = useMemo(() => readMail(content), [content])
+  if (mail === null) return null
+  return (
+    <div className={styles.mail}>
+      <Button
+        size="sm"
+        variant="quiet"
+        onClick={() => copy(() => copyText(mail.subject), texts.actions.subjectCopied)}
+      >
+        {texts.actions.copySubject}
+      </Button>
+      <Button
+        size="sm"
+        variant="quiet"
+        onClick={() => copy(() => copyText(mail.body), texts.actions.bodyCopied)}
+      >
+        {texts.actions.copyBody}
+      </Button>
+    </div>
+  )
+}
+
+/** withSources returns an answer with the list of its cited sources. */
+function withSources(message: Message): string {
+  const lines = sourceLines(message)
+  return lines.length === 0
+    ? message.content
+    : [message.content, texts.sources, lines.join('\n')].join('\n\n')
+}
+
+function copyMarkdown(text: string): Promise<void> {
+  return copyRich(text, markdownToHtml(text))
+}
+
+function copy(write: () => Promise<void>, done: string): void {
+  write().then(
+    () => toast(done, { tone: 'success' }),
+    () => toastFailure(texts.actions.copyFailed, () => copy(write, done)),
+  )
+}

@@ -1,0 +1,192 @@
+import { hasPictures } from '@/entities/source/files'
+import type { Citation, Message } from '@/lib/api'
+import { markWeak } from '@/lib/markdown'
+import { type AnswerCitation, type AnswerSource, type AnswerView, httpUrl, type Support } from '@/lib/stream'
+import { formatDay } from '@/lib/ui/dates'
+import { texts } from '../texts'
+
+/** Source is a source of an answer: a passage of a document, or a web page. */
+export interface Source {
+  /** The id of the passage or of the web page. */
+  readonly id: string
+  readonly index: number
+  readonly name: string
+  /** 0 if the file has no pages. */
+  readonly page: number
+  /** The position in the document in words; may be empty. */
+  readonly locator: string
+  /** The text of the passage; empty while unknown. */
+  readonly quote: string
+  /** The result of the answer's check; null for an uncited source and for an unchecked answer. */
+  readonly support: Support | null
+  /**
+   * The unsupported occurrences of the citation in the text, from 0; null if all occurrences of a weak one are
+   * unsupported.
+   */
+  readonly weakOccurrences: readonly number[] | null
+  /** Whether the file was deleted after the answer. `name` is then a notice, and other fields are empty. */
+  readonly deleted: boolean
+  /** Empty for a document of the skill, which readers can see only through its citations. */
+  readonly dataSourceId: string
+  /** For a web page only, like the next two fields; empty if unknown. */
+  readonly url: string | null
+  readonly site: string
+  /** In the form 2026-09-01. */
+  readonly publishedOn: string
+}
+
+/** canOpen reports whether a source can be opened. */
+export function canOpen({ dataSourceId, url }: Source): boolean {
+  return url !== null || dataSourceId !== ''
+}
+
+/** sourcesOf returns the sources of an answer: from its stream while it is running, then from the store. */
+export function sourcesOf(
+  view: Pick<AnswerView, 'sources' | 'citations'> | null,
+  stored: readonly Citation[],
+): readonly Source[] {
+  if (view === null) return stored.map(storedSource)
+  return view.citations === null ? view.sources.map(givenSource) : view.citations.map(checkedSource)
+}
+
+/**
+ * sortSources separates the cited sources, in the order of their numbers, from the sources that were only consulted.
+ */
+export function sortSources(
+  sources: readonly Source[],
+  text: string,
+): { readonly cited: readonly Source[]; readonly consulted: readonly Source[] } {
+  const checked = sources.some(({ support }) => support !== null)
+  const isCited = ({ index, support }: Source) => (checked ? support !== null : text.includes(`[${index}]`))
+  return {
+    cited: sources.filter(isCited).sort((a, b) => a.index - b.index),
+    consulted: sources.filter((source) => !isCited(source)),
+  }
+}
+
+type Place = Pick<Source, 'name' | 'page' | 'locator' | 'url' | 'site' | 'publishedOn'>
+
+/**
+ * placeOf returns the place of a source in few words: the page of a PDF, the slide, the cells, the last heading, or the
+ * site and date of a web page.
+ */
+export function placeOf({ name, page, locator, url, site, publishedOn }: Place): string {
+  if (url !== null) return [site, publishedOn && formatDay(publishedOn)].filter(Boolean).join(' ')
+  if (hasPictures(name) && page > 0) return texts.page(page)
+  return locator.split(' > ').at(-1) ?? ''
+}
+
+/** titleOf returns the name and the place of a source: 就業規則.pdf 3ページ. */
+export function titleOf(source: Place): string {
+  return [source.name, placeOf(source)].filter(Boolean).join(' ')
+}
+
+/** quoteOf returns the quote of a source for reading: without Markdown syntax if it is a web page. */
+export function quoteOf({ quote, url }: Source): string {
+  if (url === null) return quote
+  return quote
+    .replace(/!?\[([^\]]*)\]\([^)\s]*(?:\s+"[^"]*")?\)/g, '$1')
+    .replace(/^[ \t]*(?:>[ \t]*)*(?:#{1,6}[ \t]+|```.*)?/gm, '')
+    .replace(/^[*+-][ \t]+/gm, '・')
+    .replace(/^\|?[ \t:|-]*-{3}[ \t:|-]*\|?$\n?/gm, '')
+    .replace(/^\|[ \t]*(.*?)[ \t]*\|$/gm, (_, cells: string) => cells.replace(/[ \t]*\|[ \t]*/g, '、'))
+    .replace(/\*\*|__|`|(?<![*\w])\*(?=\S)|(?<=\S)\*(?![*\w])/g, '')
+    .replace(/\\([!-/:-@[-`{-~])/g, '$1')
+    .trim()
+}
+
+/** spokenTitle returns the name of a citation for screen readers. `note` is the result of `noteOf`. */
+export function spokenTitle(source: Source, note: string): string {
+  const { index, url } = source
+  return texts.citation.spoken(index, titleOf(source), note) + (url ? texts.citation.opens : '')
+}
+
+/** noteOf returns a note about a source with unsupported citations in the text: 要確認, 一部要確認, or ''. */
+export function noteOf({ index, support, weakOccurrences, deleted }: Source, text: string): string {
+  if (support !== 'weak' || deleted) return ''
+  const withoutCode = text.replace(/(`{3,}|~{3,})[\s\S]*?\1|`[^`\n]*`/g, '')
+  const cited = withoutCode.split(`[${index}]`).length - 1
+  return weakOccurrences !== null && weakOccurrences.length < cited
+    ? texts.citation.partlyWeak
+    : texts.citation.weak
+}
+
+/** markUnsupported marks the unsupported citations in the text of an answer for the renderer. */
+export function markUnsupported(text: string, sources: Iterable<Source>): string {
+  const weak = new Map(
+    [...sources]
+      .filter(({ support, deleted }) => support === 'weak' && !deleted)
+      .map(({ index, weakOccurrences }) => [index, weakOccurrences && new Set(weakOccurrences)]),
+  )
+  if (weak.size === 0) return text
+  return markWeak(text, (index, occurrence) => weak.has(index) && (weak.get(index)?.has(occurrence) ?? true))
+}
+
+/** sourceLines returns a line for each cited source, for texts that are copied or saved. */
+export function sourceLines({
+  citations,
+  content,
+}: Pick<Message, 'citations' | 'content'>): readonly string[] {
+  const { cited } = sortSources(citations.map(storedSource), content)
+  return cited.map((source) => {
+    const note = noteOf(source, content)
+    return [`[${source.index}] ${titleOf(source)}${note && `（${note}）`}`, source.url]
+      .filter(Boolean)
+      .join(' ')
+  })
+}
+
+/** citationsOf returns the citations of an answer that has just finished, until the server's record arrives. */
+export function citationsOf(view: Pick<AnswerView, 'sources' | 'citations'>, text: string): Citation[] {
+  const sources = sourcesOf(view, [])
+  const known = view.citations === null ? sortSources(sources, text).cited : sources
+  return known.map(toCitation)
+}
+
+function storedSource(citation: Citation): Source {
+  const { index, chunk_embedding_id, data_source_id, filename, page, locator, quote, support } = citation
+  const { url, site, published_on, weak_occurrences, deleted } = citation
+  return {
+    id: chunk_embedding_id ?? '',
+    index,
+    name: filename,
+    page,
+    locator: locator ?? '',
+    quote,
+    support: support ?? null,
+    weakOccurrences: weak_occurrences ?? null,
+    deleted: deleted ?? false,
+    dataSourceId: data_source_id ?? '',
+    url: httpUrl(url ?? ''),
+    site: site ?? '',
+    publishedOn: published_on ?? '',
+  }
+}
+
+function checkedSource({ passageId, filename, ...rest }: AnswerCitation): Source {
+  return { ...rest, id: passageId, name: filename }
+}
+
+function givenSource({ filename, title, page, mediaType: _, ...rest }: AnswerSource): Source {
+  const name = rest.url === null ? filename : title || rest.url
+  return { ...rest, name, page: page ?? 0, quote: '', support: null, weakOccurrences: null, deleted: false }
+}
+
+function toCitation(source: Source): Citation {
+  const { id, index, name, page, locator, quote, support, dataSourceId, url, site, publishedOn } = source
+  const { weakOccurrences, deleted } = source
+  return {
+    index,
+    ...(id && { chunk_embedding_id: id }),
+    filename: name,
+    page,
+    score: 0,
+    quote,
+    ...(dataSourceId && { data_source_id: dataSourceId }),
+    ...(url !== null && { url, site, ...(publishedOn && { published_on: publishedOn }) }),
+    ...(locator && { locator }),
+    ...(support && { support }),
+    ...(deleted && { deleted }),
+    ...(weakOccurrences !== null && { weak_occurrences: [...weakOccurrences] }),
+  }
+}

@@ -1,0 +1,239 @@
+import { QueryClientProvider } from '@tanstack/react-query'
+import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
+import { Provider } from 'jotai'
+import { MemoryRouter } from 'react-router'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { guidanceQuery } from '@/entities/guidance/guidance'
+import type { Guidance, Skill } from '@/lib/api'
+import { queryClient } from '@/lib/api/queries'
+import { readStoredText } from '@/lib/browser/storedTexts'
+import { followSendKey, setSendKey } from '@/lib/ui/sendKey'
+import { store } from '@/lib/ui/store'
+import type { Conversation } from '../conversation/conversation'
+import { draftAtom, draftKey, removeRestoredDraft, restoreDraft } from '../draft/drafts'
+import { Composer } from './Composer'
+
+const nothing: Guidance = { instructions: '', about: { name: '', department: '', tone: '', signature: '' } }
+
+const skill = { id: 's', name: '汎用チャット' } as Skill
+
+function show(options: { writing?: boolean; skill?: Skill; thread?: { id: string } } = {}) {
+  const onAsk = vi.fn()
+  const stop = vi.fn()
+  const onAskLater = vi.fn()
+  const turns = options.writing ? [{ live: {}, successor: null }] : []
+  const conversation = { state: { thread: options.thread ?? null, turns }, stop } as unknown as Conversation
+  render(
+    <QueryClientProvider client={queryClient}>
+      <Provider store={store}>
+        <MemoryRouter>
+          <Composer
+            skill={options.skill ?? skill}
+            conversation={conversation}
+            writing={options.writing ?? false}
+            stopping={false}
+            onAsk={onAsk}
+            onAskLater={onAskLater}
+          />
+        </MemoryRouter>
+      </Provider>
+    </QueryClientProvider>,
+  )
+  const field = screen.getByRole<HTMLTextAreaElement>('textbox', { name: '質問' })
+  return {
+    field,
+    onAsk,
+    onAskLater,
+    stop,
+    type: (value: string) => fireEvent.change(field, { target: { value } }),
+  }
+}
+
+beforeEach(() => {
+  localStorage.clear()
+  setSendKey('enter')
+  queryClient.setQueryData(guidanceQuery.queryKey, nothing)
+  store.set(draftAtom(draftKey('s', undefined)), '')
+})
+afterEach(() => {
+  cleanup()
+  vi.restoreAllMocks()
+})
+followSendKey(window)
+
+describe('Composer', () => {
+  it('shows what is sent with the question', () => {
+    show()
+    expect(screen.queryByRole('button', { name: /一緒に送ります/ })).toBeNull()
+    cleanup()
+    const about = { ...nothing.about, tone: '結論から', signature: '株式会社紡\n田中' }
+    queryClient.setQueryData(guidanceQuery.queryKey, { instructions: '敬語で書く。', about })
+    show()
+    fireEvent.click(
+      screen.getByRole('button', { name: '組織の指示と「回答のカスタマイズ」も一緒に送ります' }),
+    )
+    const dialog = screen.getByRole('dialog', { name: '質問と一緒に送る内容' })
+    expect(dialog.textContent).toContain('敬語で書く。')
+    expect(dialog.textContent).toContain('回答の文体: 結論から\n署名: \n株式会社紡\n田中')
+    expect(dialog.textContent).not.toContain('部署')
+  })
+
+  it('sends the trimmed text on Enter and is then empty', () => {
+    const { field, onAsk, type } = show()
+    type('  質問です\n')
+    fireEvent.keyDown(field, { key: 'Enter' })
+    expect(onAsk).toHaveBeenCalledWith({ kind: 'text', content: '質問です' })
+    expect(field.value).toBe('')
+  })
+
+  it.each([
+    ['Shift+Enter', { key: 'Enter', shiftKey: true }],
+    ['the Enter of a conversion', { key: 'Enter', isComposing: true }],
+    ['the Enter after one in Safari', { key: 'Enter', keyCode: 229 }],
+  ])('does not send on %s', (_, init) => {
+    const { field, onAsk, type } = show()
+    type('きょう')
+    fireEvent.keyDown(field, init)
+    expect(onAsk).not.toHaveBeenCalled()
+  })
+
+  it('sends nothing if it is empty or the first answer is waiting for its thread', () => {
+    const empty = show()
+    empty.type(' \n ')
+    fireEvent.keyDown(empty.field, { key: 'Enter' })
+    expect(empty.onAsk).not.toHaveBeenCalled()
+    cleanup()
+    const busy = show({ writing: true })
+    busy.type('次の質問')
+    fireEvent.keyDown(busy.field, { key: 'Enter' })
+    expect(busy.onAsk).not.toHaveBeenCalled()
+    expect(busy.field.value).toBe('次の質問')
+    fireEvent.click(screen.getByRole('button', { name: '回答を停止' }))
+    expect(busy.stop).toHaveBeenCalledOnce()
+  })
+
+  it('queues a question that is sent while an answer is running', () => {
+    const { field, onAsk, onAskLater, type } = show({ writing: true, thread: { id: 't' } })
+    expect(screen.queryByRole('button', { name: '回答が終わりしだい送信' })).toBeNull()
+    type('次の質問')
+    fireEvent.click(screen.getByRole('button', { name: '回答が終わりしだい送信' }))
+    expect(onAskLater).toHaveBeenCalledExactlyOnceWith({ content: '次の質問' })
+    expect(onAsk).not.toHaveBeenCalled()
+    expect(field.value).toBe('')
+    expect(screen.getByRole('button', { name: '回答を停止' })).toBeTruthy()
+  })
+
+  it('keeps the focus after each button', () => {
+    const { field, type } = show()
+    type('質問です')
+    const send = screen.getByRole('button', { name: '送信' })
+    send.focus()
+    fireEvent.click(send)
+    expect(document.activeElement).toBe(field)
+    cleanup()
+    const busy = show({ writing: true })
+    const stop = screen.getByRole('button', { name: '回答を停止' })
+    stop.focus()
+    fireEvent.click(stop)
+    expect(document.activeElement).toBe(busy.field)
+  })
+
+  it.each([
+    [{}, /^質問や依頼を入力/],
+    [{ task_type: 'summarization' }, /^要約する文章や/],
+    [{ task_type: 'document_qa' }, /^添付したファイルへの質問/],
+    [{ kind: 'web_search' }, /^調べたいことを/],
+  ])('has the placeholder for a skill with %o', (change, words) => {
+    const { field } = show({ skill: { ...skill, ...change } as Skill })
+    expect(field.placeholder).toMatch(words)
+  })
+
+  it('counts characters, not code units, near the limit', () => {
+    const { type } = show()
+    type('𠮷'.repeat(31_990))
+    expect(screen.getByText('残り10文字')).toBeTruthy()
+    type('𠮷'.repeat(32_001))
+    expect(screen.getByText(/上限を1文字超えています。32,000文字以内にしてください。/)).toBeTruthy()
+    expect(screen.getByRole<HTMLButtonElement>('button', { name: '送信' }).disabled).toBe(true)
+  })
+
+  it('shows why the skill is unavailable', () => {
+    render(
+      <Composer
+        skill={{ ...skill, unavailable_reason: '検索が設定されていません。' }}
+        conversation={{ state: { thread: null, turns: [] } } as unknown as Conversation}
+        onAsk={vi.fn()}
+      />,
+    )
+    expect(screen.getByText('検索が設定されていません。')).toBeTruthy()
+    expect(screen.queryByRole('textbox')).toBeNull()
+  })
+
+  it('stores the text for the next visit and deletes it after sending', () => {
+    const { field, type } = show()
+    type('下書き')
+    expect(readStoredText('draft:skill:s')).toBe('下書き')
+    fireEvent.keyDown(field, { key: 'Enter' })
+    expect(readStoredText('draft:skill:s')).toBe('')
+  })
+
+  it('sends on Ctrl+Enter only, if so configured, and shows that', () => {
+    act(() => setSendKey('mod-enter'))
+    const { field, onAsk, type } = show()
+    expect(field.placeholder).toContain('Ctrl + Enter で送信、Enter で改行')
+    expect(field.getAttribute('enterkeyhint')).toBe('enter')
+    type('質問です')
+    fireEvent.keyDown(field, { key: 'Enter' })
+    fireEvent.keyDown(field, { key: 'Enter', ctrlKey: true, isComposing: true })
+    expect(onAsk).not.toHaveBeenCalled()
+    fireEvent.keyDown(field, { key: 'Enter', ctrlKey: true })
+    expect(onAsk).toHaveBeenCalledOnce()
+  })
+
+  it('inserts a line break on Enter on a touch screen, unless configured otherwise', () => {
+    localStorage.clear()
+    window.dispatchEvent(new StorageEvent('storage', { key: null }))
+    vi.spyOn(window, 'matchMedia').mockImplementation(
+      (query) =>
+        ({ matches: query.includes('coarse'), addEventListener() {}, removeEventListener() {} }) as never,
+    )
+    const { field, onAsk, type } = show()
+    type('質問です')
+    fireEvent.keyDown(field, { key: 'Enter' })
+    expect(onAsk).not.toHaveBeenCalled()
+    act(() => setSendKey('enter'))
+    fireEvent.keyDown(field, { key: 'Enter' })
+    expect(onAsk).toHaveBeenCalledOnce()
+  })
+})
+
+describe('drafts', () => {
+  it('restore a text without overwriting newer text, and withdraw only unchanged text', () => {
+    const draft = draftAtom('thread:t')
+    restoreDraft('thread:t', '送れなかった質問')
+    expect(store.get(draft)).toBe('送れなかった質問')
+    restoreDraft('thread:t', '別の質問')
+    expect(store.get(draft)).toBe('送れなかった質問')
+    removeRestoredDraft('thread:t', '別の質問')
+    expect(store.get(draft)).toBe('送れなかった質問')
+    removeRestoredDraft('thread:t', '送れなかった質問')
+    expect(store.get(draft)).toBe('')
+  })
+
+  it('follow another tab, except while the user types in this one', () => {
+    const { field, type } = show()
+    const elsewhere = (value: string) =>
+      act(() => {
+        const newValue = JSON.stringify({ at: 1, value })
+        window.dispatchEvent(new StorageEvent('storage', { key: 'tsumugiKept::draft:skill:s', newValue }))
+      })
+    vi.spyOn(document, 'hasFocus').mockReturnValue(true)
+    type('ここで入力中')
+    field.focus()
+    elsewhere('別のタブから')
+    expect(field.value).toBe('ここで入力中')
+    field.blur()
+    elsewhere('別のタブから')
+    expect(field.value).toBe('別のタブから')
+  })
+})

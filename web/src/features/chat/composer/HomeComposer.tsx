@@ -1,0 +1,44 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useNavigate } from 'react-router'
+import { findGeneralChat } from '@/entities/skill/generalChat'
+import { useSkillNote } from '@/entities/skill/skillNote'
+import type { Skill } from '@/lib/api'
+import { queryClient, skillQuery, skillsQuery } from '@/lib/api/queries'
+import { loadFormulaStyles, preloadMarkdown } from '@/lib/markdown'
+import type { Question } from '../conversation/conversationState'
+import { newConversation, setNewConversation } from '../conversations'
+import { Composer } from './Composer'
+import styles from './Composer.module.css'
+import { DropTarget } from './DropTarget'
+
+/** HomeComposer asks the general chat from the home page. Sending the question opens the chat. */
+export function HomeComposer() {
+  const skills = useQuery(skillsQuery).data
+  const skill = findGeneralChat(skills)
+  if (skill !== undefined) return <Asking skill={skill} />
+  return skills === undefined && <div className={styles.place} aria-hidden />
+}
+
+function Asking({ skill }: { skill: Skill }) {
+  const navigate = useNavigate()
+  const [conversation] = useState(() => newConversation(skill.id))
+  const note = useSkillNote(skill)
+
+  const ask = (question: Question) => {
+    preloadMarkdown().catch(() => {})
+    loadFormulaStyles().catch(() => {})
+    // The chat can show the question without loading the skill.
+    queryClient.setQueryData(skillQuery(skill.id).queryKey, skill)
+    void conversation.ask(question)
+    setNewConversation(conversation)
+    void navigate(`/home/skill/${skill.id}`, { state: { asked: true } })
+  }
+
+  return (
+    <DropTarget className={styles.home} skill={skill} conversation={conversation}>
+      {note && !skill.unavailable_reason && <p className={styles.blocked}>{note}</p>}
+      <Composer skill={skill} conversation={conversation} focused={false} onAsk={ask} />
+    </DropTarget>
+  )
+}

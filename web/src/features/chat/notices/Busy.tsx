@@ -1,0 +1,37 @@
+import { atom, useAtomValue } from 'jotai'
+import { Hourglass } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import type { AnswerView } from '@/lib/stream'
+import type { Turn } from '../conversation/turns'
+import { texts } from '../texts'
+import styles from './Notices.module.css'
+
+const noView = atom<AnswerView | null>(null)
+
+/** Busy shows when the last question is sent again, while the server is overloaded. */
+export function Busy({ turn }: { turn: Turn | undefined }) {
+  const live = turn?.successor ?? turn?.live
+  const view = useAtomValue<AnswerView | null>(live?.viewAtom ?? noView)
+  // An answer that has begun shows the delay at its own end.
+  if (view?.busyUntil == null || view.messageId !== null) return null
+  return <Countdown key={view.busyUntil} until={view.busyUntil} />
+}
+
+function Countdown({ until }: { until: number }) {
+  const left = () => Math.max(1, Math.ceil((until - Date.now()) / 1000))
+  const [seconds, setSeconds] = useState(left)
+  useEffect(() => {
+    const timer = setInterval(() => setSeconds(left), 250)
+    return () => clearInterval(timer)
+  })
+  return (
+    <div className={styles.busy}>
+      <Hourglass size={16} aria-hidden />
+      {/* Screen readers do not read the countdown. */}
+      <p className="visually-hidden" role="status">
+        {texts.busy.spoken}
+      </p>
+      <p aria-hidden>{texts.busy.waiting(seconds)}</p>
+    </div>
+  )
+}

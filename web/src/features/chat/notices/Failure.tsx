@@ -1,0 +1,33 @@
+import { CircleAlert, X } from 'lucide-react'
+import { Button } from '@/components/Button'
+import { IconButton } from '@/components/IconButton'
+import { focusComposer } from '@/lib/ui/composer'
+import type { SendFailure } from '../conversation/conversationState'
+import { texts } from '../texts'
+import { describeFailure } from './failures'
+import styles from './Notices.module.css'
+
+/** Failure shows why a question could not be sent, with a retry button. The text is back in the composer. */
+export function Failure({ failure, onDismiss }: { failure: SendFailure; onDismiss: () => void }) {
+  return (
+    <div className={styles.failure} role="alert">
+      <CircleAlert size={16} aria-hidden />
+      <p>
+        {texts.failure.send}
+        {describeFailure(failure.cause)}
+      </p>
+      <Button size="sm" onClick={() => leave(failure.retry)}>
+        {texts.failure.retry}
+      </Button>
+      <IconButton size="sm" label={texts.failure.dismiss} onClick={() => leave(onDismiss)}>
+        <X size={16} />
+      </IconButton>
+    </div>
+  )
+}
+
+/** leave runs an action and moves the focus to the composer, because the clicked button disappears. */
+function leave(how: () => void): void {
+  how()
+  focusComposer()
+}

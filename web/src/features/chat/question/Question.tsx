@@ -1,0 +1,107 @@
+import { ChevronDown, ChevronUp, Pencil } from 'lucide-react'
+import { memo, useId, useRef, useState } from 'react'
+import { IconButton } from '@/components/IconButton'
+import type { Skill } from '@/lib/api'
+import { Markdown } from '@/lib/markdown'
+import { focusComposer } from '@/lib/ui/composer'
+import { cx } from '@/lib/ui/cx'
+import type { Conversation } from '../conversation/conversation'
+import type { Turn } from '../conversation/turns'
+import { Pictures } from '../pictures/Pictures'
+import { texts } from '../texts'
+import { Alternatives } from './Alternatives'
+import branches from './Branches.module.css'
+import { Edit } from './Edit'
+import { isLong } from './fold'
+import styles from './Question.module.css'
+import { QuestionSources } from './QuestionSources'
+
+/** Question shows a question as typed, in a raised block on the right. It folds a long one. */
+export const Question = memo(function Question({
+  turn,
+  skill,
+  conversation,
+  editing,
+  settled,
+}: {
+  turn: Turn
+  skill: Skill
+  conversation: Conversation
+  editing: boolean
+  settled: boolean
+}) {
+  const { message, pending } = turn
+  const { content } = message
+  const id = useId()
+  const item = useRef<HTMLLIElement>(null)
+  const [open, setOpen] = useState(false)
+  const long = isLong(content)
+
+  const toggle = () => {
+    // Folding a question from its end would leave the reader far below it.
+    if (open) item.current?.scrollIntoView({ block: 'start' })
+    setOpen(!open)
+  }
+
+  return (
+    <li
+      className={cx(styles.question, editing && styles.edited)}
+      data-turn
+      data-settled={(settled && !editing) || undefined}
+      data-message={turn.message.id}
+      ref={item}
+    >
+      <h2 className="visually-hidden">{texts.question}</h2>
+      <div className={styles.bubble}>
+        {editing ? (
+          <Edit message={message} skill={skill} conversation={conversation} onDone={focusComposer} />
+        ) : (
+          <>
+            <Pictures pictures={message.pictures ?? []} />
+            <QuestionSources ids={message.data_source_ids ?? []} />
+            <div id={id} className={cx(styles.asked, long && !open && styles.folded)}>
+              {isForm(skill, content) ? <Markdown text={content} /> : content}
+            </div>
+          </>
+        )}
+        {long && !editing && (
+          <button
+            type="button"
+            className={styles.fold}
+            aria-expanded={open}
+            aria-controls={id}
+            data-unfold
+            data-print="hide"
+            onClick={toggle}
+          >
+            {open ? <ChevronUp size={16} aria-hidden /> : <ChevronDown size={16} aria-hidden />}
+            {open ? texts.fold : texts.unfold}
+          </button>
+        )}
+      </div>
+      {!editing && (
+        <div className={branches.under} data-print="hide">
+          {!pending && !skill.unavailable_reason && (
+            <IconButton
+              className={branches.pencil}
+              size="sm"
+              label={texts.edit.open}
+              onClick={() => conversation.edit(message.id)}
+              data-unfold
+            >
+              <Pencil size={15} />
+            </IconButton>
+          )}
+          <Alternatives message={message} conversation={conversation} />
+        </div>
+      )}
+    </li>
+  )
+})
+
+/** isForm reports whether a question contains form values, which the server writes as Markdown with bold labels. */
+function isForm(skill: Skill, content: string): boolean {
+  return (
+    skill.form_type === 'form' && skill.form_fields.some(({ label }) => content.startsWith(`**${label}**`))
+  )
+}

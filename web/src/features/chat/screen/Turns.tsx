@@ -1,0 +1,71 @@
+import { useAtomValue } from 'jotai'
+import type { RefObject } from 'react'
+import { Button } from '@/components/Button'
+import { Spinner } from '@/components/Spinner'
+import type { Skill } from '@/lib/api'
+import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
+import { Answer } from '../answer/Answer'
+import type { Conversation } from '../conversation/conversation'
+import { Question } from '../question/Question'
+import { texts } from '../texts'
+import styles from './Chat.module.css'
+
+/** Turns shows the messages of a thread, oldest first. It loads earlier ones when the reader scrolls near the top. */
+export function Turns({
+  skill,
+  conversation,
+  scroller,
+}: {
+  skill: Skill
+  conversation: Conversation
+  scroller: RefObject<HTMLDivElement | null>
+}) {
+  const { turns, older, editing } = useAtomValue(conversation.stateAtom)
+  const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
+    enabled: older === 'more',
+    onNear: () => void conversation.loadOlder(),
+    edge: 'start',
+    count: turns.length,
+  })
+  return (
+    <>
+      <div ref={sentinel} className={styles.sentinel} />
+      {older === 'loading' && (
+        <p className={styles.older} role="status">
+          <Spinner size={16} />
+          {texts.loadingOlder}
+        </p>
+      )}
+      {older === 'failed' && (
+        <p className={styles.older} role="alert">
+          {texts.olderFailed}
+          <Button variant="link" onClick={() => void conversation.loadOlder()}>
+            {texts.reload}
+          </Button>
+        </p>
+      )}
+      <ol className={styles.turns} aria-label={texts.messages}>
+        {turns.map((turn, index) =>
+          turn.message.role === 'user' ? (
+            <Question
+              key={turn.key}
+              turn={turn}
+              skill={skill}
+              conversation={conversation}
+              editing={editing === turn.message.id}
+              settled={index < turns.length - 4}
+            />
+          ) : (
+            <Answer
+              key={turn.key}
+              turn={turn}
+              conversation={conversation}
+              closed={Boolean(skill.unavailable_reason)}
+              settled={index < turns.length - 4}
+            />
+          ),
+        )}
+      </ol>
+    </>
+  )
+}
