@@ -34,6 +34,7 @@ function files(folder: string): string[] {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
 }
 
+/** imports returns the imported paths of a file, as written but relative to the root. */
 function imports(file: string): string[] {
   const text = readFileSync(join(root, file), 'utf8')
   const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '')
@@ -91,5 +92,66 @@ describe('the walls between the folders', () => {
 
   it('see the files', () => {
     expect(all.length).toBeGreaterThan(50)
+  })
+})
+
+/** cycles returns a cycle for each import, even of a type or in a function, that closes one. */
+function cycles(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const found: string[] = []
+  const done = new Set<string>()
+  const visit = (node: string, path: readonly string[]) => {
+    const start = path.indexOf(node)
+    if (start >= 0) found.push([...path.slice(start), node].join(' → '))
+    if (start >= 0 || done.has(node)) return
+    for (const next of graph.get(node) ?? []) visit(next, [...path, node])
+    done.add(node)
+  }
+  for (const node of graph.keys()) visit(node, [])
+  return found
+}
+
+describe('the imports', () => {
+  const all = files(root)
+  const known = new Set(all)
+  const resolve = (path: string) =>
+    ['', '.ts', '.tsx', '/index.ts', '/index.tsx']
+      .map((ending) => path + ending)
+      .find((file) => known.has(file))
+  const graph = new Map(all.map((file) => [file, imports(file).flatMap((path) => resolve(path) ?? [])]))
+
+  it('have no cycles', () => {
+    expect(cycles(graph)).toEqual([])
+  })
+
+  it('have no cycles between the folders of the chat', () => {
+    const folder = (file: string) => /^features\/chat\/([^/]+)\//.exec(file)?.[1]
+    const folders = new Map<string, Set<string>>()
+    for (const [file, targets] of graph) {
+      const from = folder(file)
+      if (from === undefined) continue
+      const to = targets.flatMap((target) => folder(target) ?? []).filter((other) => other !== from)
+      folders.set(from, new Set([...(folders.get(from) ?? []), ...to]))
+    }
+    expect(folders.size).toBeGreaterThan(5)
+    expect(cycles(new Map([...folders].map(([from, to]) => [from, [...to]])))).toEqual([])
+  })
+
+  it('are found in every form', () => {
+    const targets = graph.get('features/chat/loader.ts')
+    expect(targets).toContain('lib/api/index.ts')
+    expect(targets).toContain('features/chat/conversations.ts')
+    expect(graph.get('features/chat/proofread/proofreadPart.ts')).toContain(
+      'features/chat/proofread/ProofreadView.tsx',
+    )
+    expect(
+      cycles(
+        new Map([
+          ['a', ['b']],
+          ['b', ['c', 'd']],
+          ['c', ['b']],
+          ['d', ['d']],
+        ]),
+      ),
+    ).toEqual(['b → c → b', 'd → d'])
   })
 })

@@ -18,6 +18,7 @@ import { store } from '@/lib/ui/store'
 import { toastFailure } from '@/lib/ui/toast'
 import { Conversation } from './conversation/conversation'
 import { type ConversationEvents, isBusy } from './conversation/conversationState'
+import { describeFailure } from './conversation/failures'
 import { modelSelectionOf } from './conversation/modelSelection'
 import { isRunning, optimisticId } from './conversation/turns'
 import { clearAdded, restoreAttachments } from './draft/attachments'
@@ -31,7 +32,6 @@ import {
 } from './draft/drafts'
 import { enqueue, replaceOptimisticId } from './draft/queue'
 import { QueueSender } from './draft/queueSender'
-import { describeFailure } from './notices/failures'
 import { texts } from './texts'
 
 /** The maximum number of conversations to keep that are not on the screen. */
@@ -92,38 +92,50 @@ export const streams = new AnswerStreams({
   },
 })
 
-const events: ConversationEvents = {
-  onThread: upsertThread,
-  onUnused: (conversation, thread) => {
-    byThread.delete(thread.id)
-    newConversations.set(conversation.skillId, conversation)
-    moveDraftToSkill(conversation.skillId, thread.id)
-    void discardThread(thread.id)
-  },
-  onRunning: (threadId, running) =>
-    patchThread(threadId, { running, ...(running && { touched_at: new Date().toISOString() }) }),
-  onQuestionLost: (conversation, { question, place, cause }) => {
-    if ('code' in cause && cause.code === 'model_not_allowed') void refreshModels()
-    // The text of an edited question is still in its editor.
-    if (question.kind !== 'text' || 'edit' in place) return
-    const key = draftKey(conversation.skillId, conversation.state.thread?.id)
-    if (question.onLost) question.onLost()
-    else if (restoreDraft(key, question.content)) restoreAttachments(key, question)
-  },
-  onQuestionRetried: (conversation, question) => {
-    const key = draftKey(conversation.skillId, conversation.state.thread?.id)
-    if (removeRestoredDraft(key, question.content)) clearAdded(key)
-  },
-  onTrouble: (what, retry, cause) => {
-    const message = {
-      regenerate: texts.failure.regenerate,
-      stop: texts.failure.stop,
-      feedback: texts.feedback.failed,
-      branch: texts.branches.failed,
-      decide: texts.failure.decide,
-    }
-    toastFailure(`${message[what]}${describeFailure(cause)}`, retry)
-  },
+/** eventsOf returns the notifications of a conversation. They are first called after its construction. */
+function eventsOf(of: () => Conversation): ConversationEvents {
+  return {
+    onThread: (thread) => {
+      cacheConversation(thread.id, of())
+      upsertThread(thread)
+    },
+    onUnused: (thread) => {
+      const conversation = of()
+      byThread.delete(thread.id)
+      newConversations.set(conversation.skillId, conversation)
+      moveDraftToSkill(conversation.skillId, thread.id)
+      void discardThread(thread.id)
+    },
+    onRunning: (threadId, running) =>
+      patchThread(threadId, { running, ...(running && { touched_at: new Date().toISOString() }) }),
+    onQuestionLost: ({ question, place, cause }) => {
+      if ('code' in cause && cause.code === 'model_not_allowed') void refreshModels()
+      // The text of an edited question is still in its editor.
+      if (question.kind !== 'text' || 'edit' in place) return
+      const key = composerOf(of())
+      if (question.onLost) question.onLost()
+      else if (restoreDraft(key, question.content)) restoreAttachments(key, question)
+    },
+    onQuestionRetried: (question) => {
+      const key = composerOf(of())
+      if (removeRestoredDraft(key, question.content)) clearAdded(key)
+    },
+    onTrouble: (what, retry, cause) => {
+      const message = {
+        regenerate: texts.failure.regenerate,
+        stop: texts.failure.stop,
+        feedback: texts.feedback.failed,
+        branch: texts.branches.failed,
+        decide: texts.failure.decide,
+      }
+      toastFailure(`${message[what]}${describeFailure(cause)}`, retry)
+    },
+  }
+}
+
+/** composerOf returns the draft key of a conversation's composer. */
+function composerOf({ skillId, state }: Conversation): string {
+  return draftKey(skillId, state.thread?.id)
 }
 
 function make(skillId: string, thread: Thread | null, releaseNewConversation = createThread): Conversation {
@@ -152,13 +164,7 @@ function make(skillId: string, thread: Thread | null, releaseNewConversation = c
         withdrawFeedback: api.withdrawFeedback,
         decideChanges,
       },
-      events: {
-        ...events,
-        onThread: (made) => {
-          cacheConversation(made.id, conversation)
-          events.onThread(made)
-        },
-      },
+      events: eventsOf(() => conversation),
       modelSelection: modelSelectionOf,
       newId: () => crypto.randomUUID(),
       now: () => new Date().toISOString(),

@@ -5,7 +5,7 @@ import { Select, TextArea, TextField } from '@/components/Field'
 import { SkillIcon } from '@/components/SkillIcon'
 import type { SkillContent, SkillDocument } from '@/lib/api'
 import { Checkbox } from '@/lib/ui/Checkbox'
-import { iconPath, icons, linesOf } from './content'
+import { type ContentProps, iconPath, icons, linesOf } from './content'
 import { Documents } from './Documents'
 import styles from './Editor.module.css'
 import { Examples } from './Examples'
@@ -15,12 +15,6 @@ import { allCategoriesQuery } from './queries'
 import { texts } from './texts'
 
 const words = texts.editor
-
-export interface ContentProps {
-  readonly content: SkillContent
-  readonly errorOf: (field: string) => string | undefined
-  readonly onChange: (content: SkillContent) => void
-}
 
 /** ContentFields edits the content of a skill. */
 export function ContentFields({

@@ -1,11 +1,11 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
-import { type FormEvent, type ReactNode, useRef, useState } from 'react'
+import { type FormEvent, useRef, useState } from 'react'
 import { Link, useParams } from 'react-router'
 import { Button } from '@/components/Button'
 import { PageTitle } from '@/components/PageTitle'
 import { ErrorState } from '@/components/States'
 import { isAdmin } from '@/entities/session/guard'
-import type { MadeSkill, Skill, Thread } from '@/lib/api'
+import type { MadeSkill } from '@/lib/api'
 import { meQuery } from '@/lib/api/queries'
 import { formatDate } from '@/lib/ui/dates'
 import { AudienceFields } from './AudienceFields'
@@ -13,14 +13,11 @@ import { ContentFields } from './ContentFields'
 import { type Draft, draftOf, emptyDraft, previewOf } from './content'
 import styles from './Editor.module.css'
 import { allCategoriesQuery, contentQuery } from './queries'
-import { TrialPane } from './TrialPane'
+import { type RenderTrial, TrialPane } from './TrialPane'
 import { texts } from './texts'
 import { useDraft } from './useDraft'
 import { useSave } from './useSave'
 import { Versions } from './Versions'
-
-/** RenderTrial renders the conversation that tries a skill. */
-export type RenderTrial = (skill: Skill, start: (requestId: string) => Promise<Thread>) => ReactNode
 
 /** EditorPage creates or edits a skill and has a pane to try it. */
 export function EditorPage({ trial }: { trial: RenderTrial }) {

@@ -2,7 +2,7 @@ import { Trash2 } from 'lucide-react'
 import { Button } from '@/components/Button'
 import { TextArea } from '@/components/Field'
 import { IconButton } from '@/components/IconButton'
-import type { ContentProps } from './ContentFields'
+import type { ContentProps } from './content'
 import styles from './Editor.module.css'
 import { texts } from './texts'
 

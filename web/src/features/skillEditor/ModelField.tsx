@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Select } from '@/components/Field'
 import { modelChoiceQuery, modelOf } from '@/entities/model/models'
-import type { ContentProps } from './ContentFields'
+import type { ContentProps } from './content'
 import { texts } from './texts'
 
 const words = texts.editor

@@ -1,10 +1,12 @@
-import { useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import type { Skill, SkillContent, Thread } from '@/lib/api'
 import * as made from '@/lib/api/madeSkills'
 import styles from './Editor.module.css'
-import type { RenderTrial } from './EditorPage'
 import { texts } from './texts'
+
+/** RenderTrial renders the conversation that tries a skill. */
+export type RenderTrial = (skill: Skill, start: (requestId: string) => Promise<Thread>) => ReactNode
 
 interface TrialPaneProps {
   readonly skill: Skill

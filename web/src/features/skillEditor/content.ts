@@ -35,6 +35,13 @@ export interface Draft {
   readonly version: number
 }
 
+/** ContentProps are the properties of fields that edit the content of a skill. */
+export interface ContentProps {
+  readonly content: SkillContent
+  readonly errorOf: (field: string) => string | undefined
+  readonly onChange: (content: SkillContent) => void
+}
+
 /** emptyDraft returns a new personal skill. */
 export function emptyDraft(categoryId: string): Draft {
   return {

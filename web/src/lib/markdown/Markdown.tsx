@@ -1,41 +1,13 @@
-import { type ComponentType, memo } from 'react'
+import { memo } from 'react'
 import { LazyPart, useLazyPart } from '@/lib/ui/lazyPart'
 import styles from './markdown.module.css'
-
-export interface CitationProps {
-  readonly index: number
-  /** Whether `markWeak` has marked the citation as unsupported. */
-  readonly weak: boolean
-}
-
-export interface MarkdownProps {
-  readonly text: string
-  /** Whether more text will follow. Open syntax at its end is then shown as if it were closed. */
-  readonly growing?: boolean
-  /** Whether the text is incomplete: it was stopped, failed, or reached a limit. */
-  readonly cut?: boolean
-  /**
-   * Renders `[1]` as a citation of a source. It receives only the number and the mark and reads the rest from a
-   * context, so that no block is rendered again when the sources change.
-   */
-  readonly Citation?: ComponentType<CitationProps> | undefined
-  /** Called for every rendered block. */
-  readonly onBlock?: (source: string) => void
-}
+import type { MarkdownProps } from './markdownProps'
 
 const renderer = new LazyPart(async () => (await import('./Rendered')).Rendered)
 
 /** preloadMarkdown loads the renderer in advance, so that the first text is not shown plain for a moment. */
 export function preloadMarkdown(): Promise<void> {
   return renderer.load()
-}
-
-/**
- * loadFormulaStyles loads the style sheet for formulas, which makes the browser lay out the whole page again. During an
- * answer, when the first formula needs it, this is a long task, so it is loaded before.
- */
-export async function loadFormulaStyles(): Promise<void> {
-  await import('katex/dist/katex.min.css')
 }
 
 /** markdownToHtml converts a Markdown text to HTML for other programs. Its code is loaded on the first copy. */

@@ -3,8 +3,8 @@ import { type ComponentType, createContext, type ReactNode, useContext } from 'r
 import type { Components, ExtraProps } from 'react-markdown'
 import { Checkbox } from '@/lib/ui/Checkbox'
 import { CodeBlock } from './CodeBlock'
-import type { CitationProps } from './Markdown'
 import styles from './markdown.module.css'
+import type { CitationProps } from './markdownProps'
 import type { FormulaProps } from './math'
 import { Table } from './Table'
 import { texts } from './texts'
@@ -20,11 +20,6 @@ export interface BlockState {
 }
 
 export const BlockContext = createContext<BlockState>({ growing: false, Citation: undefined, Formula: null })
-
-/** safeUrl accepts only web and mail URLs. Other URLs of a model, including relative ones, are not trusted. */
-export function safeUrl(url: string): string {
-  return /^(?:https?:\/\/|mailto:)[^\s]/i.test(url) ? url : ''
-}
 
 function Anchor({ href = '', children }: { href?: string | undefined; children?: ReactNode }) {
   if (href === '') return <span>{children}</span>

@@ -1,10 +1,5 @@
-export {
-  type CitationProps,
-  loadFormulaStyles,
-  Markdown,
-  type MarkdownProps,
-  markdownToHtml,
-  preloadMarkdown,
-} from './Markdown'
+export { loadFormulaStyles } from './formulaStyles'
+export { Markdown, markdownToHtml, preloadMarkdown } from './Markdown'
+export type { CitationProps, MarkdownProps } from './markdownProps'
 export { type MarkdownTexts, setMarkdownTexts } from './texts'
 export { markWeak } from './weak'

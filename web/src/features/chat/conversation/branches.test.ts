@@ -54,7 +54,7 @@ describe('an edited question', () => {
     conversation.handleEnd(live(), change(live(), { ending: { kind: 'failed', failure } }), '')
     expect(ids(made)).toEqual(['m001', 'm002', 'm003', 'm004'])
     expect(conversation.state.editing).toBe('m001')
-    expect(events.onQuestionLost.mock.calls[0]?.[1]).toMatchObject({ place: { edit: 'm001' } })
+    expect(events.onQuestionLost.mock.calls[0]?.[0]).toMatchObject({ place: { edit: 'm001' } })
     conversation.state.failure?.retry()
     expect(ids(made)).toEqual(['question:r', 'answer:r'])
   })

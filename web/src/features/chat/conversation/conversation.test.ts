@@ -46,7 +46,7 @@ describe('asking', () => {
     await conversation.ask({ kind: 'text', content: '質問' })
     const failure = new StreamFailure('problem', 'overloaded', 503, '')
     conversation.handleEnd(live(), change(live(), { ending: { kind: 'failed', failure } }), '')
-    expect(events.onUnused).toHaveBeenCalledExactlyOnceWith(conversation, thread)
+    expect(events.onUnused).toHaveBeenCalledExactlyOnceWith(thread)
     expect(conversation.state).toMatchObject({ thread: null, turns: [], gone: false })
     expect(events.onQuestionLost).toHaveBeenCalledOnce()
     conversation.state.failure?.retry()

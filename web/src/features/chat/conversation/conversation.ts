@@ -31,11 +31,7 @@ export class Conversation {
   ) {
     this.#core = new ConversationCore(deps, thread)
     this.#history = new MessageHistory(this.#core)
-    this.#questions = new QuestionSender(this.#core, this.#history, skillId, {
-      onUnused: (unused) => deps.events.onUnused(this, unused),
-      onLost: (failure) => deps.events.onQuestionLost(this, failure),
-      onRetried: (question) => deps.events.onQuestionRetried(this, question),
-    })
+    this.#questions = new QuestionSender(this.#core, this.#history, skillId)
     this.#decisions = new DecisionSaver(deps.store, deps.api.decideChanges, {
       onSaved: (messageId, decided) => this.#decided(messageId, decided),
       onRefused: (messageId, decided, cause) => {

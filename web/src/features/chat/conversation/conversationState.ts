@@ -2,7 +2,6 @@ import type { createStore } from 'jotai'
 import type { Feedback, FeedbackRequest, Message, Page, Picture, Thread } from '@/lib/api'
 import { type AnswerStreams, StreamFailure } from '@/lib/stream'
 import type { DecisionLists } from '../proofread/review'
-import type { Conversation } from './conversation'
 import type { ModelSelection } from './modelSelection'
 import { isWriting, type Turn } from './turns'
 
@@ -103,11 +102,11 @@ export interface ConversationApi {
 export interface ConversationEvents {
   readonly onThread: (thread: Thread) => void
   /** The server refused the question, so the thread that was created for it is not needed. */
-  readonly onUnused: (conversation: Conversation, thread: Thread) => void
+  readonly onUnused: (thread: Thread) => void
   readonly onRunning: (threadId: string, running: boolean) => void
   /** The text returns to the composer. `onQuestionRetried` removes it again. */
-  readonly onQuestionLost: (conversation: Conversation, failure: SendFailure) => void
-  readonly onQuestionRetried: (conversation: Conversation, question: Question) => void
+  readonly onQuestionLost: (failure: SendFailure) => void
+  readonly onQuestionRetried: (question: Question) => void
   readonly onTrouble: (
     what: 'regenerate' | 'stop' | 'feedback' | 'branch' | 'decide',
     retry: () => void,

@@ -1,7 +1,7 @@
-import type { Message, Picture, Thread } from '@/lib/api'
+import type { Message, Picture } from '@/lib/api'
 import { type AnswerView, awaitedAnswer, type LiveAnswer, type StreamFailure } from '@/lib/stream'
 import { type ConversationCore, unknownMessage } from './conversationCore'
-import { isBusy, type Place, type Question, type SendFailure, tokensToAccept } from './conversationState'
+import { isBusy, type Place, type Question, tokensToAccept } from './conversationState'
 import type { MessageHistory } from './history'
 import type { ModelSelection } from './modelSelection'
 import {
@@ -13,14 +13,6 @@ import {
   withQuestionId,
   withRegeneratedAnswer,
 } from './turns'
-
-/** QuestionSenderEvents reports changes of questions that the state does not show. */
-interface QuestionSenderEvents {
-  /** The server refused the question, so the thread that was created for it is not needed. */
-  readonly onUnused: (thread: Thread) => void
-  readonly onLost: (failure: SendFailure) => void
-  readonly onRetried: (question: Question) => void
-}
 
 /**
  * QuestionSender sends questions to the server: it shows each question optimistically, sends it once and returns it to the
@@ -40,7 +32,6 @@ export class QuestionSender {
     private readonly core: ConversationCore,
     private readonly history: MessageHistory,
     private readonly skillId: string,
-    private readonly events: QuestionSenderEvents,
   ) {}
 
   /** Sets whether the new thread is temporary. It has no effect once the thread is being created. */
@@ -216,7 +207,7 @@ export class QuestionSender {
     this.#questions.delete(requestId)
     const tokens = tokensToAccept(cause)
     const retry = () => {
-      this.events.onRetried(question)
+      this.core.deps.events.onQuestionRetried(question)
       void this.ask({ ...question, ...(tokens && { acceptTokens: tokens }) }, requestId, place)
     }
     const failure = { question, place, cause, retry }
@@ -228,7 +219,7 @@ export class QuestionSender {
       ...editing,
     })
     this.#restoreTurns(requestId)
-    this.events.onLost(failure)
+    this.core.deps.events.onQuestionLost(failure)
     this.history.catchUp()
   }
 
@@ -247,7 +238,7 @@ export class QuestionSender {
     this.#unused = false
     this.#threadRequest = null
     this.core.set({ thread: null })
-    this.events.onUnused(thread)
+    this.core.deps.events.onUnused(thread)
   }
 }
 

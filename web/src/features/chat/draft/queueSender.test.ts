@@ -81,7 +81,7 @@ describe('the queue', () => {
     void made.sender.send(made.conversation)
     await vi.waitFor(() => expect(made.contents()).toEqual(['二']))
     const failure = new StreamFailure('network', 'network_unreachable', 0, '')
-    made.events.onQuestionLost.mockImplementation((_, { question }) => question.onLost())
+    made.events.onQuestionLost.mockImplementation(({ question }) => question.onLost())
     made.conversation.handleEnd(
       made.live(),
       made.change(made.live(), { ending: { kind: 'failed', failure } }),

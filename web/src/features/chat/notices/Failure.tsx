@@ -3,8 +3,8 @@ import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import { focusComposer } from '@/lib/ui/composer'
 import type { SendFailure } from '../conversation/conversationState'
+import { describeFailure } from '../conversation/failures'
 import { texts } from '../texts'
-import { describeFailure } from './failures'
 import styles from './Notices.module.css'
 
 /** Failure shows why a question could not be sent, with a retry button. The text is back in the composer. */

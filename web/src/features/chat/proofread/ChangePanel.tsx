@@ -3,10 +3,10 @@ import { ChoiceChip } from '@/components/Chip'
 import type { Change } from '@/lib/stream'
 import { ChangeItem } from './ChangeItem'
 import styles from './Proofread.module.css'
-import type { ProofreadViewProps } from './ProofreadView'
 import { countKinds } from './review'
 import { texts } from './texts'
 import { countDecisions, type Review } from './useReview'
+import type { ProofreadViewProps } from './viewProps'
 
 interface PanelProps {
   readonly text: string

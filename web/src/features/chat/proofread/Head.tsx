@@ -8,10 +8,10 @@ import type { Change } from '@/lib/stream'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { modeAtom, setMode } from './mode'
 import styles from './Proofread.module.css'
-import type { ProofreadViewProps, WordChanges } from './ProofreadView'
 import { type Decisions, resultOf } from './review'
 import { texts } from './texts'
 import { openQuestions } from './useReview'
+import type { ProofreadViewProps, WordChanges } from './viewProps'
 
 interface HeadProps extends ProofreadViewProps {
   readonly changes: readonly Change[]

@@ -1,6 +1,5 @@
 import { useAtomValue } from 'jotai'
 import { type MouseEvent, useMemo, useRef } from 'react'
-import type { Proofreading } from '@/lib/stream'
 import { cx } from '@/lib/ui/cx'
 import { ChangePanel } from './ChangePanel'
 import { ChangeSheet } from './ChangeSheet'
@@ -9,29 +8,13 @@ import { Row } from './Marked'
 import { modeAtom } from './mode'
 import { Notes, NothingFound } from './Notes'
 import styles from './Proofread.module.css'
-import { type DecisionLists, type Decisions, decisionsOf, listsOf, paragraphsOf, sortChanges } from './review'
+import { type Decisions, decisionsOf, listsOf, paragraphsOf, sortChanges } from './review'
 import { texts } from './texts'
 import { useReview } from './useReview'
 import { useReviewKeys } from './useReviewKeys'
 import { useShowSelected } from './useShowSelected'
 import { useTwoColumns } from './useTwoColumns'
-
-export interface ProofreadViewProps {
-  readonly proofread: Proofreading
-  readonly decided?: DecisionLists | undefined
-  /** State of saving the decisions; undefined before the first decision. */
-  readonly saving?: 'saving' | 'retrying' | 'saved' | undefined
-  /** The server's note on every proofreading; may be empty. */
-  readonly note?: string
-  /** True while the server is still proofreading the text. The reader can then view changes but not decide them. */
-  readonly writing: boolean
-  readonly onDecide: (decided: DecisionLists) => void
-  /** Saves the text as a Word file that reflects the decisions. */
-  readonly onSave: (changes: WordChanges) => Promise<void>
-}
-
-/** WordChanges is the form of the changes in a Word file: tracked changes to decide in Word, or applied to the text. */
-export type WordChanges = 'tracked' | 'applied'
+import type { ProofreadViewProps } from './viewProps'
 
 /** ProofreadView shows the original and the corrected text, and the changes for the reader to decide. */
 export function ProofreadView(props: ProofreadViewProps) {

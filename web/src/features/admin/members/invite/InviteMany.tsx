@@ -9,7 +9,7 @@ import styles from '../Dialogs.module.css'
 import { mayGrant } from '../may'
 import { RoleSelect } from '../RoleSelect'
 import { decodeText, MAX_FILE_BYTES } from './csv'
-import { InviteFrame, type InviteProps } from './InviteDialog'
+import { InviteFrame, type InviteProps } from './InviteFrame'
 import { InvitePreview } from './InvitePreview'
 import { readInvitees } from './invitees'
 

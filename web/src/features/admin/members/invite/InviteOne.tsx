@@ -10,7 +10,7 @@ import { reason } from '../changes'
 import styles from '../Dialogs.module.css'
 import { mayGrant } from '../may'
 import { RoleSelect } from '../RoleSelect'
-import { InviteFrame, type InviteProps } from './InviteDialog'
+import { InviteFrame, type InviteProps } from './InviteFrame'
 import { problemOf, tidy } from './invitees'
 
 const words = texts.inviting
