@@ -1,5 +1,4 @@
 import type { Page } from './client'
-import { assertRequired } from './errors'
 import { signed, take } from './http'
 import type {
   AuditEvent,
@@ -59,28 +58,23 @@ export async function listMembers(query: MemberQuery & Page, signal?: AbortSigna
  * same results and sends nothing twice.
  */
 export async function inviteMembers(users: NewMember[], key: string): Promise<Invitation[]> {
-  assertRequired('inviteMembers', 'userInviteRequest', users)
   const params = { header: { 'Idempotency-Key': key } }
   return (await take(signed.POST('/v1/user/invite', { params, body: { users } }))).items
 }
 
 /** Sends an invitation again; the earlier one becomes invalid. */
 export async function resendInvitation(userId: string): Promise<void> {
-  assertRequired('resendInvitation', 'userInviteResendRequest', userId)
   await take(signed.POST('/v1/user/invite/resend', { body: { user_id: userId } }))
 }
 
 /** Changes a member's name, role, state or limit. */
 export async function editMember(userId: string, request: UserEditRequest): Promise<Member> {
-  assertRequired('editMember', 'userId', userId)
-  assertRequired('editMember', 'userEditRequest', request)
   const params = { path: { user_id: userId } }
   return take(signed.PUT('/v1/user/{user_id}', { params, body: request }))
 }
 
 /** The organization's skills that use files of a member. They keep the files when the member is removed. */
 export async function listSharedDocuments(userId: string, signal?: AbortSignal): Promise<SharedDocuments[]> {
-  assertRequired('listSharedDocuments', 'userId', userId)
   const params = { path: { user_id: userId } }
   return (await take(signed.GET('/v1/user/{user_id}/shared-document', { params, signal: signal ?? null })))
     .items
@@ -88,13 +82,11 @@ export async function listSharedDocuments(userId: string, signal?: AbortSignal):
 
 /** Removes a member with all of their data. */
 export async function removeMember(userId: string): Promise<void> {
-  assertRequired('removeMember', 'userId', userId)
   await take(signed.DELETE('/v1/user/{user_id}', { params: { path: { user_id: userId } } }))
 }
 
 /** Ends all sessions of a member. */
 export async function endMemberSessions(userId: string): Promise<void> {
-  assertRequired('endMemberSessions', 'userId', userId)
   await take(signed.DELETE('/v1/user/{user_id}/session', { params: { path: { user_id: userId } } }))
 }
 
@@ -105,7 +97,6 @@ export async function getSessionLimits(signal?: AbortSignal): Promise<SessionLim
 
 /** Sets the maximum durations of the organization's sessions. */
 export async function putSessionLimits(limits: SessionLimits): Promise<SessionLimits> {
-  assertRequired('putSessionLimits', 'sessionLimits', limits)
   return take(signed.PUT('/v1/session-limits', { body: limits }))
 }
 
@@ -122,7 +113,6 @@ export async function putMemberLimit(tokens: number | undefined): Promise<number
 
 /** Removes a member's link to the identity provider, and ends their sessions. */
 export async function unlinkMember(userId: string): Promise<void> {
-  assertRequired('unlinkMember', 'userId', userId)
   await take(signed.DELETE('/v1/user/{user_id}/sso-link', { params: { path: { user_id: userId } } }))
 }
 
@@ -133,7 +123,6 @@ export async function getSamlConfig(signal?: AbortSignal): Promise<SamlConfig> {
 
 /** Changes the organization's single sign-on settings; omitted fields keep their value. */
 export async function putSamlConfig(request: SamlConfigPutRequest): Promise<SamlConfig> {
-  assertRequired('putSamlConfig', 'sAMLConfigPutRequest', request)
   return take(signed.PUT('/v1/saml-config', { body: request }))
 }
 
@@ -149,7 +138,6 @@ export async function startSamlTest(): Promise<{ id: string; url: string }> {
 
 /** The result of a test. */
 export async function getSamlTest(testId: string, signal?: AbortSignal): Promise<SamlTest> {
-  assertRequired('getSamlTest', 'testId', testId)
   const params = { path: { test_id: testId } }
   return take(signed.GET('/v1/saml-config/test/{test_id}', { params, signal: signal ?? null }))
 }

@@ -3,6 +3,7 @@ import { refreshToken } from '@/entities/identity/identity'
 import { ApiError, api } from '.'
 import * as admin from './admin'
 import * as dataSources from './dataSources'
+import * as shares from './shares'
 import * as signIn from './signIn'
 
 const answer = (status: number, body: string, headers: HeadersInit = {}) =>
@@ -57,6 +58,28 @@ describe('API calls', () => {
       `Required parameter ${field} was null or undefined when calling ${operation}`,
     )
     expect(server).not.toHaveBeenCalled()
+  })
+
+  it('name an operation by its method and path if it has no other name', async () => {
+    await expect(shares.endShare(missing)).rejects.toThrow(
+      'Required parameter shareId was null or undefined when calling DELETE /v1/share/{share_id}',
+    )
+    expect(server).not.toHaveBeenCalled()
+  })
+
+  it('reject a missing organization in the query and in the body', async () => {
+    const message = (operation: string) =>
+      `Required parameter organizationId was null or undefined when calling ${operation}`
+    await expect(signIn.getSsoLink(missing, 'l')).rejects.toThrow(message('getSsoLink'))
+    await expect(signIn.confirmSsoLink(missing, 'l', 't')).rejects.toThrow(message('confirmSsoLink'))
+    expect(server).not.toHaveBeenCalled()
+  })
+
+  it('send a body without fields', async () => {
+    server.mockResolvedValue(answer(200, '{}'))
+    await api.editThread('t', {})
+    const request = server.mock.calls[0]?.[0] as Request
+    expect(await request.text()).toBe('{}')
   })
 
   it('send offset and limit', async () => {

@@ -1,4 +1,3 @@
-import { assertRequired } from './errors'
 import { open, signed, take } from './http'
 import type {
   AppConfig,
@@ -26,7 +25,6 @@ export interface Page {
 
 /** The sign-in method of an address. */
 export async function authType(email: string): Promise<AuthTypeAnswer> {
-  assertRequired('authType', 'authTypeRequest', email)
   return take(open.POST('/v1/auth-type', { body: { email } }))
 }
 
@@ -62,7 +60,6 @@ export async function listSkills(page: Page, signal?: AbortSignal): Promise<Skil
 
 /** One skill. */
 export async function getSkill(skillId: string, signal?: AbortSignal): Promise<Skill> {
-  assertRequired('getSkill', 'skillId', skillId)
   const params = { path: { skill_id: skillId } }
   return take(signed.GET('/v1/skill/{skill_id}', { params, signal: signal ?? null }))
 }
@@ -75,13 +72,11 @@ export async function listFavoriteSkills(page: Page, signal?: AbortSignal): Prom
 
 /** Makes a skill a favourite. */
 export async function addFavoriteSkill(skillId: string): Promise<void> {
-  assertRequired('addFavoriteSkill', 'favoriteSkillPostRequest', skillId)
   await take(signed.POST('/v1/favorite_skill', { body: { skill_id: skillId } }))
 }
 
 /** Removes a skill from the favourites. */
 export async function removeFavoriteSkill(skillId: string): Promise<void> {
-  assertRequired('removeFavoriteSkill', 'favoriteSkillDeleteRequest', skillId)
   await take(signed.DELETE('/v1/favorite_skill', { body: { skill_id: skillId } }))
 }
 
@@ -93,7 +88,6 @@ export async function listNotifications(page: Page, signal?: AbortSignal): Promi
 
 /** Marks notices as read. */
 export async function readNotifications(ids: string[]): Promise<void> {
-  assertRequired('readNotifications', 'notificationReadRequest', ids)
   await take(signed.PUT('/v1/notification/read', { body: { ids } }))
 }
 
@@ -121,21 +115,17 @@ export async function createThread(request: {
   title?: string
   temporary?: boolean
 }): Promise<Thread> {
-  assertRequired('createThread', 'threadCreateRequest', request)
   return take(signed.POST('/v1/thread', { body: request }))
 }
 
 /** One thread. */
 export async function getThread(threadId: string, signal?: AbortSignal): Promise<Thread> {
-  assertRequired('getThread', 'threadId', threadId)
   const params = { path: { thread_id: threadId } }
   return take(signed.GET('/v1/thread/{thread_id}', { params, signal: signal ?? null }))
 }
 
 /** Changes a thread's title, its pin or archive state, or its displayed branch. */
 export async function editThread(threadId: string, request: ThreadEditRequest): Promise<Thread> {
-  assertRequired('editThread', 'threadId', threadId)
-  assertRequired('editThread', 'threadEditRequest', request)
   // keepalive: a reload right after switching must show the chosen branch.
   const params = { path: { thread_id: threadId } }
   return take(signed.PUT('/v1/thread/{thread_id}', { params, body: request, keepalive: true }))
@@ -143,7 +133,6 @@ export async function editThread(threadId: string, request: ThreadEditRequest): 
 
 /** Deletes a thread with its messages. */
 export async function deleteThread(threadId: string): Promise<void> {
-  assertRequired('deleteThread', 'threadId', threadId)
   // keepalive: a pending deletion is sent when the page closes.
   const params = { path: { thread_id: threadId } }
   await take(signed.DELETE('/v1/thread/{thread_id}', { params, keepalive: true }))
@@ -151,7 +140,6 @@ export async function deleteThread(threadId: string): Promise<void> {
 
 /** Moves a thread to the top of the list, in every open tab. */
 export async function touchThread(threadId: string): Promise<Thread> {
-  assertRequired('touchThread', 'threadId', threadId)
   return take(signed.PUT('/v1/thread/{thread_id}/touch', { params: { path: { thread_id: threadId } } }))
 }
 
@@ -161,32 +149,27 @@ export async function listMessages(
   page: Page & { readonly leaf?: string },
   signal?: AbortSignal,
 ): Promise<Message[]> {
-  assertRequired('listMessages', 'threadId', threadId)
   const query = { thread_id: threadId, ...page }
   return (await take(signed.GET('/v1/message', { params: { query }, signal: signal ?? null }))).items
 }
 
 /** Asks a question, and returns it at once with the pending answer. */
 export async function askMessage(request: MessageRequest): Promise<Exchange> {
-  assertRequired('askMessage', 'messageAsyncRequest', request)
   return take(signed.POST('/v1/message/async', { body: request }))
 }
 
 /** Stops an answer. The server keeps its text so far. */
 export async function stopMessage(messageId: string): Promise<void> {
-  assertRequired('stopMessage', 'messageId', messageId)
   await take(signed.POST('/v1/message/{message_id}/stop', { params: { path: { message_id: messageId } } }))
 }
 
 /** Rates an answer. A new rating replaces the earlier one. */
 export async function giveFeedback(request: FeedbackRequest): Promise<Feedback> {
-  assertRequired('giveFeedback', 'feedbackRequest', request)
   return take(signed.POST('/v1/message_feedback', { body: request }))
 }
 
 /** Removes the rating of an answer. */
 export async function withdrawFeedback(messageId: string): Promise<void> {
-  assertRequired('withdrawFeedback', 'messageId', messageId)
   const path = { message_id: messageId }
   await take(signed.DELETE('/v1/message_feedback/{message_id}', { params: { path } }))
 }

@@ -1,5 +1,4 @@
 import type { Page } from './client'
-import { assertRequired } from './errors'
 import { signed, take } from './http'
 import type {
   Connection,
@@ -57,7 +56,6 @@ export async function listConnections(signal?: AbortSignal): Promise<Connection[
 
 /** Ends one of the user's connections. */
 export async function endConnection(connectionId: string): Promise<void> {
-  assertRequired('endConnection', 'connectionId', connectionId)
   await take(
     signed.DELETE('/v1/connection/{connection_id}', { params: { path: { connection_id: connectionId } } }),
   )
@@ -91,7 +89,6 @@ export async function listOrganizationConnections(page: Page, signal?: AbortSign
 
 /** Ends a connection of a member. For the organization's administrators. */
 export async function endOrganizationConnection(connectionId: string): Promise<void> {
-  assertRequired('endOrganizationConnection', 'connectionId', connectionId)
   await take(
     signed.DELETE('/v1/organization/connection/{connection_id}', {
       params: { path: { connection_id: connectionId } },

@@ -1,5 +1,4 @@
 import type { Page } from './client'
-import { assertRequired } from './errors'
 import { signed, take } from './http'
 import type { ChunkEmbedding, DataSource, Passage } from './types'
 import { type UploadOptions, uploadFile } from './upload'
@@ -22,7 +21,6 @@ export async function searchDataSources(
 
 /** One data source. */
 export async function getDataSource(dataSourceId: string, signal?: AbortSignal): Promise<DataSource> {
-  assertRequired('getDataSource', 'dataSourceId', dataSourceId)
   const params = { path: { data_source_id: dataSourceId } }
   return take(signed.GET('/v1/data-source/{data_source_id}', { params, signal: signal ?? null }))
 }
@@ -36,7 +34,6 @@ export async function listPassages(
   from: PassagesFrom & { readonly limit: number },
   signal?: AbortSignal,
 ): Promise<Passage[]> {
-  assertRequired('listPassages', 'dataSourceId', dataSourceId)
   const params = { path: { data_source_id: dataSourceId }, query: from }
   const path = '/v1/data-source/{data_source_id}/passage'
   return (await take(signed.GET(path, { params, signal: signal ?? null }))).items
@@ -44,7 +41,6 @@ export async function listPassages(
 
 /** A passage with its position on the pages. */
 export async function getPassage(chunkId: string, signal?: AbortSignal): Promise<ChunkEmbedding> {
-  assertRequired('getPassage', 'chunkEmbeddingId', chunkId)
   const params = { path: { chunk_embedding_id: chunkId } }
   const path = '/v1/data-source-chunk-embedding/{chunk_embedding_id}'
   return take(signed.GET(path, { params, signal: signal ?? null }))
@@ -57,7 +53,6 @@ export async function getPagePicture(
   width: number,
   signal?: AbortSignal,
 ): Promise<Blob> {
-  assertRequired('getPagePicture', 'dataSourceId', dataSourceId)
   const params = { path: { data_source_id: dataSourceId, page }, query: { width } }
   const path = '/v1/data-source/{data_source_id}/page/{page}'
   const picture = await take(signed.GET(path, { params, parseAs: 'blob', signal: signal ?? null }))
@@ -66,7 +61,6 @@ export async function getPagePicture(
 
 /** The file of a data source, as it was uploaded. */
 export async function downloadDataSource(dataSourceId: string): Promise<Blob> {
-  assertRequired('downloadDataSource', 'dataSourceId', dataSourceId)
   const params = { path: { data_source_id: dataSourceId } }
   const file = await take(signed.GET('/v1/data-source/file/{data_source_id}', { params, parseAs: 'blob' }))
   return file as unknown as Blob
@@ -74,7 +68,6 @@ export async function downloadDataSource(dataSourceId: string): Promise<Blob> {
 
 /** Stops the parsing of a data source. */
 export async function stopDataSource(dataSourceId: string): Promise<DataSource> {
-  assertRequired('stopDataSource', 'dataSourceId', dataSourceId)
   return await take(
     signed.POST('/v1/data-source/{data_source_id}/stop', {
       params: { path: { data_source_id: dataSourceId } },
@@ -84,7 +77,6 @@ export async function stopDataSource(dataSourceId: string): Promise<DataSource> 
 
 /** Retries the parsing of a data source that failed. */
 export async function readDataSource(dataSourceId: string): Promise<DataSource> {
-  assertRequired('readDataSource', 'dataSourceId', dataSourceId)
   return await take(
     signed.POST('/v1/data-source/{data_source_id}/read', {
       params: { path: { data_source_id: dataSourceId } },
@@ -94,7 +86,6 @@ export async function readDataSource(dataSourceId: string): Promise<DataSource> 
 
 /** Deletes a data source with its file. */
 export async function deleteDataSource(dataSourceId: string): Promise<void> {
-  assertRequired('deleteDataSource', 'dataSourceId', dataSourceId)
   // keepalive: a pending deletion is sent when the page closes.
   const params = { path: { data_source_id: dataSourceId } }
   await take(signed.DELETE('/v1/data-source/{data_source_id}', { params, keepalive: true }))
@@ -109,7 +100,6 @@ export interface Uploaded {
 
 /** Uploads a file to be parsed. */
 export async function uploadDataSource(file: File, options: UploadOptions): Promise<Uploaded> {
-  assertRequired('uploadDataSource', 'file', file)
   const response = await uploadFile('/v1/data-source/file', file, options)
   return { source: (await response.json()) as DataSource, isNew: response.status === 201 }
 }

@@ -1,4 +1,3 @@
-import { assertRequired } from './errors'
 import { signed, take } from './http'
 import type { About, Guidance } from './types'
 
@@ -9,7 +8,6 @@ export async function getGuidance(signal?: AbortSignal): Promise<Guidance> {
 
 /** Sets the user's information about themselves. */
 export async function putAbout(about: About): Promise<About> {
-  assertRequired('putAbout', 'about', about)
   return take(signed.PUT('/v1/guidance/about', { body: about }))
 }
 

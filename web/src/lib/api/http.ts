@@ -1,16 +1,31 @@
-import createClient from 'openapi-fetch'
+import createClient, { type Client } from 'openapi-fetch'
 import { caller } from './caller'
 import { ApiError, asApiError } from './errors'
+import { assertArguments, type CallArguments, type Method } from './operations'
 import type { paths } from './schema.gen'
 
 /** Marks the one retry after a renewal of the token, so that it is never repeated. */
 export const RETRY_HEADER = 'x-no-retry'
 
 /** Calls as the signed-in user. */
-export const signed = createClient<paths>({ baseUrl: '/', fetch: (request) => caller().fetch(request) })
+export const signed = checked((request) => caller().fetch(request))
 
 /** Calls without a token. */
-export const open = createClient<paths>({ baseUrl: '/', fetch: (request) => fetch(request) })
+export const open = checked((request) => fetch(request))
+
+/** checked returns a client that rejects calls without a required argument before sending them. */
+function checked(send: (request: Request) => Promise<Response>): Client<paths> {
+  const client = createClient<paths>({ baseUrl: '/', fetch: send })
+  const check = (method: Method) => {
+    const call = client[method] as (path: string, init?: CallArguments) => unknown
+    return (path: string, init?: CallArguments) => {
+      assertArguments(method, path, init)
+      return call(path, init)
+    }
+  }
+  const methods = { GET: check('GET'), POST: check('POST'), PUT: check('PUT'), DELETE: check('DELETE') }
+  return { ...client, ...methods } as Client<paths>
+}
 
 interface Answer<T> {
   data?: T

@@ -1,5 +1,4 @@
 import type { Page } from './client'
-import { assertRequired } from './errors'
 import { signed, take } from './http'
 import type {
   Category,
@@ -41,14 +40,12 @@ export async function createCategory(name: string): Promise<Category> {
 
 /** Renames a category that was created in the app. */
 export async function renameCategory(categoryId: string, name: string): Promise<Category> {
-  assertRequired('renameCategory', 'categoryId', categoryId)
   const params = { path: { category_id: categoryId } }
   return take(signed.PUT('/v1/category/{category_id}', { params, body: { name } }))
 }
 
 /** Removes a category that was created in the app. Its skills move to the replacement. */
 export async function removeCategory(categoryId: string, replacementId: string): Promise<void> {
-  assertRequired('removeCategory', 'categoryId', categoryId)
   const params = { path: { category_id: categoryId }, query: { replacement_id: replacementId } }
   await take(signed.DELETE('/v1/category/{category_id}', { params }))
 }
@@ -68,7 +65,6 @@ export async function listMadeSkills(
 
 /** A skill with its complete content. */
 export async function getSkillContent(skillId: string, signal?: AbortSignal): Promise<MadeSkill> {
-  assertRequired('getSkillContent', 'skillId', skillId)
   return take(signed.GET('/v1/skill/{skill_id}/content', { ...at(skillId), signal: signal ?? null }))
 }
 
@@ -82,13 +78,11 @@ export async function changeSkill(
   skillId: string,
   body: SkillSaving & { version: number },
 ): Promise<MadeSkill> {
-  assertRequired('changeSkill', 'skillId', skillId)
   return take(signed.PUT('/v1/skill/{skill_id}', { ...at(skillId), body }))
 }
 
 /** Archives or restores a skill. */
 export async function archiveSkill(skillId: string, archived: boolean): Promise<void> {
-  assertRequired('archiveSkill', 'skillId', skillId)
   if (archived) await take(signed.DELETE('/v1/skill/{skill_id}', at(skillId)))
   else await take(signed.POST('/v1/skill/{skill_id}/restore', at(skillId)))
 }
@@ -98,27 +92,23 @@ export async function copySkill(
   skillId: string,
   body: { request_id: string; audience: 'self' | 'organization' },
 ): Promise<MadeSkill> {
-  assertRequired('copySkill', 'skillId', skillId)
   return take(signed.POST('/v1/skill/{skill_id}/copy', { ...at(skillId), body }))
 }
 
 /** The versions of a skill, newest first. */
 export async function listSkillVersions(skillId: string, page: Page): Promise<Counted<SkillVersion>> {
-  assertRequired('listSkillVersions', 'skillId', skillId)
   const params = { path: { skill_id: skillId }, query: page }
   return take(signed.GET('/v1/skill/{skill_id}/version', { params }))
 }
 
 /** One version of a skill, with its content. */
 export async function getSkillVersion(skillId: string, version: number): Promise<SkillVersion> {
-  assertRequired('getSkillVersion', 'skillId', skillId)
   const params = { path: { skill_id: skillId, version } }
   return take(signed.GET('/v1/skill/{skill_id}/version/{version}', { params }))
 }
 
 /** A skill as a file. */
 export async function exportSkill(skillId: string): Promise<string> {
-  assertRequired('exportSkill', 'skillId', skillId)
   return take(signed.GET('/v1/skill/{skill_id}/export', { ...at(skillId), parseAs: 'text' }))
 }
 
@@ -138,7 +128,6 @@ export async function trySkill(body: {
 
 /** Requests the publication of a personal skill; null withdraws the request. */
 export async function requestSkill(skillId: string, note: string | null): Promise<MadeSkill> {
-  assertRequired('requestSkill', 'skillId', skillId)
   if (note === null) return take(signed.DELETE('/v1/skill/{skill_id}/request', at(skillId)))
   return take(signed.PUT('/v1/skill/{skill_id}/request', { ...at(skillId), body: { note } }))
 }
@@ -150,7 +139,6 @@ export async function listSkillRequests(page: Page, signal?: AbortSignal): Promi
 
 /** A request with the content to publish. */
 export async function getSkillRequest(requestId: string): Promise<SkillRequest> {
-  assertRequired('getSkillRequest', 'requestId', requestId)
   const params = { path: { skill_request_id: requestId } }
   return take(signed.GET('/v1/skill/request/{skill_request_id}', { params }))
 }
@@ -160,7 +148,6 @@ export async function decideSkillRequest(
   requestId: string,
   body: { approve: boolean; reason: string },
 ): Promise<void> {
-  assertRequired('decideSkillRequest', 'requestId', requestId)
   const params = { path: { skill_request_id: requestId } }
   await take(signed.PUT('/v1/skill/request/{skill_request_id}', { params, body }))
 }
@@ -172,6 +159,5 @@ export async function listHiddenSkills(signal?: AbortSignal): Promise<Skill[]> {
 
 /** Hides a standard skill in the organization, or shows it again. */
 export async function hideSkill(skillId: string, hidden: boolean): Promise<void> {
-  assertRequired('hideSkill', 'skillId', skillId)
   await take(signed.PUT('/v1/skill/{skill_id}/hidden', { ...at(skillId), body: { hidden } }))
 }

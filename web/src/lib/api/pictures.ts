@@ -1,11 +1,9 @@
-import { assertRequired } from './errors'
 import { signed, take } from './http'
 import type { Picture } from './types'
 import { type UploadOptions, uploadFile } from './upload'
 
 /** Uploads a picture for a question. A retry with the same request id uploads nothing. */
 export async function uploadPicture(file: File, requestId: string, options: UploadOptions): Promise<Picture> {
-  assertRequired('uploadPicture', 'file', file)
   const response = await uploadFile('/v1/picture', file, options, { 'Idempotency-Key': requestId })
   return (await response.json()) as Picture
 }
@@ -16,7 +14,6 @@ export async function getPicture(
   size: 'thumbnail' | 'full',
   signal?: AbortSignal,
 ): Promise<Blob> {
-  assertRequired('getPicture', 'pictureId', pictureId)
   const params = { path: { picture_id: pictureId }, query: { size } }
   const picture = await take(
     signed.GET('/v1/picture/{picture_id}', { params, parseAs: 'blob', signal: signal ?? null }),
@@ -26,7 +23,6 @@ export async function getPicture(
 
 /** Deletes a picture that no question uses. */
 export async function deletePicture(pictureId: string): Promise<void> {
-  assertRequired('deletePicture', 'pictureId', pictureId)
   const params = { path: { picture_id: pictureId } }
   await take(signed.DELETE('/v1/picture/{picture_id}', { params, keepalive: true }))
 }

@@ -1,4 +1,3 @@
-import { assertRequired } from './errors'
 import { signed, take } from './http'
 import type { UserSession } from './types'
 
@@ -9,7 +8,6 @@ export async function listSessions(signal?: AbortSignal): Promise<UserSession[]>
 
 /** Ends one of the user's sessions. */
 export async function endSession(sessionId: string): Promise<void> {
-  assertRequired('endSession', 'sessionId', sessionId)
   await take(signed.DELETE('/v1/session/{session_id}', { params: { path: { session_id: sessionId } } }))
 }
 

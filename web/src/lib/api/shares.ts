@@ -1,5 +1,4 @@
 import type { Page } from './client'
-import { assertRequired } from './errors'
 import { signed, take } from './http'
 import type { Share, SharedMessage, Thread } from './types'
 
@@ -11,7 +10,6 @@ export interface ShareList {
 
 /** Shares a thread up to a message with the organization, or updates an existing share. */
 export async function shareThread(threadId: string, leaf: string): Promise<Share> {
-  assertRequired('shareThread', 'threadId', threadId)
   const params = { path: { thread_id: threadId } }
   return take(signed.PUT('/v1/thread/{thread_id}/share', { params, body: { leaf } }))
 }
@@ -35,7 +33,6 @@ export async function listOrganizationShares(page: Page, signal?: AbortSignal): 
 
 /** A share of the organization. */
 export async function getShare(shareId: string, signal?: AbortSignal): Promise<Share> {
-  assertRequired('getShare', 'shareId', shareId)
   return take(
     signed.GET('/v1/share/{share_id}', { params: { path: { share_id: shareId } }, signal: signal ?? null }),
   )

@@ -32,7 +32,6 @@ export async function oauth2Callback(request: CallbackRequest): Promise<TokenRec
 
 /** The account that a single sign-on would be linked to. */
 export async function getSsoLink(organizationId: string, link: string): Promise<SsoLink> {
-  assertRequired('getSsoLink', 'organization_id', organizationId)
   return take(open.GET('/v1/oauth2/link', { params: { query: { organization_id: organizationId, link } } }))
 }
 
@@ -42,7 +41,6 @@ export async function confirmSsoLink(
   link: string,
   idToken: string,
 ): Promise<SsoLinked> {
-  assertRequired('confirmSsoLink', 'organization_id', organizationId)
   return take(
     open.POST('/v1/oauth2/link', {
       headers: { Authorization: `Bearer ${idToken}` },

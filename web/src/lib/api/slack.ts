@@ -1,5 +1,4 @@
 import type { Page } from './client'
-import { assertRequired } from './errors'
 import { signed, take } from './http'
 import type { SlackCheck, SlackConfig, SlackConfigPutRequest, SlackLink, SlackMemberLink } from './types'
 
@@ -50,7 +49,6 @@ export async function listSlackLinks(
 
 /** Removes a member's link. */
 export async function unlinkSlackMember(userId: string): Promise<void> {
-  assertRequired('unlinkSlackMember', 'userId', userId)
   await take(signed.DELETE('/v1/user/{user_id}/slack-link', { params: { path: { user_id: userId } } }))
 }
 

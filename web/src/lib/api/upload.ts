@@ -2,6 +2,7 @@ import { caller } from './caller'
 import { me } from './client'
 import { asApiError, readProblem } from './errors'
 import { RETRY_HEADER } from './http'
+import { assertFile } from './operations'
 
 export interface UploadOptions {
   /** Called with the fraction that is sent, from 0 to 1. */
@@ -19,6 +20,7 @@ export async function uploadFile(
   options: UploadOptions,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
+  assertFile(path, file)
   let response = await send(path, file, options, { ...headers, ...(await authorization()) })
   if (response.status === 401) {
     // An ordinary call handles the reason: it renews an expired token, and ends the session of a removed account.
