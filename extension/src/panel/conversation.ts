@@ -7,6 +7,7 @@ import {
   emptyAnswer,
   type StreamFailure,
 } from '@/lib/stream'
+import { shorten } from '@/lib/ui/shorten'
 import { cut, maxSelection, maxTitle } from '../lib/limits'
 import { SignedOut, sessionFetch } from '../lib/session'
 import { addressOf, type StoredConversation, storeConversation, type Turn } from '../lib/storedConversations'
@@ -350,6 +351,5 @@ function describe(failure: StreamFailure): string {
 }
 
 function short(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim()
-  return line.length > 80 ? `${line.slice(0, 79)}…` : line
+  return shorten(text.replace(/\s+/g, ' ').trim(), 80)
 }

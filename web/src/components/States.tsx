@@ -1,3 +1,4 @@
+import type { UseQueryResult } from '@tanstack/react-query'
 import type { CSSProperties, ReactNode } from 'react'
 import { cx } from '@/lib/ui/cx'
 import { Button } from './Button'
@@ -50,4 +51,26 @@ export function ErrorState({
       </Button>
     </div>
   )
+}
+
+interface LoadedProps<Data> {
+  query: Pick<UseQueryResult<Data>, 'data' | 'isError' | 'refetch'>
+  /** The placeholder until the data is loaded. */
+  loading?: ReactNode
+  /** Replaces an empty list. */
+  empty?: ReactNode
+  children: (data: Data) => ReactNode
+}
+
+/** Loaded shows the data of a query: a placeholder while it loads, an error with a retry button, or the data. */
+export function Loaded<Data>({ query, loading, empty, children }: LoadedProps<Data>) {
+  const { data, isError, refetch } = query
+  if (data === undefined) return isError ? <ErrorState onRetry={() => void refetch()} /> : loading
+  return empty !== undefined && isEmpty(data) ? empty : children(data)
+}
+
+/** isEmpty reports whether a list, or a page of a list with its total number, is empty. */
+function isEmpty(data: unknown): boolean {
+  if (Array.isArray(data)) return data.length === 0
+  return typeof data === 'object' && data !== null && 'total' in data && data.total === 0
 }

@@ -3,7 +3,7 @@ import { useSearchParams } from 'react-router'
 import { Button } from '@/components/Button'
 import { Column } from '@/components/Column'
 import { TextField } from '@/components/Field'
-import { ApiError, type DeviceRequested } from '@/lib/api'
+import { type DeviceRequested, errorMessage } from '@/lib/api'
 import { answerDevice, getDevice } from '@/lib/api/connections'
 import { formatDate } from '@/lib/ui/dates'
 import styles from './connect.module.css'
@@ -32,7 +32,7 @@ export function DevicePage() {
       setStep(await act())
     } catch (cause) {
       setStep({ name: 'code' })
-      setError(cause instanceof ApiError ? cause.detail : texts.notAnswered(''))
+      setError(errorMessage(cause, texts.notAnswered('')))
     } finally {
       setBusy(false)
     }

@@ -4,7 +4,7 @@ import { useSearchParams } from 'react-router'
 import { Button } from '@/components/Button'
 import { Column } from '@/components/Column'
 import { ErrorState } from '@/components/States'
-import { ApiError, type GrantRequested } from '@/lib/api'
+import { ApiError, errorMessage, type GrantRequested } from '@/lib/api'
 import { answerGrant, type GrantParameters, getGrant } from '@/lib/api/connections'
 import { toastFailure } from '@/lib/ui/toast'
 import styles from './connect.module.css'
@@ -58,7 +58,7 @@ function Question({ asked, request }: { asked: GrantRequested; request: GrantPar
       setLeaving(await answerGrant(request, allow))
     } catch (cause) {
       setBusy(null)
-      toastFailure(texts.notAnswered(cause instanceof ApiError ? cause.detail : ''))
+      toastFailure(texts.notAnswered(errorMessage(cause, '')))
     }
   }
   if (leaving !== null || !asked.client || !asked.scopes) return <p role="status">{texts.leaving}</p>

@@ -6,7 +6,7 @@ import { type AuthTypeAnswer, api } from '@/lib/api'
 import { readAddress } from './address'
 import styles from './steps.module.css'
 import { texts } from './texts'
-import { useForm } from './useForm'
+import { useLoginForm } from './useLoginForm'
 
 /** AddressStep requests the mail address, and fetches the sign-in method for it from the server. */
 export function AddressStep({
@@ -24,7 +24,7 @@ export function AddressStep({
   /** Continues with the address. An error is shown under the field. */
   onNext: (email: string, way: AuthTypeAnswer) => void | Promise<void>
 }) {
-  const form = useForm<'email'>()
+  const form = useLoginForm<'email'>()
 
   const submit = (event: FormEvent) => {
     event.preventDefault()

@@ -1,6 +1,7 @@
 import { useLoaderData } from 'react-router'
 import { ButtonLink } from '@/components/Button'
 import { Column } from '@/components/Column'
+import { truncate } from '@/lib/ui/shorten'
 import type { Failure } from './callback'
 import styles from './steps.module.css'
 import { texts } from './texts'
@@ -46,5 +47,5 @@ function Said({ error, description }: Failure) {
 
 // plain removes line breaks and bidirectional control characters.
 function plain(text: string): string {
-  return [...text.replace(/[\p{C}\p{Z}]+/gu, ' ')].slice(0, longest).join('')
+  return truncate(text.replace(/[\p{C}\p{Z}]+/gu, ' '), longest)
 }

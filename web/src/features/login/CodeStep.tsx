@@ -11,7 +11,7 @@ import { findProvider } from './provider'
 import styles from './steps.module.css'
 import { texts } from './texts'
 import { useCountdown } from './useCountdown'
-import { useForm } from './useForm'
+import { useLoginForm } from './useLoginForm'
 
 /** PAUSE is the wait before another code can be requested, in seconds. Mails may arrive late. */
 const PAUSE = 60
@@ -32,7 +32,7 @@ export function CodeStep({
   onBack: () => void
   onDone: () => void
 }) {
-  const form = useForm<'code' | 'password'>()
+  const form = useLoginForm<'code' | 'password'>()
   const [password, setPassword] = useState('')
 
   const submit = (event: FormEvent) => {

@@ -9,7 +9,7 @@ import { passwordRules } from '@/entities/identity/password'
 import type { TokenRecord } from '@/entities/identity/token'
 import styles from './steps.module.css'
 import { texts } from './texts'
-import { useForm } from './useForm'
+import { useLoginForm } from './useLoginForm'
 
 /** Challenge is the identity provider's request for a new password in place of the temporary one. */
 export interface Challenge {
@@ -28,7 +28,7 @@ export function NewPasswordStep({
   challenge: Challenge
   onDone: (record: TokenRecord) => void
 }) {
-  const form = useForm<'password'>()
+  const form = useLoginForm<'password'>()
   const [password, setPassword] = useState('')
   const session = useRef(challenge.session)
   const owner = { email: challenge.email }

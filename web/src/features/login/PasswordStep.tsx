@@ -7,7 +7,7 @@ import { identityMessage } from '@/entities/identity/identityMessages'
 import { Account } from './Account'
 import styles from './steps.module.css'
 import { texts } from './texts'
-import { useForm } from './useForm'
+import { useLoginForm } from './useLoginForm'
 
 /** PasswordStep requests the password, and signs in at the identity provider. */
 export function PasswordStep({
@@ -22,7 +22,7 @@ export function PasswordStep({
   /** `password` is the entered password. A temporary password may be needed again. */
   onDone: (result: SignIn, password: string) => void
 }) {
-  const form = useForm<'password'>()
+  const form = useLoginForm<'password'>()
 
   const submit = (event: FormEvent) => {
     event.preventDefault()

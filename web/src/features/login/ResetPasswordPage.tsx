@@ -15,8 +15,8 @@ import { readCode } from './code'
 import { providerOf } from './provider'
 import styles from './steps.module.css'
 import { texts } from './texts'
-import { useForm } from './useForm'
 import { useGivenEmail } from './useGivenEmail'
+import { useLoginForm } from './useLoginForm'
 
 type Step =
   | { name: 'address' }
@@ -87,7 +87,7 @@ function Federated({
   onSend: () => Promise<void>
 }) {
   const navigate = useNavigate()
-  const form = useForm<'send'>()
+  const form = useLoginForm<'send'>()
   return (
     <div className={styles.form}>
       <Account email={email} onBack={onBack} />

@@ -14,8 +14,8 @@ import { startSession } from './startSession'
 import styles from './steps.module.css'
 import { admitSuperAdmin } from './superAdmin'
 import { texts } from './texts'
-import { useForm } from './useForm'
 import { useGivenEmail } from './useGivenEmail'
+import { useLoginForm } from './useLoginForm'
 
 /** SuperAdminPage signs an organization's super-admin in by password, even if the organization uses single sign-on. */
 export function SuperAdminPage() {
@@ -60,7 +60,7 @@ function Credentials({
   onChallenge: (challenge: Challenge) => void
 }) {
   const given = useGivenEmail()
-  const form = useForm<'email' | 'password'>()
+  const form = useLoginForm<'email' | 'password'>()
 
   const submit = (event: FormEvent) => {
     event.preventDefault()

@@ -3,9 +3,10 @@ import { type FormEvent, useState } from 'react'
 import { Button, ButtonLink } from '@/components/Button'
 import { Column } from '@/components/Column'
 import { TextArea, TextField } from '@/components/Field'
-import { ErrorState } from '@/components/States'
+import { Loaded } from '@/components/States'
 import { guidanceQuery, limits, saveAbout } from '@/entities/guidance/guidance'
-import { type About, ApiError } from '@/lib/api'
+import { type About, errorMessage } from '@/lib/api'
+import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import styles from './ChangePasswordPage.module.css'
 import page from './SessionsPage.module.css'
@@ -16,20 +17,19 @@ const words = texts.about
 
 /** AboutPage edits the user's self-description, which is passed to every skill. */
 export function AboutPage() {
-  const { data, isError, refetch } = useQuery(guidanceQuery)
+  const query = useQuery(guidanceQuery)
   return (
     <Column title={words.title} home="/home/skill" homeLabel={texts.home}>
       <SettingNav />
       <p className={page.lead}>{words.lead}</p>
-      {data === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
-      {data && <Form saved={data.about} />}
+      <Loaded query={query}>{({ about }) => <Form saved={about} />}</Loaded>
     </Column>
   )
 }
 
 function Form({ saved }: { saved: About }) {
   const [about, setAbout] = useState(saved)
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const errors = errorsOf(about)
   const field = (name: keyof About) => ({
     label: words.fields[name].label,
@@ -42,15 +42,13 @@ function Form({ saved }: { saved: About }) {
   const submit = async (event: FormEvent) => {
     event.preventDefault()
     if (busy || Object.keys(errors).length > 0) return
-    setBusy(true)
-    try {
-      setAbout(await saveAbout(about))
-      toast(words.saved, { tone: 'success' })
-    } catch (cause) {
-      toastFailure(words.notSaved(cause instanceof ApiError ? cause.detail : ''))
-    } finally {
-      setBusy(false)
-    }
+    await run(
+      async () => {
+        setAbout(await saveAbout(about))
+        toast(words.saved, { tone: 'success' })
+      },
+      (cause) => toastFailure(words.notSaved(errorMessage(cause, ''))),
+    )
   }
   return (
     <form className={styles.form} noValidate onSubmit={(event) => void submit(event)}>

@@ -4,11 +4,12 @@ import { useState } from 'react'
 import { Button, ButtonLink } from '@/components/Button'
 import { Column } from '@/components/Column'
 import { Dialog } from '@/components/Dialog'
-import { ErrorState } from '@/components/States'
+import { Loaded } from '@/components/States'
 import { connectionPolicyQuery, endConnection, ownConnectionsQuery } from '@/entities/connection/connections'
 import { scopeNames } from '@/entities/connection/scopes'
 import type { Connection } from '@/lib/api'
 import { formatDate } from '@/lib/ui/dates'
+import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import styles from './ConnectionsPage.module.css'
 import { CreateToken } from './CreateToken'
@@ -20,15 +21,16 @@ const words = texts.connections
 
 /** ConnectionsPage lists the connected apps and the personal access tokens of the user, with buttons to end them. */
 export function ConnectionsPage() {
-  const { data, isError, refetch } = useQuery(ownConnectionsQuery)
+  const query = useQuery(ownConnectionsQuery)
+  const { data } = query
   const { data: policy } = useQuery(connectionPolicyQuery)
   return (
     <Column title={words.title} home="/home/skill" homeLabel={texts.home}>
       <SettingNav />
       <p className={sessions.lead}>{words.lead}</p>
-      {data === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
-      {data === undefined && !isError && <p role="status">{words.loading}</p>}
-      {data && <List label={words.title} none={words.none} connections={ofKind(data, 'client')} />}
+      <Loaded query={query} loading={<p role="status">{words.loading}</p>}>
+        {(all) => <List label={words.title} none={words.none} connections={ofKind(all, 'client')} />}
+      </Loaded>
       <section className={styles.tokens} aria-labelledby="tokens">
         <h2 id="tokens" className={styles.heading}>
           {words.tokens.title}
@@ -107,18 +109,17 @@ function lastDay(expiresAt: string): string {
 }
 
 function EndDialog({ connection, onClose }: { connection: Connection; onClose: () => void }) {
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const personal = connection.kind === 'personal'
   const end = async () => {
-    setBusy(true)
-    try {
-      await endConnection(connection.id)
-      toast(personal ? words.removed : words.ended, { tone: 'success' })
-      onClose()
-    } catch {
-      setBusy(false)
-      toastFailure(words.notEnded)
-    }
+    await run(
+      async () => {
+        await endConnection(connection.id)
+        toast(personal ? words.removed : words.ended, { tone: 'success' })
+        onClose()
+      },
+      () => toastFailure(words.notEnded),
+    )
   }
   return (
     <Dialog

@@ -5,7 +5,7 @@ import { Dialog } from '@/components/Dialog'
 import { FieldErrorText, Select, TextField } from '@/components/Field'
 import { ownConnectionsQuery } from '@/entities/connection/connections'
 import { scopeTexts } from '@/entities/connection/scopes'
-import { ApiError, type Scope } from '@/lib/api'
+import { ApiError, errorMessage, type Scope } from '@/lib/api'
 import { createToken } from '@/lib/api/connections'
 import { reload } from '@/lib/api/queries'
 import { copyText } from '@/lib/browser/clipboard'
@@ -53,7 +53,7 @@ function FormDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (t
     } catch (cause) {
       setBusy(false)
       if (!(cause instanceof ApiError && cause.status === 409)) {
-        return toastFailure(words.notCreated(cause instanceof ApiError ? cause.detail : ''))
+        return toastFailure(words.notCreated(errorMessage(cause, '')))
       }
       // The token was created, but the response is lost. The user can remove it in the list.
       toastFailure(cause.detail)

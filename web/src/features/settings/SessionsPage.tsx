@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Monitor, Smartphone } from 'lucide-react'
-import { useState } from 'react'
 import { Button, ButtonLink } from '@/components/Button'
 import { Column } from '@/components/Column'
-import { ErrorState } from '@/components/States'
+import { Loaded } from '@/components/States'
 import { readToken } from '@/entities/identity/token'
-import { ApiError, type UserSession } from '@/lib/api'
+import { ApiError, errorMessage, type UserSession } from '@/lib/api'
 import { endOtherSessions, endSession, listSessions } from '@/lib/api/sessions'
 import { formatDate } from '@/lib/ui/dates'
+import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import styles from './SessionsPage.module.css'
 import { SettingNav } from './SettingNav'
@@ -17,11 +17,12 @@ const words = texts.sessions
 
 /** SessionsPage lists the user's sessions, with buttons to end them. */
 export function SessionsPage() {
-  const { data, isError, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['sessions'],
     queryFn: ({ signal }) => listSessions(signal),
     staleTime: 0,
   })
+  const { data, refetch } = query
   const others = data?.some((session) => !session.current) ?? false
   return (
     <Column title={words.title} home="/home/skill" homeLabel={texts.home}>
@@ -29,15 +30,15 @@ export function SessionsPage() {
       <p className={styles.lead}>
         {readToken()?.authType === 'federated_idp' ? words.leadFederated : words.lead}
       </p>
-      {data === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
-      {data === undefined && !isError && <p role="status">{words.loading}</p>}
-      {data && (
-        <ul className={styles.list} aria-label={words.title}>
-          {data.map((session) => (
-            <Line key={session.id} session={session} onEnded={() => void refetch()} />
-          ))}
-        </ul>
-      )}
+      <Loaded query={query} loading={<p role="status">{words.loading}</p>}>
+        {(all) => (
+          <ul className={styles.list} aria-label={words.title}>
+            {all.map((session) => (
+              <Line key={session.id} session={session} onEnded={() => void refetch()} />
+            ))}
+          </ul>
+        )}
+      </Loaded>
       <div className={styles.actions}>
         {others && (
           <EndButton label={words.endOthers} end={endOtherSessions} onEnded={() => void refetch()} />
@@ -81,21 +82,19 @@ interface EndButtonProps {
 }
 
 function EndButton({ label, of, end, onEnded }: EndButtonProps) {
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const act = async () => {
-    setBusy(true)
-    try {
-      await end().catch((cause: unknown) => {
-        // The session has already ended.
-        if (!(cause instanceof ApiError && cause.status === 404)) throw cause
-      })
-      toast(words.ended, { tone: 'success' })
-      onEnded()
-    } catch (cause) {
-      toastFailure(words.notEnded(cause instanceof ApiError ? cause.detail : ''), () => void act())
-    } finally {
-      setBusy(false)
-    }
+    await run(
+      async () => {
+        await end().catch((cause: unknown) => {
+          // The session has already ended.
+          if (!(cause instanceof ApiError && cause.status === 404)) throw cause
+        })
+        toast(words.ended, { tone: 'success' })
+        onEnded()
+      },
+      (cause) => toastFailure(words.notEnded(errorMessage(cause, '')), () => void act()),
+    )
   }
   return (
     <Button size="sm" loading={busy} onClick={() => void act()}>

@@ -5,11 +5,12 @@ import { Link } from 'react-router'
 import { Button, ButtonLink } from '@/components/Button'
 import { Column } from '@/components/Column'
 import { IconButton } from '@/components/IconButton'
-import { ErrorState } from '@/components/States'
+import { Loaded } from '@/components/States'
 import { endShare, ownSharesQuery, shareUrl } from '@/entities/share/shares'
 import type { Share } from '@/lib/api'
 import { copyText } from '@/lib/browser/clipboard'
 import { formatDate } from '@/lib/ui/dates'
+import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import styles from './SessionsPage.module.css'
 import { SettingNav } from './SettingNav'
@@ -23,20 +24,23 @@ const PAGE = 100
 /** SharesPage lists the user's shares within the organization, with buttons to end them. */
 export function SharesPage() {
   const [offset, setOffset] = useState(0)
-  const { data, isError, refetch } = useQuery(ownSharesQuery({ offset, limit: PAGE }))
+  const query = useQuery(ownSharesQuery({ offset, limit: PAGE }))
+  const { data } = query
   return (
     <Column title={words.title} home="/home/skill" homeLabel={texts.home}>
       <SettingNav />
       <p className={styles.lead}>{words.lead}</p>
-      {data === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
-      {data?.total === 0 && <p>{words.none}</p>}
-      {data && data.items.length > 0 && (
-        <ul className={styles.list} aria-label={words.title}>
-          {data.items.map((share) => (
-            <Line key={share.id} share={share} />
-          ))}
-        </ul>
-      )}
+      <Loaded query={query} empty={<p>{words.none}</p>}>
+        {({ items }) =>
+          items.length > 0 && (
+            <ul className={styles.list} aria-label={words.title}>
+              {items.map((share) => (
+                <Line key={share.id} share={share} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
       <div className={styles.actions}>
         {data && offset + data.items.length < data.total && (
           <Button onClick={() => setOffset(offset + PAGE)}>{words.next}</Button>
@@ -50,22 +54,20 @@ export function SharesPage() {
 }
 
 function Line({ share }: { share: Share }) {
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const copy = () =>
     copyText(shareUrl(share.id)).then(
       () => toast(words.copied, { tone: 'success' }),
       () => toastFailure(words.copyFailed),
     )
   const end = async () => {
-    setBusy(true)
-    try {
-      await endShare(share.id)
-      toast(words.ended, { tone: 'success' })
-    } catch {
-      toastFailure(words.notEnded, () => void end())
-    } finally {
-      setBusy(false)
-    }
+    await run(
+      async () => {
+        await endShare(share.id)
+        toast(words.ended, { tone: 'success' })
+      },
+      () => toastFailure(words.notEnded, () => void end()),
+    )
   }
   return (
     <li className={styles.line}>

@@ -6,10 +6,11 @@ import { Button } from '@/components/Button'
 import { Column } from '@/components/Column'
 import { Dialog } from '@/components/Dialog'
 import { ErrorState } from '@/components/States'
-import { ApiError, type SlackLink } from '@/lib/api'
+import { ApiError, errorMessage, type SlackLink } from '@/lib/api'
 import { meQuery, reload } from '@/lib/api/queries'
 import { getSlackLink, linkSlack, unlinkSlack } from '@/lib/api/slack'
 import { formatDate } from '@/lib/ui/dates'
+import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import sessions from './SessionsPage.module.css'
 import { SettingNav } from './SettingNav'
@@ -84,7 +85,7 @@ function Unlinked({ own, state }: { own: SlackLink; state: string }) {
       window.location.assign(await linkSlack(state))
     } catch (cause) {
       setLeaving(false)
-      toastFailure(words.notBegun(cause instanceof ApiError ? cause.detail : ''))
+      toastFailure(words.notBegun(errorMessage(cause, '')))
     }
   }
   return (
@@ -138,18 +139,17 @@ function Linked({ link, workspace }: { link: NonNullable<SlackLink['link']>; wor
 }
 
 function UnlinkDialog({ onClose }: { onClose: () => void }) {
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const unlink = async () => {
-    setBusy(true)
-    try {
-      await unlinkSlack()
-      toast(words.ended, { tone: 'success' })
-      onClose()
-      await reload(SLACK)
-    } catch (cause) {
-      setBusy(false)
-      toastFailure(words.notEnded(cause instanceof ApiError ? cause.detail : ''))
-    }
+    await run(
+      async () => {
+        await unlinkSlack()
+        toast(words.ended, { tone: 'success' })
+        onClose()
+        await reload(SLACK)
+      },
+      (cause) => toastFailure(words.notEnded(errorMessage(cause, ''))),
+    )
   }
   return (
     <Dialog

@@ -5,11 +5,12 @@ import { Button, ButtonLink } from '@/components/Button'
 import { PageLink } from '@/components/PageLink'
 import { PageTitle } from '@/components/PageTitle'
 import { SkillIcon } from '@/components/SkillIcon'
-import { ApiError, type Share, type SharedMessage } from '@/lib/api'
+import { errorMessage, type Share, type SharedMessage } from '@/lib/api'
 import { copyShare } from '@/lib/api/shares'
 import { Markdown } from '@/lib/markdown'
 import { httpUrl } from '@/lib/stream'
 import { formatDay, formatFull } from '@/lib/ui/dates'
+import { useTask } from '@/lib/ui/task'
 import { toastFailure } from '@/lib/ui/toast'
 import { sharedMessagesQuery } from './loader'
 import styles from './SharePage.module.css'
@@ -90,19 +91,17 @@ function Message({ message }: { message: SharedMessage }) {
 
 function Foot({ share }: { share: Share }) {
   const navigate = useNavigate()
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   // A retry after a failure creates the same thread.
   const [requestId] = useState(() => crypto.randomUUID())
   const goOn = async () => {
-    setBusy(true)
-    try {
-      const thread = await copyShare(share.id, requestId)
-      await navigate(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
-    } catch (cause) {
-      toastFailure(`${texts.copyFailed}${cause instanceof ApiError ? cause.detail : ''}`, () => void goOn())
-    } finally {
-      setBusy(false)
-    }
+    await run(
+      async () => {
+        const thread = await copyShare(share.id, requestId)
+        await navigate(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
+      },
+      (cause) => toastFailure(`${texts.copyFailed}${errorMessage(cause, '')}`, () => void goOn()),
+    )
   }
   return (
     <footer className={styles.foot} data-print="hide">

@@ -5,11 +5,11 @@ import { Button } from '@/components/Button'
 import { TextField } from '@/components/Field'
 import { IconButton } from '@/components/IconButton'
 import { ErrorState } from '@/components/States'
-import type { Category } from '@/lib/api'
+import { type Category, firstErrorMessage } from '@/lib/api'
 import * as made from '@/lib/api/madeSkills'
 import { changeData } from '@/lib/api/queries'
 import { toastFailure } from '@/lib/ui/toast'
-import { reasonOf, useAction } from './actions'
+import { useAction } from './actions'
 import { RemoveCategory, RenameCategory } from './CategoryDialogs'
 import styles from './Library.module.css'
 import { allCategoriesQuery, refreshSkills } from './queries'
@@ -33,7 +33,7 @@ export function Categories() {
     current.waiting++
     current.last = current.last
       .then(() => made.orderCategories(order.map(({ id }) => id)))
-      .catch((cause) => toastFailure(reasonOf(cause)))
+      .catch((cause) => toastFailure(firstErrorMessage(cause, texts.failed)))
       // Read the server's state only after the last pending move.
       .then(() => (--current.waiting === 0 ? refreshSkills() : undefined))
   }

@@ -5,12 +5,12 @@ import { Button, ButtonLink } from '@/components/Button'
 import { ChoiceChip } from '@/components/Chip'
 import { PageTitle } from '@/components/PageTitle'
 import { isAdmin } from '@/entities/session/guard'
+import { firstErrorMessage } from '@/lib/api'
 import * as made from '@/lib/api/madeSkills'
 import { meQuery } from '@/lib/api/queries'
 import { writeStoredText } from '@/lib/browser/storedTexts'
 import { setValues, useQueryState } from '@/lib/ui/queryState'
 import { toastFailure } from '@/lib/ui/toast'
-import { reasonOf } from './actions'
 import { Categories } from './Categories'
 import { emptyDraft } from './content'
 import styles from './Library.module.css'
@@ -89,7 +89,7 @@ function ImportButton() {
       )
       void navigate('/home/skill/new')
     } catch (cause) {
-      toastFailure(reasonOf(cause))
+      toastFailure(firstErrorMessage(cause, texts.failed))
     }
   }
   return (

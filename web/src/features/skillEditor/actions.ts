@@ -1,6 +1,7 @@
-import { useRef, useState } from 'react'
-import { ApiError, type MadeSkill } from '@/lib/api'
+import { useRef } from 'react'
+import { firstErrorMessage, type MadeSkill } from '@/lib/api'
 import * as made from '@/lib/api/madeSkills'
+import { useTask } from '@/lib/ui/task'
 import { toastFailure } from '@/lib/ui/toast'
 import { refreshSkills } from './queries'
 import { texts } from './texts'
@@ -10,25 +11,16 @@ import { texts } from './texts'
  * default a toast.
  */
 export function useAction() {
-  const [busy, setBusy] = useState(false)
-  const act = async (action: () => Promise<unknown>, tell: (message: string) => void = toastFailure) => {
-    if (busy) return
-    setBusy(true)
-    try {
-      await action()
-      refreshSkills()
-    } catch (cause) {
-      tell(reasonOf(cause))
-    } finally {
-      setBusy(false)
-    }
-  }
+  const { busy, run } = useTask()
+  const act = (action: () => Promise<unknown>, tell: (message: string) => void = toastFailure) =>
+    run(
+      async () => {
+        await action()
+        refreshSkills()
+      },
+      (cause) => tell(firstErrorMessage(cause, texts.failed)),
+    )
   return { busy, act }
-}
-
-/** reasonOf returns the reason of a failed action, preferably the server's error for a field. */
-export function reasonOf(cause: unknown): string {
-  return cause instanceof ApiError ? (cause.fields[0]?.message ?? cause.message) : texts.failed
 }
 
 /** useCopy copies a skill. A retry after a failure sends the same request id, so that only one copy is created. */

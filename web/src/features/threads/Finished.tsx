@@ -2,6 +2,7 @@ import { useEffect } from 'react'
 import { useNavigate } from 'react-router'
 import { findThread, isThreadShown, threadDeletions } from '@/entities/thread/threads'
 import { type LiveMessage, live } from '@/lib/live'
+import { shorten } from '@/lib/ui/shorten'
 import { toast } from '@/lib/ui/toast'
 import { texts } from './texts'
 
@@ -19,7 +20,7 @@ export function Finished() {
       if (told.has(id) || threadDeletions.has(thread_id)) return
       told.add(id)
       const failed = status === 'failed'
-      const name = shorten(findThread(thread_id)?.title || texts.untitled)
+      const name = shorten(findThread(thread_id)?.title || texts.untitled, 24)
       toast(failed ? texts.failed(name) : texts.finished(name), {
         tone: failed ? 'danger' : 'plain',
         threadId: thread_id,
@@ -35,9 +36,4 @@ export function Finished() {
 export function hasEnded({ role, status, finish_reason, feedback }: LiveMessage): boolean {
   if (role !== 'assistant' || finish_reason === 'stopped' || feedback) return false
   return status === 'success' || status === 'failed'
-}
-
-function shorten(title: string): string {
-  const characters = [...title]
-  return characters.length > 24 ? `${characters.slice(0, 23).join('')}…` : title
 }

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { Link } from 'react-router'
 import { Button } from '@/components/Button'
 import { PageTitle } from '@/components/PageTitle'
-import { EmptyState, ErrorState } from '@/components/States'
+import { EmptyState, Loaded } from '@/components/States'
 import { keepThreads, leavingQuery, retentionQuery } from '@/entities/thread/leaving'
 import type { LeavingThread } from '@/lib/api'
 import { formatDate, formatFull } from '@/lib/ui/dates'
@@ -17,7 +17,7 @@ const words = texts.leaving
 /** The user's threads that will be deleted because nothing was asked in them, and the way to keep them. */
 export function LeavingPage() {
   const { data: retention } = useQuery(retentionQuery)
-  const { data, isError, refetch } = useQuery(leavingQuery)
+  const query = useQuery(leavingQuery)
   const [busy, setBusy] = useState<ReadonlySet<string>>(new Set())
   const keep = async (ids: readonly string[]) => {
     setBusy(new Set(ids))
@@ -29,7 +29,7 @@ export function LeavingPage() {
     if (document.activeElement === document.body)
       document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true })
   }
-  const hidden = (retention?.leaving.threads ?? 0) - (data?.length ?? 0)
+  const hidden = (retention?.leaving.threads ?? 0) - (query.data?.length ?? 0)
   return (
     <div className={styles.page}>
       <PageTitle>{words.title}</PageTitle>
@@ -38,32 +38,36 @@ export function LeavingPage() {
         <h1>{words.title}</h1>
         {retention?.days !== undefined && <p>{words.lead(retention.days)}</p>}
       </header>
-      {data === undefined && (isError ? <ErrorState onRetry={() => void refetch()} /> : <Skeletons />)}
-      {data?.length === 0 && (
-        <EmptyState title={words.none}>
-          <p>{words.noneHint}</p>
-        </EmptyState>
-      )}
-      {data && data.length > 0 && (
-        <>
-          <div className={styles.actions}>
-            <Button loading={busy.size > 1} onClick={() => void keep(data.map(({ thread }) => thread.id))}>
-              {words.keepAll(data.length)}
-            </Button>
-          </div>
-          <ul className={styles.list} aria-label={words.title}>
-            {data.map((item) => (
-              <Line
-                key={item.thread.id}
-                item={item}
-                busy={busy.has(item.thread.id)}
-                onKeep={() => void keep([item.thread.id])}
-              />
-            ))}
-          </ul>
-          {hidden > 0 && <p className={styles.more}>{words.more(hidden)}</p>}
-        </>
-      )}
+      <Loaded
+        query={query}
+        loading={<Skeletons />}
+        empty={
+          <EmptyState title={words.none}>
+            <p>{words.noneHint}</p>
+          </EmptyState>
+        }
+      >
+        {(data) => (
+          <>
+            <div className={styles.actions}>
+              <Button loading={busy.size > 1} onClick={() => void keep(data.map(({ thread }) => thread.id))}>
+                {words.keepAll(data.length)}
+              </Button>
+            </div>
+            <ul className={styles.list} aria-label={words.title}>
+              {data.map((item) => (
+                <Line
+                  key={item.thread.id}
+                  item={item}
+                  busy={busy.has(item.thread.id)}
+                  onKeep={() => void keep([item.thread.id])}
+                />
+              ))}
+            </ul>
+            {hidden > 0 && <p className={styles.more}>{words.more(hidden)}</p>}
+          </>
+        )}
+      </Loaded>
     </div>
   )
 }

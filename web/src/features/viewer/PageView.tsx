@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useRef } from 'react'
 import { ErrorState } from '@/components/States'
 import { ThreadLine } from '@/components/ThreadLine'
-import { ApiError, type ChunkEmbedding, type Rect } from '@/lib/api'
+import { type ChunkEmbedding, errorMessage, type Rect } from '@/lib/api'
 import styles from './PageView.module.css'
 import { usePicture } from './pictures'
 import { texts } from './texts'
@@ -44,12 +44,7 @@ export function PageView(props: PageViewProps) {
   )
 
   if (error !== null && shown === null)
-    return (
-      <ErrorState
-        message={error instanceof ApiError && error.detail ? error.detail : texts.pictureFailed}
-        onRetry={retry}
-      />
-    )
+    return <ErrorState message={errorMessage(error, '') || texts.pictureFailed} onRetry={retry} />
   return (
     <div className={styles.page} style={{ width, aspectRatio: ratio }} data-page={page} aria-busy={!shown}>
       {shown ? (

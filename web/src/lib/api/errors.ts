@@ -59,6 +59,37 @@ export function asApiError(cause: unknown): Error {
   return new ApiError(NO_ANSWER, { detail: 'サーバーに接続できませんでした。' }, { cause })
 }
 
+/** errorMessage returns the server's message for a failed call; for another error it returns `fallback`. */
+export function errorMessage(cause: unknown, fallback = UNEXPLAINED): string {
+  return cause instanceof ApiError ? cause.detail : fallback
+}
+
+/** firstErrorMessage returns the server's message for the first invalid field of a failed call, or errorMessage. */
+export function firstErrorMessage(cause: unknown, fallback?: string): string {
+  const first = cause instanceof ApiError ? cause.fields[0] : undefined
+  return first?.message ?? errorMessage(cause, fallback)
+}
+
+/**
+ * errorsByField returns the server's messages by the name of the field that shows them; the first one counts. `nameOf`
+ * returns the name for a field of the request. `rest` joins the messages that no field shows.
+ */
+export function errorsByField<Name extends string>(
+  cause: unknown,
+  nameOf: (field: string) => Name | undefined,
+): { errors: Partial<Record<Name, string>>; rest: string } {
+  const errors: Partial<Record<Name, string>> = {}
+  const rest: string[] = []
+  const fields = cause instanceof ApiError ? cause.fields : []
+  for (const { field, message } of fields) {
+    const name = nameOf(field)
+    if (name === undefined) rest.push(message)
+    else errors[name] ??= message
+  }
+  if (fields.length === 0) rest.push(errorMessage(cause))
+  return { errors, rest: rest.join(' ') }
+}
+
 /** A call without a required argument. */
 export class RequiredError extends Error {
   override readonly name = 'RequiredError'

@@ -1,4 +1,12 @@
 export type { Page } from './client'
 export * as api from './client'
-export { ApiError, asApiError, RequiredError, readProblem } from './errors'
+export {
+  ApiError,
+  asApiError,
+  errorMessage,
+  errorsByField,
+  firstErrorMessage,
+  RequiredError,
+  readProblem,
+} from './errors'
 export type * from './types'

@@ -1,17 +1,14 @@
-import { useQuery } from '@tanstack/react-query'
-import { Button } from '@/components/Button'
 import { Select } from '@/components/Field'
-import { EmptyState, ErrorState } from '@/components/States'
+import { EmptyState } from '@/components/States'
 import type { AuditEvent } from '@/lib/api'
 import type { AuditQuery } from '@/lib/api/admin'
 import { exportAudit } from '@/lib/api/csv'
 import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
-import { formatNumber, startOfDay } from '../format'
+import { startOfDay } from '../format'
 import filters from '../parts/Filters.module.css'
-import { LinesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
-import { Paging } from '../parts/Paging'
+import { NoMatch, PagedList } from '../parts/PagedList'
 import { Period } from '../parts/Period'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
@@ -30,11 +27,8 @@ const MAX = 10_000
 /** The audit log: actor, action, target, time and origin of each entry. */
 export function AuditPage() {
   const url = useUrlState()
-  const { data, isError, isPlaceholderData, refetch } = useQuery({
-    ...auditQuery(queryOf(url), url.page),
-    placeholderData: (before) => before,
-  })
   const narrowed = NAMES.some((name) => url.get(name) !== '')
+  const reset = () => url.set({ q: '', action: '', from: '', to: '' })
   return (
     <Page
       title={words.title}
@@ -43,24 +37,15 @@ export function AuditPage() {
     >
       <div>
         <Filters url={url} />
-        <div className={table.box}>
-          <p className="visually-hidden" role="status">
-            {data && !isPlaceholderData && words.found(formatNumber(data.total))}
-          </p>
-          {data === undefined && (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading />)}
-          {data?.total === 0 && !narrowed && <EmptyState title={words.none} />}
-          {data?.total === 0 && narrowed && (
-            <EmptyState title={words.empty}>
-              <p>{words.emptyHint}</p>
-              <Button size="sm" onClick={() => url.set({ q: '', action: '', from: '', to: '' })}>
-                {texts.common.reset}
-              </Button>
-            </EmptyState>
-          )}
-          {data && data.items.length > 0 && <Events events={data.items} busy={isPlaceholderData} />}
-          {data && <Paging url={url} total={data.total} shown={data.items.length} />}
-          {data && data.total >= MAX && <p className={styles.limit}>{words.limit}</p>}
-        </div>
+        <PagedList
+          url={url}
+          query={(page) => auditQuery(queryOf(url), page)}
+          found={words.found}
+          empty={narrowed ? <NoMatch words={words} onReset={reset} /> : <EmptyState title={words.none} />}
+          note={(total) => total >= MAX && <p className={styles.limit}>{words.limit}</p>}
+        >
+          {(events, busy) => <Events events={events} busy={busy} />}
+        </PagedList>
       </div>
     </Page>
   )

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button } from '@/components/Button'
-import { ErrorState } from '@/components/States'
+import { Loaded } from '@/components/States'
 import { connectionPolicyQuery } from '@/entities/connection/connections'
 import { putConnectionPolicy } from '@/lib/api/connections'
 import { queryClient, reload } from '@/lib/api/queries'
+import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { ConfirmDialog } from '../parts/ConfirmDialog'
 import { LinesLoading } from '../parts/Loading'
@@ -15,24 +16,23 @@ const words = texts.connections.policy
 
 /** Whether members may create personal access tokens. */
 export function PolicySection() {
-  const { data, isError, refetch } = useQuery(connectionPolicyQuery)
+  const query = useQuery(connectionPolicyQuery)
+  const { data } = query
   const [asking, setAsking] = useState(false)
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const set = async (allowed: boolean) => {
-    setBusy(true)
-    try {
-      queryClient.setQueryData(
-        connectionPolicyQuery.queryKey,
-        await putConnectionPolicy({ personal_tokens: allowed }),
-      )
-      toast(words.saved, { tone: 'success' })
-      setAsking(false)
-      await reload(['admin', 'connections'])
-    } catch {
-      toastFailure(words.notSaved)
-    } finally {
-      setBusy(false)
-    }
+    await run(
+      async () => {
+        queryClient.setQueryData(
+          connectionPolicyQuery.queryKey,
+          await putConnectionPolicy({ personal_tokens: allowed }),
+        )
+        toast(words.saved, { tone: 'success' })
+        setAsking(false)
+        await reload(['admin', 'connections'])
+      },
+      () => toastFailure(words.notSaved),
+    )
   }
   return (
     <Section
@@ -46,8 +46,9 @@ export function PolicySection() {
         )
       }
     >
-      {data === undefined && (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading />)}
-      {data && <p>{data.personal_tokens ? words.allowed : words.forbidden}</p>}
+      <Loaded query={query} loading={<LinesLoading />}>
+        {({ personal_tokens }) => <p>{personal_tokens ? words.allowed : words.forbidden}</p>}
+      </Loaded>
       {asking && (
         <ConfirmDialog
           title={words.confirm}

@@ -2,7 +2,7 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link } from 'react-router'
 import { Meter } from '@/components/Meter'
-import { ErrorState } from '@/components/States'
+import { Loaded } from '@/components/States'
 import type { Contract } from '@/lib/api'
 import { meQuery } from '@/lib/api/queries'
 import { percentOf } from '@/lib/ui/numbers'
@@ -24,21 +24,21 @@ const ENDING_DAYS = 30
 
 /** The contract: its terms, and its usage by day, by member and by model. */
 export function ContractPage() {
-  const { data: contract, isError, refetch } = useQuery(contractQuery)
+  const query = useQuery(contractQuery)
   return (
     <Page title={words.title}>
-      {contract === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
-      {contract === undefined && !isError && <BoxesLoading heights={[132, 300, 220]} />}
-      {contract && (
-        <>
-          <Warnings contract={contract} />
-          <Overview contract={contract} />
-          <Usage days={contract.usage} />
-          <MemberUsageTable />
-          <ModelUsageTable today={today(contract)} />
-          <UsageCsv today={today(contract)} />
-        </>
-      )}
+      <Loaded query={query} loading={<BoxesLoading heights={[132, 300, 220]} />}>
+        {(contract) => (
+          <>
+            <Warnings contract={contract} />
+            <Overview contract={contract} />
+            <Usage days={contract.usage} />
+            <MemberUsageTable />
+            <ModelUsageTable today={today(contract)} />
+            <UsageCsv today={today(contract)} />
+          </>
+        )}
+      </Loaded>
     </Page>
   )
 }

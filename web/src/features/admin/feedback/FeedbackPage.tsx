@@ -1,21 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Button } from '@/components/Button'
 import { Select } from '@/components/Field'
-import { EmptyState, ErrorState } from '@/components/States'
+import { EmptyState } from '@/components/States'
 import type { OrganizationFeedback } from '@/lib/api'
 import { exportFeedback } from '@/lib/api/csv'
 import type { FeedbackQuery } from '@/lib/api/feedback'
 import { cx } from '@/lib/ui/cx'
-import { formatNumber, startOfDay } from '../format'
+import { startOfDay } from '../format'
 import filters from '../parts/Filters.module.css'
-import { LinesLoading } from '../parts/Loading'
 import { Page, Section } from '../parts/Page'
-import { Paging } from '../parts/Paging'
+import { NoMatch, PagedList } from '../parts/PagedList'
 import { Period } from '../parts/Period'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
-import table from '../parts/Table.module.css'
 import { feedbackQuery, skillFeedbackQuery } from '../queries'
 import { texts } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
@@ -124,30 +121,18 @@ interface ListProps {
 }
 
 function List({ url, query, onOpen }: ListProps) {
-  const { data, isError, isPlaceholderData, refetch } = useQuery({
-    ...feedbackQuery(query, url.page),
-    placeholderData: (before) => before,
-  })
   const narrowed = NAMES.some((name) => url.get(name) !== '')
+  const reset = () => url.set(Object.fromEntries(NAMES.map((name) => [name, ''])))
   return (
-    <div className={table.box}>
-      <p className="visually-hidden" role="status">
-        {data && !isPlaceholderData && words.list.found(formatNumber(data.total))}
-      </p>
-      {data === undefined && (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading />)}
-      {data?.total === 0 && !narrowed && <EmptyState title={words.list.none} />}
-      {data?.total === 0 && narrowed && (
-        <EmptyState title={words.list.empty}>
-          <p>{words.list.emptyHint}</p>
-          <Button size="sm" onClick={() => url.set(Object.fromEntries(NAMES.map((name) => [name, ''])))}>
-            {texts.common.reset}
-          </Button>
-        </EmptyState>
-      )}
-      {data && data.items.length > 0 && (
-        <Reviews reviews={data.items} busy={isPlaceholderData} onOpen={onOpen} />
-      )}
-      {data && <Paging url={url} total={data.total} shown={data.items.length} />}
-    </div>
+    <PagedList
+      url={url}
+      query={(page) => feedbackQuery(query, page)}
+      found={words.list.found}
+      empty={
+        narrowed ? <NoMatch words={words.list} onReset={reset} /> : <EmptyState title={words.list.none} />
+      }
+    >
+      {(reviews, busy) => <Reviews reviews={reviews} busy={busy} onOpen={onOpen} />}
+    </PagedList>
   )
 }

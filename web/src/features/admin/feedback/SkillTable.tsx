@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { EmptyState, ErrorState } from '@/components/States'
+import { EmptyState, Loaded } from '@/components/States'
 import type { SkillFeedback } from '@/lib/api'
 import type { FeedbackQuery } from '@/lib/api/feedback'
 import { cx } from '@/lib/ui/cx'
@@ -15,40 +15,47 @@ const words = texts.feedback
 
 /** The numbers of good and bad ratings by skill in a period. */
 export function SkillTable({ period }: { period: Pick<FeedbackQuery, 'from' | 'to'> }) {
-  const { data, isError, isPlaceholderData, refetch } = useQuery({
+  const query = useQuery({
     ...skillFeedbackQuery(period),
     placeholderData: (before) => before,
   })
   return (
     <div className={table.box}>
-      {data === undefined &&
-        (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading lines={3} />)}
-      {data?.length === 0 && <EmptyState title={words.skills.none} />}
-      {data && data.length > 0 && (
-        <table className={table.table} aria-busy={isPlaceholderData}>
-          <caption className="visually-hidden">{words.skills.title}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{words.skills.skill}</th>
-              <th scope="col" className={table.number}>
-                {words.ratings.good}
-              </th>
-              <th scope="col" className={table.number}>
-                {words.ratings.bad}
-              </th>
-              <th scope="col" className={table.number}>
-                {words.skills.share}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            <Line name={words.skills.total} counted={sum(data)} className={styles.total} />
-            {data.map((item) => (
-              <Line key={item.skill?.id ?? 'own'} name={item.skill?.name ?? words.ownSkill} counted={item} />
-            ))}
-          </tbody>
-        </table>
-      )}
+      <Loaded
+        query={query}
+        loading={<LinesLoading lines={3} />}
+        empty={<EmptyState title={words.skills.none} />}
+      >
+        {(data) => (
+          <table className={table.table} aria-busy={query.isPlaceholderData}>
+            <caption className="visually-hidden">{words.skills.title}</caption>
+            <thead>
+              <tr>
+                <th scope="col">{words.skills.skill}</th>
+                <th scope="col" className={table.number}>
+                  {words.ratings.good}
+                </th>
+                <th scope="col" className={table.number}>
+                  {words.ratings.bad}
+                </th>
+                <th scope="col" className={table.number}>
+                  {words.skills.share}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              <Line name={words.skills.total} counted={sum(data)} className={styles.total} />
+              {data.map((item) => (
+                <Line
+                  key={item.skill?.id ?? 'own'}
+                  name={item.skill?.name ?? words.ownSkill}
+                  counted={item}
+                />
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Loaded>
     </div>
   )
 }

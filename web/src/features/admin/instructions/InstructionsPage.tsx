@@ -2,11 +2,12 @@ import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import { TextArea } from '@/components/Field'
-import { ErrorState } from '@/components/States'
+import { Loaded } from '@/components/States'
 import { guidanceQuery, limits, saveInstructions } from '@/entities/guidance/guidance'
+import { errorMessage } from '@/lib/api'
+import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { formatNumber } from '../format'
-import { reason } from '../members/changes'
 import { BoxesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
 import { UnsavedGuard } from '../parts/UnsavedGuard'
@@ -17,12 +18,12 @@ const words = texts.instructions
 
 /** The organization's instructions for every skill. */
 export function InstructionsPage() {
-  const { data, isError, refetch } = useQuery(guidanceQuery)
+  const query = useQuery(guidanceQuery)
   return (
     <Page title={words.title} lead={words.lead}>
-      {data === undefined &&
-        (isError ? <ErrorState onRetry={() => void refetch()} /> : <BoxesLoading heights={[240]} />)}
-      {data && <Form loaded={data.instructions} />}
+      <Loaded query={query} loading={<BoxesLoading heights={[240]} />}>
+        {(data) => <Form loaded={data.instructions} />}
+      </Loaded>
     </Page>
   )
 }
@@ -30,23 +31,21 @@ export function InstructionsPage() {
 function Form({ loaded }: { loaded: string }) {
   const [saved, setSaved] = useState(loaded)
   const [text, setText] = useState(loaded)
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const released = useRef(false)
   const length = [...text].length
   const save = async (event?: FormEvent) => {
     event?.preventDefault()
     if (busy || length > limits.instructions) return
-    setBusy(true)
-    try {
-      const stored = await saveInstructions(text)
-      setSaved(stored)
-      setText(stored)
-      toast(words.saved, { tone: 'success' })
-    } catch (cause) {
-      toastFailure(words.notSaved(reason(cause)), () => void save())
-    } finally {
-      setBusy(false)
-    }
+    await run(
+      async () => {
+        const stored = await saveInstructions(text)
+        setSaved(stored)
+        setText(stored)
+        toast(words.saved, { tone: 'success' })
+      },
+      (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),
+    )
   }
   return (
     <form className={styles.form} noValidate onSubmit={(event) => void save(event)}>

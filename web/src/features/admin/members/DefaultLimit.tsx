@@ -3,13 +3,14 @@ import { type FormEvent, useId, useState } from 'react'
 import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
 import { Select, TextField } from '@/components/Field'
+import { errorMessage } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
 import { queryClient } from '@/lib/api/queries'
+import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { formatNumber } from '../format'
 import { memberLimitQuery, refreshMembers } from '../queries'
 import { texts } from '../texts'
-import { reason } from './changes'
 import styles from './Dialogs.module.css'
 import { typedTokens } from './limit'
 
@@ -41,23 +42,21 @@ function LimitDialog({ saved, onClose }: { saved: number | undefined; onClose: (
   const [limited, setLimited] = useState(saved !== undefined)
   const [typed, setTyped] = useState(saved === undefined ? '' : String(saved))
   const [error, setError] = useState<string>()
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const form = useId()
   const save = async (event?: FormEvent) => {
     event?.preventDefault()
     const tokens = limited ? typedTokens(typed) : undefined
-    if (busy) return
     if (limited && tokens === undefined) return setError(words.wrong)
-    setBusy(true)
-    try {
-      queryClient.setQueryData(memberLimitQuery.queryKey, { tokens: await admin.putMemberLimit(tokens) })
-      toast(words.saved, { tone: 'success' })
-      onClose()
-      void refreshMembers()
-    } catch (cause) {
-      toastFailure(words.notSaved(reason(cause)), () => void save())
-      setBusy(false)
-    }
+    await run(
+      async () => {
+        queryClient.setQueryData(memberLimitQuery.queryKey, { tokens: await admin.putMemberLimit(tokens) })
+        toast(words.saved, { tone: 'success' })
+        onClose()
+        void refreshMembers()
+      },
+      (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),
+    )
   }
   return (
     <Dialog

@@ -2,13 +2,12 @@ import { type FormEvent, useId, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
 import { FieldErrorText, Select, TextField } from '@/components/Field'
-import { ApiError, type Me, type Member, type Role, type UserEditRequest } from '@/lib/api'
+import { ApiError, errorMessage, type Me, type Member, type Role, type UserEditRequest } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
 import { toast } from '@/lib/ui/toast'
 import { Notice } from '../parts/Page'
 import { refreshMembers } from '../queries'
 import { texts } from '../texts'
-import { reason } from './changes'
 import styles from './Dialogs.module.css'
 import { LimitField } from './LimitField'
 import { type LimitValues, limitChange, limitOf } from './limit'
@@ -110,7 +109,7 @@ export function EditDialog({ me, member, onClose }: { me: Me; member: Member; on
           error={fieldOf(error, 'token_limit.tokens')}
           onChange={set}
         />
-        <div role="alert">{hasNoField(error) && <FieldErrorText>{reason(error)}</FieldErrorText>}</div>
+        <div role="alert">{hasNoField(error) && <FieldErrorText>{errorMessage(error)}</FieldErrorText>}</div>
       </form>
     </Dialog>
   )

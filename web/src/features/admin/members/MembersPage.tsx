@@ -3,19 +3,16 @@ import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { Select } from '@/components/Field'
-import { EmptyState, ErrorState } from '@/components/States'
 import type { Member, MemberFilter, Role } from '@/lib/api'
 import type { MemberQuery } from '@/lib/api/admin'
 import { exportMembers } from '@/lib/api/csv'
 import { meQuery } from '@/lib/api/queries'
 import { formatNumber } from '../format'
 import filters from '../parts/Filters.module.css'
-import { LinesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
-import { Paging } from '../parts/Paging'
+import { NoMatch, PagedList } from '../parts/PagedList'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
-import table from '../parts/Table.module.css'
 import { contractQuery, membersQuery, samlQuery } from '../queries'
 import { texts } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
@@ -146,35 +143,23 @@ interface ListProps {
 function List({ url, ...actions }: ListProps) {
   const { data: me } = useSuspenseQuery(meQuery)
   const { data: saml } = useQuery(samlQuery)
-  const { data, isError, isPlaceholderData, refetch } = useQuery({
-    ...membersQuery(filtersOf(url), url.page),
-    placeholderData: (before) => before,
-  })
   return (
-    <div className={table.box}>
-      <p className="visually-hidden" role="status">
-        {data && !isPlaceholderData && words.found(formatNumber(data.total))}
-      </p>
-      {data === undefined && (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading />)}
-      {data?.total === 0 && (
-        <EmptyState title={words.empty}>
-          <p>{words.emptyHint}</p>
-          <Button size="sm" onClick={() => url.set({ q: '', role: '', state: '' })}>
-            {texts.common.reset}
-          </Button>
-        </EmptyState>
-      )}
-      {data && data.items.length > 0 && (
+    <PagedList
+      url={url}
+      query={(page) => membersQuery(filtersOf(url), page)}
+      found={words.found}
+      empty={<NoMatch words={words} onReset={() => url.set({ q: '', role: '', state: '' })} />}
+    >
+      {(members, busy) => (
         <MemberTable
           me={me}
-          members={data.items}
+          members={members}
           singleSignOn={saml?.enabled}
-          busy={isPlaceholderData}
+          busy={busy}
           onResend={(member) => void resend(member)}
           {...actions}
         />
       )}
-      {data && <Paging url={url} total={data.total} shown={data.items.length} />}
-    </div>
+    </PagedList>
   )
 }

@@ -1,5 +1,4 @@
-import type { Member } from '@/lib/api'
-import { ApiError } from '@/lib/api'
+import { ApiError, errorMessage, type Member } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
 import { queryClient } from '@/lib/api/queries'
 import { toast, toastFailure } from '@/lib/ui/toast'
@@ -7,11 +6,6 @@ import { refreshMembers } from '../queries'
 import { texts } from '../texts'
 
 const words = texts.members
-
-/** The message for a failed call. */
-export function reason(cause: unknown): string {
-  return cause instanceof ApiError ? cause.detail : new ApiError(500, {}).detail
-}
 
 /** resend sends an invitation or a request to set a password again, and shows the result. */
 export async function resend(member: Member, kind: 'again' | 'password' = 'again'): Promise<void> {
@@ -21,7 +15,7 @@ export async function resend(member: Member, kind: 'again' | 'password' = 'again
     toast(sent(member.name), { tone: 'success' })
     await refreshMembers()
   } catch (cause) {
-    toastFailure(notSent(member.name, reason(cause)), () => void resend(member, kind))
+    toastFailure(notSent(member.name, errorMessage(cause)), () => void resend(member, kind))
   }
 }
 
@@ -31,7 +25,7 @@ export async function signOut(member: Member): Promise<void> {
     await admin.endMemberSessions(member.id)
     toast(words.signedOut(member.name), { tone: 'success' })
   } catch (cause) {
-    toastFailure(words.notSignedOut(member.name, reason(cause)), () => void signOut(member))
+    toastFailure(words.notSignedOut(member.name, errorMessage(cause)), () => void signOut(member))
   }
 }
 
@@ -42,7 +36,7 @@ export async function unlink(member: Member): Promise<void> {
     toast(words.unlinked(member.name), { tone: 'success' })
     await refreshMembers()
   } catch (cause) {
-    toastFailure(words.notUnlinked(member.name, reason(cause)), () => void unlink(member))
+    toastFailure(words.notUnlinked(member.name, errorMessage(cause)), () => void unlink(member))
   }
 }
 
@@ -68,7 +62,7 @@ export async function remove(member: Member): Promise<void> {
   } catch (cause) {
     // Another administrator has already removed the member.
     if (cause instanceof ApiError && cause.status === 404) return await refreshMembers()
-    toastFailure(words.notRemoved(member.name, reason(cause)), () => void remove(member))
+    toastFailure(words.notRemoved(member.name, errorMessage(cause)), () => void remove(member))
   }
   await refreshMembers()
 }

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
-import { ErrorState } from '@/components/States'
+import { Loaded } from '@/components/States'
 import { refreshModels } from '@/entities/model/models'
-import type { OrganizationModels } from '@/lib/api'
+import { errorMessage, type OrganizationModels } from '@/lib/api'
 import { putOrganizationModels } from '@/lib/api/models'
 import { configQuery } from '@/lib/api/queries'
 import { cx } from '@/lib/ui/cx'
+import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
-import { reason } from '../members/changes'
 import { BoxesLoading } from '../parts/Loading'
 import { Notice, Page } from '../parts/Page'
 import table from '../parts/Table.module.css'
@@ -25,7 +25,7 @@ const words = texts.models
 /** The models of the server: their availability to members and their display names. */
 export function ModelsPage() {
   const connected = useQuery(configQuery).data?.model_connected ?? true
-  const { data, isError, refetch } = useQuery({ ...modelsQuery, enabled: connected })
+  const query = useQuery({ ...modelsQuery, enabled: connected })
   if (!connected)
     return (
       <Page title={words.title} lead={words.lead}>
@@ -34,9 +34,9 @@ export function ModelsPage() {
     )
   return (
     <Page title={words.title} lead={words.lead}>
-      {data === undefined &&
-        (isError ? <ErrorState onRetry={() => void refetch()} /> : <BoxesLoading heights={[320]} />)}
-      {data && <Form loaded={data} />}
+      <Loaded query={query} loading={<BoxesLoading heights={[320]} />}>
+        {(data) => <Form loaded={data} />}
+      </Loaded>
     </Page>
   )
 }
@@ -44,25 +44,23 @@ export function ModelsPage() {
 function Form({ loaded }: { loaded: OrganizationModels }) {
   const [saved, setSaved] = useState(() => decisionsOf(loaded))
   const [chosen, setChosen] = useState<Decisions>(saved)
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const released = useRef(false)
   const dirty = JSON.stringify(chosen) !== JSON.stringify(saved)
   const none = chosen.models.every(({ allowed }) => !allowed)
   const save = async (event?: FormEvent) => {
     event?.preventDefault()
     if (busy || none || !dirty) return
-    setBusy(true)
-    try {
-      const stored = decisionsOf(await putOrganizationModels(chosen))
-      setSaved(stored)
-      setChosen(stored)
-      void refreshModels()
-      toast(words.saved, { tone: 'success' })
-    } catch (cause) {
-      toastFailure(words.notSaved(reason(cause)), () => void save())
-    } finally {
-      setBusy(false)
-    }
+    await run(
+      async () => {
+        const stored = decisionsOf(await putOrganizationModels(chosen))
+        setSaved(stored)
+        setChosen(stored)
+        void refreshModels()
+        toast(words.saved, { tone: 'success' })
+      },
+      (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),
+    )
   }
   return (
     <form className={styles.form} noValidate onSubmit={(event) => void save(event)}>

@@ -1,4 +1,5 @@
-import { ApiError, type ManagedNotice, type NoticeDraft } from '@/lib/api'
+import { errorsByField, type ManagedNotice, type NoticeDraft } from '@/lib/api'
+import type { FormErrors } from '@/lib/ui/form'
 import { fromJapan, inJapan } from '../format'
 import { texts } from '../texts'
 
@@ -19,7 +20,7 @@ export interface NoticeValues {
 }
 
 /** Errors by field. */
-export type NoticeErrors = { [K in keyof NoticeValues]?: string | undefined }
+export type NoticeErrors = FormErrors<NoticeValues>
 
 /** initialValues returns the initial values of the form: empty, of a notice, or of a copied notice. */
 export function initialValues(notice?: ManagedNotice, copied = false): NoticeValues {
@@ -88,16 +89,7 @@ const names: Readonly<Record<string, keyof NoticeValues>> = {
 
 /** serverErrors returns the server's errors by field. `rest` contains the others. */
 export function serverErrors(cause: unknown): { errors: NoticeErrors; rest: string } {
-  if (!(cause instanceof ApiError)) return { errors: {}, rest: new ApiError(500, {}).detail }
-  const errors: NoticeErrors = {}
-  const rest: string[] = []
-  for (const { field, message } of cause.fields) {
-    const name = names[field]
-    if (name === undefined) rest.push(message)
-    else errors[name] ??= message
-  }
-  if (cause.fields.length === 0) rest.push(cause.detail)
-  return { errors, rest: rest.join(' ') }
+  return errorsByField(cause, (field) => names[field])
 }
 
 function isLink(text: string): boolean {

@@ -1,5 +1,6 @@
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import { reload } from '@/lib/api/queries'
+import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { ConfirmDialog } from './ConfirmDialog'
 
@@ -14,18 +15,17 @@ interface EndDialogProps {
 
 /** Asks for confirmation before something is ended, ends it, and shows the result. Render it only while it is open. */
 export function EndDialog({ words, end, changes, onClose, children }: EndDialogProps) {
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const confirm = async () => {
-    setBusy(true)
-    try {
-      await end()
-      toast(words.ended, { tone: 'success' })
-      onClose()
-      await reload(changes)
-    } catch {
-      setBusy(false)
-      toastFailure(words.notEnded)
-    }
+    await run(
+      async () => {
+        await end()
+        toast(words.ended, { tone: 'success' })
+        onClose()
+        await reload(changes)
+      },
+      () => toastFailure(words.notEnded),
+    )
   }
   return (
     <ConfirmDialog

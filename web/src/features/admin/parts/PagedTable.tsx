@@ -1,16 +1,13 @@
-import { type QueryKey, type UseQueryOptions, useQuery } from '@tanstack/react-query'
+import type { QueryKey } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { EmptyState, ErrorState } from '@/components/States'
-import type { Counted } from '@/lib/api/admin'
+import { EmptyState } from '@/components/States'
 import { cx } from '@/lib/ui/cx'
 import { useUrlState } from '../urlState'
-import { LinesLoading } from './Loading'
-import { Paging } from './Paging'
+import { PagedList, type PageQuery } from './PagedList'
 import table from './Table.module.css'
 
 interface PagedTableProps<Item, Key extends QueryKey> {
-  /** The query of a page; pages count from 1. */
-  query: (page: number) => UseQueryOptions<Counted<Item>, Error, Counted<Item>, Key>
+  query: PageQuery<Item, Key>
   /** The name of the table. */
   caption: string
   /** The text in place of an empty list. */
@@ -21,27 +18,20 @@ interface PagedTableProps<Item, Key extends QueryKey> {
   row: (item: Item) => ReactNode
 }
 
-/** A list as a table with pages. The page number is in the URL. */
+/** A list as a table with pages. */
 export function PagedTable<Item, Key extends QueryKey>(props: PagedTableProps<Item, Key>) {
-  const url = useUrlState()
-  const { data, isError, isPlaceholderData, refetch } = useQuery({
-    ...props.query(url.page),
-    placeholderData: (before: Counted<Item> | undefined) => before,
-  })
+  const { query, caption, none, head, className, row } = props
   return (
-    <div className={table.box}>
-      {data === undefined && (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading />)}
-      {data?.total === 0 && <EmptyState title={props.none} />}
-      {data && data.items.length > 0 && (
-        <table className={cx(table.table, props.className)} aria-busy={isPlaceholderData}>
-          <caption className="visually-hidden">{props.caption}</caption>
+    <PagedList url={useUrlState()} query={query} empty={<EmptyState title={none} />}>
+      {(items, busy) => (
+        <table className={cx(table.table, className)} aria-busy={busy}>
+          <caption className="visually-hidden">{caption}</caption>
           <thead>
-            <tr>{props.head}</tr>
+            <tr>{head}</tr>
           </thead>
-          <tbody>{data.items.map(props.row)}</tbody>
+          <tbody>{items.map(row)}</tbody>
         </table>
       )}
-      {data && <Paging url={url} total={data.total} shown={data.items.length} />}
-    </div>
+    </PagedList>
   )
 }

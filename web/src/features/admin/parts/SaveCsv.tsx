@@ -1,23 +1,21 @@
 import { Download } from 'lucide-react'
-import { useState } from 'react'
 import { Button } from '@/components/Button'
+import { errorMessage } from '@/lib/api'
 import { download } from '@/lib/browser/download'
+import { useTask } from '@/lib/ui/task'
 import { toastFailure } from '@/lib/ui/toast'
-import { reason } from '../members/changes'
 import { texts } from '../texts'
 
 /** Saves a list as a CSV file. */
 export function SaveCsv({ name, load, label }: { name: string; load: () => Promise<Blob>; label?: string }) {
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const save = async () => {
-    setBusy(true)
-    try {
-      download(`${name}.csv`, await load(), 'text/csv')
-    } catch (cause) {
-      toastFailure(texts.csv.failed(reason(cause)), () => void save())
-    } finally {
-      setBusy(false)
-    }
+    await run(
+      async () => {
+        download(`${name}.csv`, await load(), 'text/csv')
+      },
+      (cause) => toastFailure(texts.csv.failed(errorMessage(cause)), () => void save()),
+    )
   }
   return (
     <Button loading={busy} onClick={() => void save()}>

@@ -2,14 +2,15 @@ import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useDeferredValue, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import { Select, TextField } from '@/components/Field'
-import { ErrorState } from '@/components/States'
+import { Loaded } from '@/components/States'
 import { retentionQuery } from '@/entities/thread/leaving'
+import { errorMessage } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { putRetention } from '@/lib/api/retention'
 import { readCount } from '@/lib/ui/numbers'
+import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { formatNumber } from '../format'
-import { reason } from '../members/changes'
 import { ConfirmDialog } from '../parts/ConfirmDialog'
 import { BoxesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
@@ -24,12 +25,12 @@ const MAX_DAYS = 3650
 
 /** The number of days after which threads are deleted. */
 export function RetentionPage() {
-  const { data, isError, refetch } = useQuery(retentionQuery)
+  const query = useQuery(retentionQuery)
   return (
     <Page title={words.title} lead={words.lead}>
-      {data === undefined &&
-        (isError ? <ErrorState onRetry={() => void refetch()} /> : <BoxesLoading heights={[240]} />)}
-      {data && <Form loaded={data.days} />}
+      <Loaded query={query} loading={<BoxesLoading heights={[240]} />}>
+        {(data) => <Form loaded={data.days} />}
+      </Loaded>
     </Page>
   )
 }
@@ -39,7 +40,7 @@ function Form({ loaded }: { loaded: number | undefined }) {
   const [on, setOn] = useState(loaded !== undefined)
   const [typed, setTyped] = useState(String(loaded ?? 365))
   const [asking, setAsking] = useState(false)
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const [wrong, setWrong] = useState(false)
   const released = useRef(false)
   const days = on ? readDays(typed) : undefined
@@ -53,18 +54,16 @@ function Form({ loaded }: { loaded: number | undefined }) {
     void save()
   }
   const save = async () => {
-    setBusy(true)
-    try {
-      const stored = await putRetention(days)
-      queryClient.setQueryData(retentionQuery.queryKey, stored)
-      setSaved(stored.days)
-      setAsking(false)
-      toast(stored.days === undefined ? words.savedOff : words.saved, { tone: 'success' })
-    } catch (cause) {
-      toastFailure(words.notSaved(reason(cause)), () => void save())
-    } finally {
-      setBusy(false)
-    }
+    await run(
+      async () => {
+        const stored = await putRetention(days)
+        queryClient.setQueryData(retentionQuery.queryKey, stored)
+        setSaved(stored.days)
+        setAsking(false)
+        toast(stored.days === undefined ? words.savedOff : words.saved, { tone: 'success' })
+      },
+      (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),
+    )
   }
   return (
     <form className={styles.form} noValidate onSubmit={submit}>

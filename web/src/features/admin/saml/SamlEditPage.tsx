@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { ArrowLeft } from 'lucide-react'
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
 import { useNavigate } from 'react-router'
 import { Button, ButtonLink } from '@/components/Button'
 import { FieldErrorText } from '@/components/Field'
-import { ErrorState } from '@/components/States'
+import { Loaded } from '@/components/States'
 import type { SamlConfig } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
+import { useForm } from '@/lib/ui/form'
 import { toast } from '@/lib/ui/toast'
 import { BoxesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
@@ -15,21 +16,13 @@ import { samlQuery, storeSaml } from '../queries'
 import { texts } from '../texts'
 import { AttributeFields, DomainFields, SourceFields } from './fields'
 import styles from './Saml.module.css'
-import {
-  checkValues,
-  initialValues,
-  isDirty,
-  requestOf,
-  type SamlErrors,
-  type SamlValues,
-  serverErrors,
-} from './samlForm'
+import { checkValues, initialValues, isDirty, requestOf, type SamlValues, serverErrors } from './samlForm'
 
 const words = texts.samlEdit
 
 /** Sets the single sign-on. */
 export function SamlEditPage() {
-  const { data: config, isError, refetch } = useQuery(samlQuery)
+  const query = useQuery(samlQuery)
   return (
     <Page
       title={words.title}
@@ -40,9 +33,9 @@ export function SamlEditPage() {
         </ButtonLink>
       }
     >
-      {config === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
-      {config === undefined && !isError && <BoxesLoading heights={[300, 160]} />}
-      {config && <Form config={config} />}
+      <Loaded query={query} loading={<BoxesLoading heights={[300, 160]} />}>
+        {(config) => <Form config={config} />}
+      </Loaded>
     </Page>
   )
 }
@@ -50,59 +43,26 @@ export function SamlEditPage() {
 function Form({ config: loaded }: { config: SamlConfig }) {
   // The form keeps the values as they were when it was opened.
   const [config] = useState(loaded)
-  const [values, setValues] = useState(() => initialValues(config))
-  const [errors, setErrors] = useState<SamlErrors>({})
-  const [rest, setRest] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [failures, setFailures] = useState(0)
   const saved = useRef(false)
-  const form = useRef<HTMLFormElement>(null)
   const navigate = useNavigate()
-  const request = requestOf(config, values)
-
-  // After rendering, so that the fields show their errors.
-  useEffect(() => {
-    if (failures > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
-  }, [failures])
-
-  const fail = (next: SamlErrors, other = '') => {
-    setErrors(next)
-    setRest(other)
-    setBusy(false)
-    setFailures(failures + 1)
-  }
-  const submit = async (event: FormEvent) => {
-    event.preventDefault()
-    if (busy) return
-    const wrong = checkValues(config, values)
-    if (Object.keys(wrong).length > 0) return fail(wrong)
-    setBusy(true)
-    try {
+  const { values, errors, rest, busy, change, form } = useForm<SamlValues>({
+    initial: () => initialValues(config),
+    check: (next) => checkValues(config, next),
+    send: async (next) => {
+      const request = requestOf(config, next)
       if (request !== null) {
         await storeSaml(await admin.putSamlConfig(request))
         toast(words.saved, { tone: 'success' })
       }
       saved.current = true
       void navigate('/admin/saml')
-    } catch (cause) {
-      const { errors: fields, rest: other } = serverErrors(cause, values.way)
-      fail(fields, other)
-    }
-  }
-  const fields = {
-    config,
-    values,
-    errors,
-    onChange: (next: Partial<SamlValues>) => {
-      setValues({ ...values, ...next })
-      const corrected = Object.keys(next).map((name) => [name, undefined])
-      setErrors({ ...errors, ...(Object.fromEntries(corrected) as SamlErrors) })
-      setRest('')
     },
-  }
+    explain: (cause, next) => serverErrors(cause, next.way),
+  })
+  const fields = { config, values, errors, onChange: change }
 
   return (
-    <form className={styles.form} ref={form} noValidate onSubmit={(event) => void submit(event)}>
+    <form className={styles.form} {...form}>
       <SourceFields {...fields} />
       <AttributeFields {...fields} />
       <DomainFields {...fields} />

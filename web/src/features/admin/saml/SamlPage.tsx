@@ -2,7 +2,7 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { Pencil } from 'lucide-react'
 import { useSearchParams } from 'react-router'
 import { ButtonLink } from '@/components/Button'
-import { ErrorState } from '@/components/States'
+import { Loaded } from '@/components/States'
 import type { SamlConfig } from '@/lib/api'
 import { meQuery } from '@/lib/api/queries'
 import { formatFull } from '@/lib/ui/dates'
@@ -22,7 +22,7 @@ const words = texts.saml
 /** Single sign-on: its status, the values to enter on both sides, and the result of a test. */
 export function SamlPage() {
   const { data: me } = useSuspenseQuery(meQuery)
-  const { data: config, isError, refetch } = useQuery(samlQuery)
+  const query = useQuery(samlQuery)
   const [params] = useSearchParams()
   const testId = params.get('test')
   const mayEdit = me.role === 'organization-super-admin'
@@ -40,9 +40,9 @@ export function SamlPage() {
       }
     >
       {testId && <TestResult id={testId} mayTest={mayEdit} />}
-      {config === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
-      {config === undefined && !isError && <BoxesLoading heights={[96, 220, 180]} />}
-      {config && <Config config={config} mayEdit={mayEdit} />}
+      <Loaded query={query} loading={<BoxesLoading heights={[96, 220, 180]} />}>
+        {(config) => <Config config={config} mayEdit={mayEdit} />}
+      </Loaded>
       <SessionLimitsSection mayEdit={mayEdit} />
     </Page>
   )

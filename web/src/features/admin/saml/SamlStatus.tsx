@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { FieldErrorText } from '@/components/Field'
-import { ApiError, type SamlConfig } from '@/lib/api'
+import { firstErrorMessage, type SamlConfig } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { ConfirmDialog } from '../parts/ConfirmDialog'
@@ -59,7 +59,7 @@ export async function startTest(): Promise<void> {
     // Never resolves, because the browser is leaving the page.
     await new Promise(() => {})
   } catch (cause) {
-    toastFailure(messageOf(cause), () => void startTest())
+    toastFailure(firstErrorMessage(cause), () => void startTest())
   }
 }
 
@@ -94,12 +94,7 @@ function SwitchDialog({ on, onClose }: { on: boolean; onClose: () => void }) {
           <li key={item}>{item}</li>
         ))}
       </ul>
-      <div role="alert">{error !== null && <FieldErrorText>{messageOf(error)}</FieldErrorText>}</div>
+      <div role="alert">{error !== null && <FieldErrorText>{firstErrorMessage(error)}</FieldErrorText>}</div>
     </ConfirmDialog>
   )
-}
-
-function messageOf(cause: unknown): string {
-  if (!(cause instanceof ApiError)) return new ApiError(500, {}).detail
-  return cause.fields[0]?.message ?? cause.detail
 }

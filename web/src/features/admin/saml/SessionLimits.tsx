@@ -2,12 +2,12 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { Select } from '@/components/Field'
-import { ErrorState } from '@/components/States'
-import type { SessionLimits } from '@/lib/api'
+import { Loaded } from '@/components/States'
+import { errorMessage, type SessionLimits } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
 import { queryClient } from '@/lib/api/queries'
+import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
-import { reason } from '../members/changes'
 import { LinesLoading } from '../parts/Loading'
 import { Fact, Facts, Section } from '../parts/Page'
 import { sessionLimitsQuery } from '../queries'
@@ -22,11 +22,12 @@ const MAX = [60, 480, 720, 1440, 10080, 20160, 43200]
 
 /** The maximum durations of sessions: administrators can see them, super-admins can set them. */
 export function SessionLimitsSection({ mayEdit }: { mayEdit: boolean }) {
-  const { data, isError, refetch } = useQuery(sessionLimitsQuery)
+  const query = useQuery(sessionLimitsQuery)
   return (
     <Section title={words.title} lead={words.lead}>
-      {data === undefined && (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading />)}
-      {data && (mayEdit ? <Form saved={data} /> : <Shown limits={data} />)}
+      <Loaded query={query} loading={<LinesLoading />}>
+        {(data) => (mayEdit ? <Form saved={data} /> : <Shown limits={data} />)}
+      </Loaded>
     </Section>
   )
 }
@@ -46,7 +47,7 @@ function Shown({ limits }: { limits: SessionLimits }) {
 
 function Form({ saved }: { saved: SessionLimits }) {
   const [limits, setLimits] = useState(saved)
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const changed = JSON.stringify(limits) !== JSON.stringify(saved)
   const set = (kind: (typeof KINDS)[number], change: Partial<SessionLimits['password']>) => {
     const next = { ...limits[kind], ...change }
@@ -54,15 +55,13 @@ function Form({ saved }: { saved: SessionLimits }) {
     setLimits({ ...limits, [kind]: { ...next, idle_minutes: Math.min(next.idle_minutes, next.max_minutes) } })
   }
   const save = async () => {
-    setBusy(true)
-    try {
-      queryClient.setQueryData(sessionLimitsQuery.queryKey, await admin.putSessionLimits(limits))
-      toast(words.saved, { tone: 'success' })
-    } catch (cause) {
-      toastFailure(words.notSaved(reason(cause)), () => void save())
-    } finally {
-      setBusy(false)
-    }
+    await run(
+      async () => {
+        queryClient.setQueryData(sessionLimitsQuery.queryKey, await admin.putSessionLimits(limits))
+        toast(words.saved, { tone: 'success' })
+      },
+      (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),
+    )
   }
   return (
     <div className={styles.form}>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useNavigate } from 'react-router'
 import { Button } from '@/components/Button'
-import { ErrorState } from '@/components/States'
+import { Loaded } from '@/components/States'
 import type { SamlTest } from '@/lib/api'
 import { LinesLoading } from '../parts/Loading'
 import { Fact, Facts, Notice } from '../parts/Page'
@@ -18,7 +18,7 @@ const words = texts.saml.result
  * The result of a test: whether the sign-in would have succeeded, its user, and the data from the identity provider.
  */
 export function TestResult({ id, mayTest }: { id: string; mayTest: boolean }) {
-  const { data: test, isError, refetch } = useQuery(samlTestQuery(id))
+  const query = useQuery(samlTestQuery(id))
   const [busy, setBusy] = useState(false)
   const navigate = useNavigate()
   const again = async () => {
@@ -29,10 +29,14 @@ export function TestResult({ id, mayTest }: { id: string; mayTest: boolean }) {
   return (
     <section className={styles.result} aria-label={words.title}>
       <h2>{words.title}</h2>
-      {test === undefined &&
-        (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading lines={3} />)}
-      {test && <Verdict test={test} />}
-      {test && test.status !== 'pending' && <Received test={test} />}
+      <Loaded query={query} loading={<LinesLoading lines={3} />}>
+        {(test) => (
+          <>
+            <Verdict test={test} />
+            {test.status !== 'pending' && <Received test={test} />}
+          </>
+        )}
+      </Loaded>
       <div className={styles.resultActions}>
         {mayTest && (
           <Button size="sm" loading={busy} onClick={() => void again()}>

@@ -1,4 +1,5 @@
-import { ApiError, type SamlConfig, type SamlConfigPutRequest } from '@/lib/api'
+import { errorsByField, type SamlConfig, type SamlConfigPutRequest } from '@/lib/api'
+import type { FormErrors } from '@/lib/ui/form'
 import { texts } from '../texts'
 import { splitCertificates } from './certificates'
 import { MAX_METADATA, summarizeMetadata } from './metadata'
@@ -20,7 +21,7 @@ export interface SamlValues {
 }
 
 /** SamlErrors are the error messages by field. */
-export type SamlErrors = Partial<Record<keyof SamlValues, string>>
+export type SamlErrors = FormErrors<SamlValues>
 
 /** The initial form. */
 export function initialValues(config: SamlConfig): SamlValues {
@@ -98,17 +99,11 @@ const names: ReadonlyArray<readonly [RegExp, keyof SamlValues]> = [
 
 /** serverErrors returns the server's errors by visible field. `rest` contains the others. */
 export function serverErrors(cause: unknown, way: SamlValues['way']): { errors: SamlErrors; rest: string } {
-  if (!(cause instanceof ApiError)) return { errors: {}, rest: new ApiError(500, {}).detail }
-  const errors: SamlErrors = {}
-  const rest: string[] = []
-  for (const { field, message } of cause.fields) {
+  return errorsByField(cause, (field) => {
     const known = names.find(([pattern]) => pattern.test(field))?.[1]
     const shown = way === 'metadata' && isOfFields(known) ? 'xml' : known
-    if (shown === undefined || (way === 'fields' && shown === 'xml')) rest.push(message)
-    else errors[shown] ??= message
-  }
-  if (cause.fields.length === 0) rest.push(cause.detail)
-  return { errors, rest: rest.join(' ') }
+    return way === 'fields' && shown === 'xml' ? undefined : shown
+  })
 }
 
 // Errors in fields of pasted metadata are errors of the metadata.

@@ -1,11 +1,10 @@
 import { useState } from 'react'
 import { Button } from '@/components/Button'
-import type { SlackConfig } from '@/lib/api'
+import { firstErrorMessage, type SlackConfig } from '@/lib/api'
 import { installSlack } from '@/lib/api/slack'
 import { toastFailure } from '@/lib/ui/toast'
 import { Section } from '../parts/Page'
 import { texts } from '../texts'
-import { messageOf } from './message'
 import styles from './Slack.module.css'
 
 const words = texts.slack.install
@@ -21,7 +20,7 @@ export function InstallSection({ config }: { config: SlackConfig }) {
       window.location.assign(await installSlack())
     } catch (cause) {
       setBusy(false)
-      toastFailure(words.failed(messageOf(cause)))
+      toastFailure(words.failed(firstErrorMessage(cause)))
     }
   }
   return (

@@ -2,7 +2,7 @@ import { type FormEvent, useState } from 'react'
 import { Button } from '@/components/Button'
 import { Choice } from '@/components/Choice'
 import { FieldErrorText, TextArea } from '@/components/Field'
-import type { SlackConfig, SlackPolicy } from '@/lib/api'
+import { firstErrorMessage, type SlackConfig, type SlackPolicy } from '@/lib/api'
 import { putSlackConfig } from '@/lib/api/slack'
 import { toast } from '@/lib/ui/toast'
 import { Fact, Facts, Section } from '../parts/Page'
@@ -11,7 +11,6 @@ import { storeSlack } from '../queries'
 import saml from '../saml/Saml.module.css'
 import { texts } from '../texts'
 import { channelsOf, wrongChannel } from './channels'
-import { messageOf } from './message'
 
 const words = texts.slack.policy
 
@@ -61,7 +60,7 @@ function PolicyForm({ policy }: { policy: SlackPolicy }) {
       await storeSlack(saved)
       toast(words.saved, { tone: 'success' })
     } catch (cause) {
-      setFailure(messageOf(cause))
+      setFailure(firstErrorMessage(cause))
     } finally {
       setBusy(false)
     }

@@ -1,6 +1,6 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { useSearchParams } from 'react-router'
-import { ErrorState } from '@/components/States'
+import { Loaded } from '@/components/States'
 import type { SlackConfig } from '@/lib/api'
 import { meQuery } from '@/lib/api/queries'
 import { BoxesLoading } from '../parts/Loading'
@@ -19,14 +19,14 @@ const words = texts.slack
 /** The organization's Slack settings: the state, the steps to connect it, the allowed uses, and the linked members. */
 export function SlackPage() {
   const { data: me } = useSuspenseQuery(meQuery)
-  const { data: config, isError, refetch } = useQuery(slackQuery)
+  const query = useQuery(slackQuery)
   const mayEdit = me.role === 'organization-super-admin'
   return (
     <Page title={words.title} lead={mayEdit ? words.lead : `${words.lead}${words.readOnly}`}>
       <Returned />
-      {config === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
-      {config === undefined && !isError && <BoxesLoading heights={[96, 260, 320]} />}
-      {config && <Config config={config} mayEdit={mayEdit} />}
+      <Loaded query={query} loading={<BoxesLoading heights={[96, 260, 320]} />}>
+        {(config) => <Config config={config} mayEdit={mayEdit} />}
+      </Loaded>
     </Page>
   )
 }

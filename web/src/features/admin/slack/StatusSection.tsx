@@ -1,13 +1,13 @@
 import { Check, CircleAlert } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '@/components/Button'
-import type { SlackCheck, SlackConfig } from '@/lib/api'
+import { firstErrorMessage, type SlackCheck, type SlackConfig } from '@/lib/api'
 import { deleteSlackConfig, testSlack } from '@/lib/api/slack'
+import { useTask } from '@/lib/ui/task'
 import { toastFailure } from '@/lib/ui/toast'
 import { EndDialog } from '../parts/EndDialog'
 import saml from '../saml/Saml.module.css'
 import { texts } from '../texts'
-import { messageOf } from './message'
 import styles from './Slack.module.css'
 
 const words = texts.slack
@@ -15,18 +15,16 @@ const words = texts.slack
 /** Whether Slack is connected. Super-admins can test and end the connection. */
 export function StatusSection({ config, mayEdit }: { config: SlackConfig; mayEdit: boolean }) {
   const [ending, setEnding] = useState(false)
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const [checks, setChecks] = useState<SlackCheck[]>()
   const { workspace, source } = config
   const test = async () => {
-    setBusy(true)
-    try {
-      setChecks(await testSlack())
-    } catch (cause) {
-      toastFailure(messageOf(cause), () => void test())
-    } finally {
-      setBusy(false)
-    }
+    await run(
+      async () => {
+        setChecks(await testSlack())
+      },
+      (cause) => toastFailure(firstErrorMessage(cause), () => void test()),
+    )
   }
   return (
     <section className={saml.status} aria-label={words.status}>

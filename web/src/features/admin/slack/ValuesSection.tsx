@@ -1,14 +1,13 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import { FieldErrorText, TextField } from '@/components/Field'
-import { ApiError, type SlackConfig, type SlackConfigPutRequest } from '@/lib/api'
+import { ApiError, firstErrorMessage, type SlackConfig, type SlackConfigPutRequest } from '@/lib/api'
 import { putSlackConfig } from '@/lib/api/slack'
 import { toast } from '@/lib/ui/toast'
 import { Section } from '../parts/Page'
 import { storeSlack } from '../queries'
 import saml from '../saml/Saml.module.css'
 import { texts } from '../texts'
-import { messageOf } from './message'
 
 const words = texts.slack.values
 
@@ -89,7 +88,7 @@ export function ValuesSection({ config }: { config: SlackConfig }) {
           ))}
         </div>
         <div role="alert">
-          {error !== null && !placed && <FieldErrorText>{messageOf(error)}</FieldErrorText>}
+          {error !== null && !placed && <FieldErrorText>{firstErrorMessage(error)}</FieldErrorText>}
         </div>
         <div className={saml.formActions}>
           <Button type="submit" variant="primary" loading={busy}>

@@ -1,4 +1,5 @@
 import { formatFull } from '@/lib/ui/dates'
+import { truncate } from '@/lib/ui/shorten'
 import { sourceLines } from '../citations/citations'
 import { texts } from '../texts'
 import type { Turn } from './turns'
@@ -30,6 +31,6 @@ const unsafe = /[\u0000-\u001f\u007f\\/:*?"<>|\u202a-\u202e\u2066-\u2069\s]+/g
 
 /** fileName returns a name that is valid on every file system. */
 export function fileName(title: string, ending = '.md'): string {
-  const name = [...title.replace(unsafe, ' ').trim()].slice(0, 60).join('')
+  const name = truncate(title.replace(unsafe, ' ').trim(), 60)
   return `${name.replace(/^\.+|[. ]+$/g, '') || texts.untitled}${ending}`
 }

@@ -1,5 +1,6 @@
 import { Check } from 'lucide-react'
 import type { Proofreading } from '@/lib/stream'
+import { truncate } from '@/lib/ui/shorten'
 import styles from './Proofread.module.css'
 import { texts } from './texts'
 
@@ -46,5 +47,5 @@ export function Notes({ proofread, note }: { proofread: Proofreading; note: stri
 
 /** beginningOf returns the first words of a part, without line breaks. */
 function beginningOf(part: string): string {
-  return [...part.slice(0, 60).trim().replace(/\s+/g, ' ')].slice(0, 20).join('')
+  return truncate(part.slice(0, 60).trim().replace(/\s+/g, ' '), 20)
 }

@@ -5,7 +5,7 @@ import { Dialog } from '@/components/Dialog'
 import { TextField } from '@/components/Field'
 import { ErrorState } from '@/components/States'
 import { endShare, shareOfQuery, shareThread, shareUrl } from '@/entities/share/shares'
-import { ApiError, type Share } from '@/lib/api'
+import { errorMessage, type Share } from '@/lib/api'
 import { meQuery } from '@/lib/api/queries'
 import { copyText } from '@/lib/browser/clipboard'
 import { formatFull } from '@/lib/ui/dates'
@@ -33,8 +33,7 @@ export function ShareDialog({ threadId, leaf, onClose }: ShareDialogProps) {
       await does()
       if (done) toast(done, { tone: 'success' })
     } catch (cause) {
-      const why = cause instanceof ApiError ? cause.detail : ''
-      toastFailure(`${what === 'put' ? words.failed : words.endFailed}${why}`)
+      toastFailure(`${what === 'put' ? words.failed : words.endFailed}${errorMessage(cause, '')}`)
     } finally {
       setBusy(null)
     }

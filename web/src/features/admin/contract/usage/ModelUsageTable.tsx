@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Select } from '@/components/Field'
-import { EmptyState, ErrorState } from '@/components/States'
+import { EmptyState, Loaded } from '@/components/States'
 import { cx } from '@/lib/ui/cx'
 import { LinesLoading } from '../../parts/Loading'
 import { Section } from '../../parts/Page'
@@ -17,7 +17,7 @@ const words = texts.contract.byModel
 /** The usage by model of a month or of the last 30 days, most tokens first. */
 export function ModelUsageTable({ today }: { today: string }) {
   const [month, setMonth] = useState('')
-  const { data, isError, refetch } = useQuery(modelUsageQuery(month))
+  const query = useQuery(modelUsageQuery(month))
   return (
     <Section
       title={words.title}
@@ -39,27 +39,27 @@ export function ModelUsageTable({ today }: { today: string }) {
       }
     >
       <div className={table.box}>
-        {data === undefined && (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading />)}
-        {data?.length === 0 && <EmptyState title={words.none} />}
-        {data && data.length > 0 && (
-          <table className={cx(table.table, styles.table)}>
-            <caption className="visually-hidden">{words.title}</caption>
-            <thead>
-              <tr>
-                <th scope="col">{words.model}</th>
-                <UsageHead />
-              </tr>
-            </thead>
-            <tbody>
-              {data.map((item) => (
-                <tr key={item.model_id ?? ''}>
-                  <th scope="row">{item.name || item.model_id || words.unknown}</th>
-                  <UsageCells of={item} />
+        <Loaded query={query} loading={<LinesLoading />} empty={<EmptyState title={words.none} />}>
+          {(data) => (
+            <table className={cx(table.table, styles.table)}>
+              <caption className="visually-hidden">{words.title}</caption>
+              <thead>
+                <tr>
+                  <th scope="col">{words.model}</th>
+                  <UsageHead />
                 </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
+              </thead>
+              <tbody>
+                {data.map((item) => (
+                  <tr key={item.model_id ?? ''}>
+                    <th scope="row">{item.name || item.model_id || words.unknown}</th>
+                    <UsageCells of={item} />
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )}
+        </Loaded>
       </div>
     </Section>
   )

@@ -1,12 +1,11 @@
 import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import { FieldErrorText, TextField } from '@/components/Field'
-import { ApiError, type NewMember } from '@/lib/api'
+import { ApiError, firstErrorMessage, type NewMember } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
 import { toast } from '@/lib/ui/toast'
 import { refreshMembers } from '../../queries'
 import { texts } from '../../texts'
-import { reason } from '../changes'
 import styles from '../Dialogs.module.css'
 import { mayGrant } from '../may'
 import { RoleSelect } from '../RoleSelect'
@@ -127,5 +126,5 @@ function errorsOf(cause: unknown): Errors {
   const fields = cause instanceof ApiError ? cause.fields : []
   const of = (name: string) => fields.find(({ field }) => field.endsWith(name))?.message
   const errors = { email: of('email'), name: of('name') }
-  return errors.email || errors.name ? errors : { other: fields[0]?.message ?? reason(cause) }
+  return errors.email || errors.name ? errors : { other: firstErrorMessage(cause) }
 }

@@ -4,12 +4,11 @@ import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
 import { FieldErrorText } from '@/components/Field'
 import { Spinner } from '@/components/Spinner'
-import type { NewMember } from '@/lib/api'
+import { errorMessage, type NewMember } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
 import { formatNumber } from '../../format'
 import { refreshMembers } from '../../queries'
 import { texts } from '../../texts'
-import { reason } from '../changes'
 import styles from '../Dialogs.module.css'
 import { InviteRun, type Outcome } from './inviteRun'
 
@@ -56,7 +55,7 @@ export function InviteResults({ people, onClose, onMore }: InviteResultsProps) {
           {busy && <Spinner size={16} />}
           {busy ? words.sending(done, all) : words.summary(formatNumber(invited), all)}
         </p>
-        <div role="alert">{error !== null && <FieldErrorText>{reason(error)}</FieldErrorText>}</div>
+        <div role="alert">{error !== null && <FieldErrorText>{errorMessage(error)}</FieldErrorText>}</div>
         <Outcomes outcomes={outcomes} />
       </div>
     </Dialog>

@@ -1,12 +1,13 @@
 import { useRef, useState } from 'react'
+import { useTask } from '@/lib/ui/task'
 
 /**
- * useForm is the common behaviour of the login forms. It makes one call at a time. It shows an error under its field
+ * useLoginForm is the common behaviour of the login forms. It makes one call at a time. It shows an error under its field
  * and focuses the field.
  */
-export function useForm<Name extends string>() {
+export function useLoginForm<Name extends string>() {
   const [errors, setErrors] = useState<Partial<Record<Name, string>>>({})
-  const [busy, setBusy] = useState(false)
+  const { busy, run } = useTask()
   const inputs = useRef<Partial<Record<Name, HTMLInputElement | null>>>({})
 
   const fail = (name: Name, message: string) => {
@@ -28,16 +29,7 @@ export function useForm<Name extends string>() {
     /** The value of a field. */
     value: (name: Name) => inputs.current[name]?.value ?? '',
     /** Submits the form unless a submission is in progress. `explain` returns the field and the message of an error. */
-    run: async (work: () => Promise<void>, explain: (cause: unknown) => [field: Name, message: string]) => {
-      if (busy) return
-      setBusy(true)
-      try {
-        await work()
-      } catch (cause) {
-        fail(...explain(cause))
-      } finally {
-        setBusy(false)
-      }
-    },
+    run: (work: () => Promise<void>, explain: (cause: unknown) => [field: Name, message: string]) =>
+      run(work, (cause) => fail(...explain(cause))),
   }
 }
