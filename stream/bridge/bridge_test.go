@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge/bridgetest"
@@ -91,5 +92,48 @@ func TestCredentialsInTheURL(t *testing.T) {
 	_, err = bridge.Connect(t.Context(), bridge.Config{URL: u.String(), ConnectTimeout: 500 * time.Millisecond})
 	if err == nil || strings.Contains(err.Error(), "wrong") {
 		t.Errorf("with a wrong password: %v", err)
+	}
+}
+
+// TestEventsOfAnotherVersionCountAsMissed: subscribers read the state itself instead of an event that this version does
+// not understand.
+func TestEventsOfAnotherVersionCountAsMissed(t *testing.T) {
+	t.Parallel()
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer s.WaitForShutdown()
+	defer s.Shutdown()
+	b := connect(t, s.ClientURL())
+	received, missed := make(chan string, 2), make(chan struct{}, 1)
+	stop, err := b.Subscribe(func(topic string, _ []byte) { received <- topic }, func() { missed <- struct{}{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	other, err := nats.Connect(s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for _, token := range []string{"zbGF0ZXI", "tbm93"} { // "later" of another version, "now" of this one.
+		if err := other.Publish("tsumugi.feed."+token, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		select {
+		case topic := <-received:
+			if topic != "now" {
+				t.Errorf("received an event of %q", topic)
+			}
+		case <-missed:
+		case <-time.After(testTimeout):
+			t.Fatal("an event is lost without notice")
+		}
 	}
 }

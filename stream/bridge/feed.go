@@ -16,17 +16,22 @@ const feedBuffer = 8192
 // not know the new subscription may still drop events.
 const settle = 200 * time.Millisecond
 
-// token encodes any string as one token of a subject.
-func token(s string) string { return "t" + base64.RawURLEncoding.EncodeToString([]byte(s)) }
+// tokenVersion is the first character of the token of a topic. It changes with the form of the events: servers of
+// different releases may be connected during an upgrade.
+const tokenVersion = "t"
 
-func untoken(t string) (string, bool) {
-	encoded, ok := strings.CutPrefix(t, "t")
+// token encodes any string as one token of a subject.
+func token(s string) string { return tokenVersion + base64.RawURLEncoding.EncodeToString([]byte(s)) }
+
+// untoken returns the topic of a token. ok is false for a token of another version.
+func untoken(t string) (topic string, ok bool) {
+	encoded, ok := strings.CutPrefix(t, tokenVersion)
 	s, err := base64.RawURLEncoding.DecodeString(encoded)
 	return string(s), ok && err == nil
 }
 
 // missedToken replaces a topic in the announcement that other servers may have missed events of this one: those in
-// transit when it lost its connection. No topic's token has this prefix.
+// transit when it lost its connection. No topic's token begins like it.
 const missedToken = "missed"
 
 // publishMissed notifies the other servers that they may have missed events of this one.
@@ -68,10 +73,9 @@ func (b *Bridge) Subscribe(receive func(topic string, event []byte), missed func
 		for {
 			select {
 			case msg := <-messages:
-				of := strings.TrimPrefix(msg.Subject, feedSubjects)
-				if topic, ok := untoken(of); ok {
+				if topic, ok := untoken(strings.TrimPrefix(msg.Subject, feedSubjects)); ok {
 					receive(topic, msg.Data)
-				} else if of == missedToken {
+				} else { // missedToken, or an event that this version does not understand.
 					settled.Reset(settle)
 				}
 			case <-resync:
