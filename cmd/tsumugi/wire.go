@@ -201,6 +201,7 @@ func (s *server) join(ctx context.Context, c *serveCommand) (err error) {
 func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, skills *skill.Service,
 	events chat.Events,
 ) error {
+	offered.Servers = s.tally
 	model, err := llm.NewRouter(offered, s.log.With("part", "model"))
 	if err != nil {
 		return fmt.Errorf("the model's settings (OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL): %w", err)

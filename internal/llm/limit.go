@@ -3,26 +3,45 @@ package llm
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/tally"
 )
+
+// The kinds of counts that servers exchange.
+const (
+	kindCalls  = "model_call"
+	kindTokens = "model_token"
+)
+
+// othersEvery is the interval at which a call that waits for other servers looks again.
+const othersEvery = 100 * time.Millisecond
 
 // shortPatience is the maximum wait of a request that can be sent to another model instead.
 const shortPatience = 5 * time.Second
 
-var errLimit = errors.New("llm: the provider's own limit of this server is reached")
+var errLimit = errors.New("llm: the limit for the provider is reached")
 
-// limits are the limits for requests to a provider. The zero value has none.
+// limits are the limits for the requests of all servers to a provider. Without MaxConcurrent and TokensPerMinute there
+// are none.
 type limits struct {
-	calls  chan struct{} // A slot for each concurrent call; nil for no limit.
+	key    string        // Of the provider, for the counts of all servers.
+	calls  chan struct{} // A slot for each concurrent call of this server; nil for no limit.
 	tokens *rate.Limiter // Nil for no limit.
+
+	running *tally.Level // Calls in progress, by provider.
+	used    *tally.Count // Tokens, by provider.
+
+	mu  sync.Mutex
+	own int // Guarded by mu. Calls of this server in progress.
 }
 
-func newLimits(p Provider) *limits {
-	l := &limits{}
+func newLimits(p Provider, running *tally.Level, used *tally.Count) *limits {
+	l := &limits{key: tally.Key(p.Config.BaseURL + " " + p.Config.APIKey), running: running, used: used}
 	if p.MaxConcurrent > 0 {
 		l.calls = make(chan struct{}, p.MaxConcurrent)
 	}
@@ -43,10 +62,15 @@ func (l *limits) enter(ctx context.Context, estimate int, patience time.Duration
 		case <-within.Done():
 			return nil, l.refusal(ctx)
 		}
+		if !l.awaitOthers(within) {
+			<-l.calls
+			return nil, l.refusal(ctx)
+		}
 	}
 	leave = func(used int) {
-		l.take(used - estimate)
+		l.spend(used - estimate)
 		if l.calls != nil {
+			l.end()
 			<-l.calls
 		}
 	}
@@ -58,10 +82,58 @@ func (l *limits) enter(ctx context.Context, estimate int, patience time.Duration
 		leave(estimate)
 		return nil, l.refusal(ctx)
 	}
+	l.used.Add(l.key, estimate)
 	return leave, nil
 }
 
-// take removes tokens from the bucket after the call. Later requests wait for them.
+// awaitOthers waits until the calls of all servers permit another one, and begins it. It returns false if the context
+// ends first.
+func (l *limits) awaitOthers(ctx context.Context) bool {
+	if l.begin() {
+		return true
+	}
+	tick := time.NewTicker(othersEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if l.begin() {
+				return true
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// begin begins a call if the calls of all servers permit it. Each server may always have one, so that busy servers do
+// not exclude another one.
+func (l *limits) begin() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.own > 0 && l.own+l.running.Others(l.key) >= cap(l.calls) {
+		return false
+	}
+	l.own++
+	l.running.Set(l.key, l.own)
+	return true
+}
+
+// end ends a call.
+func (l *limits) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.own--
+	l.running.Set(l.key, l.own)
+}
+
+// spend counts tokens of this server after its call.
+func (l *limits) spend(tokens int) {
+	l.take(tokens)
+	l.used.Add(l.key, tokens)
+}
+
+// take removes tokens from the bucket. Later requests wait for them.
 func (l *limits) take(tokens int) {
 	if l.tokens == nil {
 		return

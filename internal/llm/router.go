@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+
+	"github.com/tsumugi-ai/tsumugi/internal/tally"
 )
 
 // Thinking is a model's ability to think before it answers, and whether thinking can be switched.
@@ -46,7 +48,7 @@ type Provider struct {
 	Config Config // The client's configuration. Its Model is ignored.
 	Routes []Route
 
-	// Limits for the requests of this server; 0 for none.
+	// Limits for the requests of all servers; 0 for none.
 	MaxConcurrent   int
 	TokensPerMinute int // Total for requests and answers.
 }
@@ -56,6 +58,8 @@ type Catalog struct {
 	Providers []Provider
 	Default   string // The id of the model for requests without a model.
 	Title     string // The id of the model that writes titles; "" for the answering model.
+
+	Servers *tally.Tally // The counts of all servers, for the limits of providers. Nil for a single server.
 }
 
 // Router is a Model that sends each request to the provider of the request's model.
@@ -84,6 +88,7 @@ var _ Model = (*Router)(nil)
 // NewRouter returns a Router. It makes no request; an error names the invalid setting.
 func NewRouter(catalog Catalog, log *slog.Logger) (*Router, error) {
 	r := &Router{catalog: catalog, routes: make(map[string]*route), log: log}
+	running, used := catalog.Servers.Level(kindCalls), catalog.Servers.Count(kindTokens, r.spendOfOthers)
 	for _, p := range catalog.Providers {
 		if len(p.Routes) == 0 {
 			return nil, fmt.Errorf("llm: the provider at %q has no model", p.Config.BaseURL)
@@ -93,7 +98,7 @@ func NewRouter(catalog Catalog, log *slog.Logger) (*Router, error) {
 		if err != nil {
 			return nil, err
 		}
-		from := &provider{client: client, limits: newLimits(p)}
+		from := &provider{client: client, limits: newLimits(p, running, used)}
 		r.providers = append(r.providers, from)
 		for _, to := range p.Routes {
 			if r.routes[to.ID] != nil {
@@ -109,6 +114,16 @@ func NewRouter(catalog Catalog, log *slog.Logger) (*Router, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// spendOfOthers counts tokens that another server has used.
+func (r *Router) spendOfOthers(key string, tokens int) {
+	for _, p := range r.providers {
+		if p.limits.key == key {
+			p.limits.take(tokens)
+			return
+		}
+	}
 }
 
 // check validates references to other models.

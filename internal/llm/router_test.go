@@ -17,6 +17,9 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/tally"
+	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
 // route returns a route with the id of a model and the provider's name for it.
@@ -247,6 +250,76 @@ func TestR95_TokensAMinuteAreBounded(t *testing.T) {
 		}
 		if third := took("hurried", "b"); third > 0 {
 			t.Errorf("the third one waits for %v", third)
+		}
+	})
+}
+
+// TestR95_LimitsHoldForAllServers: two servers share the limits of a provider.
+func TestR95_LimitsHoldForAllServers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := streamtest.NewNetwork()
+		release := make(chan struct{})
+		var now, most atomic.Int32
+		server := func() (*llm.Router, func()) {
+			feed, err := stream.NewFeed(network.Node())
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts := tally.New(feed, slog.New(slog.DiscardHandler))
+			router, err := llm.NewRouter(llm.Catalog{Default: "a", Servers: counts, Providers: []llm.Provider{{
+				MaxConcurrent: 3, TokensPerMinute: 6000, Routes: []llm.Route{route("a", "", "")},
+				Config: inMemory(func(context.Context) {
+					most.Store(max(most.Load(), now.Add(1)))
+					<-release
+					now.Add(-1)
+				}),
+			}}}, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts.Start()
+			return router, func() {
+				counts.Stop()
+				feed.Close()
+				router.Close()
+			}
+		}
+		first, stopFirst := server()
+		defer stopFirst()
+		second, stopSecond := server()
+		defer stopSecond()
+		ask := func(router *llm.Router) {
+			if _, err := router.Stream(t.Context(), question(), func(string) {}); err != nil {
+				t.Error(err)
+			}
+		}
+		var calls sync.WaitGroup
+		call := func(router *llm.Router, times int) {
+			for range times {
+				calls.Go(func() { ask(router) })
+			}
+			<-time.After(time.Second) // The other server learns of them.
+		}
+		call(first, 2)
+		call(second, 3)
+		call(first, 1)
+		if now.Load() != 3 {
+			t.Errorf("%d calls at once, want 3", now.Load())
+		}
+		close(release)
+		calls.Wait()
+		if most.Load() != 3 {
+			t.Errorf("%d calls at once, want 3", most.Load())
+		}
+		<-time.After(time.Second)
+		// Both have used 3,600 of 6,000 tokens together. The second one alone has used 1,800.
+		start := time.Now()
+		for range 6 {
+			ask(second)
+		}
+		if took := time.Since(start); took < 2*time.Second {
+			t.Errorf("3,600 further tokens took %v", took)
 		}
 	})
 }
