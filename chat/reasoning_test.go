@@ -155,7 +155,7 @@ func TestReasoningIsNotPartOfTheAnswer(t *testing.T) {
 					t.Errorf("the model is told %s", body)
 				}
 				deltas := said
-				if strings.Contains(string(body), "task\\u003etitle") {
+				if strings.Contains(string(body), llmtest.TitleInstruction) {
 					deltas = []string{`{"content":"<think>` + thought + `</think>よい題"}`}
 				}
 				for _, delta := range deltas {

@@ -356,7 +356,12 @@ func testContinued(t *testing.T, w World) {
 		}
 		follow(ctx, t, c, hub, h.MessageID)
 		equal(t, c, "まゆから絹へ")
-		if want := map[string]int{"kept": 1, "ahead": 1}[name]; c.Resets != want || c.Run != 3 {
+		want := map[string]int{"kept": 1, "ahead": 1}[name]
+		most := want
+		if hub != w.Writer.Hub {
+			most++ // A mirror may show the second run before the third.
+		}
+		if c.Resets < want || c.Resets > most || c.Run != 3 {
 			t.Errorf("%s: run %d, %d resets, want %d", name, c.Run, c.Resets, want)
 		}
 	}
