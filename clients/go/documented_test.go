@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,9 +24,10 @@ import (
 
 // answer is the text of an answer with our own cursor: the library's last id is not used.
 type answer struct {
-	run  int
-	text string
-	done bool
+	run       int // Of the text.
+	announced int // Of the connection. It continues the text, unless data-reset follows.
+	text      string
+	done      bool
 }
 
 // cursor returns the Last-Event-ID that requests exactly the rest.
@@ -42,18 +44,19 @@ func (a *answer) take(id string, data []byte) {
 		a.done = true
 	}
 	var chunk struct {
-		Type, Delta           string
-		Data, MessageMetadata struct{ Run int }
+		Type, Delta     string
+		MessageMetadata struct{ Run int }
 	}
 	if json.Unmarshal(data, &chunk) != nil {
 		return // Cut off.
 	}
 	switch {
-	case chunk.Type == "start" && a.text == "":
-		a.run = chunk.MessageMetadata.Run
+	case chunk.Type == "start":
+		a.announced = chunk.MessageMetadata.Run
 	case chunk.Type == "data-reset":
-		a.run, a.text = chunk.Data.Run, ""
-	case chunk.Type == "text-delta" && id == fmt.Sprintf("%d-%d", a.run, len(a.text)+len(chunk.Delta)):
+		a.text = ""
+	case chunk.Type == "text-delta" && id == fmt.Sprintf("%d-%d", a.announced, len(a.text)+len(chunk.Delta)):
+		a.run = a.announced
 		a.text += chunk.Delta
 	}
 }
@@ -148,22 +151,28 @@ func TestDocumentedClientsEndWithTheStoredText(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, "/", " "), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // Repeatable.
+			rest := run{deltas: append(slices.Clone(first.deltas), "の続き")}
 			for i := range 200 {
-				idFirst, dies, takenOver := i%2 == 0, i%4 < 2, i%3 == 0
+				idFirst, dies, takenOver, continued := i%2 == 0, i%4 < 2, i%3 == 0, i%9 == 0
 				cuts := []int{r.IntN(len(script(1, first, "", idFirst))), r.IntN(300)}
 				s := newServer(t, func(c call) any {
-					number, answer := 1, first
-					if takenOver && c.n > 0 {
-						number, answer = 2, second
+					body := script(1, first, c.cursor, idFirst)
+					switch {
+					case continued && c.n > 0:
+						body = continuedScript(2, 1, rest, c.cursor, idFirst)
+					case takenOver && c.n > 0:
+						body = script(2, second, c.cursor, idFirst)
 					}
-					body := script(number, answer, c.cursor, idFirst)
 					if c.n < len(cuts) {
 						return cut{body[:min(cuts[c.n], len(body)-20)], dies}
 					}
 					return cut{body: body}
 				})
 				want := first
-				if takenOver {
+				switch {
+				case continued:
+					want = rest
+				case takenOver:
 					want = second
 				}
 				a, err := follow(t.Context(), s.URL+"/v1/message/a/stream", "token", time.Millisecond)

@@ -55,6 +55,19 @@ describe.each(Object.entries(clients))('%s, with the code of docs/streaming.md',
     }
   })
 
+  it('keeps the text that a later run continues, disconnected at any byte', async () => {
+    const rest: Run = { deltas: [...first.deltas, 'の続き'] }
+    const whole = script(1, first, null)
+    for (let cut = afterRetryField; cut < bytesOf(whole.slice(0, whole.indexOf('text-end'))).length; cut++) {
+      serve((call, index) =>
+        index === 0
+          ? streamed(bytesOf(whole).slice(0, cut), 'break')
+          : streamed(bytesOf(script(2, rest, call.headers.get('last-event-id'), false, 1))),
+      )
+      expect((await client()).text, `cut at ${cut}`).toBe(rest.deltas.join(''))
+    }
+  })
+
   it('throws the detail of a refusal', async () => {
     serve(() => problem(404, { code: 'not_found', detail: '見つかりません。' }))
     await expect(client()).rejects.toThrow('見つかりません。')

@@ -3,6 +3,8 @@ const bytes = (text: string) => new TextEncoder().encode(text).length
 /** The text of an answer, and our own place in it: what a library has for the last id is not asked. */
 export class Answer {
   run = 0
+  /** The run of the connection. It continues the text, unless data-reset follows. */
+  announced = 0
   text = ''
   done = false
 
@@ -16,13 +18,12 @@ export class Answer {
     if (data === '[DONE]') this.done = true
     if (!data.startsWith('{')) return
     const chunk = JSON.parse(data)
-    if (chunk.type === 'start' && this.text === '') this.run = chunk.messageMetadata.run
-    if (chunk.type === 'data-reset') {
-      this.run = chunk.data.run
-      this.text = ''
-    }
-    if (chunk.type === 'text-delta' && id === `${this.run}-${bytes(this.text + chunk.delta)}`)
+    if (chunk.type === 'start') this.announced = chunk.messageMetadata.run
+    if (chunk.type === 'data-reset') this.text = ''
+    if (chunk.type === 'text-delta' && id === `${this.announced}-${bytes(this.text + chunk.delta)}`) {
+      this.run = this.announced
       this.text += chunk.delta
+    }
   }
 }
 
