@@ -17,8 +17,8 @@ import (
 // A server that takes over a generation continues its text if the model can (llm.Offer.Continues). The text comes from
 // checkpoints in the database or, if that is longer, from the updates that the failed server has sent to others.
 //
-// An answer is begun anew if its model thinks, if it is a list of changes or JSON, if it has shown reasoning, or if other
-// sources are found for it than before.
+// An answer is restarted if its model thinks, if it is a list of changes or JSON, if it has shown reasoning, or if its
+// sources differ from the earlier ones.
 
 const (
 	// A text is stored when it has grown by checkpointBytes, or has grown at all after checkpointAge.

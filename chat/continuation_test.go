@@ -61,8 +61,8 @@ func (f *fixture) takeOver(n chat.Deps) *server {
 // cursor returns the last event id of a client with a text of a run.
 func cursor(run int, text string) string { return stream.Cursor{Run: run, Offset: len(text)}.String() }
 
-// TestTakeoverContinuesTheText: the model is asked for the rest of the text up to the last checkpoint. Clients with a
-// part of that text keep it, during and after the generation; a client with more is reset.
+// TestTakeoverContinuesTheText: the model continues the text of the last checkpoint. Clients with a part of that text
+// keep it, during and after the generation; a client with more is reset.
 func TestTakeoverContinuesTheText(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -171,7 +171,7 @@ func TestStopKeepsTheWholeText(t *testing.T) {
 	}
 }
 
-// TestTakeoverContinuesTheTextOfOtherServers: what clients of other servers have shown is continued, without a
+// TestTakeoverContinuesTheTextOfOtherServers: the text that other servers have received is continued, without a
 // checkpoint.
 func TestTakeoverContinuesTheTextOfOtherServers(t *testing.T) {
 	t.Parallel()
@@ -212,8 +212,8 @@ func TestTakeoverContinuesTheTextOfOtherServers(t *testing.T) {
 	}
 }
 
-// TestTakeoverBeginsAnew: the answer is begun anew, without a part of the earlier text, if it cannot be continued.
-func TestTakeoverBeginsAnew(t *testing.T) {
+// TestTakeoverRestartsTheAnswer: an answer that cannot be continued is restarted, without the earlier text.
+func TestTakeoverRestartsTheAnswer(t *testing.T) {
 	t.Parallel()
 	refusing := llmtest.Func(func(_ context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
 		if req.Prefix != "" {
@@ -275,8 +275,8 @@ func TestTakeoverBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestTakeoverContinuesCitations: an answer for which the same sources are found again is continued, and its citations
-// are those of the whole text.
+// TestTakeoverContinuesCitations: an answer with the same sources as before is continued, and its citations are those of
+// the whole text.
 func TestTakeoverContinuesCitations(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

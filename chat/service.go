@@ -32,7 +32,7 @@ type Config struct {
 	Patience     time.Duration
 	TitleTimeout time.Duration // Timeout of generating a title, in the background. Default 30 s.
 	Expiry       time.Duration // Interval between deletions of expired threads. Default 1 min.
-	Checkpoints  time.Duration // Interval at which the texts of running answers are stored. Default 1 s.
+	Checkpoints  time.Duration // Interval between checkpoints of running answers. Default 1 s.
 	// Time for which mirrors wait for the end of the stream after an answer was stored. Default 5 s.
 	MirrorGrace time.Duration
 	MaxAnswer   int // In bytes of an answer's text; longer answers are truncated. Default 1 MiB.

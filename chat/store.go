@@ -82,7 +82,7 @@ type StoredGeneration struct {
 	Known        KnownText // If it was taken over: the text of an earlier run.
 }
 
-// KnownText is the part of an earlier run's text that has survived the run's server. The zero value is none.
+// KnownText is the stored part of an earlier run's text. The zero value is none.
 type KnownText struct {
 	Run       int
 	Text      string
@@ -101,7 +101,7 @@ type Checkpoint struct {
 // RunBeginning is the beginning of a later run's text.
 type RunBeginning struct {
 	RunID
-	Text      string          // Of an earlier run, to be continued; "" if the answer is begun anew.
+	Text      string          // Of an earlier run, to be continued; "" to restart the answer.
 	Sources   []uuid.UUID     // Of Text.
 	Continued []stream.Cursor // The ends of the texts of earlier runs in Text.
 }

@@ -29,7 +29,7 @@ type Head struct {
 	Metadata json.RawMessage
 
 	// Continued holds the ends of the texts of earlier runs that this run continues: up to there, the text of such a run
-	// is the beginning of this one. It is nil if the answer was begun anew.
+	// is the beginning of this one. It is nil if the answer was restarted.
 	Continued []Cursor
 }
 

@@ -16,7 +16,7 @@ type Continuation string
 
 // The ways of continuing. Servers have no common one.
 const (
-	ContinueRestart      Continuation = "restart"                // Not at all: the answer is begun anew.
+	ContinueRestart      Continuation = "restart"                // Not at all: the answer is restarted.
 	ContinueFinalMessage Continuation = "continue_final_message" // vLLM, SGLang: with the field of this name.
 	ContinuePrefix       Continuation = "prefix"                 // Mistral, DeepSeek's beta API: with prefix in the message.
 	ContinueAssistant    Continuation = "assistant"              // llama.cpp, older Claude models: the message suffices.
