@@ -54,7 +54,7 @@ func measureRetrieve(ctx context.Context, b *bench) error {
 	if err := db.Migrate(ctx); err != nil {
 		return err
 	}
-	owner := datasource.Owner{OrganizationID: uuidv7.New(), UserID: uuidv7.New()}
+	owner := identity.Owner{OrganizationID: uuidv7.New(), UserID: uuidv7.New()}
 	if err := db.CreateOrganization(ctx, org.Organization{
 		ID: owner.OrganizationID, Name: "試験株式会社",
 		AuthType: "cognito",
@@ -108,7 +108,7 @@ func measureRetrieve(ctx context.Context, b *bench) error {
 }
 
 // fillSources stores processed data sources.
-func fillSources(ctx context.Context, db *store.DB, dsn string, owner datasource.Owner, random *rand.Rand,
+func fillSources(ctx context.Context, db *store.DB, dsn string, owner identity.Owner, random *rand.Rand,
 	pages int,
 ) (ids []uuid.UUID, err error) {
 	conn, err := pgx.Connect(ctx, dsn)

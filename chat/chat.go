@@ -28,12 +28,6 @@ const (
 	MaxInstructions = 32_000 // Characters of the instructions for a thread.
 )
 
-// Owner identifies the owner of threads. Only that person can see them.
-type Owner struct {
-	OrganizationID uuid.UUID
-	UserID         uuid.UUID
-}
-
 // Thread is a conversation with one skill.
 type Thread struct {
 	ID            uuid.UUID

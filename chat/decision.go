@@ -6,12 +6,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
 // FindProofreading returns an answer of the owner that is a list of changes. If the answer is not such a list, or is
 // not complete, the error has the code fault.Conflict.
-func (s *Service) FindProofreading(ctx context.Context, owner Owner, id uuid.UUID) (Message, error) {
+func (s *Service) FindProofreading(ctx context.Context, owner identity.Owner, id uuid.UUID) (Message, error) {
 	m, err := s.find(ctx, owner, id)
 	switch {
 	case err != nil:
@@ -25,7 +26,7 @@ func (s *Service) FindProofreading(ctx context.Context, owner Owner, id uuid.UUI
 }
 
 // Decide stores the owner's decisions on the changes of an answer, and replaces earlier ones.
-func (s *Service) Decide(ctx context.Context, owner Owner, id uuid.UUID, d proofread.Decisions) error {
+func (s *Service) Decide(ctx context.Context, owner identity.Owner, id uuid.UUID, d proofread.Decisions) error {
 	m, err := s.FindProofreading(ctx, owner, id)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
@@ -16,7 +17,7 @@ type decisionEvents struct {
 	decided chan proofread.Decisions
 }
 
-func (e *decisionEvents) MessageChanged(_ chat.Owner, m chat.Message) {
+func (e *decisionEvents) MessageChanged(_ identity.Owner, m chat.Message) {
 	if m.Decisions != nil {
 		e.decided <- *m.Decisions
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
@@ -50,7 +49,7 @@ func TestADeletedFileLeavesNothingInAnswersAndShares(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.db.DeleteSource(t.Context(), datasource.Owner(f.owner), ids[1]); err != nil {
+	if err := f.db.DeleteSource(t.Context(), f.owner, ids[1]); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := f.server.FindMessage(t.Context(), f.owner, exchange.Answer.ID)
@@ -90,7 +89,7 @@ func TestAFileDeletedWhileItsAnswerIsWrittenLeavesNoQuote(t *testing.T) {
 	exchange := f.send(asked)
 	call := model.Next(t)
 	call.Emit("有給休暇は10日です[1]。年次有給休暇は10日です[2]。")
-	if err := f.db.DeleteSource(t.Context(), datasource.Owner(f.owner), ids[1]); err != nil {
+	if err := f.db.DeleteSource(t.Context(), f.owner, ids[1]); err != nil {
 		t.Fatal(err)
 	}
 	call.Finish()
@@ -119,7 +118,7 @@ func TestQuestionAboutDeletedDocumentsIsRefused(t *testing.T) {
 	first := f.question("何日ですか")
 	first.DataSourceIDs = ids[:1]
 	exchange := f.wait(f.send(first))
-	if err := f.db.DeleteSource(t.Context(), datasource.Owner(f.owner), ids[0]); err != nil {
+	if err := f.db.DeleteSource(t.Context(), f.owner, ids[0]); err != nil {
 		t.Fatal(err)
 	}
 	edited, none := f.question("何日？"), f.question("では、何日前までに申請しますか")

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // Events is notified of changes to threads and messages after they are committed, each time with the whole record, so
@@ -15,22 +17,22 @@ import (
 type Events interface {
 	// ThreadChanged is called when a thread was created, renamed, touched or given a title, and when its answer has
 	// begun or ended (see Running). It is not called for temporary threads, which are not listed.
-	ThreadChanged(owner Owner, thread Thread)
+	ThreadChanged(owner identity.Owner, thread Thread)
 
 	// ThreadDeleted is called when a thread was deleted with all its messages.
-	ThreadDeleted(owner Owner, threadID uuid.UUID)
+	ThreadDeleted(owner identity.Owner, threadID uuid.UUID)
 
 	// MessageChanged is called for a new question, for an answer that has begun (clients can attach to it) or ended
 	// (see Status, FinishReason and Failure), and for a rated answer.
-	MessageChanged(owner Owner, message Message)
+	MessageChanged(owner identity.Owner, message Message)
 }
 
 // noEvents discards all events.
 type noEvents struct{}
 
-func (noEvents) ThreadChanged(Owner, Thread)    {}
-func (noEvents) ThreadDeleted(Owner, uuid.UUID) {}
-func (noEvents) MessageChanged(Owner, Message)  {}
+func (noEvents) ThreadChanged(identity.Owner, Thread)    {}
+func (noEvents) ThreadDeleted(identity.Owner, uuid.UUID) {}
+func (noEvents) MessageChanged(identity.Owner, Message)  {}
 
 // publishBegin sends the events of a stored question, and then allows those of its end.
 func (s *Service) publishBegin(g *generation, stored StoredGeneration) {
@@ -41,7 +43,7 @@ func (s *Service) publishBegin(g *generation, stored StoredGeneration) {
 }
 
 // publishEnd sends the events of an ended answer, if its end was stored.
-func (s *Service) publishEnd(owner Owner, result EndResult) {
+func (s *Service) publishEnd(owner identity.Owner, result EndResult) {
 	if result.Message.ID == uuid.Nil {
 		return
 	}
@@ -50,7 +52,7 @@ func (s *Service) publishEnd(owner Owner, result EndResult) {
 }
 
 // publishThread sends the event of a changed thread, unless it is temporary.
-func (s *Service) publishThread(owner Owner, thread Thread) {
+func (s *Service) publishThread(owner identity.Owner, thread Thread) {
 	if thread.ExpiresAt == nil {
 		s.events.ThreadChanged(owner, thread)
 	}
@@ -58,7 +60,7 @@ func (s *Service) publishThread(owner Owner, thread Thread) {
 
 // publishMessage sends the event of a changed message. A failed read is only logged, because clients see the change
 // when they next load the thread.
-func (s *Service) publishMessage(ctx context.Context, owner Owner, id uuid.UUID) {
+func (s *Service) publishMessage(ctx context.Context, owner identity.Owner, id uuid.UUID) {
 	if s.events == (noEvents{}) {
 		return
 	}

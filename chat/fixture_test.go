@@ -47,7 +47,7 @@ func init() {
 type fixture struct {
 	t      *testing.T
 	db     *store.DB
-	owner  chat.Owner
+	owner  identity.Owner
 	thread chat.Thread
 	server *server
 }
@@ -77,7 +77,7 @@ func newFixtureOn(t *testing.T, db *store.DB, model llm.Model) *fixture {
 }
 
 // member adds an organization with one member.
-func (f *fixture) member() chat.Owner {
+func (f *fixture) member() identity.Owner {
 	f.t.Helper()
 	organizationID := newID()
 	if err := f.db.CreateOrganization(f.t.Context(), org.Organization{
@@ -90,9 +90,9 @@ func (f *fixture) member() chat.Owner {
 }
 
 // colleague adds a member to an organization.
-func (f *fixture) colleague(organizationID uuid.UUID) chat.Owner {
+func (f *fixture) colleague(organizationID uuid.UUID) identity.Owner {
 	f.t.Helper()
-	owner := chat.Owner{OrganizationID: organizationID, UserID: newID()}
+	owner := identity.Owner{OrganizationID: organizationID, UserID: newID()}
 	if err := f.db.CreateUser(f.t.Context(), identity.NewUser{
 		ID: owner.UserID, OrganizationID: owner.OrganizationID, Subject: owner.UserID.String(), Name: "試験",
 		Email: owner.UserID.String() + "@test.example", Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,

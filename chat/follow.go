@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
@@ -25,7 +26,7 @@ type Attachment struct {
 }
 
 // Attach finds the text of an answer: the live one, or the stored one if it is complete.
-func (s *Service) Attach(ctx context.Context, owner Owner, messageID uuid.UUID) (Attachment, error) {
+func (s *Service) Attach(ctx context.Context, owner identity.Owner, messageID uuid.UUID) (Attachment, error) {
 	interest := s.hub.Join(messageID.String())
 	attachment, err := s.attach(ctx, owner, messageID, interest)
 	if err != nil {
@@ -34,7 +35,7 @@ func (s *Service) Attach(ctx context.Context, owner Owner, messageID uuid.UUID) 
 	return attachment, err
 }
 
-func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, interest *stream.Interest) (Attachment,
+func (s *Service) attach(ctx context.Context, owner identity.Owner, messageID uuid.UUID, interest *stream.Interest) (Attachment,
 	error,
 ) {
 	message, err := s.find(ctx, owner, messageID)
@@ -85,7 +86,7 @@ func (s *Service) currentText(interest *stream.Interest, m Message) *stream.Text
 
 // FindAttachable returns the answer of a thread to which a client with a last event id may attach, or nil. It is the
 // answer that is being generated, or the last one if the client has already received a part of it.
-func (s *Service) FindAttachable(ctx context.Context, owner Owner, threadID uuid.UUID, lastEventID string) (*Message,
+func (s *Service) FindAttachable(ctx context.Context, owner identity.Owner, threadID uuid.UUID, lastEventID string) (*Message,
 	error,
 ) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
@@ -102,7 +103,7 @@ func (s *Service) FindAttachable(ctx context.Context, owner Owner, threadID uuid
 
 // Follow is Attach for an answer just returned by Send. It saves reading the answer again if this server generates it
 // or if it is complete.
-func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Attachment, error) {
+func (s *Service) Follow(ctx context.Context, owner identity.Owner, answer Message) (Attachment, error) {
 	interest := s.hub.Join(answer.ID.String())
 	if text := s.currentText(interest, answer); text != nil {
 		return Attachment{Text: text, Leave: interest.Leave}, nil
@@ -119,7 +120,7 @@ func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Atta
 
 // WaitFor returns the exchange of an answer when the answer is complete. If this server stops first, the error has the
 // code fault.Unavailable: the client can repeat the request, which finds the answer on another server.
-func (s *Service) WaitFor(ctx context.Context, owner Owner, exchange Exchange) (Exchange, error) {
+func (s *Service) WaitFor(ctx context.Context, owner identity.Owner, exchange Exchange) (Exchange, error) {
 	leave := func() {}
 	defer func() { leave() }()
 	for !exchange.Answer.Status.Terminal() {
@@ -166,7 +167,7 @@ func (s *Service) await(ctx context.Context, a Attachment) error {
 const readTimeout = 5 * time.Second
 
 // find reads an answer within readTimeout.
-func (s *Service) find(ctx context.Context, owner Owner, id uuid.UUID) (Message, error) {
+func (s *Service) find(ctx context.Context, owner identity.Owner, id uuid.UUID) (Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	return s.store.FindMessage(ctx, owner, id)

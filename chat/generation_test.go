@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/stream"
@@ -406,8 +407,8 @@ func TestThreadsArePrivate(t *testing.T) {
 	f := newFixture(t, llmtest.Say("秘密"))
 	exchange := f.wait(f.send(f.question("はい")))
 	stranger := f.member()
-	colleague := chat.Owner{OrganizationID: f.owner.OrganizationID, UserID: stranger.UserID}
-	for _, other := range []chat.Owner{stranger, colleague} {
+	colleague := identity.Owner{OrganizationID: f.owner.OrganizationID, UserID: stranger.UserID}
+	for _, other := range []identity.Owner{stranger, colleague} {
 		_, err := f.server.Send(t.Context(), other, f.question("見せて"))
 		_, attach := f.server.Attach(t.Context(), other, exchange.Answer.ID)
 		_, list := f.server.ListMessages(t.Context(), other, f.thread.ID, nil, 0, 10)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
@@ -40,7 +41,7 @@ const ParamRefused = llm.CodeUnsupported
 
 // AnswerRequest is a question with its prompt.
 type AnswerRequest struct {
-	Owner    Owner
+	Owner    identity.Owner
 	Skill    skill.Skill
 	Question Message
 	AnswerID uuid.UUID

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -268,7 +269,7 @@ func TestR20_TakeoverInsideACitation(t *testing.T) {
 }
 
 // dataSources stores data sources without processing them.
-func (f *fixture) dataSources(owner chat.Owner, n int) (ids []uuid.UUID) {
+func (f *fixture) dataSources(owner identity.Owner, n int) (ids []uuid.UUID) {
 	f.t.Helper()
 	for range n {
 		source := datasource.Source{
@@ -278,7 +279,7 @@ func (f *fixture) dataSources(owner chat.Owner, n int) (ids []uuid.UUID) {
 		if err := f.db.MarkOrphan(f.t.Context(), source.ID, time.Minute); err != nil {
 			f.t.Fatal(err)
 		}
-		if _, _, err := f.db.CreateSource(f.t.Context(), datasource.Owner(owner), uuid.Nil, source, 1<<30); err != nil {
+		if _, _, err := f.db.CreateSource(f.t.Context(), owner, uuid.Nil, source, 1<<30); err != nil {
 			f.t.Fatal(err)
 		}
 		ids = append(ids, source.ID)
@@ -322,7 +323,7 @@ func TestDataSourcesOfQuestions(t *testing.T) {
 	if thread, err := f.server.FindThread(t.Context(), f.owner, f.thread.ID); err != nil || len(thread.Sources) != 3 {
 		t.Errorf("the thread has %+v, %v", thread.Sources, err)
 	}
-	if err := f.db.DeleteSource(t.Context(), datasource.Owner(f.owner), ids[1]); err != nil {
+	if err := f.db.DeleteSource(t.Context(), f.owner, ids[1]); err != nil {
 		t.Fatal(err)
 	}
 	ask(chat.Question{Regenerate: &first.Answer.ID}, ids[1:3]...) // The question keeps the deleted id.

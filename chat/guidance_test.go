@@ -20,7 +20,7 @@ func (f *fixture) instruct(text string) {
 	}
 }
 
-func (f *fixture) describe(owner chat.Owner, about org.About) {
+func (f *fixture) describe(owner identity.Owner, about org.About) {
 	f.t.Helper()
 	if err := f.db.SetAbout(f.t.Context(), owner.OrganizationID, owner.UserID, about); err != nil {
 		f.t.Fatal(err)

@@ -9,11 +9,12 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
 // askElsewhere asks in a new thread.
-func (f *fixture) askElsewhere(s *server, owner chat.Owner) (chat.Exchange, error) {
+func (f *fixture) askElsewhere(s *server, owner identity.Owner) (chat.Exchange, error) {
 	f.t.Helper()
 	thread, err := s.CreateThread(f.t.Context(), owner, chat.NewThread{SkillID: chatSkill.ID, Title: "題"})
 	if err != nil {
@@ -36,7 +37,7 @@ type starts struct {
 	ids chan uuid.UUID
 }
 
-func (s *starts) MessageChanged(_ chat.Owner, m chat.Message) {
+func (s *starts) MessageChanged(_ identity.Owner, m chat.Message) {
 	if m.Status == chat.StatusRunning {
 		s.ids <- m.ID
 	}
@@ -64,7 +65,7 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 	model := llmtest.NewLive()
 	events := &starts{ids: make(chan uuid.UUID, 10)}
 	s := f.startWith(chat.Deps{Store: f.db, Model: model, Events: events}, chat.Config{MaxGenerations: 2})
-	people := []chat.Owner{f.owner, f.member(), f.member()}
+	people := []identity.Owner{f.owner, f.member(), f.member()}
 	ask := func(i int) chat.Exchange {
 		exchange, err := f.askElsewhere(s, people[i])
 		if err != nil {

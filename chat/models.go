@@ -116,7 +116,7 @@ type ModelChoice struct {
 
 // Choice returns the models that a member may choose, and the default model. With skillID, the default is that of a
 // thread with the skill.
-func (m *Models) Choice(ctx context.Context, owner Owner, skillID *uuid.UUID) (ModelChoice, error) {
+func (m *Models) Choice(ctx context.Context, owner identity.Owner, skillID *uuid.UUID) (ModelChoice, error) {
 	var sk skill.Skill
 	if skillID != nil {
 		var err error

@@ -85,7 +85,7 @@ func TestModelChoice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			id := newID()
-			got, err := chat.NewModels(offered, &test.settled, &test.settled).Choice(t.Context(), chat.Owner{}, &id)
+			got, err := chat.NewModels(offered, &test.settled, &test.settled).Choice(t.Context(), identity.Owner{}, &id)
 			if err != nil {
 				t.Fatal(err)
 			}

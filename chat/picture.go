@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
@@ -18,9 +19,9 @@ import (
 // Pictures finds the pictures of questions. *picture.Service implements it.
 type Pictures interface {
 	// Find returns pictures in the order of their ids, or fault.NotFound if one is not the owner's.
-	Find(ctx context.Context, owner picture.Owner, ids []uuid.UUID) ([]picture.Picture, error)
+	Find(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]picture.Picture, error)
 	// Load returns the full form of a picture.
-	Load(ctx context.Context, owner picture.Owner, id uuid.UUID) ([]byte, error)
+	Load(ctx context.Context, owner identity.Owner, id uuid.UUID) ([]byte, error)
 }
 
 // PicturesNotAccepted is the code of a question with pictures for a model or a skill that does not accept them.
@@ -57,7 +58,7 @@ func (s *Service) choosePictures(ctx context.Context, b *NewGeneration, q Questi
 		return refused
 	}
 	if len(q.PictureIDs) > 0 {
-		b.Question.Pictures, err = s.pictures.Find(ctx, picture.Owner(b.Owner), q.PictureIDs)
+		b.Question.Pictures, err = s.pictures.Find(ctx, b.Owner, q.PictureIDs)
 	}
 	return err
 }
@@ -89,7 +90,7 @@ func promptPictures(pictures []picture.Picture) []llm.Picture {
 
 // withPictures returns a prompt with the data of its pictures: at most as many as a question may have, those of the
 // newest questions. It replaces the others by a note, or all of them if the model does not read pictures.
-func (s *Service) withPictures(ctx context.Context, owner Owner, model AnswerModel,
+func (s *Service) withPictures(ctx context.Context, owner identity.Owner, model AnswerModel,
 	prompt []llm.Message,
 ) ([]llm.Message, error) {
 	left := picture.MaxPerQuestion
@@ -107,7 +108,7 @@ func (s *Service) withPictures(ctx context.Context, owner Owner, model AnswerMod
 		for k := range shown {
 			id, err := uuid.Parse(shown[k].ID)
 			if err == nil {
-				shown[k].Data, err = s.pictures.Load(ctx, picture.Owner(owner), id)
+				shown[k].Data, err = s.pictures.Load(ctx, owner, id)
 			}
 			if err != nil {
 				return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
@@ -18,11 +19,11 @@ import (
 // album is chat.Pictures on the fixture's database. The data of a picture is its id.
 type album struct{ *fixture }
 
-func (a album) Find(ctx context.Context, owner picture.Owner, ids []uuid.UUID) ([]picture.Picture, error) {
+func (a album) Find(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]picture.Picture, error) {
 	return a.db.FindPictures(ctx, owner, ids)
 }
 
-func (a album) Load(ctx context.Context, owner picture.Owner, id uuid.UUID) ([]byte, error) {
+func (a album) Load(ctx context.Context, owner identity.Owner, id uuid.UUID) ([]byte, error) {
 	_, err := a.db.FindPictures(ctx, owner, []uuid.UUID{id})
 	return []byte(id.String()), err
 }
@@ -35,7 +36,7 @@ func seeing(f *fixture, model llm.Model) chat.Deps {
 }
 
 // pictures stores pictures of a person and returns their ids.
-func (f *fixture) pictures(owner chat.Owner, n int) []uuid.UUID {
+func (f *fixture) pictures(owner identity.Owner, n int) []uuid.UUID {
 	f.t.Helper()
 	ids := make([]uuid.UUID, n)
 	for i := range ids {
@@ -43,7 +44,7 @@ func (f *fixture) pictures(owner chat.Owner, n int) []uuid.UUID {
 		p := picture.Picture{ID: ids[i], Width: 40, Height: 30, MediaType: "image/png", Size: 1, ThumbnailSize: 1}
 		err := f.db.MarkOrphan(f.t.Context(), p.ID, time.Hour)
 		if err == nil {
-			_, _, err = f.db.CreatePicture(f.t.Context(), picture.Owner(owner), uuid.Nil, nil, p, 1<<40)
+			_, _, err = f.db.CreatePicture(f.t.Context(), owner, uuid.Nil, nil, p, 1<<40)
 		}
 		if err != nil {
 			f.t.Fatal(err)

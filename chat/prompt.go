@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
@@ -20,7 +21,7 @@ func (c Config) history() HistoryLimit {
 
 // newAsk returns a question with its prompt.
 func newAsk(
-	owner Owner, sk skill.Skill, guidance org.Guidance, before BranchContext, exchange Exchange, chosen AnswerModel,
+	owner identity.Owner, sk skill.Skill, guidance org.Guidance, before BranchContext, exchange Exchange, chosen AnswerModel,
 ) AnswerRequest {
 	return AnswerRequest{
 		Owner: owner, Skill: sk, Question: exchange.Question, AnswerID: exchange.Answer.ID, History: before.History,
@@ -78,7 +79,7 @@ func (m Message) modelText() string {
 // withOpening adds the beginning of the branch to the content before a question, if the skill needs it: the values of
 // its form for the instructions, or the page in the first question, if the history does not include it.
 func (s *Service) withOpening(
-	ctx context.Context, owner Owner, sk skill.Skill, question Message, history []Message,
+	ctx context.Context, owner identity.Owner, sk skill.Skill, question Message, history []Message,
 ) (BranchContext, error) {
 	before := BranchContext{History: history}
 	if question.ParentID == nil || !sk.IsExtension() && (question.Form != nil || !sk.HasVariables()) {

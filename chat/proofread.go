@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
@@ -270,7 +271,7 @@ func newPartAnswer(index int, request llm.Request) *partAnswer {
 var errMalformed = fault.Errorf(llm.CodeBadResponse, "モデルの応答を校正の結果として読み取れませんでした。もう一度お試しください。")
 
 // ask calls the model, and again if its answer breaks off or has another format. It drops repeated changes.
-func (a *partAnswer) ask(ctx context.Context, s *Service, owner Owner) {
+func (a *partAnswer) ask(ctx context.Context, s *Service, owner identity.Owner) {
 	defer close(a.pieces)
 	for try := 1; ; try++ {
 		if a.err = s.budget.Check(ctx, owner.OrganizationID, owner.UserID); a.err != nil {

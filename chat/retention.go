@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
@@ -35,18 +36,18 @@ type ExpiringCount struct {
 
 // RetentionNotice is the content of a notice to an owner about threads that will be deleted.
 type RetentionNotice struct {
-	Owner Owner
+	Owner identity.Owner
 	Days  int // The organization's setting.
 	ExpiringCount
 }
 
 // CountExpiring counts the owner's threads that will be deleted.
-func (s *Service) CountExpiring(ctx context.Context, owner Owner) (ExpiringCount, error) {
+func (s *Service) CountExpiring(ctx context.Context, owner identity.Owner) (ExpiringCount, error) {
 	return s.store.CountExpiring(ctx, owner)
 }
 
 // ListExpiring returns a page of the owner's threads that will be deleted, in the order of their deletion.
-func (s *Service) ListExpiring(ctx context.Context, owner Owner, offset, limit int) ([]ExpiringThread, error) {
+func (s *Service) ListExpiring(ctx context.Context, owner identity.Owner, offset, limit int) ([]ExpiringThread, error) {
 	return s.store.ListExpiring(ctx, owner, offset, limit)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
@@ -56,14 +57,14 @@ type SearchStore interface {
 	// IndexPending indexes pending texts, at most limit, and returns how many there were. It takes those of one person,
 	// or anybody's if owner is nil, that have been pending for a time, the oldest first. Servers that call it at the
 	// same time share the work.
-	IndexPending(ctx context.Context, owner *Owner, since time.Duration, limit int) (int, error)
+	IndexPending(ctx context.Context, owner *identity.Owner, since time.Duration, limit int) (int, error)
 
 	// Candidates returns the owner's threads with entries that have all keys, last touched first, then by id
 	// descending. It begins after a place; nil for the beginning.
-	Candidates(ctx context.Context, owner Owner, keys []int32, after *CandidateCursor, limit int) ([]Candidate, error)
+	Candidates(ctx context.Context, owner identity.Owner, keys []int32, after *CandidateCursor, limit int) ([]Candidate, error)
 
 	// Texts returns the contents of the owner's messages.
-	Texts(ctx context.Context, owner Owner, messages []uuid.UUID) (map[uuid.UUID]string, error)
+	Texts(ctx context.Context, owner identity.Owner, messages []uuid.UUID) (map[uuid.UUID]string, error)
 }
 
 // Searcher searches threads by title and by message text, and indexes new texts.
@@ -112,7 +113,7 @@ func (s *Searcher) index(ctx context.Context) {
 
 // Search returns a page of the owner's threads in whose title, or in one of whose messages, all words of a query occur,
 // last touched first. The title is preferred to messages, and a newer message to older ones.
-func (s *Searcher) Search(ctx context.Context, owner Owner, query string, offset, limit int) ([]SearchResult, error) {
+func (s *Searcher) Search(ctx context.Context, owner identity.Owner, query string, offset, limit int) ([]SearchResult, error) {
 	if utf8.RuneCountInString(query) > MaxQuery {
 		return nil, fault.InvalidField("q", "検索語は%d文字以内で入力してください。", MaxQuery)
 	}
@@ -158,7 +159,7 @@ func (s *Searcher) Search(ctx context.Context, owner Owner, query string, offset
 
 // matches returns for each candidate where its words are, nil if it does not contain them. Nearly always the first text
 // of a candidate contains them, so each round reads one text per candidate.
-func (s *Searcher) matches(ctx context.Context, owner Owner, terms []string, page []Candidate) ([]*Match, error) {
+func (s *Searcher) matches(ctx context.Context, owner identity.Owner, terms []string, page []Candidate) ([]*Match, error) {
 	matches := make([]*Match, len(page))
 	for i, c := range page {
 		if c.InTitle {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
@@ -102,7 +103,7 @@ const commitTimeout = 5 * time.Second
 // Send stores a question and starts its answer, or finds the exchange of a repeated request. It returns when the
 // question is stored, within commitTimeout. The error is a CostError if the answer would take more tokens than the
 // question accepts.
-func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange Exchange, err error) {
+func (s *Service) Send(ctx context.Context, owner identity.Owner, q Question) (exchange Exchange, err error) {
 	ctx, span := s.tracer.Start(ctx, "chat.send")
 	defer func() {
 		if err != nil {
@@ -307,7 +308,7 @@ func (s *Service) positionQuestion(ctx context.Context, b *NewGeneration, q Ques
 }
 
 // historyBefore returns the messages before a question in its branch.
-func (s *Service) historyBefore(ctx context.Context, owner Owner, question Message) ([]Message, error) {
+func (s *Service) historyBefore(ctx context.Context, owner identity.Owner, question Message) ([]Message, error) {
 	if question.ParentID == nil {
 		return nil, nil
 	}
@@ -321,7 +322,7 @@ func newMessage(threadID uuid.UUID, role Role, status Status) Message {
 }
 
 // findIn returns a question, or an answer, of a thread.
-func (s *Service) findIn(ctx context.Context, owner Owner, threadID, id uuid.UUID, role Role) (Message, error) {
+func (s *Service) findIn(ctx context.Context, owner identity.Owner, threadID, id uuid.UUID, role Role) (Message, error) {
 	message, err := s.store.FindMessage(ctx, owner, id)
 	if err == nil && (message.ThreadID != threadID || message.Role != role) {
 		err = ErrNoMessage

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/stream"
@@ -234,7 +235,7 @@ func NewService(n Deps, cfg Config) *Service {
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 // CreateThread starts a thread with a skill. The Service chooses its id.
-func (s *Service) CreateThread(ctx context.Context, owner Owner, n NewThread) (thread Thread, err error) {
+func (s *Service) CreateThread(ctx context.Context, owner identity.Owner, n NewThread) (thread Thread, err error) {
 	if n.Title, err = cleanTitle(n.Title); err != nil {
 		return Thread{}, err
 	}
@@ -248,17 +249,17 @@ func (s *Service) CreateThread(ctx context.Context, owner Owner, n NewThread) (t
 
 // ListThreads returns a page of the owner's threads, without temporary ones: the archived ones or the others, pinned
 // ones first, then last touched first.
-func (s *Service) ListThreads(ctx context.Context, owner Owner, archived bool, offset, limit int) ([]Thread, error) {
+func (s *Service) ListThreads(ctx context.Context, owner identity.Owner, archived bool, offset, limit int) ([]Thread, error) {
 	return s.store.ListThreads(ctx, owner, archived, offset, limit)
 }
 
 // FindThread returns one of the owner's threads.
-func (s *Service) FindThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error) {
+func (s *Service) FindThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (Thread, error) {
 	return s.store.FindThread(ctx, owner, id)
 }
 
 // EditThread changes a thread's title, its place in the list, or the branch to show. An empty title is refused.
-func (s *Service) EditThread(ctx context.Context, owner Owner, id uuid.UUID, edit ThreadEdit) (Thread, error) {
+func (s *Service) EditThread(ctx context.Context, owner identity.Owner, id uuid.UUID, edit ThreadEdit) (Thread, error) {
 	if edit.Title != nil {
 		title, err := cleanTitle(*edit.Title)
 		if err != nil {
@@ -273,12 +274,12 @@ func (s *Service) EditThread(ctx context.Context, owner Owner, id uuid.UUID, edi
 }
 
 // TouchThread moves a thread to the top of the list.
-func (s *Service) TouchThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error) {
+func (s *Service) TouchThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (Thread, error) {
 	return s.publishChanged(owner)(s.store.TouchThread(ctx, owner, id))
 }
 
 // publishChanged returns a function that sends the event of a changed thread and returns its arguments.
-func (s *Service) publishChanged(owner Owner) func(Thread, error) (Thread, error) {
+func (s *Service) publishChanged(owner identity.Owner) func(Thread, error) (Thread, error) {
 	return func(thread Thread, err error) (Thread, error) {
 		if err == nil {
 			s.publishThread(owner, thread)
@@ -288,7 +289,7 @@ func (s *Service) publishChanged(owner Owner) func(Thread, error) (Thread, error
 }
 
 // DeleteThread deletes a thread and ends its running generation.
-func (s *Service) DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) error {
+func (s *Service) DeleteThread(ctx context.Context, owner identity.Owner, id uuid.UUID) error {
 	answers, err := s.store.DeleteThread(ctx, owner, id)
 	if err != nil {
 		return err
@@ -303,18 +304,18 @@ func (s *Service) DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) e
 // ListMessages returns a page of a branch, newest first: the branch through the message leaf, or if leaf is nil the
 // branch that was shown last.
 func (s *Service) ListMessages(
-	ctx context.Context, owner Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int,
+	ctx context.Context, owner identity.Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int,
 ) ([]Message, error) {
 	return s.store.ListMessages(ctx, owner, threadID, leaf, offset, limit)
 }
 
 // FindMessage returns one of the owner's messages, in any branch.
-func (s *Service) FindMessage(ctx context.Context, owner Owner, id uuid.UUID) (Message, error) {
+func (s *Service) FindMessage(ctx context.Context, owner identity.Owner, id uuid.UUID) (Message, error) {
 	return s.find(ctx, owner, id)
 }
 
 // GiveFeedback rates an answer and replaces an earlier rating.
-func (s *Service) GiveFeedback(ctx context.Context, owner Owner, messageID uuid.UUID, feedback Feedback) error {
+func (s *Service) GiveFeedback(ctx context.Context, owner identity.Owner, messageID uuid.UUID, feedback Feedback) error {
 	if utf8.RuneCountInString(feedback.Comment) > MaxComment {
 		return fault.InvalidField("comment", "コメントは%d文字以内で入力してください。", MaxComment)
 	}
@@ -326,7 +327,7 @@ func (s *Service) GiveFeedback(ctx context.Context, owner Owner, messageID uuid.
 }
 
 // WithdrawFeedback removes the rating of an answer, if there is one.
-func (s *Service) WithdrawFeedback(ctx context.Context, owner Owner, messageID uuid.UUID) error {
+func (s *Service) WithdrawFeedback(ctx context.Context, owner identity.Owner, messageID uuid.UUID) error {
 	removed, err := s.store.WithdrawFeedback(ctx, owner, messageID)
 	if err == nil && removed {
 		s.publishMessage(ctx, owner, messageID)

@@ -48,7 +48,7 @@ type ShareStore interface {
 	// PutShare takes a snapshot of the owner's thread and logs it. A thread has at most one share: an existing share
 	// gets the new snapshot. Errors: ErrNoThread, ErrNoMessage if the leaf is not in the thread, ErrShareRunning,
 	// ErrShareTemporary.
-	PutShare(ctx context.Context, owner Owner, snapshot Snapshot, by org.AuditActor) (Share, error)
+	PutShare(ctx context.Context, owner identity.Owner, snapshot Snapshot, by org.AuditActor) (Share, error)
 
 	// ListShares returns shares of an organization, last updated first, and their total number: those of one thread if
 	// threadID is set, those of one person if userID is set.
@@ -67,7 +67,7 @@ type ShareStore interface {
 
 	// CopyShare copies a share into a new thread of the owner. A repeated call with the same request id returns the
 	// same thread. If the skill is retired, the error has the code fault.NotFound.
-	CopyShare(ctx context.Context, owner Owner, shareID uuid.UUID, thread NewThread) (copied Thread, created bool,
+	CopyShare(ctx context.Context, owner identity.Owner, shareID uuid.UUID, thread NewThread) (copied Thread, created bool,
 		err error)
 }
 
@@ -90,7 +90,7 @@ func NewSharer(store ShareStore, events Events) *Sharer {
 func (s *Sharer) Share(ctx context.Context, actor identity.Actor, threadID, leaf uuid.UUID) (Share, error) {
 	// Not a UUIDv7, which reveals its creation time and has fewer random bits: the id is part of a link.
 	snapshot := Snapshot{ShareID: uuid.New(), ThreadID: threadID, Leaf: leaf}
-	return s.store.PutShare(ctx, ownerOf(actor), snapshot, org.AuditActorOf(actor))
+	return s.store.PutShare(ctx, actor.Owner(), snapshot, org.AuditActorOf(actor))
 }
 
 // Own returns a page of the actor's shares, or the share of one thread, last updated first, and their total number.
@@ -133,14 +133,10 @@ func (s *Sharer) End(ctx context.Context, actor identity.Actor, shareID uuid.UUI
 func (s *Sharer) Copy(ctx context.Context, actor identity.Actor, shareID uuid.UUID, requestID *uuid.UUID) (Thread,
 	error,
 ) {
-	owner := ownerOf(actor)
+	owner := actor.Owner()
 	thread, created, err := s.store.CopyShare(ctx, owner, shareID, NewThread{ID: newID(), RequestID: requestID})
 	if err == nil && created {
 		s.events.ThreadChanged(owner, thread)
 	}
 	return thread, err
-}
-
-func ownerOf(actor identity.Actor) Owner {
-	return Owner{OrganizationID: actor.OrganizationID, UserID: actor.ID}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // slotPool limits the number of running generations, and of waiting ones, in the order of their arrival. It is safe for
@@ -32,7 +33,7 @@ type slotCount struct{ running, waiting int }
 
 // slot is the slot of one generation, which runs or waits.
 type slot struct {
-	owner    Owner
+	owner    identity.Owner
 	granted  chan struct{} // Closed when it may run.
 	running  bool          // Guarded by the mu of slotPool.
 	released bool          // Guarded by the mu of slotPool. The slot was released.
@@ -47,7 +48,7 @@ func newSlotPool(cfg Config, servers GenerationCounts) *slotPool {
 
 // acquire returns a slot for a person's question, which may have to wait, or one of the Refused constants. A person may
 // occupy at most a quarter of the queue.
-func (p *slotPool) acquire(owner Owner) (acquired *slot, refused string) {
+func (p *slotPool) acquire(owner identity.Owner) (acquired *slot, refused string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	has := p.people[owner.UserID]
@@ -68,14 +69,14 @@ func (p *slotPool) acquire(owner Owner) (acquired *slot, refused string) {
 
 // acquireUnlimited returns a slot without checking the limits. It is for a generation that was taken over, because its
 // question was accepted before.
-func (p *slotPool) acquireUnlimited(owner Owner) *slot {
+func (p *slotPool) acquireUnlimited(owner identity.Owner) *slot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.add(owner)
 }
 
 // add adds a slot. The caller holds mu.
-func (p *slotPool) add(owner Owner) *slot {
+func (p *slotPool) add(owner identity.Owner) *slot {
 	s := &slot{owner: owner, granted: make(chan struct{})}
 	has := p.people[owner.UserID]
 	if p.running < p.max {
@@ -92,7 +93,7 @@ func (p *slotPool) add(owner Owner) *slot {
 }
 
 // report reports the generations of a person and an organization to the other servers. The caller holds mu.
-func (p *slotPool) report(owner Owner) {
+func (p *slotPool) report(owner identity.Owner) {
 	has := p.people[owner.UserID]
 	p.servers.Set(owner.UserID.String(), has.running+has.waiting)
 	p.servers.Set(owner.OrganizationID.String(), p.organizations[owner.OrganizationID])
@@ -169,7 +170,7 @@ func (s *slot) isGranted() bool {
 }
 
 // admit returns a slot for a person's question, or an error with a remedy.
-func (s *Service) admit(owner Owner) (*slot, error) {
+func (s *Service) admit(owner identity.Owner) (*slot, error) {
 	s.mu.Lock()
 	stopping := s.stopping
 	s.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // preparationPoll is the interval at which a preparation is read while a client waits for it, because any server may be
@@ -29,7 +30,7 @@ type PreparationState struct {
 }
 
 // Prepare attaches data sources to a thread. Their processing began when they were uploaded.
-func (s *Service) Prepare(ctx context.Context, owner Owner, p Preparation) (PreparationState, error) {
+func (s *Service) Prepare(ctx context.Context, owner identity.Owner, p Preparation) (PreparationState, error) {
 	thread, id, err := s.store.AttachSources(ctx, owner, p)
 	if err != nil {
 		return PreparationState{}, err
@@ -40,7 +41,7 @@ func (s *Service) Prepare(ctx context.Context, owner Owner, p Preparation) (Prep
 
 // AwaitPreparation waits until the data sources of a preparation are processed or have failed. If the context ends
 // first, it returns their current state.
-func (s *Service) AwaitPreparation(ctx context.Context, owner Owner, p Preparation, now PreparationState) (PreparationState, error) {
+func (s *Service) AwaitPreparation(ctx context.Context, owner identity.Owner, p Preparation, now PreparationState) (PreparationState, error) {
 	tick := time.NewTicker(preparationPoll)
 	defer tick.Stop()
 	for now.Status == datasource.Pending || now.Status == datasource.Running {

@@ -2,11 +2,13 @@ package chat
 
 import (
 	"context"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // StartThread begins a thread with its first question. The request's id identifies both, so that a repeated request
 // finds them. If the question is refused, the thread is removed.
-func (s *Service) StartThread(ctx context.Context, owner Owner, n NewThread, q Question) (Exchange, error) {
+func (s *Service) StartThread(ctx context.Context, owner identity.Owner, n NewThread, q Question) (Exchange, error) {
 	if err := q.validate(); err != nil {
 		return Exchange{}, err
 	}
@@ -38,7 +40,7 @@ func (s *Service) StartThread(ctx context.Context, owner Owner, n NewThread, q Q
 }
 
 // discardThread deletes a thread whose first question was refused. No event was sent for it.
-func (s *Service) discardThread(ctx context.Context, owner Owner, thread Thread) {
+func (s *Service) discardThread(ctx context.Context, owner identity.Owner, thread Thread) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
 	answers, err := s.store.DeleteThread(ctx, owner, thread.ID)

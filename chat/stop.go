@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
@@ -14,7 +15,7 @@ import (
 const topicStop = "stop"
 
 // StopMessage ends the generation of an answer and keeps the text so far. It does not change a complete answer.
-func (s *Service) StopMessage(ctx context.Context, owner Owner, messageID uuid.UUID) error {
+func (s *Service) StopMessage(ctx context.Context, owner identity.Owner, messageID uuid.UUID) error {
 	// The request is stored first: if the generating server fails now, the one that takes over stops the answer.
 	running, err := s.store.RequestStop(ctx, owner, messageID)
 	if err != nil || !running {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
@@ -33,7 +34,7 @@ type EarlierMessage struct {
 
 // NewGeneration is the input of BeginGeneration: a question with its answer before the generation.
 type NewGeneration struct {
-	Owner       Owner
+	Owner       identity.Owner
 	RequestID   uuid.UUID
 	RequestHash [32]byte  // Hash of the request's body: the same request id with another hash is a conflict.
 	ServerID    uuid.UUID // The server that runs the generation.
@@ -69,7 +70,7 @@ type ThreadState struct {
 
 // StoredGeneration is a stored generation of this server: of a new question, or one that was taken over.
 type StoredGeneration struct {
-	Owner Owner
+	Owner identity.Owner
 	Exchange
 	Thread   Thread // In its current state. Empty if Existing.
 	Untitled bool   // Its thread had no title, or has its first question as its title.
@@ -108,7 +109,7 @@ type RunBeginning struct {
 
 // Outcome is the result of a generation.
 type Outcome struct {
-	Owner         Owner
+	Owner         identity.Owner
 	ThreadID      uuid.UUID
 	MessageID     uuid.UUID
 	Run           int
@@ -171,34 +172,34 @@ type Store interface {
 	// CreateThread adds a thread. For a repeated request id of the owner it returns the thread of the first call, if
 	// that has the same skill and is also temporary or permanent, else ErrRequestConflict. If the skill is not visible
 	// to the organization or is retired, the error has the code fault.NotFound.
-	CreateThread(ctx context.Context, owner Owner, thread NewThread) (Thread, error)
+	CreateThread(ctx context.Context, owner identity.Owner, thread NewThread) (Thread, error)
 
 	// AddEarlierMessages adds messages to a thread without messages. If a picture is not the owner's, the error is
 	// picture.ErrNoPicture.
-	AddEarlierMessages(ctx context.Context, owner Owner, threadID uuid.UUID, messages []EarlierMessage) error
+	AddEarlierMessages(ctx context.Context, owner identity.Owner, threadID uuid.UUID, messages []EarlierMessage) error
 
 	// ListThreads returns the owner's threads, without temporary ones: the archived ones or the others. Pinned ones
 	// come first, then last touched first, then by id descending.
-	ListThreads(ctx context.Context, owner Owner, archived bool, offset, limit int) ([]Thread, error)
+	ListThreads(ctx context.Context, owner identity.Owner, archived bool, offset, limit int) ([]Thread, error)
 
 	// FindThread returns one thread.
-	FindThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error)
+	FindThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (Thread, error)
 
 	// EditThread changes a thread without touching it. If its leaf is not a message of the thread, the error is
 	// ErrNoMessage.
-	EditThread(ctx context.Context, owner Owner, id uuid.UUID, edit ThreadEdit) (Thread, error)
+	EditThread(ctx context.Context, owner identity.Owner, id uuid.UUID, edit ThreadEdit) (Thread, error)
 
 	// AttachSources attaches data sources of the owner to a thread, and returns the thread and the id of the
 	// preparation. A repeated request changes nothing; with other data sources it returns ErrRequestConflict. If a data
 	// source is not the owner's, the error has the code fault.NotFound, and if there would be more than
 	// datasource.MaxSearchSources, fault.Conflict.
-	AttachSources(ctx context.Context, owner Owner, p Preparation) (Thread, uuid.UUID, error)
+	AttachSources(ctx context.Context, owner identity.Owner, p Preparation) (Thread, uuid.UUID, error)
 
 	// TouchThread moves a thread to the top of the list.
-	TouchThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error)
+	TouchThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (Thread, error)
 
 	// DeleteThread deletes a thread with its content and returns the answers that were being generated.
-	DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) (running []uuid.UUID, err error)
+	DeleteThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (running []uuid.UUID, err error)
 
 	// DeleteExpired deletes at most limit expired temporary threads, and returns them. Servers may call it concurrently
 	// and then share the work.
@@ -207,33 +208,33 @@ type Store interface {
 	// ListMessages returns the messages of a branch, newest first. It is the branch through the message leaf up to the
 	// newest message after it. If leaf is nil, it is the branch that was shown last: the one of the last EditThread or
 	// BeginGeneration. If leaf is not a message of the thread, the error is ErrNoMessage.
-	ListMessages(ctx context.Context, owner Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int) ([]Message,
+	ListMessages(ctx context.Context, owner identity.Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int) ([]Message,
 		error)
 
 	// LastAnswer returns the answer of a thread, in any branch, that is being generated, else the newest one, or nil.
-	LastAnswer(ctx context.Context, owner Owner, threadID uuid.UUID) (*Message, error)
+	LastAnswer(ctx context.Context, owner identity.Owner, threadID uuid.UUID) (*Message, error)
 
 	// FindMessage returns one message, in any branch.
-	FindMessage(ctx context.Context, owner Owner, id uuid.UUID) (Message, error)
+	FindMessage(ctx context.Context, owner identity.Owner, id uuid.UUID) (Message, error)
 
 	// GiveFeedback stores a rating of a complete answer and replaces an earlier one of the same owner.
-	GiveFeedback(ctx context.Context, owner Owner, messageID uuid.UUID, feedback Feedback) error
+	GiveFeedback(ctx context.Context, owner identity.Owner, messageID uuid.UUID, feedback Feedback) error
 
 	// WithdrawFeedback removes the owner's rating of an answer and reports whether there was one.
-	WithdrawFeedback(ctx context.Context, owner Owner, messageID uuid.UUID) (bool, error)
+	WithdrawFeedback(ctx context.Context, owner identity.Owner, messageID uuid.UUID) (bool, error)
 
 	// PutDecisions stores the owner's decisions on the changes of an answer.
-	PutDecisions(ctx context.Context, owner Owner, messageID uuid.UUID, d proofread.Decisions) error
+	PutDecisions(ctx context.Context, owner identity.Owner, messageID uuid.UUID, d proofread.Decisions) error
 
 	// Deletion of threads that were not used for the number of days set by their organization, at least 14 days after
 	// their owners were notified. Pinned and temporary threads are kept, and threads in which an answer is being
 	// generated. Servers may call these methods concurrently and then share the work.
 
 	// CountExpiring counts the owner's threads that will be deleted.
-	CountExpiring(ctx context.Context, owner Owner) (ExpiringCount, error)
+	CountExpiring(ctx context.Context, owner identity.Owner) (ExpiringCount, error)
 
 	// ListExpiring returns these threads in the order of their deletion.
-	ListExpiring(ctx context.Context, owner Owner, offset, limit int) ([]ExpiringThread, error)
+	ListExpiring(ctx context.Context, owner identity.Owner, offset, limit int) ([]ExpiringThread, error)
 
 	// ClearOutdatedNotices clears notifications of owners from before a change of their organization's setting, for at
 	// most limit threads, and returns the number of threads.
@@ -254,17 +255,17 @@ type Store interface {
 	// was shown last. Errors: ErrRequestConflict for a repeated request with another hash, ErrNoThread, ErrNoMessage if
 	// parent is not an answer of the thread, and fault.NotFound if the skill is not the organization's.
 	LoadThreadState(
-		ctx context.Context, owner Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte,
+		ctx context.Context, owner identity.Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte,
 		limit HistoryLimit,
 	) (ThreadState, error)
 
 	// History returns the newest messages of a branch up to and including leaf, within limit, oldest first: questions,
 	// and complete answers with text. It reads only the fields for the model: id, role, content, prompt and pictures.
-	History(ctx context.Context, owner Owner, threadID, leaf uuid.UUID, limit HistoryLimit) ([]Message, error)
+	History(ctx context.Context, owner identity.Owner, threadID, leaf uuid.UUID, limit HistoryLimit) ([]Message, error)
 
 	// Opening returns the first question of the branch that ends with leaf, and its answer, with the fields of History,
 	// and the question's form.
-	Opening(ctx context.Context, owner Owner, threadID, leaf uuid.UUID) ([]Message, error)
+	Opening(ctx context.Context, owner identity.Owner, threadID, leaf uuid.UUID) ([]Message, error)
 
 	// Guidance returns a person's guidance for skills.
 	Guidance(ctx context.Context, organizationID, userID uuid.UUID) (org.Guidance, error)
@@ -280,7 +281,7 @@ type Store interface {
 	// The progress and end of answers, and the titles of their threads.
 
 	// StartAnswer changes a pending answer to running, and reports whether it was pending.
-	StartAnswer(ctx context.Context, owner Owner, messageID uuid.UUID) (started bool, err error)
+	StartAnswer(ctx context.Context, owner identity.Owner, messageID uuid.UUID) (started bool, err error)
 
 	// EndGeneration stores the outcome of a generation and adds its tokens to those of the message. Citations of
 	// deleted files lose their name and quote. If the run or the server is not the current one, or the thread was
@@ -294,7 +295,7 @@ type Store interface {
 
 	// RequestStop stores the owner's request to stop an answer. It reports whether the answer was still being
 	// generated.
-	RequestStop(ctx context.Context, owner Owner, messageID uuid.UUID) (running bool, err error)
+	RequestStop(ctx context.Context, owner identity.Owner, messageID uuid.UUID) (running bool, err error)
 
 	// TitleThread sets a generated title if the thread's title is still its first question, and reports whether it did.
 	// It counts the tokens in any case. It returns the changed thread, or an empty one if the title was not set.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
@@ -342,7 +343,7 @@ func (o *overtaken) TakeOver(ctx context.Context, id uuid.UUID, held []uuid.UUID
 	}
 }
 
-func (o *overtaken) FindMessage(ctx context.Context, owner chat.Owner, id uuid.UUID) (chat.Message, error) {
+func (o *overtaken) FindMessage(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.Message, error) {
 	message, err := o.Store.FindMessage(ctx, owner, id)
 	if o.reads.Add(1) == 2 {
 		close(o.begin)

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // TemporaryLifetime is the lifetime of a temporary thread from its creation. The thread's page shows it to the owner.
@@ -14,7 +16,7 @@ const expiryBatch = 100
 
 // DeletedThread is a thread that was deleted after its time limit.
 type DeletedThread struct {
-	Owner    Owner
+	Owner    identity.Owner
 	ThreadID uuid.UUID
 	Running  *uuid.UUID // The answer that was being generated in it, or nil.
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/migrations"
 )
 
@@ -205,7 +206,7 @@ func TestOldThreadsBecomeChains(t *testing.T) {
 		}
 	}
 	must(t, f.MigrateFrom(t.Context(), before))
-	f.ann = chat.Owner{OrganizationID: newID(), UserID: newID()}
+	f.ann = identity.Owner{OrganizationID: newID(), UserID: newID()}
 	o, u, skill, thread, empty := f.ann.OrganizationID, f.ann.UserID, newID(), newID(), newID()
 	f.exec(t, `INSERT INTO organizations (id, name, auth_type) VALUES ($1, '会社', 'cognito')`, o)
 	f.exec(t, `INSERT INTO users (id, organization_id, subject, email, name, role, auth_type)

@@ -7,12 +7,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // FindConversation implements channel.Store.
-func (db *DB) FindConversation(ctx context.Context, installationID uuid.UUID, owner chat.Owner, in, thread string) (
+func (db *DB) FindConversation(ctx context.Context, installationID uuid.UUID, owner identity.Owner, in, thread string) (
 	*uuid.UUID, error,
 ) {
 	var id uuid.UUID
@@ -102,7 +102,7 @@ func (db *DB) LastDelivery(ctx context.Context, organizationID, installationID u
 }
 
 // FindFile implements channel.Store.
-func (db *DB) FindFile(ctx context.Context, installationID uuid.UUID, owner chat.Owner, fileID string) (*uuid.UUID,
+func (db *DB) FindFile(ctx context.Context, installationID uuid.UUID, owner identity.Owner, fileID string) (*uuid.UUID,
 	error,
 ) {
 	var id uuid.UUID
@@ -115,7 +115,7 @@ func (db *DB) FindFile(ctx context.Context, installationID uuid.UUID, owner chat
 }
 
 // AddFile implements channel.Store.
-func (db *DB) AddFile(ctx context.Context, installationID uuid.UUID, owner chat.Owner, fileID string,
+func (db *DB) AddFile(ctx context.Context, installationID uuid.UUID, owner identity.Owner, fileID string,
 	sourceID uuid.UUID,
 ) error {
 	_, err := db.pool.Exec(ctx, `

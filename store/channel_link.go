@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -34,7 +33,7 @@ func (db *DB) PersonLink(ctx context.Context, in channel.Installation, person st
 		return channel.LinkedMember{State: channel.LinkRemoved}, nil
 	}
 	return channel.LinkedMember{
-		State: channel.LinkActive, Owner: chat.Owner{OrganizationID: in.OrganizationID, UserID: row.UserID},
+		State: channel.LinkActive, Owner: identity.Owner{OrganizationID: in.OrganizationID, UserID: row.UserID},
 		Name: row.Name, Email: row.Email,
 	}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
@@ -18,7 +19,7 @@ var _ chat.Store = (*DB)(nil)
 
 // CreateThread implements chat.Store. Only a new request checks the skill: a repeated one returns its thread even if
 // the skill has been retired.
-func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThread) (chat.Thread, error) {
+func (db *DB) CreateThread(ctx context.Context, owner identity.Owner, t chat.NewThread) (chat.Thread, error) {
 	var threads []chat.Thread
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`
@@ -44,7 +45,7 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 }
 
 // AddEarlierMessages implements chat.Store.
-func (db *DB) AddEarlierMessages(ctx context.Context, owner chat.Owner, threadID uuid.UUID, earlier []chat.EarlierMessage) error {
+func (db *DB) AddEarlierMessages(ctx context.Context, owner identity.Owner, threadID uuid.UUID, earlier []chat.EarlierMessage) error {
 	var parent *uuid.UUID
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		parent = nil
@@ -91,7 +92,7 @@ const threadColumns = `t.id, t.skill_id, s.name AS skill_name, s.icon_path AS sk
 const isRunning = `EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running`
 
 // ListThreads implements chat.Store.
-func (db *DB) ListThreads(ctx context.Context, owner chat.Owner, archived bool, offset, limit int) ([]chat.Thread,
+func (db *DB) ListThreads(ctx context.Context, owner identity.Owner, archived bool, offset, limit int) ([]chat.Thread,
 	error,
 ) {
 	list, err := queryRows[chat.Thread](ctx, db.pool, selectThread+` AND t.archived = $3 AND t.expires_at IS NULL
@@ -102,7 +103,7 @@ func (db *DB) ListThreads(ctx context.Context, owner chat.Owner, archived bool, 
 }
 
 // FindThread implements chat.Store.
-func (db *DB) FindThread(ctx context.Context, owner chat.Owner, id uuid.UUID) (chat.Thread, error) {
+func (db *DB) FindThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.Thread, error) {
 	thread, err := findThread(ctx, db.pool, owner, id)
 	return thread, translate(err)
 }
@@ -117,7 +118,7 @@ const selectThread = `
 // findThreadSQL reads one thread, the third parameter.
 const findThreadSQL = selectThread + ` AND t.id = $3`
 
-func findThread(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID) (chat.Thread, error) {
+func findThread(ctx context.Context, q querier, owner identity.Owner, id uuid.UUID) (chat.Thread, error) {
 	thread, err := queryRow[chat.Thread](ctx, q, findThreadSQL, owner.OrganizationID, owner.UserID, id)
 	if isNoRows(err) {
 		return chat.Thread{}, chat.ErrNoThread
@@ -126,13 +127,13 @@ func findThread(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID) 
 }
 
 // queueThread adds the query for a thread to a batch. found stays empty if the thread does not exist.
-func queueThread(batch *pgx.Batch, owner chat.Owner, id uuid.UUID, found *[]chat.Thread) {
+func queueThread(batch *pgx.Batch, owner identity.Owner, id uuid.UUID, found *[]chat.Thread) {
 	batch.Queue(findThreadSQL, owner.OrganizationID, owner.UserID, id).Query(collect(found))
 }
 
 // EditThread implements chat.Store. It sets updated_at, because clients keep the record with the later one. The thread
 // is locked before the end of a branch is looked up, so that no message is added meanwhile.
-func (db *DB) EditThread(ctx context.Context, owner chat.Owner, id uuid.UUID, edit chat.ThreadEdit) (chat.Thread,
+func (db *DB) EditThread(ctx context.Context, owner identity.Owner, id uuid.UUID, edit chat.ThreadEdit) (chat.Thread,
 	error,
 ) {
 	return db.changeThread(ctx, owner, id, func(tx pgx.Tx) error {
@@ -159,7 +160,7 @@ func (db *DB) EditThread(ctx context.Context, owner chat.Owner, id uuid.UUID, ed
 }
 
 // TouchThread implements chat.Store.
-func (db *DB) TouchThread(ctx context.Context, owner chat.Owner, id uuid.UUID) (chat.Thread, error) {
+func (db *DB) TouchThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.Thread, error) {
 	return db.changeThread(ctx, owner, id, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
 			UPDATE threads
@@ -171,7 +172,7 @@ func (db *DB) TouchThread(ctx context.Context, owner chat.Owner, id uuid.UUID) (
 
 // changeThread changes one thread and returns it.
 func (db *DB) changeThread(
-	ctx context.Context, owner chat.Owner, id uuid.UUID, change func(pgx.Tx) error,
+	ctx context.Context, owner identity.Owner, id uuid.UUID, change func(pgx.Tx) error,
 ) (thread chat.Thread, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if err := change(tx); err != nil {
@@ -212,7 +213,7 @@ func (db *DB) TitleThread(ctx context.Context, title chat.GeneratedTitle) (chat.
 }
 
 // DeleteThread implements chat.Store. Foreign keys delete everything in the thread.
-func (db *DB) DeleteThread(ctx context.Context, owner chat.Owner, id uuid.UUID) ([]uuid.UUID, error) {
+func (db *DB) DeleteThread(ctx context.Context, owner identity.Owner, id uuid.UUID) ([]uuid.UUID, error) {
 	var running []uuid.UUID
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockThread(ctx, tx, owner, id); err != nil {
@@ -282,7 +283,7 @@ func deleteThreads(ctx context.Context, tx pgx.Tx, ids []uuid.UUID) ([]chat.Dele
 	deleted := make([]chat.DeletedThread, len(rows))
 	for i, r := range rows {
 		deleted[i] = chat.DeletedThread{
-			Owner: chat.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}, ThreadID: r.ID, Running: r.Running,
+			Owner: identity.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}, ThreadID: r.ID, Running: r.Running,
 		}
 	}
 	return deleted, nil
@@ -295,7 +296,7 @@ const lockThreadSQL = `
 	WHERE id = $3 AND organization_id = $1 AND user_id = $2
 	FOR UPDATE`
 
-func lockThread(ctx context.Context, tx pgx.Tx, owner chat.Owner, id uuid.UUID) error {
+func lockThread(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID) error {
 	var one int
 	err := tx.QueryRow(ctx, lockThreadSQL, owner.OrganizationID, owner.UserID, id).Scan(&one)
 	if isNoRows(err) {
@@ -305,7 +306,7 @@ func lockThread(ctx context.Context, tx pgx.Tx, owner chat.Owner, id uuid.UUID) 
 }
 
 // RequestStop implements chat.Store.
-func (db *DB) RequestStop(ctx context.Context, owner chat.Owner, messageID uuid.UUID) (bool, error) {
+func (db *DB) RequestStop(ctx context.Context, owner identity.Owner, messageID uuid.UUID) (bool, error) {
 	running := false
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `

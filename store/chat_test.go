@@ -14,9 +14,10 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-func (f *fixture) thread(t *testing.T, owner chat.Owner) chat.Thread {
+func (f *fixture) thread(t *testing.T, owner identity.Owner) chat.Thread {
 	t.Helper()
 	thread, err := f.CreateThread(t.Context(), owner, chat.NewThread{ID: newID(), SkillID: f.skills[0].ID})
 	must(t, err)
@@ -252,9 +253,9 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 	begun, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, newID()))
 	must(t, err)
 	// A forged owner: Ann's id with the other organization.
-	forged := chat.Owner{OrganizationID: f.b, UserID: f.ann.UserID}
+	forged := identity.Owner{OrganizationID: f.b, UserID: f.ann.UserID}
 	for name, tt := range map[string]struct {
-		owner           chat.Owner
+		owner           identity.Owner
 		thread, message uuid.UUID
 	}{
 		"colleague":    {f.bob, thread.ID, begun.Answer.ID},

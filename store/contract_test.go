@@ -328,7 +328,7 @@ func TestUsageByModel(t *testing.T) {
 		Owner: f.ann, ThreadID: newID(), Text: "題", ModelID: "small", InputTokens: 100, OutputTokens: 5,
 	})
 	must(t, err)
-	for owner, tokens := range map[chat.Owner]int{f.bob: 1000, f.mallory: 1} {
+	for owner, tokens := range map[identity.Owner]int{f.bob: 1000, f.mallory: 1} {
 		_, err := f.PutNote(t.Context(), owner, ground.Note{
 			AnswerID: f.begin(t, owner, server).Answer.ID, ModelID: "standard", InputTokens: tokens, OutputTokens: 7,
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // oldBatch is the number of data sources whose vectors of unused models are removed at a time.
@@ -83,7 +84,7 @@ func (db *DB) ClaimEmbedding(ctx context.Context, modelID, limit int, lease time
 		}
 		found = true
 		turn = datasource.EmbeddingTurn{
-			Owner:    datasource.Owner{OrganizationID: row.OrganizationID, UserID: row.UserID},
+			Owner:    identity.Owner{OrganizationID: row.OrganizationID, UserID: row.UserID},
 			SourceID: row.ID, Filename: row.Filename, ModelID: modelID, Turn: row.Turn, Total: row.ChunkCount,
 		}
 		turn.Chunks, err = queryRows[datasource.Chunk](ctx, tx, `
@@ -194,7 +195,7 @@ func storeEmbeddingProgress(ctx context.Context, tx pgx.Tx, turn datasource.Embe
 }
 
 // FindVectors implements datasource.Store.
-func (db *DB) FindVectors(ctx context.Context, owner datasource.Owner, of []datasource.IndexedSource, modelID,
+func (db *DB) FindVectors(ctx context.Context, owner identity.Owner, of []datasource.IndexedSource, modelID,
 	limit int,
 ) ([]index.Vectors, bool, error) {
 	ids := make([]uuid.UUID, len(of))
@@ -251,7 +252,7 @@ type vectorSize struct {
 // ClaimMeasure implements datasource.Store.
 func (db *DB) ClaimMeasure(ctx context.Context, modelID, people, limit int,
 	lease time.Duration,
-) (sample map[datasource.Owner][]uuid.UUID, claimed bool, _ error) {
+) (sample map[identity.Owner][]uuid.UUID, claimed bool, _ error) {
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			UPDATE embedding_models
@@ -271,9 +272,9 @@ func (db *DB) ClaimMeasure(ctx context.Context, modelID, people, limit int,
 			GROUP BY s.organization_id, s.user_id
 			ORDER BY random()
 			LIMIT $2`, modelID, people, limit)
-		sample = make(map[datasource.Owner][]uuid.UUID, len(rows))
+		sample = make(map[identity.Owner][]uuid.UUID, len(rows))
 		for _, r := range rows {
-			sample[datasource.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}] = r.IDs
+			sample[identity.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}] = r.IDs
 		}
 		return err
 	})

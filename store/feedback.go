@@ -8,11 +8,12 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
 // GiveFeedback implements chat.Store. If the answer is still being generated, the error has the code fault.Conflict.
-func (db *DB) GiveFeedback(ctx context.Context, owner chat.Owner, messageID uuid.UUID, feedback chat.Feedback) error {
+func (db *DB) GiveFeedback(ctx context.Context, owner identity.Owner, messageID uuid.UUID, feedback chat.Feedback) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		message, err := findMessage(ctx, tx, owner, messageID)
 		switch {
@@ -37,7 +38,7 @@ func (db *DB) GiveFeedback(ctx context.Context, owner chat.Owner, messageID uuid
 }
 
 // WithdrawFeedback implements chat.Store.
-func (db *DB) WithdrawFeedback(ctx context.Context, owner chat.Owner, messageID uuid.UUID) (removed bool, err error) {
+func (db *DB) WithdrawFeedback(ctx context.Context, owner identity.Owner, messageID uuid.UUID) (removed bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := findMessage(ctx, tx, owner, messageID); err != nil {
 			return err
@@ -52,7 +53,7 @@ func (db *DB) WithdrawFeedback(ctx context.Context, owner chat.Owner, messageID 
 }
 
 // PutDecisions implements chat.Store.
-func (db *DB) PutDecisions(ctx context.Context, owner chat.Owner, messageID uuid.UUID, d proofread.Decisions) error {
+func (db *DB) PutDecisions(ctx context.Context, owner identity.Owner, messageID uuid.UUID, d proofread.Decisions) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := findMessage(ctx, tx, owner, messageID); err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -20,9 +19,9 @@ type fixture struct {
 	*store.DB
 	dsn     string
 	a, b    uuid.UUID // Organizations.
-	ann     chat.Owner
-	bob     chat.Owner // A colleague of Ann.
-	mallory chat.Owner // Of the other organization.
+	ann     identity.Owner
+	bob     identity.Owner // A colleague of Ann.
+	mallory identity.Owner // Of the other organization.
 	skills  []skill.Skill
 	cats    []skill.Category
 }
@@ -49,14 +48,14 @@ func open(t *testing.T, dsn string) *store.DB {
 	return db
 }
 
-func (f *fixture) user(t *testing.T, organizationID uuid.UUID, name string) chat.Owner {
+func (f *fixture) user(t *testing.T, organizationID uuid.UUID, name string) identity.Owner {
 	t.Helper()
 	id := newID()
 	must(t, f.CreateUser(t.Context(), identity.NewUser{
 		ID: id, OrganizationID: organizationID, Subject: "sub-" + name, Email: name + "@example.com", Name: name,
 		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
 	}))
-	return chat.Owner{OrganizationID: organizationID, UserID: id}
+	return identity.Owner{OrganizationID: organizationID, UserID: id}
 }
 
 func builtin(category uuid.UUID, position int, name string) skill.Skill {

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 )
 
@@ -69,7 +70,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.NewGeneration) (chat.S
 }
 
 // queuePictures adds the pictures of a question if the question is stored.
-func queuePictures(batch *pgx.Batch, owner chat.Owner, questionID uuid.UUID, ids []uuid.UUID) {
+func queuePictures(batch *pgx.Batch, owner identity.Owner, questionID uuid.UUID, ids []uuid.UUID) {
 	batch.Queue(`
 		INSERT INTO message_pictures (organization_id, user_id, message_id, picture_id, place)
 		SELECT m.organization_id, $2, m.id, w.id, w.place
@@ -110,7 +111,7 @@ func (db *DB) existingOrRefusal(ctx context.Context, b chat.NewGeneration, sourc
 }
 
 // checkSources refuses data sources that do not belong to the owner or that exceed the limit of a thread.
-func (db *DB) checkSources(ctx context.Context, owner chat.Owner, threadID uuid.UUID, sources []uuid.UUID) error {
+func (db *DB) checkSources(ctx context.Context, owner identity.Owner, threadID uuid.UUID, sources []uuid.UUID) error {
 	var own, used int
 	err := db.pool.QueryRow(ctx, `
 		SELECT (SELECT count(*) FROM data_sources WHERE organization_id = $1 AND user_id = $2 AND id = ANY ($4)),
@@ -220,7 +221,7 @@ func (r beginRow) generation(b chat.NewGeneration) chat.StoredGeneration {
 }
 
 // StartAnswer implements chat.Store.
-func (db *DB) StartAnswer(ctx context.Context, owner chat.Owner, messageID uuid.UUID) (bool, error) {
+func (db *DB) StartAnswer(ctx context.Context, owner identity.Owner, messageID uuid.UUID) (bool, error) {
 	tag, err := db.pool.Exec(ctx, `
 		UPDATE messages m
 		SET status = 'running'

@@ -16,14 +16,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 const lease = 8 * time.Second
 
 // question returns a new question in a thread.
-func question(owner chat.Owner, threadID, serverID uuid.UUID) chat.NewGeneration {
+func question(owner identity.Owner, threadID, serverID uuid.UUID) chat.NewGeneration {
 	request := newID()
 	b := chat.NewGeneration{Owner: owner, RequestID: request, RequestHash: sha256.Sum256(request[:]), ServerID: serverID}
 	b.Question = chat.Message{
@@ -40,7 +40,7 @@ func question(owner chat.Owner, threadID, serverID uuid.UUID) chat.NewGeneration
 }
 
 // outcome returns a successful outcome of a generation.
-func outcome(owner chat.Owner, b chat.StoredGeneration, serverID uuid.UUID, content string) chat.Outcome {
+func outcome(owner identity.Owner, b chat.StoredGeneration, serverID uuid.UUID, content string) chat.Outcome {
 	return chat.Outcome{
 		Owner: owner, ThreadID: b.Answer.ThreadID, MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: serverID,
 		Content: content, Status: chat.StatusSuccess,
@@ -56,7 +56,7 @@ func (f *fixture) end(t *testing.T, o chat.Outcome) error {
 }
 
 // exchange asks at the end of the branch that was shown last, and answers.
-func (f *fixture) exchange(t *testing.T, owner chat.Owner, threadID, serverID uuid.UUID, ask,
+func (f *fixture) exchange(t *testing.T, owner identity.Owner, threadID, serverID uuid.UUID, ask,
 	answer string,
 ) chat.StoredGeneration {
 	t.Helper()
@@ -75,7 +75,7 @@ func (f *fixture) answer(t *testing.T, b chat.NewGeneration, answer string) chat
 }
 
 // begin begins a generation in a new thread.
-func (f *fixture) begin(t *testing.T, owner chat.Owner, serverID uuid.UUID) chat.StoredGeneration {
+func (f *fixture) begin(t *testing.T, owner identity.Owner, serverID uuid.UUID) chat.StoredGeneration {
 	t.Helper()
 	begun, err := f.BeginGeneration(t.Context(), question(owner, f.thread(t, owner).ID, serverID))
 	must(t, err)
@@ -83,7 +83,7 @@ func (f *fixture) begin(t *testing.T, owner chat.Owner, serverID uuid.UUID) chat
 }
 
 // again returns a request for another answer to the same question.
-func again(owner chat.Owner, asked chat.Message, serverID uuid.UUID) chat.NewGeneration {
+func again(owner identity.Owner, asked chat.Message, serverID uuid.UUID) chat.NewGeneration {
 	b := question(owner, asked.ThreadID, serverID)
 	b.Question, b.Regenerate, b.Answer.ParentID = asked, true, &asked.ID
 	return b
@@ -123,7 +123,7 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 	end := outcome(f.ann, begun, server, "答えの「本文」\r\nです\ufeff")
 	end.Citations = []chat.Citation{{
 		Index: 1, ChunkEmbeddingID: newID(), Filename: "規程.pdf",
-		DataSourceID: f.source(t, datasource.Owner(f.ann), "規程").ID,
+		DataSourceID: f.source(t, f.ann, "規程").ID,
 		Page:         3, Score: 0.5, Quote: "引用",
 	}}
 	end.Steps = []chat.Step{{Kind: "retrieval", Status: chat.StatusSuccess, Detail: "2件"}}
@@ -227,7 +227,7 @@ func TestRequests(t *testing.T) {
 	f := newFixture(t)
 	thread, other, server := f.thread(t, f.ann), f.thread(t, f.ann), newID()
 	b := question(f.ann, thread.ID, server)
-	look := func(owner chat.Owner, hash [32]byte) (chat.ThreadState, error) {
+	look := func(owner identity.Owner, hash [32]byte) (chat.ThreadState, error) {
 		return f.LoadThreadState(t.Context(), owner, thread.ID, nil, b.RequestID, hash, chat.HistoryLimit{Messages: 10, Bytes: 1 << 20})
 	}
 	sk, err := f.FindSkill(t.Context(), f.ann.OrganizationID, f.ann.UserID, thread.SkillID)

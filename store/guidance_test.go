@@ -12,7 +12,7 @@ import (
 func TestGuidance(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	guidance := func(owner chat.Owner) org.Guidance {
+	guidance := func(owner identity.Owner) org.Guidance {
 		t.Helper()
 		g, err := f.Guidance(t.Context(), owner.OrganizationID, owner.UserID)
 		must(t, err)

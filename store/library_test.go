@@ -10,12 +10,13 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 // editor returns the user as a skill.Editor.
-func editor(o chat.Owner, admin bool) skill.Editor {
+func editor(o identity.Owner, admin bool) skill.Editor {
 	return skill.Editor{
 		OrganizationID: o.OrganizationID, UserID: o.UserID, Admin: admin,
 		By: org.AuditActor{Kind: org.ByMember, ID: &o.UserID, Name: "人"},
@@ -39,7 +40,7 @@ func (f *fixture) save(t *testing.T, m skill.Editor, s skill.Input) skill.Custom
 }
 
 // document stores a data source of a user.
-func (f *fixture) document(t *testing.T, o chat.Owner, name string) uuid.UUID {
+func (f *fixture) document(t *testing.T, o identity.Owner, name string) uuid.UUID {
 	t.Helper()
 	id := newID()
 	f.exec(t, `
@@ -50,7 +51,7 @@ func (f *fixture) document(t *testing.T, o chat.Owner, name string) uuid.UUID {
 }
 
 // listed returns the names of the skills that are listed for a user, without the built-in ones.
-func (f *fixture) listed(t *testing.T, o chat.Owner) []string {
+func (f *fixture) listed(t *testing.T, o identity.Owner) []string {
 	t.Helper()
 	list, err := f.ListSkills(t.Context(), o.OrganizationID, o.UserID, 0, 100)
 	must(t, err)
@@ -76,7 +77,7 @@ func TestR84_SkillsAreFoundByTheirAudience(t *testing.T) {
 	few.MemberIDs = []uuid.UUID{f.bob.UserID}
 	chosen := f.save(t, admin, few)
 	for _, test := range []struct {
-		who  chat.Owner
+		who  identity.Owner
 		want []string
 	}{
 		{f.ann, []string{"アンの", "全員の"}},

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
@@ -114,7 +115,7 @@ const selectMessage = `
 	LEFT JOIN message_decisions d ON d.message_id = m.id`
 
 // queryMessages reads messages of the owner. rest follows selectMessage.
-func queryMessages(ctx context.Context, q querier, owner chat.Owner, rest string, args ...any) ([]chat.Message, error) {
+func queryMessages(ctx context.Context, q querier, owner identity.Owner, rest string, args ...any) ([]chat.Message, error) {
 	rows, err := queryRows[messageRow](ctx, q, selectMessage+rest,
 		append([]any{owner.OrganizationID, owner.UserID}, args...)...)
 	if err != nil {
@@ -133,7 +134,7 @@ func toMessages(rows []messageRow) []chat.Message {
 
 // ListMessages implements chat.Store.
 func (db *DB) ListMessages(
-	ctx context.Context, owner chat.Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int,
+	ctx context.Context, owner identity.Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int,
 ) ([]chat.Message, error) {
 	rows, err := queryRows[messageRow](ctx, db.pool, branchSQL+selectMessage+`
 		JOIN branch b ON b.id = m.id
@@ -179,7 +180,7 @@ const afterSQL = `after AS (
 	)`
 
 // newestAfter returns the end of the branch through a message of a thread.
-func newestAfter(ctx context.Context, q querier, owner chat.Owner, threadID, id uuid.UUID) (uuid.UUID, error) {
+func newestAfter(ctx context.Context, q querier, owner identity.Owner, threadID, id uuid.UUID) (uuid.UUID, error) {
 	type row struct{ ID uuid.UUID }
 	newest, err := queryRow[row](ctx, q, `WITH RECURSIVE `+afterSQL+`
 		SELECT a.id FROM after a ORDER BY a.seq DESC LIMIT 1`, owner.OrganizationID, owner.UserID, threadID, id)
@@ -190,7 +191,7 @@ func newestAfter(ctx context.Context, q querier, owner chat.Owner, threadID, id 
 }
 
 // LastAnswer implements chat.Store.
-func (db *DB) LastAnswer(ctx context.Context, owner chat.Owner, threadID uuid.UUID) (*chat.Message, error) {
+func (db *DB) LastAnswer(ctx context.Context, owner identity.Owner, threadID uuid.UUID) (*chat.Message, error) {
 	list, err := queryMessages(ctx, db.pool, owner, `
 		WHERE m.thread_id = $3 AND m.organization_id = $1 AND m.role = 'assistant'
 		ORDER BY m.seq DESC
@@ -205,7 +206,7 @@ func (db *DB) LastAnswer(ctx context.Context, owner chat.Owner, threadID uuid.UU
 }
 
 // FindMessage implements chat.Store.
-func (db *DB) FindMessage(ctx context.Context, owner chat.Owner, id uuid.UUID) (chat.Message, error) {
+func (db *DB) FindMessage(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.Message, error) {
 	message, err := findMessage(ctx, db.pool, owner, id)
 	return message, translate(err)
 }
@@ -213,7 +214,7 @@ func (db *DB) FindMessage(ctx context.Context, owner chat.Owner, id uuid.UUID) (
 // whereMessage follows selectMessage to read the message $3.
 const whereMessage = ` WHERE m.id = $3 AND m.organization_id = $1`
 
-func findMessage(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID) (chat.Message, error) {
+func findMessage(ctx context.Context, q querier, owner identity.Owner, id uuid.UUID) (chat.Message, error) {
 	list, err := queryMessages(ctx, q, owner, whereMessage, id)
 	if err == nil && len(list) == 0 {
 		return chat.Message{}, chat.ErrNoMessage
@@ -239,7 +240,7 @@ func toExchange(rows []messageRow) (chat.Exchange, error) {
 }
 
 // findExchange reads an answer and its question.
-func findExchange(ctx context.Context, q querier, owner chat.Owner, answerID uuid.UUID) (chat.Exchange, error) {
+func findExchange(ctx context.Context, q querier, owner identity.Owner, answerID uuid.UUID) (chat.Exchange, error) {
 	rows, err := queryRows[messageRow](ctx, q, selectMessage+whereExchange, owner.OrganizationID, owner.UserID,
 		answerID)
 	if err != nil {
@@ -259,7 +260,7 @@ type requestRow struct {
 }
 
 // queueRequest adds the query for a request's generation to a batch. found stays nil if the request is unknown.
-func queueRequest(batch *pgx.Batch, owner chat.Owner, requestID uuid.UUID, found **requestRow) {
+func queueRequest(batch *pgx.Batch, owner identity.Owner, requestID uuid.UUID, found **requestRow) {
 	batch.Queue(findRequestSQL, owner.OrganizationID, owner.UserID, requestID).Query(func(rows pgx.Rows) error {
 		row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToAddrOfStructByName[requestRow])
 		if isNoRows(err) {
@@ -272,7 +273,7 @@ func queueRequest(batch *pgx.Batch, owner chat.Owner, requestID uuid.UUID, found
 
 // LoadThreadState implements chat.Store.
 func (db *DB) LoadThreadState(
-	ctx context.Context, owner chat.Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte,
+	ctx context.Context, owner identity.Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte,
 	limit chat.HistoryLimit,
 ) (chat.ThreadState, error) {
 	var request *requestRow
@@ -365,7 +366,7 @@ func (r threadStateRow) threadState(history []historyRow) chat.ThreadState {
 
 // exchange returns the exchange that a known request began. It is nil if the thread was deleted between the two
 // queries.
-func (r requestRow) exchange(ctx context.Context, q querier, owner chat.Owner, hash [32]byte) (*chat.Exchange, error) {
+func (r requestRow) exchange(ctx context.Context, q querier, owner identity.Owner, hash [32]byte) (*chat.Exchange, error) {
 	if !slices.Equal(r.RequestHash, hash[:]) {
 		return nil, chat.ErrRequestConflict
 	}
@@ -430,7 +431,7 @@ func toHistory(rows []historyRow) []chat.Message {
 }
 
 // History implements chat.Store.
-func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, leaf uuid.UUID,
+func (db *DB) History(ctx context.Context, owner identity.Owner, threadID, leaf uuid.UUID,
 	limit chat.HistoryLimit,
 ) ([]chat.Message, error) {
 	rows, err := queryRows[historyRow](ctx, db.pool, historySQL, owner.OrganizationID, owner.UserID, threadID, leaf,
@@ -442,7 +443,7 @@ func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, leaf uuid
 }
 
 // Opening implements chat.Store.
-func (db *DB) Opening(ctx context.Context, owner chat.Owner, threadID, leaf uuid.UUID) ([]chat.Message, error) {
+func (db *DB) Opening(ctx context.Context, owner identity.Owner, threadID, leaf uuid.UUID) ([]chat.Message, error) {
 	type row struct {
 		historyRow
 		Form map[string]string

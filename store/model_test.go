@@ -16,7 +16,7 @@ func TestModelSettings(t *testing.T) {
 	actor := identity.Actor{User: identity.User{
 		OrganizationID: f.a, ID: f.ann.UserID, OrganizationName: "紡株式会社",
 	}}
-	read := func(owner chat.Owner) chat.ModelSettings {
+	read := func(owner identity.Owner) chat.ModelSettings {
 		t.Helper()
 		got, err := f.ModelSettings(t.Context(), owner.OrganizationID)
 		must(t, err)

@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/chat/ground"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 var _ ground.Notes = (*DB)(nil)
@@ -20,7 +20,7 @@ const (
 )
 
 // FindNote implements ground.Notes.
-func (db *DB) FindNote(ctx context.Context, owner chat.Owner, key [32]byte) (note string, found bool, _ error) {
+func (db *DB) FindNote(ctx context.Context, owner identity.Owner, key [32]byte) (note string, found bool, _ error) {
 	err := db.pool.QueryRow(ctx, `
 		SELECT note
 		FROM summary_notes
@@ -33,7 +33,7 @@ func (db *DB) FindNote(ctx context.Context, owner chat.Owner, key [32]byte) (not
 }
 
 // PutNote implements ground.Notes.
-func (db *DB) PutNote(ctx context.Context, owner chat.Owner, n ground.Note) (counted bool, _ error) {
+func (db *DB) PutNote(ctx context.Context, owner identity.Owner, n ground.Note) (counted bool, _ error) {
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		if n.Text != "" {
 			batch.Queue(`

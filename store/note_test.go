@@ -3,8 +3,8 @@ package store_test
 import (
 	"testing"
 
-	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/chat/ground"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // TestNotesAreBounded: notes are limited in age and number and are visible only to their user. Their tokens are
@@ -16,14 +16,14 @@ func TestNotesAreBounded(t *testing.T) {
 	answer := f.begin(t, f.ann, server)
 	bobs := f.begin(t, f.bob, server).Answer.ID
 	note := ground.Note{AnswerID: answer.Answer.ID, Key: [32]byte{1}, Text: "要点", InputTokens: 3, OutputTokens: 4}
-	put := func(owner chat.Owner, note ground.Note, want bool) {
+	put := func(owner identity.Owner, note ground.Note, want bool) {
 		t.Helper()
 		counted, err := f.PutNote(t.Context(), owner, note)
 		if must(t, err); counted != want {
 			t.Errorf("counted: %v", counted)
 		}
 	}
-	found := func(owner chat.Owner) bool {
+	found := func(owner identity.Owner) bool {
 		t.Helper()
 		text, found, err := f.FindNote(t.Context(), owner, note.Key)
 		must(t, err)

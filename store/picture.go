@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 )
 
@@ -27,11 +27,11 @@ const picturesOf = `
 	 WHERE mp.message_id = m.id)`
 
 // CreatePicture implements picture.Store.
-func (db *DB) CreatePicture(ctx context.Context, owner picture.Owner, session uuid.UUID, requestID *uuid.UUID,
+func (db *DB) CreatePicture(ctx context.Context, owner identity.Owner, session uuid.UUID, requestID *uuid.UUID,
 	p picture.Picture, limit int64,
 ) (stored picture.Picture, created bool, _ error) {
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
-		if err := claimFile(ctx, tx, datasource.Owner(owner), session, p.ID); err != nil {
+		if err := claimFile(ctx, tx, owner, session, p.ID); err != nil {
 			return err
 		}
 		stored, err = queryRow[picture.Picture](ctx, tx, `
@@ -45,7 +45,7 @@ func (db *DB) CreatePicture(ctx context.Context, owner picture.Owner, session uu
 			}
 			return err
 		}
-		if err := checkRoom(ctx, tx, datasource.Owner(owner), p.Size+p.ThumbnailSize, limit); err != nil {
+		if err := checkRoom(ctx, tx, owner, p.Size+p.ThumbnailSize, limit); err != nil {
 			return err
 		}
 		stored, err = queryRow[picture.Picture](ctx, tx, `
@@ -61,7 +61,7 @@ func (db *DB) CreatePicture(ctx context.Context, owner picture.Owner, session uu
 }
 
 // FindPictures implements picture.Store.
-func (db *DB) FindPictures(ctx context.Context, owner picture.Owner, ids []uuid.UUID) ([]picture.Picture, error) {
+func (db *DB) FindPictures(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]picture.Picture, error) {
 	list, err := queryRows[picture.Picture](ctx, db.pool, `
 		SELECT `+pictureColumns+`
 		FROM pictures
@@ -76,7 +76,7 @@ func (db *DB) FindPictures(ctx context.Context, owner picture.Owner, ids []uuid.
 
 // DeletePicture implements picture.Store. The row lock prevents questions from using the picture until the transaction
 // ends, because their foreign key locks the same row.
-func (db *DB) DeletePicture(ctx context.Context, owner picture.Owner, id uuid.UUID) error {
+func (db *DB) DeletePicture(ctx context.Context, owner identity.Owner, id uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			SELECT 1 FROM pictures WHERE organization_id = $1 AND user_id = $2 AND id = $3 FOR UPDATE`,

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -23,11 +22,11 @@ func newPicture() picture.Picture {
 }
 
 // picture stores a picture with a new file.
-func (f *fixture) picture(t *testing.T, owner chat.Owner) picture.Picture {
+func (f *fixture) picture(t *testing.T, owner identity.Owner) picture.Picture {
 	t.Helper()
 	p := newPicture()
 	must(t, f.MarkOrphan(t.Context(), p.ID, time.Hour))
-	stored, created, err := f.CreatePicture(t.Context(), picture.Owner(owner), uuid.Nil, nil, p, 1<<40)
+	stored, created, err := f.CreatePicture(t.Context(), owner, uuid.Nil, nil, p, 1<<40)
 	must(t, err)
 	if !created || stored != p {
 		t.Fatalf("stored %+v of %+v", stored, p)
@@ -36,7 +35,7 @@ func (f *fixture) picture(t *testing.T, owner chat.Owner) picture.Picture {
 }
 
 // asked stores a question with pictures, and its answer, in a thread.
-func (f *fixture) asked(t *testing.T, owner chat.Owner, threadID uuid.UUID, pictures ...picture.Picture) chat.StoredGeneration {
+func (f *fixture) asked(t *testing.T, owner identity.Owner, threadID uuid.UUID, pictures ...picture.Picture) chat.StoredGeneration {
 	t.Helper()
 	b := question(owner, threadID, newID())
 	b.Question.Pictures = pictures
@@ -112,7 +111,7 @@ func TestR98_PicturesGoWithTheirLastQuestion(t *testing.T) {
 	f.asked(t, f.ann, one.ID, both, only)
 	f.asked(t, f.ann, one.ID, both)
 	f.asked(t, f.ann, other.ID, both)
-	wantCode(t, f.DeletePicture(t.Context(), picture.Owner(f.ann), only.ID), fault.Conflict)
+	wantCode(t, f.DeletePicture(t.Context(), f.ann, only.ID), fault.Conflict)
 	_, err := f.DeleteThread(t.Context(), f.ann, one.ID)
 	must(t, err)
 	if got := f.orphans(t); !slices.Equal(got, []uuid.UUID{only.ID}) {
@@ -157,12 +156,12 @@ func TestR98_OthersPicturesDoNotExist(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	p := f.picture(t, f.ann)
-	for _, other := range []chat.Owner{f.bob, f.mallory, {OrganizationID: f.b, UserID: f.ann.UserID}} {
-		_, err := f.FindPictures(t.Context(), picture.Owner(other), []uuid.UUID{p.ID})
+	for _, other := range []identity.Owner{f.bob, f.mallory, {OrganizationID: f.b, UserID: f.ann.UserID}} {
+		_, err := f.FindPictures(t.Context(), other, []uuid.UUID{p.ID})
 		wantCode(t, err, fault.NotFound)
-		wantCode(t, f.DeletePicture(t.Context(), picture.Owner(other), p.ID), fault.NotFound)
+		wantCode(t, f.DeletePicture(t.Context(), other, p.ID), fault.NotFound)
 	}
-	_, err := f.FindPictures(t.Context(), picture.Owner(f.ann), []uuid.UUID{p.ID, newID()})
+	_, err := f.FindPictures(t.Context(), f.ann, []uuid.UUID{p.ID, newID()})
 	wantCode(t, err, fault.NotFound)
 	b := question(f.mallory, f.thread(t, f.mallory).ID, newID())
 	b.Question.Pictures = []picture.Picture{p}
@@ -178,7 +177,7 @@ func TestPictureThatIsDeletedMeanwhileIsNotAsked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	p := f.picture(t, f.ann)
-	must(t, f.DeletePicture(t.Context(), picture.Owner(f.ann), p.ID))
+	must(t, f.DeletePicture(t.Context(), f.ann, p.ID))
 	b := question(f.ann, f.thread(t, f.ann).ID, newID())
 	b.Question.Pictures = []picture.Picture{p}
 	_, err := f.BeginGeneration(t.Context(), b)
@@ -199,7 +198,7 @@ func TestRepeatedUploadIsOnePicture(t *testing.T) {
 			p := newPicture()
 			err := f.MarkOrphan(t.Context(), p.ID, time.Hour)
 			if err == nil {
-				stored[i], _, err = f.CreatePicture(t.Context(), picture.Owner(f.ann), uuid.Nil, &request, p, 1<<40)
+				stored[i], _, err = f.CreatePicture(t.Context(), f.ann, uuid.Nil, &request, p, 1<<40)
 			}
 			if err != nil {
 				t.Error(err)
@@ -218,10 +217,10 @@ func TestRepeatedUploadIsOnePicture(t *testing.T) {
 func TestPicturesCountAsFiles(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	owner := picture.Owner(f.ann)
+	owner := f.ann
 	f.picture(t, f.ann)
-	f.source(t, datasource.Owner(f.ann), "本文")
-	used, err := f.StorageUsed(t.Context(), datasource.Owner(f.ann))
+	f.source(t, f.ann, "本文")
+	used, err := f.StorageUsed(t.Context(), f.ann)
 	if err != nil || used != 1000+int64(len("本文")) {
 		t.Errorf("%d bytes are used, %v", used, err)
 	}

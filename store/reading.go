@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // toRead is the condition that a data source d can be processed: it is due or the lease of its server has expired.
@@ -57,7 +58,7 @@ func (db *DB) ClaimReading(ctx context.Context, quick bool, lease time.Duration)
 	}
 	row := begun[0]
 	return datasource.Reading{
-		Source: row.Source, Owner: datasource.Owner{OrganizationID: row.OrganizationID, UserID: row.UserID},
+		Source: row.Source, Owner: identity.Owner{OrganizationID: row.OrganizationID, UserID: row.UserID},
 		Number: row.Reading, Attempt: row.Readings, Slow: row.Slow,
 	}, true, nil
 }
@@ -141,7 +142,7 @@ func (db *DB) ReportProgress(ctx context.Context, reading datasource.Reading, st
 }
 
 // StopReading implements datasource.Store.
-func (db *DB) StopReading(ctx context.Context, owner datasource.Owner, id uuid.UUID, reason string) (datasource.Source,
+func (db *DB) StopReading(ctx context.Context, owner identity.Owner, id uuid.UUID, reason string) (datasource.Source,
 	error,
 ) {
 	source, err := queryRow[datasource.Source](ctx, db.pool, `
@@ -161,7 +162,7 @@ func (db *DB) StopReading(ctx context.Context, owner datasource.Owner, id uuid.U
 
 // RetryReading implements datasource.Store.
 func (db *DB) RetryReading(
-	ctx context.Context, owner datasource.Owner, id uuid.UUID,
+	ctx context.Context, owner identity.Owner, id uuid.UUID,
 ) (source datasource.Source, _ error) {
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
 		source, err = queryRow[datasource.Source](ctx, tx, `

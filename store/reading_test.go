@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 func (f *fixture) next(t *testing.T, lease time.Duration) datasource.Reading {
@@ -44,7 +44,7 @@ func (f *fixture) endReading(t *testing.T, reading datasource.Reading) {
 func TestUserWithFewestReadingsIsNext(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann, bob, mallory := datasource.Owner(f.ann), datasource.Owner(f.bob), datasource.Owner(f.mallory)
+	ann, bob, mallory := f.ann, f.bob, f.mallory
 	var files []uuid.UUID
 	for i := range 5 {
 		files = append(files, f.source(t, ann, fmt.Sprint(i)).ID)
@@ -80,7 +80,7 @@ func TestUserWithFewestReadingsIsNext(t *testing.T) {
 func TestSingleFileIsReadBeforeAHundredOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann, bob := datasource.Owner(f.ann), datasource.Owner(f.bob)
+	ann, bob := f.ann, f.bob
 	for i := range 100 {
 		f.source(t, ann, fmt.Sprint(i))
 	}
@@ -97,10 +97,10 @@ func TestServersTakeEachReadingOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for i := range 8 {
-		f.source(t, datasource.Owner(f.ann), fmt.Sprint(i))
+		f.source(t, f.ann, fmt.Sprint(i))
 	}
 	for i := range 2 {
-		f.source(t, datasource.Owner(f.bob), fmt.Sprint(i))
+		f.source(t, f.bob, fmt.Sprint(i))
 	}
 	var mu sync.Mutex
 	taken := make(map[uuid.UUID]int)
@@ -128,7 +128,7 @@ func TestServersTakeEachReadingOnce(t *testing.T) {
 func TestReadingOfASilentServerIsTakenOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.source(t, datasource.Owner(f.ann), "本文")
+	f.source(t, f.ann, "本文")
 	held := f.next(t, time.Hour)
 	f.nothingWaits(t)
 	lost, err := f.RenewReadings(t.Context(), []datasource.Reading{held}, -time.Second)
@@ -155,7 +155,7 @@ func TestReadingOfASilentServerIsTakenOver(t *testing.T) {
 func TestInterruptedReadingIsMarkedSlow(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.source(t, datasource.Owner(f.ann), "とても長い本文")
+	f.source(t, f.ann, "とても長い本文")
 	slow := f.next(t, time.Hour)
 	waits := func(want bool) {
 		t.Helper()
@@ -164,9 +164,9 @@ func TestInterruptedReadingIsMarkedSlow(t *testing.T) {
 		}
 	}
 	waits(false)
-	f.source(t, datasource.Owner(f.ann), "もう一つ")
+	f.source(t, f.ann, "もう一つ")
 	waits(false) // Their other reading is running.
-	f.source(t, datasource.Owner(f.bob), "短い本文")
+	f.source(t, f.bob, "短い本文")
 	waits(true)
 	back, err := f.RequeueReading(t.Context(), slow, datasource.RequeueOptions{Slow: true})
 	must(t, err)
@@ -191,7 +191,7 @@ func TestInterruptedReadingIsMarkedSlow(t *testing.T) {
 func TestFailedReadingIsRetriedWhenDue(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.source(t, datasource.Owner(f.ann), "本文")
+	f.source(t, f.ann, "本文")
 	_, err := f.RequeueReading(t.Context(), f.next(t, time.Hour), datasource.RequeueOptions{After: time.Hour, CountAttempt: true})
 	must(t, err)
 	f.nothingWaits(t)
@@ -205,7 +205,7 @@ func TestFailedReadingIsRetriedWhenDue(t *testing.T) {
 func TestProgressIsOfTheLastReading(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.source(t, datasource.Owner(f.ann), "本文")
+	f.source(t, f.ann, "本文")
 	silent := f.next(t, 0)
 	held := f.next(t, time.Hour)
 	told, err := f.ReportProgress(t.Context(), held, datasource.StageReading, 120, 1000)
@@ -230,7 +230,7 @@ func TestProgressIsOfTheLastReading(t *testing.T) {
 func TestStoppedReadingStoresNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann, bob := datasource.Owner(f.ann), datasource.Owner(f.bob)
+	ann, bob := f.ann, f.bob
 	source := f.source(t, ann, "本文")
 	held := f.next(t, time.Hour)
 	_, err := f.StopReading(t.Context(), bob, source.ID, "中止")
@@ -274,7 +274,7 @@ func TestStoppedReadingStoresNothing(t *testing.T) {
 func TestStorageLimits(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann := datasource.Owner(f.ann)
+	ann := f.ann
 	create := func(text string, limit int64) error {
 		s := newSource(text)
 		must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
@@ -295,7 +295,7 @@ func TestUploadsAtOnceKeepTheLimitOfTheOrganization(t *testing.T) {
 	var taken, refused atomic.Int32
 	var uploads sync.WaitGroup
 	for i := range 8 {
-		owner := datasource.Owner([]chat.Owner{f.ann, f.bob}[i%2])
+		owner := []identity.Owner{f.ann, f.bob}[i%2]
 		s := newSource(fmt.Sprintf("0123456789%d", i)[1:])
 		must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
 		uploads.Go(func() {

@@ -89,7 +89,7 @@ func (db *DB) PreviewRetention(ctx context.Context, organizationID uuid.UUID, da
 }
 
 // CountExpiring implements chat.Store.
-func (db *DB) CountExpiring(ctx context.Context, owner chat.Owner) (chat.ExpiringCount, error) {
+func (db *DB) CountExpiring(ctx context.Context, owner identity.Owner) (chat.ExpiringCount, error) {
 	count, err := queryRow[chat.ExpiringCount](ctx, db.pool, `
 		SELECT count(*) AS threads, min(`+deletesAt+`) AS first
 		FROM threads t
@@ -99,7 +99,7 @@ func (db *DB) CountExpiring(ctx context.Context, owner chat.Owner) (chat.Expirin
 }
 
 // ListExpiring implements chat.Store.
-func (db *DB) ListExpiring(ctx context.Context, owner chat.Owner, offset, limit int) ([]chat.ExpiringThread, error) {
+func (db *DB) ListExpiring(ctx context.Context, owner identity.Owner, offset, limit int) ([]chat.ExpiringThread, error) {
 	list, err := queryRows[chat.ExpiringThread](ctx, db.pool, `
 		SELECT `+threadColumns+`, `+isRunning+`, `+deletesAt+` AS deletes_at
 		FROM threads t
@@ -201,7 +201,7 @@ func markNotified(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.Re
 	tellings := make([]chat.RetentionNotice, len(rows))
 	for i, r := range rows {
 		tellings[i] = chat.RetentionNotice{
-			Owner: chat.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}, Days: r.Days,
+			Owner: identity.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}, Days: r.Days,
 			ExpiringCount: chat.ExpiringCount{Threads: r.Threads, First: r.First},
 		}
 	}

@@ -38,7 +38,7 @@ func (f *fixture) age(t *testing.T, organizationID uuid.UUID) {
 
 // oldThread adds a thread that was touched that many days ago, and whose owner was notified told days ago. A negative
 // told means that the owner was not notified.
-func (f *fixture) oldThread(t *testing.T, owner chat.Owner, touched, told float64) uuid.UUID {
+func (f *fixture) oldThread(t *testing.T, owner identity.Owner, touched, told float64) uuid.UUID {
 	t.Helper()
 	id := f.thread(t, owner).ID
 	f.exec(t, `UPDATE threads SET touched_at = now() - $2 * interval '24 hours' WHERE id = $1`, id, touched)
@@ -96,7 +96,7 @@ func (f *fixture) deleteAll(t *testing.T) (ids []uuid.UUID) {
 }
 
 // titles returns the titles of a user's notifications, newest first.
-func (f *fixture) titles(t *testing.T, owner chat.Owner) (titles []string) {
+func (f *fixture) titles(t *testing.T, owner identity.Owner) (titles []string) {
 	t.Helper()
 	notices, err := f.ListNotifications(t.Context(), owner.OrganizationID, owner.UserID, 0, 100)
 	must(t, err)
@@ -125,7 +125,7 @@ func TestR99_NothingIsDeletedWithoutNotice(t *testing.T) {
 		if told >= 0 {
 			told = max(told, 0.1) // Only notifyAll sets later times.
 		}
-		owner := []chat.Owner{f.ann, f.bob}[random.IntN(2)]
+		owner := []identity.Owner{f.ann, f.bob}[random.IntN(2)]
 		if random.IntN(8) == 0 {
 			owner = f.mallory // An owner of an organization without retention.
 		}
@@ -173,7 +173,7 @@ func TestR99_ServersShareTheWork(t *testing.T) {
 	f := newFixture(t)
 	f.retain(t, f.a, 30)
 	f.age(t, f.a)
-	var people []chat.Owner
+	var people []identity.Owner
 	for i := range 12 {
 		owner := f.user(t, f.a, fmt.Sprintf("person%d", i))
 		people = append(people, owner)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // TestReviews: administrators see only those parts of a rating that its author shares, and nothing after the rating is
@@ -15,7 +16,7 @@ import (
 func TestReviews(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	rate := func(owner chat.Owner, skillID uuid.UUID, feedback chat.Feedback) (thread, answer uuid.UUID) {
+	rate := func(owner identity.Owner, skillID uuid.UUID, feedback chat.Feedback) (thread, answer uuid.UUID) {
 		t.Helper()
 		made, err := f.CreateThread(t.Context(), owner, chat.NewThread{ID: newID(), SkillID: skillID})
 		must(t, err)

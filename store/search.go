@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
@@ -25,7 +26,7 @@ type pendingText struct {
 
 // IndexPending implements chat.SearchStore. Triggers queue new texts in the transaction that writes them, so that a
 // crash loses none. Both rows are locked with SKIP LOCKED, so that deleting a thread waits for neither.
-func (db *DB) IndexPending(ctx context.Context, owner *chat.Owner, since time.Duration, limit int) (int, error) {
+func (db *DB) IndexPending(ctx context.Context, owner *identity.Owner, since time.Duration, limit int) (int, error) {
 	var userID *uuid.UUID
 	if owner != nil {
 		userID = &owner.UserID
@@ -71,7 +72,7 @@ type candidateRow struct {
 
 // Candidates implements chat.SearchStore. Message ids are UUIDv7, so the newest one is the greatest.
 func (db *DB) Candidates(
-	ctx context.Context, owner chat.Owner, keys []int32, after *chat.CandidateCursor, limit int,
+	ctx context.Context, owner identity.Owner, keys []int32, after *chat.CandidateCursor, limit int,
 ) ([]chat.Candidate, error) {
 	var place chat.CandidateCursor
 	if after != nil {
@@ -125,7 +126,7 @@ const candidatesSQL = `
 	ORDER BY t.touched_at DESC, t.id DESC`
 
 // Texts implements chat.SearchStore.
-func (db *DB) Texts(ctx context.Context, owner chat.Owner, messages []uuid.UUID) (map[uuid.UUID]string, error) {
+func (db *DB) Texts(ctx context.Context, owner identity.Owner, messages []uuid.UUID) (map[uuid.UUID]string, error) {
 	type row struct {
 		ID      uuid.UUID
 		Content string

@@ -11,12 +11,13 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
 // addThread adds a thread with a title and messages, alternately questions and answers. It returns the ids of the
 // thread and of the messages.
-func (f *fixture) addThread(t *testing.T, owner chat.Owner, title string, texts ...string) (uuid.UUID, []uuid.UUID) {
+func (f *fixture) addThread(t *testing.T, owner identity.Owner, title string, texts ...string) (uuid.UUID, []uuid.UUID) {
 	t.Helper()
 	thread, err := f.CreateThread(t.Context(), owner, chat.NewThread{
 		ID: newID(), SkillID: f.skills[0].ID,
@@ -42,7 +43,7 @@ func (f *fixture) addThread(t *testing.T, owner chat.Owner, title string, texts 
 	return thread.ID, ids
 }
 
-func (f *fixture) search(t *testing.T, owner chat.Owner, query string) []chat.SearchResult {
+func (f *fixture) search(t *testing.T, owner identity.Owner, query string) []chat.SearchResult {
 	t.Helper()
 	found, err := chat.NewSearcher(f.DB, nil).Search(t.Context(), owner, query, 0, 100)
 	must(t, err)

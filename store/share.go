@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
@@ -60,7 +61,7 @@ func (db *DB) ListShares(
 
 // PutShare implements chat.ShareStore.
 func (db *DB) PutShare(
-	ctx context.Context, owner chat.Owner, snapshot chat.Snapshot, by org.AuditActor,
+	ctx context.Context, owner identity.Owner, snapshot chat.Snapshot, by org.AuditActor,
 ) (chat.Share, error) {
 	var share chat.Share
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -192,7 +193,7 @@ func (db *DB) EndShare(
 
 // CopyShare implements chat.ShareStore.
 func (db *DB) CopyShare(
-	ctx context.Context, owner chat.Owner, shareID uuid.UUID, t chat.NewThread,
+	ctx context.Context, owner identity.Owner, shareID uuid.UUID, t chat.NewThread,
 ) (copied chat.Thread, created bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		// The lock on the share prevents changes and deletion of the share and, through its foreign key, deletion of

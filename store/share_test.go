@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
@@ -70,7 +71,7 @@ func TestShareRefuses(t *testing.T) {
 	})
 	must(t, err)
 	for name, c := range map[string]struct {
-		owner        chat.Owner
+		owner        identity.Owner
 		thread, leaf uuid.UUID
 		code         fault.Code
 	}{

@@ -41,7 +41,7 @@ func (db *DB) MarkOrphan(ctx context.Context, id uuid.UUID, after time.Duration)
 }
 
 // CreateSource implements datasource.Store.
-func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, session uuid.UUID, source datasource.Source,
+func (db *DB) CreateSource(ctx context.Context, owner identity.Owner, session uuid.UUID, source datasource.Source,
 	limit int64,
 ) (stored datasource.Source, created bool, _ error) {
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
@@ -72,7 +72,7 @@ func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, session 
 // claimFile assigns an orphaned file to its owner, who must still be a member and signed in. Its row locks last until
 // the transaction ends. They serialize a user's uploads, so that nothing is stored twice and the limit is kept, and
 // prevent changes of the user and the session.
-func claimFile(ctx context.Context, tx pgx.Tx, owner datasource.Owner, session, id uuid.UUID) error {
+func claimFile(ctx context.Context, tx pgx.Tx, owner identity.Owner, session, id uuid.UUID) error {
 	var active bool
 	err := tx.QueryRow(ctx, `
 		SELECT state = $3
@@ -101,7 +101,7 @@ func claimFile(ctx context.Context, tx pgx.Tx, owner datasource.Owner, session, 
 	return err
 }
 
-func insertSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, source datasource.Source,
+func insertSource(ctx context.Context, tx pgx.Tx, owner identity.Owner, source datasource.Source,
 	limit int64,
 ) (datasource.Source, error) {
 	var count int
@@ -132,7 +132,7 @@ const filesSQL = `
 
 // checkRoom refuses a file that exceeds the storage limit of the user or the organization. The lock on the contract
 // serializes the uploads of an organization until the transaction ends, and keeps the limit unchanged.
-func checkRoom(ctx context.Context, tx pgx.Tx, owner datasource.Owner, size, limit int64) error {
+func checkRoom(ctx context.Context, tx pgx.Tx, owner identity.Owner, size, limit int64) error {
 	var own, all, allowed int64
 	err := tx.QueryRow(ctx, `SELECT storage FROM contracts WHERE organization_id = $1 FOR NO KEY UPDATE`,
 		owner.OrganizationID).Scan(&allowed)
@@ -167,7 +167,7 @@ func inBytes(n int64) string {
 }
 
 // requeueSource queues a failed source for another attempt and sets its name to that of this upload.
-func requeueSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.UUID,
+func requeueSource(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID,
 	named datasource.Source,
 ) (datasource.Source, error) {
 	return queryRow[datasource.Source](ctx, tx, `
@@ -180,7 +180,7 @@ func requeueSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uu
 }
 
 // ListSources implements datasource.Store.
-func (db *DB) ListSources(ctx context.Context, owner datasource.Owner, offset, limit int) ([]datasource.Source, error) {
+func (db *DB) ListSources(ctx context.Context, owner identity.Owner, offset, limit int) ([]datasource.Source, error) {
 	list, err := queryRows[datasource.Source](ctx, db.pool, `
 		SELECT `+sourceColumns+`
 		FROM data_sources
@@ -192,7 +192,7 @@ func (db *DB) ListSources(ctx context.Context, owner datasource.Owner, offset, l
 }
 
 // StorageUsed implements datasource.Store.
-func (db *DB) StorageUsed(ctx context.Context, owner datasource.Owner) (used int64, _ error) {
+func (db *DB) StorageUsed(ctx context.Context, owner identity.Owner) (used int64, _ error) {
 	err := db.pool.QueryRow(ctx, `
 		SELECT coalesce(sum(size), 0)::bigint
 		FROM (`+filesSQL+`) files
@@ -201,7 +201,7 @@ func (db *DB) StorageUsed(ctx context.Context, owner datasource.Owner) (used int
 }
 
 // FindSources implements datasource.Store.
-func (db *DB) FindSources(ctx context.Context, owner datasource.Owner, ids []uuid.UUID) ([]datasource.Source, error) {
+func (db *DB) FindSources(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]datasource.Source, error) {
 	list, err := queryRows[datasource.Source](ctx, db.pool, `
 		SELECT `+sourceColumns+`
 		FROM data_sources d
@@ -212,7 +212,7 @@ func (db *DB) FindSources(ctx context.Context, owner datasource.Owner, ids []uui
 }
 
 // FindSource implements datasource.Store.
-func (db *DB) FindSource(ctx context.Context, owner datasource.Owner, id uuid.UUID) (datasource.Source, error) {
+func (db *DB) FindSource(ctx context.Context, owner identity.Owner, id uuid.UUID) (datasource.Source, error) {
 	source, err := queryRow[datasource.Source](ctx, db.pool, `
 		SELECT `+sourceColumns+`
 		FROM data_sources
@@ -226,7 +226,7 @@ func (db *DB) FindSource(ctx context.Context, owner datasource.Owner, id uuid.UU
 
 // DeleteSource implements datasource.Store. A trigger makes its file an orphan. If shared skills use the data source, a
 // trigger gives it to them instead; then no row counts as deleted.
-func (db *DB) DeleteSource(ctx context.Context, owner datasource.Owner, id uuid.UUID) error {
+func (db *DB) DeleteSource(ctx context.Context, owner identity.Owner, id uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			SELECT FROM data_sources

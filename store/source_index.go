@@ -8,10 +8,11 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // insertIndex stores the index of a data source and replaces an earlier one.
-func insertIndex(ctx context.Context, tx pgx.Tx, owner datasource.Owner, of datasource.IndexedSource,
+func insertIndex(ctx context.Context, tx pgx.Tx, owner identity.Owner, of datasource.IndexedSource,
 	packed index.PackedIndex,
 ) error {
 	if _, err := tx.Exec(ctx, `DELETE FROM data_source_indexes WHERE data_source_id = $1`, of.ID); err != nil {
@@ -32,7 +33,7 @@ func insertIndex(ctx context.Context, tx pgx.Tx, owner datasource.Owner, of data
 }
 
 // ReplaceIndex implements datasource.Store.
-func (db *DB) ReplaceIndex(ctx context.Context, owner datasource.Owner, of datasource.IndexedSource,
+func (db *DB) ReplaceIndex(ctx context.Context, owner identity.Owner, of datasource.IndexedSource,
 	packed index.PackedIndex,
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
@@ -55,7 +56,7 @@ func (db *DB) ReplaceIndex(ctx context.Context, owner datasource.Owner, of datas
 // FindIndexes implements datasource.Store. A processed data source changes only if it is processed again. Its reading,
 // and thereby its index, then has another number.
 func (db *DB) FindIndexes(
-	ctx context.Context, owner datasource.Owner, ids []uuid.UUID,
+	ctx context.Context, owner identity.Owner, ids []uuid.UUID,
 ) ([]datasource.IndexedSource, error) {
 	list, err := queryRows[datasource.IndexedSource](ctx, db.pool, `
 		SELECT d.id, d.filename, d.reading, d.chunk_count AS passages,
@@ -74,7 +75,7 @@ const ownIndex = `i.organization_id = $1 AND i.data_source_id = $3 AND i.reading
 
 // IndexHeads implements datasource.Store.
 func (db *DB) IndexHeads(
-	ctx context.Context, owner datasource.Owner, of []datasource.IndexedSource,
+	ctx context.Context, owner identity.Owner, of []datasource.IndexedSource,
 ) (map[uuid.UUID][]byte, error) {
 	heads := make(map[uuid.UUID][]byte, len(of))
 	err := db.batch(ctx, func(batch *pgx.Batch) {
@@ -94,7 +95,7 @@ func (db *DB) IndexHeads(
 }
 
 // IndexParts implements datasource.Store.
-func (db *DB) IndexParts(ctx context.Context, owner datasource.Owner, of []datasource.IndexedSource,
+func (db *DB) IndexParts(ctx context.Context, owner identity.Owner, of []datasource.IndexedSource,
 	numbers [][]int,
 ) ([]map[int][]byte, error) {
 	parts := make([]map[int][]byte, len(of))
@@ -125,7 +126,7 @@ func (db *DB) IndexParts(ctx context.Context, owner datasource.Owner, of []datas
 }
 
 // ListChunks implements datasource.Store.
-func (db *DB) ListChunks(ctx context.Context, owner datasource.Owner, of datasource.IndexedSource) ([]datasource.Chunk,
+func (db *DB) ListChunks(ctx context.Context, owner identity.Owner, of datasource.IndexedSource) ([]datasource.Chunk,
 	error,
 ) {
 	list, err := queryRows[datasource.Chunk](ctx, db.pool, `
@@ -142,7 +143,7 @@ const chunkColumns = `c.id, c.data_source_id AS source_id, d.filename, c.ordinal
 	c.start_byte AS start, c.end_byte AS end, c.locator, c.text`
 
 // FindPassages implements datasource.Store.
-func (db *DB) FindPassages(ctx context.Context, owner datasource.Owner, sources []uuid.UUID,
+func (db *DB) FindPassages(ctx context.Context, owner identity.Owner, sources []uuid.UUID,
 	ordinals [][]int,
 ) ([]datasource.Passage, error) {
 	found := make([][]datasource.Passage, len(sources))
@@ -165,7 +166,7 @@ func (db *DB) FindPassages(ctx context.Context, owner datasource.Owner, sources 
 }
 
 // FindPassage implements datasource.Store.
-func (db *DB) FindPassage(ctx context.Context, owner datasource.Owner, id uuid.UUID) (datasource.EmbeddedPassage,
+func (db *DB) FindPassage(ctx context.Context, owner identity.Owner, id uuid.UUID) (datasource.EmbeddedPassage,
 	error,
 ) {
 	passage, err := queryRow[datasource.EmbeddedPassage](ctx, db.pool, `
@@ -188,7 +189,7 @@ func (db *DB) FindPassage(ctx context.Context, owner datasource.Owner, id uuid.U
 }
 
 // ListPassages implements datasource.Store. Ordinals have no gaps.
-func (db *DB) ListPassages(ctx context.Context, owner datasource.Owner, id uuid.UUID,
+func (db *DB) ListPassages(ctx context.Context, owner identity.Owner, id uuid.UUID,
 	page, offset, limit int,
 ) ([]datasource.Passage, error) {
 	list, err := queryRows[datasource.Passage](ctx, db.pool, `

@@ -8,13 +8,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // forgetQuotes removes the name, place and quote of a deleted data source from the citations of its owner's answers,
 // and thereby from their shares. A citation that the text of the answer refers to keeps its number. Passages that were
 // only consulted are removed.
-func forgetQuotes(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.UUID) error {
+func forgetQuotes(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE messages m
 		SET citations = `+withoutDeleted("m.citations", "c->>'data_source_id' = $3::text")+`

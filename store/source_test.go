@@ -17,7 +17,7 @@ import (
 )
 
 // source stores a data source with a new file.
-func (f *fixture) source(t *testing.T, owner datasource.Owner, text string) datasource.Source {
+func (f *fixture) source(t *testing.T, owner identity.Owner, text string) datasource.Source {
 	t.Helper()
 	s := newSource(text)
 	must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
@@ -41,7 +41,7 @@ func newSource(text string) datasource.Source {
 func TestReadingThatWasTakenOverStoresNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann := datasource.Owner(f.ann)
+	ann := f.ann
 	source := f.source(t, ann, "本文")
 	stopped := f.next(t, 0)
 	second := f.next(t, time.Hour)
@@ -70,10 +70,10 @@ func TestReadingThatWasTakenOverStoresNothing(t *testing.T) {
 func TestReadingOfADeletedSourceStoresNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	source := f.source(t, datasource.Owner(f.ann), "本文")
+	source := f.source(t, f.ann, "本文")
 	reading := f.next(t, time.Hour)
-	wantCode(t, f.DeleteSource(t.Context(), datasource.Owner(f.mallory), source.ID), fault.NotFound)
-	must(t, f.DeleteSource(t.Context(), datasource.Owner(f.ann), source.ID))
+	wantCode(t, f.DeleteSource(t.Context(), f.mallory, source.ID), fault.NotFound)
+	must(t, f.DeleteSource(t.Context(), f.ann, source.ID))
 	_, err := f.FinishReading(t.Context(), reading, datasource.ReadingResult{
 		PageCount: 1,
 		Chunks:    []datasource.Chunk{{Page: 1, Text: "本文"}},
@@ -96,7 +96,7 @@ func TestUploadsOfTheSameContentAreSerialized(t *testing.T) {
 		must(t, f.MarkOrphan(t.Context(), s.ID, time.Hour))
 		uploads.Go(func() {
 			var err error
-			if stored[i], created[i], err = f.CreateSource(t.Context(), datasource.Owner(f.ann), uuid.Nil, s,
+			if stored[i], created[i], err = f.CreateSource(t.Context(), f.ann, uuid.Nil, s,
 				1<<40); err != nil {
 				t.Error(err)
 			}
@@ -125,7 +125,7 @@ func TestUploadsOfTheSameContentAreSerialized(t *testing.T) {
 func TestFileOfASourceIsNeverAnOrphan(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann := datasource.Owner(f.ann)
+	ann := f.ann
 	source := f.source(t, ann, "本文")
 	must(t, f.MarkOrphan(t.Context(), source.ID, 0))
 	if orphans, err := f.ListOrphans(t.Context()); err != nil || len(orphans) != 0 {
@@ -147,14 +147,14 @@ func TestSlowUploadIsRefused(t *testing.T) {
 	f := newFixture(t)
 	s := newSource("本文")
 	must(t, f.MarkOrphan(t.Context(), s.ID, 0))
-	_, _, err := f.CreateSource(t.Context(), datasource.Owner(f.ann), uuid.Nil, s, 1<<40)
+	_, _, err := f.CreateSource(t.Context(), f.ann, uuid.Nil, s, 1<<40)
 	wantCode(t, err, fault.Conflict)
 }
 
 func TestSourcesAreLimitedAndListed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann := datasource.Owner(f.ann)
+	ann := f.ann
 	f.exec(t, `
 		INSERT INTO data_sources (id, organization_id, user_id, filename, media_type, size, sha256, created_at)
 		SELECT gen_random_uuid(), $1, $2, i || '.txt', 'text/plain', 1, sha256(i::text::bytea),
@@ -165,7 +165,7 @@ func TestSourcesAreLimitedAndListed(t *testing.T) {
 	if len(page) != 3 || page[0].Filename != "3.txt" || page[2].Filename != "5.txt" {
 		t.Errorf("the page is %+v", page)
 	}
-	if others, err := f.ListSources(t.Context(), datasource.Owner(f.bob), 0, 20); err != nil || len(others) != 0 {
+	if others, err := f.ListSources(t.Context(), f.bob, 0, 20); err != nil || len(others) != 0 {
 		t.Errorf("%v, %+v", err, others)
 	}
 	s := newSource("もう一つ")
@@ -184,7 +184,7 @@ func TestSourcesAreLimitedAndListed(t *testing.T) {
 func TestUploadEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann := datasource.Owner(f.ann)
+	ann := f.ann
 	session := newID()
 	f.exec(t, `
 		INSERT INTO pool_users (sub, email, name, status, created_at, updated_at)

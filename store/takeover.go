@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // Two rows determine which server runs a generation: the generation names a server and a run, and the server's row has
@@ -179,7 +180,7 @@ type takeoverRow struct {
 func loadTakeovers(ctx context.Context, tx pgx.Tx, rows []takeoverRow) ([]chat.StoredGeneration, error) {
 	taken := make([]chat.StoredGeneration, 0, len(rows))
 	for _, r := range rows {
-		owner := chat.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}
+		owner := identity.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}
 		thread, err := findThread(ctx, tx, owner, r.ThreadID)
 		if err != nil {
 			return nil, err

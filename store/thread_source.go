@@ -10,11 +10,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // AttachSources implements chat.Store. It locks the thread to enforce the limit.
-func (db *DB) AttachSources(ctx context.Context, owner chat.Owner, p chat.Preparation) (chat.Thread, uuid.UUID, error) {
+func (db *DB) AttachSources(ctx context.Context, owner identity.Owner, p chat.Preparation) (chat.Thread, uuid.UUID, error) {
 	id := uuidv7.New()
 	thread, err := db.changeThread(ctx, owner, p.ThreadID, func(tx pgx.Tx) error {
 		if err := lockThread(ctx, tx, owner, p.ThreadID); err != nil {
@@ -39,7 +40,7 @@ func (db *DB) AttachSources(ctx context.Context, owner chat.Owner, p chat.Prepar
 
 // samePreparation returns the id of an earlier preparation by the same request. It returns ErrRequestConflict if that
 // preparation belongs to another thread or has other data sources.
-func samePreparation(ctx context.Context, tx pgx.Tx, owner chat.Owner, p chat.Preparation) (id uuid.UUID, err error) {
+func samePreparation(ctx context.Context, tx pgx.Tx, owner identity.Owner, p chat.Preparation) (id uuid.UUID, err error) {
 	var threadID uuid.UUID
 	var sources []uuid.UUID
 	err = tx.QueryRow(ctx, `
@@ -53,7 +54,7 @@ func samePreparation(ctx context.Context, tx pgx.Tx, owner chat.Owner, p chat.Pr
 	return id, err
 }
 
-func attach(ctx context.Context, tx pgx.Tx, owner chat.Owner, p chat.Preparation) error {
+func attach(ctx context.Context, tx pgx.Tx, owner identity.Owner, p chat.Preparation) error {
 	var known, attached int
 	err := tx.QueryRow(ctx, `
 		WITH own AS (

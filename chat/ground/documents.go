@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
@@ -37,7 +38,7 @@ const (
 // documents grounds the answer on the data sources of its question: on their whole text if it fits into the model's
 // context, else on the most relevant passages.
 func (g *Grounder) documents(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
-	owner := datasource.Owner(req.Owner)
+	owner := req.Owner
 	sources, ids := newTogether(g.sources, req)
 	found, err := sources.FindAll(ctx, owner, ids)
 	if err != nil {
@@ -154,7 +155,7 @@ func earlier(req chat.AnswerRequest) (questions []string) {
 // search selects passages for a question.
 type search struct {
 	sources  Sources
-	owner    datasource.Owner
+	owner    identity.Owner
 	ready    []datasource.Source
 	question string
 	query    string

@@ -11,7 +11,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/chat/ground"
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
@@ -156,7 +155,7 @@ func TestUnusableFilesAreNamed(t *testing.T) {
 		!strings.Contains(got.Content, `規程\_\[改\].md`) || got.Status != chat.StatusSuccess {
 		t.Errorf("of a file that waits: %+v", got)
 	}
-	f.must(f.sources.Delete(t.Context(), datasource.Owner(f.owner), waiting))
+	f.must(f.sources.Delete(t.Context(), f.owner, waiting))
 	f.start()
 	id := f.read("就業規則.md", rules)
 	empty := f.upload("空.txt", " \n ")
@@ -178,7 +177,7 @@ func TestUnusableFilesAreNamed(t *testing.T) {
 
 	// Deleted after the question was stored.
 	first := f.ask(thread, "休暇は何日ですか", id)
-	f.must(f.sources.Delete(t.Context(), datasource.Owner(f.owner), id))
+	f.must(f.sources.Delete(t.Context(), f.owner, id))
 	exchange, err := f.chat.Send(t.Context(), f.owner, chat.Question{
 		RequestID: newID(), ThreadID: thread, Regenerate: &first.ID,
 	})
@@ -260,7 +259,7 @@ func TestR84_DocumentsOfASkillAreReadThroughItsAnswers(t *testing.T) {
 			t.Errorf("the stream shows %+v", c)
 		}
 	}
-	if _, err := f.sources.Find(t.Context(), datasource.Owner(f.owner), document); fault.CodeOf(err) != fault.NotFound {
+	if _, err := f.sources.Find(t.Context(), f.owner, document); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("the document can be opened: %v", err)
 	}
 

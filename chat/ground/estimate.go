@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
@@ -57,7 +57,7 @@ func (g *Grounder) Estimate(ctx context.Context, req chat.AnswerRequest) (int, e
 
 // documentTokens returns an upper bound for the tokens of a question's documents.
 func (g *Grounder) documentTokens(ctx context.Context, req chat.AnswerRequest) (int, error) {
-	found, err := g.sources.FindAll(ctx, datasource.Owner(req.Owner), req.Question.DataSourceIDs)
+	found, err := g.sources.FindAll(ctx, req.Owner, req.Question.DataSourceIDs)
 	passages := 0
 	for _, source := range byState(found).ready {
 		passages += source.ChunkCount
@@ -74,7 +74,7 @@ type rehearsal struct {
 }
 
 // PutNote stores nothing.
-func (*rehearsal) PutNote(context.Context, chat.Owner, Note) (bool, error) { return true, nil }
+func (*rehearsal) PutNote(context.Context, identity.Owner, Note) (bool, error) { return true, nil }
 
 // Check sets no limit.
 func (*rehearsal) Check(context.Context, uuid.UUID, uuid.UUID) error { return nil }

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) { leak.Main(storetest.Suite{M: m}) }
 type fixture struct {
 	t       *testing.T
 	db      *store.DB
-	owner   chat.Owner
+	owner   identity.Owner
 	sources *datasource.Service
 	chat    *chat.Service
 	skills  map[string]uuid.UUID
@@ -105,8 +105,8 @@ func (f *fixture) listening(model llm.Model) llm.Model {
 
 type noEvents struct{}
 
-func (noEvents) SourceChanged(datasource.Owner, datasource.Source) {}
-func (noEvents) SourceDeleted(datasource.Owner, uuid.UUID)         {}
+func (noEvents) SourceChanged(identity.Owner, datasource.Source) {}
+func (noEvents) SourceDeleted(identity.Owner, uuid.UUID)         {}
 
 func (f *fixture) must(err error) {
 	f.t.Helper()
@@ -117,14 +117,14 @@ func (f *fixture) must(err error) {
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-func (f *fixture) member(organization uuid.UUID) chat.Owner {
+func (f *fixture) member(organization uuid.UUID) identity.Owner {
 	f.t.Helper()
 	id := newID()
 	f.must(f.db.CreateUser(f.t.Context(), identity.NewUser{
 		ID: id, OrganizationID: organization, Subject: id.String(), Email: id.String() + "@test.example", Name: "試験",
 		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
 	}))
-	return chat.Owner{OrganizationID: organization, UserID: id}
+	return identity.Owner{OrganizationID: organization, UserID: id}
 }
 
 // start processes uploaded files until the test ends.
@@ -136,7 +136,7 @@ func (f *fixture) start() {
 // upload uploads a file.
 func (f *fixture) upload(name, text string) uuid.UUID {
 	f.t.Helper()
-	source, _, err := f.sources.Upload(f.t.Context(), datasource.Owner(f.owner), uuid.Nil, name,
+	source, _, err := f.sources.Upload(f.t.Context(), f.owner, uuid.Nil, name,
 		strings.NewReader(text))
 	f.must(err)
 	return source.ID

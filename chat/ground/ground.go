@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
@@ -21,20 +22,20 @@ import (
 // Sources finds data sources and their passages. *datasource.Service implements it.
 type Sources interface {
 	// FindAll returns the owner's data sources with the given ids, in their order, without deleted ones.
-	FindAll(ctx context.Context, owner datasource.Owner, ids []uuid.UUID) ([]datasource.Source, error)
+	FindAll(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]datasource.Source, error)
 
 	// Retrieve returns the k most relevant passages of some data sources, best first.
 	Retrieve(
-		ctx context.Context, owner datasource.Owner, ids []uuid.UUID, query string, k int,
+		ctx context.Context, owner identity.Owner, ids []uuid.UUID, query string, k int,
 	) ([]datasource.RetrievedPassage, error)
 
 	// Original returns a data source of the owner with its text for proofreading, and whether corrections can be
 	// written into the file.
-	Original(ctx context.Context, owner datasource.Owner, id uuid.UUID) (source datasource.Source, text string, word bool,
+	Original(ctx context.Context, owner identity.Owner, id uuid.UUID) (source datasource.Source, text string, word bool,
 		err error)
 
 	// FirstPassages returns at most each first passages of every data source, in order.
-	FirstPassages(ctx context.Context, owner datasource.Owner, of []datasource.Source, each int) ([]datasource.Passage,
+	FirstPassages(ctx context.Context, owner identity.Owner, of []datasource.Source, each int) ([]datasource.Passage,
 		error)
 }
 

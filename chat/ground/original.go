@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
@@ -24,7 +23,7 @@ func (g *Grounder) original(ctx context.Context, req chat.AnswerRequest) (chat.G
 		return chat.Grounds{}, fault.Errorf(fault.Invalid,
 			"一度に校正できるファイルは一つです。ファイルを一つだけ選んで、もう一度お試しください。")
 	}
-	source, text, word, err := g.sources.Original(ctx, datasource.Owner(req.Owner), files[0])
+	source, text, word, err := g.sources.Original(ctx, req.Owner, files[0])
 	if fault.CodeOf(err) == fault.NotFound {
 		err = fault.Wrap(err, fault.NotFound, "校正するファイルが見つかりません。もう一度アップロードしてください。")
 	}

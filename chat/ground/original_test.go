@@ -8,7 +8,6 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/chat/ground"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
@@ -96,7 +95,7 @@ func TestDeletedFileIsNotProofread(t *testing.T) {
 	f := newFixture(t, ground.Config{}, llmtest.Say(`{"changes":[]}`))
 	id := f.upload("案内.txt", "お客様各位")
 	answer := f.proofread(id)
-	f.must(f.sources.Delete(t.Context(), datasource.Owner(f.owner), id))
+	f.must(f.sources.Delete(t.Context(), f.owner, id))
 	exchange, err := f.chat.Send(t.Context(), f.owner, chat.Question{
 		RequestID: newID(), ThreadID: answer.ThreadID, Regenerate: &answer.ID,
 	})

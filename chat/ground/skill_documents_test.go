@@ -9,8 +9,8 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/chat/ground"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
@@ -48,7 +48,7 @@ func TestR105_DocumentsOfASharedSkillOutliveTheirOwner(t *testing.T) {
 	deleted, left := f.read("人事内規.md", rules), f.read("補足.md", "# 補足\n\n休暇は半日でも取得できる。")
 	custom := f.saveSkill(skill.AudienceOrganization, skill.CustomSkill{}, deleted, left)
 
-	owner := datasource.Owner(maker)
+	owner := maker
 	f.must(f.sources.Delete(t.Context(), owner, deleted))
 	if _, err := f.sources.Find(t.Context(), owner, deleted); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("the owner still finds the file: %v", err)
@@ -73,7 +73,7 @@ func TestR105_DocumentsOfASharedSkillOutliveTheirOwner(t *testing.T) {
 	}
 
 	f.saveSkill(skill.AudienceOrganization, custom) // Without documents.
-	found, err := f.db.FindSources(t.Context(), datasource.Owner{OrganizationID: maker.OrganizationID},
+	found, err := f.db.FindSources(t.Context(), identity.Owner{OrganizationID: maker.OrganizationID},
 		[]uuid.UUID{deleted, left})
 	if err != nil || len(found) != 0 {
 		t.Errorf("%+v, %v remain", found, err)
@@ -88,7 +88,7 @@ func TestR105_MissingSkillDocumentsAreReported(t *testing.T) {
 	f.start()
 	document := f.read("人事内規.md", rules)
 	custom := f.saveSkill(skill.AudienceSelf, skill.CustomSkill{}, document)
-	f.must(f.sources.Delete(t.Context(), datasource.Owner(f.owner), document))
+	f.must(f.sources.Delete(t.Context(), f.owner, document))
 
 	answer := f.ask(f.thread("規程の相談"), "休暇は何日ですか")
 	if !strings.Contains(answer.Notice(), "ファイル1件") {

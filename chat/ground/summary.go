@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
@@ -51,10 +52,10 @@ type Note struct {
 // server uses the stored notes and does not pay for them again.
 type Notes interface {
 	// FindNote returns the person's stored note for key.
-	FindNote(ctx context.Context, owner chat.Owner, key [32]byte) (text string, found bool, err error)
+	FindNote(ctx context.Context, owner identity.Owner, key [32]byte) (text string, found bool, err error)
 	// PutNote stores a note unless its Text is empty. In the same transaction it adds the tokens to the usage of the
 	// answer and of its person, unless the answer was deleted. counted reports whether it did.
-	PutNote(ctx context.Context, owner chat.Owner, note Note) (counted bool, err error)
+	PutNote(ctx context.Context, owner identity.Owner, note Note) (counted bool, err error)
 }
 
 // summary grounds the answer on whole documents: on their text if it fits into the model's context, else on notes of
@@ -62,7 +63,7 @@ type Notes interface {
 func (g *Grounder) summary(
 	ctx context.Context, req chat.AnswerRequest, tell func(chat.Step),
 ) (grounds chat.Grounds, err error) {
-	owner := datasource.Owner(req.Owner)
+	owner := req.Owner
 	found, err := g.sources.FindAll(ctx, owner, req.Question.DataSourceIDs)
 	if err != nil {
 		return chat.Grounds{}, err

@@ -9,22 +9,23 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // together combines the data sources of a question and the documents of its skill, which may have different owners. It
 // reads each with the permissions of its owner, so that no access rule is weakened.
 type together struct {
 	Sources
-	owners map[uuid.UUID]datasource.Owner // Owners of the data sources that belong to other members.
+	owners map[uuid.UUID]identity.Owner // Owners of the data sources that belong to other members.
 }
 
 // newTogether returns the ids of an answer's data sources, and the Sources to read them with.
 func newTogether(sources Sources, req chat.AnswerRequest) (together, []uuid.UUID) {
-	t := together{Sources: sources, owners: make(map[uuid.UUID]datasource.Owner)}
+	t := together{Sources: sources, owners: make(map[uuid.UUID]identity.Owner)}
 	ids := slices.Clone(req.Question.DataSourceIDs)
 	for _, d := range req.Skill.Documents {
 		if d.OwnerID != req.Owner.UserID {
-			t.owners[d.ID] = datasource.Owner{OrganizationID: req.Owner.OrganizationID, UserID: d.OwnerID}
+			t.owners[d.ID] = identity.Owner{OrganizationID: req.Owner.OrganizationID, UserID: d.OwnerID}
 		}
 		if !slices.Contains(ids, d.ID) {
 			ids = append(ids, d.ID)
@@ -46,12 +47,12 @@ func (t together) open(of []datasource.Source) []datasource.Source {
 
 // group is a list of data sources of one owner, at most as many as one search accepts.
 type group struct {
-	owner datasource.Owner
+	owner identity.Owner
 	ids   []uuid.UUID
 }
 
 // groups groups data sources by owner, in order.
-func (t together) groups(own datasource.Owner, ids []uuid.UUID) (groups []group) {
+func (t together) groups(own identity.Owner, ids []uuid.UUID) (groups []group) {
 	for _, id := range ids {
 		owner := own
 		if other, ok := t.owners[id]; ok {
@@ -71,7 +72,7 @@ func (t together) groups(own datasource.Owner, ids []uuid.UUID) (groups []group)
 
 // FindAll implements Sources.
 func (t together) FindAll(
-	ctx context.Context, owner datasource.Owner, ids []uuid.UUID,
+	ctx context.Context, owner identity.Owner, ids []uuid.UUID,
 ) ([]datasource.Source, error) {
 	var all []datasource.Source
 	for _, g := range t.groups(owner, ids) {
@@ -86,7 +87,7 @@ func (t together) FindAll(
 
 // Retrieve implements Sources. It compares scores across owners without adjustment.
 func (t together) Retrieve(
-	ctx context.Context, owner datasource.Owner, ids []uuid.UUID, query string, k int,
+	ctx context.Context, owner identity.Owner, ids []uuid.UUID, query string, k int,
 ) ([]datasource.RetrievedPassage, error) {
 	var all []datasource.RetrievedPassage
 	for _, g := range t.groups(owner, ids) {
@@ -102,7 +103,7 @@ func (t together) Retrieve(
 
 // FirstPassages implements Sources. The passages of each owner are adjacent.
 func (t together) FirstPassages(
-	ctx context.Context, owner datasource.Owner, of []datasource.Source, each int,
+	ctx context.Context, owner identity.Owner, of []datasource.Source, each int,
 ) ([]datasource.Passage, error) {
 	ids := make([]uuid.UUID, len(of))
 	byID := make(map[uuid.UUID]datasource.Source, len(of))

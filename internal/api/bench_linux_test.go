@@ -57,7 +57,7 @@ func BenchmarkQuestion(b *testing.B) {
 // questions is a running program with prepared requests.
 type questions struct {
 	db      *store.DB
-	owner   chat.Owner
+	owner   identity.Owner
 	skillID uuid.UUID
 	server  *httptest.Server
 	token   string
@@ -85,7 +85,7 @@ func newQuestions(b *testing.B) *questions {
 		ID: uuid.New(), OrganizationID: o.ID, Subject: "alice", Email: "alice@tsumugi.example", Name: "試験",
 		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
 	}
-	q.owner = chat.Owner{OrganizationID: o.ID, UserID: u.ID}
+	q.owner = identity.Owner{OrganizationID: o.ID, UserID: u.ID}
 	if err := errors.Join(q.db.CreateOrganization(ctx, o), q.db.CreateUser(ctx, u)); err != nil {
 		b.Fatal(err)
 	}

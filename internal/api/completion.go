@@ -97,7 +97,7 @@ func (s *Server) beginCompletion(w http.ResponseWriter, r *http.Request, actor i
 		moveWriteDeadline(w)
 		question := req.Question(id)
 		exchange, err = s.answer(r, actor, question, func(ctx context.Context) (chat.Exchange, error) {
-			return s.Chat.StartThread(ctx, owner(actor), thread, question)
+			return s.Chat.StartThread(ctx, actor.Owner(), thread, question)
 		})
 	}
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *Server) storePictures(r *http.Request, actor identity.Actor, requestID 
 	var added []uuid.UUID
 	drop = func() {
 		for _, id := range added { // If this fails, the sweep deletes the picture.
-			_ = s.Pictures.Delete(context.WithoutCancel(r.Context()), pictureOwner(actor), id)
+			_ = s.Pictures.Delete(context.WithoutCancel(r.Context()), actor.Owner(), id)
 		}
 	}
 	for i := range req.Turns {
@@ -170,7 +170,7 @@ func (s *Server) storePictures(r *http.Request, actor identity.Actor, requestID 
 			}
 			sum := sha256.Sum256(p.Content)
 			once := uuid.NewSHA1(requestID, sum[:])
-			kept, created, err := s.Pictures.Upload(r.Context(), pictureOwner(actor), actor.Session, &once,
+			kept, created, err := s.Pictures.Upload(r.Context(), actor.Owner(), actor.Session, &once,
 				bytes.NewReader(p.Content))
 			if err != nil {
 				return drop, p.TranslateError(err)
@@ -191,7 +191,7 @@ func (s *Server) storePictures(r *http.Request, actor identity.Actor, requestID 
 func (s *Server) forget(r *http.Request, actor identity.Actor, threadID uuid.UUID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callTimeout)
 	defer cancel()
-	if err := s.Chat.DeleteThread(ctx, owner(actor), threadID); err != nil && fault.CodeOf(err) != fault.NotFound {
+	if err := s.Chat.DeleteThread(ctx, actor.Owner(), threadID); err != nil && fault.CodeOf(err) != fault.NotFound {
 		s.log.WarnContext(ctx, "api: deleting the thread of an unstored completion failed, it expires",
 			"thread_id", threadID, "err", err)
 	}
@@ -229,7 +229,7 @@ func (s *Server) streamCompletion(
 	}
 	for copied := false; !copied; {
 		found, err := within(ctx, func(ctx context.Context) (chat.Attachment, error) {
-			return s.Chat.Follow(ctx, owner(actor), exchange.Answer)
+			return s.Chat.Follow(ctx, actor.Owner(), exchange.Answer)
 		})
 		if err != nil {
 			return err
@@ -255,7 +255,7 @@ func (s *Server) streamCompletion(
 func (s *Server) waitForAnswer(ctx context.Context, actor identity.Actor, exchange chat.Exchange) (
 	chat.Message, error,
 ) {
-	ended, err := s.Chat.WaitFor(ctx, owner(actor), exchange)
+	ended, err := s.Chat.WaitFor(ctx, actor.Owner(), exchange)
 	if ended.Answer.Status == chat.StatusFailed && ended.Answer.Failure == nil {
 		ended.Answer.Failure = &chat.Failure{Code: string(fault.Unavailable), Detail: busyDetail}
 	}

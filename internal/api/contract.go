@@ -59,7 +59,7 @@ func (s *Server) myUsage(w http.ResponseWriter, r *http.Request, actor identity.
 	if err != nil {
 		return err
 	}
-	storage, err := s.Sources.Storage(r.Context(), sourceOwner(actor))
+	storage, err := s.Sources.Storage(r.Context(), actor.Owner())
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (s *Server) streamChatCompletion(w http.ResponseWriter, r *http.Request, ac
 				return s.askFollowUp(ctx, actor, kind, question)
 			}
 			begins, _ := skill.Extension(kind)
-			return s.Chat.StartThread(ctx, owner(actor), chat.NewThread{SkillID: begins.ID}, question)
+			return s.Chat.StartThread(ctx, actor.Owner(), chat.NewThread{SkillID: begins.ID}, question)
 		})
 	})
 }
@@ -63,7 +63,7 @@ func toPageQuestion(r *http.Request, req ChatCompletionStreamRequest) (q chat.Qu
 func (s *Server) askFollowUp(
 	ctx context.Context, actor identity.Actor, kind skill.Kind, question chat.Question,
 ) (chat.Exchange, error) {
-	thread, err := s.Chat.FindThread(ctx, owner(actor), question.ThreadID)
+	thread, err := s.Chat.FindThread(ctx, actor.Owner(), question.ThreadID)
 	if err != nil {
 		return chat.Exchange{}, err
 	}
@@ -74,5 +74,5 @@ func (s *Server) askFollowUp(
 	if !found.IsExtension() || found.FollowUp().Kind != kind {
 		return chat.Exchange{}, fault.InvalidField("thread_id", "この種類の質問をするチャットではありません。")
 	}
-	return s.Chat.Send(ctx, owner(actor), question)
+	return s.Chat.Send(ctx, actor.Owner(), question)
 }

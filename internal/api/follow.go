@@ -48,7 +48,7 @@ func (s *Server) streamExchange(
 	return s.follow(w, r, followRequest{
 		actor: actor, messageID: exchange.Answer.ID, admission: admission,
 		attach: func(ctx context.Context) (chat.Attachment, error) {
-			return s.Chat.Follow(ctx, owner(actor), exchange.Answer)
+			return s.Chat.Follow(ctx, actor.Owner(), exchange.Answer)
 		},
 	})
 }
@@ -66,7 +66,7 @@ func (s *Server) attachThread(w http.ResponseWriter, r *http.Request, actor iden
 	if err != nil {
 		return err
 	}
-	answer, err := s.Chat.FindAttachable(r.Context(), owner(actor), id, r.Header.Get("Last-Event-ID"))
+	answer, err := s.Chat.FindAttachable(r.Context(), actor.Owner(), id, r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request, actor identity.A
 	}
 	return s.follow(w, r, followRequest{
 		actor: actor, messageID: id, admission: admission, watching: true,
-		attach: func(ctx context.Context) (chat.Attachment, error) { return s.Chat.Attach(ctx, owner(actor), id) },
+		attach: func(ctx context.Context) (chat.Attachment, error) { return s.Chat.Attach(ctx, actor.Owner(), id) },
 	})
 }
 

@@ -126,7 +126,7 @@ func (s *Server) trySkill(w http.ResponseWriter, r *http.Request, actor identity
 	if err != nil {
 		return inContent(err)
 	}
-	thread, err := s.Chat.CreateThread(r.Context(), owner(actor), chat.NewThread{
+	thread, err := s.Chat.CreateThread(r.Context(), actor.Owner(), chat.NewThread{
 		SkillID: skillID, RequestID: &requestID, Lifetime: chat.TemporaryLifetime,
 	})
 	if err != nil {

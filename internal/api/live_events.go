@@ -46,17 +46,17 @@ func topicsOf(actor identity.Actor) []string {
 }
 
 // ThreadChanged implements chat.Events.
-func (e *LiveEvents) ThreadChanged(owner chat.Owner, thread chat.Thread) {
+func (e *LiveEvents) ThreadChanged(owner identity.Owner, thread chat.Thread) {
 	e.publish(owner.UserID, func() any { return LiveThread{Type: "thread", Thread: toThread(thread)} })
 }
 
 // ThreadDeleted implements chat.Events.
-func (e *LiveEvents) ThreadDeleted(owner chat.Owner, threadID uuid.UUID) {
+func (e *LiveEvents) ThreadDeleted(owner identity.Owner, threadID uuid.UUID) {
 	e.publish(owner.UserID, func() any { return LiveThreadDeleted{Type: "thread", ID: threadID, Deleted: true} })
 }
 
 // MessageChanged implements chat.Events.
-func (e *LiveEvents) MessageChanged(owner chat.Owner, message chat.Message) {
+func (e *LiveEvents) MessageChanged(owner identity.Owner, message chat.Message) {
 	e.publish(owner.UserID, func() any { return LiveMessageChanged{Type: "message", Message: toLiveMessage(message)} })
 }
 
@@ -95,12 +95,12 @@ func (e *LiveEvents) NotificationsRead(userID uuid.UUID, ids []uuid.UUID) {
 }
 
 // SourceChanged implements datasource.Events.
-func (e *LiveEvents) SourceChanged(owner datasource.Owner, source datasource.Source) {
+func (e *LiveEvents) SourceChanged(owner identity.Owner, source datasource.Source) {
 	e.publish(owner.UserID, func() any { return LiveDataSource{Type: "data_source", DataSource: toDataSource(source)} })
 }
 
 // SourceDeleted implements datasource.Events.
-func (e *LiveEvents) SourceDeleted(owner datasource.Owner, id uuid.UUID) {
+func (e *LiveEvents) SourceDeleted(owner identity.Owner, id uuid.UUID) {
 	e.publish(owner.UserID, func() any { return LiveDataSourceDeleted{Type: "data_source", ID: id, Deleted: true} })
 }
 

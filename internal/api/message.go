@@ -22,7 +22,7 @@ func (s *Server) listMessages(w http.ResponseWriter, r *http.Request, actor iden
 	if err := c.err(); err != nil {
 		return err
 	}
-	messages, err := s.Chat.ListMessages(r.Context(), owner(actor), threadID, leaf, offset, limit)
+	messages, err := s.Chat.ListMessages(r.Context(), actor.Owner(), threadID, leaf, offset, limit)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (s *Server) askMessageAndWait(w http.ResponseWriter, r *http.Request, actor
 	if err != nil {
 		return err
 	}
-	exchange, err = s.Chat.WaitFor(r.Context(), owner(actor), exchange)
+	exchange, err = s.Chat.WaitFor(r.Context(), actor.Owner(), exchange)
 	moveWriteDeadline(w)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, actor identity.Acto
 		return chat.Exchange{}, err
 	}
 	return s.answer(r, actor, question, func(ctx context.Context) (chat.Exchange, error) {
-		return s.Chat.Send(ctx, owner(actor), question)
+		return s.Chat.Send(ctx, actor.Owner(), question)
 	})
 }
 
@@ -84,7 +84,7 @@ func (s *Server) answer(
 	exchange, err := begin(ctx)
 	if errors.Is(err, chat.ErrThreadBusy) {
 		// If the answer cannot be read or has ended since, its id is omitted.
-		if running, _ := s.Chat.FindAttachable(ctx, owner(actor), question.ThreadID, ""); running != nil {
+		if running, _ := s.Chat.FindAttachable(ctx, actor.Owner(), question.ThreadID, ""); running != nil {
 			err = &busy{error: err, messageID: running.ID}
 		}
 	}
@@ -134,7 +134,7 @@ func (s *Server) stopMessage(w http.ResponseWriter, r *http.Request, actor ident
 	if err != nil {
 		return err
 	}
-	if err := s.Chat.StopMessage(r.Context(), owner(actor), id); err != nil {
+	if err := s.Chat.StopMessage(r.Context(), actor.Owner(), id); err != nil {
 		return err
 	}
 	return writeNoContent(w)
@@ -154,7 +154,7 @@ func (s *Server) giveFeedback(w http.ResponseWriter, r *http.Request, actor iden
 		return err
 	}
 	feedback := chat.Feedback{Rating: chat.Rating(req.Rating), Comment: req.Comment, WithText: req.WithText}
-	if err := s.Chat.GiveFeedback(r.Context(), owner(actor), id, feedback); err != nil {
+	if err := s.Chat.GiveFeedback(r.Context(), actor.Owner(), id, feedback); err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, Feedback{
@@ -167,7 +167,7 @@ func (s *Server) withdrawFeedback(w http.ResponseWriter, r *http.Request, actor 
 	if err != nil {
 		return err
 	}
-	if err := s.Chat.WithdrawFeedback(r.Context(), owner(actor), id); err != nil {
+	if err := s.Chat.WithdrawFeedback(r.Context(), actor.Owner(), id); err != nil {
 		return err
 	}
 	return writeNoContent(w)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
@@ -376,7 +377,7 @@ func TestStoppingServerRefusesWaitingCalls(t *testing.T) {
 func TestAnswerOfAnotherServerIsFound(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.NewLive())
-	owner := chat.Owner{OrganizationID: f.alice.OrganizationID, UserID: f.alice.ID}
+	owner := identity.Owner{OrganizationID: f.alice.OrganizationID, UserID: f.alice.ID}
 	other := uuid.New()
 	if _, err := f.db.Renew(t.Context(), other, nil); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ func (s *Server) getModelChoice(w http.ResponseWriter, r *http.Request, actor id
 	if err := c.err(); err != nil {
 		return err
 	}
-	choice, err := s.Models.Choice(r.Context(), owner(actor), skillID)
+	choice, err := s.Models.Choice(r.Context(), actor.Owner(), skillID)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,6 @@ import (
 // slot meanwhile.
 const pictureTimeout = 2 * time.Minute
 
-func pictureOwner(actor identity.Actor) picture.Owner { return picture.Owner(owner(actor)) }
-
 func (s *Server) uploadPicture(w http.ResponseWriter, r *http.Request, actor identity.Actor) (err error) {
 	var c checks
 	requestID := c.requestID(r, "")
@@ -28,7 +26,7 @@ func (s *Server) uploadPicture(w http.ResponseWriter, r *http.Request, actor ide
 	if err != nil {
 		return err
 	}
-	kept, created, err := s.Pictures.Upload(r.Context(), pictureOwner(actor), actor.Session, requestID, content{part})
+	kept, created, err := s.Pictures.Upload(r.Context(), actor.Owner(), actor.Session, requestID, content{part})
 	if err != nil {
 		return err
 	}
@@ -54,7 +52,7 @@ func (s *Server) showPicture(w http.ResponseWriter, r *http.Request, actor ident
 	default:
 		return fault.InvalidField("size", "thumbnail か full を指定してください。")
 	}
-	kept, file, err := s.Pictures.Open(r.Context(), pictureOwner(actor), id, form)
+	kept, file, err := s.Pictures.Open(r.Context(), actor.Owner(), id, form)
 	if err != nil {
 		return err
 	}
@@ -79,7 +77,7 @@ func (s *Server) deletePicture(w http.ResponseWriter, r *http.Request, actor ide
 	if err != nil {
 		return err
 	}
-	if err := s.Pictures.Delete(r.Context(), pictureOwner(actor), id); err != nil {
+	if err := s.Pictures.Delete(r.Context(), actor.Owner(), id); err != nil {
 		return err
 	}
 	return writeNoContent(w)

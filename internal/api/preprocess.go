@@ -33,7 +33,7 @@ func (s *Server) preprocessAndWait(w http.ResponseWriter, r *http.Request, actor
 	}
 	waiting, cancel := context.WithTimeout(r.Context(), preprocessTimeout)
 	defer cancel()
-	prepared, err = s.Chat.AwaitPreparation(waiting, owner(actor), p, prepared)
+	prepared, err = s.Chat.AwaitPreparation(waiting, actor.Owner(), p, prepared)
 	moveWriteDeadline(w)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (s *Server) prepare(w http.ResponseWriter, r *http.Request, actor identity.
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
-	prepared, err := s.Chat.Prepare(ctx, owner(actor), p)
+	prepared, err := s.Chat.Prepare(ctx, actor.Owner(), p)
 	return p, prepared, err
 }
 
@@ -102,11 +102,11 @@ func (s *Server) getChunkEmbedding(w http.ResponseWriter, r *http.Request, actor
 	if err != nil {
 		return err
 	}
-	p, err := s.Sources.FindPassage(r.Context(), sourceOwner(actor), id)
+	p, err := s.Sources.FindPassage(r.Context(), actor.Owner(), id)
 	if err != nil {
 		return err
 	}
-	places, err := s.Sources.Locate(r.Context(), sourceOwner(actor), p.Passage)
+	places, err := s.Sources.Locate(r.Context(), actor.Owner(), p.Passage)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (s *Server) decideChanges(w http.ResponseWriter, r *http.Request, actor ide
 	if err := c.err(); err != nil {
 		return err
 	}
-	if err := s.Chat.Decide(r.Context(), owner(actor), id, proofread.Decisions(req)); err != nil {
+	if err := s.Chat.Decide(r.Context(), actor.Owner(), id, proofread.Decisions(req)); err != nil {
 		return err
 	}
 	return writeNoContent(w)
@@ -54,7 +54,7 @@ func (s *Server) downloadDocx(w http.ResponseWriter, r *http.Request, actor iden
 	default:
 		return fault.InvalidField("changes", "tracked か applied を指定してください。")
 	}
-	m, err := s.Chat.FindProofreading(r.Context(), owner(actor), id)
+	m, err := s.Chat.FindProofreading(r.Context(), actor.Owner(), id)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (s *Server) word(ctx context.Context, actor identity.Actor, m chat.Message,
 	}
 	edit := m.Proofread.Edit(decided, by)
 	if f := m.Proofread.File; f != nil && f.DOCX {
-		file, err := s.Sources.Redline(ctx, sourceOwner(actor), f.DataSourceID, edit)
+		file, err := s.Sources.Redline(ctx, actor.Owner(), f.DataSourceID, edit)
 		if code := fault.CodeOf(err); code != fault.NotFound && code != fault.Conflict {
 			return file, fromOriginal, err
 		}

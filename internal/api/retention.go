@@ -13,7 +13,7 @@ func (s *Server) getRetention(w http.ResponseWriter, r *http.Request, actor iden
 	if err != nil {
 		return err
 	}
-	leaving, err := s.Chat.CountExpiring(r.Context(), owner(actor))
+	leaving, err := s.Chat.CountExpiring(r.Context(), actor.Owner())
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *Server) listLeavingThreads(w http.ResponseWriter, r *http.Request, acto
 	if err != nil {
 		return err
 	}
-	threads, err := s.Chat.ListExpiring(r.Context(), owner(actor), offset, limit)
+	threads, err := s.Chat.ListExpiring(r.Context(), actor.Owner(), offset, limit)
 	if err != nil {
 		return err
 	}

@@ -109,10 +109,6 @@ func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) 
 	return s.routes()
 }
 
-func owner(actor identity.Actor) chat.Owner {
-	return chat.Owner{OrganizationID: actor.OrganizationID, UserID: actor.ID}
-}
-
 // convert converts a list to API records. An empty list is encoded as [] and not null.
 func convert[A, B any](list []A, f func(A) B) []B {
 	out := make([]B, 0, len(list))

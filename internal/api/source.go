@@ -23,8 +23,6 @@ import (
 // uploadTimeout bounds a whole upload while its bytes arrive: 50 MiB at 0.7 Mbit/s.
 const uploadTimeout = 10 * time.Minute
 
-func sourceOwner(actor identity.Actor) datasource.Owner { return datasource.Owner(owner(actor)) }
-
 func (s *Server) listDataSources(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	var c checks
 	offset, limit := c.page(r)
@@ -32,7 +30,7 @@ func (s *Server) listDataSources(w http.ResponseWriter, r *http.Request, actor i
 	if err := c.err(); err != nil {
 		return err
 	}
-	sources, err := s.Sources.List(r.Context(), sourceOwner(actor), query, offset, limit)
+	sources, err := s.Sources.List(r.Context(), actor.Owner(), query, offset, limit)
 	if err != nil {
 		return err
 	}
@@ -55,7 +53,7 @@ func (s *Server) getDataSource(w http.ResponseWriter, r *http.Request, actor ide
 	if err != nil {
 		return err
 	}
-	source, err := s.Sources.Find(r.Context(), sourceOwner(actor), id)
+	source, err := s.Sources.Find(r.Context(), actor.Owner(), id)
 	if err != nil {
 		return err
 	}
@@ -73,7 +71,7 @@ func (s *Server) listPassages(w http.ResponseWriter, r *http.Request, actor iden
 	if err := c.err(); err != nil {
 		return err
 	}
-	passages, err := s.Sources.Passages(r.Context(), sourceOwner(actor), id, page, offset, limit)
+	passages, err := s.Sources.Passages(r.Context(), actor.Owner(), id, page, offset, limit)
 	if err != nil {
 		return err
 	}
@@ -93,7 +91,7 @@ func (s *Server) uploadDataSource(w http.ResponseWriter, r *http.Request, actor 
 	if err != nil {
 		return err
 	}
-	source, created, err := s.Sources.Upload(r.Context(), sourceOwner(actor), actor.Session, part.FileName(),
+	source, created, err := s.Sources.Upload(r.Context(), actor.Owner(), actor.Session, part.FileName(),
 		content{part})
 	if err != nil {
 		return err
@@ -172,7 +170,7 @@ func (s *Server) downloadDataSource(w http.ResponseWriter, r *http.Request, acto
 	if err != nil {
 		return err
 	}
-	source, file, err := s.Sources.Open(r.Context(), sourceOwner(actor), id)
+	source, file, err := s.Sources.Open(r.Context(), actor.Owner(), id)
 	if err != nil {
 		return err
 	}
@@ -203,7 +201,7 @@ func (s *Server) deleteDataSource(w http.ResponseWriter, r *http.Request, actor 
 	if err != nil {
 		return err
 	}
-	if err := s.Sources.Delete(r.Context(), sourceOwner(actor), id); err != nil {
+	if err := s.Sources.Delete(r.Context(), actor.Owner(), id); err != nil {
 		return err
 	}
 	return writeNoContent(w)
@@ -233,7 +231,7 @@ func (s *Server) showDataSourcePage(w http.ResponseWriter, r *http.Request, acto
 	if err != nil || page < 1 {
 		return fault.Errorf(fault.NotFound, "ページが見つかりません。")
 	}
-	source, err := s.Sources.Find(r.Context(), sourceOwner(actor), id)
+	source, err := s.Sources.Find(r.Context(), actor.Owner(), id)
 	if err != nil {
 		return err
 	}
@@ -245,7 +243,7 @@ func (s *Server) showDataSourcePage(w http.ResponseWriter, r *http.Request, acto
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	picture, err := s.Sources.RenderPage(r.Context(), sourceOwner(actor), id, page, width)
+	picture, err := s.Sources.RenderPage(r.Context(), actor.Owner(), id, page, width)
 	if err != nil {
 		return err
 	}
@@ -268,13 +266,13 @@ const (
 // changeReading stops or restarts the processing of a data source.
 func (s *Server) changeReading(
 	w http.ResponseWriter, r *http.Request, actor identity.Actor,
-	change func(context.Context, datasource.Owner, uuid.UUID) (datasource.Source, error),
+	change func(context.Context, identity.Owner, uuid.UUID) (datasource.Source, error),
 ) error {
 	id, err := pathID(r, "data_source_id")
 	if err != nil {
 		return err
 	}
-	source, err := change(r.Context(), sourceOwner(actor), id)
+	source, err := change(r.Context(), actor.Owner(), id)
 	if err != nil {
 		return err
 	}

@@ -19,13 +19,13 @@ func (s *Server) listThreads(w http.ResponseWriter, r *http.Request, actor ident
 		return err
 	}
 	if strings.TrimSpace(query) != "" {
-		found, err := s.Search.Search(r.Context(), owner(actor), query, offset, limit)
+		found, err := s.Search.Search(r.Context(), actor.Owner(), query, offset, limit)
 		if err != nil {
 			return err
 		}
 		return writeJSON(w, http.StatusOK, ThreadList{Items: convert(found, toSearchResult)})
 	}
-	threads, err := s.Chat.ListThreads(r.Context(), owner(actor), archived, offset, limit)
+	threads, err := s.Chat.ListThreads(r.Context(), actor.Owner(), archived, offset, limit)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Server) createThread(w http.ResponseWriter, r *http.Request, actor iden
 	if req.Temporary {
 		created.Lifetime = chat.TemporaryLifetime
 	}
-	thread, err := s.Chat.CreateThread(r.Context(), owner(actor), created)
+	thread, err := s.Chat.CreateThread(r.Context(), actor.Owner(), created)
 	if err != nil {
 		return err
 	}
@@ -54,13 +54,13 @@ func (s *Server) createThread(w http.ResponseWriter, r *http.Request, actor iden
 }
 
 func (s *Server) getThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	return withThread(w, r, actor, func(o chat.Owner, id uuid.UUID) (chat.Thread, error) {
+	return withThread(w, r, actor, func(o identity.Owner, id uuid.UUID) (chat.Thread, error) {
 		return s.Chat.FindThread(r.Context(), o, id)
 	})
 }
 
 func (s *Server) editThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	return withThread(w, r, actor, func(o chat.Owner, id uuid.UUID) (chat.Thread, error) {
+	return withThread(w, r, actor, func(o identity.Owner, id uuid.UUID) (chat.Thread, error) {
 		var req ThreadEditRequest
 		if err := decode(w, r, &req); err != nil {
 			return chat.Thread{}, err
@@ -76,20 +76,20 @@ func (s *Server) editThread(w http.ResponseWriter, r *http.Request, actor identi
 }
 
 func (s *Server) touchThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	return withThread(w, r, actor, func(o chat.Owner, id uuid.UUID) (chat.Thread, error) {
+	return withThread(w, r, actor, func(o identity.Owner, id uuid.UUID) (chat.Thread, error) {
 		return s.Chat.TouchThread(r.Context(), o, id)
 	})
 }
 
 // withThread writes the thread returned by do for the actor and the id in the path.
 func withThread(
-	w http.ResponseWriter, r *http.Request, actor identity.Actor, do func(chat.Owner, uuid.UUID) (chat.Thread, error),
+	w http.ResponseWriter, r *http.Request, actor identity.Actor, do func(identity.Owner, uuid.UUID) (chat.Thread, error),
 ) error {
 	id, err := pathID(r, "thread_id")
 	if err != nil {
 		return err
 	}
-	thread, err := do(owner(actor), id)
+	thread, err := do(actor.Owner(), id)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (s *Server) deleteThread(w http.ResponseWriter, r *http.Request, actor iden
 	if err != nil {
 		return err
 	}
-	if err := s.Chat.DeleteThread(r.Context(), owner(actor), id); err != nil {
+	if err := s.Chat.DeleteThread(r.Context(), actor.Owner(), id); err != nil {
 		return err
 	}
 	return writeNoContent(w)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // own returns the delivery of an answer that the person asked for. For other answers it returns nil after notifying the
@@ -138,7 +139,7 @@ func (h *eventHandler) help(ctx context.Context) error {
 }
 
 // skillPrompts returns the member's skills as prompts.
-func (h *eventHandler) skillPrompts(ctx context.Context, owner chat.Owner) ([]Prompt, error) {
+func (h *eventHandler) skillPrompts(ctx context.Context, owner identity.Owner) ([]Prompt, error) {
 	skills, err := h.listSkills(ctx, owner)
 	if err != nil {
 		return nil, err

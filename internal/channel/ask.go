@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
@@ -24,7 +25,7 @@ import (
 const maxQuoted = 12_000
 
 // answer calls ask with the member linked to the person, or shows the person why the question is not answered.
-func (h *eventHandler) answer(ctx context.Context, ask func(context.Context, chat.Owner) error) error {
+func (h *eventHandler) answer(ctx context.Context, ask func(context.Context, identity.Owner) error) error {
 	if text := h.forbidden(); text != "" {
 		return h.refuse(ctx, text)
 	}
@@ -60,10 +61,10 @@ func (h *eventHandler) forbidden() string {
 }
 
 // member returns the member linked to the person. Without one, it shows the person a notice and returns ok false.
-func (h *eventHandler) member(ctx context.Context) (owner chat.Owner, ok bool, err error) {
+func (h *eventHandler) member(ctx context.Context) (owner identity.Owner, ok bool, err error) {
 	linked, err := h.Links.FindLink(ctx, h.to)
 	if err != nil {
-		return chat.Owner{}, false, err
+		return identity.Owner{}, false, err
 	}
 	switch linked.State {
 	case LinkActive:
@@ -75,7 +76,7 @@ func (h *eventHandler) member(ctx context.Context) (owner chat.Owner, ok bool, e
 	case LinkNone:
 		err = h.await(ctx)
 	}
-	return chat.Owner{}, false, err
+	return identity.Owner{}, false, err
 }
 
 // await defers a question until the person is linked, and invites the person once. It drops the question when the
@@ -129,7 +130,7 @@ func (h *eventHandler) wait(ctx context.Context) error {
 func (h *eventHandler) overdue() bool { return time.Since(h.event.ReceivedAt) > h.cfg.MaxWait }
 
 // ask asks a question and starts the delivery of its answer.
-func (h *eventHandler) ask(ctx context.Context, owner chat.Owner) error {
+func (h *eventHandler) ask(ctx context.Context, owner identity.Owner) error {
 	done := &h.event.Progress
 	if done.Question == nil {
 		if err := h.prepare(ctx, owner); err != nil || done.Question == nil {
@@ -152,7 +153,7 @@ func (h *eventHandler) ask(ctx context.Context, owner chat.Owner) error {
 }
 
 // send begins the answer to the event's question. It notifies the person before an answer that takes many tokens.
-func (h *eventHandler) send(ctx context.Context, owner chat.Owner) (exchange chat.Exchange, err error) {
+func (h *eventHandler) send(ctx context.Context, owner identity.Owner) (exchange chat.Exchange, err error) {
 	done := &h.event.Progress
 	if done.Question.ThreadID == uuid.Nil {
 		exchange, err = h.Chat.StartThread(ctx, owner, chat.NewThread{SkillID: done.SkillID}, *done.Question)
@@ -175,7 +176,7 @@ func (h *eventHandler) send(ctx context.Context, owner chat.Owner) (exchange cha
 }
 
 // prepare stores the question in the event. The question remains nil if the person received a notice instead.
-func (h *eventHandler) prepare(ctx context.Context, owner chat.Owner) error {
+func (h *eventHandler) prepare(ctx context.Context, owner identity.Owner) error {
 	in, done := h.event.Incoming, &h.event.Progress
 	thread, err := h.conversation(ctx, owner)
 	if err != nil {
@@ -251,7 +252,7 @@ func (h *eventHandler) open(ctx context.Context, question string) error {
 }
 
 // conversation returns the member's Tsumugi thread for the surface's thread, or nil.
-func (h *eventHandler) conversation(ctx context.Context, owner chat.Owner) (*chat.Thread, error) {
+func (h *eventHandler) conversation(ctx context.Context, owner identity.Owner) (*chat.Thread, error) {
 	if h.to.Thread == "" {
 		return nil, nil //nolint:nilnil // None is no error.
 	}
@@ -268,7 +269,7 @@ func (h *eventHandler) conversation(ctx context.Context, owner chat.Owner) (*cha
 
 // skill returns the skill for a question, and the question without the skill's name: the named skill, else the thread's
 // skill, else the first skill for plain questions.
-func (h *eventHandler) skill(ctx context.Context, owner chat.Owner, thread *chat.Thread) (skill.Skill, string, error) {
+func (h *eventHandler) skill(ctx context.Context, owner identity.Owner, thread *chat.Thread) (skill.Skill, string, error) {
 	in := h.event.Incoming
 	skills, err := h.listSkills(ctx, owner)
 	if err != nil {
@@ -308,7 +309,7 @@ func (h *eventHandler) skill(ctx context.Context, owner chat.Owner, thread *chat
 }
 
 // listSkills returns the member's skills.
-func (h *eventHandler) listSkills(ctx context.Context, owner chat.Owner) (skills []skill.Skill, _ error) {
+func (h *eventHandler) listSkills(ctx context.Context, owner identity.Owner) (skills []skill.Skill, _ error) {
 	for {
 		page, err := h.Skills.List(ctx, owner.OrganizationID, owner.UserID, len(skills), skill.MaxPage)
 		skills = append(skills, page...)
@@ -414,7 +415,7 @@ func recent(messages []Message) []Message {
 }
 
 // regenerate answers a question again, with the current text of its message.
-func (h *eventHandler) regenerate(ctx context.Context, owner chat.Owner) error {
+func (h *eventHandler) regenerate(ctx context.Context, owner identity.Owner) error {
 	d, err := h.own(ctx, h.event.Incoming.AnswerID)
 	if err != nil || d == nil {
 		return err
@@ -441,7 +442,7 @@ func (h *eventHandler) regenerate(ctx context.Context, owner chat.Owner) error {
 }
 
 // again returns the question for a repeated answer: an edit if the question's message was edited.
-func (h *eventHandler) again(ctx context.Context, owner chat.Owner, d Delivery) (chat.Question, error) {
+func (h *eventHandler) again(ctx context.Context, owner identity.Owner, d Delivery) (chat.Question, error) {
 	q := chat.Question{RequestID: h.requestID(), ThreadID: d.ThreadID, Regenerate: &d.AnswerID}
 	if d.Message == "" {
 		return q, nil
@@ -469,7 +470,7 @@ func (h *eventHandler) again(ctx context.Context, owner chat.Owner, d Delivery) 
 }
 
 // isEdited compares a message with the question that was asked. If they differ, it returns the new text and true.
-func (h *eventHandler) isEdited(ctx context.Context, owner chat.Owner, d Delivery, text string) (string, bool, error) {
+func (h *eventHandler) isEdited(ctx context.Context, owner identity.Owner, d Delivery, text string) (string, bool, error) {
 	question, err := h.Chat.FindMessage(ctx, owner, d.QuestionID)
 	if err != nil || question.Form != nil {
 		return "", false, err
@@ -486,7 +487,7 @@ func (h *eventHandler) isEdited(ctx context.Context, owner chat.Owner, d Deliver
 }
 
 // deliver stores the delivery of an answer. This server delivers it, unless it was stored before.
-func (h *eventHandler) deliver(ctx context.Context, owner chat.Owner, exchange chat.Exchange, message Ref) error {
+func (h *eventHandler) deliver(ctx context.Context, owner identity.Owner, exchange chat.Exchange, message Ref) error {
 	until := time.Now().Add(h.cfg.Lease)
 	d := Delivery{
 		AnswerID: exchange.Answer.ID, OrganizationID: owner.OrganizationID, UserID: owner.UserID,

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
@@ -18,7 +18,7 @@ import (
 // so that the question uses no other data sources. sources stores the problems of unusable files for a notice and omits
 // these files.
 func (h *eventHandler) sources(
-	ctx context.Context, owner chat.Owner, sk skill.Skill, files []File,
+	ctx context.Context, owner identity.Owner, sk skill.Skill, files []File,
 ) ([]uuid.UUID, error) {
 	ids, seen := []uuid.UUID{}, make(map[string]bool)
 	var problems []string
@@ -32,7 +32,7 @@ func (h *eventHandler) sources(
 			continue
 		}
 		seen[f.ID] = true
-		source, problem, err := h.source(ctx, datasource.Owner(owner), f)
+		source, problem, err := h.source(ctx, owner, f)
 		if err != nil {
 			return nil, err
 		}
@@ -67,10 +67,10 @@ func (h *eventHandler) unread(s datasource.Source) (problem string) {
 }
 
 // source returns a file of the surface as a data source. It transfers the file unless the member already has it.
-func (h *eventHandler) source(ctx context.Context, owner datasource.Owner, f File) (_ datasource.Source, problem string,
+func (h *eventHandler) source(ctx context.Context, owner identity.Owner, f File) (_ datasource.Source, problem string,
 	_ error,
 ) {
-	id, err := h.Store.FindFile(ctx, h.event.InstallationID, chat.Owner(owner), f.ID)
+	id, err := h.Store.FindFile(ctx, h.event.InstallationID, owner, f.ID)
 	if err != nil {
 		return datasource.Source{}, "", err
 	}
@@ -94,7 +94,7 @@ func (h *eventHandler) source(ctx context.Context, owner datasource.Owner, f Fil
 	source, _, err := h.Sources.Upload(ctx, owner, uuid.Nil, f.Name, content)
 	switch code := fault.CodeOf(err); code {
 	case "":
-		return source, "", h.Store.AddFile(ctx, h.event.InstallationID, chat.Owner(owner), f.ID, source.ID)
+		return source, "", h.Store.AddFile(ctx, h.event.InstallationID, owner, f.ID, source.ID)
 	case fault.Internal, fault.Unavailable, fault.Canceled, fault.Unauthenticated:
 		return datasource.Source{}, "", err
 	default:

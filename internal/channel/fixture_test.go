@@ -37,7 +37,7 @@ type fixture struct {
 	chat         *chat.Service
 	sources      *sources
 	installation channel.Installation
-	sato, suzuki chat.Owner
+	sato, suzuki identity.Owner
 	events       int
 
 	mu    sync.Mutex
@@ -85,9 +85,9 @@ func (f *fixture) open() *store.DB {
 }
 
 // member adds a member who is linked with the person of the same name.
-func (f *fixture) member(organization uuid.UUID, name string) chat.Owner {
+func (f *fixture) member(organization uuid.UUID, name string) identity.Owner {
 	f.t.Helper()
-	owner := chat.Owner{OrganizationID: organization, UserID: newID()}
+	owner := identity.Owner{OrganizationID: organization, UserID: newID()}
 	f.must(f.db.CreateUser(f.t.Context(), identity.NewUser{
 		ID: owner.UserID, OrganizationID: organization, Subject: name, Name: name, Email: name + "@test.example",
 		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
@@ -311,7 +311,7 @@ type sources struct {
 	state datasource.Status
 }
 
-func (s *sources) Upload(ctx context.Context, owner datasource.Owner, session uuid.UUID, name string,
+func (s *sources) Upload(ctx context.Context, owner identity.Owner, session uuid.UUID, name string,
 	content io.Reader,
 ) (datasource.Source, bool, error) {
 	b, err := io.ReadAll(content)
@@ -339,7 +339,7 @@ func (s *sources) Upload(ctx context.Context, owner datasource.Owner, session uu
 	return stored, created, nil
 }
 
-func (s *sources) Find(_ context.Context, _ datasource.Owner, id uuid.UUID) (datasource.Source, error) {
+func (s *sources) Find(_ context.Context, _ identity.Owner, id uuid.UUID) (datasource.Source, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := s.list[id]

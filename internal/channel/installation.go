@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // Source is the place where an installation is configured.
@@ -96,7 +96,7 @@ const (
 // LinkedMember is the member linked to a person of a surface.
 type LinkedMember struct {
 	State LinkState
-	Owner chat.Owner // Set for LinkActive, like the fields below.
+	Owner identity.Owner // Set for LinkActive, like the fields below.
 	Name  string
 	Email string
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/channel/channeltest"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
@@ -364,7 +365,7 @@ func (a *answers) find(id uuid.UUID) *answerOf {
 	return a.list[id]
 }
 
-func (a *answers) Attach(_ context.Context, _ chat.Owner, id uuid.UUID) (chat.Attachment, error) {
+func (a *answers) Attach(_ context.Context, _ identity.Owner, id uuid.UUID) (chat.Attachment, error) {
 	found := a.find(id)
 	found.mu.Lock()
 	defer found.mu.Unlock()
@@ -374,7 +375,7 @@ func (a *answers) Attach(_ context.Context, _ chat.Owner, id uuid.UUID) (chat.At
 	return chat.Attachment{Text: found.text, Leave: func() {}}, nil
 }
 
-func (a *answers) FindMessage(_ context.Context, _ chat.Owner, id uuid.UUID) (chat.Message, error) {
+func (a *answers) FindMessage(_ context.Context, _ identity.Owner, id uuid.UUID) (chat.Message, error) {
 	found := a.find(id)
 	found.mu.Lock()
 	defer found.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
@@ -70,14 +71,14 @@ func (c Config) withDefaults() Config {
 
 // Chat answers questions. *chat.Service implements it.
 type Chat interface {
-	StartThread(ctx context.Context, owner chat.Owner, n chat.NewThread, q chat.Question) (chat.Exchange, error)
-	Send(ctx context.Context, owner chat.Owner, q chat.Question) (chat.Exchange, error)
-	FindThread(ctx context.Context, owner chat.Owner, id uuid.UUID) (chat.Thread, error)
-	FindMessage(ctx context.Context, owner chat.Owner, id uuid.UUID) (chat.Message, error)
-	Attach(ctx context.Context, owner chat.Owner, messageID uuid.UUID) (chat.Attachment, error)
-	StopMessage(ctx context.Context, owner chat.Owner, messageID uuid.UUID) error
-	GiveFeedback(ctx context.Context, owner chat.Owner, messageID uuid.UUID, feedback chat.Feedback) error
-	WithdrawFeedback(ctx context.Context, owner chat.Owner, messageID uuid.UUID) error
+	StartThread(ctx context.Context, owner identity.Owner, n chat.NewThread, q chat.Question) (chat.Exchange, error)
+	Send(ctx context.Context, owner identity.Owner, q chat.Question) (chat.Exchange, error)
+	FindThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.Thread, error)
+	FindMessage(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.Message, error)
+	Attach(ctx context.Context, owner identity.Owner, messageID uuid.UUID) (chat.Attachment, error)
+	StopMessage(ctx context.Context, owner identity.Owner, messageID uuid.UUID) error
+	GiveFeedback(ctx context.Context, owner identity.Owner, messageID uuid.UUID, feedback chat.Feedback) error
+	WithdrawFeedback(ctx context.Context, owner identity.Owner, messageID uuid.UUID) error
 }
 
 // Skills lists and finds skills. *skill.Service implements it.
@@ -88,9 +89,9 @@ type Skills interface {
 
 // Sources stores and reads files. *datasource.Service implements it.
 type Sources interface {
-	Upload(ctx context.Context, owner datasource.Owner, session uuid.UUID, filename string, content io.Reader) (
+	Upload(ctx context.Context, owner identity.Owner, session uuid.UUID, filename string, content io.Reader) (
 		datasource.Source, bool, error)
-	Find(ctx context.Context, owner datasource.Owner, id uuid.UUID) (datasource.Source, error)
+	Find(ctx context.Context, owner identity.Owner, id uuid.UUID) (datasource.Source, error)
 }
 
 // Deps are the dependencies of a Service. All are required.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // ErrClaimLost means that a claim was lost: another server has the row, or it was deleted.
@@ -55,8 +56,8 @@ type Delivery struct {
 }
 
 // Owner returns the member who asked.
-func (d Delivery) Owner() chat.Owner {
-	return chat.Owner{OrganizationID: d.OrganizationID, UserID: d.UserID}
+func (d Delivery) Owner() identity.Owner {
+	return identity.Owner{OrganizationID: d.OrganizationID, UserID: d.UserID}
 }
 
 // DeliveryProgress is the progress of a delivery. It is stored before each call of the surface.
@@ -108,7 +109,7 @@ type EventStore interface {
 // ConversationStore stores the mapping between threads of a surface and threads of the app.
 type ConversationStore interface {
 	// FindConversation returns the member's thread for a thread of a surface, or nil.
-	FindConversation(ctx context.Context, installationID uuid.UUID, owner chat.Owner, channel, thread string) (*uuid.UUID,
+	FindConversation(ctx context.Context, installationID uuid.UUID, owner identity.Owner, channel, thread string) (*uuid.UUID,
 		error)
 	// AddDelivery stores the delivery of an answer, claimed by this server, and the answer's thread as the
 	// conversation's thread. If the delivery exists, AddDelivery changes nothing and returns added false.
@@ -122,8 +123,8 @@ type ConversationStore interface {
 	LastDelivery(ctx context.Context, organizationID, installationID uuid.UUID, channel, thread, person string) (
 		*Delivery, error)
 	// FindFile returns the member's data source for a file of a surface, or nil. AddFile stores it.
-	FindFile(ctx context.Context, installationID uuid.UUID, owner chat.Owner, fileID string) (*uuid.UUID, error)
-	AddFile(ctx context.Context, installationID uuid.UUID, owner chat.Owner, fileID string, sourceID uuid.UUID) error
+	FindFile(ctx context.Context, installationID uuid.UUID, owner identity.Owner, fileID string) (*uuid.UUID, error)
+	AddFile(ctx context.Context, installationID uuid.UUID, owner identity.Owner, fileID string, sourceID uuid.UUID) error
 }
 
 // ClaimKey identifies a claim of this server.

@@ -11,12 +11,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/channel/channeltest"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // titled adds a thread title to answers.
 type titled struct{ *answers }
 
-func (titled) FindThread(_ context.Context, _ chat.Owner, id uuid.UUID) (chat.Thread, error) {
+func (titled) FindThread(_ context.Context, _ identity.Owner, id uuid.UUID) (chat.Thread, error) {
 	return chat.Thread{ID: id, Title: "旅費について"}, nil
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
@@ -24,12 +25,6 @@ const (
 	MaxSize    = extract.MaxSize // Size of a file, in bytes.
 	MaxSources = 1000            // Number of data sources of a person.
 )
-
-// Owner identifies the person who owns data sources. Only this person can see them.
-type Owner struct {
-	OrganizationID uuid.UUID
-	UserID         uuid.UUID
-}
 
 // Status is the state of a data source.
 type Status string
@@ -74,7 +69,7 @@ type Source struct {
 // Reading is an attempt to read a data source.
 type Reading struct {
 	Source
-	Owner   Owner
+	Owner   identity.Owner
 	Number  int64 // Unique among the readings of the data source.
 	Attempt int   // From 1.
 	Slow    bool  // It was already interrupted for another person's file.
@@ -129,14 +124,14 @@ type Store interface {
 	// bytes, or the organization's files its contractual limit. session is the owner's session, or uuid.Nil for uploads
 	// without one. If the session has ended meanwhile, or the owner is no longer an active member, the code is
 	// fault.Unauthenticated.
-	CreateSource(ctx context.Context, owner Owner, session uuid.UUID, source Source, limit int64) (_ Source,
+	CreateSource(ctx context.Context, owner identity.Owner, session uuid.UUID, source Source, limit int64) (_ Source,
 		created bool, _ error)
 
-	ListSources(ctx context.Context, owner Owner, offset, limit int) ([]Source, error) // Newest first.
-	FindSource(ctx context.Context, owner Owner, id uuid.UUID) (Source, error)
+	ListSources(ctx context.Context, owner identity.Owner, offset, limit int) ([]Source, error) // Newest first.
+	FindSource(ctx context.Context, owner identity.Owner, id uuid.UUID) (Source, error)
 	// FindSources returns the data sources with the given ids that belong to the owner, in the order of ids.
-	FindSources(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Source, error)
-	DeleteSource(ctx context.Context, owner Owner, id uuid.UUID) error // Its file becomes an orphan.
+	FindSources(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]Source, error)
+	DeleteSource(ctx context.Context, owner identity.Owner, id uuid.UUID) error // Its file becomes an orphan.
 
 	// ClaimReading claims the next reading; found is false if none is queued. It selects the person with the fewest
 	// running readings on all servers, and among these the person served least recently. quick skips files that are
@@ -155,10 +150,10 @@ type Store interface {
 	ReportProgress(ctx context.Context, reading Reading, stage Stage, done, total int) (Source, error)
 	// StopReading sets a queued or running data source to Failed with a reason. It returns fault.Conflict if the data
 	// source is in neither state.
-	StopReading(ctx context.Context, owner Owner, id uuid.UUID, reason string) (Source, error)
+	StopReading(ctx context.Context, owner identity.Owner, id uuid.UUID, reason string) (Source, error)
 	// RetryReading queues a failed data source again. It returns a queued or running one unchanged, and fault.Conflict for
 	// one that was read successfully.
-	RetryReading(ctx context.Context, owner Owner, id uuid.UUID) (Source, error)
+	RetryReading(ctx context.Context, owner identity.Owner, id uuid.UUID) (Source, error)
 	// FinishReading stores the result of a reading: pages and chunks, or a failure. If the data source was deleted or
 	// another reading has started, it stores nothing and returns fault.NotFound, like RequeueReading.
 	FinishReading(ctx context.Context, reading Reading, result ReadingResult) (Source, error)
@@ -166,25 +161,25 @@ type Store interface {
 	WatchQueue(ctx context.Context, notify func())
 
 	// FindIndexes returns those of the given data sources that belong to the owner and were read, in the given order.
-	FindIndexes(ctx context.Context, owner Owner, ids []uuid.UUID) ([]IndexedSource, error)
+	FindIndexes(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]IndexedSource, error)
 	// IndexHeads returns the heads of indexes. It omits data sources that were read again.
-	IndexHeads(ctx context.Context, owner Owner, of []IndexedSource) (map[uuid.UUID][]byte, error)
+	IndexHeads(ctx context.Context, owner identity.Owner, of []IndexedSource) (map[uuid.UUID][]byte, error)
 	// IndexParts returns the parts of each index with the given numbers. It omits data sources that were read again.
-	IndexParts(ctx context.Context, owner Owner, of []IndexedSource, numbers [][]int) ([]map[int][]byte, error)
+	IndexParts(ctx context.Context, owner identity.Owner, of []IndexedSource, numbers [][]int) ([]map[int][]byte, error)
 	// ReplaceIndex replaces the index of a data source unless the data source was read again meanwhile.
-	ReplaceIndex(ctx context.Context, owner Owner, of IndexedSource, packed index.PackedIndex) error
+	ReplaceIndex(ctx context.Context, owner identity.Owner, of IndexedSource, packed index.PackedIndex) error
 	// ListChunks returns all chunks of a data source in order, none if it was read again meanwhile.
-	ListChunks(ctx context.Context, owner Owner, of IndexedSource) ([]Chunk, error)
+	ListChunks(ctx context.Context, owner identity.Owner, of IndexedSource) ([]Chunk, error)
 	// FindPassages returns the passages of data sources with the given ordinals, in order.
-	FindPassages(ctx context.Context, owner Owner, sources []uuid.UUID, ordinals [][]int) ([]Passage, error)
+	FindPassages(ctx context.Context, owner identity.Owner, sources []uuid.UUID, ordinals [][]int) ([]Passage, error)
 	// FindPassage returns a passage, and the model and length of its vector if it has one. If it has several vectors,
 	// FindPassage returns the model that was used last.
-	FindPassage(ctx context.Context, owner Owner, id uuid.UUID) (EmbeddedPassage, error)
+	FindPassage(ctx context.Context, owner identity.Owner, id uuid.UUID) (EmbeddedPassage, error)
 	// ListPassages returns at most limit passages of a data source in order. It starts at a page and skips the first
 	// offset passages from there.
-	ListPassages(ctx context.Context, owner Owner, id uuid.UUID, page, offset, limit int) ([]Passage, error)
+	ListPassages(ctx context.Context, owner identity.Owner, id uuid.UUID, page, offset, limit int) ([]Passage, error)
 	// StorageUsed returns the total size of a person's files in bytes.
-	StorageUsed(ctx context.Context, owner Owner) (int64, error)
+	StorageUsed(ctx context.Context, owner identity.Owner) (int64, error)
 
 	// ListOrphans returns the ids of some files to remove, never the id of an existing data source. Call DeleteOrphan
 	// after a file was removed.
@@ -235,6 +230,6 @@ type ReadingResult struct {
 // Events receives changes of data sources after they are committed. Its methods are called concurrently and must not
 // block. Events of one data source may arrive out of order; the record with the higher Revision is newer.
 type Events interface {
-	SourceChanged(owner Owner, source Source)
-	SourceDeleted(owner Owner, id uuid.UUID)
+	SourceChanged(owner identity.Owner, source Source)
+	SourceDeleted(owner identity.Owner, id uuid.UUID)
 }

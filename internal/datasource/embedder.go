@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
@@ -227,7 +228,7 @@ func (e *embedder) ask(ctx context.Context, query string) questionVector {
 }
 
 // fuse adds the similarities to the scores, if all vectors are available in time.
-func (m questionVector) fuse(owner Owner, of []IndexedSource, scores [][]float64) {
+func (m questionVector) fuse(owner identity.Owner, of []IndexedSource, scores [][]float64) {
 	if m.embedder == nil || len(of) == 0 {
 		return
 	}
@@ -255,7 +256,7 @@ type vectorKey struct {
 // openVectors returns the vectors of data sources and caches them in memory. ok is false if some are missing, or if
 // they exceed the size of the cache.
 func (s *Service) openVectors(
-	ctx context.Context, owner Owner, of []IndexedSource, modelID int,
+	ctx context.Context, owner identity.Owner, of []IndexedSource, modelID int,
 ) (vectors []index.Vectors, ok bool, _ error) {
 	vectors = make([]index.Vectors, len(of))
 	var missing []IndexedSource

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // Embedder converts texts to vectors. It must be safe for concurrent use.
@@ -32,7 +33,7 @@ type ModelState struct {
 
 // EmbeddingTurn is a server's claim to embed passages of a data source.
 type EmbeddingTurn struct {
-	Owner    Owner
+	Owner    identity.Owner
 	SourceID uuid.UUID
 	Filename string
 	ModelID  int
@@ -75,12 +76,12 @@ type EmbeddingStore interface {
 	PauseEmbedding(ctx context.Context, turn EmbeddingTurn, pause time.Duration) error
 	// FindVectors returns the vectors of all passages of data sources, in order. ok is false if a passage has no vector
 	// of the model, or if the vectors exceed limit bytes in total.
-	FindVectors(ctx context.Context, owner Owner, of []IndexedSource, modelID, limit int) (
+	FindVectors(ctx context.Context, owner identity.Owner, of []IndexedSource, modelID, limit int) (
 		_ []index.Vectors, ok bool, _ error,
 	)
 	// ClaimMeasure claims the measurement of a model's weight for a lease; claimed is false if another server holds it.
 	// It returns embedded data sources of several people, at most limit for each person.
-	ClaimMeasure(ctx context.Context, modelID, people, limit int, lease time.Duration) (_ map[Owner][]uuid.UUID,
+	ClaimMeasure(ctx context.Context, modelID, people, limit int, lease time.Duration) (_ map[identity.Owner][]uuid.UUID,
 		claimed bool, _ error)
 	// PutWeight stores a measured weight. embedded is the number of passages with vectors at the measurement.
 	PutWeight(ctx context.Context, modelID int, weight float64, embedded int64) error

@@ -31,7 +31,7 @@ type fixture struct {
 	dsn string
 	dir string
 	*datasource.Service
-	ann, bob datasource.Owner
+	ann, bob identity.Owner
 
 	mu   sync.Mutex
 	told []told        // Guarded by mu.
@@ -40,16 +40,16 @@ type fixture struct {
 
 // told is an event received by Events.
 type told struct {
-	owner   datasource.Owner
+	owner   identity.Owner
 	source  datasource.Source
 	deleted uuid.UUID
 }
 
-func (f *fixture) SourceChanged(owner datasource.Owner, source datasource.Source) {
+func (f *fixture) SourceChanged(owner identity.Owner, source datasource.Source) {
 	f.tell(told{owner: owner, source: source})
 }
 
-func (f *fixture) SourceDeleted(owner datasource.Owner, id uuid.UUID) {
+func (f *fixture) SourceDeleted(owner identity.Owner, id uuid.UUID) {
 	f.tell(told{owner: owner, deleted: id})
 }
 
@@ -101,14 +101,14 @@ func (f *fixture) start(s *datasource.Service) {
 	f.t.Cleanup(s.Stop)
 }
 
-func (f *fixture) person(organizationID uuid.UUID, name string) datasource.Owner {
+func (f *fixture) person(organizationID uuid.UUID, name string) identity.Owner {
 	f.t.Helper()
 	id := uuid.Must(uuid.NewV7())
 	f.must(f.db.CreateUser(f.t.Context(), identity.NewUser{
 		ID: id, OrganizationID: organizationID, Subject: name, Email: name + "@example.com", Name: name,
 		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
 	}))
-	return datasource.Owner{OrganizationID: organizationID, UserID: id}
+	return identity.Owner{OrganizationID: organizationID, UserID: id}
 }
 
 func (f *fixture) must(err error) {
@@ -118,7 +118,7 @@ func (f *fixture) must(err error) {
 	}
 }
 
-func (f *fixture) upload(owner datasource.Owner, name, content string) (datasource.Source, bool) {
+func (f *fixture) upload(owner identity.Owner, name, content string) (datasource.Source, bool) {
 	f.t.Helper()
 	source, created, err := f.Upload(f.t.Context(), owner, uuid.Nil, name, strings.NewReader(content))
 	f.must(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 const (
@@ -53,7 +54,7 @@ func (e *embedder) measureIfDue(ctx context.Context) bool {
 }
 
 // measure evaluates questions about some people's data sources.
-func (e *embedder) measure(ctx context.Context, state ModelState, sample map[Owner][]uuid.UUID) (weight float64,
+func (e *embedder) measure(ctx context.Context, state ModelState, sample map[identity.Owner][]uuid.UUID) (weight float64,
 	_ error,
 ) {
 	var trials []index.Trial
@@ -77,7 +78,7 @@ type cloze struct {
 }
 
 // tryOut evaluates questions about one person's data sources.
-func (e *embedder) tryOut(ctx context.Context, state ModelState, owner Owner, ids []uuid.UUID, count int) (
+func (e *embedder) tryOut(ctx context.Context, state ModelState, owner identity.Owner, ids []uuid.UUID, count int) (
 	[]index.Trial, error,
 ) {
 	of, err := e.service.store.FindIndexes(ctx, owner, ids)

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // queue is a store with files for synctest. It serves people without a running reading first, and then in order of
@@ -47,7 +48,7 @@ func (q *queue) add(person uuid.UUID, takes time.Duration) uuid.UUID {
 	id := uuid.New()
 	q.took[id] = takes
 	q.waiting = append(q.waiting, datasource.Reading{
-		Source: datasource.Source{ID: id, Filename: "a.txt"}, Owner: datasource.Owner{UserID: person},
+		Source: datasource.Source{ID: id, Filename: "a.txt"}, Owner: identity.Owner{UserID: person},
 	})
 	if q.tell != nil {
 		q.tell()

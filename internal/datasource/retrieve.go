@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
@@ -32,7 +33,7 @@ var errReread = errors.New("datasource: read again meanwhile")
 // It compares words, and also vectors if they improve the results (see embedder). Retrieve ignores data sources that
 // belong to another person, were not read, or no longer exist.
 func (s *Service) Retrieve(
-	ctx context.Context, owner Owner, sourceIDs []uuid.UUID, query string, k int,
+	ctx context.Context, owner identity.Owner, sourceIDs []uuid.UUID, query string, k int,
 ) ([]RetrievedPassage, error) {
 	if len(sourceIDs) > MaxSearchSources {
 		return nil, fault.Errorf(fault.Invalid, "ファイルは%d件まで指定できます。", MaxSearchSources)
@@ -54,7 +55,7 @@ func (s *Service) Retrieve(
 
 // describe returns the passages of hits and their neighbours.
 func (s *Service) describe(
-	ctx context.Context, owner Owner, of []IndexedSource, hits []index.Hit,
+	ctx context.Context, owner identity.Owner, of []IndexedSource, hits []index.Hit,
 ) ([]RetrievedPassage, error) {
 	if len(hits) == 0 {
 		return nil, nil
@@ -117,7 +118,7 @@ func (o openedIndexes) collection() index.Collection {
 
 // openIndexes returns the index parts for a query and caches them in memory. It checks the existence and the owner of
 // the data sources at each call.
-func (s *Service) openIndexes(ctx context.Context, owner Owner, ids []uuid.UUID, query index.Query) (openedIndexes,
+func (s *Service) openIndexes(ctx context.Context, owner identity.Owner, ids []uuid.UUID, query index.Query) (openedIndexes,
 	error,
 ) {
 	const attempts = 3
@@ -132,7 +133,7 @@ func (s *Service) openIndexes(ctx context.Context, owner Owner, ids []uuid.UUID,
 	}
 }
 
-func (s *Service) tryOpen(ctx context.Context, owner Owner, ids []uuid.UUID, query index.Query) (openedIndexes, error) {
+func (s *Service) tryOpen(ctx context.Context, owner identity.Owner, ids []uuid.UUID, query index.Query) (openedIndexes, error) {
 	of, err := s.store.FindIndexes(ctx, owner, ids)
 	if err != nil {
 		return openedIndexes{}, err
@@ -145,7 +146,7 @@ func (s *Service) tryOpen(ctx context.Context, owner Owner, ids []uuid.UUID, que
 }
 
 // openHeads opens the heads of indexes. It rebuilds an index of another version.
-func (s *Service) openHeads(ctx context.Context, owner Owner, o *openedIndexes) error {
+func (s *Service) openHeads(ctx context.Context, owner identity.Owner, o *openedIndexes) error {
 	var missing []IndexedSource
 	for i, of := range o.of {
 		if of.Version != index.Version {
@@ -182,7 +183,7 @@ func (s *Service) openHeads(ctx context.Context, owner Owner, o *openedIndexes) 
 }
 
 // openParts reads the index parts that a query needs.
-func (s *Service) openParts(ctx context.Context, owner Owner, o *openedIndexes, query index.Query) error {
+func (s *Service) openParts(ctx context.Context, owner identity.Owner, o *openedIndexes, query index.Query) error {
 	missing, any := make([][]int, len(o.of)), false
 	for i, of := range o.of {
 		if o.parts[i] != nil {
@@ -219,7 +220,7 @@ func (s *Service) openParts(ctx context.Context, owner Owner, o *openedIndexes, 
 
 // rebuild builds the index of a data source from its passages if it has none of this version. It replaces an older
 // index in the store, but not a newer one, which other servers use.
-func (s *Service) rebuild(ctx context.Context, owner Owner, o *openedIndexes, i int) error {
+func (s *Service) rebuild(ctx context.Context, owner identity.Owner, o *openedIndexes, i int) error {
 	of := o.of[i]
 	chunks, err := s.store.ListChunks(ctx, owner, of)
 	if err != nil {
@@ -247,7 +248,7 @@ func (s *Service) rebuild(ctx context.Context, owner Owner, o *openedIndexes, i 
 
 // FirstPassages returns up to each first passages of data sources, in order. It may omit data sources that were deleted
 // or read again meanwhile.
-func (s *Service) FirstPassages(ctx context.Context, owner Owner, of []Source, each int) ([]Passage, error) {
+func (s *Service) FirstPassages(ctx context.Context, owner identity.Owner, of []Source, each int) ([]Passage, error) {
 	ids, ordinals := make([]uuid.UUID, len(of)), make([][]int, len(of))
 	for i, source := range of {
 		ids[i] = source.ID
@@ -259,7 +260,7 @@ func (s *Service) FirstPassages(ctx context.Context, owner Owner, of []Source, e
 }
 
 // FindPassage returns a passage by its id.
-func (s *Service) FindPassage(ctx context.Context, owner Owner, id uuid.UUID) (EmbeddedPassage, error) {
+func (s *Service) FindPassage(ctx context.Context, owner identity.Owner, id uuid.UUID) (EmbeddedPassage, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return s.store.FindPassage(ctx, owner, id)

@@ -10,10 +10,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // read uploads files and waits until they are read.
-func (f *fixture) read(owner datasource.Owner, files ...[2]string) (ids []uuid.UUID) {
+func (f *fixture) read(owner identity.Owner, files ...[2]string) (ids []uuid.UUID) {
 	f.t.Helper()
 	for _, file := range files {
 		source, _ := f.upload(owner, file[0], file[1])
@@ -26,7 +27,7 @@ func (f *fixture) read(owner datasource.Owner, files ...[2]string) (ids []uuid.U
 	return ids
 }
 
-func (f *fixture) retrieve(s *datasource.Service, owner datasource.Owner, ids []uuid.UUID,
+func (f *fixture) retrieve(s *datasource.Service, owner identity.Owner, ids []uuid.UUID,
 	query string,
 ) []datasource.RetrievedPassage {
 	f.t.Helper()

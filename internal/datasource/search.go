@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
@@ -31,7 +32,7 @@ type Match struct {
 
 // List returns a page of a person's data sources, newest first. With a query, it returns only those that have all words
 // of the query in their name, or in one of their passages.
-func (s *Service) List(ctx context.Context, owner Owner, query string, offset, limit int) ([]ListItem, error) {
+func (s *Service) List(ctx context.Context, owner identity.Owner, query string, offset, limit int) ([]ListItem, error) {
 	terms := ngram.Terms(query)
 	if len(terms) == 0 {
 		sources, err := s.store.ListSources(ctx, owner, offset, limit)
@@ -76,7 +77,7 @@ func hasTerms(text string, terms []string) bool {
 
 // firstMatches returns the first passage with all terms for each data source that has one. The index provides
 // candidates, and their texts decide.
-func (s *Service) firstMatches(ctx context.Context, owner Owner, ids []uuid.UUID, terms []string) (map[uuid.UUID]*Match,
+func (s *Service) firstMatches(ctx context.Context, owner identity.Owner, ids []uuid.UUID, terms []string) (map[uuid.UUID]*Match,
 	error,
 ) {
 	query := index.NewQuery(strings.Join(terms, " "))

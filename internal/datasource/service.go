@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/lru"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
@@ -68,8 +69,8 @@ func NewService(store Store, files Files, extractor Extractor, events Events, lo
 
 type noEvents struct{}
 
-func (noEvents) SourceChanged(Owner, Source)    {}
-func (noEvents) SourceDeleted(Owner, uuid.UUID) {}
+func (noEvents) SourceChanged(identity.Owner, Source)    {}
+func (noEvents) SourceDeleted(identity.Owner, uuid.UUID) {}
 
 // Start starts to read uploaded files, including those uploaded through other servers, and to remove orphans. Call it
 // once, and call Stop afterwards.
@@ -104,7 +105,7 @@ func (s *Service) Stop() {
 // file above MaxSize, and fault.StorageFull if there is no space. Errors of content are returned unchanged. If the
 // person was removed, disabled or signed out during the upload, the code is fault.Unauthenticated, and nothing is
 // stored.
-func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, filename string,
+func (s *Service) Upload(ctx context.Context, owner identity.Owner, session uuid.UUID, filename string,
 	content io.Reader,
 ) (_ Source, created bool, _ error) {
 	filename = cleanFilename(filename)
@@ -134,7 +135,7 @@ func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, fi
 }
 
 // keep writes the file of a source and stores the source.
-func (s *Service) keep(ctx context.Context, owner Owner, session uuid.UUID, source Source, content io.Reader) (_ Source,
+func (s *Service) keep(ctx context.Context, owner identity.Owner, session uuid.UUID, source Source, content io.Reader) (_ Source,
 	created bool, err error,
 ) {
 	if source.Size, source.SHA256, err = s.write(ctx, source.ID, content); err != nil {
@@ -188,12 +189,12 @@ func (m *uploadReader) Read(p []byte) (int, error) {
 }
 
 // FindAll returns the existing data sources of the owner with the given ids, in the order of ids.
-func (s *Service) FindAll(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Source, error) {
+func (s *Service) FindAll(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]Source, error) {
 	return s.store.FindSources(ctx, owner, ids)
 }
 
 // Find returns a data source of a person.
-func (s *Service) Find(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
+func (s *Service) Find(ctx context.Context, owner identity.Owner, id uuid.UUID) (Source, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return s.store.FindSource(ctx, owner, id)
@@ -203,14 +204,14 @@ func (s *Service) Find(ctx context.Context, owner Owner, id uuid.UUID) (Source, 
 type Storage struct{ Used, Limit int64 }
 
 // Storage returns the used storage and the limit of a person.
-func (s *Service) Storage(ctx context.Context, owner Owner) (Storage, error) {
+func (s *Service) Storage(ctx context.Context, owner identity.Owner) (Storage, error) {
 	used, err := s.store.StorageUsed(ctx, owner)
 	return Storage{Used: used, Limit: s.readers.cfg.StoragePerPerson}, err
 }
 
 // Passages returns at most limit passages of a data source in order. It starts at a page and skips the first offset
 // passages from there. A data source that was not read has none.
-func (s *Service) Passages(ctx context.Context, owner Owner, id uuid.UUID, page, offset, limit int) ([]Passage, error) {
+func (s *Service) Passages(ctx context.Context, owner identity.Owner, id uuid.UUID, page, offset, limit int) ([]Passage, error) {
 	if _, err := s.Find(ctx, owner, id); err != nil {
 		return nil, err
 	}
@@ -218,7 +219,7 @@ func (s *Service) Passages(ctx context.Context, owner Owner, id uuid.UUID, page,
 }
 
 // Open returns a data source and its file. The caller must close the file.
-func (s *Service) Open(ctx context.Context, owner Owner, id uuid.UUID) (Source, io.ReadCloser, error) {
+func (s *Service) Open(ctx context.Context, owner identity.Owner, id uuid.UUID) (Source, io.ReadCloser, error) {
 	source, err := s.Find(ctx, owner, id)
 	if err != nil {
 		return Source{}, nil, err
@@ -228,7 +229,7 @@ func (s *Service) Open(ctx context.Context, owner Owner, id uuid.UUID) (Source, 
 }
 
 // Delete removes a data source, even during its reading. Its file is removed soon afterwards.
-func (s *Service) Delete(ctx context.Context, owner Owner, id uuid.UUID) error {
+func (s *Service) Delete(ctx context.Context, owner identity.Owner, id uuid.UUID) error {
 	if err := s.store.DeleteSource(ctx, owner, id); err != nil {
 		return err
 	}
@@ -242,7 +243,7 @@ const stopReason = "読み取りを中止しました。読み取るには、「
 
 // StopReading cancels a queued or running reading. The data source fails and can be read again. The error has the code
 // fault.Conflict if there is nothing to cancel.
-func (s *Service) StopReading(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
+func (s *Service) StopReading(ctx context.Context, owner identity.Owner, id uuid.UUID) (Source, error) {
 	source, err := s.store.StopReading(ctx, owner, id, stopReason)
 	if err != nil {
 		return Source{}, err
@@ -253,7 +254,7 @@ func (s *Service) StopReading(ctx context.Context, owner Owner, id uuid.UUID) (S
 }
 
 // RetryReading queues a failed data source again. It returns fault.Conflict if the data source was read successfully.
-func (s *Service) RetryReading(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
+func (s *Service) RetryReading(ctx context.Context, owner identity.Owner, id uuid.UUID) (Source, error) {
 	source, err := s.store.RetryReading(ctx, owner, id)
 	if err == nil {
 		s.events.SourceChanged(owner, source)

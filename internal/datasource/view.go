@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // Limits for viewing pages and documents while people wait.
@@ -33,7 +34,7 @@ var errNoPage = fault.Errorf(fault.NotFound, "ページが見つかりません�
 // RenderPage returns a page of a person's data source, from 1, as a PNG with the given width in pixels. The error has
 // the code fault.NotFound if the page does not exist or the format has no pages to view, and fault.Unavailable if too
 // many people are viewing pages.
-func (s *Service) RenderPage(ctx context.Context, owner Owner, id uuid.UUID, page, width int) (picture []byte,
+func (s *Service) RenderPage(ctx context.Context, owner identity.Owner, id uuid.UUID, page, width int) (picture []byte,
 	err error,
 ) {
 	source, err := s.findPaged(ctx, owner, id) // It may have been deleted since the picture was cached.
@@ -57,7 +58,7 @@ func (s *Service) RenderPage(ctx context.Context, owner Owner, id uuid.UUID, pag
 // Locate returns the rectangles of a passage on its page. It returns none if the format has no pages to view, or if
 // less than half of the passage is found. The error has the code fault.Unavailable if too many people are viewing
 // pages. The caller must have checked that the owner may see the passage.
-func (s *Service) Locate(ctx context.Context, owner Owner, passage Passage) ([]extract.Rect, error) {
+func (s *Service) Locate(ctx context.Context, owner identity.Owner, passage Passage) ([]extract.Rect, error) {
 	if rects, found := s.places.Get(passage.ID); found {
 		return rects, nil
 	}
@@ -73,7 +74,7 @@ func (s *Service) Locate(ctx context.Context, owner Owner, passage Passage) ([]e
 
 // findPlace locates a passage. Its offsets are valid if the page still has the same text, which may change with a newer
 // version of the extractor. Otherwise, findPlace searches for the passage.
-func (s *Service) findPlace(ctx context.Context, owner Owner, passage Passage) ([]extract.Rect, error) {
+func (s *Service) findPlace(ctx context.Context, owner identity.Owner, passage Passage) ([]extract.Rect, error) {
 	place, err := s.locate(ctx, owner, passage, passage.Start, passage.End)
 	if err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func (s *Service) findPlace(ctx context.Context, owner Owner, passage Passage) (
 	return place.Rects, nil
 }
 
-func (s *Service) locate(ctx context.Context, owner Owner, passage Passage, from, to int) (place extract.Place,
+func (s *Service) locate(ctx context.Context, owner identity.Owner, passage Passage, from, to int) (place extract.Place,
 	err error,
 ) {
 	source, err := s.findPaged(ctx, owner, passage.SourceID)
@@ -151,7 +152,7 @@ func longestCommon(text, passage string) (from, to int) {
 }
 
 // findPaged returns a data source if its format has pages to view.
-func (s *Service) findPaged(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
+func (s *Service) findPaged(ctx context.Context, owner identity.Owner, id uuid.UUID) (Source, error) {
 	source, err := s.Find(ctx, owner, id)
 	if err != nil {
 		return Source{}, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
@@ -17,7 +18,7 @@ var errNoWord = fault.Errorf(fault.Conflict, "Word文書（.docx）ではあり�
 // Paragraphs returns the text of a person's Word document for proofreading, see redline.Text. The error has the code
 // fault.Conflict if the file is not a Word document or is unreadable, and fault.Unavailable if too many people are
 // waiting for files.
-func (s *Service) Paragraphs(ctx context.Context, owner Owner, id uuid.UUID) (text string, err error) {
+func (s *Service) Paragraphs(ctx context.Context, owner identity.Owner, id uuid.UUID) (text string, err error) {
 	err = s.openWord(ctx, owner, id, func(file io.Reader) error {
 		text, err = s.extractor.Paragraphs(ctx, file)
 		return err
@@ -27,7 +28,7 @@ func (s *Service) Paragraphs(ctx context.Context, owner Owner, id uuid.UUID) (te
 
 // Redline applies an edit of the text of Paragraphs to a person's Word document. The errors are those of Paragraphs,
 // and fault.Conflict if the text has changed.
-func (s *Service) Redline(ctx context.Context, owner Owner, id uuid.UUID, edit redline.Edit) (edited []byte, err error) {
+func (s *Service) Redline(ctx context.Context, owner identity.Owner, id uuid.UUID, edit redline.Edit) (edited []byte, err error) {
 	err = s.openWord(ctx, owner, id, func(file io.Reader) error {
 		edited, err = s.extractor.Redline(ctx, file, edit)
 		return err
@@ -37,7 +38,7 @@ func (s *Service) Redline(ctx context.Context, owner Owner, id uuid.UUID, edit r
 
 // Original returns a data source and its text for proofreading. For a Word document, word is true and the text is that
 // of Paragraphs. For other formats, it is the concatenated text of the pages. The errors are those of Paragraphs.
-func (s *Service) Original(ctx context.Context, owner Owner, id uuid.UUID) (source Source, text string, word bool,
+func (s *Service) Original(ctx context.Context, owner identity.Owner, id uuid.UUID) (source Source, text string, word bool,
 	err error,
 ) {
 	if source, err = s.Find(ctx, owner, id); err != nil {
@@ -59,7 +60,7 @@ func (s *Service) Original(ctx context.Context, owner Owner, id uuid.UUID) (sour
 	return source, strings.Join(pages, "\n"), false, err
 }
 
-func (s *Service) openWord(ctx context.Context, owner Owner, id uuid.UUID, use func(io.Reader) error) error {
+func (s *Service) openWord(ctx context.Context, owner identity.Owner, id uuid.UUID, use func(io.Reader) error) error {
 	source, err := s.Find(ctx, owner, id)
 	if err != nil {
 		return err

@@ -177,6 +177,12 @@ var (
 	ErrSSORequired = fault.Errorf(SSORequired, "この組織ではシングルサインオンでログインしてください。")
 )
 
+// Owner identifies the person to whom threads, files or pictures belong. Only that person can see them.
+type Owner struct {
+	OrganizationID uuid.UUID
+	UserID         uuid.UUID
+}
+
 // Actor is the user on whose behalf a call is made, with their session, the origin of the request and the expiry of the
 // token.
 type Actor struct {
@@ -195,6 +201,9 @@ type Actor struct {
 	usedAt  time.Time // When the session was last used; zero if never before.
 	changes uint64    // The Service's count of changes when it looked the actor up.
 }
+
+// Owner returns the actor as the owner of things.
+func (a Actor) Owner() Owner { return Owner{OrganizationID: a.OrganizationID, UserID: a.ID} }
 
 // HasScope reports whether the actor has one of the scopes. In the app the actor has all of them.
 func (a Actor) HasScope(scopes ...Scope) bool {

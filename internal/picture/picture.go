@@ -19,17 +19,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
 )
 
 // MaxPerQuestion is the largest number of pictures in a question.
 const MaxPerQuestion = 10
-
-// Owner identifies the person who owns pictures. Only this person can see them.
-type Owner struct {
-	OrganizationID uuid.UUID
-	UserID         uuid.UUID
-}
 
 // Picture describes a stored picture. Its file contains the thumbnail, followed by the full form.
 type Picture struct {
@@ -53,15 +48,15 @@ type Store interface {
 	// returns the existing picture with created false. The error has the code fault.StorageLimit if the owner's
 	// files would exceed limit bytes, or the organization's files its contractual limit. For an owner who was
 	// removed or signed out meanwhile, the errors are those of datasource.Store.
-	CreatePicture(ctx context.Context, owner Owner, session uuid.UUID, requestID *uuid.UUID, picture Picture,
+	CreatePicture(ctx context.Context, owner identity.Owner, session uuid.UUID, requestID *uuid.UUID, picture Picture,
 		limit int64) (_ Picture, created bool, _ error)
 
 	// FindPictures returns pictures in the order of ids. It returns fault.NotFound if one is missing.
-	FindPictures(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Picture, error)
+	FindPictures(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]Picture, error)
 
 	// DeletePicture removes a picture and makes its file an orphan. It returns fault.Conflict if a question contains
 	// it.
-	DeletePicture(ctx context.Context, owner Owner, id uuid.UUID) error
+	DeletePicture(ctx context.Context, owner identity.Owner, id uuid.UUID) error
 
 	// DeleteUnused removes at most limit pictures that are older than age and in no question, and returns their number.
 	// Servers that call it concurrently remove different pictures.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
@@ -78,7 +79,7 @@ func (s *Service) Stop() {
 // returns an error with the code fault.UnsupportedType, fault.TooLarge or fault.Invalid and a text that helps the
 // person. The code is fault.StorageLimit or fault.StorageFull if there is no space, and fault.Unavailable if too many
 // pictures are being read. Upload returns an error of content unchanged.
-func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, requestID *uuid.UUID,
+func (s *Service) Upload(ctx context.Context, owner identity.Owner, session uuid.UUID, requestID *uuid.UUID,
 	content io.Reader,
 ) (_ Picture, created bool, _ error) {
 	read, err := s.receive(ctx, content)
@@ -159,7 +160,7 @@ func enter(ctx context.Context, places chan struct{}) (leave func(), _ error) {
 }
 
 // Find returns a person's pictures in the order of ids. It returns fault.NotFound if one is missing.
-func (s *Service) Find(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Picture, error) {
+func (s *Service) Find(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]Picture, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return s.store.FindPictures(ctx, owner, ids)
@@ -175,7 +176,7 @@ const (
 )
 
 // Open returns a picture and one of its forms. The caller must close the reader.
-func (s *Service) Open(ctx context.Context, owner Owner, id uuid.UUID, form Form) (Picture, io.ReadCloser, error) {
+func (s *Service) Open(ctx context.Context, owner identity.Owner, id uuid.UUID, form Form) (Picture, io.ReadCloser, error) {
 	found, err := s.Find(ctx, owner, []uuid.UUID{id})
 	if err != nil {
 		return Picture{}, nil, err
@@ -201,7 +202,7 @@ type part struct {
 }
 
 // Load returns the full form of a picture.
-func (s *Service) Load(ctx context.Context, owner Owner, id uuid.UUID) ([]byte, error) {
+func (s *Service) Load(ctx context.Context, owner identity.Owner, id uuid.UUID) ([]byte, error) {
 	p, file, err := s.Open(ctx, owner, id, Full)
 	if err != nil {
 		return nil, err
@@ -213,7 +214,7 @@ func (s *Service) Load(ctx context.Context, owner Owner, id uuid.UUID) ([]byte, 
 }
 
 // Delete removes an unused picture. It returns fault.Conflict if a question contains it.
-func (s *Service) Delete(ctx context.Context, owner Owner, id uuid.UUID) error {
+func (s *Service) Delete(ctx context.Context, owner identity.Owner, id uuid.UUID) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return s.store.DeletePicture(ctx, owner, id)
