@@ -7,6 +7,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -37,7 +38,7 @@ type figures struct {
 }
 
 func run(out io.Writer) error {
-	list, err := exec.Command("git", "ls-files", "-z", "*.go", "*.ts", "*.tsx").Output()
+	list, err := exec.CommandContext(context.Background(), "git", "ls-files", "-z", "*.go", "*.ts", "*.tsx").Output()
 	if err != nil {
 		return fmt.Errorf("git ls-files: %w", err)
 	}

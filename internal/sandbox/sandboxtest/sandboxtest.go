@@ -61,7 +61,7 @@ func (m *mischief) Read(p []byte) (int, error) {
 		_ = os.Stdout.Close()
 		time.Sleep(time.Hour)
 	case "write":
-		if err := os.WriteFile("/tmp/tsumugi-child-test", []byte("a"), 0o600); err == nil {
+		if err := os.WriteFile("/tmp/tsumugi-child-test", []byte("a"), 0o600); err == nil { //nolint:gosec // It must fail.
 			return 0, fmt.Errorf("it could write a file")
 		}
 	case "tell":
