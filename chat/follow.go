@@ -35,9 +35,9 @@ func (s *Service) Attach(ctx context.Context, owner identity.Owner, messageID uu
 	return attachment, err
 }
 
-func (s *Service) attach(ctx context.Context, owner identity.Owner, messageID uuid.UUID, interest *stream.Interest) (Attachment,
-	error,
-) {
+func (s *Service) attach(
+	ctx context.Context, owner identity.Owner, messageID uuid.UUID, interest *stream.Interest,
+) (Attachment, error) {
 	message, err := s.find(ctx, owner, messageID)
 	if err == nil && message.Role != RoleAssistant {
 		err = ErrNoMessage
@@ -86,9 +86,9 @@ func (s *Service) currentText(interest *stream.Interest, m Message) *stream.Text
 
 // FindAttachable returns the answer of a thread to which a client with a last event id may attach, or nil. It is the
 // answer that is being generated, or the last one if the client has already received a part of it.
-func (s *Service) FindAttachable(ctx context.Context, owner identity.Owner, threadID uuid.UUID, lastEventID string) (*Message,
-	error,
-) {
+func (s *Service) FindAttachable(
+	ctx context.Context, owner identity.Owner, threadID uuid.UUID, lastEventID string,
+) (*Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	answer, err := s.store.LastAnswer(ctx, owner, threadID)

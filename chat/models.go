@@ -332,7 +332,10 @@ func selectModel(offers Offers, settings ModelSettings, sk skill.Skill, want Cho
 
 func (m OfferedModel) answerModel(thinking *bool) AnswerModel {
 	name, _ := m.Display()
-	return AnswerModel{ID: m.ID, Name: name, Sees: m.Sees, Thinking: thinking, ContextTokens: m.ContextTokens, Continues: m.Continues && m.Thinking != llm.ThinkingAlways}
+	return AnswerModel{
+		ID: m.ID, Name: name, Sees: m.Sees, Thinking: thinking, ContextTokens: m.ContextTokens,
+		Continues: m.Continues && m.Thinking != llm.ThinkingAlways,
+	}
 }
 
 // previousModel returns the model for the next run of an answer: the same model, even if it is no longer allowed, or

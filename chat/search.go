@@ -113,7 +113,9 @@ func (s *Searcher) index(ctx context.Context) {
 
 // Search returns a page of the owner's threads in whose title, or in one of whose messages, all words of a query occur,
 // last touched first. The title is preferred to messages, and a newer message to older ones.
-func (s *Searcher) Search(ctx context.Context, owner identity.Owner, query string, offset, limit int) ([]SearchResult, error) {
+func (s *Searcher) Search(
+	ctx context.Context, owner identity.Owner, query string, offset, limit int,
+) ([]SearchResult, error) {
 	if utf8.RuneCountInString(query) > MaxQuery {
 		return nil, fault.InvalidField("q", "検索語は%d文字以内で入力してください。", MaxQuery)
 	}
@@ -159,7 +161,9 @@ func (s *Searcher) Search(ctx context.Context, owner identity.Owner, query strin
 
 // matches returns for each candidate where its words are, nil if it does not contain them. Nearly always the first text
 // of a candidate contains them, so each round reads one text per candidate.
-func (s *Searcher) matches(ctx context.Context, owner identity.Owner, terms []string, page []Candidate) ([]*Match, error) {
+func (s *Searcher) matches(
+	ctx context.Context, owner identity.Owner, terms []string, page []Candidate,
+) ([]*Match, error) {
 	matches := make([]*Match, len(page))
 	for i, c := range page {
 		if c.InTitle {

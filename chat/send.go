@@ -322,7 +322,9 @@ func newMessage(threadID uuid.UUID, role Role, status Status) Message {
 }
 
 // findIn returns a question, or an answer, of a thread.
-func (s *Service) findIn(ctx context.Context, owner identity.Owner, threadID, id uuid.UUID, role Role) (Message, error) {
+func (s *Service) findIn(
+	ctx context.Context, owner identity.Owner, threadID, id uuid.UUID, role Role,
+) (Message, error) {
 	message, err := s.store.FindMessage(ctx, owner, id)
 	if err == nil && (message.ThreadID != threadID || message.Role != role) {
 		err = ErrNoMessage

@@ -249,7 +249,9 @@ func (s *Service) CreateThread(ctx context.Context, owner identity.Owner, n NewT
 
 // ListThreads returns a page of the owner's threads, without temporary ones: the archived ones or the others, pinned
 // ones first, then last touched first.
-func (s *Service) ListThreads(ctx context.Context, owner identity.Owner, archived bool, offset, limit int) ([]Thread, error) {
+func (s *Service) ListThreads(
+	ctx context.Context, owner identity.Owner, archived bool, offset, limit int,
+) ([]Thread, error) {
 	return s.store.ListThreads(ctx, owner, archived, offset, limit)
 }
 
@@ -315,7 +317,9 @@ func (s *Service) FindMessage(ctx context.Context, owner identity.Owner, id uuid
 }
 
 // GiveFeedback rates an answer and replaces an earlier rating.
-func (s *Service) GiveFeedback(ctx context.Context, owner identity.Owner, messageID uuid.UUID, feedback Feedback) error {
+func (s *Service) GiveFeedback(
+	ctx context.Context, owner identity.Owner, messageID uuid.UUID, feedback Feedback,
+) error {
 	if utf8.RuneCountInString(feedback.Comment) > MaxComment {
 		return fault.InvalidField("comment", "コメントは%d文字以内で入力してください。", MaxComment)
 	}

@@ -41,7 +41,9 @@ func (s *Service) Prepare(ctx context.Context, owner identity.Owner, p Preparati
 
 // AwaitPreparation waits until the data sources of a preparation are processed or have failed. If the context ends
 // first, it returns their current state.
-func (s *Service) AwaitPreparation(ctx context.Context, owner identity.Owner, p Preparation, now PreparationState) (PreparationState, error) {
+func (s *Service) AwaitPreparation(
+	ctx context.Context, owner identity.Owner, p Preparation, now PreparationState,
+) (PreparationState, error) {
 	tick := time.NewTicker(preparationPoll)
 	defer tick.Stop()
 	for now.Status == datasource.Pending || now.Status == datasource.Running {

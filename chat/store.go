@@ -83,7 +83,7 @@ type StoredGeneration struct {
 	Known        KnownText // If it was taken over: the text of an earlier run.
 }
 
-// KnownText is the stored part of an earlier run's text. The zero value is none.
+// KnownText is the part of an earlier run's text that was stored or sent to other servers. The zero value is empty.
 type KnownText struct {
 	Run       int
 	Text      string

@@ -45,7 +45,9 @@ func (db *DB) CreateThread(ctx context.Context, owner identity.Owner, t chat.New
 }
 
 // AddEarlierMessages implements chat.Store.
-func (db *DB) AddEarlierMessages(ctx context.Context, owner identity.Owner, threadID uuid.UUID, earlier []chat.EarlierMessage) error {
+func (db *DB) AddEarlierMessages(
+	ctx context.Context, owner identity.Owner, threadID uuid.UUID, earlier []chat.EarlierMessage,
+) error {
 	var parent *uuid.UUID
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		parent = nil

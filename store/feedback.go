@@ -13,7 +13,9 @@ import (
 )
 
 // GiveFeedback implements chat.Store. If the answer is still being generated, the error has the code fault.Conflict.
-func (db *DB) GiveFeedback(ctx context.Context, owner identity.Owner, messageID uuid.UUID, feedback chat.Feedback) error {
+func (db *DB) GiveFeedback(
+	ctx context.Context, owner identity.Owner, messageID uuid.UUID, feedback chat.Feedback,
+) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		message, err := findMessage(ctx, tx, owner, messageID)
 		switch {
@@ -38,7 +40,9 @@ func (db *DB) GiveFeedback(ctx context.Context, owner identity.Owner, messageID 
 }
 
 // WithdrawFeedback implements chat.Store.
-func (db *DB) WithdrawFeedback(ctx context.Context, owner identity.Owner, messageID uuid.UUID) (removed bool, err error) {
+func (db *DB) WithdrawFeedback(
+	ctx context.Context, owner identity.Owner, messageID uuid.UUID,
+) (removed bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := findMessage(ctx, tx, owner, messageID); err != nil {
 			return err
@@ -53,7 +57,9 @@ func (db *DB) WithdrawFeedback(ctx context.Context, owner identity.Owner, messag
 }
 
 // PutDecisions implements chat.Store.
-func (db *DB) PutDecisions(ctx context.Context, owner identity.Owner, messageID uuid.UUID, d proofread.Decisions) error {
+func (db *DB) PutDecisions(
+	ctx context.Context, owner identity.Owner, messageID uuid.UUID, d proofread.Decisions,
+) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := findMessage(ctx, tx, owner, messageID); err != nil {
 			return err

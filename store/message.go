@@ -115,7 +115,9 @@ const selectMessage = `
 	LEFT JOIN message_decisions d ON d.message_id = m.id`
 
 // queryMessages reads messages of the owner. rest follows selectMessage.
-func queryMessages(ctx context.Context, q querier, owner identity.Owner, rest string, args ...any) ([]chat.Message, error) {
+func queryMessages(
+	ctx context.Context, q querier, owner identity.Owner, rest string, args ...any,
+) ([]chat.Message, error) {
 	rows, err := queryRows[messageRow](ctx, q, selectMessage+rest,
 		append([]any{owner.OrganizationID, owner.UserID}, args...)...)
 	if err != nil {
@@ -366,7 +368,9 @@ func (r threadStateRow) threadState(history []historyRow) chat.ThreadState {
 
 // exchange returns the exchange that a known request began. It is nil if the thread was deleted between the two
 // queries.
-func (r requestRow) exchange(ctx context.Context, q querier, owner identity.Owner, hash [32]byte) (*chat.Exchange, error) {
+func (r requestRow) exchange(
+	ctx context.Context, q querier, owner identity.Owner, hash [32]byte,
+) (*chat.Exchange, error) {
 	if !slices.Equal(r.RequestHash, hash[:]) {
 		return nil, chat.ErrRequestConflict
 	}

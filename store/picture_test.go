@@ -35,7 +35,9 @@ func (f *fixture) picture(t *testing.T, owner identity.Owner) picture.Picture {
 }
 
 // asked stores a question with pictures, and its answer, in a thread.
-func (f *fixture) asked(t *testing.T, owner identity.Owner, threadID uuid.UUID, pictures ...picture.Picture) chat.StoredGeneration {
+func (f *fixture) asked(
+	t *testing.T, owner identity.Owner, threadID uuid.UUID, pictures ...picture.Picture,
+) chat.StoredGeneration {
 	t.Helper()
 	b := question(owner, threadID, newID())
 	b.Question.Pictures = pictures

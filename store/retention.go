@@ -99,7 +99,9 @@ func (db *DB) CountExpiring(ctx context.Context, owner identity.Owner) (chat.Exp
 }
 
 // ListExpiring implements chat.Store.
-func (db *DB) ListExpiring(ctx context.Context, owner identity.Owner, offset, limit int) ([]chat.ExpiringThread, error) {
+func (db *DB) ListExpiring(
+	ctx context.Context, owner identity.Owner, offset, limit int,
+) ([]chat.ExpiringThread, error) {
 	list, err := queryRows[chat.ExpiringThread](ctx, db.pool, `
 		SELECT `+threadColumns+`, `+isRunning+`, `+deletesAt+` AS deletes_at
 		FROM threads t

@@ -17,7 +17,9 @@ import (
 
 // addThread adds a thread with a title and messages, alternately questions and answers. It returns the ids of the
 // thread and of the messages.
-func (f *fixture) addThread(t *testing.T, owner identity.Owner, title string, texts ...string) (uuid.UUID, []uuid.UUID) {
+func (f *fixture) addThread(
+	t *testing.T, owner identity.Owner, title string, texts ...string,
+) (uuid.UUID, []uuid.UUID) {
 	t.Helper()
 	thread, err := f.CreateThread(t.Context(), owner, chat.NewThread{
 		ID: newID(), SkillID: f.skills[0].ID,

@@ -15,7 +15,9 @@ import (
 )
 
 // AttachSources implements chat.Store. It locks the thread to enforce the limit.
-func (db *DB) AttachSources(ctx context.Context, owner identity.Owner, p chat.Preparation) (chat.Thread, uuid.UUID, error) {
+func (db *DB) AttachSources(
+	ctx context.Context, owner identity.Owner, p chat.Preparation,
+) (chat.Thread, uuid.UUID, error) {
 	id := uuidv7.New()
 	thread, err := db.changeThread(ctx, owner, p.ThreadID, func(tx pgx.Tx) error {
 		if err := lockThread(ctx, tx, owner, p.ThreadID); err != nil {
@@ -40,7 +42,9 @@ func (db *DB) AttachSources(ctx context.Context, owner identity.Owner, p chat.Pr
 
 // samePreparation returns the id of an earlier preparation by the same request. It returns ErrRequestConflict if that
 // preparation belongs to another thread or has other data sources.
-func samePreparation(ctx context.Context, tx pgx.Tx, owner identity.Owner, p chat.Preparation) (id uuid.UUID, err error) {
+func samePreparation(
+	ctx context.Context, tx pgx.Tx, owner identity.Owner, p chat.Preparation,
+) (id uuid.UUID, err error) {
 	var threadID uuid.UUID
 	var sources []uuid.UUID
 	err = tx.QueryRow(ctx, `

@@ -269,7 +269,9 @@ func (h *eventHandler) conversation(ctx context.Context, owner identity.Owner) (
 
 // skill returns the skill for a question, and the question without the skill's name: the named skill, else the thread's
 // skill, else the first skill for plain questions.
-func (h *eventHandler) skill(ctx context.Context, owner identity.Owner, thread *chat.Thread) (skill.Skill, string, error) {
+func (h *eventHandler) skill(
+	ctx context.Context, owner identity.Owner, thread *chat.Thread,
+) (skill.Skill, string, error) {
 	in := h.event.Incoming
 	skills, err := h.listSkills(ctx, owner)
 	if err != nil {
@@ -470,7 +472,9 @@ func (h *eventHandler) again(ctx context.Context, owner identity.Owner, d Delive
 }
 
 // isEdited compares a message with the question that was asked. If they differ, it returns the new text and true.
-func (h *eventHandler) isEdited(ctx context.Context, owner identity.Owner, d Delivery, text string) (string, bool, error) {
+func (h *eventHandler) isEdited(
+	ctx context.Context, owner identity.Owner, d Delivery, text string,
+) (string, bool, error) {
 	question, err := h.Chat.FindMessage(ctx, owner, d.QuestionID)
 	if err != nil || question.Form != nil {
 		return "", false, err

@@ -54,9 +54,9 @@ func (e *embedder) measureIfDue(ctx context.Context) bool {
 }
 
 // measure evaluates questions about some people's data sources.
-func (e *embedder) measure(ctx context.Context, state ModelState, sample map[identity.Owner][]uuid.UUID) (weight float64,
-	_ error,
-) {
+func (e *embedder) measure(
+	ctx context.Context, state ModelState, sample map[identity.Owner][]uuid.UUID,
+) (weight float64, _ error) {
 	var trials []index.Trial
 	for owner, ids := range sample {
 		of, err := e.tryOut(ctx, state, owner, ids, measureTrials/len(sample))

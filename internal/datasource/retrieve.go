@@ -118,9 +118,9 @@ func (o openedIndexes) collection() index.Collection {
 
 // openIndexes returns the index parts for a query and caches them in memory. It checks the existence and the owner of
 // the data sources at each call.
-func (s *Service) openIndexes(ctx context.Context, owner identity.Owner, ids []uuid.UUID, query index.Query) (openedIndexes,
-	error,
-) {
+func (s *Service) openIndexes(
+	ctx context.Context, owner identity.Owner, ids []uuid.UUID, query index.Query,
+) (openedIndexes, error) {
 	const attempts = 3
 	for attempt := 1; ; attempt++ {
 		opened, err := s.tryOpen(ctx, owner, ids, query)
@@ -133,7 +133,9 @@ func (s *Service) openIndexes(ctx context.Context, owner identity.Owner, ids []u
 	}
 }
 
-func (s *Service) tryOpen(ctx context.Context, owner identity.Owner, ids []uuid.UUID, query index.Query) (openedIndexes, error) {
+func (s *Service) tryOpen(
+	ctx context.Context, owner identity.Owner, ids []uuid.UUID, query index.Query,
+) (openedIndexes, error) {
 	of, err := s.store.FindIndexes(ctx, owner, ids)
 	if err != nil {
 		return openedIndexes{}, err

@@ -77,9 +77,9 @@ func hasTerms(text string, terms []string) bool {
 
 // firstMatches returns the first passage with all terms for each data source that has one. The index provides
 // candidates, and their texts decide.
-func (s *Service) firstMatches(ctx context.Context, owner identity.Owner, ids []uuid.UUID, terms []string) (map[uuid.UUID]*Match,
-	error,
-) {
+func (s *Service) firstMatches(
+	ctx context.Context, owner identity.Owner, ids []uuid.UUID, terms []string,
+) (map[uuid.UUID]*Match, error) {
 	query := index.NewQuery(strings.Join(terms, " "))
 	if len(ids) == 0 || len(query) == 0 {
 		return nil, nil

@@ -135,9 +135,9 @@ func (s *Service) Upload(ctx context.Context, owner identity.Owner, session uuid
 }
 
 // keep writes the file of a source and stores the source.
-func (s *Service) keep(ctx context.Context, owner identity.Owner, session uuid.UUID, source Source, content io.Reader) (_ Source,
-	created bool, err error,
-) {
+func (s *Service) keep(
+	ctx context.Context, owner identity.Owner, session uuid.UUID, source Source, content io.Reader,
+) (_ Source, created bool, err error) {
 	if source.Size, source.SHA256, err = s.write(ctx, source.ID, content); err != nil {
 		return Source{}, false, err
 	}
@@ -211,7 +211,9 @@ func (s *Service) Storage(ctx context.Context, owner identity.Owner) (Storage, e
 
 // Passages returns at most limit passages of a data source in order. It starts at a page and skips the first offset
 // passages from there. A data source that was not read has none.
-func (s *Service) Passages(ctx context.Context, owner identity.Owner, id uuid.UUID, page, offset, limit int) ([]Passage, error) {
+func (s *Service) Passages(
+	ctx context.Context, owner identity.Owner, id uuid.UUID, page, offset, limit int,
+) ([]Passage, error) {
 	if _, err := s.Find(ctx, owner, id); err != nil {
 		return nil, err
 	}

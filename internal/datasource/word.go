@@ -28,7 +28,9 @@ func (s *Service) Paragraphs(ctx context.Context, owner identity.Owner, id uuid.
 
 // Redline applies an edit of the text of Paragraphs to a person's Word document. The errors are those of Paragraphs,
 // and fault.Conflict if the text has changed.
-func (s *Service) Redline(ctx context.Context, owner identity.Owner, id uuid.UUID, edit redline.Edit) (edited []byte, err error) {
+func (s *Service) Redline(
+	ctx context.Context, owner identity.Owner, id uuid.UUID, edit redline.Edit,
+) (edited []byte, err error) {
 	err = s.openWord(ctx, owner, id, func(file io.Reader) error {
 		edited, err = s.extractor.Redline(ctx, file, edit)
 		return err
@@ -38,9 +40,9 @@ func (s *Service) Redline(ctx context.Context, owner identity.Owner, id uuid.UUI
 
 // Original returns a data source and its text for proofreading. For a Word document, word is true and the text is that
 // of Paragraphs. For other formats, it is the concatenated text of the pages. The errors are those of Paragraphs.
-func (s *Service) Original(ctx context.Context, owner identity.Owner, id uuid.UUID) (source Source, text string, word bool,
-	err error,
-) {
+func (s *Service) Original(
+	ctx context.Context, owner identity.Owner, id uuid.UUID,
+) (source Source, text string, word bool, err error) {
 	if source, err = s.Find(ctx, owner, id); err != nil {
 		return Source{}, "", false, err
 	}

@@ -11,7 +11,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 )
 
-// Continuation is the way in which a model continues an answer that it has begun.
+// Continuation is how a model is asked to continue the beginning of an answer.
 type Continuation string
 
 // The ways of continuing. Servers have no common one.
@@ -32,7 +32,7 @@ func (c Continuation) continues() bool { return c != "" && c != ContinueRestart 
 // CanContinue reports whether a model can be asked to continue a text.
 func CanContinue(text string) bool { return strings.TrimSpace(text) != "" }
 
-// continuation passes on the text with which a model continues a prefix. It removes what the model repeats.
+// continuation emits the text after a prefix, without a repetition of the prefix by the model.
 type continuation struct {
 	emit func(text string)
 	echo string // The prefix as sent, if the model may begin with it; "" once that is decided.

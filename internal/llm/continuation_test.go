@@ -21,7 +21,7 @@ func continuing(t *testing.T, way llm.Continuation, steps ...llmtest.Step) (*llm
 	}), provider
 }
 
-// TestModelContinuesAnAnswer: the request has the form of the server, and what the model repeats is removed.
+// TestModelContinuesAnAnswer: the request has the fields of the server, and repetitions of the prefix are removed.
 func TestModelContinuesAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -18,7 +18,7 @@ const (
 	kindTokens = "model_token"
 )
 
-// othersEvery is the interval at which a call that waits for other servers looks again.
+// othersEvery is the polling interval of a call that waits for the calls of other servers.
 const othersEvery = 100 * time.Millisecond
 
 // shortPatience is the maximum wait of a request that can be sent to another model instead.
@@ -26,8 +26,7 @@ const shortPatience = 5 * time.Second
 
 var errLimit = errors.New("llm: the limit for the provider is reached")
 
-// limits are the limits for the requests of all servers to a provider. Without MaxConcurrent and TokensPerMinute there
-// are none.
+// limits limits the requests of all servers to a provider.
 type limits struct {
 	key    string        // Of the provider, for the counts of all servers.
 	calls  chan struct{} // A slot for each concurrent call of this server; nil for no limit.

@@ -299,7 +299,7 @@ func TestR95_LimitsHoldForAllServers(t *testing.T) {
 			for range times {
 				calls.Go(func() { ask(router) })
 			}
-			<-time.After(time.Second) // The other server learns of them.
+			<-time.After(time.Second) // Time for the exchange of the counts.
 		}
 		call(first, 2)
 		call(second, 3)

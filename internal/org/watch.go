@@ -98,8 +98,8 @@ func (w *watch) set(next *time.Timer) {
 	}
 }
 
-// listening is called when the database begins to report new and changed notices. Those that were added before, at the
-// start too, may have been missed.
+// listening is called when the database begins to report changes of notices. Earlier changes may have been missed, also
+// when the server has just started.
 func (w *watch) listening(ctx context.Context) {
 	w.events.NotificationsMissed()
 	w.look(ctx)

@@ -176,7 +176,9 @@ const (
 )
 
 // Open returns a picture and one of its forms. The caller must close the reader.
-func (s *Service) Open(ctx context.Context, owner identity.Owner, id uuid.UUID, form Form) (Picture, io.ReadCloser, error) {
+func (s *Service) Open(
+	ctx context.Context, owner identity.Owner, id uuid.UUID, form Form,
+) (Picture, io.ReadCloser, error) {
 	found, err := s.Find(ctx, owner, []uuid.UUID{id})
 	if err != nil {
 		return Picture{}, nil, err
