@@ -4,31 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { TsumugiChatTransport, TsumugiError } from '../src/index.js'
 import { Chat, textOf } from './chat.js'
 import { bytesOf, type Call, fakeFetch, ids, problem, type Run, script, streamed } from './server.js'
-
-const first: Run = { deltas: ['こ', 'んに', 'ちは🧵', '\n\nid: 9-9\n'] }
-const second: Run = { deltas: ['新しい', '答え'] }
-const textOfRun = (run: Run) => run.deltas.join('')
-
-/** The offset after `retry: 1`. A client that is disconnected before it waits for 1.8 s. */
-const afterRetryField = 10
-
-const knowsReset = (await asSchema(uiMessageChunkSchema).validate?.({ type: 'reset-step' }))?.success === true
-
-interface Setup {
-  readonly chat: Chat
-  readonly transport: TsumugiChatTransport
-  readonly calls: Call[]
-}
-
-function setUp(answer: (call: Call, index: number) => Response | Promise<Response>): Setup {
-  const { fetch, calls } = fakeFetch(answer)
-  const transport = new TsumugiChatTransport({ server: 'https://t.example/', token: () => 'token', fetch })
-  const chat = new Chat({ id: ids.thread, transport })
-  return { chat, transport, calls }
-}
-
-const cursorOf = (call: Call) => call.headers.get('last-event-id')
-const whole = (call: Call, run = first, number = 1) => streamed(bytesOf(script(number, run, cursorOf(call))))
+import { afterRetryField, cursorOf, first, knowsReset, setUp, textOfRun, whole } from './setup.js'
 
 describe('sendMessage', () => {
   it('sends the question to the thread and shows the answer as the message', async () => {
@@ -121,67 +97,6 @@ describe('resuming after a disconnection', () => {
       })
       await chat.sendMessage({ text: '質問' })
       expect(textOf(chat.lastMessage)).toBe(textOfRun(first))
-    }
-  })
-})
-
-describe('a new run', () => {
-  it('replaces the text of the old run, disconnected at every byte', async () => {
-    const length = bytesOf(script(1, first, null)).length
-    for (let cut = afterRetryField; cut < length - 16; cut++) {
-      const { chat } = setUp((call, index) =>
-        index === 0
-          ? streamed(bytesOf(script(1, first, null)).slice(0, cut), 'break')
-          : whole(call, second, 2),
-      )
-      await chat.sendMessage({ text: '質問' })
-      if (chat.status === 'error') {
-        // AI SDK 6 has no chunk that resets a message, so the chat gets an error and must resume.
-        expect(knowsReset).toBe(false)
-        expect(chat.error).toMatchObject({ code: 'answer_restarted', retryable: true })
-        await chat.resumeStream()
-      }
-      expect(chat.status, `cut at ${cut}`).toBe('ready')
-      expect(chat.messages).toHaveLength(2)
-      expect(textOf(chat.lastMessage), `cut at ${cut}`).toBe(textOfRun(second))
-      expect(chat.lastMessage?.metadata).toMatchObject({ run: 2 })
-      if (knowsReset)
-        expect(
-          chat.lastMessage?.parts.filter((part) => part.type === 'source-document'),
-          `cut at ${cut}`,
-        ).toMatchObject([{ sourceId: 'source-2' }])
-    }
-  })
-
-  it('that continues the old run keeps its text, disconnected at every byte', async () => {
-    const rest = { deltas: [...first.deltas, 'の続き'] }
-    const old = script(1, first, null)
-    const length = bytesOf(old.slice(0, old.indexOf('text-end'))).length
-    const shown = bytesOf(old.slice(0, old.indexOf('\n\n', old.indexOf('text-delta')) + 2)).length
-    for (let cut = shown; cut < length; cut++) {
-      const { chat, calls } = setUp((call, index) => {
-        if (index === 0) return streamed(bytesOf(old).slice(0, cut), 'break')
-        return streamed(bytesOf(script(2, rest, cursorOf(call), false, 1)))
-      })
-      await chat.sendMessage({ text: '質問' })
-      expect(chat.status, `cut at ${cut}`).toBe('ready')
-      expect(textOf(chat.lastMessage), `cut at ${cut}`).toBe(textOfRun(rest))
-      expect(calls.length, `cut at ${cut}`).toBeLessThanOrEqual(2)
-    }
-  })
-
-  it('is followed through three runs, the second one disconnected at every byte', async () => {
-    if (!knowsReset) return
-    const old = bytesOf(script(1, first, null)).slice(0, -40)
-    const length = bytesOf(script(2, second, '1-3')).length
-    for (let cut = afterRetryField; cut < length - 16; cut++) {
-      const { chat } = setUp((call, index) => {
-        if (index === 0) return streamed(old, 'break')
-        if (index === 1) return streamed(bytesOf(script(2, second, cursorOf(call))).slice(0, cut), 'break')
-        return whole(call, { deltas: ['三度目'] }, 3)
-      })
-      await chat.sendMessage({ text: '質問' })
-      expect(textOf(chat.lastMessage), `cut at ${cut}`).toBe('三度目')
     }
   })
 })
