@@ -114,14 +114,14 @@ test('offline and back, without a click, and with a readable conversation', asyn
   await expect(panel.getByLabel('質問')).toBeEnabled()
 })
 
-test('a suspended member who is restored', async ({ browserWith: browser, site, server }) => {
+test('a suspended member, who signs in again once restored', async ({ browserWith: browser, site, server }) => {
   const admin = await Account.signIn(server.url, 'admin')
   const member = (await membersOf(admin)).find(({ email }) => email === emails.user)
   const panel = await browser.press(await browser.open(`${site.url}/notice`))
-  await expect(ready(panel)).toBeVisible()
+  await ready(panel).click()
+  await expect(panel.getByRole('button', { name: '送信', exact: true })).toBeVisible()
   await admin.call('PUT', `/v1/user/${member?.id}`, { state: 'inactive' })
   try {
-    await ready(panel).click()
     await panel.getByRole('button', { name: '送信', exact: true }).click()
     await expect(panel.getByText('このアカウントは利用できません')).toBeVisible()
     await panel.getByRole('button', { name: '新しいチャット' }).click()
@@ -130,8 +130,9 @@ test('a suspended member who is restored', async ({ browserWith: browser, site, 
   } finally {
     await admin.call('PUT', `/v1/user/${member?.id}`, { state: 'active' })
   }
+  // The suspension has ended the session, and a session that has ended is never restored.
   await panel.getByRole('button', { name: 'やり直す' }).click()
-  await expect(ready(panel)).toBeVisible()
+  await expect(screen(panel, 'サインアウトされました')).toBeVisible()
 })
 
 test('an organization that requires single sign-on', async ({ installed: browser, site, server }) => {
