@@ -58,7 +58,7 @@ func (p *product) start(ctx context.Context, b *bench) error {
 	}
 	began := time.Now()
 	if p.server, err = startProcess(ctx, b.dir, "tsumugi", append(append(limits, p.environ...),
-		"TSUMUGI_DEMO_PASSWORD="+demoPassword, "OPENAI_BASE_URL="+p.modelURL, "OPENAI_API_KEY=bench",
+		"TSUMUGI_CACHE="+b.cache, "TSUMUGI_DEMO_PASSWORD="+demoPassword, "OPENAI_BASE_URL="+p.modelURL, "OPENAI_API_KEY=bench",
 		"DATABASE_URL="+p.database,
 		"TSUMUGI_PUBLIC_URL=", "TSUMUGI_DEMO=true", "OPENAI_FALLBACK_MODEL=", "HTTP_PROXY=", "http_proxy=",
 	), b.tsumugi, "serve", "--listen=127.0.0.1:0", "--data="+filepath.Join(b.dir, "data")); err != nil {

@@ -27,11 +27,16 @@ func attributes(trusted bool) *syscall.SysProcAttr {
 // giveUpPrivileges prevents the thread and its children from gaining privileges.
 func giveUpPrivileges() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }
 
-// restrict permanently lowers the limits of this process, the child.
-func restrict(cpuSeconds uint64, writes bool) error {
+// trustedPriority is the nice value of a trusted child, which nobody waits for as long as the server answers questions.
+const trustedPriority = 10
+
+// restrict permanently lowers the limits of this process, the child, and the priority of a trusted one.
+func restrict(cpuSeconds uint64, trusted bool) error {
 	limits := map[int]uint64{unix.RLIMIT_CPU: cpuSeconds, unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: 64}
-	if !writes {
+	if !trusted {
 		limits[unix.RLIMIT_FSIZE] = 0
+	} else if err := lowerPriority(); err != nil {
+		return fmt.Errorf("priority: %w", err)
 	}
 	for resource, limit := range limits {
 		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
@@ -39,6 +44,15 @@ func restrict(cpuSeconds uint64, writes bool) error {
 		}
 	}
 	return nil
+}
+
+// lowerPriority sets the nice value of all threads of this process, unless it is higher already.
+func lowerPriority() error {
+	level, err := unix.Getpriority(unix.PRIO_PGRP, 0) // 20 minus the nice value.
+	if err != nil || 20-level >= trustedPriority {
+		return err
+	}
+	return unix.Setpriority(unix.PRIO_PGRP, 0, trustedPriority)
 }
 
 // killGroup kills a child and its descendants.

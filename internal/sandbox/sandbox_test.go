@@ -73,7 +73,7 @@ func TestChildInheritsFiles(t *testing.T) {
 	}
 }
 
-func TestTrustedTaskWritesFiles(t *testing.T) {
+func TestTrustedTaskWritesFilesAtALowPriority(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cfg := sandbox.Config{Whole: time.Nanosecond, Total: time.Nanosecond, Memory: 1} // They do not apply to it.
@@ -81,8 +81,13 @@ func TestTrustedTaskWritesFiles(t *testing.T) {
 	if err := sandbox.New(cfg).RunTrusted(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "written")); err != nil {
-		t.Error(err)
+	priorities, err := os.ReadFile(filepath.Join(dir, "written"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The tests may run at a low priority themselves.
+	if nice, err := strconv.Atoi(string(priorities)); runtime.GOOS == "linux" && (err != nil || nice < 10) {
+		t.Errorf("nice values of the threads %q, want 10 for all", priorities)
 	}
 }
 
@@ -119,13 +124,16 @@ func TestChildInheritsNoSecrets(t *testing.T) {
 // TestR79_CrashedChildIsReported lets children end in each way that a file can cause.
 func TestR79_CrashedChildIsReported(t *testing.T) {
 	t.Parallel()
-	cfg := sandbox.Config{Whole: 3 * time.Second, Memory: 300 << 20}
 	for how, want := range map[string]error{
 		"spin": sandbox.ErrTooSlow, "eat": sandbox.ErrTooLarge, "flood": sandbox.ErrCrashed,
 		"panic": sandbox.ErrCrashed, "hang up": sandbox.ErrCrashed,
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
+			cfg := sandbox.Config{Memory: 300 << 20}
+			if how == "spin" { // The others may take longer on a busy machine.
+				cfg.Whole = 3 * time.Second
+			}
 			if _, err := echo(t.Context(), cfg, strings.NewReader("misbehave "+how)); !errors.Is(err, want) {
 				t.Errorf("error %v, want %v", err, want)
 			}
