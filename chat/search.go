@@ -20,7 +20,7 @@ const MaxQuery = 200
 const (
 	indexDelay       = 10 * time.Second // Before a text is indexed, unless its owner searches.
 	indexBatch       = 100              // Texts indexed in one transaction.
-	indexPauseFactor = 2                // Between two full batches, how many times as long as the first one took.
+	indexPauseFactor = 9                // Between two full batches, how many times as long as the first one took.
 	indexPause       = time.Second      // Between two looks for texts to index.
 	indexRetry       = 5 * time.Second  // The same after a failure.
 	searchBatch      = 50               // Threads whose texts are read at once.
