@@ -296,7 +296,7 @@ func script(tokens, thinkMS, perSecond int) string {
 
 // warm brings connections, query plans, heap and compiled code into the state of a server that has run for a while.
 func (m *chatRound) warm(ctx context.Context, c *chatSystem) error {
-	_, err := m.load(ctx, c, chatLoad{chats: 10, answers: 50, tokens: 50})
+	_, err := m.load(ctx, c, chatLoad{chats: 32, answers: 160, tokens: 50})
 	return err
 }
 

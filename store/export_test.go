@@ -23,6 +23,14 @@ func Setting(ctx context.Context, db *DB, name string) (value string, err error)
 	return value, err
 }
 
+// PlannedWithParameters returns how often the pool's only session has planned the statements that match a pattern with
+// their parameters. Its error says that there is no such statement.
+func PlannedWithParameters(ctx context.Context, db *DB, pattern string) (n int, err error) {
+	err = db.pool.QueryRow(ctx, `SELECT sum(custom_plans)::int FROM pg_prepared_statements WHERE statement ~ $1
+		AND generic_plans > 0`, pattern).Scan(&n)
+	return n, err
+}
+
 // Occupy uses every connection of the pool, like a busy server, until release is called.
 func (db *DB) Occupy(ctx context.Context) (release func(), err error) {
 	var taken []*pgxpool.Conn

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
+	"github.com/tsumugi-ai/tsumugi/store"
 )
 
 // TestAnswersBeginTogether: generations that begin at the same time are committed in few transactions, and a refused
@@ -61,6 +62,19 @@ func TestAnswersBeginTogether(t *testing.T) {
 	}
 	if n := value[int](t, f, `SELECT messages FROM usage_daily WHERE user_id = $1`, f.ann.UserID); n != people-1 {
 		t.Errorf("%d answers are counted", n)
+	}
+}
+
+// TestAnswersArePlannedOnce: a connection plans the statements of beginnings and ends once, and not anew with the
+// parameters of its first answers, which takes longer than running them.
+func TestAnswersArePlannedOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.DB = open(t, f.dsn+"&pool_max_conns=1")
+	f.exchange(t, f.ann, f.thread(t, f.ann).ID, newID(), "質問です", "回答です")
+	planned, err := store.PlannedWithParameters(t.Context(), f.DB, `WITH (allowed|ended)`)
+	if err != nil || planned != 0 {
+		t.Errorf("%d statements were planned with their parameters, error %v", planned, err)
 	}
 }
 
