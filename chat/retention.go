@@ -36,8 +36,8 @@ type ExpiringCount struct {
 
 // RetentionNotice is the content of a notice to an owner about threads that will be deleted.
 type RetentionNotice struct {
-	Owner identity.Owner
-	Days  int // The organization's setting.
+	identity.Owner
+	Days int // The organization's setting.
 	ExpiringCount
 }
 

@@ -16,7 +16,7 @@ const expiryBatch = 100
 
 // DeletedThread is a thread that was deleted after its time limit.
 type DeletedThread struct {
-	Owner    identity.Owner
+	identity.Owner
 	ThreadID uuid.UUID
 	Running  *uuid.UUID // The answer that was being generated in it, or nil.
 }

@@ -3,18 +3,18 @@ package store
 import (
 	"context"
 	"net/netip"
-	"time"
+	"slices"
+	"strconv"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // audit adds an entry to the audit log, in the transaction of the change that it records.
-func audit(ctx context.Context, e executor, event org.Event) error {
-	_, err := e.Exec(ctx, `
+func audit(ctx context.Context, q querier, event org.Event) error {
+	return exec(ctx, q, `
 		INSERT INTO audit_events (id, organization_id, actor_kind, actor_id, actor_name,
 		    actor_email, action, target_kind,
 		                          target_id, target_label, details, address, request_id)
@@ -23,7 +23,6 @@ func audit(ctx context.Context, e executor, event org.Event) error {
 		event.Action, event.TargetKind, event.TargetID, storable(event.TargetLabel), orEmpty(event.Details),
 		storableAddress(event.By.Address),
 		storable(event.By.RequestID))
-	return err
 }
 
 // memberEvent returns an audit entry about a member.
@@ -34,37 +33,28 @@ func memberEvent(by org.AuditActor, action org.Action, m org.Member, details ...
 	}
 }
 
-// eventRow is an entry of the audit log, with the total number of entries.
+// changed returns the changes whose values differ.
+func changed(all []org.Change) []org.Change {
+	return slices.DeleteFunc(all, func(c org.Change) bool { return c.Before == c.After })
+}
+
+// eventRow is an entry of the audit log.
 type eventRow struct {
-	ID             uuid.UUID
-	OrganizationID *uuid.UUID
-	At             time.Time
-	ActorKind      org.ActorKind
-	ActorID        *uuid.UUID
-	ActorName      string
-	ActorEmail     string
-	Action         org.Action
-	TargetKind     string
-	TargetID       string
-	TargetLabel    string
-	Details        []org.Change
-	Address        *netip.Addr
-	RequestID      string
-	Times          int
-	LastAt         *time.Time
+	org.Event
+	ActorKind  org.ActorKind
+	ActorID    *uuid.UUID
+	ActorName  string
+	ActorEmail string
+	Address    *netip.Addr
+	RequestID  string
 }
 
 func (r eventRow) event() org.Event {
-	e := org.Event{
-		ID: r.ID, At: r.At, OrganizationID: r.OrganizationID, Action: r.Action, TargetKind: r.TargetKind,
-		TargetID:    r.TargetID,
-		TargetLabel: r.TargetLabel, Details: r.Details, Times: r.Times, LastAt: r.LastAt,
-		By: org.AuditActor{Kind: r.ActorKind, ID: r.ActorID, Name: r.ActorName, Email: r.ActorEmail, RequestID: r.RequestID},
-	}
+	r.By = org.AuditActor{Kind: r.ActorKind, ID: r.ActorID, Name: r.ActorName, Email: r.ActorEmail, RequestID: r.RequestID}
 	if r.Address != nil {
-		e.By.Address = *r.Address
+		r.By.Address = *r.Address
 	}
-	return e
+	return r.Event
 }
 
 // whereEvents selects entries. Its parameters are the organization, the action, the search text, and two times; NULL or
@@ -84,39 +74,12 @@ func (db *DB) ListEvents(ctx context.Context, q org.AuditQuery) ([]org.Event, in
 	if q.Action != "" {
 		where += ` AND action = $2` // Repeated without the alternatives of whereEvents, so that its index is used.
 	}
-	var rows []eventRow
-	var total int
-	batch := &pgx.Batch{}
-	batch.Queue(`SELECT count(*) FROM (SELECT FROM audit_events`+where+` LIMIT $6) e`, append(args, org.MaxEvents)...).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-	batch.Queue(`
+	rows, total, err := queryPage[eventRow](ctx, db,
+		`SELECT count(*) FROM (SELECT FROM audit_events`+where+` LIMIT `+strconv.Itoa(org.MaxEvents)+`) e`, `
 		SELECT id, organization_id, at, actor_kind, actor_id, actor_name, actor_email, action, target_kind, target_id,
 		       target_label, details, address, request_id, times, last_at
 		FROM audit_events`+where+`
 		ORDER BY at DESC, id DESC
-		OFFSET $6 LIMIT $7`, append(args, q.Offset, q.Limit)...).Query(collect(&rows))
-	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return nil, 0, translate(err)
-	}
-	events := make([]org.Event, len(rows))
-	for i, r := range rows {
-		events[i] = r.event()
-	}
-	return events, total, nil
-}
-
-// collect returns a batch callback that reads rows into a slice, by column name.
-func collect[T any](into *[]T) func(pgx.Rows) error {
-	return func(rows pgx.Rows) (err error) {
-		*into, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
-		return err
-	}
-}
-
-// orNull converts the zero time to NULL.
-func orNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
+		OFFSET $6 LIMIT $7`, args, q.Offset, q.Limit)
+	return convert(rows, eventRow.event), total, err
 }

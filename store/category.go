@@ -25,19 +25,17 @@ const (
 
 // ListCategories implements skill.Store.
 func (db *DB) ListCategories(ctx context.Context, organizationID, userID uuid.UUID) ([]skill.Category, error) {
-	list, err := queryRows[skill.Category](ctx, db.pool, `
+	return queryRows[skill.Category](ctx, db.pool, `
 		SELECT `+categoryColumns+`
 		FROM categories c`+categoryPlace+`
 		WHERE EXISTS (SELECT FROM skills s
 		              WHERE s.category_id = c.id AND `+mayUse+` AND `+isListed+`)
 		ORDER BY `+categoryOrder, organizationID, userID)
-	return list, translate(err)
 }
 
 // ListAllCategories implements skill.LibraryStore.
 func (db *DB) ListAllCategories(ctx context.Context, organizationID uuid.UUID) ([]skill.KeyedCategory, error) {
-	list, err := listCategories(ctx, db.pool, organizationID)
-	return list, translate(err)
+	return listCategories(ctx, db.pool, organizationID)
 }
 
 func listCategories(ctx context.Context, q querier, organizationID uuid.UUID) ([]skill.KeyedCategory, error) {
@@ -63,7 +61,7 @@ func (db *DB) CreateCategory(ctx context.Context, m skill.Editor, name string) (
 			return fault.Errorf(fault.Conflict, "分類は%d件まで追加できます。使わない分類を削除してください。", skill.MaxCategories)
 		}
 		made = skill.Category{ID: uuidv7.New(), Name: name, Position: skill.NewCategoryPosition, Made: true}
-		if _, err := tx.Exec(ctx, `
+		if err := exec(ctx, tx, `
 			INSERT INTO categories (id, organization_id, name, position) VALUES ($1, $2, $3, $4)`,
 			made.ID, m.OrganizationID, name, made.Position); err != nil {
 			return err
@@ -90,7 +88,7 @@ func (db *DB) RenameCategory(
 		}
 		before := made.Name
 		made.Name = name
-		if _, err := tx.Exec(ctx, `UPDATE categories SET name = $2 WHERE id = $1`, id, name); err != nil {
+		if err := exec(ctx, tx, `UPDATE categories SET name = $2 WHERE id = $1`, id, name); err != nil {
 			return err
 		}
 		return auditCategory(ctx, tx, m, org.ActionCategoryEdit, made,
@@ -119,13 +117,13 @@ func (db *DB) RemoveCategory(ctx context.Context, m skill.Editor, id uuid.UUID, 
 			changes = []org.Change{{Field: "replacement", After: list[at].Name}}
 		}
 		// Drafts are saved without the organization's lock.
-		if _, err := tx.Exec(ctx, `SELECT FROM categories WHERE id = $1 FOR UPDATE`, id); err != nil {
+		if err := exec(ctx, tx, `SELECT FROM categories WHERE id = $1 FOR UPDATE`, id); err != nil {
 			return err
 		}
 		if err := emptyCategory(ctx, tx, m.OrganizationID, id, replacement); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM categories WHERE id = $1`, id); err != nil {
+		if err := exec(ctx, tx, `DELETE FROM categories WHERE id = $1`, id); err != nil {
 			return err
 		}
 		return auditCategory(ctx, tx, m, org.ActionCategoryRemove, made, changes...)
@@ -136,27 +134,24 @@ func (db *DB) RemoveCategory(ctx context.Context, m skill.Editor, id uuid.UUID, 
 // again. Without a replacement it refuses a category that has skills.
 func emptyCategory(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID, replacement *uuid.UUID) error {
 	if replacement == nil {
-		var used bool
-		err := tx.QueryRow(ctx, `
+		used, err := queryValue[bool](ctx, tx, `
 			SELECT EXISTS (SELECT FROM skills WHERE organization_id = $1 AND category_id = $2)
 			    OR EXISTS (SELECT FROM skills s JOIN skill_versions v ON v.skill_id = s.id
-			               WHERE s.organization_id = $1 AND v.content ->> 'category_id' = $2::text)`, organizationID,
-			id).Scan(&used)
+			               WHERE s.organization_id = $1 AND v.content ->> 'category_id' = $2::text)`, organizationID, id)
 		if err == nil && used {
 			return fault.InvalidField("replacement_id", "この分類にはスキルがあります。スキルの移動先を選択してください。")
 		}
 		return err
 	}
-	if _, err := tx.Exec(ctx, `
+	if err := exec(ctx, tx, `
 		UPDATE skill_versions v SET content = jsonb_set(v.content, '{category_id}', to_jsonb($3::uuid))
 		FROM skills s
 		WHERE s.organization_id = $1 AND v.skill_id = s.id AND v.content ->> 'category_id' = $2::text`, organizationID,
 		id, *replacement); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `UPDATE skills SET category_id = $3 WHERE organization_id = $1 AND category_id = $2`,
+	return exec(ctx, tx, `UPDATE skills SET category_id = $3 WHERE organization_id = $1 AND category_id = $2`,
 		organizationID, id, *replacement)
-	return err
 }
 
 // OrderCategories implements skill.CategoryStore.
@@ -184,7 +179,7 @@ func (db *DB) OrderCategories(ctx context.Context, m skill.Editor, ids []uuid.UU
 		if len(ids) != len(list) {
 			return skill.ErrCategoryOrder
 		}
-		if _, err := tx.Exec(ctx, `
+		if err := exec(ctx, tx, `
 			INSERT INTO category_places AS p (organization_id, category_id, place)
 			SELECT $1, w.id, w.place FROM unnest($2::uuid[]) WITH ORDINALITY AS w (id, place)
 			ON CONFLICT (organization_id, category_id) DO UPDATE SET place = excluded.place`, m.OrganizationID,

@@ -68,12 +68,9 @@ func (db *DB) installation(r installationRow) (channel.Installation, error) {
 
 // findInstallation returns the installation that matches a condition.
 func (db *DB) findInstallation(ctx context.Context, q querier, where string, args ...any) (channel.Installation, error) {
-	row, err := queryRow[installationRow](ctx, q, selectInstallation+where, args...)
-	if isNoRows(err) {
-		return channel.Installation{}, channel.ErrNotInstalled
-	}
+	row, err := findRow[installationRow](ctx, q, channel.ErrNotInstalled, selectInstallation+where, args...)
 	if err != nil {
-		return channel.Installation{}, translate(err)
+		return channel.Installation{}, err
 	}
 	return db.installation(row)
 }
@@ -116,27 +113,12 @@ func (db *DB) ListInstallations(ctx context.Context, surface string) ([]channel.
 	return list, nil
 }
 
-// checkSuper refuses an actor who is not an active super-admin in their current state. The organization must be locked.
-func checkSuper(ctx context.Context, tx pgx.Tx, actor identity.Actor) error {
-	member, err := findActor(ctx, tx, actor.OrganizationID, actor.ID)
-	if err != nil {
-		return err
-	}
-	if member == nil || member.Role != identity.RoleOrganizationSuperAdmin || member.State != identity.StateActive {
-		return org.ErrForbidden
-	}
-	return nil
-}
-
 // ChangeInstallation implements channel.InstallationStore.
 func (db *DB) ChangeInstallation(
 	ctx context.Context, actor identity.Actor, surface string, change func(*channel.Installation) error,
 ) error {
-	err := db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
-			return err
-		}
-		if err := checkSuper(ctx, tx, actor); err != nil {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockForSuper(ctx, tx, actor); err != nil {
 			return err
 		}
 		before, err := db.findInstallation(ctx, tx, `WHERE organization_id = $1 AND surface = $2`,
@@ -155,7 +137,7 @@ func (db *DB) ChangeInstallation(
 		}
 		if workspaceChanged(before, after) {
 			// The links and conversations of another workspace belong to other people.
-			if err := db.deleteInstallation(ctx, tx, before.ID); err != nil {
+			if err := deleteInstallation(ctx, tx, before.ID); err != nil {
 				return err
 			}
 			after.ID = uuidv7.New()
@@ -169,7 +151,6 @@ func (db *DB) ChangeInstallation(
 		}
 		return audit(ctx, tx, installationEvent(org.AuditActorOf(actor), org.ActionSlackEdit, after, changes...))
 	})
-	return translate(err)
 }
 
 // workspaceChanged reports whether after belongs to another workspace than before.
@@ -223,7 +204,7 @@ func installationChanges(before, after channel.Installation) []org.Change {
 			changes = append(changes, org.Change{Field: field.name, After: state})
 		}
 	}
-	for _, field := range []org.Change{
+	return append(changes, changed([]org.Change{
 		{Field: "client_id", Before: b.ClientID, After: a.ClientID},
 		{Field: "workspace", Before: workspaceLabel(before), After: workspaceLabel(after)},
 		{
@@ -238,12 +219,7 @@ func installationChanges(before, after channel.Installation) []org.Change {
 			Field: "channels", Before: strings.Join(before.Policy.Channels, " "),
 			After: strings.Join(after.Policy.Channels, " "),
 		},
-	} {
-		if field.Before != field.After {
-			changes = append(changes, field)
-		}
-	}
-	return changes
+	})...)
 }
 
 // workspaceLabel returns the name of an installation's workspace for the audit log.
@@ -276,39 +252,32 @@ func (db *DB) EraseInstallation(ctx context.Context, id uuid.UUID) error {
 }
 
 func (db *DB) removeInstallation(ctx context.Context, by org.AuditActor, where string, args ...any) error {
-	err := db.tx(ctx, func(tx pgx.Tx) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
 		// The credentials need not be decrypted: an installation whose key is lost can be removed.
-		row, err := queryRow[installationRow](ctx, tx, selectInstallation+where, args...)
-		if isNoRows(err) {
-			return channel.ErrNotInstalled
-		}
+		row, err := findRow[installationRow](ctx, tx, channel.ErrNotInstalled, selectInstallation+where, args...)
 		if err != nil {
 			return err
 		}
-		if err := db.deleteInstallation(ctx, tx, row.ID); err != nil {
+		if err := deleteInstallation(ctx, tx, row.ID); err != nil {
 			return err
 		}
-		return audit(ctx, tx, installationEvent(by, org.ActionSlackRemove, channel.Installation{
-			ID: row.ID, OrganizationID: row.OrganizationID, TeamID: row.TeamID, EnterpriseID: row.EnterpriseID,
-			TeamName: row.TeamName,
-		}))
+		row.Credentials = ""
+		removed, _ := db.installation(row)
+		return audit(ctx, tx, installationEvent(by, org.ActionSlackRemove, removed))
 	})
-	return translate(err)
 }
 
 // deleteInstallation deletes an installation with its links, proofs and conversations.
-func (*DB) deleteInstallation(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
-	_, err := tx.Exec(ctx, `DELETE FROM channel_installations WHERE id = $1`, id)
-	return err
+func deleteInstallation(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
+	return exec(ctx, tx, `DELETE FROM channel_installations WHERE id = $1`, id)
 }
 
 // AdoptInstallation implements channel.InstallationStore.
 func (db *DB) AdoptInstallation(ctx context.Context, surface string, w channel.Workspace) error {
-	err := db.tx(ctx, func(tx pgx.Tx) error {
-		var organization uuid.UUID
-		err := tx.QueryRow(ctx, `
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		organization, err := queryValue[uuid.UUID](ctx, tx, `
 			SELECT organization_id FROM channel_installations WHERE surface = $1 AND source = $2`,
-			surface, channel.SourceEnvironment).Scan(&organization)
+			surface, channel.SourceEnvironment)
 		if isNoRows(err) {
 			organization, err = onlyOrganization(ctx, tx)
 		}
@@ -334,7 +303,7 @@ func (db *DB) AdoptInstallation(ctx context.Context, surface string, w channel.W
 			return nil
 		}
 		if workspaceChanged(before, after) {
-			if err := db.deleteInstallation(ctx, tx, before.ID); err != nil {
+			if err := deleteInstallation(ctx, tx, before.ID); err != nil {
 				return err
 			}
 			after.ID = uuidv7.New()
@@ -345,16 +314,11 @@ func (db *DB) AdoptInstallation(ctx context.Context, surface string, w channel.W
 		return audit(ctx, tx, installationEvent(org.System(), org.ActionSlackEdit, after,
 			org.Change{Field: "workspace", Before: workspaceLabel(before), After: workspaceLabel(after)}))
 	})
-	return translate(err)
 }
 
 // onlyOrganization returns the only organization. It fails if there are several.
 func onlyOrganization(ctx context.Context, tx pgx.Tx) (uuid.UUID, error) {
-	rows, err := tx.Query(ctx, `SELECT id FROM organizations LIMIT 2`)
-	if err != nil {
-		return uuid.Nil, err
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	ids, err := queryValues[uuid.UUID](ctx, tx, `SELECT id FROM organizations LIMIT 2`)
 	switch {
 	case err != nil:
 		return uuid.Nil, err
@@ -368,7 +332,7 @@ func onlyOrganization(ctx context.Context, tx pgx.Tx) (uuid.UUID, error) {
 
 // AddInstall implements channel.InstallationStore.
 func (db *DB) AddInstall(ctx context.Context, p channel.Install) error {
-	err := db.batch(ctx, func(batch *pgx.Batch) {
+	return db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`
 			DELETE FROM channel_installs WHERE hash IN (
 				SELECT hash FROM channel_installs WHERE expires_at < now() LIMIT $1 FOR UPDATE SKIP LOCKED)`, channelSweep)
@@ -377,7 +341,6 @@ func (db *DB) AddInstall(ctx context.Context, p channel.Install) error {
 			VALUES ($1, $2, $3, $4, $5, $6)`,
 			p.Hash, p.BrowserHash, p.Actor.OrganizationID, p.Actor.ID, p.Surface, p.ExpiresAt)
 	})
-	return translate(err)
 }
 
 // TakeInstall implements channel.InstallationStore. The actor is read again and has its current state.

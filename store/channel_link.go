@@ -53,26 +53,17 @@ const (
 func (db *DB) MemberLink(
 	ctx context.Context, organizationID, userID uuid.UUID, surface string,
 ) (channel.MemberLink, error) {
-	link, err := queryRow[channel.MemberLink](ctx, db.pool, selectLinks+` AND l.user_id = $3`, organizationID, surface,
+	return findRow[channel.MemberLink](ctx, db.pool, channel.ErrNotLinked, selectLinks+` AND l.user_id = $3`, organizationID, surface,
 		userID)
-	if isNoRows(err) {
-		return link, channel.ErrNotLinked
-	}
-	return link, translate(err)
 }
 
 // ListLinks implements channel.LinkStore.
 func (db *DB) ListLinks(
 	ctx context.Context, organizationID uuid.UUID, surface string, offset, limit int,
-) (list []channel.MemberLink, total int, err error) {
-	batch := &pgx.Batch{}
-	batch.Queue(`SELECT count(*)`+fromLinks, organizationID, surface).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-	batch.Queue(selectLinks+` ORDER BY l.created_at DESC, l.person OFFSET $3 LIMIT $4`, organizationID, surface,
-		offset, limit).
-		Query(collect(&list))
-	err = db.pool.SendBatch(ctx, batch).Close()
-	return list, total, translate(err)
+) ([]channel.MemberLink, int, error) {
+	return queryPage[channel.MemberLink](ctx, db, `SELECT count(*)`+fromLinks,
+		selectLinks+` ORDER BY l.created_at DESC, l.person OFFSET $3 LIMIT $4`, []any{organizationID, surface},
+		offset, limit)
 }
 
 // LinkByEmail implements channel.LinkStore. For an account of the user pool, the pool records whether the address is
@@ -112,7 +103,7 @@ func (db *DB) LinkByEmail(
 			PersonName: person.Name, Automatic: true,
 		})
 	})
-	return linked, translate(err)
+	return linked, err
 }
 
 // linkRow has the fields of a link that are written to the audit log.
@@ -184,12 +175,12 @@ func (db *DB) removeLink(ctx context.Context, by *org.AuditActor, where string, 
 		}
 		return auditLink(ctx, tx, doer, org.ActionSlackUnlink, row.linkRow)
 	})
-	return removed, translate(err)
+	return removed, err
 }
 
 // AddProof implements channel.LinkStore.
 func (db *DB) AddProof(ctx context.Context, p channel.Proof) error {
-	err := db.batch(ctx, func(batch *pgx.Batch) {
+	return db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`
 			DELETE FROM channel_proofs WHERE hash IN (
 				SELECT hash FROM channel_proofs WHERE expires_at < now() LIMIT $1 FOR UPDATE SKIP LOCKED)`, channelSweep)
@@ -199,7 +190,6 @@ func (db *DB) AddProof(ctx context.Context, p channel.Proof) error {
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 			p.Hash, p.BrowserHash, p.OrganizationID, p.InstallationID, p.Person, p.UserID, p.Nonce, p.ExpiresAt)
 	})
-	return translate(err)
 }
 
 const proofColumns = `hash, browser_hash, installation_id, organization_id, person, user_id, nonce, expires_at`
@@ -208,29 +198,22 @@ const proofColumns = `hash, browser_hash, installation_id, organization_id, pers
 func (db *DB) PendingProof(
 	ctx context.Context, organizationID uuid.UUID, hash []byte, at time.Time,
 ) (channel.Proof, error) {
-	return proof(queryRow[channel.Proof](ctx, db.pool, `
+	return findRow[channel.Proof](ctx, db.pool, channel.ErrProofState, `
 		SELECT `+proofColumns+`
 		FROM channel_proofs
-		WHERE organization_id = $1 AND hash = $2 AND expires_at > $3 AND browser_hash IS NULL`, organizationID, hash, at))
+		WHERE organization_id = $1 AND hash = $2 AND expires_at > $3 AND browser_hash IS NULL`, organizationID, hash, at)
 }
 
 // TakeProof implements channel.LinkStore.
 func (db *DB) TakeProof(ctx context.Context, hash, browserHash []byte, at time.Time) (channel.Proof, error) {
-	return proof(queryRow[channel.Proof](ctx, db.pool, `
+	return findRow[channel.Proof](ctx, db.pool, channel.ErrProofState, `
 		DELETE FROM channel_proofs WHERE hash = $1 AND browser_hash = $2 AND expires_at > $3
-		RETURNING `+proofColumns, hash, browserHash, at))
-}
-
-func proof(p channel.Proof, err error) (channel.Proof, error) {
-	if isNoRows(err) {
-		return channel.Proof{}, channel.ErrProofState
-	}
-	return p, translate(err)
+		RETURNING `+proofColumns, hash, browserHash, at)
 }
 
 // AddLink implements channel.LinkStore.
 func (db *DB) AddLink(ctx context.Context, p channel.Proof, person channel.Person) error {
-	err := db.tx(ctx, func(tx pgx.Tx) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
 		member, err := findActor(ctx, tx, p.OrganizationID, *p.UserID)
 		if err != nil {
 			return err
@@ -253,7 +236,7 @@ func (db *DB) AddLink(ctx context.Context, p channel.Proof, person channel.Perso
 		case tag.RowsAffected() == 0:
 			return channel.ErrPersonTaken
 		}
-		if _, err := tx.Exec(ctx, `
+		if err := exec(ctx, tx, `
 			DELETE FROM channel_proofs WHERE organization_id = $1 AND installation_id = $2 AND person = $3`,
 			p.OrganizationID, p.InstallationID, person.ID); err != nil {
 			return err
@@ -264,5 +247,4 @@ func (db *DB) AddLink(ctx context.Context, p channel.Proof, person channel.Perso
 				PersonName: person.Name,
 			})
 	})
-	return translate(err)
 }

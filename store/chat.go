@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -37,7 +36,7 @@ func (db *DB) CreateThread(ctx context.Context, owner identity.Owner, t chat.New
 	case err != nil:
 		return chat.Thread{}, err
 	case len(threads) == 0:
-		return chat.Thread{}, noSkill(nil)
+		return chat.Thread{}, errNoSkill
 	case threads[0].SkillID != t.SkillID, (threads[0].ExpiresAt != nil) != (t.Lifetime > 0):
 		return chat.Thread{}, chat.ErrRequestConflict
 	}
@@ -97,17 +96,15 @@ const isRunning = `EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AN
 func (db *DB) ListThreads(ctx context.Context, owner identity.Owner, archived bool, offset, limit int) ([]chat.Thread,
 	error,
 ) {
-	list, err := queryRows[chat.Thread](ctx, db.pool, selectThread+` AND t.archived = $3 AND t.expires_at IS NULL
+	return queryRows[chat.Thread](ctx, db.pool, selectThread+` AND t.archived = $3 AND t.expires_at IS NULL
 		ORDER BY t.pinned DESC, t.touched_at DESC, t.id DESC
 		OFFSET $4 LIMIT $5`,
 		owner.OrganizationID, owner.UserID, archived, offset, limit)
-	return list, translate(err)
 }
 
 // FindThread implements chat.Store.
 func (db *DB) FindThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.Thread, error) {
-	thread, err := findThread(ctx, db.pool, owner, id)
-	return thread, translate(err)
+	return findThread(ctx, db.pool, owner, id)
 }
 
 // selectThread begins every query for threads. Its first two parameters are the owner's organization and user.
@@ -121,11 +118,7 @@ const selectThread = `
 const findThreadSQL = selectThread + ` AND t.id = $3`
 
 func findThread(ctx context.Context, q querier, owner identity.Owner, id uuid.UUID) (chat.Thread, error) {
-	thread, err := queryRow[chat.Thread](ctx, q, findThreadSQL, owner.OrganizationID, owner.UserID, id)
-	if isNoRows(err) {
-		return chat.Thread{}, chat.ErrNoThread
-	}
-	return thread, err
+	return findRow[chat.Thread](ctx, q, chat.ErrNoThread, findThreadSQL, owner.OrganizationID, owner.UserID, id)
 }
 
 // queueThread adds the query for a thread to a batch. found stays empty if the thread does not exist.
@@ -150,40 +143,36 @@ func (db *DB) EditThread(ctx context.Context, owner identity.Owner, id uuid.UUID
 			}
 			leaf = &newest
 		}
-		_, err := tx.Exec(ctx, `
+		return exec(ctx, tx, `
 			UPDATE threads
 			SET title = coalesce($4, title), pinned = coalesce($5, pinned), archived = coalesce($6, archived),
 			    leaf_id = coalesce($7, leaf_id), title_provisional = title_provisional AND $4::text IS NULL,
 			    updated_at = clock_timestamp()
 			WHERE id = $3 AND organization_id = $1 AND user_id = $2`,
 			owner.OrganizationID, owner.UserID, id, edit.Title, edit.Pinned, edit.Archived, leaf)
-		return err
 	})
 }
 
 // TouchThread implements chat.Store.
 func (db *DB) TouchThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.Thread, error) {
 	return db.changeThread(ctx, owner, id, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `
+		return exec(ctx, tx, `
 			UPDATE threads
 			SET touched_at = clock_timestamp()
 			WHERE id = $3 AND organization_id = $1 AND user_id = $2`, owner.OrganizationID, owner.UserID, id)
-		return err
 	})
 }
 
 // changeThread changes one thread and returns it.
 func (db *DB) changeThread(
 	ctx context.Context, owner identity.Owner, id uuid.UUID, change func(pgx.Tx) error,
-) (thread chat.Thread, err error) {
-	err = db.tx(ctx, func(tx pgx.Tx) error {
+) (chat.Thread, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (chat.Thread, error) {
 		if err := change(tx); err != nil {
-			return err
+			return chat.Thread{}, err
 		}
-		thread, err = findThread(ctx, tx, owner, id)
-		return err
+		return findThread(ctx, tx, owner, id)
 	})
-	return thread, err
 }
 
 // TitleThread implements chat.Store. The tokens are counted last, as in queueOutcome.
@@ -197,10 +186,7 @@ func (db *DB) TitleThread(ctx context.Context, title chat.GeneratedTitle) (chat.
 			SET title = $4, title_provisional = false, updated_at = clock_timestamp()
 			WHERE id = $3 AND organization_id = $1 AND user_id = $2 AND title_provisional AND $4 <> ''`,
 			owner.OrganizationID, owner.UserID, title.ThreadID,
-			storable(title.Text)).Exec(func(tag pgconn.CommandTag) error {
-			changed = tag.RowsAffected() > 0
-			return nil
-		})
+			storable(title.Text)).Exec(setAffected(&changed))
 		queueThread(batch, owner, title.ThreadID, &threads)
 	}
 	count := func(batch *pgx.Batch) {
@@ -216,79 +202,50 @@ func (db *DB) TitleThread(ctx context.Context, title chat.GeneratedTitle) (chat.
 
 // DeleteThread implements chat.Store. Foreign keys delete everything in the thread.
 func (db *DB) DeleteThread(ctx context.Context, owner identity.Owner, id uuid.UUID) ([]uuid.UUID, error) {
-	var running []uuid.UUID
-	err := db.tx(ctx, func(tx pgx.Tx) error {
+	return txResult(ctx, db, func(tx pgx.Tx) ([]uuid.UUID, error) {
 		if err := lockThread(ctx, tx, owner, id); err != nil {
-			return err
+			return nil, err
 		}
-		rows, err := tx.Query(ctx, `
+		running, err := queryValues[uuid.UUID](ctx, tx, `
 			SELECT message_id FROM generations
 			WHERE thread_id = $2 AND organization_id = $1 AND ended_at IS NULL`, owner.OrganizationID, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if running, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `
+		return running, exec(ctx, tx, `
 			DELETE FROM threads
 			WHERE id = $3 AND organization_id = $1 AND user_id = $2`, owner.OrganizationID, owner.UserID, id)
-		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return running, nil
 }
 
 // DeleteExpired implements chat.Store. It locks the threads before it reads their answers, so that no answer begins in
 // between.
 func (db *DB) DeleteExpired(ctx context.Context, limit int) ([]chat.DeletedThread, error) {
-	var expired []chat.DeletedThread
-	err := db.tx(ctx, func(tx pgx.Tx) error {
-		locked, err := tx.Query(ctx, `
+	return txResult(ctx, db, func(tx pgx.Tx) ([]chat.DeletedThread, error) {
+		ids, err := queryValues[uuid.UUID](ctx, tx, `
 			SELECT id FROM threads
 			WHERE expires_at <= now()
 			ORDER BY expires_at
 			LIMIT $1
 			FOR UPDATE SKIP LOCKED`, limit)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		ids, err := pgx.CollectRows(locked, pgx.RowTo[uuid.UUID])
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		expired, err = deleteThreads(ctx, tx, ids)
-		return err
+		return deleteThreads(ctx, tx, ids)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return expired, nil
 }
 
 // deleteThreads deletes locked threads. It returns their owners and the answers that were being written in them.
 func deleteThreads(ctx context.Context, tx pgx.Tx, ids []uuid.UUID) ([]chat.DeletedThread, error) {
-	rows, err := queryRows[struct {
-		ID, OrganizationID, UserID uuid.UUID
-		Running                    *uuid.UUID
-	}](ctx, tx, `
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return queryRows[chat.DeletedThread](ctx, tx, `
 		DELETE FROM threads t
 		WHERE t.id = ANY ($1)
-		RETURNING t.id, t.organization_id, t.user_id,
+		RETURNING t.id AS thread_id, t.organization_id, t.user_id,
 		          (SELECT g.message_id FROM generations g WHERE g.thread_id = t.id
 		              AND g.ended_at IS NULL) AS running`, ids)
-	if err != nil {
-		return nil, err
-	}
-	deleted := make([]chat.DeletedThread, len(rows))
-	for i, r := range rows {
-		deleted[i] = chat.DeletedThread{
-			Owner: identity.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}, ThreadID: r.ID, Running: r.Running,
-		}
-	}
-	return deleted, nil
 }
 
 // lockThreadSQL locks a thread against writes until the transaction ends. Its parameters are organization, user and
@@ -299,31 +256,21 @@ const lockThreadSQL = `
 	FOR UPDATE`
 
 func lockThread(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID) error {
-	var one int
-	err := tx.QueryRow(ctx, lockThreadSQL, owner.OrganizationID, owner.UserID, id).Scan(&one)
-	if isNoRows(err) {
-		return chat.ErrNoThread
-	}
-	return err
+	return execRow(ctx, tx, chat.ErrNoThread, lockThreadSQL, owner.OrganizationID, owner.UserID, id)
 }
 
 // RequestStop implements chat.Store.
 func (db *DB) RequestStop(ctx context.Context, owner identity.Owner, messageID uuid.UUID) (bool, error) {
-	running := false
-	err := db.tx(ctx, func(tx pgx.Tx) error {
+	return txResult(ctx, db, func(tx pgx.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE generations
 			SET stop_requested_at = coalesce(stop_requested_at, now())
 			WHERE message_id = $3 AND organization_id = $1 AND user_id = $2 AND ended_at IS NULL`,
 			owner.OrganizationID, owner.UserID, messageID)
-		if err != nil {
-			return err
-		}
-		if running = tag.RowsAffected() > 0; running {
-			return nil
+		if err != nil || tag.RowsAffected() > 0 {
+			return true, err
 		}
 		_, err = findMessage(ctx, tx, owner, messageID)
-		return err
+		return false, err
 	})
-	return running && err == nil, err
 }

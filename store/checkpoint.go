@@ -23,7 +23,7 @@ func (db *DB) AddCheckpoints(ctx context.Context, serverID uuid.UUID, pieces []c
 		ids[i], runs[i], starts[i], texts[i] = p.MessageID, p.Run, p.Start, p.Text
 		sources[i] = textArray(p.Sources)
 	}
-	rows, err := db.pool.Query(ctx, `
+	return queryValues[uuid.UUID](ctx, db.pool, `
 		WITH pieces AS (
 		    SELECT * FROM unnest($2::uuid[], $3::int[], $4::int[], $5::text[], $6::text[])
 		        AS p (message_id, run, start, text, sources)
@@ -37,11 +37,6 @@ func (db *DB) AddCheckpoints(ctx context.Context, serverID uuid.UUID, pieces []c
 		SELECT p.message_id, p.run, p.start, p.text, p.sources::uuid[]
 		FROM pieces p JOIN current c ON c.message_id = p.message_id
 		RETURNING message_id`, serverID, ids, runs, starts, texts, sources)
-	if err != nil {
-		return nil, translate(err)
-	}
-	stored, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	return stored, translate(err)
 }
 
 // textArray returns ids as an array in PostgreSQL's text form.
@@ -58,28 +53,21 @@ func textArray(ids []uuid.UUID) string {
 
 // BeginRun implements chat.Store.
 func (db *DB) BeginRun(ctx context.Context, serverID uuid.UUID, begin chat.RunBeginning) error {
-	stale := false
-	err := db.tx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := execRow(ctx, tx, chat.ErrStaleRun, `
 			UPDATE generations
 			SET continued = $4, continued_run = $2
-			WHERE message_id = $1 AND `+isCurrentRun, begin.MessageID, begin.Run, serverID, begin.Continued)
-		if stale = err == nil && tag.RowsAffected() == 0; err != nil || stale {
+			WHERE message_id = $1 AND `+isCurrentRun, begin.MessageID, begin.Run, serverID, begin.Continued); err != nil {
 			return err
 		}
-		if _, err = tx.Exec(ctx, `DELETE FROM checkpoints WHERE message_id = $1`, begin.MessageID); err != nil ||
-			begin.Text == "" {
+		err := exec(ctx, tx, `DELETE FROM checkpoints WHERE message_id = $1`, begin.MessageID)
+		if err != nil || begin.Text == "" {
 			return err
 		}
-		_, err = tx.Exec(ctx, `
+		return exec(ctx, tx, `
 			INSERT INTO checkpoints (message_id, run, start, text, sources)
 			VALUES ($1, $2, 0, $3, $4)`, begin.MessageID, begin.Run, begin.Text, orEmpty(begin.Sources))
-		return err
 	})
-	if err == nil && stale {
-		return chat.ErrStaleRun
-	}
-	return err
 }
 
 // loadKnownText reads the stored text of a generation that was taken over.

@@ -30,44 +30,16 @@ const thisMonthsDays = `ARRAY (SELECT t.date::date FROM generate_series(` + this
 // lockOrganization prevents other changes of an organization's members and contract until the transaction ends.
 // Statements that only refer to the organization, such as inserts of member rows, do not wait.
 func lockOrganization(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
-	var one int
-	err := tx.QueryRow(ctx, `SELECT 1 FROM organizations WHERE id = $1 FOR NO KEY UPDATE`, id).Scan(&one)
-	if isNoRows(err) {
-		return org.ErrNoOrganization
-	}
-	return err
+	return execRow(ctx, tx, org.ErrNoOrganization, `SELECT 1 FROM organizations WHERE id = $1 FOR NO KEY UPDATE`, id)
 }
 
 // freeSeats returns the number of further active members that an organization may have. The organization must be
 // locked.
-func freeSeats(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) (free int, err error) {
-	err = tx.QueryRow(ctx, `
+func freeSeats(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) (int, error) {
+	return queryValue[int](ctx, tx, `
 		SELECT c.seats - (SELECT count(*) FROM users u WHERE u.organization_id = $1 AND u.state = 'active')
 		FROM contracts c
-		WHERE c.organization_id = $1`, organizationID).Scan(&free)
-	return free, err
-}
-
-// contractRow is a contract with its current usage.
-type contractRow struct {
-	Plan        string
-	Status      org.ContractStatus
-	Seats       int
-	Tokens      int64
-	Storage     int64
-	StartsOn    time.Time
-	EndsOn      *time.Time
-	SeatsUsed   int
-	TokensUsed  int64
-	StorageUsed int64
-	ResetsOn    time.Time
-}
-
-func (r contractRow) contract() org.Contract {
-	return org.Contract{
-		Plan: r.Plan, Status: r.Status, Seats: r.Seats, Tokens: r.Tokens, Storage: r.Storage,
-		StartsOn: r.StartsOn, EndsOn: r.EndsOn,
-	}
+		WHERE c.organization_id = $1`, organizationID)
 }
 
 // selectContract begins every query for contracts.
@@ -82,51 +54,34 @@ const selectContract = `
 	       ` + nextMonth + ` AS resets_on
 	FROM contracts c`
 
-// dayRow is the usage of an organization on one day.
-type dayRow struct {
-	Date         time.Time
-	Messages     int64
-	InputTokens  int64
-	OutputTokens int64
-}
-
 // ContractView implements org.Store.
 func (db *DB) ContractView(ctx context.Context, organizationID uuid.UUID) (org.ContractView, error) {
-	var contracts []contractRow
-	var days []dayRow
-	batch := &pgx.Batch{}
-	batch.Queue(selectContract+` WHERE c.organization_id = $1`, organizationID).Query(collect(&contracts))
-	batch.Queue(`
-		SELECT t.date::date AS date, coalesce(sum(d.messages), 0)::bigint AS messages,
-		       coalesce(sum(d.input_tokens), 0)::bigint AS input_tokens,
-		       coalesce(sum(d.output_tokens), 0)::bigint AS output_tokens
-		FROM generate_series(`+japanToday+` - ($2::int - 1), `+japanToday+`, interval '1 day') AS t (date)
-		LEFT JOIN usage_daily d ON d.organization_id = $1 AND d.date = t.date::date
-		GROUP BY t.date
-		ORDER BY t.date`, organizationID, org.UsageDays).Query(collect(&days))
-	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return org.ContractView{}, translate(err)
-	}
-	if len(contracts) == 0 {
+	var views []org.ContractView
+	var days []org.DayUsage
+	err := send(ctx, db.pool, func(batch *pgx.Batch) {
+		batch.Queue(selectContract+` WHERE c.organization_id = $1`, organizationID).Query(collect(&views))
+		batch.Queue(`
+			SELECT t.date::date AS date, coalesce(sum(d.messages), 0)::bigint AS messages,
+			       coalesce(sum(d.input_tokens), 0)::bigint AS input_tokens,
+			       coalesce(sum(d.output_tokens), 0)::bigint AS output_tokens
+			FROM generate_series(`+japanToday+` - ($2::int - 1), `+japanToday+`, interval '1 day') AS t (date)
+			LEFT JOIN usage_daily d ON d.organization_id = $1 AND d.date = t.date::date
+			GROUP BY t.date
+			ORDER BY t.date`, organizationID, org.UsageDays).Query(collect(&days))
+	})
+	switch {
+	case err != nil:
+		return org.ContractView{}, err
+	case len(views) == 0:
 		return org.ContractView{}, org.ErrNoOrganization
 	}
-	c := contracts[0]
-	view := org.ContractView{
-		Contract: c.contract(), SeatsUsed: c.SeatsUsed, TokensUsed: c.TokensUsed, StorageUsed: c.StorageUsed,
-		ResetsOn: c.ResetsOn,
-		Usage:    make([]org.DayUsage, len(days)),
-	}
-	for i, d := range days {
-		view.Usage[i] = org.DayUsage{Date: d.Date, Usage: org.Usage{
-			Messages: d.Messages, InputTokens: d.InputTokens, OutputTokens: d.OutputTokens,
-		}}
-	}
-	return view, nil
+	views[0].Usage = days
+	return views[0], nil
 }
 
 // OwnUsage implements org.Store.
 func (db *DB) OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (org.OwnUsage, error) {
-	usage, err := queryRow[org.OwnUsage](ctx, db.pool, `
+	return queryRow[org.OwnUsage](ctx, db.pool, `
 		SELECT coalesce(sum(d.messages), 0)::bigint AS messages,
 		       coalesce(sum(d.input_tokens), 0)::bigint AS input_tokens,
 		       coalesce(sum(d.output_tokens), 0)::bigint AS output_tokens,
@@ -135,17 +90,6 @@ func (db *DB) OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (o
 		FROM usage_daily d
 		WHERE d.organization_id = $1 AND d.user_id = $2 AND d.date = ANY (`+thisMonthsDays+`)`,
 		organizationID, userID)
-	return usage, translate(err)
-}
-
-// memberUsageRow is the usage of one member, or of all removed ones together.
-type memberUsageRow struct {
-	UserID       *uuid.UUID
-	Name         string
-	Email        string
-	Messages     int64
-	InputTokens  int64
-	OutputTokens int64
 }
 
 // usedByMember is the usage by member in the organization $1 over the last $2 days.
@@ -164,26 +108,11 @@ const usedByMember = `
 func (db *DB) UsageByMember(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]org.MemberUsage, int,
 	error,
 ) {
-	var rows []memberUsageRow
-	var total int
-	batch := &pgx.Batch{}
-	batch.Queue(usedByMember+` SELECT count(*) FROM used`, organizationID,
-		org.UsageDays).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-	batch.Queue(usedByMember+`
+	return queryPage[org.MemberUsage](ctx, db, usedByMember+` SELECT count(*) FROM used`, usedByMember+`
 		SELECT user_id, name, email, messages, input_tokens, output_tokens
 		FROM used
 		ORDER BY input_tokens + output_tokens DESC, messages DESC, user_id
-		OFFSET $3 LIMIT $4`, organizationID, org.UsageDays, offset, limit).Query(collect(&rows))
-	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return nil, 0, translate(err)
-	}
-	list := make([]org.MemberUsage, len(rows))
-	for i, r := range rows {
-		list[i] = org.MemberUsage{UserID: r.UserID, Name: r.Name, Email: r.Email, Usage: org.Usage{
-			Messages: r.Messages, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
-		}}
-	}
-	return list, total, nil
+		OFFSET $3 LIMIT $4`, []any{organizationID, org.UsageDays}, offset, limit)
 }
 
 // spendWithoutAnswer counts tokens of a user that belong to no answer. Its parameters are organization, user, model,
@@ -207,24 +136,20 @@ const usedByModel = `
 
 // UsageByModel implements org.Store.
 func (db *DB) UsageByModel(ctx context.Context, organizationID uuid.UUID, period org.Period, offset, limit int) (
-	list []org.ModelUsage, total int, err error,
+	[]org.ModelUsage, int, error,
 ) {
-	batch := &pgx.Batch{}
-	batch.Queue(usedByModel+` SELECT count(*) FROM used`, organizationID, period.From,
-		period.To).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-	batch.Queue(usedByModel+`
+	return queryPage[org.ModelUsage](ctx, db, usedByModel+` SELECT count(*) FROM used`, usedByModel+`
 		SELECT model_id, messages, input_tokens, output_tokens
 		FROM used
 		ORDER BY input_tokens + output_tokens DESC, messages DESC, model_id
-		OFFSET $4 LIMIT $5`, organizationID, period.From, period.To, offset, limit).Query(collect(&list))
-	return list, total, translate(db.pool.SendBatch(ctx, batch).Close())
+		OFFSET $4 LIMIT $5`, []any{organizationID, period.From, period.To}, offset, limit)
 }
 
 // DailyUsageByModel implements org.Store.
 func (db *DB) DailyUsageByModel(ctx context.Context, organizationID uuid.UUID, period org.Period, offset, limit int) (
 	[]org.ModelDay, error,
 ) {
-	list, err := queryRows[org.ModelDay](ctx, db.pool, `
+	return queryRows[org.ModelDay](ctx, db.pool, `
 		SELECT date, model_id, sum(messages)::bigint AS messages, sum(input_tokens)::bigint AS input_tokens,
 		       sum(output_tokens)::bigint AS output_tokens
 		FROM usage_models
@@ -232,18 +157,13 @@ func (db *DB) DailyUsageByModel(ctx context.Context, organizationID uuid.UUID, p
 		GROUP BY date, model_id
 		ORDER BY date, model_id
 		OFFSET $4 LIMIT $5`, organizationID, period.From, period.To, offset, limit)
-	return list, translate(err)
 }
 
 // DailyUsage implements org.Store.
 func (db *DB) DailyUsage(ctx context.Context, organizationID uuid.UUID, period org.Period, offset, limit int) (
 	[]org.MemberDay, error,
 ) {
-	rows, err := queryRows[struct {
-		Date                                time.Time
-		Name, Email                         string
-		Messages, InputTokens, OutputTokens int64
-	}](ctx, db.pool, `
+	return queryRows[org.MemberDay](ctx, db.pool, `
 		SELECT d.date, coalesce(u.name, '') AS name, coalesce(u.email, '') AS email, d.messages::bigint AS messages,
 		       d.input_tokens, d.output_tokens
 		FROM usage_daily d
@@ -251,23 +171,13 @@ func (db *DB) DailyUsage(ctx context.Context, organizationID uuid.UUID, period o
 		WHERE d.organization_id = $1 AND d.date BETWEEN $2::date AND $3::date
 		ORDER BY d.date, u.email, d.user_id
 		OFFSET $4 LIMIT $5`, organizationID, period.From, period.To, offset, limit)
-	if err != nil {
-		return nil, translate(err)
-	}
-	list := make([]org.MemberDay, len(rows))
-	for i, r := range rows {
-		list[i] = org.MemberDay{Date: r.Date, Name: r.Name, Email: r.Email, Usage: org.Usage{
-			Messages: r.Messages, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
-		}}
-	}
-	return list, nil
 }
 
 var _ org.BudgetStore = (*DB)(nil)
 
 // Balance implements org.BudgetStore.
 func (db *DB) Balance(ctx context.Context, organizationID uuid.UUID) (org.Balance, error) {
-	b, err := queryRow[org.Balance](ctx, db.pool, `
+	return findRow[org.Balance](ctx, db.pool, org.ErrNoOrganization, `
 		SELECT c.status IN ('suspended', 'ended') OR coalesce(c.ends_on < `+japanToday+`, false) AS over,
 		       false AS unlimited, c.tokens AS "limit", `+nextMonth+` AS resets_on,
 		       EXISTS (SELECT FROM organizations o WHERE o.id = $1 AND o.member_tokens IS NOT NULL)
@@ -278,10 +188,6 @@ func (db *DB) Balance(ctx context.Context, organizationID uuid.UUID) (org.Balanc
 		        WHERE n.organization_id = c.organization_id AND n.month = `+thisMonth+`) AS notified
 		FROM contracts c
 		WHERE c.organization_id = $1`, organizationID)
-	if isNoRows(err) {
-		return b, org.ErrNoOrganization
-	}
-	return b, translate(err)
 }
 
 // PublishLimitNotice implements org.BudgetStore.
@@ -301,10 +207,9 @@ func (db *DB) PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, 
 		if err := insertNotification(ctx, tx, notice); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `
+		return exec(ctx, tx, `
 			UPDATE contract_notices SET notification_id = $3
 			WHERE organization_id = $1 AND month = `+thisMonth+` AND percent = $2`, organizationID, percent, notice.ID)
-		return err
 	})
 }
 
@@ -390,9 +295,8 @@ func (db *DB) SetContract(ctx context.Context, organizationID uuid.UUID, edit or
 		if len(changes) == 0 {
 			return nil
 		}
-		var name string
-		if err := tx.QueryRow(ctx, `SELECT name FROM organizations WHERE id = $1`,
-			organizationID).Scan(&name); err != nil {
+		name, err := queryValue[string](ctx, tx, `SELECT name FROM organizations WHERE id = $1`, organizationID)
+		if err != nil {
 			return err
 		}
 		return audit(ctx, tx, org.Event{
@@ -406,13 +310,11 @@ func (db *DB) SetContract(ctx context.Context, organizationID uuid.UUID, edit or
 func editContract(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, e org.ContractEdit) (after,
 	before org.Contract, err error,
 ) {
-	const query = selectContract + ` WHERE c.organization_id = $1`
-	row, err := queryRow[contractRow](ctx, tx, query, organizationID)
-	if err != nil {
+	const query = `SELECT plan, status, seats, tokens, storage, starts_on, ends_on FROM contracts WHERE organization_id = $1`
+	if before, err = queryRow[org.Contract](ctx, tx, query, organizationID); err != nil {
 		return after, before, err
 	}
-	before = row.contract()
-	_, err = tx.Exec(ctx, `
+	err = exec(ctx, tx, `
 		UPDATE contracts
 		SET plan = coalesce($2, plan), status = coalesce($3, status), seats = coalesce($4, seats),
 		    tokens = coalesce($5, tokens), starts_on = coalesce($6, starts_on), storage = coalesce($9, storage),
@@ -425,17 +327,12 @@ func editContract(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, e or
 	if err != nil {
 		return after, before, err
 	}
-	row, err = queryRow[contractRow](ctx, tx, query, organizationID)
-	return row.contract(), before, err
+	after, err = queryRow[org.Contract](ctx, tx, query, organizationID)
+	return after, before, err
 }
 
 // contractChanges returns the differences between two contracts.
-func contractChanges(before, after org.Contract) (changes []org.Change) {
-	note := func(field, before, after string) {
-		if before != after {
-			changes = append(changes, org.Change{Field: field, Before: before, After: after})
-		}
-	}
+func contractChanges(before, after org.Contract) []org.Change {
 	number := func(n int64) string {
 		if n == 0 && before.Plan == "" {
 			return "" // A new contract.
@@ -448,52 +345,36 @@ func contractChanges(before, after org.Contract) (changes []org.Change) {
 		}
 		return t.Format(time.DateOnly)
 	}
-	note("plan", before.Plan, after.Plan)
-	note("status", string(before.Status), string(after.Status))
-	note("seats", number(int64(before.Seats)), strconv.Itoa(after.Seats))
-	note("tokens", number(before.Tokens), strconv.FormatInt(after.Tokens, 10))
-	note("storage", number(before.Storage), strconv.FormatInt(after.Storage, 10))
-	note("starts_on", day(&before.StartsOn), day(&after.StartsOn))
-	note("ends_on", day(before.EndsOn), day(after.EndsOn))
-	return changes
+	return changed([]org.Change{
+		{Field: "plan", Before: before.Plan, After: after.Plan},
+		{Field: "status", Before: string(before.Status), After: string(after.Status)},
+		{Field: "seats", Before: number(int64(before.Seats)), After: strconv.Itoa(after.Seats)},
+		{Field: "tokens", Before: number(before.Tokens), After: strconv.FormatInt(after.Tokens, 10)},
+		{Field: "storage", Before: number(before.Storage), After: strconv.FormatInt(after.Storage, 10)},
+		{Field: "starts_on", Before: day(&before.StartsOn), After: day(&after.StartsOn)},
+		{Field: "ends_on", Before: day(before.EndsOn), After: day(after.EndsOn)},
+	})
 }
+
+// selectOrganization begins the queries for organizations.
+const selectOrganization = `SELECT id, name, auth_type, mail_domains FROM organizations`
 
 // OrganizationSummary is an organization in an operator's list.
 type OrganizationSummary struct {
 	org.Organization
-	org.Contract
-	SeatsUsed   int
-	TokensUsed  int64 // This month.
-	StorageUsed int64
+	org.ContractView // Without Usage.
 }
 
 // ListOrganizations returns all organizations, by name.
 func (db *DB) ListOrganizations(ctx context.Context) ([]OrganizationSummary, error) {
-	rows, err := db.pool.Query(ctx, `
+	return queryRows[OrganizationSummary](ctx, db.pool, `
 		SELECT o.id, o.name, o.auth_type, o.mail_domains, c.*
 		FROM organizations o
 		CROSS JOIN LATERAL (`+selectContract+` WHERE c.organization_id = o.id) c
 		ORDER BY o.name, o.id`)
-	if err != nil {
-		return nil, translate(err)
-	}
-	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (s OrganizationSummary, err error) {
-		c := &s.Contract
-		var resets time.Time
-		err = r.Scan(&s.ID, &s.Name, &s.AuthType, &s.MailDomains, &c.Plan, &c.Status, &c.Seats, &c.Tokens, &c.Storage,
-			&c.StartsOn,
-			&c.EndsOn, &s.SeatsUsed, &s.TokensUsed, &s.StorageUsed, &resets)
-		return s, err
-	})
-	return list, translate(err)
 }
 
 // FindOrganization returns an organization, or org.ErrNoOrganization.
 func (db *DB) FindOrganization(ctx context.Context, id uuid.UUID) (org.Organization, error) {
-	o, err := queryRow[org.Organization](ctx, db.pool, `SELECT id, name, auth_type, mail_domains FROM organizations
-			WHERE id = $1`, id)
-	if isNoRows(err) {
-		return o, org.ErrNoOrganization
-	}
-	return o, translate(err)
+	return findRow[org.Organization](ctx, db.pool, org.ErrNoOrganization, selectOrganization+` WHERE id = $1`, id)
 }

@@ -15,7 +15,7 @@ func (db *DB) ExtensionRelease(ctx context.Context, digest [32]byte, create func
 ) (r crx.Release, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		// This lock serializes servers that start at the same time, so that they share one key.
-		if _, err := tx.Exec(ctx, `LOCK TABLE extension_release IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+		if err := exec(ctx, tx, `LOCK TABLE extension_release IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 			return err
 		}
 		err := tx.QueryRow(ctx, `
@@ -35,9 +35,8 @@ func (db *DB) ExtensionRelease(ctx context.Context, digest [32]byte, create func
 			return err
 		}
 		r.Build = 1
-		_, err = tx.Exec(ctx, `INSERT INTO extension_release (private_key, digest, build) VALUES ($1, $2, $3)`,
+		return exec(ctx, tx, `INSERT INTO extension_release (private_key, digest, build) VALUES ($1, $2, $3)`,
 			kept, digest[:], r.Build)
-		return err
 	})
 	return r, err
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -38,13 +37,10 @@ const (
 	busy        = "ただいま混み合っています。少し時間をおいて、もう一度お試しください。"
 )
 
-// translate gives a driver error its fault code. It returns faults unchanged. Unexpected errors get no code and
-// therefore are internal.
+// translate gives a driver error its fault code. It returns faults and unexpected errors, which have no code and
+// therefore are internal, unchanged.
 func translate(err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, ok := errors.AsType[*fault.Error](err); ok {
+	if _, ok := errors.AsType[*fault.Error](err); ok || err == nil {
 		return err
 	}
 	switch {
@@ -59,13 +55,13 @@ func translate(err error) error {
 		return fault.Wrap(err, fault.Unavailable, unavailable)
 	case errors.Is(err, pgx.ErrNoRows):
 		return fault.Wrap(err, fault.NotFound, "見つかりません。")
-	case hasCode(err, codeForeignKey) && strings.HasSuffix(constraintOf(err), "_organization_id_user_id_fkey"):
+	case hasCode(err, codeForeignKey) && strings.HasSuffix(pgError(err).ConstraintName, "_organization_id_user_id_fkey"):
 		// The user was removed during the call.
 		return fault.Wrap(err, fault.Unauthenticated, "%s", identity.ErrNoUser.Detail)
 	case hasCode(err, codeBadText) || hasCode(err, codeBadJSONText):
 		return fault.Wrap(err, fault.Invalid, "保存できない文字が含まれています。")
 	}
-	return fmt.Errorf("store: %w", err)
+	return err
 }
 
 // isConnectError reports whether connecting to the database failed.
@@ -76,14 +72,14 @@ func isConnectError(err error) bool {
 
 // isUnavailable reports whether the database or the connection to it failed, so that a retry may succeed.
 func isUnavailable(err error) bool {
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch pg.Code {
+	if code := pgError(err).Code; code != "" {
+		switch code {
 		case codeLockTimeout, codeQueryCanceled, codeSerialization, codeDeadlock, codeIdleInTx:
 			return true
 		}
 		// 08 connection, 53 resources (connections, memory, disk), 57P shutdown, 58 system errors.
-		return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "53") ||
-			strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "58")
+		return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57P") ||
+			strings.HasPrefix(code, "58")
 	}
 	if isConnectError(err) {
 		return true
@@ -98,26 +94,23 @@ func isUnavailable(err error) bool {
 
 // isRetryable reports whether a transaction had no effect and an immediate retry may succeed.
 func isRetryable(err error) bool {
-	return hasCode(err, codeDeadlock) || hasCode(err, codeSerialization) || (err != nil && pgconn.SafeToRetry(err))
+	return hasCode(err, codeDeadlock) || hasCode(err, codeSerialization) || pgconn.SafeToRetry(err)
 }
 
-func hasCode(err error, code string) bool {
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && pg.Code == code
-}
-
-func constraintOf(err error) string {
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok {
-		return ""
+// pgError returns the database's error in the chain of err, or an empty one.
+func pgError(err error) *pgconn.PgError {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg
 	}
-	return pg.ConstraintName
+	return &pgconn.PgError{}
 }
+
+func hasCode(err error, code string) bool { return pgError(err).Code == code }
 
 // violates reports whether an error is a violation of the named constraint or unique index.
 func violates(err error, constraint string) bool {
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && strings.HasPrefix(pg.Code, "23") && pg.ConstraintName == constraint
+	pg := pgError(err)
+	return strings.HasPrefix(pg.Code, "23") && pg.ConstraintName == constraint
 }
 
 // isNoRows reports whether a query for one row found none.

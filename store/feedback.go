@@ -26,7 +26,7 @@ func (db *DB) GiveFeedback(
 		case !message.Status.Terminal():
 			return fault.Errorf(fault.Conflict, "回答の作成が完了してから評価してください。")
 		}
-		_, err = tx.Exec(ctx, `
+		err = exec(ctx, tx, `
 			INSERT INTO message_feedback (organization_id, user_id, message_id, rating, comment, shows)
 			VALUES ($1, $2, $3, $4, $5, CASE WHEN $6 THEN 'text' ELSE 'comment' END)
 			ON CONFLICT (message_id, user_id) DO UPDATE
@@ -64,7 +64,7 @@ func (db *DB) PutDecisions(
 		if _, err := findMessage(ctx, tx, owner, messageID); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `
+		err := exec(ctx, tx, `
 			INSERT INTO message_decisions (organization_id, message_id, accepted, refused)
 			VALUES ($1, $2, $3, $4)
 			ON CONFLICT (message_id)

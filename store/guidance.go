@@ -35,20 +35,17 @@ func (r guidanceRow) guidance() org.Guidance {
 
 // Guidance implements org.Store and chat.Store.
 func (db *DB) Guidance(ctx context.Context, organizationID, userID uuid.UUID) (org.Guidance, error) {
-	row, err := queryRow[guidanceRow](ctx, db.pool, `
+	row, err := findRow[guidanceRow](ctx, db.pool, org.ErrNoOrganization, `
 		SELECT `+guidanceColumns+`
 		FROM organizations o
 		LEFT JOIN profiles p ON p.organization_id = o.id AND p.user_id = $2
 		WHERE o.id = $1`, organizationID, userID)
-	if isNoRows(err) {
-		return org.Guidance{}, org.ErrNoOrganization
-	}
-	return row.guidance(), translate(err)
+	return row.guidance(), err
 }
 
 // SetAbout implements org.Store.
 func (db *DB) SetAbout(ctx context.Context, organizationID, userID uuid.UUID, about org.About) error {
-	_, err := db.pool.Exec(ctx, `
+	return exec(ctx, db.pool, `
 		INSERT INTO profiles (organization_id, user_id, name, department, tone, signature)
 		VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (user_id) DO UPDATE
@@ -56,7 +53,6 @@ func (db *DB) SetAbout(ctx context.Context, organizationID, userID uuid.UUID, ab
 		    signature = excluded.signature, updated_at = now()
 		WHERE profiles.organization_id = excluded.organization_id`,
 		organizationID, userID, about.Name, about.Department, about.Tone, about.Signature)
-	return translate(err)
 }
 
 // SetInstructions implements org.Store.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -15,7 +14,7 @@ var _ identity.Store = (*DB)(nil)
 
 // UserBySubject implements identity.Store. It searches all organizations, because the user determines the organization.
 func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identity.UserStatus, error) {
-	found, err := queryRow[identity.UserStatus](ctx, db.pool, `
+	return findRow[identity.UserStatus](ctx, db.pool, fault.Errorf(fault.NotFound, "ユーザーが見つかりません。"), `
 		SELECT u.id, u.organization_id, o.name AS organization_name, u.subject, u.email, u.name,
 		       u.role, u.state, u.auth_type,
 		    o.auth_type AS organization_auth_type, s.used_at AS session_used_at,
@@ -25,16 +24,12 @@ func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identi
 		LEFT JOIN pool_grants g ON g.id = $2
 		LEFT JOIN sessions s ON s.id = $2 AND s.user_id = u.id
 		WHERE u.subject = $1`, claims.Subject, claims.Session, claims.AuthTime, claims.AuthType)
-	if isNoRows(err) {
-		return identity.UserStatus{}, fault.Wrap(err, fault.NotFound, "ユーザーが見つかりません。")
-	}
-	return found, translate(err)
 }
 
 // ChangedUsers implements identity.Store. It searches all organizations, because a server has streams of members of
 // several.
 func (db *DB) ChangedUsers(ctx context.Context, userIDs []uuid.UUID, within time.Duration) ([]uuid.UUID, error) {
-	rows, err := db.pool.Query(ctx, `
+	return queryValues[uuid.UUID](ctx, db.pool, `
 		SELECT p.id
 		FROM unnest($1::uuid[]) AS p(id)
 		LEFT JOIN users u ON u.id = p.id
@@ -44,11 +39,6 @@ func (db *DB) ChangedUsers(ctx context.Context, userIDs []uuid.UUID, within time
 		    SELECT g.sub::text FROM pool_grants g WHERE g.revoked_at > now() - $2::interval)
 		    OR EXISTS (SELECT FROM sessions s WHERE s.organization_id = u.organization_id AND s.user_id = u.id
 		               AND s.ended_at > now() - $2::interval)`, userIDs, within)
-	if err != nil {
-		return nil, translate(err)
-	}
-	outdated, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	return outdated, translate(err)
 }
 
 // CreateUser implements identity.Store.
@@ -56,8 +46,8 @@ func (db *DB) CreateUser(ctx context.Context, u identity.NewUser) error {
 	return insertUser(ctx, db.pool, u)
 }
 
-func insertUser(ctx context.Context, e executor, u identity.NewUser) error {
-	_, err := e.Exec(ctx, `
+func insertUser(ctx context.Context, q querier, u identity.NewUser) error {
+	err := exec(ctx, q, `
 		INSERT INTO users (id, organization_id, subject, email, name, role, auth_type)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		u.ID, u.OrganizationID, u.Subject, u.Email, u.Name, u.Role, u.AuthType)
@@ -69,22 +59,21 @@ func insertUser(ctx context.Context, e executor, u identity.NewUser) error {
 	case hasCode(err, codeCheck):
 		return fault.Wrap(err, fault.Invalid, "ユーザーの内容が正しくありません。")
 	}
-	return translate(err)
+	return err
 }
 
 // MarkSignedIn implements identity.Store.
 func (db *DB) MarkSignedIn(ctx context.Context, userID uuid.UUID) error {
-	_, err := db.pool.Exec(ctx, `
+	return exec(ctx, db.pool, `
 		UPDATE users
 		SET last_signed_in_at = now()
 		WHERE id = $1 AND (last_signed_in_at IS NULL
 		    OR last_signed_in_at < greatest(invited_at, now() - interval '1 minute'))`, userID)
-	return translate(err)
 }
 
 // ProviderByMailDomain implements identity.Store. If several organizations have the domain, it uses the oldest one.
 func (db *DB) ProviderByMailDomain(ctx context.Context, domain string) (identity.Provider, error) {
-	provider, err := queryRow[identity.Provider](ctx, db.pool, `
+	return findRow[identity.Provider](ctx, db.pool, fault.Errorf(fault.NotFound, "組織が見つかりません。"), `
 		SELECT c.id AS organization_id, c.auth_type
 		FROM (
 		    (SELECT 1 AS choice, o.id, o.auth_type FROM organizations o
@@ -95,8 +84,4 @@ func (db *DB) ProviderByMailDomain(ctx context.Context, domain string) (identity
 		) c
 		ORDER BY c.choice
 		LIMIT 1`, domain, identity.AuthCognito)
-	if isNoRows(err) {
-		return identity.Provider{}, fault.Wrap(err, fault.NotFound, "組織が見つかりません。")
-	}
-	return provider, translate(err)
 }

@@ -127,8 +127,8 @@ func reserve(ctx context.Context, tx pgx.Tx, call org.InviteCall) ([]org.Invitat
 	if err != nil {
 		return nil, err
 	}
-	var organization identity.AuthType
-	err = tx.QueryRow(ctx, `SELECT auth_type FROM organizations WHERE id = $1`, call.OrganizationID).Scan(&organization)
+	organization, err := queryValue[identity.AuthType](ctx, tx, `SELECT auth_type FROM organizations WHERE id = $1`,
+		call.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
@@ -186,11 +186,7 @@ func knownMembers(ctx context.Context, tx pgx.Tx, call org.InviteCall) (map[stri
 }
 
 func addresses(call org.InviteCall) []string {
-	list := make([]string, len(call.Invitees))
-	for i, invitee := range call.Invitees {
-		list[i] = invitee.Email
-	}
-	return list
+	return convert(call.Invitees, func(i org.Invitee) string { return i.Email })
 }
 
 // addInvited adds a member whom the identity provider does not know yet. It returns nil if the address is taken.
@@ -228,11 +224,7 @@ func addInvited(ctx context.Context, tx pgx.Tx, call org.InviteCall, i org.Invit
 
 // pendingAccountDeletions returns removed members with one of the invited addresses whose accounts are not deleted yet.
 func pendingAccountDeletions(ctx context.Context, tx pgx.Tx, call org.InviteCall) ([]uuid.UUID, error) {
-	rows, err := tx.Query(ctx, `SELECT user_id FROM account_changes WHERE remove AND email = ANY ($1)`, addresses(call))
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return queryValues[uuid.UUID](ctx, tx, `SELECT user_id FROM account_changes WHERE remove AND email = ANY ($1)`, addresses(call))
 }
 
 // FinishInvite implements org.Store.
@@ -241,7 +233,7 @@ func (db *DB) FinishInvite(ctx context.Context, userID uuid.UUID, subject string
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `UPDATE users SET subject = $2 WHERE id = $1`, userID, subject)
 		if hasCode(err, codeUnique) {
-			return fault.Wrap(err, fault.Conflict, "このアカウントは別のメンバーのものです。")
+			return errSubjectTaken
 		}
 		if err != nil {
 			return err
@@ -250,22 +242,22 @@ func (db *DB) FinishInvite(ctx context.Context, userID uuid.UUID, subject string
 			return err
 		}
 		gone = tag.RowsAffected() == 0
-		_, err = tx.Exec(ctx, `
-			UPDATE account_changes
-			SET subject = $2, invite = false, attempts = 0, due_at = now()
-			WHERE user_id = $1`, userID, subject)
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `DELETE FROM account_changes WHERE user_id = $1 AND NOT (name OR state OR remove)`,
-			userID)
-		return err
+		return send(ctx, tx, func(batch *pgx.Batch) {
+			batch.Queue(`
+				UPDATE account_changes
+				SET subject = $2, invite = false, attempts = 0, due_at = now()
+				WHERE user_id = $1`, userID, subject)
+			batch.Queue(`DELETE FROM account_changes WHERE user_id = $1 AND NOT (name OR state OR remove)`, userID)
+		})
 	})
 	if err == nil && gone {
 		err = org.ErrNoMember
 	}
 	return err
 }
+
+// errSubjectTaken means that an account of the identity provider belongs to another member.
+var errSubjectTaken = fault.Errorf(fault.Conflict, "このアカウントは別のメンバーのものです。")
 
 // AbandonInvite implements org.Store. Rows are locked in the order of ChangeMember. A row that is no longer an
 // invitation is kept, because another call has changed it.
@@ -275,7 +267,7 @@ func (db *DB) AbandonInvite(ctx context.Context, m org.Member, result org.Invite
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM account_changes WHERE user_id = $1 AND invite`, m.ID); err != nil {
+		if err := exec(ctx, tx, `DELETE FROM account_changes WHERE user_id = $1 AND invite`, m.ID); err != nil {
 			return err
 		}
 		if tag.RowsAffected() == 0 {
@@ -287,29 +279,27 @@ func (db *DB) AbandonInvite(ctx context.Context, m org.Member, result org.Invite
 
 // EndInvite implements org.Store.
 func (db *DB) EndInvite(ctx context.Context, organizationID, requestID uuid.UUID, results []org.Invitation) error {
-	_, err := db.pool.Exec(ctx, `
+	return exec(ctx, db.pool, `
 		UPDATE invite_requests SET results = $3 WHERE organization_id = $1 AND request_id = $2`,
 		organizationID, requestID, results)
-	return translate(err)
 }
 
 // DeleteExpiredInvites implements org.Store.
 func (db *DB) DeleteExpiredInvites(ctx context.Context, age time.Duration) error {
-	_, err := db.pool.Exec(ctx, `DELETE FROM invite_requests WHERE created_at < now() - $1::interval`, age)
-	return translate(err)
+	return exec(ctx, db.pool, `DELETE FROM invite_requests WHERE created_at < now() - $1::interval`, age)
 }
 
 // FailResend implements org.Store.
 func (db *DB) FailResend(ctx context.Context, m org.Member, by org.AuditActor) error {
 	failed := org.Change{Field: "result", After: string(org.InviteFailed)}
-	return translate(audit(ctx, db.pool, memberEvent(by, org.ActionResend, m, failed)))
+	return audit(ctx, db.pool, memberEvent(by, org.ActionResend, m, failed))
 }
 
 // MarkInvited implements org.Store.
 func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.AuditActor) error {
 	gone := false
 	err := db.tx(ctx, func(tx pgx.Tx) error {
-		now, err := findMember(ctx, tx, `WHERE u.id = $1 FOR NO KEY UPDATE`, m.ID)
+		now, err := findRow[org.Member](ctx, tx, org.ErrNoMember, selectMember+` WHERE u.id = $1 FOR NO KEY UPDATE`, m.ID)
 		if gone = errors.Is(err, org.ErrNoMember); gone {
 			return scheduleAccountDeletion(ctx, tx, m)
 		}
@@ -322,7 +312,7 @@ func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.AuditActor) 
 		if err := setSubject(ctx, tx, m.ID, m.Subject); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `UPDATE users SET auth_type = $2, invited_at = now() WHERE id = $1`, m.ID,
+		if err := exec(ctx, tx, `UPDATE users SET auth_type = $2, invited_at = now() WHERE id = $1`, m.ID,
 			m.AuthType); err != nil {
 			return err
 		}
@@ -343,27 +333,25 @@ func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.AuditActor) 
 
 // setSubject stores the identity provider's subject of a member, also in pending account changes.
 func setSubject(ctx context.Context, tx pgx.Tx, userID uuid.UUID, subject string) error {
-	_, err := tx.Exec(ctx, `UPDATE users SET subject = $2 WHERE id = $1 AND subject <> $2`, userID, subject)
+	err := exec(ctx, tx, `UPDATE users SET subject = $2 WHERE id = $1 AND subject <> $2`, userID, subject)
 	if hasCode(err, codeUnique) {
-		return fault.Wrap(err, fault.Conflict, "このアカウントは別のメンバーのものです。")
+		return errSubjectTaken
 	}
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `
+	return exec(ctx, tx, `
 		UPDATE account_changes
 		SET subject = $2, version = version + 1, due_at = now()
 		WHERE user_id = $1 AND subject <> $2`, userID, subject)
-	return err
 }
 
 // scheduleAccountDeletion schedules the deletion of a removed member's account.
 func scheduleAccountDeletion(ctx context.Context, tx pgx.Tx, m org.Member) error {
-	_, err := tx.Exec(ctx, `
+	return exec(ctx, tx, `
 		INSERT INTO account_changes AS a (user_id, organization_id, subject, email, remove, due_at)
 		VALUES ($1, $2, $3, $4, true, now())
 		ON CONFLICT (user_id) DO UPDATE
 		SET subject = excluded.subject, remove = true, version = a.version + 1, due_at = now()`,
 		m.ID, m.OrganizationID, m.Subject, m.Email)
-	return err
 }

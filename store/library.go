@@ -21,13 +21,12 @@ const mayEdit = `s.organization_id = $1 AND s.origin = 'app'
 
 // madeRow is a skill that was made in the app, without its prompt.
 type madeRow struct {
-	skillRow
+	skill.Skill
 	Audience  skill.Audience
 	Version   int
 	Archived  bool
 	UpdatedAt time.Time
 	UpdatedBy string
-	Missing   int
 
 	RequestID      *uuid.UUID
 	RequestVersion *int
@@ -39,11 +38,10 @@ type madeRow struct {
 }
 
 func (r madeRow) made() skill.CustomSkill {
-	s := r.skill()
 	m := skill.CustomSkill{
-		ID: r.ID, OwnerID: r.OwnerID, Audience: r.Audience, Content: skill.ContentOf(s), Version: r.Version,
+		ID: r.ID, OwnerID: r.OwnerID, Audience: r.Audience, Content: skill.ContentOf(r.Skill), Version: r.Version,
 		Archived: r.Archived, UpdatedAt: r.UpdatedAt, UpdatedBy: r.UpdatedBy, Members: []skill.Member{},
-		Documents: []skill.DocumentInfo{}, MissingDocuments: r.Missing,
+		Documents: []skill.DocumentInfo{}, MissingDocuments: r.MissingDocuments,
 	}
 	if r.RequestID != nil {
 		m.Request = &skill.Request{
@@ -59,7 +57,7 @@ func (r madeRow) made() skill.CustomSkill {
 // an administrator.
 const selectMade = `
 	SELECT ` + skillColumns + `, s.audience, s.version, s.retired_at IS NOT NULL AS archived, v.created_at AS updated_at,
-	       v.user_name AS updated_by, ` + missingOf + ` AS missing,
+	       v.user_name AS updated_by, ` + missingOf + ` AS missing_documents,
 	       r.id AS request_id, r.version AS request_version, r.note AS request_note,
 	       r.state AS request_state, r.reason AS request_reason, r.created_at AS requested_at, r.decided_at
 	FROM skills s
@@ -71,19 +69,12 @@ const selectMade = `
 	WHERE ` + mayEdit
 
 // FindCustomSkill implements skill.LibraryStore.
-func (db *DB) FindCustomSkill(ctx context.Context, m skill.Editor, id uuid.UUID) (custom skill.CustomSkill, err error) {
-	err = db.tx(ctx, func(tx pgx.Tx) error {
-		custom, err = findMade(ctx, tx, m, id)
-		return err
-	})
-	return custom, err
+func (db *DB) FindCustomSkill(ctx context.Context, m skill.Editor, id uuid.UUID) (skill.CustomSkill, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (skill.CustomSkill, error) { return findMade(ctx, tx, m, id) })
 }
 
 func findMade(ctx context.Context, tx pgx.Tx, m skill.Editor, id uuid.UUID) (skill.CustomSkill, error) {
-	row, err := queryRow[madeRow](ctx, tx, selectMade+` AND s.id = $4`, m.OrganizationID, m.UserID, m.Admin, id)
-	if isNoRows(err) {
-		return skill.CustomSkill{}, skill.ErrNoSkill
-	}
+	row, err := findRow[madeRow](ctx, tx, skill.ErrNoSkill, selectMade+` AND s.id = $4`, m.OrganizationID, m.UserID, m.Admin, id)
 	if err != nil {
 		return skill.CustomSkill{}, err
 	}
@@ -122,16 +113,12 @@ func documentInfos(ctx context.Context, tx pgx.Tx, where string, args ...any) ([
 }
 
 // ListShared implements skill.LibraryStore.
-func (db *DB) ListShared(
-	ctx context.Context, m skill.Editor, userID uuid.UUID,
-) (list []skill.SharedDocuments, _ error) {
-	err := db.tx(ctx, func(tx pgx.Tx) error {
-		if _, err := findMember(ctx, tx, `WHERE u.organization_id = $1 AND u.id = $2`, m.OrganizationID,
-			userID); err != nil {
-			return err
+func (db *DB) ListShared(ctx context.Context, m skill.Editor, userID uuid.UUID) ([]skill.SharedDocuments, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) ([]skill.SharedDocuments, error) {
+		if _, err := findMember(ctx, tx, m.OrganizationID, userID); err != nil {
+			return nil, err
 		}
-		var err error
-		list, err = queryRows[skill.SharedDocuments](ctx, tx, `
+		return queryRows[skill.SharedDocuments](ctx, tx, `
 			SELECT s.id AS skill_id, s.name AS skill_name, array_agg(d.filename ORDER BY k.place) AS filenames
 			FROM data_sources d
 			JOIN shared_documents k ON k.data_source_id = d.id
@@ -139,9 +126,7 @@ func (db *DB) ListShared(
 			WHERE d.organization_id = $1 AND d.user_id = $2
 			GROUP BY s.id, s.name
 			ORDER BY s.name, s.id`, m.OrganizationID, userID)
-		return err
 	})
-	return list, err
 }
 
 // ListCustomSkills implements skill.LibraryStore.
@@ -150,19 +135,9 @@ func (db *DB) ListCustomSkills(
 ) ([]skill.CustomSkill, int, error) {
 	const which = ` AND (s.owner_id IS NOT NULL) = $4 AND (s.retired_at IS NOT NULL) = $5`
 	args := []any{m.OrganizationID, m.UserID, m.Admin, shelf == skill.ShelfOwn, archived}
-	var rows []madeRow
-	var total int
-	err := db.batch(ctx, func(batch *pgx.Batch) {
-		batch.Queue(`SELECT count(*) FROM skills s WHERE `+mayEdit+which, args...).
-			QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-		batch.Queue(selectMade+which+` ORDER BY v.created_at DESC, s.id OFFSET $6 LIMIT $7`,
-			append(args, offset, limit)...).Query(collect(&rows))
-	})
-	list := make([]skill.CustomSkill, len(rows))
-	for i, r := range rows {
-		list[i] = r.made()
-	}
-	return list, total, err
+	rows, total, err := queryPage[madeRow](ctx, db, `SELECT count(*) FROM skills s WHERE `+mayEdit+which,
+		selectMade+which+` ORDER BY v.created_at DESC, s.id OFFSET $6 LIMIT $7`, args, offset, limit)
+	return convert(rows, madeRow.made), total, err
 }
 
 // SetArchived implements skill.LibraryStore.
@@ -183,7 +158,7 @@ func (db *DB) SetArchived(
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, `
+		if err := exec(ctx, tx, `
 			UPDATE skills SET retired_at = CASE WHEN $2 THEN now() END, updated_at = now() WHERE id = $1`, id,
 			archived); err != nil {
 			return err
@@ -214,55 +189,35 @@ func auditMade(
 func (db *DB) ListVersions(
 	ctx context.Context, m skill.Editor, id uuid.UUID, offset, limit int,
 ) ([]skill.Version, int, error) {
-	type row struct {
-		Version   int
-		UserName  string
-		CreatedAt time.Time
-	}
-	var rows []row
-	var total *int
+	var list []skill.Version
+	var latest *int
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`SELECT max(s.version) FROM skills s WHERE `+mayEdit+` AND s.id = $4`, m.OrganizationID, m.UserID,
-			m.Admin, id).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+			m.Admin, id).QueryRow(func(row pgx.Row) error { return row.Scan(&latest) })
 		batch.Queue(`
 			SELECT v.version, v.user_name, v.created_at
 			FROM skills s
 			JOIN skill_versions v ON v.skill_id = s.id
 			WHERE `+mayEdit+` AND s.id = $4
 			ORDER BY v.version DESC
-			OFFSET $5 LIMIT $6`, m.OrganizationID, m.UserID, m.Admin, id, offset, limit).Query(collect(&rows))
+			OFFSET $5 LIMIT $6`, m.OrganizationID, m.UserID, m.Admin, id, offset, limit).Query(collect(&list))
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, 0, err
-	}
-	if total == nil {
+	case latest == nil:
 		return nil, 0, skill.ErrNoSkill
 	}
-	list := make([]skill.Version, len(rows))
-	for i, r := range rows {
-		list[i] = skill.Version{Version: r.Version, UserName: r.UserName, CreatedAt: r.CreatedAt}
-	}
-	return list, *total, nil
+	return list, *latest, nil
 }
 
 // FindVersion implements skill.LibraryStore. Deleted documents are omitted.
 func (db *DB) FindVersion(ctx context.Context, m skill.Editor, id uuid.UUID, version int) (skill.Version, error) {
-	type row struct {
-		Version   int
-		UserName  string
-		CreatedAt time.Time
-		Content   skill.Content
-	}
-	r, err := queryRow[row](ctx, db.pool, `
+	return findRow[skill.Version](ctx, db.pool, fault.Errorf(fault.NotFound, "版が見つかりません。"), `
 		SELECT v.version, v.user_name, v.created_at, `+contentOf+` AS content
 		FROM skills s
 		JOIN skill_versions v ON v.skill_id = s.id
 		WHERE `+mayEdit+` AND s.id = $4 AND v.version = $5`, m.OrganizationID, m.UserID, m.Admin, id, version)
-	if isNoRows(err) {
-		return skill.Version{}, fault.Wrap(err, fault.NotFound, "版が見つかりません。")
-	}
-	return skill.Version{Version: r.Version, UserName: r.UserName, CreatedAt: r.CreatedAt, Content: &r.Content},
-		translate(err)
 }
 
 // contentOf is the content of the version v, without deleted documents and without documents that only other skills
@@ -286,15 +241,10 @@ const missingOf = `(SELECT count(*)::int
 
 // FindTemplate implements skill.LibraryStore. It returns only documents that belong to the Editor.
 func (db *DB) FindTemplate(ctx context.Context, m skill.Editor, id uuid.UUID) (skill.Content, error) {
-	type row struct {
-		skillRow
-		Prompt       string
-		AnswerLength skill.AnswerLength
-		Model        string
-		Examples     []skill.Example
-		DocumentIDs  []uuid.UUID
-	}
-	r, err := queryRow[row](ctx, db.pool, `
+	row, err := findRow[struct {
+		skill.Skill
+		DocumentIDs []uuid.UUID
+	}](ctx, db.pool, skill.ErrNoSkill, `
 		SELECT `+skillColumns+`, s.prompt, s.answer_length, s.model, s.examples,
 		       ARRAY(SELECT d.id
 		             FROM skill_documents k
@@ -307,14 +257,10 @@ func (db *DB) FindTemplate(ctx context.Context, m skill.Editor, id uuid.UUID) (s
 		  AND (`+mayEdit+` OR s.origin = 'file' AND s.retired_at IS NULL AND (
 		      s.organization_id IS NULL AND (s.key IS NULL OR $3) OR s.organization_id = $1 AND $3))`,
 		m.OrganizationID, m.UserID, m.Admin, id)
-	if isNoRows(err) {
-		return skill.Content{}, skill.ErrNoSkill
-	}
 	if err != nil {
-		return skill.Content{}, translate(err)
+		return skill.Content{}, err
 	}
-	c := skill.ContentOf(r.skill())
-	c.Prompt, c.AnswerLength, c.Model, c.Examples, c.DocumentIDs = r.Prompt, r.AnswerLength, r.Model, r.Examples,
-		r.DocumentIDs
-	return c, nil
+	content := skill.ContentOf(row.Skill)
+	content.DocumentIDs = row.DocumentIDs
+	return content, nil
 }

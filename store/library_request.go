@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -14,75 +13,58 @@ import (
 )
 
 // RequestPublication implements skill.LibraryStore.
-func (db *DB) RequestPublication(
-	ctx context.Context, m skill.Editor, id uuid.UUID, note string,
-) (custom skill.CustomSkill, err error) {
-	err = db.tx(ctx, func(tx pgx.Tx) error {
+func (db *DB) RequestPublication(ctx context.Context, m skill.Editor, id uuid.UUID, note string) (
+	skill.CustomSkill, error,
+) {
+	return txResult(ctx, db, func(tx pgx.Tx) (custom skill.CustomSkill, err error) {
 		if err := lockOrganization(ctx, tx, m.OrganizationID); err != nil {
-			return err
+			return custom, err
 		}
 		custom, err = findMade(ctx, tx, m, id)
 		switch {
 		case err != nil:
-			return err
+			return custom, err
 		case custom.OwnerID == nil:
-			return fault.Errorf(fault.Conflict, "このスキルは、すでに組織のスキルです。")
+			return custom, fault.Errorf(fault.Conflict, "このスキルは、すでに組織のスキルです。")
 		case custom.Archived:
-			return fault.Errorf(fault.Conflict, "アーカイブしたスキルの公開は申請できません。元に戻してから申請してください。")
+			return custom, fault.Errorf(fault.Conflict, "アーカイブしたスキルの公開は申請できません。元に戻してから申請してください。")
 		}
-		if _, err := tx.Exec(ctx, `
+		if err := exec(ctx, tx, `
 			INSERT INTO skill_requests AS r (id, organization_id, skill_id, version, user_id, note)
 			VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (skill_id) WHERE state = 'pending'
 			DO UPDATE SET version = excluded.version, note = excluded.note
 			WHERE (r.version, r.note) IS DISTINCT FROM (excluded.version, excluded.note)`,
 			uuidv7.New(), m.OrganizationID, id, custom.Version, m.UserID, note); err != nil {
-			return err
+			return custom, err
 		}
-		custom, err = findMade(ctx, tx, m, id)
-		return err
+		return findMade(ctx, tx, m, id)
 	})
-	return custom, err
 }
 
 // WithdrawRequest implements skill.LibraryStore.
-func (db *DB) WithdrawRequest(ctx context.Context, m skill.Editor, id uuid.UUID) (custom skill.CustomSkill, err error) {
-	err = db.tx(ctx, func(tx pgx.Tx) error {
-		if custom, err = findMade(ctx, tx, m, id); err != nil {
-			return err
+func (db *DB) WithdrawRequest(ctx context.Context, m skill.Editor, id uuid.UUID) (skill.CustomSkill, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (skill.CustomSkill, error) {
+		custom, err := findMade(ctx, tx, m, id)
+		if err != nil {
+			return custom, err
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM skill_requests WHERE skill_id = $1 AND state = 'pending'`,
-			id); err != nil {
-			return err
+		if err := exec(ctx, tx, `DELETE FROM skill_requests WHERE skill_id = $1 AND state = 'pending'`, id); err != nil {
+			return custom, err
 		}
-		custom, err = findMade(ctx, tx, m, id)
-		return err
+		return findMade(ctx, tx, m, id)
 	})
-	return custom, err
 }
 
+// requestRecord is a request with its author.
 type requestRecord struct {
-	ID        uuid.UUID
-	SkillID   uuid.UUID
-	SkillName string
-	IconPath  string
-	Version   int
-	UserID    uuid.UUID
-	UserName  string
-	UserEmail string
-	Note      string
-	State     skill.RequestState
-	Reason    string
-	CreatedAt time.Time
-	DecidedAt *time.Time
+	skill.Request
+	UserID uuid.UUID
 }
 
 func (r requestRecord) request() skill.Request {
-	return skill.Request{
-		ID: r.ID, SkillID: r.SkillID, SkillName: r.SkillName, IconPath: r.IconPath, Version: r.Version,
-		UserName: r.UserName, UserEmail: r.UserEmail, Note: r.Note, State: r.State, Reason: r.Reason,
-		CreatedAt: r.CreatedAt, DecidedAt: r.DecidedAt, Documents: []skill.DocumentInfo{},
-	}
+	r.Documents = []skill.DocumentInfo{}
+	return r.Request
 }
 
 // selectRequest begins the queries for requests of the organization $1. The name is that of the requested version.
@@ -97,55 +79,38 @@ const selectRequest = `
 
 // ListRequests implements skill.LibraryStore.
 func (db *DB) ListRequests(ctx context.Context, m skill.Editor, offset, limit int) ([]skill.Request, int, error) {
-	var rows []requestRecord
-	var total int
-	err := db.batch(ctx, func(batch *pgx.Batch) {
-		batch.Queue(`SELECT count(*) FROM skill_requests WHERE organization_id = $1 AND state = 'pending'`,
-			m.OrganizationID).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-		batch.Queue(selectRequest+` AND r.state = 'pending' ORDER BY r.created_at, r.id OFFSET $2 LIMIT $3`,
-			m.OrganizationID, offset, limit).Query(collect(&rows))
-	})
-	list := make([]skill.Request, len(rows))
-	for i, r := range rows {
-		list[i] = r.request()
-	}
-	return list, total, err
+	rows, total, err := queryPage[requestRecord](ctx, db,
+		`SELECT count(*) FROM skill_requests WHERE organization_id = $1 AND state = 'pending'`,
+		selectRequest+` AND r.state = 'pending' ORDER BY r.created_at, r.id OFFSET $2 LIMIT $3`,
+		[]any{m.OrganizationID}, offset, limit)
+	return convert(rows, requestRecord.request), total, err
 }
 
 // FindRequest implements skill.LibraryStore.
-func (db *DB) FindRequest(ctx context.Context, m skill.Editor, id uuid.UUID) (request skill.Request, err error) {
-	err = db.tx(ctx, func(tx pgx.Tx) error {
-		record, content, err := findRequest(ctx, tx, m, id)
+func (db *DB) FindRequest(ctx context.Context, m skill.Editor, id uuid.UUID) (skill.Request, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (skill.Request, error) {
+		r, err := findRequest(ctx, tx, m, id)
 		if err != nil {
-			return err
+			return skill.Request{}, err
 		}
-		request = record.request()
-		request.Content = &content
-		request.Documents, err = documentInfos(ctx, tx, `
+		r.Documents, err = documentInfos(ctx, tx, `
 			WHERE d.organization_id = $1 AND d.user_id = $2 AND d.id = ANY ($3)
-			ORDER BY d.filename, d.id`, m.OrganizationID, record.UserID, content.DocumentIDs)
-		return err
+			ORDER BY d.filename, d.id`, m.OrganizationID, r.UserID, r.Content.DocumentIDs)
+		return r.Request, err
 	})
-	return request, err
 }
 
 // findRequest reads a request with the content of its version, without deleted documents.
-func findRequest(
-	ctx context.Context, tx pgx.Tx, m skill.Editor, id uuid.UUID,
-) (record requestRecord, content skill.Content, err error) {
-	record, err = queryRow[requestRecord](ctx, tx, selectRequest+` AND r.id = $2`, m.OrganizationID, id)
-	if isNoRows(err) {
-		return record, content, skill.ErrNoRequest
-	}
+func findRequest(ctx context.Context, tx pgx.Tx, m skill.Editor, id uuid.UUID) (requestRecord, error) {
+	r, err := findRow[requestRecord](ctx, tx, skill.ErrNoRequest, selectRequest+` AND r.id = $2`, m.OrganizationID, id)
 	if err != nil {
-		return record, content, err
+		return r, err
 	}
-	err = tx.QueryRow(ctx, `
+	r.Content, err = queryValue[*skill.Content](ctx, tx, `
 		SELECT `+contentOf+`
 		FROM skill_versions v
-		WHERE v.organization_id = $1 AND v.skill_id = $2 AND v.version = $3`, m.OrganizationID, record.SkillID,
-		record.Version).Scan(&content)
-	return record, content, err
+		WHERE v.organization_id = $1 AND v.skill_id = $2 AND v.version = $3`, m.OrganizationID, r.SkillID, r.Version)
+	return r, err
 }
 
 // DecideRequest implements skill.LibraryStore.
@@ -154,7 +119,7 @@ func (db *DB) DecideRequest(ctx context.Context, m skill.Editor, id uuid.UUID, d
 		if err := lockOrganization(ctx, tx, m.OrganizationID); err != nil {
 			return err
 		}
-		record, content, err := findRequest(ctx, tx, m, id)
+		record, err := findRequest(ctx, tx, m, id)
 		if err != nil {
 			return err
 		}
@@ -170,11 +135,11 @@ func (db *DB) DecideRequest(ctx context.Context, m skill.Editor, id uuid.UUID, d
 			return fault.Errorf(fault.Conflict, "この申請は、ほかの管理者がすでに処理しました。")
 		}
 		if d.Approve {
-			if err := publish(ctx, tx, m, record, content); err != nil {
+			if err := publish(ctx, tx, m, record); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, `
+		if err := exec(ctx, tx, `
 			UPDATE skill_requests SET state = $2, reason = $3, decided_at = now() WHERE id = $1`, id, state,
 			d.Reason); err != nil {
 			return err
@@ -186,10 +151,10 @@ func (db *DB) DecideRequest(ctx context.Context, m skill.Editor, id uuid.UUID, d
 
 // publish copies the requested version to a skill of the organization. If the requested skill was published before, it
 // adds a new version to that copy and keeps its audience.
-func publish(ctx context.Context, tx pgx.Tx, m skill.Editor, r requestRecord, c skill.Content) error {
+func publish(ctx context.Context, tx pgx.Tx, m skill.Editor, r requestRecord) error {
 	s := savedSkill{
 		id: uuidv7.New(), isNew: true, version: 1, from: &r.SkillID, lender: r.UserID,
-		Input: skill.Input{RequestID: uuidv7.New(), Audience: skill.AudienceOrganization, Content: c},
+		Input: skill.Input{RequestID: uuidv7.New(), Audience: skill.AudienceOrganization, Content: *r.Content},
 	}
 	type row struct {
 		ID        uuid.UUID
@@ -221,14 +186,9 @@ func publish(ctx context.Context, tx pgx.Tx, m skill.Editor, r requestRecord, c 
 // HideSkill implements skill.LibraryStore.
 func (db *DB) HideSkill(ctx context.Context, m skill.Editor, id uuid.UUID, hidden bool) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		var name string
-		err := tx.QueryRow(ctx, `
+		name, err := findValue[string](ctx, tx, skill.ErrNoSkill, `
 			SELECT s.name FROM skills s
-			WHERE s.id = $1 AND s.organization_id IS NULL AND NOT starts_with(s.kind, 'chrome_extension_')`,
-			id).Scan(&name)
-		if isNoRows(err) {
-			return skill.ErrNoSkill
-		}
+			WHERE s.id = $1 AND s.organization_id IS NULL AND NOT starts_with(s.kind, 'chrome_extension_')`, id)
 		if err != nil {
 			return err
 		}
@@ -248,16 +208,11 @@ func (db *DB) HideSkill(ctx context.Context, m skill.Editor, id uuid.UUID, hidde
 
 // ListHidden implements skill.LibraryStore.
 func (db *DB) ListHidden(ctx context.Context, m skill.Editor) ([]skill.Skill, error) {
-	rows, err := queryRows[skillRow](ctx, db.pool, `
+	return queryRows[skill.Skill](ctx, db.pool, `
 		SELECT `+skillColumns+`
 		FROM hidden_skills h
 		JOIN skills s ON s.id = h.skill_id
 		LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
 		WHERE h.organization_id = $1 AND s.retired_at IS NULL
 		ORDER BY s.name, s.id`, m.OrganizationID, m.UserID)
-	list := make([]skill.Skill, len(rows))
-	for i, r := range rows {
-		list[i] = r.skill()
-	}
-	return list, translate(err)
 }

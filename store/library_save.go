@@ -26,12 +26,10 @@ type savedSkill struct {
 }
 
 // SaveSkill implements skill.LibraryStore.
-func (db *DB) SaveSkill(
-	ctx context.Context, m skill.Editor, id uuid.UUID, s skill.Input,
-) (custom skill.CustomSkill, err error) {
-	err = db.tx(ctx, func(tx pgx.Tx) error {
+func (db *DB) SaveSkill(ctx context.Context, m skill.Editor, id uuid.UUID, s skill.Input) (skill.CustomSkill, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (skill.CustomSkill, error) {
 		if err := lockOrganization(ctx, tx, m.OrganizationID); err != nil {
-			return err
+			return skill.CustomSkill{}, err
 		}
 		known, err := findSaved(ctx, tx, m, id, s)
 		if err == nil && known == uuid.Nil {
@@ -41,12 +39,10 @@ func (db *DB) SaveSkill(
 			}
 		}
 		if err != nil {
-			return err
+			return skill.CustomSkill{}, err
 		}
-		custom, err = findMade(ctx, tx, m, known)
-		return err
+		return findMade(ctx, tx, m, known)
 	})
-	return custom, err
 }
 
 // findSaved returns the skill that a repeated request saved, or uuid.Nil if it is new.
@@ -98,11 +94,9 @@ func checkSkillRoom(ctx context.Context, tx pgx.Tx, m skill.Editor, owner *uuid.
 	if owner == nil {
 		limit = skill.MaxPerOrganization
 	}
-	var n int
-	err := tx.QueryRow(ctx, `
+	n, err := queryValue[int](ctx, tx, `
 		SELECT count(*) FROM skills
-		WHERE organization_id = $1 AND origin = 'app' AND owner_id IS NOT DISTINCT FROM $2`, m.OrganizationID,
-		owner).Scan(&n)
+		WHERE organization_id = $1 AND origin = 'app' AND owner_id IS NOT DISTINCT FROM $2`, m.OrganizationID, owner)
 	if err == nil && n >= limit {
 		return fault.Errorf(fault.Conflict, "スキルは%d件まで作成できます。使わないスキルを書き換えてご利用ください。", limit)
 	}
@@ -117,25 +111,21 @@ func saveMade(ctx context.Context, tx pgx.Tx, m skill.Editor, s savedSkill) erro
 	if err := checkMadeName(ctx, tx, m, s.id, s.owner, s.Content.Name); err != nil {
 		return err
 	}
-	stored := s.Content.Skill(s.id)
-	stored.OrganizationID = &m.OrganizationID
-	batch := &pgx.Batch{}
-	batch.Queue(saveSkill, skillValues(stored, "")...)
-	batch.Queue(`
-		UPDATE skills SET origin = 'app', owner_id = $2, audience = $3, version = $4,
-		    published_from = coalesce($5, published_from), updated_at = now()
-		WHERE id = $1`, s.id, s.owner, s.Audience, s.version, s.from)
-	batch.Queue(`
-		INSERT INTO skill_versions (organization_id, skill_id, version, user_id, user_name, request_id, content)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`, m.OrganizationID, s.id, s.version, m.UserID, storable(m.By.Name),
-		s.RequestID, s.Content)
-	queueDocuments(batch, m.OrganizationID, s.id, s.Content.DocumentIDs)
-	batch.Queue(`DELETE FROM skill_members WHERE skill_id = $1`, s.id)
-	batch.Queue(`
-		INSERT INTO skill_members (organization_id, skill_id, user_id)
-		SELECT DISTINCT $1::uuid, $2::uuid, w.id FROM unnest($3::uuid[]) AS w (id)`, m.OrganizationID, s.id,
-		orEmpty(s.MemberIDs))
-	if err := sendSkill(ctx, tx, batch); err != nil {
+	if err := sendSkill(ctx, tx, m, s, func(batch *pgx.Batch) {
+		batch.Queue(`
+			UPDATE skills SET origin = 'app', owner_id = $2, audience = $3, version = $4,
+			    published_from = coalesce($5, published_from), updated_at = now()
+			WHERE id = $1`, s.id, s.owner, s.Audience, s.version, s.from)
+		batch.Queue(`
+			INSERT INTO skill_versions (organization_id, skill_id, version, user_id, user_name, request_id, content)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`, m.OrganizationID, s.id, s.version, m.UserID, storable(m.By.Name),
+			s.RequestID, s.Content)
+		batch.Queue(`DELETE FROM skill_members WHERE skill_id = $1`, s.id)
+		batch.Queue(`
+			INSERT INTO skill_members (organization_id, skill_id, user_id)
+			SELECT DISTINCT $1::uuid, $2::uuid, w.id FROM unnest($3::uuid[]) AS w (id)`, m.OrganizationID, s.id,
+			orEmpty(s.MemberIDs))
+	}); err != nil {
 		return err
 	}
 	action := org.ActionSkillEdit
@@ -145,22 +135,25 @@ func saveMade(ctx context.Context, tx pgx.Tx, m skill.Editor, s savedSkill) erro
 	return auditMade(ctx, tx, m, action, s.id, s.owner, s.Content.Name)
 }
 
-func queueDocuments(batch *pgx.Batch, organizationID, skillID uuid.UUID, ids []uuid.UUID) {
-	batch.Queue(`DELETE FROM skill_documents WHERE skill_id = $1`, skillID)
-	batch.Queue(`
-		INSERT INTO skill_documents (organization_id, skill_id, data_source_id, place)
-		SELECT $1, $2, w.id, w.place FROM unnest($3::uuid[]) WITH ORDINALITY AS w (id, place)`, organizationID, skillID,
-		orEmpty(ids))
-}
-
 // errNoDocument refuses a document that was deleted.
 func errNoDocument() error {
 	return fault.InvalidField("document_ids", "選択したファイルの中に、すでに削除されたものが含まれています。選び直してください。")
 }
 
-// sendSkill sends the batch that stores a skill. It returns errNoDocument if a document was deleted concurrently.
-func sendSkill(ctx context.Context, tx pgx.Tx, batch *pgx.Batch) error {
-	err := tx.SendBatch(ctx, batch).Close()
+// sendSkill stores a skill with its documents, and queue's statements. It returns errNoDocument if a document was
+// deleted concurrently.
+func sendSkill(ctx context.Context, tx pgx.Tx, m skill.Editor, s savedSkill, queue func(*pgx.Batch)) error {
+	stored := s.Content.Skill(s.id)
+	stored.OrganizationID = &m.OrganizationID
+	err := send(ctx, tx, func(batch *pgx.Batch) {
+		batch.Queue(saveSkill, skillValues(stored, "")...)
+		queue(batch)
+		batch.Queue(`DELETE FROM skill_documents WHERE skill_id = $1`, s.id)
+		batch.Queue(`
+			INSERT INTO skill_documents (organization_id, skill_id, data_source_id, place)
+			SELECT $1, $2, w.id, w.place FROM unnest($3::uuid[]) WITH ORDINALITY AS w (id, place)`, m.OrganizationID, s.id,
+			orEmpty(s.Content.DocumentIDs))
+	})
 	if violates(err, "skill_documents_organization_id_data_source_id_fkey") {
 		return errNoDocument()
 	}
@@ -204,13 +197,12 @@ func containsAll(of, ids []uuid.UUID) bool {
 func checkMadeName(
 	ctx context.Context, tx pgx.Tx, m skill.Editor, id uuid.UUID, owner *uuid.UUID, name string,
 ) error {
-	var taken bool
-	err := tx.QueryRow(ctx, `
+	taken, err := queryValue[bool](ctx, tx, `
 		SELECT EXISTS (SELECT FROM skills s
 		               WHERE s.name = $4 AND s.id <> $3 AND `+isListed+`
 		                 AND CASE WHEN $5::boolean THEN `+mayUse+`
 		                     ELSE (s.organization_id IS NULL OR s.organization_id = $1) AND s.owner_id IS NULL END)`,
-		m.OrganizationID, m.UserID, id, name, owner != nil).Scan(&taken)
+		m.OrganizationID, m.UserID, id, name, owner != nil)
 	if err == nil && taken {
 		wrong := fault.InvalidField("name", "「%s」という名前のスキルはすでにあります。別の名前を入力してください。", name)
 		wrong.Code = fault.Conflict
@@ -222,32 +214,26 @@ func checkMadeName(
 // SaveDraft implements skill.LibraryStore.
 func (db *DB) SaveDraft(
 	ctx context.Context, m skill.Editor, slot uuid.UUID, c skill.Content, slots int,
-) (id uuid.UUID, err error) {
-	err = db.tx(ctx, func(tx pgx.Tx) error {
+) (uuid.UUID, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (id uuid.UUID, err error) {
 		// This lock serializes counting and replacing a user's drafts.
-		if _, err := tx.Exec(ctx, `
-			SELECT FROM users WHERE organization_id = $1 AND id = $2 FOR NO KEY UPDATE`, m.OrganizationID,
-			m.UserID); err != nil {
-			return err
+		if err := exec(ctx, tx, `SELECT FROM users WHERE organization_id = $1 AND id = $2 FOR NO KEY UPDATE`,
+			m.OrganizationID, m.UserID); err != nil {
+			return id, err
 		}
 		if id, err = findSlot(ctx, tx, m, slot, slots); err != nil {
-			return err
+			return id, err
 		}
 		saved := savedSkill{id: id, lender: m.UserID, isDraft: true, Input: skill.Input{Content: c}}
 		if err := checkReferences(ctx, tx, m, saved); err != nil {
-			return err
+			return id, err
 		}
-		stored := c.Skill(id)
-		stored.OrganizationID = &m.OrganizationID
-		batch := &pgx.Batch{}
-		batch.Queue(saveSkill, skillValues(stored, "")...)
-		batch.Queue(`
-			UPDATE skills SET origin = 'draft', owner_id = $2, audience = 'self', draft_slot = $3, updated_at = now()
-			WHERE id = $1`, id, m.UserID, slot)
-		queueDocuments(batch, m.OrganizationID, id, c.DocumentIDs)
-		return sendSkill(ctx, tx, batch)
+		return id, sendSkill(ctx, tx, m, saved, func(batch *pgx.Batch) {
+			batch.Queue(`
+				UPDATE skills SET origin = 'draft', owner_id = $2, audience = 'self', draft_slot = $3, updated_at = now()
+				WHERE id = $1`, id, m.UserID, slot)
+		})
 	})
-	return id, err
 }
 
 // findSlot returns the id of the draft in a slot. For a new slot it returns a new id, or that of the oldest draft if

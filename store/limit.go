@@ -25,7 +25,7 @@ const monthsLimit = `
 
 // MemberBalance implements org.BudgetStore.
 func (db *DB) MemberBalance(ctx context.Context, organizationID, userID uuid.UUID) (org.Balance, error) {
-	b, err := queryRow[org.Balance](ctx, db.pool, `
+	return findRow[org.Balance](ctx, db.pool, org.ErrNoMember, `
 		SELECT false AS over, l.tokens IS NULL AS unlimited, coalesce(l.tokens, 0) AS "limit", `+tokensUsed+` AS used,
 		       (SELECT coalesce(max(n.percent), 0) FROM member_limit_notices n
 		        WHERE n.organization_id = u.organization_id AND n.user_id = u.id AND n.month = `+thisMonth+`) AS notified,
@@ -33,10 +33,6 @@ func (db *DB) MemberBalance(ctx context.Context, organizationID, userID uuid.UUI
 		FROM users u
 		CROSS JOIN LATERAL (SELECT `+monthsLimit+` AS tokens) l
 		WHERE u.organization_id = $1 AND u.id = $2`, organizationID, userID)
-	if isNoRows(err) {
-		return b, org.ErrNoMember
-	}
-	return b, translate(err)
 }
 
 // PublishMemberNotice implements org.BudgetStore.
@@ -61,12 +57,8 @@ func (db *DB) MemberTokens(ctx context.Context, organizationID uuid.UUID) (*int6
 }
 
 func memberTokens(ctx context.Context, q querier, organizationID uuid.UUID) (*int64, error) {
-	row, err := queryRow[struct{ MemberTokens *int64 }](ctx, q, `SELECT member_tokens FROM organizations WHERE id = $1`,
+	return findValue[*int64](ctx, q, org.ErrNoOrganization, `SELECT member_tokens FROM organizations WHERE id = $1`,
 		organizationID)
-	if isNoRows(err) {
-		return nil, org.ErrNoOrganization
-	}
-	return row.MemberTokens, translate(err)
 }
 
 // SetMemberTokens implements org.Store.
@@ -82,8 +74,8 @@ func (db *DB) SetMemberTokens(
 		if change.Before == change.After {
 			return nil
 		}
-		if _, err := tx.Exec(ctx, `UPDATE organizations SET member_tokens = $2 WHERE id = $1`, actor.OrganizationID,
-			tokens); err != nil {
+		if err := exec(ctx, tx, `UPDATE organizations SET member_tokens = $2 WHERE id = $1`,
+			actor.OrganizationID, tokens); err != nil {
 			return err
 		}
 		return audit(ctx, tx, organizationEvent(actor, org.ActionMemberLimit, change))

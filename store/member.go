@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -54,32 +53,19 @@ const hasPassword = `
 // ListMembers implements org.Store.
 func (db *DB) ListMembers(ctx context.Context, organizationID uuid.UUID, q org.MemberQuery) ([]org.Member, int, error) {
 	args := []any{organizationID, normalizeSearch(q.Search), q.Role, q.State}
-	var members []org.Member
-	var total int
-	batch := &pgx.Batch{}
-	batch.Queue(`SELECT count(*) FROM users u`+whereMembers,
-		args...).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-	batch.Queue(selectMember+whereMembers+`
+	return queryPage[org.Member](ctx, db, `SELECT count(*) FROM users u`+whereMembers, selectMember+whereMembers+`
 		ORDER BY u.name, u.id
-		OFFSET $5 LIMIT $6`, append(args, q.Offset, q.Limit)...).Query(collect(&members))
-	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return nil, 0, translate(err)
-	}
-	return members, total, nil
+		OFFSET $5 LIMIT $6`, args, q.Offset, q.Limit)
 }
 
 // FindMemberByEmail implements org.Store.
 func (db *DB) FindMemberByEmail(ctx context.Context, email string) (org.Member, error) {
-	m, err := findMember(ctx, db.pool, `WHERE u.email = $1`, email)
-	return m, translate(err)
+	return findRow[org.Member](ctx, db.pool, org.ErrNoMember, selectMember+` WHERE u.email = $1`, email)
 }
 
-func findMember(ctx context.Context, q querier, where string, args ...any) (org.Member, error) {
-	m, err := queryRow[org.Member](ctx, q, selectMember+" "+where, args...)
-	if isNoRows(err) {
-		return m, org.ErrNoMember
-	}
-	return m, err
+func findMember(ctx context.Context, q querier, organizationID, id uuid.UUID) (org.Member, error) {
+	return findRow[org.Member](ctx, q, org.ErrNoMember, selectMember+` WHERE u.organization_id = $1 AND u.id = $2`,
+		organizationID, id)
 }
 
 // ChangeMember implements org.Store.
@@ -118,7 +104,7 @@ func (db *DB) ChangeMember(
 			return err
 		}
 		if !change.Remove {
-			member, err = findMember(ctx, tx, `WHERE u.id = $1 AND u.organization_id = $2`, userID, organizationID)
+			member, err = findMember(ctx, tx, organizationID, userID)
 		}
 		return err
 	})
@@ -126,18 +112,17 @@ func (db *DB) ChangeMember(
 }
 
 func updateMember(ctx context.Context, tx pgx.Tx, userID uuid.UUID, c org.MemberChange) error {
-	if _, err := tx.Exec(ctx, `UPDATE users SET name = $2, role = $3, state = $4 WHERE id = $1`,
-		userID, c.Name, c.Role, c.State); err != nil || c.Limit == nil {
+	err := exec(ctx, tx, `UPDATE users SET name = $2, role = $3, state = $4 WHERE id = $1`, userID, c.Name, c.Role, c.State)
+	if err != nil || c.Limit == nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `UPDATE users SET limit_rule = $2, limit_tokens = $3 WHERE id = $1`,
+	return exec(ctx, tx, `UPDATE users SET limit_rule = $2, limit_tokens = $3 WHERE id = $1`,
 		userID, c.Limit.Rule, c.Limit.Tokens)
-	return err
 }
 
 // unlinkMember removes a member's links to identity providers and ends their sessions.
 func unlinkMember(ctx context.Context, tx pgx.Tx, m org.Member) error {
-	if _, err := tx.Exec(ctx, `
+	if err := exec(ctx, tx, `
 		DELETE FROM federated_identities
 		    WHERE organization_id = $1 AND user_id = $2`, m.OrganizationID, m.ID); err != nil {
 		return err
@@ -148,13 +133,12 @@ func unlinkMember(ctx context.Context, tx pgx.Tx, m org.Member) error {
 // removeMember removes a member with their threads. The threads are locked first, in the order of BeginGeneration,
 // which locks a thread and then refers to its owner.
 func removeMember(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID) error {
-	if _, err := tx.Exec(ctx, `
+	if err := exec(ctx, tx, `
 		SELECT 1 FROM threads WHERE organization_id = $1 AND user_id = $2
 		    ORDER BY id FOR UPDATE`, organizationID, userID); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `DELETE FROM users WHERE organization_id = $1 AND id = $2`, organizationID, userID)
-	return err
+	return exec(ctx, tx, `DELETE FROM users WHERE organization_id = $1 AND id = $2`, organizationID, userID)
 }
 
 // lockRoster locks an organization and reads the members that the rules of org depend on. It reads in separate
@@ -166,8 +150,8 @@ func lockRoster(
 	if err := lockOrganization(ctx, tx, organizationID); err != nil {
 		return r, err
 	}
-	if r.Member, err = findMember(ctx, tx, `WHERE u.id = $1 AND u.organization_id = $2 FOR NO KEY UPDATE`, userID,
-		organizationID); err != nil {
+	if r.Member, err = findRow[org.Member](ctx, tx, org.ErrNoMember, selectMember+`
+		WHERE u.organization_id = $1 AND u.id = $2 FOR NO KEY UPDATE`, organizationID, userID); err != nil {
 		return r, err
 	}
 	if actorID != nil {
@@ -193,7 +177,7 @@ func lockRoster(
 
 // findActor returns the current state of the acting member, nil for a former member.
 func findActor(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID) (*org.Member, error) {
-	actor, err := findMember(ctx, tx, `WHERE u.id = $1 AND u.organization_id = $2`, id, organizationID)
+	actor, err := findMember(ctx, tx, organizationID, id)
 	switch {
 	case errors.Is(err, org.ErrNoMember):
 		return nil, nil
@@ -209,14 +193,13 @@ func queueAccountChange(ctx context.Context, tx pgx.Tx, m org.Member, c org.Memb
 	if !name && !state && !c.Remove {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `
+	return exec(ctx, tx, `
 		INSERT INTO account_changes AS a (user_id, organization_id, subject, email, name, state, remove, due_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, now())
 		ON CONFLICT (user_id) DO UPDATE
 		SET name = a.name OR excluded.name, state = a.state OR excluded.state, remove = a.remove OR excluded.remove,
 		    version = a.version + 1`,
 		m.ID, m.OrganizationID, m.Subject, m.Email, name, state, c.Remove)
-	return err
 }
 
 // normalizeSearch normalizes a search text, so that case and width do not matter.
@@ -224,26 +207,12 @@ func normalizeSearch(text string) string {
 	return strings.ToLower(norm.NFKC.String(strings.TrimSpace(text)))
 }
 
-// changeRow is a claimed account change.
-type changeRow struct {
-	UserID   uuid.UUID
-	Subject  string
-	Invite   bool
-	Name     bool
-	State    bool
-	Remove   bool
-	Version  int64
-	Attempts int
-	Reused   bool
-}
-
 // ClaimAccountChanges implements org.Store.
 func (db *DB) ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim time.Duration,
 	limit int,
 ) ([]org.AccountChange, error) {
-	var changes []org.AccountChange
-	err := db.tx(ctx, func(tx pgx.Tx) error {
-		rows, err := queryRows[changeRow](ctx, tx, `
+	return txResult(ctx, db, func(tx pgx.Tx) ([]org.AccountChange, error) {
+		changes, err := queryRows[org.AccountChange](ctx, tx, `
 			WITH due AS (
 			    SELECT user_id FROM account_changes
 			    WHERE due_at <= now() AND ($1::uuid IS NULL OR user_id = $1)
@@ -258,37 +227,25 @@ func (db *DB) ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim 
 			RETURNING a.user_id, a.subject, a.invite, a.name, a.state, a.remove, a.version, a.attempts,
 			          EXISTS (SELECT FROM users u WHERE u.subject = a.subject AND u.id <> a.user_id) AS reused`,
 			userID, claim, limit)
-		if err != nil || len(rows) == 0 {
-			return err
+		if err != nil || len(changes) == 0 {
+			return nil, err
 		}
-		changes, err = withMembers(ctx, tx, rows)
-		return err
+		return changes, setMembers(ctx, tx, changes)
 	})
-	return changes, err
 }
 
-// withMembers adds the current state of the members to account changes.
-func withMembers(ctx context.Context, tx pgx.Tx, rows []changeRow) ([]org.AccountChange, error) {
-	ids := make([]uuid.UUID, len(rows))
-	for i, r := range rows {
-		ids[i] = r.UserID
-	}
+// setMembers sets the current state of the members in account changes.
+func setMembers(ctx context.Context, tx pgx.Tx, changes []org.AccountChange) error {
+	ids := convert(changes, func(c org.AccountChange) uuid.UUID { return c.UserID })
 	members, err := queryRows[org.Member](ctx, tx, selectMember+` WHERE u.id = ANY ($1)`, ids)
-	if err != nil {
-		return nil, err
-	}
 	byID := make(map[uuid.UUID]*org.Member, len(members))
 	for i := range members {
 		byID[members[i].ID] = &members[i]
 	}
-	changes := make([]org.AccountChange, len(rows))
-	for i, r := range rows {
-		changes[i] = org.AccountChange{
-			UserID: r.UserID, Subject: r.Subject, Invite: r.Invite, Name: r.Name, State: r.State, Remove: r.Remove,
-			Version: r.Version, Attempts: r.Attempts, Member: byID[r.UserID], Reused: r.Reused,
-		}
+	for i := range changes {
+		changes[i].Member = byID[changes[i].UserID]
 	}
-	return changes, nil
+	return err
 }
 
 // FinishAccountChange implements org.Store.
@@ -296,17 +253,13 @@ func (db *DB) FinishAccountChange(ctx context.Context, c org.AccountChange) (mor
 	err = db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`DELETE FROM account_changes WHERE user_id = $1 AND version = $2`, c.UserID, c.Version)
 		batch.Queue(`UPDATE account_changes SET due_at = now(), attempts = 0 WHERE user_id = $1`, c.UserID).
-			Exec(func(tag pgconn.CommandTag) error {
-				more = tag.RowsAffected() > 0
-				return nil
-			})
+			Exec(setAffected(&more))
 	})
 	return more, err
 }
 
 // DeferAccountChange implements org.Store.
 func (db *DB) DeferAccountChange(ctx context.Context, userID uuid.UUID, pause time.Duration) error {
-	_, err := db.pool.Exec(ctx, `UPDATE account_changes SET due_at = now() + $2::interval WHERE user_id = $1`, userID,
+	return exec(ctx, db.pool, `UPDATE account_changes SET due_at = now() + $2::interval WHERE user_id = $1`, userID,
 		pause)
-	return translate(err)
 }

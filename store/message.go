@@ -12,43 +12,17 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
-	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// messageRow is a message with the run of its generation and its owner's feedback and decisions.
+// messageRow is a message with the columns that its fields are made of.
 type messageRow struct {
-	ID              uuid.UUID
-	ThreadID        uuid.UUID
-	ParentID        *uuid.UUID
-	Siblings        []uuid.UUID
-	Role            chat.Role
-	Content         string
-	Prompt          string
-	Form            map[string]string
-	DataSourceIDs   []uuid.UUID
-	Params          *chat.Params
-	Pictures        []picture.Picture
-	Status          chat.Status
-	FinishReason    chat.FinishReason
+	chat.Message
 	ErrorCode       string
 	ErrorDetail     string
 	ErrorRetryable  bool
-	Model           string
-	ModelID         string
-	ModelName       string
-	Thinking        *bool
-	Reasoning       string
 	ReasoningMs     int
-	InputTokens     int
-	OutputTokens    int
-	Citations       []chat.Citation
-	Steps           []chat.Step
-	Proofread       *proofread.Result
-	Run             int
-	Continued       []stream.Cursor
 	ThreadTitle     string
 	ThreadUpdatedAt time.Time
 	FeedbackRating  *chat.Rating
@@ -56,21 +30,12 @@ type messageRow struct {
 	FeedbackText    bool
 	Accepted        []int
 	Refused         []int
-	CreatedAt       time.Time
-	CompletedAt     *time.Time
 }
 
 func (r messageRow) message() chat.Message {
-	m := chat.Message{
-		ID: r.ID, ThreadID: r.ThreadID, ParentID: r.ParentID, Siblings: r.Siblings, Role: r.Role, Content: r.Content,
-		Prompt: r.Prompt, Form: r.Form, DataSourceIDs: orNil(r.DataSourceIDs), Params: r.Params,
-		Pictures: orNil(r.Pictures),
-		Status:   r.Status, FinishReason: r.FinishReason, Model: r.Model, ModelID: r.ModelID,
-		ModelName: r.ModelName, Thinking: r.Thinking, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
-		Reasoning: r.Reasoning, ReasoningTime: time.Duration(r.ReasoningMs) * time.Millisecond,
-		Citations: r.Citations, Steps: r.Steps, Proofread: r.Proofread, Run: r.Run, Continued: r.Continued, CreatedAt: r.CreatedAt,
-		CompletedAt: r.CompletedAt,
-	}
+	m := r.Message
+	m.DataSourceIDs, m.Pictures = orNil(m.DataSourceIDs), orNil(m.Pictures)
+	m.ReasoningTime = time.Duration(r.ReasoningMs) * time.Millisecond
 	if r.ThreadTitle != "" {
 		m.ThreadTitle = chat.Title{Text: r.ThreadTitle, UpdatedAt: r.ThreadUpdatedAt}
 	}
@@ -120,18 +85,7 @@ func queryMessages(
 ) ([]chat.Message, error) {
 	rows, err := queryRows[messageRow](ctx, q, selectMessage+rest,
 		append([]any{owner.OrganizationID, owner.UserID}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	return toMessages(rows), nil
-}
-
-func toMessages(rows []messageRow) []chat.Message {
-	list := make([]chat.Message, len(rows))
-	for i, r := range rows {
-		list[i] = r.message()
-	}
-	return list
+	return convert(rows, messageRow.message), err
 }
 
 // ListMessages implements chat.Store.
@@ -148,7 +102,7 @@ func (db *DB) ListMessages(
 			_, err = newestAfter(ctx, db.pool, owner, threadID, *leaf)
 		}
 	}
-	return toMessages(rows), translate(err)
+	return convert(rows, messageRow.message), err
 }
 
 // branchSQL reads the ids of a branch, from its end to the end of a page. Its parameters are the owner's organization
@@ -183,13 +137,8 @@ const afterSQL = `after AS (
 
 // newestAfter returns the end of the branch through a message of a thread.
 func newestAfter(ctx context.Context, q querier, owner identity.Owner, threadID, id uuid.UUID) (uuid.UUID, error) {
-	type row struct{ ID uuid.UUID }
-	newest, err := queryRow[row](ctx, q, `WITH RECURSIVE `+afterSQL+`
+	return findValue[uuid.UUID](ctx, q, chat.ErrNoMessage, `WITH RECURSIVE `+afterSQL+`
 		SELECT a.id FROM after a ORDER BY a.seq DESC LIMIT 1`, owner.OrganizationID, owner.UserID, threadID, id)
-	if isNoRows(err) {
-		return uuid.Nil, chat.ErrNoMessage
-	}
-	return newest.ID, err
 }
 
 // LastAnswer implements chat.Store.
@@ -202,53 +151,35 @@ func (db *DB) LastAnswer(ctx context.Context, owner identity.Owner, threadID uui
 		_, err = findThread(ctx, db.pool, owner, threadID)
 	}
 	if err != nil || len(list) == 0 {
-		return nil, translate(err)
+		return nil, err
 	}
 	return &list[0], nil
 }
 
 // FindMessage implements chat.Store.
 func (db *DB) FindMessage(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.Message, error) {
-	message, err := findMessage(ctx, db.pool, owner, id)
-	return message, translate(err)
+	return findMessage(ctx, db.pool, owner, id)
 }
-
-// whereMessage follows selectMessage to read the message $3.
-const whereMessage = ` WHERE m.id = $3 AND m.organization_id = $1`
 
 func findMessage(ctx context.Context, q querier, owner identity.Owner, id uuid.UUID) (chat.Message, error) {
-	list, err := queryMessages(ctx, q, owner, whereMessage, id)
-	if err == nil && len(list) == 0 {
-		return chat.Message{}, chat.ErrNoMessage
-	}
-	if err != nil {
-		return chat.Message{}, err
-	}
-	return list[0], nil
-}
-
-// whereExchange follows selectMessage to read the answer $3 and its question.
-const whereExchange = `
-	WHERE m.organization_id = $1
-	  AND m.id IN ($3, (SELECT a.parent_id FROM messages a WHERE a.id = $3 AND a.organization_id = $1))
-	ORDER BY m.seq`
-
-// toExchange converts the rows of whereExchange to an exchange.
-func toExchange(rows []messageRow) (chat.Exchange, error) {
-	if len(rows) != 2 {
-		return chat.Exchange{}, chat.ErrNoMessage
-	}
-	return chat.Exchange{Question: rows[0].message(), Answer: rows[1].message()}, nil
+	row, err := findRow[messageRow](ctx, q, chat.ErrNoMessage, selectMessage+` WHERE m.id = $3 AND m.organization_id = $1`,
+		owner.OrganizationID, owner.UserID, id)
+	return row.message(), err
 }
 
 // findExchange reads an answer and its question.
 func findExchange(ctx context.Context, q querier, owner identity.Owner, answerID uuid.UUID) (chat.Exchange, error) {
-	rows, err := queryRows[messageRow](ctx, q, selectMessage+whereExchange, owner.OrganizationID, owner.UserID,
-		answerID)
-	if err != nil {
+	list, err := queryMessages(ctx, q, owner, `
+		WHERE m.organization_id = $1
+		  AND m.id IN ($3, (SELECT a.parent_id FROM messages a WHERE a.id = $3 AND a.organization_id = $1))
+		ORDER BY m.seq`, answerID)
+	switch {
+	case err != nil:
 		return chat.Exchange{}, err
+	case len(list) != 2:
+		return chat.Exchange{}, chat.ErrNoMessage
 	}
-	return toExchange(rows)
+	return chat.Exchange{Question: list[0], Answer: list[1]}, nil
 }
 
 // findRequestSQL finds the generation that a request began. Its parameters are organization, user and request id.
@@ -261,44 +192,33 @@ type requestRow struct {
 	RequestHash []byte
 }
 
-// queueRequest adds the query for a request's generation to a batch. found stays nil if the request is unknown.
-func queueRequest(batch *pgx.Batch, owner identity.Owner, requestID uuid.UUID, found **requestRow) {
-	batch.Queue(findRequestSQL, owner.OrganizationID, owner.UserID, requestID).Query(func(rows pgx.Rows) error {
-		row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToAddrOfStructByName[requestRow])
-		if isNoRows(err) {
-			return nil
-		}
-		*found = row
-		return err
-	})
-}
-
 // LoadThreadState implements chat.Store.
 func (db *DB) LoadThreadState(
 	ctx context.Context, owner identity.Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte,
 	limit chat.HistoryLimit,
 ) (chat.ThreadState, error) {
-	var request *requestRow
+	var requests []requestRow
 	var threads []threadStateRow
-	var history []historyRow
-	batch := &pgx.Batch{}
-	batch.Queue(threadStateSQL, owner.OrganizationID, owner.UserID, threadID, parent).Query(collect(&threads))
-	queueRequest(batch, owner, requestID, &request) // After the query for the running answer, which may be its own.
-	batch.Queue(historySQL, owner.OrganizationID, owner.UserID, threadID, parent, limit.Messages, limit.Bytes).
-		Query(collect(&history))
-	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return chat.ThreadState{}, translate(err)
+	var history []chat.Message
+	if err := send(ctx, db.pool, func(batch *pgx.Batch) {
+		batch.Queue(threadStateSQL, owner.OrganizationID, owner.UserID, threadID, parent).Query(collect(&threads))
+		// After the query for the running answer, which may be its own.
+		batch.Queue(findRequestSQL, owner.OrganizationID, owner.UserID, requestID).Query(collect(&requests))
+		batch.Queue(historySQL, owner.OrganizationID, owner.UserID, threadID, parent, limit.Messages, limit.Bytes).
+			Query(collect(&history))
+	}); err != nil {
+		return chat.ThreadState{}, err
 	}
-	if request != nil {
-		known, err := request.exchange(ctx, db.pool, owner, hash)
+	if len(requests) > 0 {
+		known, err := requests[0].exchange(ctx, db.pool, owner, hash)
 		if known != nil || err != nil {
-			return chat.ThreadState{Existing: known}, translate(err)
+			return chat.ThreadState{Existing: known}, err
 		}
 	}
-	if len(threads) == 0 {
+	switch {
+	case len(threads) == 0:
 		return chat.ThreadState{}, chat.ErrNoThread
-	}
-	if parent != nil && threads[0].Leaf == nil {
+	case parent != nil && threads[0].Leaf == nil:
 		return chat.ThreadState{}, chat.ErrNoMessage
 	}
 	return threads[0].threadState(history), nil
@@ -327,43 +247,24 @@ const threadStateSQL = `
 	LEFT JOIN profiles p ON p.user_id = t.user_id
 	WHERE t.organization_id = $1 AND t.user_id = $2 AND t.id = $3`
 
+// threadStateRow is the result of threadStateSQL.
 type threadStateRow struct {
-	Running    bool
-	Leaf       *uuid.UUID
-	SkillID    uuid.UUID
-	Kind       skill.Kind
-	TaskType   skill.TaskType
-	FormType   skill.FormType
-	FormFields []skill.FormField
-	Prompt     string
-
-	AcceptsDataSources bool
-	AnswerLength       skill.AnswerLength
-	Model              string
-	Examples           []skill.Example
-	Documents          []skill.Document
+	chat.ThreadState
+	skill.Skill
+	SkillID            uuid.UUID
 	Missing            int
-	Withdrawn          bool
-	Archived           bool
-	DataSourceIDs      []uuid.UUID
-	HadSources         bool
-	Models             chat.ModelSettings
-
 	ThreadInstructions string
 	guidanceRow
 }
 
-func (r threadStateRow) threadState(history []historyRow) chat.ThreadState {
-	return chat.ThreadState{
-		Running: r.Running, Leaf: r.Leaf, History: toHistory(history), DataSourceIDs: orNil(r.DataSourceIDs),
-		HadSources: r.HadSources, Guidance: r.guidance(), Models: r.Models, Instructions: r.ThreadInstructions,
-		Skill: skill.Skill{
-			ID: r.SkillID, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType, FormFields: r.FormFields,
-			Prompt: r.Prompt, AcceptsDataSources: r.AcceptsDataSources, AnswerLength: r.AnswerLength,
-			Model: r.Model, Examples: orNil(r.Examples), Documents: orNil(r.Documents), MissingDocuments: r.Missing,
-			Withdrawn: r.Withdrawn, Archived: r.Archived,
-		},
-	}
+func (r threadStateRow) threadState(history []chat.Message) chat.ThreadState {
+	s := r.ThreadState
+	s.History, s.DataSourceIDs = oldestFirst(history), orNil(s.DataSourceIDs)
+	s.Guidance, s.Instructions = r.guidance(), r.ThreadInstructions
+	s.Skill = r.Skill
+	s.Skill.ID, s.Skill.MissingDocuments = r.SkillID, r.Missing
+	s.Skill.Examples, s.Skill.Documents = orNil(s.Skill.Examples), orNil(s.Skill.Documents)
+	return s
 }
 
 // exchange returns the exchange that a known request began. It is nil if the thread was deleted between the two
@@ -412,47 +313,30 @@ const historySQL = `
 // text.
 const sentToModel = `(m.role = 'user' OR (m.role = 'assistant' AND m.completed_at IS NOT NULL AND m.content <> ''))`
 
-// historyRow is a message with the columns that the model needs.
-type historyRow struct {
-	ID       uuid.UUID
-	Role     chat.Role
-	Content  string
-	Prompt   string
-	Pictures []picture.Picture
-}
-
-func (r historyRow) message() chat.Message {
-	return chat.Message{ID: r.ID, Role: r.Role, Content: r.Content, Prompt: r.Prompt, Pictures: orNil(r.Pictures)}
-}
-
-// toHistory converts the rows of historySQL to a history, oldest first.
-func toHistory(rows []historyRow) []chat.Message {
-	var history []chat.Message
-	for _, r := range slices.Backward(rows) {
-		history = append(history, r.message())
+// oldestFirst returns the result of historySQL as a history.
+func oldestFirst(messages []chat.Message) []chat.Message {
+	slices.Reverse(messages)
+	for i := range messages {
+		messages[i].Pictures = orNil(messages[i].Pictures)
 	}
-	return history
+	return orNil(messages)
 }
 
 // History implements chat.Store.
 func (db *DB) History(ctx context.Context, owner identity.Owner, threadID, leaf uuid.UUID,
 	limit chat.HistoryLimit,
 ) ([]chat.Message, error) {
-	rows, err := queryRows[historyRow](ctx, db.pool, historySQL, owner.OrganizationID, owner.UserID, threadID, leaf,
+	history, err := queryRows[chat.Message](ctx, db.pool, historySQL, owner.OrganizationID, owner.UserID, threadID, leaf,
 		limit.Messages, limit.Bytes)
-	if err == nil && len(rows) == 0 {
+	if err == nil && len(history) == 0 {
 		_, err = findThread(ctx, db.pool, owner, threadID)
 	}
-	return toHistory(rows), translate(err)
+	return oldestFirst(history), err
 }
 
 // Opening implements chat.Store.
 func (db *DB) Opening(ctx context.Context, owner identity.Owner, threadID, leaf uuid.UUID) ([]chat.Message, error) {
-	type row struct {
-		historyRow
-		Form map[string]string
-	}
-	rows, err := queryRows[row](ctx, db.pool, `
+	opening, err := queryRows[chat.Message](ctx, db.pool, `
 		WITH RECURSIVE branch AS (
 		    SELECT m.id, m.parent_id, m.seq
 		    FROM messages m
@@ -470,12 +354,10 @@ func (db *DB) Opening(ctx context.Context, owner identity.Owner, threadID, leaf 
 		JOIN messages m ON m.id = o.id
 		WHERE `+sentToModel+`
 		ORDER BY m.seq`, owner.OrganizationID, owner.UserID, threadID, leaf)
-	opening := make([]chat.Message, len(rows))
-	for i, r := range rows {
-		opening[i] = r.message()
-		opening[i].Form = r.Form
+	for i := range opening {
+		opening[i].Pictures = orNil(opening[i].Pictures)
 	}
-	return opening, translate(err)
+	return opening, err
 }
 
 // storable returns text that PostgreSQL accepts. It replaces NUL, which PostgreSQL cannot store, by SUB. Both have one

@@ -16,12 +16,12 @@ var _ chat.ModelStore = (*DB)(nil)
 
 // ModelSettings implements chat.ModelStore.
 func (db *DB) ModelSettings(ctx context.Context, organizationID uuid.UUID) (chat.ModelSettings, error) {
-	row, err := queryRow[struct{ Models chat.ModelSettings }](ctx, db.pool,
-		`SELECT models FROM organizations WHERE id = $1`, organizationID)
-	if isNoRows(err) {
-		return chat.ModelSettings{}, org.ErrNoOrganization
-	}
-	return row.Models, translate(err)
+	return modelSettings(ctx, db.pool, organizationID)
+}
+
+func modelSettings(ctx context.Context, q querier, organizationID uuid.UUID) (chat.ModelSettings, error) {
+	return findValue[chat.ModelSettings](ctx, q, org.ErrNoOrganization, `SELECT models FROM organizations WHERE id = $1`,
+		organizationID)
 }
 
 // SetModelSettings implements chat.ModelStore.
@@ -30,30 +30,22 @@ func (db *DB) SetModelSettings(
 	check func(*org.Member, chat.ModelSettings) ([]org.Change, error),
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
-			return err
-		}
-		member, err := findActor(ctx, tx, actor.OrganizationID, actor.ID)
+		member, err := lockForActor(ctx, tx, actor)
 		if err != nil {
 			return err
 		}
-		before, err := queryRow[struct{ Models chat.ModelSettings }](ctx, tx,
-			`SELECT models FROM organizations WHERE id = $1`, actor.OrganizationID)
+		before, err := modelSettings(ctx, tx, actor.OrganizationID)
 		if err != nil {
 			return err
 		}
-		changes, err := check(member, before.Models)
-		if err != nil || reflect.DeepEqual(before.Models, settings) {
+		changes, err := check(member, before)
+		if err != nil || reflect.DeepEqual(before, settings) {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `UPDATE organizations SET models = $2 WHERE id = $1`, actor.OrganizationID,
+		if err := exec(ctx, tx, `UPDATE organizations SET models = $2 WHERE id = $1`, actor.OrganizationID,
 			settings); err != nil {
 			return err
 		}
-		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: org.ActionModels,
-			TargetKind: org.TargetOrganization, TargetID: actor.OrganizationID.String(),
-			TargetLabel: actor.OrganizationName, Details: changes,
-		})
+		return audit(ctx, tx, organizationEvent(actor, org.ActionModels, changes...))
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tsumugi-ai/tsumugi/chat/ground"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -21,15 +20,12 @@ const (
 
 // FindNote implements ground.Notes.
 func (db *DB) FindNote(ctx context.Context, owner identity.Owner, key [32]byte) (note string, found bool, _ error) {
-	err := db.pool.QueryRow(ctx, `
+	note, err := queryValue[string](ctx, db.pool, `
 		SELECT note
 		FROM summary_notes
 		WHERE organization_id = $1 AND user_id = $2 AND key = $3 AND noted_at > now() - make_interval(days => $4)`,
-		owner.OrganizationID, owner.UserID, key[:], noteDays).Scan(&note)
-	if isNoRows(err) {
-		return "", false, nil
-	}
-	return note, err == nil, translate(err)
+		owner.OrganizationID, owner.UserID, key[:], noteDays)
+	return note, err == nil, ifNoRows(err, nil)
 }
 
 // PutNote implements ground.Notes.
@@ -68,10 +64,7 @@ func (db *DB) PutNote(ctx context.Context, owner identity.Owner, n ground.Note) 
 			), `+countUsage+`
 			SELECT FROM spent`,
 			owner.OrganizationID, owner.UserID, n.ModelID, n.AnswerID, storableCount(n.InputTokens),
-			storableCount(n.OutputTokens)).Exec(func(tag pgconn.CommandTag) error {
-			counted = tag.RowsAffected() > 0
-			return nil
-		})
+			storableCount(n.OutputTokens)).Exec(setAffected(&counted))
 	})
 	return counted && err == nil, err
 }

@@ -31,7 +31,7 @@ const visibleNotifications = `
 func (db *DB) ListNotifications(ctx context.Context, organizationID, userID uuid.UUID, offset,
 	limit int,
 ) ([]org.Notification, error) {
-	list, err := queryRows[org.Notification](ctx, db.pool, `
+	return queryRows[org.Notification](ctx, db.pool, `
 		SELECT `+notificationColumns+`,
 		       EXISTS (SELECT FROM notification_reads r
 		               WHERE r.notification_id = n.id AND r.user_id = $2 AND r.organization_id = $1) AS read
@@ -40,13 +40,12 @@ func (db *DB) ListNotifications(ctx context.Context, organizationID, userID uuid
 		ORDER BY n.published_at DESC, n.id DESC
 		OFFSET $3 LIMIT $4`,
 		organizationID, userID, offset, limit)
-	return list, translate(err)
 }
 
 // ReadNotifications implements org.Store. The rows are added in the order of their ids, so that two calls for the same
 // user cannot deadlock.
 func (db *DB) ReadNotifications(ctx context.Context, organizationID, userID uuid.UUID, ids []uuid.UUID) error {
-	_, err := db.pool.Exec(ctx, `
+	return exec(ctx, db.pool, `
 		INSERT INTO notification_reads (organization_id, user_id, notification_id)
 		SELECT $1, $2, n.id
 		FROM notifications n
@@ -54,7 +53,6 @@ func (db *DB) ReadNotifications(ctx context.Context, organizationID, userID uuid
 		ORDER BY n.id
 		ON CONFLICT (user_id, notification_id) DO NOTHING`,
 		organizationID, userID, orEmpty(ids))
-	return translate(err)
 }
 
 // PublishNotification adds a notice without an actor. A notice without a time is published now. If the organization
@@ -63,8 +61,8 @@ func (db *DB) PublishNotification(ctx context.Context, n org.Notification) error
 	return insertNotification(ctx, db.pool, n)
 }
 
-func insertNotification(ctx context.Context, e executor, n org.Notification) error {
-	_, err := e.Exec(ctx, `
+func insertNotification(ctx context.Context, q querier, n org.Notification) error {
+	err := exec(ctx, q, `
 		INSERT INTO notifications (id, organization_id, title, body, url, level, audience, published_at, user_id)
 		VALUES ($1, $2, $3, $4, $5, $6, coalesce(nullif($7, ''), 'all'), coalesce($8, now()), $9)`,
 		n.ID, n.OrganizationID, n.Title, n.Body, n.URL, n.Level, n.Audience, orNull(n.PublishedAt), n.UserID)
@@ -76,36 +74,31 @@ func insertNotification(ctx context.Context, e executor, n org.Notification) err
 	case hasCode(err, codeCheck):
 		return fault.Wrap(err, fault.Invalid, "お知らせの内容が正しくありません。")
 	}
-	return translate(err)
+	return err
 }
 
 // FindNotification implements org.Store.
 func (db *DB) FindNotification(ctx context.Context, id uuid.UUID) (org.Notification, error) {
-	n, err := queryRow[org.Notification](ctx, db.pool, `
+	return queryRow[org.Notification](ctx, db.pool, `
 		SELECT `+notificationColumns+`, false AS read
 		FROM notifications n
 		WHERE n.id = $1`, id)
-	return n, translate(err)
 }
 
 // UpcomingNotifications implements org.Store.
 func (db *DB) UpcomingNotifications(ctx context.Context) (map[uuid.UUID]time.Time, error) {
-	type row struct {
+	rows, err := queryRows[struct {
 		ID uuid.UUID
 		At time.Time
-	}
-	rows, err := queryRows[row](ctx, db.pool, `
+	}](ctx, db.pool, `
 		SELECT id, published_at AS at FROM notifications WHERE published_at > now()
 		UNION ALL
 		SELECT id, ends_at FROM notifications WHERE published_at <= now() AND ends_at > now()`)
-	if err != nil {
-		return nil, translate(err)
-	}
 	upcoming := make(map[uuid.UUID]time.Time, len(rows))
 	for _, r := range rows {
 		upcoming[r.ID] = r.At
 	}
-	return upcoming, nil
+	return upcoming, err
 }
 
 // managedNotices selects the notices n that the administrators of the organization $1 see.
@@ -117,21 +110,12 @@ const managedNotices = `
 func (db *DB) ListNotices(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]org.Notification, int,
 	error,
 ) {
-	var list []org.Notification
-	var total int
-	batch := &pgx.Batch{}
-	batch.Queue(`SELECT count(*) FROM notifications n WHERE `+managedNotices, organizationID).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-	batch.Queue(`
+	return queryPage[org.Notification](ctx, db, `SELECT count(*) FROM notifications n WHERE `+managedNotices, `
 		SELECT `+notificationColumns+`, false AS read
 		FROM notifications n
 		WHERE `+managedNotices+`
 		ORDER BY n.published_at DESC, n.id DESC
-		OFFSET $2 LIMIT $3`, organizationID, offset, limit).Query(collect(&list))
-	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return nil, 0, translate(err)
-	}
-	return list, total, nil
+		OFFSET $2 LIMIT $3`, []any{organizationID}, offset, limit)
 }
 
 // FindNotice implements org.Store.
@@ -143,14 +127,10 @@ func (db *DB) FindNotice(ctx context.Context, organizationID, id uuid.UUID) (org
 func findNotice(ctx context.Context, q querier, organizationID uuid.UUID, condition string, arg any) (org.Notification,
 	error,
 ) {
-	n, err := queryRow[org.Notification](ctx, q, `
+	return findRow[org.Notification](ctx, q, org.ErrNoNotice, `
 		SELECT `+notificationColumns+`, false AS read
 		FROM notifications n
 		WHERE `+managedNotices+` AND `+condition, organizationID, arg)
-	if isNoRows(err) {
-		return n, org.ErrNoNotice
-	}
-	return n, translate(err)
 }
 
 // AddNotice implements org.Store.
@@ -162,10 +142,9 @@ func (db *DB) AddNotice(ctx context.Context, actor identity.Actor, call org.Noti
 		if err != nil {
 			return err
 		}
-		var same bool
-		err = tx.QueryRow(ctx, `
+		same, err := queryValue[bool](ctx, tx, `
 			SELECT request_hash = $3 FROM notifications WHERE organization_id = $1 AND request_id = $2`,
-			actor.OrganizationID, call.RequestID, call.RequestHash[:]).Scan(&same)
+			actor.OrganizationID, call.RequestID, call.RequestHash[:])
 		known := err == nil
 		switch {
 		case err != nil && !isNoRows(err):
@@ -190,7 +169,7 @@ func (db *DB) AddNotice(ctx context.Context, actor identity.Actor, call org.Noti
 // insertNotice adds a notice of an administrator, and logs it.
 func insertNotice(ctx context.Context, tx pgx.Tx, actor identity.Actor, call org.NoticeCall) error {
 	n := call.Notice
-	_, err := tx.Exec(ctx, `
+	err := exec(ctx, tx, `
 		INSERT INTO notifications (id, organization_id, title, body, url, level, audience, published_at, ends_at,
 		                           request_id, request_hash)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, coalesce($8, now()), $9, $10, $11)`,
@@ -236,16 +215,14 @@ func (db *DB) ChangeNotice(ctx context.Context, actor identity.Actor, id uuid.UU
 // storeNotice changes or deletes a notice of an administrator.
 func storeNotice(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID, change org.NoticeChange) error {
 	if change.Remove {
-		_, err := tx.Exec(ctx, `DELETE FROM notifications WHERE organization_id = $1 AND id = $2`, organizationID, id)
-		return err
+		return exec(ctx, tx, `DELETE FROM notifications WHERE organization_id = $1 AND id = $2`, organizationID, id)
 	}
 	n := change.Notice
-	_, err := tx.Exec(ctx, `
+	return exec(ctx, tx, `
 		UPDATE notifications
 		SET title = $3, body = $4, url = $5, level = $6, audience = $7, published_at = $8, ends_at = $9
 		WHERE organization_id = $1 AND id = $2`,
 		organizationID, id, n.Title, n.Body, n.URL, n.Level, n.Audience, n.PublishedAt, n.EndsAt)
-	return err
 }
 
 // noticeEvent returns an audit entry about a notice.
@@ -254,6 +231,17 @@ func noticeEvent(actor identity.Actor, n org.Notification, action org.Action, de
 		OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: action,
 		TargetKind: org.TargetNotification, TargetID: n.ID.String(), TargetLabel: n.Title, Details: details,
 	}
+}
+
+// lockForSuper locks the actor's organization. It refuses an actor who is not an active super-admin in their current
+// state.
+func lockForSuper(ctx context.Context, tx pgx.Tx, actor identity.Actor) error {
+	member, err := lockForActor(ctx, tx, actor)
+	if err == nil && (member == nil || member.Role != identity.RoleOrganizationSuperAdmin ||
+		member.State != identity.StateActive) {
+		return org.ErrForbidden
+	}
+	return err
 }
 
 // lockForActor locks the actor's organization. It returns the current state of the actor, nil for a former member.

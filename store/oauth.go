@@ -18,7 +18,7 @@ var _ oauth.Store = (*DB)(nil)
 // TokenByHash implements oauth.Store. It searches all organizations, because the token determines the
 // organization.
 func (db *DB) TokenByHash(ctx context.Context, hash []byte) (oauth.StoredToken, error) {
-	stored, err := queryRow[oauth.StoredToken](ctx, db.pool, `
+	return findRow[oauth.StoredToken](ctx, db.pool, fault.Errorf(fault.NotFound, "%s", oauth.ErrNoConnection.Detail), `
 		WITH first_use AS (
 		    UPDATE connection_tokens SET used_at = now() WHERE hash = $1 AND kind = 'access' AND used_at IS NULL
 		)
@@ -28,22 +28,17 @@ func (db *DB) TokenByHash(ctx context.Context, hash []byte) (oauth.StoredToken, 
 		JOIN sessions s ON s.id = t.session_id
 		JOIN users u ON u.organization_id = s.organization_id AND u.id = s.user_id
 		WHERE t.hash = $1`, hash)
-	if isNoRows(err) {
-		return stored, fault.Wrap(err, fault.NotFound, "%s", oauth.ErrNoConnection.Detail)
-	}
-	return stored, translate(err)
 }
 
 // AddGrant implements oauth.Store.
 func (db *DB) AddGrant(ctx context.Context, g oauth.Grant) error {
-	_, err := db.pool.Exec(ctx, `
+	return exec(ctx, db.pool, `
 		INSERT INTO connection_grants (hash, user_code_hash, client_id, scopes, redirect_uri, challenge, address,
 		                               user_agent, organization_id, user_id, auth_type, answered_at, created_at,
 		                               expires_at, poll_interval)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		g.Hash, g.UserCodeHash, g.ClientID, g.Scopes, g.RedirectURI, g.Challenge, g.Address, storable(g.UserAgent),
 		g.OrganizationID, g.UserID, g.AuthType, g.AnsweredAt, g.CreatedAt, g.ExpiresAt, g.PollInterval)
-	return translate(err)
 }
 
 const selectGrant = `
@@ -53,25 +48,17 @@ const selectGrant = `
 
 // GrantByUserCode implements oauth.Store.
 func (db *DB) GrantByUserCode(ctx context.Context, userCodeHash []byte) (oauth.Grant, error) {
-	grant, err := queryRow[oauth.Grant](ctx, db.pool, selectGrant+`
+	return findRow[oauth.Grant](ctx, db.pool, oauth.ErrNoDevice, selectGrant+`
 		WHERE user_code_hash = $1 AND answered_at IS NULL AND expires_at > now()`, userCodeHash)
-	if isNoRows(err) {
-		return grant, oauth.ErrNoDevice
-	}
-	return grant, translate(err)
 }
 
 // AnswerGrant implements oauth.Store.
 func (db *DB) AnswerGrant(ctx context.Context, actor identity.Actor, userCodeHash []byte, denied bool) error {
-	tag, err := db.pool.Exec(ctx, `
+	return execRow(ctx, db.pool, oauth.ErrNoDevice, `
 		UPDATE connection_grants
 		SET organization_id = $2, user_id = $3, auth_type = $4, denied = $5, answered_at = now()
 		WHERE user_code_hash = $1 AND answered_at IS NULL AND expires_at > now()`,
 		userCodeHash, actor.OrganizationID, actor.ID, actor.AuthType, denied)
-	if err == nil && tag.RowsAffected() == 0 {
-		return oauth.ErrNoDevice
-	}
-	return translate(err)
 }
 
 // RedeemGrant implements oauth.Store.
@@ -101,11 +88,10 @@ func (db *DB) RedeemGrant(
 				return err
 			}
 		}
-		_, err = tx.Exec(ctx, `
+		return exec(ctx, tx, `
 			UPDATE connection_grants SET polled_at = $2, poll_interval = $3, used_at = $4, session_id = $5
 			WHERE hash = $1`,
 			hash, grant.PolledAt, grant.PollInterval, grant.UsedAt, opened)
-		return err
 	})
 	if err != nil {
 		return err
@@ -116,7 +102,7 @@ func (db *DB) RedeemGrant(
 func openConnection(
 	ctx context.Context, tx pgx.Tx, g oauth.Grant, o oauth.NewConnection, origin oauth.Origin,
 ) error {
-	if _, err := tx.Exec(ctx, `
+	if err := exec(ctx, tx, `
 		INSERT INTO sessions (id, organization_id, user_id, auth_type, began_at, used_at, user_agent, address,
 		    client_id, scopes)
 		VALUES ($1, $2, $3, $4, $5, now(), $6, $7, $8, $9)`,
@@ -133,14 +119,13 @@ func openConnection(
 // addTokens adds tokens to a connection. parent is the hash of the refresh token that was exchanged for them, nil for
 // none.
 func addTokens(ctx context.Context, tx pgx.Tx, id uuid.UUID, parent []byte, tokens []oauth.Token) error {
-	for _, t := range tokens {
-		if _, err := tx.Exec(ctx, `
-			INSERT INTO connection_tokens (hash, session_id, kind, expires_at, parent) VALUES ($1, $2, $3, $4, $5)`,
-			t.Hash, id, t.Kind, t.ExpiresAt, parent); err != nil {
-			return err
+	return send(ctx, tx, func(batch *pgx.Batch) {
+		for _, t := range tokens {
+			batch.Queue(`
+				INSERT INTO connection_tokens (hash, session_id, kind, expires_at, parent) VALUES ($1, $2, $3, $4, $5)`,
+				t.Hash, id, t.Kind, t.ExpiresAt, parent)
 		}
-	}
-	return nil
+	})
 }
 
 // RotateTokens implements oauth.Store.
@@ -173,11 +158,11 @@ func (db *DB) RotateTokens(ctx context.Context, r oauth.Rotation) error {
 			}
 		}
 		refused = nil
-		if _, err := tx.Exec(ctx, `
+		if err := exec(ctx, tx, `
 			UPDATE connection_tokens SET used_at = coalesce(used_at, now()) WHERE hash = $1`, r.Hash); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `
+		if err := exec(ctx, tx, `
 			UPDATE sessions SET used_at = now(), user_agent = $2, address = $3 WHERE id = $1`,
 			held.SessionID, storable(r.Origin.UserAgent), storableAddress(r.Origin.Address)); err != nil {
 			return err
@@ -212,13 +197,9 @@ func endReused(ctx context.Context, tx pgx.Tx, origin oauth.Origin, which string
 
 // endConnections ends connections and returns their ids. Triggers notify the servers.
 func endConnections(ctx context.Context, tx pgx.Tx, which string, args ...any) ([]uuid.UUID, error) {
-	rows, err := tx.Query(ctx, `
+	return queryValues[uuid.UUID](ctx, tx, `
 		UPDATE sessions SET ended_at = now() WHERE client_id <> '' AND ended_at IS NULL AND `+which+
 		` RETURNING id`, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
 // auditConnections logs an action on connections. The actor is by, or the client on behalf of the owner if by is nil.
@@ -278,37 +259,35 @@ func (db *DB) EndByToken(ctx context.Context, clientID string, hash []byte) erro
 func (db *DB) AddPersonal(
 	ctx context.Context, actor identity.Actor, n oauth.NewToken, o oauth.NewConnection,
 ) (oauth.Connection, error) {
-	var created oauth.Connection
-	err := db.tx(ctx, func(tx pgx.Tx) error {
-		var allowed bool
-		if err := tx.QueryRow(ctx, `SELECT personal_tokens FROM organizations WHERE id = $1 FOR SHARE`,
-			actor.OrganizationID).Scan(&allowed); err != nil {
-			return err
+	return txResult(ctx, db, func(tx pgx.Tx) (created oauth.Connection, err error) {
+		allowed, err := queryValue[bool](ctx, tx, `SELECT personal_tokens FROM organizations WHERE id = $1 FOR SHARE`,
+			actor.OrganizationID)
+		if err == nil && !allowed {
+			err = oauth.ErrPersonalForbidden
 		}
-		if !allowed {
-			return oauth.ErrPersonalForbidden
+		if err != nil {
+			return created, err
 		}
-		if _, err := tx.Exec(ctx, `
+		err = exec(ctx, tx, `
 			INSERT INTO sessions (id, organization_id, user_id, auth_type, began_at, used_at, user_agent, client_id,
 			                      name, scopes, expires_at, request_id)
 			VALUES ($1, $2, $3, $4, now(), now(), '', 'personal', $5, $6, $7, $8)`,
-			o.ID, actor.OrganizationID, actor.ID, actor.AuthType, n.Name, n.Scopes, n.ExpiresAt,
-			n.RequestID); hasCode(err, codeUnique) {
-			return oauth.ErrTokenCreated
-		} else if err != nil {
-			return err
+			o.ID, actor.OrganizationID, actor.ID, actor.AuthType, n.Name, n.Scopes, n.ExpiresAt, n.RequestID)
+		switch {
+		case hasCode(err, codeUnique):
+			return created, oauth.ErrTokenCreated
+		case err == nil:
+			err = addTokens(ctx, tx, o.ID, nil, o.Tokens)
 		}
-		if err := addTokens(ctx, tx, o.ID, nil, o.Tokens); err != nil {
-			return err
+		if err != nil {
+			return created, err
 		}
-		var err error
-		if created, err = queryRow[oauth.Connection](ctx, tx, selectConnections+` AND s.id = $2`,
-			actor.OrganizationID, o.ID); err != nil {
-			return err
+		created, err = queryRow[oauth.Connection](ctx, tx, selectConnections+` AND s.id = $2`, actor.OrganizationID, o.ID)
+		if err != nil {
+			return created, err
 		}
-		return auditConnections(ctx, tx, org.ActionConnect, &actor, oauth.Origin{}, []uuid.UUID{o.ID})
+		return created, auditConnections(ctx, tx, org.ActionConnect, &actor, oauth.Origin{}, []uuid.UUID{o.ID})
 	})
-	return created, err
 }
 
 // fromConnections selects the active connections of the organization $1.
@@ -326,23 +305,16 @@ var selectConnections = `
 
 // ListConnections implements oauth.Store.
 func (db *DB) ListConnections(ctx context.Context, actor identity.Actor) ([]oauth.Connection, error) {
-	list, err := queryRows[oauth.Connection](ctx, db.pool,
+	return queryRows[oauth.Connection](ctx, db.pool,
 		selectConnections+` AND s.user_id = $2 ORDER BY s.used_at DESC, s.id DESC`, actor.OrganizationID, actor.ID)
-	return list, translate(err)
 }
 
 // ListAllConnections implements oauth.Store.
 func (db *DB) ListAllConnections(
 	ctx context.Context, organizationID uuid.UUID, offset, limit int,
-) (list []oauth.Connection, total int, err error) {
-	batch := &pgx.Batch{}
-	batch.Queue(`SELECT count(*)`+fromConnections, organizationID).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-	batch.Queue(selectConnections+` ORDER BY s.used_at DESC, s.id DESC OFFSET $2 LIMIT $3`, organizationID,
-		offset, limit).
-		Query(collect(&list))
-	err = db.pool.SendBatch(ctx, batch).Close()
-	return list, total, translate(err)
+) ([]oauth.Connection, int, error) {
+	return queryPage[oauth.Connection](ctx, db, `SELECT count(*)`+fromConnections,
+		selectConnections+` ORDER BY s.used_at DESC, s.id DESC OFFSET $2 LIMIT $3`, []any{organizationID}, offset, limit)
 }
 
 // EndConnection implements oauth.Store.
@@ -361,10 +333,8 @@ func (db *DB) EndConnection(ctx context.Context, actor identity.Actor, id uuid.U
 }
 
 // PersonalTokens implements oauth.Store.
-func (db *DB) PersonalTokens(ctx context.Context, organizationID uuid.UUID) (allowed bool, err error) {
-	err = db.pool.QueryRow(ctx, `SELECT personal_tokens FROM organizations WHERE id = $1`,
-		organizationID).Scan(&allowed)
-	return allowed, translate(err)
+func (db *DB) PersonalTokens(ctx context.Context, organizationID uuid.UUID) (bool, error) {
+	return queryValue[bool](ctx, db.pool, `SELECT personal_tokens FROM organizations WHERE id = $1`, organizationID)
 }
 
 // SetPersonalTokens implements oauth.Store.
@@ -383,11 +353,7 @@ func (db *DB) SetPersonalTokens(ctx context.Context, actor identity.Actor, allow
 			actor.OrganizationID); err != nil {
 			return err
 		}
-		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: org.ActionConnectionPolicy,
-			TargetKind: org.TargetOrganization, TargetID: actor.OrganizationID.String(),
-			TargetLabel: actor.OrganizationName, Details: []org.Change{change},
-		})
+		return audit(ctx, tx, organizationEvent(actor, org.ActionConnectionPolicy, change))
 	})
 }
 
@@ -397,19 +363,17 @@ const expiredTokenRetention = 24 * time.Hour
 
 // sweepConnections deletes expired codes and tokens.
 func sweepConnections(ctx context.Context, tx pgx.Tx) error {
-	for _, table := range []string{"connection_tokens", "connection_grants"} {
-		if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE expires_at < now() - $1::interval`,
-			expiredTokenRetention); err != nil {
-			return err
+	return send(ctx, tx, func(batch *pgx.Batch) {
+		for _, table := range []string{"connection_tokens", "connection_grants"} {
+			batch.Queue(`DELETE FROM `+table+` WHERE expires_at < now() - $1::interval`, expiredTokenRetention)
 		}
-	}
-	return nil
+	})
 }
 
 // endAccountConnections ends the connections of an account of the user pool and deletes its grants, so that a user who
 // can no longer sign in has no access through a connection.
 func endAccountConnections(ctx context.Context, tx pgx.Tx, sub uuid.UUID) error {
-	if _, err := tx.Exec(ctx, `
+	if err := exec(ctx, tx, `
 		DELETE FROM connection_grants g USING users u
 		WHERE u.subject = $1 AND g.organization_id = u.organization_id AND g.user_id = u.id`,
 		sub.String()); err != nil {

@@ -21,11 +21,8 @@ func (db *DB) EditOrganization(ctx context.Context, id uuid.UUID, name *string, 
 ) (org.Organization, error) {
 	var after org.Organization
 	err := db.tx(ctx, func(tx pgx.Tx) error {
-		before, err := queryRow[org.Organization](ctx, tx, `
-			SELECT id, name, auth_type, mail_domains FROM organizations WHERE id = $1 FOR NO KEY UPDATE`, id)
-		if isNoRows(err) {
-			return org.ErrNoOrganization
-		}
+		before, err := findRow[org.Organization](ctx, tx, org.ErrNoOrganization,
+			selectOrganization+` WHERE id = $1 FOR NO KEY UPDATE`, id)
 		if err != nil {
 			return err
 		}
@@ -45,7 +42,7 @@ func (db *DB) EditOrganization(ctx context.Context, id uuid.UUID, name *string, 
 		if len(changes) == 0 {
 			return nil
 		}
-		if _, err := tx.Exec(ctx, `UPDATE organizations SET name = $2, mail_domains = $3 WHERE id = $1`,
+		if err := exec(ctx, tx, `UPDATE organizations SET name = $2, mail_domains = $3 WHERE id = $1`,
 			id, after.Name, orEmpty(after.MailDomains)); err != nil {
 			return err
 		}
@@ -60,20 +57,16 @@ func (db *DB) EditOrganization(ctx context.Context, id uuid.UUID, name *string, 
 // claimDomains refuses mail domains of another organization, because the domain of an address determines how its owner
 // signs in.
 func claimDomains(ctx context.Context, tx pgx.Tx, o org.Organization) error {
-	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tsumugi mail domains'))`); err != nil {
+	if err := exec(ctx, tx, `SELECT pg_advisory_xact_lock(hashtext('tsumugi mail domains'))`); err != nil {
 		return err
 	}
-	var owner string
-	err := tx.QueryRow(ctx, `
+	owner, err := queryValue[string](ctx, tx, `
 		SELECT name FROM organizations WHERE mail_domains && $2 AND id <> $1 ORDER BY created_at LIMIT 1`,
-		o.ID, orEmpty(o.MailDomains)).Scan(&owner)
-	if isNoRows(err) {
-		return nil
+		o.ID, orEmpty(o.MailDomains))
+	if err == nil {
+		return fault.Errorf(fault.Conflict, "メールドメインは「%s」で使われています。", owner)
 	}
-	if err != nil {
-		return err
-	}
-	return fault.Errorf(fault.Conflict, "メールドメインは「%s」で使われています。", owner)
+	return ifNoRows(err, nil)
 }
 
 // Announce adds a notice on behalf of an operator, and logs it. The errors are those of PublishNotification.

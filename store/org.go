@@ -33,8 +33,8 @@ func (db *DB) CreateOrganizationWithMembers(ctx context.Context, o org.Organizat
 	})
 }
 
-func insertOrganization(ctx context.Context, e executor, o org.Organization) error {
-	_, err := e.Exec(ctx, `
+func insertOrganization(ctx context.Context, q querier, o org.Organization) error {
+	err := exec(ctx, q, `
 		INSERT INTO organizations (id, name, auth_type, mail_domains)
 		VALUES ($1, $2, $3, $4)`,
 		o.ID, o.Name, o.AuthType, orEmpty(o.MailDomains))
@@ -44,7 +44,7 @@ func insertOrganization(ctx context.Context, e executor, o org.Organization) err
 	case hasCode(err, codeCheck):
 		return fault.Wrap(err, fault.Invalid, "組織の内容が正しくありません。")
 	}
-	return translate(err)
+	return err
 }
 
 // changeOrganization locks an actor's organization, calls check to find out whether the actor may change it, and
@@ -75,7 +75,5 @@ func organizationEvent(actor identity.Actor, action org.Action, details ...org.C
 
 // CountUsers returns the number of users of all organizations.
 func (db *DB) CountUsers(ctx context.Context) (int, error) {
-	var n int
-	err := db.pool.QueryRow(ctx, `SELECT count(*) FROM users`).Scan(&n)
-	return n, translate(err)
+	return queryValue[int](ctx, db.pool, `SELECT count(*) FROM users`)
 }

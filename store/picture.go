@@ -41,7 +41,7 @@ func (db *DB) CreatePicture(ctx context.Context, owner identity.Owner, session u
 			owner.OrganizationID, owner.UserID, requestID)
 		if created = isNoRows(err); !created {
 			if err == nil {
-				_, err = tx.Exec(ctx, `INSERT INTO loose_files (id) VALUES ($1)`, p.ID)
+				err = exec(ctx, tx, `INSERT INTO loose_files (id) VALUES ($1)`, p.ID)
 			}
 			return err
 		}
@@ -71,37 +71,30 @@ func (db *DB) FindPictures(ctx context.Context, owner identity.Owner, ids []uuid
 	if err == nil && len(list) < len(ids) {
 		err = picture.ErrNoPicture
 	}
-	return list, translate(err)
+	return list, err
 }
 
 // DeletePicture implements picture.Store. The row lock prevents questions from using the picture until the transaction
 // ends, because their foreign key locks the same row.
 func (db *DB) DeletePicture(ctx context.Context, owner identity.Owner, id uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `
+		if err := execRow(ctx, tx, picture.ErrNoPicture, `
 			SELECT 1 FROM pictures WHERE organization_id = $1 AND user_id = $2 AND id = $3 FOR UPDATE`,
-			owner.OrganizationID, owner.UserID, id)
-		if err == nil && tag.RowsAffected() == 0 {
-			err = picture.ErrNoPicture
-		}
-		if err != nil {
+			owner.OrganizationID, owner.UserID, id); err != nil {
 			return err
 		}
-		tag, err = tx.Exec(ctx, `
+		used := fault.Errorf(fault.Conflict, "質問に使われている画像は削除できません。チャットを削除すると、画像も削除されます。")
+		return execRow(ctx, tx, used, `
 			DELETE FROM pictures p
 			WHERE p.organization_id = $1 AND p.id = $2
 			  AND NOT EXISTS (SELECT FROM message_pictures m WHERE m.picture_id = p.id)`, owner.OrganizationID, id)
-		if err == nil && tag.RowsAffected() == 0 {
-			err = fault.Errorf(fault.Conflict, "質問に使われている画像は削除できません。チャットを削除すると、画像も削除されます。")
-		}
-		return err
 	})
 }
 
 // DeleteUnused implements picture.Store. It locks the pictures before it looks for their questions, like DeletePicture.
-func (db *DB) DeleteUnused(ctx context.Context, age time.Duration, limit int) (deleted int, _ error) {
-	err := db.tx(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `
+func (db *DB) DeleteUnused(ctx context.Context, age time.Duration, limit int) (int, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (int, error) {
+		ids, err := queryValues[uuid.UUID](ctx, tx, `
 			SELECT p.id
 			FROM pictures p
 			WHERE p.created_at < now() - $1::interval
@@ -109,19 +102,12 @@ func (db *DB) DeleteUnused(ctx context.Context, age time.Duration, limit int) (d
 			ORDER BY p.created_at
 			LIMIT $2
 			FOR UPDATE OF p SKIP LOCKED`, age, limit)
-		if err != nil {
-			return err
-		}
-		ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 		if err != nil || len(ids) == 0 {
-			deleted = 0
-			return err
+			return 0, err
 		}
 		tag, err := tx.Exec(ctx, `
 			DELETE FROM pictures p
 			WHERE p.id = ANY ($1) AND NOT EXISTS (SELECT FROM message_pictures m WHERE m.picture_id = p.id)`, ids)
-		deleted = int(tag.RowsAffected())
-		return err
+		return int(tag.RowsAffected()), err
 	})
-	return deleted, err
 }

@@ -13,9 +13,8 @@ import (
 
 var _ pool.Store = (*DB)(nil)
 
-// Each insert removes some expired rows: more than it adds, so that the tables stay small without a job, and few enough
-// that no sign-in is slowed down by a backlog. Grants are kept until their last access tokens have expired, keys for
-// the allowed clock skew longer.
+// Each insert removes some expired rows. Grants are kept until their last access tokens have expired, keys for the
+// allowed clock skew longer.
 const (
 	poolSweep      = 10
 	poolGrantAfter = 24 * time.Hour
@@ -37,7 +36,7 @@ func (db *DB) PoolKeys(ctx context.Context) ([]pool.Key, error) {
 			keys[i].PrivateKey, err = db.openSecret(keys[i].PrivateKey, poolKeyOwner(keys[i].ID))
 		}
 	}
-	return keys, translate(err)
+	return keys, err
 }
 
 // AddFirstPoolKey implements pool.Store.
@@ -48,14 +47,13 @@ func (db *DB) AddFirstPoolKey(ctx context.Context, key pool.Key) error {
 	}
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		// Servers that start at the same time are serialized; reads are not blocked.
-		if _, err := tx.Exec(ctx, `LOCK TABLE pool_keys IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+		if err := exec(ctx, tx, `LOCK TABLE pool_keys IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `
+		return exec(ctx, tx, `
 			INSERT INTO pool_keys (id, private_key, created_at, active_from, retire_at)
 			SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS (SELECT FROM pool_keys)`,
 			key.ID, kept, key.CreatedAt, key.ActiveFrom, key.RetireAt)
-		return err
 	})
 }
 
@@ -69,69 +67,57 @@ func (db *DB) rotatePoolKey(ctx context.Context, tx pgx.Tx, next pool.Key, retir
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `LOCK TABLE pool_keys IN SHARE ROW EXCLUSIVE MODE`); err != nil {
-		return err
-	}
-	// A key that would become active after the time at which it retires now would never be used.
-	if _, err := tx.Exec(ctx,
-		`UPDATE pool_keys SET retire_at = greatest($1, active_from) WHERE retire_at IS NULL`, retireAt); err != nil {
-		return err
-	}
-	if _, err := tx.Exec(ctx, `DELETE FROM pool_keys WHERE retire_at < $1`,
-		next.CreatedAt.Add(-poolKeyAfter)); err != nil {
-		return err
-	}
-	_, err = tx.Exec(ctx, `
-		INSERT INTO pool_keys (id, private_key, created_at, active_from, retire_at) VALUES ($1, $2, $3, $4, $5)`,
-		next.ID, kept, next.CreatedAt, next.ActiveFrom, next.RetireAt)
-	return err
+	return send(ctx, tx, func(batch *pgx.Batch) {
+		batch.Queue(`LOCK TABLE pool_keys IN SHARE ROW EXCLUSIVE MODE`)
+		// A key that would become active after the time at which it retires now would never be used.
+		batch.Queue(`UPDATE pool_keys SET retire_at = greatest($1, active_from) WHERE retire_at IS NULL`, retireAt)
+		batch.Queue(`DELETE FROM pool_keys WHERE retire_at < $1`, next.CreatedAt.Add(-poolKeyAfter))
+		batch.Queue(`
+			INSERT INTO pool_keys (id, private_key, created_at, active_from, retire_at) VALUES ($1, $2, $3, $4, $5)`,
+			next.ID, kept, next.CreatedAt, next.ActiveFrom, next.RetireAt)
+	})
 }
 
 // CreatePoolUser implements pool.Store.
 func (db *DB) CreatePoolUser(ctx context.Context, user pool.User) error {
-	groups := user.Groups
-	if groups == nil {
-		groups = []string{}
-	}
-	_, err := db.pool.Exec(ctx, `
+	err := exec(ctx, db.pool, `
 		INSERT INTO pool_users (sub, email, email_verified, name, groups, status, enabled,
 		    password_hash, temporary_until,
 			version, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		user.Sub, user.Email, user.EmailVerified, user.Name, groups, user.Status, user.Enabled, user.PasswordHash,
+		user.Sub, user.Email, user.EmailVerified, user.Name, orEmpty(user.Groups), user.Status, user.Enabled, user.PasswordHash,
 		user.TemporaryUntil, user.Version, user.CreatedAt, user.UpdatedAt)
+	return poolEmailError(err)
+}
+
+// poolEmailError converts the error of a statement that sets the address of a user.
+func poolEmailError(err error) error {
 	if violates(err, "pool_users_email_key") {
 		return fault.Wrap(err, fault.Conflict, "このメールアドレスはすでに登録されています。")
 	}
-	return translate(err)
+	return err
 }
 
 // PoolUserBySub implements pool.Store.
 func (db *DB) PoolUserBySub(ctx context.Context, sub uuid.UUID) (pool.User, error) {
-	user, err := queryRow[pool.User](ctx, db.pool, `SELECT `+poolUserColumns+` FROM pool_users u WHERE u.sub = $1`, sub)
-	return user, translate(err)
+	return queryRow[pool.User](ctx, db.pool, `SELECT `+poolUserColumns+` FROM pool_users u WHERE u.sub = $1`, sub)
 }
 
 // PoolUserByEmail implements pool.Store.
 func (db *DB) PoolUserByEmail(ctx context.Context, email string) (pool.User, error) {
-	user, err := queryRow[pool.User](ctx, db.pool, `SELECT `+poolUserColumns+` FROM pool_users u WHERE u.email = $1`,
+	return queryRow[pool.User](ctx, db.pool, `SELECT `+poolUserColumns+` FROM pool_users u WHERE u.email = $1`,
 		email)
-	return user, translate(err)
 }
 
 // SetPoolPassword implements pool.Store.
 func (db *DB) SetPoolPassword(ctx context.Context, sub uuid.UUID, password pool.Password, at time.Time) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `
+		if err := execRow(ctx, tx, pgx.ErrNoRows, `
 			UPDATE pool_users SET password_hash = $2, status = $3, temporary_until = $4,
 			    version = version + 1, updated_at = $5
 			WHERE sub = $1`,
-			sub, password.Hash, password.Status, password.TemporaryUntil, at)
-		if err != nil {
+			sub, password.Hash, password.Status, password.TemporaryUntil, at); err != nil {
 			return err
-		}
-		if tag.RowsAffected() == 0 {
-			return pgx.ErrNoRows
 		}
 		return revokePoolGrants(ctx, tx, sub, uuid.Nil, at)
 	})
@@ -142,16 +128,12 @@ func (db *DB) ChangePoolPassword(
 	ctx context.Context, sub uuid.UUID, version int64, password pool.Password, keep uuid.UUID, event pool.Event,
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `
+		if err := execRow(ctx, tx, errPoolUserChanged, `
 			UPDATE pool_users SET password_hash = $3, status = $4, temporary_until = $5,
 			    version = version + 1, updated_at = $6
 			WHERE sub = $1 AND version = $2 AND enabled`,
-			sub, version, password.Hash, password.Status, password.TemporaryUntil, event.At)
-		if err != nil {
+			sub, version, password.Hash, password.Status, password.TemporaryUntil, event.At); err != nil {
 			return err
-		}
-		if tag.RowsAffected() == 0 {
-			return errPoolUserChanged()
 		}
 		if err := revokePoolGrants(ctx, tx, sub, keep, event.At); err != nil {
 			return err
@@ -162,25 +144,18 @@ func (db *DB) ChangePoolPassword(
 
 // RehashPoolPassword implements pool.Store.
 func (db *DB) RehashPoolPassword(ctx context.Context, sub uuid.UUID, old, hash string) error {
-	_, err := db.pool.Exec(ctx, `UPDATE pool_users SET password_hash = $3 WHERE sub = $1 AND password_hash = $2`, sub,
+	return exec(ctx, db.pool, `UPDATE pool_users SET password_hash = $3 WHERE sub = $1 AND password_hash = $2`, sub,
 		old, hash)
-	return translate(err)
 }
 
 // SetPoolUserEnabled implements pool.Store.
 func (db *DB) SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled bool, at time.Time) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `
+		err := execRow(ctx, tx, pgx.ErrNoRows, `
 			UPDATE pool_users SET enabled = $2, version = version + 1, updated_at = $3
 			    WHERE sub = $1`, sub, enabled, at)
-		if err != nil {
+		if err != nil || enabled {
 			return err
-		}
-		if tag.RowsAffected() == 0 {
-			return pgx.ErrNoRows
-		}
-		if enabled {
-			return nil
 		}
 		return revokePoolGrants(ctx, tx, sub, uuid.Nil, at)
 	})
@@ -189,11 +164,7 @@ func (db *DB) SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled boo
 // DeletePoolUser implements pool.Store.
 func (db *DB) DeletePoolUser(ctx context.Context, sub uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error { // Retries a deadlock with a completing challenge.
-		tag, err := tx.Exec(ctx, `DELETE FROM pool_users WHERE sub = $1`, sub)
-		if err == nil && tag.RowsAffected() == 0 {
-			err = pgx.ErrNoRows
-		}
-		return err
+		return execRow(ctx, tx, pgx.ErrNoRows, `DELETE FROM pool_users WHERE sub = $1`, sub)
 	})
 }
 
@@ -222,11 +193,7 @@ func (db *DB) PoolAttempts(ctx context.Context, keys ...[]byte) ([]pool.Attempts
 		FROM unnest($1::bytea[]) WITH ORDINALITY AS k(key, place)
 		LEFT JOIN pool_attempts a ON a.key = k.key
 		ORDER BY k.place`, keys)
-	attempts := make([]pool.Attempts, len(rows))
-	for i, row := range rows {
-		attempts[i] = row.domain()
-	}
-	return attempts, translate(err)
+	return convert(rows, poolAttempts.domain), err
 }
 
 // UpdatePoolAttempts implements pool.Store.
@@ -260,24 +227,20 @@ func updatePoolAttempts(
 	if err != nil {
 		return err
 	}
-	for i, key := range keys {
-		next := after[i]
-		if next.Failures == 0 {
-			_, err = tx.Exec(ctx, `DELETE FROM pool_attempts WHERE key = $1`, key)
-		} else {
-			_, err = tx.Exec(ctx, `UPDATE pool_attempts SET failures = $2, locked_until = $3, forgotten_at = $4
-					WHERE key = $1`,
-				key, next.Failures, next.LockedUntil, next.ForgottenAt)
+	return send(ctx, tx, func(batch *pgx.Batch) {
+		for i, key := range keys {
+			if next := after[i]; next.Failures == 0 {
+				batch.Queue(`DELETE FROM pool_attempts WHERE key = $1`, key)
+			} else {
+				batch.Queue(`UPDATE pool_attempts SET failures = $2, locked_until = $3, forgotten_at = $4 WHERE key = $1`,
+					key, next.Failures, next.LockedUntil, next.ForgottenAt)
+			}
 		}
-		if err != nil {
-			return err
-		}
-	}
-	_, err = tx.Exec(ctx, `
-		DELETE FROM pool_attempts WHERE key IN (
-			SELECT key FROM pool_attempts WHERE forgotten_at < $1 AND key <> ALL ($2) LIMIT $3 FOR UPDATE SKIP LOCKED)`,
-		at, keys, poolSweep)
-	return err
+		batch.Queue(`
+			DELETE FROM pool_attempts WHERE key IN (
+				SELECT key FROM pool_attempts WHERE forgotten_at < $1 AND key <> ALL ($2) LIMIT $3 FOR UPDATE SKIP LOCKED)`,
+			at, keys, poolSweep)
+	})
 }
 
 // CreateChallenge implements pool.Store.
@@ -286,25 +249,20 @@ func (db *DB) CreateChallenge(ctx context.Context, challenge pool.Challenge, at 
 		if err := lockPoolUser(ctx, tx, challenge.Sub, challenge.Version); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `
-			DELETE FROM pool_challenges WHERE hash IN (
-				SELECT hash FROM pool_challenges WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
-			at, poolSweep); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `
-			INSERT INTO pool_challenges (hash, name, sub, client_id, version, expires_at)
-			    VALUES ($1, $2, $3, $4, $5, $6)`,
-			challenge.Hash, challenge.Name, challenge.Sub, challenge.ClientID, challenge.Version, challenge.ExpiresAt)
-		return err
+		return send(ctx, tx, func(batch *pgx.Batch) {
+			batch.Queue(sweep("pool_challenges", "hash", "expires_at"), at, poolSweep)
+			batch.Queue(`
+				INSERT INTO pool_challenges (hash, name, sub, client_id, version, expires_at)
+				    VALUES ($1, $2, $3, $4, $5, $6)`,
+				challenge.Hash, challenge.Name, challenge.Sub, challenge.ClientID, challenge.Version, challenge.ExpiresAt)
+		})
 	})
 }
 
 // ChallengeByHash implements pool.Store.
 func (db *DB) ChallengeByHash(ctx context.Context, hash []byte) (pool.Challenge, error) {
-	challenge, err := queryRow[pool.Challenge](ctx, db.pool, `
+	return queryRow[pool.Challenge](ctx, db.pool, `
 		SELECT hash, name, sub, client_id, version, expires_at, used_at FROM pool_challenges WHERE hash = $1`, hash)
-	return challenge, translate(err)
 }
 
 // CompleteChallenge implements pool.Store.
@@ -342,17 +300,13 @@ func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, 
 		if err := lockPoolUser(ctx, tx, grant.Sub, version); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `
-			DELETE FROM pool_grants WHERE id IN (
-				SELECT id FROM pool_grants WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
-			grant.AuthTime.Add(-poolGrantAfter), poolSweep); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `
-			INSERT INTO pool_grants (id, token_hash, sub, client_id, event_id, auth_time, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			grant.ID, grant.TokenHash, grant.Sub, grant.ClientID, grant.EventID, grant.AuthTime,
-			grant.ExpiresAt); err != nil {
+		if err := send(ctx, tx, func(batch *pgx.Batch) {
+			batch.Queue(sweep("pool_grants", "id", "expires_at"), grant.AuthTime.Add(-poolGrantAfter), poolSweep)
+			batch.Queue(`
+				INSERT INTO pool_grants (id, token_hash, sub, client_id, event_id, auth_time, expires_at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+				grant.ID, grant.TokenHash, grant.Sub, grant.ClientID, grant.EventID, grant.AuthTime, grant.ExpiresAt)
+		}); err != nil {
 			return err
 		}
 		if newDevice, err = recordPoolDevice(ctx, tx, grant.Sub, event.Origin.DeviceKey(), event.At); err != nil {
@@ -366,34 +320,23 @@ func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, 
 // lockPoolUser locks a user until the transaction ends, so that an old password grants nothing to a user who is being
 // disabled or whose password is being changed. If the user has changed, the error has the code fault.Conflict.
 func lockPoolUser(ctx context.Context, tx pgx.Tx, sub uuid.UUID, version int64) error {
-	tag, err := tx.Exec(ctx, `SELECT FROM pool_users WHERE sub = $1 AND version = $2 AND enabled FOR SHARE`, sub,
-		version)
-	if err == nil && tag.RowsAffected() == 0 {
-		return errPoolUserChanged()
-	}
-	return err
+	return execRow(ctx, tx, errPoolUserChanged,
+		`SELECT FROM pool_users WHERE sub = $1 AND version = $2 AND enabled FOR SHARE`, sub, version)
 }
 
-func errPoolUserChanged() error {
-	return fault.Errorf(fault.Conflict, "ユーザーの状態が変わりました。")
-}
+var errPoolUserChanged = fault.Errorf(fault.Conflict, "ユーザーの状態が変わりました。")
 
 // poolGrantUser reads a grant and its user from one row. Both have a column sub with the same value.
 func poolGrantUser(ctx context.Context, q querier, where string, arg any) (pool.GrantUser, error) {
-	rows, err := q.Query(ctx, `
-		SELECT `+poolGrantColumns+`, `+poolUserColumns+`
-		FROM pool_grants g JOIN pool_users u USING (sub) WHERE `+where, arg)
-	if err != nil {
-		return pool.GrantUser{}, translate(err)
-	}
-	held, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (held pool.GrantUser, err error) {
+	return queryOne(ctx, q, func(row pgx.CollectableRow) (held pool.GrantUser, err error) {
 		g, u := &held.Grant, &held.User
 		err = row.Scan(&g.ID, &g.TokenHash, &g.Sub, &g.ClientID, &g.EventID, &g.AuthTime, &g.ExpiresAt, &g.RevokedAt,
 			&u.Sub, &u.Email, &u.EmailVerified, &u.Name, &u.Groups, &u.Status, &u.Enabled, &u.PasswordHash,
 			&u.TemporaryUntil, &u.Version, &u.CreatedAt, &u.UpdatedAt)
 		return held, err
-	})
-	return held, translate(err)
+	}, `
+		SELECT `+poolGrantColumns+`, `+poolUserColumns+`
+		FROM pool_grants g JOIN pool_users u USING (sub) WHERE `+where, arg)
 }
 
 // GrantByToken implements pool.Store.
@@ -409,15 +352,12 @@ func (db *DB) GrantByID(ctx context.Context, id uuid.UUID) (pool.GrantUser, erro
 // RevokeGrant implements pool.Store.
 func (db *DB) RevokeGrant(ctx context.Context, id uuid.UUID, event pool.Event) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `UPDATE pool_grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL
-				RETURNING sub`, id, event.At).
-			Scan(&event.Sub)
-		if isNoRows(err) {
-			return nil
-		}
+		sub, err := queryValue[uuid.UUID](ctx, tx, `
+			UPDATE pool_grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING sub`, id, event.At)
 		if err != nil {
-			return err
+			return ifNoRows(err, nil)
 		}
+		event.Sub = sub
 		return auditSignIn(ctx, tx, event)
 	})
 }
@@ -434,7 +374,7 @@ func (db *DB) RevokeGrants(ctx context.Context, sub uuid.UUID, event pool.Event)
 
 // revokePoolGrants revokes all grants of a user except one, and ends the user's connections.
 func revokePoolGrants(ctx context.Context, tx pgx.Tx, sub, keep uuid.UUID, at time.Time) error {
-	if _, err := tx.Exec(ctx, `
+	if err := exec(ctx, tx, `
 		UPDATE pool_grants SET revoked_at = $3 WHERE sub = $1
 		    AND id <> $2 AND revoked_at IS NULL`, sub, keep, at); err != nil {
 		return err

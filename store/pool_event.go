@@ -31,16 +31,16 @@ const addToTally = `
 
 // RecordPoolEvent implements pool.Store.
 func (db *DB) RecordPoolEvent(ctx context.Context, event pool.Event) error {
-	return translate(auditSignIn(ctx, db.pool, event))
+	return auditSignIn(ctx, db.pool, event)
 }
 
 // auditSignIn adds an event to the audit log if the account belongs to a member. Events without proof that the member
 // caused them share one entry per hour, so that an attacker cannot flood the log.
-func auditSignIn(ctx context.Context, e executor, event pool.Event) error {
+func auditSignIn(ctx context.Context, q querier, event pool.Event) error {
 	if event.Action == "" {
 		return nil
 	}
-	_, err := e.Exec(ctx, `
+	return exec(ctx, q, `
 		INSERT INTO audit_events (id, organization_id, at, actor_kind, actor_id, actor_name,
 		    actor_email, action, target_kind,
 		                          target_id, target_label, details, address, request_id, tally)
@@ -54,7 +54,6 @@ func auditSignIn(ctx context.Context, e executor, event pool.Event) error {
 		uuidv7.New(), event.At, event.Proved, org.ByMember, org.ByUnknown, event.Action, org.TargetUser,
 		signInDetails(event.Method, event.Reason),
 		storableAddress(event.Origin.Address), storable(event.Origin.RequestID), tally(event), event.Sub)
-	return err
 }
 
 func signInDetails(method, reason string) []org.Change {
@@ -98,7 +97,7 @@ func storableAddress(address netip.Addr) *netip.Addr {
 func (db *DB) RecordRefusal(ctx context.Context, r saml.Refusal) error {
 	network := pool.Origin{Address: r.Origin.Address}.Network()
 	what := r.OrganizationID.String() + " " + r.Email + " " + string(r.Code)
-	_, err := db.pool.Exec(ctx, `
+	return exec(ctx, db.pool, `
 		INSERT INTO audit_events (id, organization_id, at, actor_kind, action, target_kind, target_id,
 		    target_label, details, address,
 		                          request_id, tally)
@@ -111,25 +110,21 @@ func (db *DB) RecordRefusal(ctx context.Context, r saml.Refusal) error {
 		storableAddress(r.Origin.Address), storable(r.Origin.RequestID),
 		tallyOf(string(org.ActionSignInFailed), what, network, r.At),
 		r.OrganizationID)
-	return translate(err)
 }
 
 // KnowsDevice implements pool.Store.
-func (db *DB) KnowsDevice(ctx context.Context, sub uuid.UUID, device []byte) (known bool, err error) {
-	err = db.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pool_devices WHERE sub = $1 AND device = $2)`, sub,
-		device).Scan(&known)
-	return known, translate(err)
+func (db *DB) KnowsDevice(ctx context.Context, sub uuid.UUID, device []byte) (bool, error) {
+	return queryValue[bool](ctx, db.pool, `SELECT EXISTS (SELECT FROM pool_devices WHERE sub = $1 AND device = $2)`, sub,
+		device)
 }
 
 // recordPoolDevice records that a user signed in on a device. It reports whether the device is new and the user has
 // signed in on other devices before.
-func recordPoolDevice(ctx context.Context, tx pgx.Tx, sub uuid.UUID, device []byte, at time.Time) (isNew bool,
-	err error,
-) {
+func recordPoolDevice(ctx context.Context, tx pgx.Tx, sub uuid.UUID, device []byte, at time.Time) (bool, error) {
 	if device == nil {
 		return false, nil
 	}
-	err = tx.QueryRow(ctx, `
+	return queryValue[bool](ctx, tx, `
 		WITH before AS (SELECT device FROM pool_devices WHERE sub = $1),
 		     kept AS (
 		         INSERT INTO pool_devices (sub, device, seen_at) VALUES ($1, $2, $3)
@@ -138,6 +133,5 @@ func recordPoolDevice(ctx context.Context, tx pgx.Tx, sub uuid.UUID, device []by
 		         DELETE FROM pool_devices WHERE sub = $1 AND device IN (
 		             SELECT device FROM pool_devices WHERE sub = $1 AND device <> $2 ORDER BY seen_at DESC OFFSET $4))
 		SELECT EXISTS (SELECT FROM before) AND NOT EXISTS (SELECT FROM before WHERE device = $2)`,
-		sub, device, at, poolDevices-1).Scan(&isNew)
-	return isNew, err
+		sub, device, at, poolDevices-1)
 }

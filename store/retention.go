@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -39,12 +38,8 @@ func (db *DB) Retention(ctx context.Context, organizationID uuid.UUID) (*int, er
 }
 
 func retentionDays(ctx context.Context, q querier, organizationID uuid.UUID) (*int, error) {
-	row, err := queryRow[struct{ RetentionDays *int }](ctx, q,
-		`SELECT retention_days FROM organizations WHERE id = $1`, organizationID)
-	if isNoRows(err) {
-		return nil, org.ErrNoOrganization
-	}
-	return row.RetentionDays, translate(err)
+	return findValue[*int](ctx, q, org.ErrNoOrganization, `SELECT retention_days FROM organizations WHERE id = $1`,
+		organizationID)
 }
 
 // SetRetention implements org.Store.
@@ -60,7 +55,7 @@ func (db *DB) SetRetention(
 		if change.Before == change.After {
 			return nil
 		}
-		if _, err := tx.Exec(ctx, `
+		if err := exec(ctx, tx, `
 			UPDATE organizations SET retention_days = $2, retention_since = clock_timestamp() WHERE id = $1`,
 			actor.OrganizationID, days); err != nil {
 			return err
@@ -78,31 +73,29 @@ func optionalDays(days *int) string {
 
 // PreviewRetention implements org.Store.
 func (db *DB) PreviewRetention(ctx context.Context, organizationID uuid.UUID, days int) (org.RetentionPreview, error) {
-	preview, err := queryRow[org.RetentionPreview](ctx, db.pool, `
+	return queryRow[org.RetentionPreview](ctx, db.pool, `
 		SELECT count(*) AS told, count(*) FILTER (WHERE touched_at <= now() - $2 * interval '24 hours') AS due,
 		       count(DISTINCT user_id) AS members
 		FROM threads
 		WHERE organization_id = $1 AND NOT pinned AND expires_at IS NULL
 		  AND touched_at <= now() - ($2 * interval '24 hours' - $3::interval)`,
 		organizationID, days, chat.NoticePeriod)
-	return preview, translate(err)
 }
 
 // CountExpiring implements chat.Store.
 func (db *DB) CountExpiring(ctx context.Context, owner identity.Owner) (chat.ExpiringCount, error) {
-	count, err := queryRow[chat.ExpiringCount](ctx, db.pool, `
+	return queryRow[chat.ExpiringCount](ctx, db.pool, `
 		SELECT count(*) AS threads, min(`+deletesAt+`) AS first
 		FROM threads t
 		JOIN organizations o ON o.id = t.organization_id
 		WHERE `+ownNotified, owner.OrganizationID, owner.UserID, chat.NoticePeriod)
-	return count, translate(err)
 }
 
 // ListExpiring implements chat.Store.
 func (db *DB) ListExpiring(
 	ctx context.Context, owner identity.Owner, offset, limit int,
 ) ([]chat.ExpiringThread, error) {
-	list, err := queryRows[chat.ExpiringThread](ctx, db.pool, `
+	return queryRows[chat.ExpiringThread](ctx, db.pool, `
 		SELECT `+threadColumns+`, `+isRunning+`, `+deletesAt+` AS deletes_at
 		FROM threads t
 		JOIN skills s ON s.id = t.skill_id
@@ -110,7 +103,6 @@ func (db *DB) ListExpiring(
 		WHERE `+ownNotified+`
 		ORDER BY deletes_at, t.id
 		OFFSET $4 LIMIT $5`, owner.OrganizationID, owner.UserID, chat.NoticePeriod, offset, limit)
-	return list, translate(err)
 }
 
 // ClearOutdatedNotices implements chat.Store.
@@ -130,28 +122,23 @@ func (db *DB) ClearOutdatedNotices(ctx context.Context, limit int) (int, error) 
 // waiting for them.
 func (db *DB) NotifyOwners(
 	ctx context.Context, limit int, notice func(chat.RetentionNotice) org.Notification,
-) (told int, err error) {
-	err = db.tx(ctx, func(tx pgx.Tx) error {
+) (int, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (int, error) {
 		people, err := lockOwnersToNotify(ctx, tx, limit)
 		if err != nil || len(people) == 0 {
-			return err
+			return 0, err
 		}
-		tellings, err := markNotified(ctx, tx, people)
-		for i := 0; i < len(tellings) && err == nil; i++ {
-			err = insertNotification(ctx, tx, notice(tellings[i]))
+		notices, err := markNotified(ctx, tx, people)
+		for i := 0; i < len(notices) && err == nil; i++ {
+			err = insertNotification(ctx, tx, notice(notices[i]))
 		}
-		told = len(tellings)
-		return err
+		return len(notices), err
 	})
-	if err != nil {
-		return 0, err
-	}
-	return told, nil
 }
 
 // lockOwnersToNotify locks and returns users who own threads that they have not been notified of yet.
 func lockOwnersToNotify(ctx context.Context, tx pgx.Tx, limit int) ([]uuid.UUID, error) {
-	rows, err := tx.Query(ctx, `
+	return queryValues[uuid.UUID](ctx, tx, `
 		SELECT u.id
 		FROM users u
 		WHERE u.id IN (SELECT t.user_id
@@ -163,20 +150,12 @@ func lockOwnersToNotify(ctx context.Context, tx pgx.Tx, limit int) ([]uuid.UUID,
 		ORDER BY u.id
 		LIMIT $1
 		FOR NO KEY UPDATE SKIP LOCKED`, limit, chat.NoticePeriod, retentionScanLimit)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// markNotified marks the threads as notified and returns one chat.Telling per owner. It also locks the organizations,
+// markNotified marks the threads as notified and returns one notice per owner. It also locks the organizations,
 // so that a concurrent change of the setting takes effect after this notification.
 func markNotified(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.RetentionNotice, error) {
-	rows, err := queryRows[struct {
-		OrganizationID, UserID uuid.UUID
-		Days, Threads          int
-		First                  *time.Time
-	}](ctx, tx, `
+	return queryRows[chat.RetentionNotice](ctx, tx, `
 		WITH leaving AS (
 		    SELECT t.id
 		    FROM threads t
@@ -197,24 +176,12 @@ func markNotified(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.Re
 		FROM told
 		GROUP BY organization_id, user_id, retention_days`,
 		people, chat.NoticePeriod+chat.NoticeLookahead, chat.NoticePeriod, retentionNotifyLimit)
-	if err != nil {
-		return nil, err
-	}
-	tellings := make([]chat.RetentionNotice, len(rows))
-	for i, r := range rows {
-		tellings[i] = chat.RetentionNotice{
-			Owner: identity.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}, Days: r.Days,
-			ExpiringCount: chat.ExpiringCount{Threads: r.Threads, First: r.First},
-		}
-	}
-	return tellings, nil
 }
 
 // DeleteDue implements chat.Store.
 func (db *DB) DeleteDue(ctx context.Context, limit int) ([]chat.DeletedThread, error) {
-	var deleted []chat.DeletedThread
-	err := db.tx(ctx, func(tx pgx.Tx) error {
-		locked, err := tx.Query(ctx, `
+	return txResult(ctx, db, func(tx pgx.Tx) ([]chat.DeletedThread, error) {
+		ids, err := queryValues[uuid.UUID](ctx, tx, `
 			SELECT t.id
 			FROM organizations o
 			JOIN threads t ON t.organization_id = o.id
@@ -225,21 +192,14 @@ func (db *DB) DeleteDue(ctx context.Context, limit int) ([]chat.DeletedThread, e
 			FOR UPDATE OF t SKIP LOCKED
 			FOR SHARE OF o SKIP LOCKED`, limit, chat.NoticePeriod)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		ids, err := pgx.CollectRows(locked, pgx.RowTo[uuid.UUID])
-		if err != nil || len(ids) == 0 {
-			return err
+		deleted, err := deleteThreads(ctx, tx, ids)
+		if err != nil {
+			return nil, err
 		}
-		if deleted, err = deleteThreads(ctx, tx, ids); err != nil {
-			return err
-		}
-		return countDeleted(ctx, tx, deleted)
+		return deleted, countDeleted(ctx, tx, deleted)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return deleted, nil
 }
 
 // countDeleted adds the number of deleted threads to the day's entry in the audit log of each organization.
@@ -249,7 +209,7 @@ func countDeleted(ctx context.Context, tx pgx.Tx, deleted []chat.DeletedThread) 
 		counts[e.Owner.OrganizationID]++
 	}
 	for organizationID, n := range counts {
-		if _, err := tx.Exec(ctx, `
+		if err := exec(ctx, tx, `
 			INSERT INTO audit_events (id, organization_id, actor_kind, action, target_kind, target_id, target_label,
 			                          details, tally)
 			SELECT $1, o.id, $3, $4, $5, o.id::text, o.name,

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
@@ -42,44 +41,31 @@ func (db *DB) ListReviews(ctx context.Context, organizationID uuid.UUID, q chat.
 	  AND ($5::uuid IS NULL OR s.id = $5 AND s.owner_id IS NULL)
 	  AND ($6 = '' OR f.shows <> 'rating' AND position($6 IN lower(normalize(f.comment, NFKC))) > 0)`
 	args := []any{organizationID, orNull(q.From), orNull(q.To), q.Rating, q.SkillID, normalizeSearch(q.Search)}
-	var list []chat.Review
-	var total int
-	batch := &pgx.Batch{}
-	batch.Queue(`SELECT count(*)`+where, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-	batch.Queue(`
+	return queryPage[chat.Review](ctx, db, `SELECT count(*)`+where, `
 		SELECT `+reviewColumns+where+`
 		ORDER BY f.updated_at DESC, f.message_id DESC
-		OFFSET $7 LIMIT $8`, append(args, q.Offset, q.Limit)...).Query(collect(&list))
-	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return nil, 0, translate(err)
-	}
-	return list, total, nil
+		OFFSET $7 LIMIT $8`, args, q.Offset, q.Limit)
 }
 
 // FindReview implements chat.ReviewStore.
 func (db *DB) FindReview(ctx context.Context, organizationID, messageID uuid.UUID) (chat.ReviewText, error) {
-	review, err := queryRow[chat.ReviewText](ctx, db.pool, `
+	return findRow[chat.ReviewText](ctx, db.pool, chat.ErrNoMessage, `
 		SELECT `+reviewColumns+`,
 		       CASE WHEN f.shows = 'text' THEN (SELECT q.content FROM messages q
 		            WHERE q.organization_id = m.organization_id AND q.id = m.parent_id) ELSE '' END AS question,
 		       CASE WHEN f.shows = 'text' THEN m.content ELSE '' END AS answer`+fromReviews+` AND f.message_id = $2`,
 		organizationID, messageID)
-	if isNoRows(err) {
-		return review, chat.ErrNoMessage
-	}
-	return review, translate(err)
 }
 
 // CountRatings implements chat.ReviewStore.
 func (db *DB) CountRatings(ctx context.Context, organizationID uuid.UUID, from, to time.Time) ([]chat.SkillRatings,
 	error,
 ) {
-	list, err := queryRows[chat.SkillRatings](ctx, db.pool, `
+	return queryRows[chat.SkillRatings](ctx, db.pool, `
 		SELECT CASE WHEN s.owner_id IS NULL THEN s.id END AS skill_id,
 		       CASE WHEN s.owner_id IS NULL THEN s.name ELSE '' END AS skill_name,
 		       count(*) FILTER (WHERE f.rating = 'good') AS good, count(*) FILTER (WHERE f.rating = 'bad') AS bad`+
 		whereReviews+`
 		GROUP BY 1, 2
 		ORDER BY count(*) DESC, 2, 1`, organizationID, orNull(from), orNull(to))
-	return list, translate(err)
 }

@@ -21,7 +21,7 @@ import (
 
 var _ saml.Store = (*DB)(nil)
 
-// Each insert removes some expired rows, like the inserts into the tables of the user pool.
+// Each insert removes some expired rows.
 const (
 	samlSweep     = 10
 	samlTestAfter = 24 * time.Hour
@@ -33,7 +33,7 @@ func (db *DB) SAMLKey(ctx context.Context) (saml.Key, error) {
 	if err == nil {
 		key.PrivateKey, err = db.openSecret(key.PrivateKey, samlKeyOwner)
 	}
-	return key, translate(err)
+	return key, err
 }
 
 // AddFirstSAMLKey implements saml.Store.
@@ -42,10 +42,9 @@ func (db *DB) AddFirstSAMLKey(ctx context.Context, key saml.Key) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.pool.Exec(ctx, `
+	return exec(ctx, db.pool, `
 		INSERT INTO saml_keys (private_key, certificate, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
 		kept, key.Certificate, key.CreatedAt)
-	return translate(err)
 }
 
 // SAMLSettings implements saml.Store.
@@ -54,7 +53,7 @@ func (db *DB) SAMLSettings(ctx context.Context, organizationID uuid.UUID) (saml.
 }
 
 func samlSettings(ctx context.Context, q querier, organizationID uuid.UUID) (saml.Settings, error) {
-	settings, err := queryRow[saml.Settings](ctx, q, `
+	settings, err := findRow[saml.Settings](ctx, q, fault.Errorf(fault.NotFound, "組織が見つかりません。"), `
 		SELECT o.id AS organization_id, o.auth_type = $2 AS enabled, o.mail_domains,
 		       coalesce(c.entity_id, '') AS entity_id,
 		       coalesce(c.sso_url, '') AS sso_url, coalesce(c.certificates, '{}') AS certificates,
@@ -63,13 +62,10 @@ func samlSettings(ctx context.Context, q querier, organizationID uuid.UUID) (sam
 		FROM organizations o
 		LEFT JOIN saml_configs c ON c.organization_id = o.id
 		WHERE o.id = $1`, organizationID, identity.AuthFederated)
-	if isNoRows(err) {
-		return saml.Settings{}, fault.Wrap(err, fault.NotFound, "組織が見つかりません。")
-	}
 	settings.EmailDomains = slices.DeleteFunc(settings.EmailDomains, func(domain string) bool {
 		return !slices.Contains(settings.MailDomains, domain) // An operator has removed the domain.
 	})
-	return settings, translate(err)
+	return settings, err
 }
 
 // ChangeSAMLSettings implements saml.Store.
@@ -77,27 +73,19 @@ func (db *DB) ChangeSAMLSettings(
 	ctx context.Context, actor identity.Actor, action saml.Action, change func(*saml.Settings, int) error,
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
+		if err := lockForSuper(ctx, tx, actor); err != nil {
 			return err
 		}
 		// The current settings: another super-admin may have changed them.
-		member, err := findActor(ctx, tx, actor.OrganizationID, actor.ID)
-		if err != nil {
-			return err
-		}
-		if member == nil || member.Role != identity.RoleOrganizationSuperAdmin || member.State != identity.StateActive {
-			return org.ErrForbidden
-		}
 		before, err := samlSettings(ctx, tx, actor.OrganizationID)
 		if err != nil {
 			return err
 		}
-		passwordAdmins := 0
-		if err := tx.QueryRow(ctx, `
+		passwordAdmins, err := queryValue[int](ctx, tx, `
 			SELECT count(*) FROM users u WHERE u.organization_id = $1
 			    AND u.role = $2 AND u.state = $3 AND `+hasPassword,
-			actor.OrganizationID, identity.RoleOrganizationSuperAdmin,
-			identity.StateActive).Scan(&passwordAdmins); err != nil {
+			actor.OrganizationID, identity.RoleOrganizationSuperAdmin, identity.StateActive)
+		if err != nil {
 			return err
 		}
 		after := before
@@ -124,14 +112,14 @@ func saveSAMLSettings(ctx context.Context, tx pgx.Tx, s saml.Settings) error {
 	if s.Enabled {
 		authType = identity.AuthFederated
 	}
-	if _, err := tx.Exec(ctx, `UPDATE organizations SET auth_type = $2 WHERE id = $1 AND auth_type <> $2`,
+	if err := exec(ctx, tx, `UPDATE organizations SET auth_type = $2 WHERE id = $1 AND auth_type <> $2`,
 		s.OrganizationID, authType); err != nil {
 		return err
 	}
 	if s.UpdatedAt == nil {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `
+	return exec(ctx, tx, `
 		INSERT INTO saml_configs (organization_id, entity_id, sso_url, certificates, email_attribute, name_attribute,
 			email_domains, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -140,7 +128,6 @@ func saveSAMLSettings(ctx context.Context, tx pgx.Tx, s saml.Settings) error {
 			name_attribute = $6, email_domains = $7, updated_at = $8`,
 		s.OrganizationID, s.EntityID, s.SSOURL, orEmpty(s.Certificates), s.EmailAttribute, s.NameAttribute,
 		orEmpty(s.EmailDomains), s.UpdatedAt)
-	return err
 }
 
 // samlChanges returns the differences between two settings. It identifies certificates by their fingerprints, like the
@@ -153,8 +140,7 @@ func samlChanges(before, after saml.Settings) []org.Change {
 		}
 		return strings.Join(prints, ", ")
 	}
-	var changes []org.Change
-	for _, field := range []org.Change{
+	return changed([]org.Change{
 		{Field: "enabled", Before: strconv.FormatBool(before.Enabled), After: strconv.FormatBool(after.Enabled)},
 		{Field: "idp_entity_id", Before: before.EntityID, After: after.EntityID},
 		{Field: "idp_sso_url", Before: before.SSOURL, After: after.SSOURL},
@@ -165,20 +151,13 @@ func samlChanges(before, after saml.Settings) []org.Change {
 			Field: "email_domains", Before: strings.Join(before.EmailDomains, ", "),
 			After: strings.Join(after.EmailDomains, ", "),
 		},
-	} {
-		if field.Before != field.After {
-			changes = append(changes, field)
-		}
-	}
-	return changes
+	})
 }
 
 // CreateSAMLState implements saml.Store.
 func (db *DB) CreateSAMLState(ctx context.Context, state saml.State, at time.Time) error {
 	return db.batch(ctx, func(batch *pgx.Batch) {
-		batch.Queue(`
-			DELETE FROM saml_states WHERE hash IN (
-				SELECT hash FROM saml_states WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`, at, samlSweep)
+		batch.Queue(sweep("saml_states", "hash", "expires_at"), at, samlSweep)
 		queueSAMLState(batch, state)
 	})
 }
@@ -194,31 +173,24 @@ func queueSAMLState(batch *pgx.Batch, s saml.State) {
 func (db *DB) TakeSAMLState(
 	ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time,
 ) (saml.State, error) {
-	state, err := queryRow[saml.State](ctx, db.pool, `
+	return queryRow[saml.State](ctx, db.pool, `
 		DELETE FROM saml_states WHERE hash = $1 AND browser_hash = $2 AND organization_id = $3 AND expires_at > $4
 		RETURNING hash, browser_hash, organization_id, request_id, next, test_id, expires_at`,
 		hash, browserHash, organizationID, at)
-	return state, translate(err)
 }
 
 // UseAssertion implements saml.Store.
 func (db *DB) UseAssertion(ctx context.Context, use saml.Use, at time.Time) error {
 	hash := sha256.Sum256([]byte(use.EntityID + "\x00" + use.AssertionID))
-	return db.tx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `
-			DELETE FROM saml_assertions WHERE (organization_id, hash) IN (
-				SELECT organization_id, hash FROM saml_assertions WHERE expires_at < $1 LIMIT $2
-				    FOR UPDATE SKIP LOCKED)`,
-			at, samlSweep); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `INSERT INTO saml_assertions (organization_id, hash, expires_at) VALUES ($1, $2, $3)`,
+	err := db.batch(ctx, func(batch *pgx.Batch) {
+		batch.Queue(sweep("saml_assertions", "organization_id, hash", "expires_at"), at, samlSweep)
+		batch.Queue(`INSERT INTO saml_assertions (organization_id, hash, expires_at) VALUES ($1, $2, $3)`,
 			use.OrganizationID, hash[:], use.ExpiresAt)
-		if violates(err, "saml_assertions_pkey") {
-			return fault.Wrap(err, fault.Conflict, "この応答はすでに使用されています。")
-		}
-		return err
 	})
+	if violates(err, "saml_assertions_pkey") {
+		return fault.Wrap(err, fault.Conflict, "この応答はすでに使用されています。")
+	}
+	return err
 }
 
 // AcceptAssertion implements saml.Store.
@@ -295,10 +267,10 @@ func samlCandidates(ctx context.Context, tx pgx.Tx, a saml.Acceptance) (found sa
 	}
 	if len(named) == 1 {
 		found.ByEmail = &named[0]
-		if err := tx.QueryRow(ctx, `
+		if found.LinkedToAnother, err = queryValue[bool](ctx, tx, `
 			SELECT EXISTS (SELECT FROM federated_identities WHERE organization_id = $1
 			    AND user_id = $2 AND entity_id = $3)`,
-			a.OrganizationID, found.ByEmail.ID, a.EntityID).Scan(&found.LinkedToAnother); err != nil {
+			a.OrganizationID, found.ByEmail.ID, a.EntityID); err != nil {
 			return found, err
 		}
 	}
@@ -311,7 +283,7 @@ func samlCandidates(ctx context.Context, tx pgx.Tx, a saml.Acceptance) (found sa
 func linkSAML(ctx context.Context, tx pgx.Tx, a saml.Acceptance, decision saml.Decision, found saml.Candidates,
 	at time.Time,
 ) error {
-	if _, err := tx.Exec(ctx, `
+	if err := exec(ctx, tx, `
 		INSERT INTO federated_identities (organization_id, entity_id, name_id, user_id, created_at)
 		    VALUES ($1, $2, $3, $4, $5)`,
 		a.OrganizationID, a.EntityID, a.NameID, decision.Member, at); err != nil {
@@ -344,31 +316,26 @@ func samlDoer(id uuid.UUID, name, email string, address netip.Addr, requestID st
 }
 
 func storeSAMLCode(ctx context.Context, tx pgx.Tx, c saml.Code, userID uuid.UUID, at time.Time) error {
-	if _, err := tx.Exec(ctx, `
-		DELETE FROM saml_codes WHERE hash IN (
-			SELECT hash FROM saml_codes WHERE expires_at < $1 LIMIT $2
-			    FOR UPDATE SKIP LOCKED)`, at, samlSweep); err != nil {
-		return err
-	}
-	_, err := tx.Exec(ctx, `
-		INSERT INTO saml_codes (hash, browser_hash, organization_id, user_id, next, session_until, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		c.Hash, c.BrowserHash, c.OrganizationID, userID, c.Next, c.SessionUntil, c.ExpiresAt)
-	return err
+	return send(ctx, tx, func(batch *pgx.Batch) {
+		batch.Queue(sweep("saml_codes", "hash", "expires_at"), at, samlSweep)
+		batch.Queue(`
+			INSERT INTO saml_codes (hash, browser_hash, organization_id, user_id, next, session_until, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			c.Hash, c.BrowserHash, c.OrganizationID, userID, c.Next, c.SessionUntil, c.ExpiresAt)
+	})
 }
 
 // TakeSAMLCode implements saml.Store.
 func (db *DB) TakeSAMLCode(
 	ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time,
 ) (saml.Grantee, error) {
-	grantee, err := queryRow[saml.Grantee](ctx, db.pool, `
+	return queryRow[saml.Grantee](ctx, db.pool, `
 		DELETE FROM saml_codes c USING users u, organizations o
 		WHERE c.hash = $1 AND c.browser_hash = $2 AND c.organization_id = $3 AND c.expires_at > $4
 		  AND u.organization_id = c.organization_id AND u.id = c.user_id AND u.state = $5
 		  AND o.id = c.organization_id AND o.auth_type = $6
 		RETURNING u.subject, u.email, u.name, c.next, c.session_until`,
 		hash, browserHash, organizationID, at, identity.StateActive, identity.AuthFederated)
-	return grantee, translate(err)
 }
 
 // CreateSAMLTest implements saml.Store.
@@ -376,15 +343,12 @@ func (db *DB) CreateSAMLTest(ctx context.Context, actor identity.Actor, test sam
 	at time.Time,
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		batch := &pgx.Batch{}
-		batch.Queue(`
-			DELETE FROM saml_tests WHERE id IN (
-				SELECT id FROM saml_tests WHERE created_at < $1 LIMIT $2
-				    FOR UPDATE SKIP LOCKED)`, at.Add(-samlTestAfter), samlSweep)
-		batch.Queue(`INSERT INTO saml_tests (id, organization_id, status, created_at) VALUES ($1, $2, $3, $4)`,
-			test.ID, actor.OrganizationID, test.Status, at)
-		queueSAMLState(batch, state)
-		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		if err := send(ctx, tx, func(batch *pgx.Batch) {
+			batch.Queue(sweep("saml_tests", "id", "created_at"), at.Add(-samlTestAfter), samlSweep)
+			batch.Queue(`INSERT INTO saml_tests (id, organization_id, status, created_at) VALUES ($1, $2, $3, $4)`,
+				test.ID, actor.OrganizationID, test.Status, at)
+			queueSAMLState(batch, state)
+		}); err != nil {
 			return err
 		}
 		return audit(ctx, tx, org.Event{
@@ -397,18 +361,16 @@ func (db *DB) CreateSAMLTest(ctx context.Context, actor identity.Actor, test sam
 
 // FinishSAMLTest implements saml.Store.
 func (db *DB) FinishSAMLTest(ctx context.Context, organizationID uuid.UUID, test saml.Test) error {
-	_, err := db.pool.Exec(ctx, `
+	return exec(ctx, db.pool, `
 		UPDATE saml_tests SET status = $3, error = $4, name_id = $5, email = $6, name = $7, attributes = $8
 		WHERE id = $1 AND organization_id = $2`,
 		test.ID, organizationID, test.Status, test.Error, test.NameID, test.Email, test.Name, orEmpty(test.Attributes))
-	return translate(err)
 }
 
 // SAMLTest implements saml.Store.
 func (db *DB) SAMLTest(ctx context.Context, organizationID, id uuid.UUID) (saml.Test, error) {
-	test, err := queryRow[saml.Test](ctx, db.pool, `
+	return queryRow[saml.Test](ctx, db.pool, `
 		SELECT id, status, error, name_id, email, name, attributes FROM saml_tests
 		    WHERE id = $1 AND organization_id = $2`,
 		id, organizationID)
-	return test, translate(err)
 }

@@ -31,8 +31,7 @@ func (db *DB) IndexPending(ctx context.Context, owner *identity.Owner, since tim
 	if owner != nil {
 		userID = &owner.UserID
 	}
-	taken := 0
-	err := db.tx(ctx, func(tx pgx.Tx) error {
+	return txResult(ctx, db, func(tx pgx.Tx) (int, error) {
 		texts, err := queryRows[pendingText](ctx, tx, `
 			SELECT p.id, p.organization_id, p.user_id, p.thread_id, p.message_id,
 			       CASE WHEN p.message_id IS NULL THEN t.title
@@ -44,57 +43,40 @@ func (db *DB) IndexPending(ctx context.Context, owner *identity.Owner, since tim
 			LIMIT $2
 			FOR UPDATE OF p SKIP LOCKED
 			FOR KEY SHARE OF t SKIP LOCKED`, userID, limit, since)
-		if taken = len(texts); err != nil || taken == 0 {
-			return err
+		if err != nil || len(texts) == 0 {
+			return 0, err
 		}
-		batch := &pgx.Batch{}
-		ids := make([]int64, taken)
-		for i, t := range texts {
-			ids[i] = t.ID
-			batch.Queue(`
-				INSERT INTO search_entries (organization_id, user_id, thread_id, message_id, keys)
-				VALUES ($1, $2, $3, $4, $5)
-				ON CONFLICT (thread_id, message_id) DO UPDATE SET keys = excluded.keys`,
-				t.OrganizationID, t.UserID, t.ThreadID, t.MessageID, ngram.Keys(t.UserID[:], ngram.Fold(t.Text)))
-		}
-		batch.Queue(`DELETE FROM search_pending WHERE id = ANY($1)`, ids)
-		return tx.SendBatch(ctx, batch).Close()
+		return len(texts), send(ctx, tx, func(batch *pgx.Batch) {
+			ids := make([]int64, len(texts))
+			for i, t := range texts {
+				ids[i] = t.ID
+				batch.Queue(`
+					INSERT INTO search_entries (organization_id, user_id, thread_id, message_id, keys)
+					VALUES ($1, $2, $3, $4, $5)
+					ON CONFLICT (thread_id, message_id) DO UPDATE SET keys = excluded.keys`,
+					t.OrganizationID, t.UserID, t.ThreadID, t.MessageID, ngram.Keys(t.UserID[:], ngram.Fold(t.Text)))
+			}
+			batch.Queue(`DELETE FROM search_pending WHERE id = ANY($1)`, ids)
+		})
 	})
-	return taken, err
-}
-
-// candidateRow is a thread with the texts that contain all keys.
-type candidateRow struct {
-	chat.Thread
-	InTitle  bool
-	Messages []uuid.UUID
 }
 
 // Candidates implements chat.SearchStore. Message ids are UUIDv7, so the newest one is the greatest.
 func (db *DB) Candidates(
 	ctx context.Context, owner identity.Owner, keys []int32, after *chat.CandidateCursor, limit int,
-) ([]chat.Candidate, error) {
+) (list []chat.Candidate, err error) {
 	var place chat.CandidateCursor
 	if after != nil {
 		place = *after
 	}
-	var rows []candidateRow
-	err := db.batch(ctx, func(batch *pgx.Batch) {
+	err = db.batch(ctx, func(batch *pgx.Batch) {
 		// The planner underestimates the cost of reading the keys of a row: for a common word it would scan the whole
 		// table.
 		batch.Queue(`SELECT set_config('enable_seqscan', 'off', true)`)
 		batch.Queue(candidatesSQL, owner.OrganizationID, owner.UserID, keys, after != nil, place.TouchedAt, place.ID,
-			limit).
-			Query(collect(&rows))
+			limit).Query(collect(&list))
 	})
-	if err != nil {
-		return nil, err
-	}
-	list := make([]chat.Candidate, len(rows))
-	for i, r := range rows {
-		list[i] = chat.Candidate(r)
-	}
-	return list, nil
+	return list, err
 }
 
 // candidatesSQL finds threads by the keys of their entries. Its parameters are organization, user, keys, whether to
@@ -140,5 +122,5 @@ func (db *DB) Texts(ctx context.Context, owner identity.Owner, messages []uuid.U
 	for _, r := range rows {
 		texts[r.ID] = r.Content
 	}
-	return texts, translate(err)
+	return texts, err
 }

@@ -89,7 +89,7 @@ func (db *DB) RotateSecrets(ctx context.Context, by org.AuditActor) (all, sealed
 				if err != nil {
 					return err
 				}
-				if _, err := tx.Exec(ctx, v.write, row.ID, kept); err != nil {
+				if err := exec(ctx, tx, v.write, row.ID, kept); err != nil {
 					return err
 				}
 				sealed++
@@ -102,5 +102,5 @@ func (db *DB) RotateSecrets(ctx context.Context, by org.AuditActor) (all, sealed
 			By: by, Action: org.ActionSecretRotate, TargetKind: org.TargetKey, TargetLabel: db.secrets.String(),
 		})
 	})
-	return all, sealed, translate(err)
+	return all, sealed, err
 }

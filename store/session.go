@@ -40,18 +40,17 @@ func sessionEnded(began, how string) string {
 // RecordSession implements identity.SessionStore.
 func (db *DB) RecordSession(ctx context.Context, use identity.SessionUse) error {
 	a := use.Actor
-	_, err := db.pool.Exec(ctx, `
+	return exec(ctx, db.pool, `
 		INSERT INTO sessions AS s (id, organization_id, user_id, auth_type, began_at, used_at, user_agent, address)
 		VALUES ($1, $2, $3, $4, $5, now(), $6, $7)
 		ON CONFLICT (id) DO UPDATE SET used_at = now(), user_agent = excluded.user_agent, address = excluded.address
 		WHERE s.ended_at IS NULL AND s.user_id = excluded.user_id`,
 		a.Session, a.OrganizationID, a.ID, a.AuthType, a.AuthTime, storable(use.UserAgent), storableAddress(a.Address))
-	return translate(err)
 }
 
 // ListSessions implements identity.SessionStore.
 func (db *DB) ListSessions(ctx context.Context, organizationID, userID uuid.UUID) ([]identity.Session, error) {
-	list, err := queryRows[identity.Session](ctx, db.pool, `
+	return queryRows[identity.Session](ctx, db.pool, `
 		SELECT s.id, s.auth_type, s.began_at, s.used_at, s.user_agent, s.address,
 		       least(g.expires_at, s.began_at + make_interval(mins =>
 		           CASE s.auth_type WHEN 'cognito' THEN o.password_max_minutes
@@ -63,7 +62,6 @@ func (db *DB) ListSessions(ctx context.Context, organizationID, userID uuid.UUID
 		WHERE s.organization_id = $1 AND s.user_id = $2 AND s.client_id = ''
 		    AND NOT coalesce(`+sessionEnded("s.began_at", "s.auth_type")+`, false)
 		ORDER BY s.used_at DESC, s.id`, organizationID, userID)
-	return list, translate(err)
 }
 
 // EndSession implements identity.SessionStore.
@@ -107,18 +105,15 @@ func (db *DB) endSessions(ctx context.Context, actor identity.Actor, which strin
 		if !logged {
 			return nil
 		}
-		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: org.ActionSessionEnd,
-			TargetKind: org.TargetUser,
-			TargetID:   actor.ID.String(), TargetLabel: actor.Email,
-		})
+		self := org.Member{ID: actor.ID, OrganizationID: actor.OrganizationID, Email: actor.Email}
+		return audit(ctx, tx, memberEvent(org.AuditActorOf(actor), org.ActionSessionEnd, self))
 	})
 }
 
 // EndStaleSessions implements identity.SessionStore. Several servers may call it at the same time.
 func (db *DB) EndStaleSessions(ctx context.Context) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `
+		if err := exec(ctx, tx, `
 			WITH stale AS (
 			    SELECT s.id
 			    FROM sessions s
@@ -138,21 +133,20 @@ func (db *DB) EndStaleSessions(ctx context.Context) error {
 		if err := sweepConnections(ctx, tx); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `DELETE FROM sessions WHERE ended_at IS NOT NULL AND began_at < now() - $1::interval`,
+		return exec(ctx, tx, `DELETE FROM sessions WHERE ended_at IS NOT NULL AND began_at < now() - $1::interval`,
 			endedSessionRetention)
-		return err
 	})
 }
 
 // endMemberSessions ends all sessions of a member, including sessions of another identity provider that are not
 // recorded here.
 func endMemberSessions(ctx context.Context, tx pgx.Tx, m org.Member) error {
-	if _, err := tx.Exec(ctx, `
+	if err := exec(ctx, tx, `
 		UPDATE users SET sessions_since = clock_timestamp()
 		    WHERE organization_id = $1 AND id = $2`, m.OrganizationID, m.ID); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `
+	if err := exec(ctx, tx, `
 		UPDATE sessions SET ended_at = now() WHERE organization_id = $1 AND user_id = $2 AND ended_at IS NULL`,
 		m.OrganizationID, m.ID); err != nil {
 		return err
@@ -162,18 +156,15 @@ func endMemberSessions(ctx context.Context, tx pgx.Tx, m org.Member) error {
 
 // SessionLimits implements org.Store.
 func (db *DB) SessionLimits(ctx context.Context, organizationID uuid.UUID) (org.SessionLimits, error) {
-	limits, err := sessionLimits(ctx, db.pool, organizationID)
-	return limits, translate(err)
+	return sessionLimits(ctx, db.pool, organizationID)
 }
 
 func sessionLimits(ctx context.Context, q querier, organizationID uuid.UUID) (org.SessionLimits, error) {
-	row, err := queryRow[struct{ SSOIdle, SSOMax, PasswordIdle, PasswordMax, ConnectionIdle int }](ctx, q, `
+	row, err := findRow[struct{ SSOIdle, SSOMax, PasswordIdle, PasswordMax, ConnectionIdle int }](ctx, q,
+		org.ErrNoOrganization, `
 		SELECT sso_idle_minutes AS ssoidle, sso_max_minutes AS ssomax, password_idle_minutes AS password_idle,
 		       password_max_minutes AS password_max, connection_idle_minutes AS connection_idle
 		FROM organizations WHERE id = $1`, organizationID)
-	if isNoRows(err) {
-		err = org.ErrNoOrganization
-	}
 	return org.SessionLimits{
 		SingleSignOn: org.SessionLimit{Idle: row.SSOIdle, Max: row.SSOMax},
 		Password:     org.SessionLimit{Idle: row.PasswordIdle, Max: row.PasswordMax},
@@ -194,7 +185,7 @@ func (db *DB) SetSessionLimits(
 		if len(changes) == 0 {
 			return nil
 		}
-		if _, err := tx.Exec(ctx, `
+		if err := exec(ctx, tx, `
 			UPDATE organizations
 			SET sso_idle_minutes = $2, sso_max_minutes = $3, password_idle_minutes = $4, password_max_minutes = $5,
 			    connection_idle_minutes = $6

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -25,18 +24,13 @@ const selectShare = `
 	JOIN skills s ON s.id = t.skill_id`
 
 func findShare(ctx context.Context, q querier, organizationID, shareID uuid.UUID) (chat.Share, error) {
-	share, err := queryRow[chat.Share](ctx, q, selectShare+` WHERE h.organization_id = $1 AND h.id = $2`,
+	return findRow[chat.Share](ctx, q, chat.ErrNoShare, selectShare+` WHERE h.organization_id = $1 AND h.id = $2`,
 		organizationID, shareID)
-	if isNoRows(err) {
-		return share, chat.ErrNoShare
-	}
-	return share, err
 }
 
 // FindShare implements chat.ShareStore.
 func (db *DB) FindShare(ctx context.Context, organizationID, shareID uuid.UUID) (chat.Share, error) {
-	share, err := findShare(ctx, db.pool, organizationID, shareID)
-	return share, translate(err)
+	return findShare(ctx, db.pool, organizationID, shareID)
 }
 
 // ListShares implements chat.ShareStore.
@@ -46,17 +40,9 @@ func (db *DB) ListShares(
 	const where = `
 		WHERE h.organization_id = $1 AND ($2::uuid IS NULL OR h.user_id = $2)
 		    AND ($3::uuid IS NULL OR h.thread_id = $3)`
-	var shares []chat.Share
-	var total int
-	batch := &pgx.Batch{}
-	batch.Queue(`SELECT count(*) FROM shares h`+where, organizationID, userID, threadID).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-	batch.Queue(selectShare+where+` ORDER BY h.updated_at DESC, h.id OFFSET $4 LIMIT $5`,
-		organizationID, userID, threadID, offset, limit).Query(collect(&shares))
-	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
-		return nil, 0, translate(err)
-	}
-	return shares, total, nil
+	return queryPage[chat.Share](ctx, db, `SELECT count(*) FROM shares h`+where,
+		selectShare+where+` ORDER BY h.updated_at DESC, h.id OFFSET $4 LIMIT $5`,
+		[]any{organizationID, userID, threadID}, offset, limit)
 }
 
 // PutShare implements chat.ShareStore.
@@ -130,21 +116,11 @@ func shareEvent(by org.AuditActor, action org.Action, organizationID uuid.UUID, 
 	return event
 }
 
-// sharedRow is a message of a share. It has no prompt, no reasoning, and of documents only the citations of the answer.
-type sharedRow struct {
-	Role         chat.Role
-	Content      string
-	FinishReason chat.FinishReason
-	Citations    []chat.Citation
-	PictureCount int
-	CreatedAt    time.Time
-}
-
 // SharedMessages implements chat.ShareStore.
 func (db *DB) SharedMessages(ctx context.Context, organizationID, shareID uuid.UUID, offset, limit int) ([]chat.Message,
 	error,
 ) {
-	rows, err := queryRows[sharedRow](ctx, db.pool, `
+	list, err := queryRows[chat.Message](ctx, db.pool, `
 		SELECT m.role, m.content, coalesce(m.finish_reason, '') AS finish_reason, m.citations,
 		       (SELECT count(*) FROM message_pictures p WHERE p.message_id = m.id) AS picture_count, m.created_at
 		FROM shares h
@@ -153,20 +129,10 @@ func (db *DB) SharedMessages(ctx context.Context, organizationID, shareID uuid.U
 		WHERE h.organization_id = $1 AND h.id = $2
 		ORDER BY said.place
 		OFFSET $3 LIMIT $4`, organizationID, shareID, offset, limit)
-	if err == nil && len(rows) == 0 {
+	if err == nil && len(list) == 0 {
 		_, err = findShare(ctx, db.pool, organizationID, shareID)
 	}
-	if err != nil {
-		return nil, translate(err)
-	}
-	list := make([]chat.Message, len(rows))
-	for i, r := range rows {
-		list[i] = chat.Message{
-			Role: r.Role, Content: r.Content, FinishReason: r.FinishReason, Citations: r.Citations,
-			PictureCount: r.PictureCount, CreatedAt: r.CreatedAt,
-		}
-	}
-	return list, nil
+	return list, err
 }
 
 // EndShare implements chat.ShareStore.
@@ -178,14 +144,10 @@ func (db *DB) EndShare(
 		if err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, `
+		if err := execRow(ctx, tx, chat.ErrNoShare, `
 			DELETE FROM shares WHERE organization_id = $1 AND id = $2 AND ($3::uuid IS NULL OR user_id = $3)`,
-			organizationID, shareID, userID)
-		switch {
-		case err != nil:
+			organizationID, shareID, userID); err != nil {
 			return err
-		case tag.RowsAffected() == 0:
-			return chat.ErrNoShare
 		}
 		return audit(ctx, tx, shareEvent(by, org.ActionShareEnd, organizationID, share))
 	})
@@ -198,7 +160,7 @@ func (db *DB) CopyShare(
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		// The lock on the share prevents changes and deletion of the share and, through its foreign key, deletion of
 		// the thread.
-		if _, err := tx.Exec(ctx, `
+		if err := exec(ctx, tx, `
 			SELECT 1 FROM shares WHERE organization_id = $1 AND id = $2 FOR SHARE`, owner.OrganizationID,
 			shareID); err != nil {
 			return err
@@ -222,12 +184,9 @@ func (db *DB) CopyShare(
 				return err
 			}
 		}
-		copied, err = queryRow[chat.Thread](ctx, tx, selectThread+` AND (t.id = $3 OR t.request_id = $4)`,
+		copied, err = findRow[chat.Thread](ctx, tx, errNoSkill, selectThread+` AND (t.id = $3 OR t.request_id = $4)`,
 			owner.OrganizationID, owner.UserID, t.ID, t.RequestID)
-		switch {
-		case isNoRows(err):
-			return noSkill(nil)
-		case err == nil && copied.SkillID != share.SkillID:
+		if err == nil && copied.SkillID != share.SkillID {
 			return chat.ErrRequestConflict
 		}
 		return err
@@ -238,12 +197,8 @@ func (db *DB) CopyShare(
 // copyMessages copies the messages of a share into a thread. Prompts, reasoning, quotes from documents, usage and
 // feedback are not copied.
 func copyMessages(ctx context.Context, tx pgx.Tx, organizationID, shareID, threadID uuid.UUID) error {
-	rows, err := tx.Query(ctx, `
+	said, err := queryValues[uuid.UUID](ctx, tx, `
 		SELECT unnest(h.message_ids) FROM shares h WHERE h.organization_id = $1 AND h.id = $2`, organizationID, shareID)
-	if err != nil {
-		return err
-	}
-	said, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 	if err != nil || len(said) == 0 {
 		return err
 	}
@@ -253,8 +208,8 @@ func copyMessages(ctx context.Context, tx pgx.Tx, organizationID, shareID, threa
 			parents[i] = &copies[i-1]
 		}
 	}
-	batch := &pgx.Batch{}
-	batch.Queue(`
+	return send(ctx, tx, func(batch *pgx.Batch) {
+		batch.Queue(`
 		INSERT INTO messages (id, organization_id, thread_id, role, content, status, finish_reason,
 		    error_code, error_detail,
 		                      error_retryable, model, parent_id, completed_at)
@@ -263,7 +218,7 @@ func copyMessages(ctx context.Context, tx pgx.Tx, organizationID, shareID, threa
 		FROM unnest($3::uuid[], $4::uuid[], $5::uuid[]) WITH ORDINALITY AS said (id, copy, parent, place)
 		JOIN messages m ON m.id = said.id
 		ORDER BY said.place`, organizationID, threadID, said, copies, parents)
-	batch.Queue(`UPDATE threads SET leaf_id = $3 WHERE organization_id = $1 AND id = $2`, organizationID, threadID,
-		copies[len(copies)-1])
-	return tx.SendBatch(ctx, batch).Close()
+		batch.Queue(`UPDATE threads SET leaf_id = $3 WHERE organization_id = $1 AND id = $2`, organizationID, threadID,
+			copies[len(copies)-1])
+	})
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -13,64 +12,8 @@ import (
 
 var _ skill.Store = (*DB)(nil)
 
-// skillRow is a skill. Nullable columns are read as "".
-type skillRow struct {
-	ID                 uuid.UUID
-	OrganizationID     *uuid.UUID
-	Key                string
-	CategoryID         uuid.UUID
-	Position           int
-	Name               string
-	Description        string
-	IconPath           string
-	Kind               skill.Kind
-	TaskType           skill.TaskType
-	FormType           skill.FormType
-	FormFields         []skill.FormField
-	Suggestions        []string
-	Keywords           []string
-	AcceptsDataSources bool
-	OwnerID            *uuid.UUID
-	Made               bool
-	CreatedAt          time.Time
-	IsFavorite         bool
-}
-
-// fullSkillRow is a skill with all columns that an answer needs.
-type fullSkillRow struct {
-	skillRow
-	Prompt       string
-	AnswerLength skill.AnswerLength
-	Model        string
-	Examples     []skill.Example
-	Documents    []skill.Document
-	Missing      int
-	Withdrawn    bool
-	Archived     bool
-}
-
-func (r fullSkillRow) skill() skill.Skill {
-	s := r.skillRow.skill()
-	s.Prompt, s.AnswerLength, s.Model, s.Examples = r.Prompt, r.AnswerLength, r.Model, orNil(r.Examples)
-	s.Documents, s.MissingDocuments = orNil(r.Documents), r.Missing
-	s.Withdrawn, s.Archived = r.Withdrawn, r.Archived
-	return s
-}
-
-func (r skillRow) skill() skill.Skill {
-	return skill.Skill{
-		ID: r.ID, OrganizationID: r.OrganizationID, Key: r.Key, CategoryID: r.CategoryID,
-		Position: r.Position, Name: r.Name,
-		Description: r.Description, IconPath: r.IconPath, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType,
-		FormFields: r.FormFields, Suggestions: r.Suggestions, Keywords: r.Keywords,
-		AcceptsDataSources: r.AcceptsDataSources, OwnerID: r.OwnerID, Made: r.Made,
-		CreatedAt: r.CreatedAt, IsFavorite: r.IsFavorite,
-	}
-}
-
-func noSkill(err error) error {
-	return fault.Wrap(err, fault.NotFound, "スキルが見つかりません。")
-}
+// errNoSkill means that a skill does not exist, or is not visible to the user.
+var errNoSkill = fault.Errorf(fault.NotFound, "スキルが見つかりません。")
 
 // isListed is the condition that the skill s is offered for new threads. Skills of the browser extension are not
 // offered, because their threads begin with a page.
@@ -97,7 +40,7 @@ const documentsOf = `(SELECT coalesce(jsonb_agg(jsonb_build_object('ID', d.id, '
 func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]skill.Skill,
 	error,
 ) {
-	rows, err := queryRows[skillRow](ctx, db.pool, `
+	return queryRows[skill.Skill](ctx, db.pool, `
 		SELECT `+skillColumns+`
 		FROM skills s
 		JOIN categories c ON c.id = s.category_id`+categoryPlace+`
@@ -106,17 +49,9 @@ func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, 
 		ORDER BY `+categoryOrder+`, s.position, s.id
 		OFFSET $3 LIMIT $4`,
 		organizationID, userID, offset, limit)
-	if err != nil {
-		return nil, translate(err)
-	}
-	list := make([]skill.Skill, len(rows))
-	for i, r := range rows {
-		list[i] = r.skill()
-	}
-	return list, nil
 }
 
-// skillColumns are the columns of a skillRow, from the tables skills s and favorite_skills f.
+// skillColumns are the columns of a skill in lists, from the tables skills s and favorite_skills f.
 const skillColumns = `s.id, s.organization_id, coalesce(s.key, '') AS key, s.category_id, s.position, s.name,
 	s.description, s.icon_path, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields,
 	s.suggestions, s.keywords, s.accepts_data_sources, s.owner_id, s.origin <> 'file' AS made,
@@ -125,25 +60,23 @@ const skillColumns = `s.id, s.organization_id, coalesce(s.key, '') AS key, s.cat
 
 // FindSkill implements skill.Store.
 func (db *DB) FindSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) (skill.Skill, error) {
-	row, err := queryRow[fullSkillRow](ctx, db.pool, `
+	found, err := findRow[skill.Skill](ctx, db.pool, errNoSkill, `
 		SELECT `+skillColumns+`, s.prompt, s.answer_length, s.model, s.examples, `+documentsOf+` AS documents,
-		       `+missingOf+` AS missing, NOT `+mayUse+` AS withdrawn, s.retired_at IS NOT NULL AS archived
+		       `+missingOf+` AS missing_documents, NOT `+mayUse+` AS withdrawn, s.retired_at IS NOT NULL AS archived
 		FROM skills s
 		LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
 		WHERE s.id = $3 AND (`+mayUse+` OR s.organization_id = $1 AND EXISTS (
 		    SELECT FROM threads t WHERE t.organization_id = $1 AND t.user_id = $2 AND t.skill_id = s.id))`,
 		organizationID, userID, skillID)
-	if isNoRows(err) {
-		return skill.Skill{}, noSkill(err)
-	}
-	return row.skill(), translate(err)
+	found.Examples, found.Documents = orNil(found.Examples), orNil(found.Documents)
+	return found, err
 }
 
 // ListFavoriteSkills implements skill.Store.
 func (db *DB) ListFavoriteSkills(ctx context.Context, organizationID, userID uuid.UUID, offset,
 	limit int,
 ) ([]skill.Favorite, error) {
-	list, err := queryRows[skill.Favorite](ctx, db.pool, `
+	return queryRows[skill.Favorite](ctx, db.pool, `
 		SELECT f.skill_id, s.name, s.icon_path, f.created_at AS favorited_at
 		FROM favorite_skills f
 		JOIN skills s ON s.id = f.skill_id
@@ -152,7 +85,6 @@ func (db *DB) ListFavoriteSkills(ctx context.Context, organizationID, userID uui
 		ORDER BY f.created_at DESC, f.skill_id
 		OFFSET $3 LIMIT $4`,
 		organizationID, userID, offset, limit)
-	return list, translate(err)
 }
 
 // AddFavoriteSkill implements skill.Store.
@@ -168,12 +100,11 @@ func (db *DB) AddFavoriteSkill(ctx context.Context, organizationID, userID, skil
 		if err != nil || tag.RowsAffected() > 0 {
 			return err
 		}
-		var visible bool
-		err = tx.QueryRow(ctx, `
+		visible, err := queryValue[bool](ctx, tx, `
 			SELECT EXISTS (SELECT FROM skills s WHERE s.id = $3 AND `+mayUse+`)`,
-			organizationID, userID, skillID).Scan(&visible)
+			organizationID, userID, skillID)
 		if err == nil && !visible {
-			return noSkill(nil)
+			return errNoSkill
 		}
 		return err
 	})
@@ -181,11 +112,10 @@ func (db *DB) AddFavoriteSkill(ctx context.Context, organizationID, userID, skil
 
 // RemoveFavoriteSkill implements skill.Store.
 func (db *DB) RemoveFavoriteSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) error {
-	_, err := db.pool.Exec(ctx, `
+	return exec(ctx, db.pool, `
 		DELETE FROM favorite_skills
 		WHERE organization_id = $1 AND user_id = $2 AND skill_id = $3`,
 		organizationID, userID, skillID)
-	return translate(err)
 }
 
 // skillsLock serializes servers that start at the same time, and imports by operators.
@@ -238,22 +168,22 @@ func skillValues(s skill.Skill, key string) []any {
 // SaveBuiltinSkills implements skill.Store. A lock serializes servers that start at the same time.
 func (db *DB) SaveBuiltinSkills(ctx context.Context, categories []skill.Category, skills []skill.Skill) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, skillsLock); err != nil {
+		if err := exec(ctx, tx, skillsLock); err != nil {
 			return err
 		}
-		batch := &pgx.Batch{}
-		for _, c := range categories {
-			batch.Queue(saveCategory, c.ID, c.Name, c.Position, nil, "")
-		}
-		ids := make([]uuid.UUID, len(skills))
-		for i, s := range skills {
-			ids[i] = s.ID
-			batch.Queue(saveSkill, skillValues(s, "")...)
-		}
-		batch.Queue(`
+		return send(ctx, tx, func(batch *pgx.Batch) {
+			for _, c := range categories {
+				batch.Queue(saveCategory, c.ID, c.Name, c.Position, nil, "")
+			}
+			ids := make([]uuid.UUID, len(skills))
+			for i, s := range skills {
+				ids[i] = s.ID
+				batch.Queue(saveSkill, skillValues(s, "")...)
+			}
+			batch.Queue(`
 			UPDATE skills
 			SET retired_at = now(), updated_at = now()
 			WHERE organization_id IS NULL AND key IS NULL AND retired_at IS NULL AND id <> ALL ($1)`, ids)
-		return tx.SendBatch(ctx, batch).Close()
+		})
 	})
 }

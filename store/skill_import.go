@@ -25,7 +25,7 @@ func (db *DB) ImportSkills(ctx context.Context, organizationID *uuid.UUID, in sk
 	var outcome []skill.ImportResult
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		outcome = nil // An earlier attempt may have set it.
-		if _, err := tx.Exec(ctx, skillsLock); err != nil {
+		if err := exec(ctx, tx, skillsLock); err != nil {
 			return err
 		}
 		if organizationID != nil {
@@ -78,7 +78,7 @@ func importCategories(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID,
 		if err != nil && !isNoRows(err) {
 			return nil, err
 		}
-		if _, err := tx.Exec(ctx, saveCategory, id, c.Name, c.Position, organizationID, c.Key); err != nil {
+		if err := exec(ctx, tx, saveCategory, id, c.Name, c.Position, organizationID, c.Key); err != nil {
 			return nil, err
 		}
 		ids[c.Key] = id
@@ -141,22 +141,18 @@ func checkSkillNames(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, 
 	for i, s := range list {
 		names[i] = s.Name
 	}
-	var twice string
-	err := tx.QueryRow(ctx, `
+	twice, err := queryValue[string](ctx, tx, `
 		SELECT name FROM skills
 		WHERE (organization_id IS NULL OR $1::uuid IS NULL OR organization_id = $1)
 		    AND owner_id IS NULL AND retired_at IS NULL AND name = ANY ($2)
 		GROUP BY name
 		HAVING count(*) > 1
 		ORDER BY name
-		LIMIT 1`, organizationID, names).Scan(&twice)
+		LIMIT 1`, organizationID, names)
 	if err == nil {
 		return fault.Errorf(fault.Conflict, "「%s」という名前のスキルはすでにあります。", twice)
 	}
-	if isNoRows(err) {
-		return nil
-	}
-	return err
+	return ifNoRows(err, nil)
 }
 
 // auditImport logs the changes of an import, if any.

@@ -33,11 +33,10 @@ func noSource(err error) error {
 
 // MarkOrphan implements datasource.Store.
 func (db *DB) MarkOrphan(ctx context.Context, id uuid.UUID, after time.Duration) error {
-	_, err := db.pool.Exec(ctx, `
+	return exec(ctx, db.pool, `
 		INSERT INTO loose_files (id, remove_at)
 		VALUES ($1, now() + $2)
 		ON CONFLICT (id) DO UPDATE SET remove_at = excluded.remove_at`, id, after)
-	return translate(err)
 }
 
 // CreateSource implements datasource.Store.
@@ -58,7 +57,7 @@ func (db *DB) CreateSource(ctx context.Context, owner identity.Owner, session uu
 		case created:
 			stored, err = insertSource(ctx, tx, owner, source, limit)
 		case err == nil:
-			_, err = tx.Exec(ctx, `INSERT INTO loose_files (id) VALUES ($1)`, source.ID)
+			err = exec(ctx, tx, `INSERT INTO loose_files (id) VALUES ($1)`, source.ID)
 			if err != nil || stored.Status != datasource.Failed {
 				return err
 			}
@@ -73,40 +72,34 @@ func (db *DB) CreateSource(ctx context.Context, owner identity.Owner, session uu
 // the transaction ends. They serialize a user's uploads, so that nothing is stored twice and the limit is kept, and
 // prevent changes of the user and the session.
 func claimFile(ctx context.Context, tx pgx.Tx, owner identity.Owner, session, id uuid.UUID) error {
-	var active bool
-	err := tx.QueryRow(ctx, `
+	active, err := findValue[bool](ctx, tx, identity.ErrNoUser, `
 		SELECT state = $3
 		FROM users
 		WHERE organization_id = $1 AND id = $2
-		FOR NO KEY UPDATE`, owner.OrganizationID, owner.UserID, identity.StateActive).Scan(&active)
-	if isNoRows(err) || err == nil && !active {
-		return identity.ErrNoUser
+		FOR NO KEY UPDATE`, owner.OrganizationID, owner.UserID, identity.StateActive)
+	if err == nil && !active {
+		err = identity.ErrNoUser
 	}
 	if err != nil {
 		return err
 	}
-	var ended bool
-	err = tx.QueryRow(ctx, `SELECT revoked_at IS NOT NULL FROM pool_grants WHERE id = $1 FOR SHARE`,
-		session).Scan(&ended)
-	if ended {
+	ended, err := queryValue[bool](ctx, tx, `SELECT revoked_at IS NOT NULL FROM pool_grants WHERE id = $1 FOR SHARE`,
+		session)
+	switch {
+	case ended:
 		return identity.ErrExpired
-	}
-	if err != nil && !isNoRows(err) { // AWS grants are not stored here.
+	case err != nil && !isNoRows(err): // AWS grants are not stored here.
 		return err
 	}
-	claimed, err := tx.Exec(ctx, `DELETE FROM loose_files WHERE id = $1 AND remove_at > now()`, id)
-	if err == nil && claimed.RowsAffected() == 0 {
-		return fault.Errorf(fault.Conflict, "アップロードに時間がかかりすぎました。もう一度お試しください。")
-	}
-	return err
+	late := fault.Errorf(fault.Conflict, "アップロードに時間がかかりすぎました。もう一度お試しください。")
+	return execRow(ctx, tx, late, `DELETE FROM loose_files WHERE id = $1 AND remove_at > now()`, id)
 }
 
 func insertSource(ctx context.Context, tx pgx.Tx, owner identity.Owner, source datasource.Source,
 	limit int64,
 ) (datasource.Source, error) {
-	var count int
-	err := tx.QueryRow(ctx, `SELECT count(*) FROM data_sources WHERE organization_id = $1 AND user_id = $2`,
-		owner.OrganizationID, owner.UserID).Scan(&count)
+	count, err := queryValue[int](ctx, tx, `SELECT count(*) FROM data_sources WHERE organization_id = $1 AND user_id = $2`,
+		owner.OrganizationID, owner.UserID)
 	if err != nil {
 		return datasource.Source{}, err
 	}
@@ -133,12 +126,12 @@ const filesSQL = `
 // checkRoom refuses a file that exceeds the storage limit of the user or the organization. The lock on the contract
 // serializes the uploads of an organization until the transaction ends, and keeps the limit unchanged.
 func checkRoom(ctx context.Context, tx pgx.Tx, owner identity.Owner, size, limit int64) error {
-	var own, all, allowed int64
-	err := tx.QueryRow(ctx, `SELECT storage FROM contracts WHERE organization_id = $1 FOR NO KEY UPDATE`,
-		owner.OrganizationID).Scan(&allowed)
+	allowed, err := queryValue[int64](ctx, tx, `SELECT storage FROM contracts WHERE organization_id = $1 FOR NO KEY UPDATE`,
+		owner.OrganizationID)
 	if err != nil {
 		return err
 	}
+	var own, all int64
 	// A separate statement sees rows that were committed while the first one waited for the lock.
 	err = tx.QueryRow(ctx, `
 		SELECT coalesce(sum(size) FILTER (WHERE user_id = $2), 0)::bigint, coalesce(sum(size), 0)::bigint
@@ -181,64 +174,53 @@ func requeueSource(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid
 
 // ListSources implements datasource.Store.
 func (db *DB) ListSources(ctx context.Context, owner identity.Owner, offset, limit int) ([]datasource.Source, error) {
-	list, err := queryRows[datasource.Source](ctx, db.pool, `
+	return queryRows[datasource.Source](ctx, db.pool, `
 		SELECT `+sourceColumns+`
 		FROM data_sources
 		WHERE organization_id = $1 AND user_id = $2
 		ORDER BY created_at DESC, id DESC
 		OFFSET $3 LIMIT $4`,
 		owner.OrganizationID, owner.UserID, offset, limit)
-	return list, translate(err)
 }
 
 // StorageUsed implements datasource.Store.
-func (db *DB) StorageUsed(ctx context.Context, owner identity.Owner) (used int64, _ error) {
-	err := db.pool.QueryRow(ctx, `
+func (db *DB) StorageUsed(ctx context.Context, owner identity.Owner) (int64, error) {
+	return queryValue[int64](ctx, db.pool, `
 		SELECT coalesce(sum(size), 0)::bigint
 		FROM (`+filesSQL+`) files
-		WHERE user_id = $2`, owner.OrganizationID, owner.UserID).Scan(&used)
-	return used, translate(err)
+		WHERE user_id = $2`, owner.OrganizationID, owner.UserID)
 }
 
 // FindSources implements datasource.Store.
 func (db *DB) FindSources(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]datasource.Source, error) {
-	list, err := queryRows[datasource.Source](ctx, db.pool, `
+	return queryRows[datasource.Source](ctx, db.pool, `
 		SELECT `+sourceColumns+`
 		FROM data_sources d
 		JOIN unnest($3::uuid[]) WITH ORDINALITY AS wanted (source_id, place) ON source_id = d.id
 		WHERE `+isOwn+`
 		ORDER BY place`, owner.OrganizationID, owner.UserID, ids)
-	return list, translate(err)
 }
 
 // FindSource implements datasource.Store.
 func (db *DB) FindSource(ctx context.Context, owner identity.Owner, id uuid.UUID) (datasource.Source, error) {
-	source, err := queryRow[datasource.Source](ctx, db.pool, `
+	return findRow[datasource.Source](ctx, db.pool, noSource(nil), `
 		SELECT `+sourceColumns+`
 		FROM data_sources
 		WHERE organization_id = $1 AND user_id = $2 AND id = $3`,
 		owner.OrganizationID, owner.UserID, id)
-	if isNoRows(err) {
-		return datasource.Source{}, noSource(err)
-	}
-	return source, translate(err)
 }
 
 // DeleteSource implements datasource.Store. A trigger makes its file an orphan. If shared skills use the data source, a
 // trigger gives it to them instead; then no row counts as deleted.
 func (db *DB) DeleteSource(ctx context.Context, owner identity.Owner, id uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `
+		if err := execRow(ctx, tx, noSource(nil), `
 			SELECT FROM data_sources
 			WHERE organization_id = $1 AND user_id = $2 AND id = $3
-			FOR UPDATE`, owner.OrganizationID, owner.UserID, id)
-		if err == nil && tag.RowsAffected() == 0 {
-			return noSource(nil)
-		}
-		if err != nil {
+			FOR UPDATE`, owner.OrganizationID, owner.UserID, id); err != nil {
 			return err
 		}
-		tag, err = tx.Exec(ctx, `DELETE FROM data_sources WHERE id = $1`, id)
+		tag, err := tx.Exec(ctx, `DELETE FROM data_sources WHERE id = $1`, id)
 		if err != nil || tag.RowsAffected() == 0 { // Shared skills keep the document.
 			return err
 		}
@@ -255,7 +237,7 @@ func (db *DB) FinishReading(ctx context.Context, reading datasource.Reading,
 		status = datasource.Failed
 	}
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
-		source, err = queryRow[datasource.Source](ctx, tx, `
+		source, err = findRow[datasource.Source](ctx, tx, noSource(nil), `
 			UPDATE data_sources
 			SET status = $4, failure = $5, page_count = $6, chunk_count = $7, notice = $8, stage = '',
 			    read_until = NULL, reading = reading + 1, revision = revision + 1
@@ -263,14 +245,11 @@ func (db *DB) FinishReading(ctx context.Context, reading datasource.Reading,
 			RETURNING `+sourceColumns,
 			reading.Owner.OrganizationID, reading.ID, reading.Number, status, result.Failure, result.PageCount,
 			len(result.Chunks), result.Notice)
-		if isNoRows(err) {
-			return noSource(err)
-		}
 		if err != nil {
 			return err
 		}
 		for _, table := range []string{"embeddings", "data_source_chunks"} {
-			if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE data_source_id = $1`, reading.ID); err != nil {
+			if err := exec(ctx, tx, `DELETE FROM `+table+` WHERE data_source_id = $1`, reading.ID); err != nil {
 				return err
 			}
 		}
@@ -298,22 +277,16 @@ func (db *DB) FinishReading(ctx context.Context, reading datasource.Reading,
 // ListOrphans implements datasource.Store.
 func (db *DB) ListOrphans(ctx context.Context) ([]uuid.UUID, error) {
 	// The check for a row protects a stored file whose upload was reported as failed and discarded.
-	rows, err := db.pool.Query(ctx, `
+	return queryValues[uuid.UUID](ctx, db.pool, `
 		SELECT l.id
 		FROM loose_files l
 		WHERE l.remove_at <= now() AND NOT EXISTS (SELECT FROM data_sources d WHERE d.id = l.id)
 		  AND NOT EXISTS (SELECT FROM pictures p WHERE p.id = l.id)
 		ORDER BY l.remove_at
 		LIMIT $1`, orphanBatch)
-	if err != nil {
-		return nil, translate(err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	return ids, translate(err)
 }
 
 // DeleteOrphan implements datasource.Store.
 func (db *DB) DeleteOrphan(ctx context.Context, id uuid.UUID) error {
-	_, err := db.pool.Exec(ctx, `DELETE FROM loose_files WHERE id = $1`, id)
-	return translate(err)
+	return exec(ctx, db.pool, `DELETE FROM loose_files WHERE id = $1`, id)
 }

@@ -15,7 +15,7 @@ import (
 func insertIndex(ctx context.Context, tx pgx.Tx, owner identity.Owner, of datasource.IndexedSource,
 	packed index.PackedIndex,
 ) error {
-	if _, err := tx.Exec(ctx, `DELETE FROM data_source_indexes WHERE data_source_id = $1`, of.ID); err != nil {
+	if err := exec(ctx, tx, `DELETE FROM data_source_indexes WHERE data_source_id = $1`, of.ID); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `
@@ -37,14 +37,13 @@ func (db *DB) ReplaceIndex(ctx context.Context, owner identity.Owner, of datasou
 	packed index.PackedIndex,
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		var unchanged bool
-		err := tx.QueryRow(ctx, `
+		unchanged, err := findValue[bool](ctx, tx, noSource(nil), `
 			SELECT reading = $4 AND status = 'success'
 			FROM data_sources d
 			WHERE `+isOwn+` AND d.id = $3
-			FOR NO KEY UPDATE`, owner.OrganizationID, owner.UserID, of.ID, of.Reading).Scan(&unchanged)
-		if isNoRows(err) || err == nil && !unchanged {
-			return noSource(err)
+			FOR NO KEY UPDATE`, owner.OrganizationID, owner.UserID, of.ID, of.Reading)
+		if err == nil && !unchanged {
+			err = noSource(nil)
 		}
 		if err != nil {
 			return err
@@ -58,7 +57,7 @@ func (db *DB) ReplaceIndex(ctx context.Context, owner identity.Owner, of datasou
 func (db *DB) FindIndexes(
 	ctx context.Context, owner identity.Owner, ids []uuid.UUID,
 ) ([]datasource.IndexedSource, error) {
-	list, err := queryRows[datasource.IndexedSource](ctx, db.pool, `
+	return queryRows[datasource.IndexedSource](ctx, db.pool, `
 		SELECT d.id, d.filename, d.reading, d.chunk_count AS passages,
 		       CASE WHEN i.reading = d.reading THEN i.version ELSE 0 END AS version
 		FROM data_sources d
@@ -66,7 +65,6 @@ func (db *DB) FindIndexes(
 		LEFT JOIN data_source_indexes i ON i.data_source_id = d.id
 		WHERE `+isOwn+` AND d.status = 'success'
 		ORDER BY w.place`, owner.OrganizationID, owner.UserID, ids)
-	return list, translate(err)
 }
 
 // ownIndex is the condition that an index i belongs to the reading $4 of the data source $3 of the owner $1, $2.
@@ -129,13 +127,12 @@ func (db *DB) IndexParts(ctx context.Context, owner identity.Owner, of []datasou
 func (db *DB) ListChunks(ctx context.Context, owner identity.Owner, of datasource.IndexedSource) ([]datasource.Chunk,
 	error,
 ) {
-	list, err := queryRows[datasource.Chunk](ctx, db.pool, `
+	return queryRows[datasource.Chunk](ctx, db.pool, `
 		SELECT c.ordinal, c.page, c.start_byte AS start, c.end_byte AS end, c.locator, c.text
 		FROM data_source_chunks c
 		JOIN data_sources d ON d.id = c.data_source_id
 		WHERE `+isOwn+` AND d.id = $3 AND d.reading = $4
 		ORDER BY c.ordinal`, owner.OrganizationID, owner.UserID, of.ID, of.Reading)
-	return list, translate(err)
 }
 
 // chunkColumns are the columns of a datasource.Passage, from the tables data_source_chunks c and data_sources d.
@@ -169,7 +166,7 @@ func (db *DB) FindPassages(ctx context.Context, owner identity.Owner, sources []
 func (db *DB) FindPassage(ctx context.Context, owner identity.Owner, id uuid.UUID) (datasource.EmbeddedPassage,
 	error,
 ) {
-	passage, err := queryRow[datasource.EmbeddedPassage](ctx, db.pool, `
+	return findRow[datasource.EmbeddedPassage](ctx, db.pool, noSource(nil), `
 		SELECT `+chunkColumns+`, coalesce(m.name, '') AS model, coalesce(m.dimensions, 0) AS dimensions
 		FROM data_source_chunks c
 		JOIN data_sources d ON d.id = c.data_source_id
@@ -182,17 +179,13 @@ func (db *DB) FindPassage(ctx context.Context, owner identity.Owner, id uuid.UUI
 		    LIMIT 1
 		) m ON true
 		WHERE d.organization_id = $1 AND d.user_id = $2 AND c.id = $3`, owner.OrganizationID, owner.UserID, id)
-	if isNoRows(err) {
-		return datasource.EmbeddedPassage{}, noSource(err)
-	}
-	return passage, translate(err)
 }
 
 // ListPassages implements datasource.Store. Ordinals have no gaps.
 func (db *DB) ListPassages(ctx context.Context, owner identity.Owner, id uuid.UUID,
 	page, offset, limit int,
 ) ([]datasource.Passage, error) {
-	list, err := queryRows[datasource.Passage](ctx, db.pool, `
+	return queryRows[datasource.Passage](ctx, db.pool, `
 		SELECT `+chunkColumns+`
 		FROM data_sources d
 		JOIN data_source_chunks c ON c.data_source_id = d.id
@@ -200,5 +193,4 @@ func (db *DB) ListPassages(ctx context.Context, owner identity.Owner, id uuid.UU
 		  AND c.ordinal >= $5 + (SELECT min(ordinal) FROM data_source_chunks WHERE data_source_id = $3 AND page >= $4)
 		ORDER BY c.ordinal
 		LIMIT $6`, owner.OrganizationID, owner.UserID, id, page, offset, limit)
-	return list, translate(err)
 }

@@ -15,14 +15,13 @@ import (
 // and thereby from their shares. A citation that the text of the answer refers to keeps its number. Passages that were
 // only consulted are removed.
 func forgetQuotes(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID) error {
-	_, err := tx.Exec(ctx, `
+	return exec(ctx, tx, `
 		UPDATE messages m
 		SET citations = `+withoutDeleted("m.citations", "c->>'data_source_id' = $3::text")+`
 		FROM threads t
 		WHERE t.organization_id = $1 AND t.user_id = $2 AND m.thread_id = t.id AND m.organization_id = $1
 		  AND m.citations @> jsonb_build_array(jsonb_build_object('data_source_id', $3::text))`,
 		owner.OrganizationID, owner.UserID, id.String())
-	return err
 }
 
 // withoutDeleted returns an SQL expression for citations without the data of deleted files. deleted is the condition

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
@@ -144,8 +143,8 @@ func awaitPing(ctx context.Context, pool *pgxpool.Pool) error {
 
 // isStarting reports whether an error is the reply of a database that is starting up.
 func isStarting(err error) bool {
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return pg.Code == codeCannotConnectNow
+	if code := pgError(err).Code; code != "" {
+		return code == codeCannotConnectNow
 	}
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
 }
@@ -168,14 +167,22 @@ func (db *DB) tx(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return retry(ctx, func() error { return pgx.BeginFunc(ctx, db.pool, fn) })
 }
 
+// txResult is like DB.tx for a function with a result. With an error, the result is the zero value.
+func txResult[T any](ctx context.Context, db *DB, fn func(tx pgx.Tx) (T, error)) (result T, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) (err error) {
+		result, err = fn(tx)
+		return err
+	})
+	if err != nil {
+		return *new(T), err
+	}
+	return result, nil
+}
+
 // batch is like tx for independent statements, which are sent in one transaction and one round trip. An error of a
 // callback that reads a result occurs after the commit and cannot roll it back.
 func (db *DB) batch(ctx context.Context, queue func(batch *pgx.Batch)) error {
-	return retry(ctx, func() error {
-		batch := &pgx.Batch{}
-		queue(batch)
-		return db.pool.SendBatch(ctx, batch).Close()
-	})
+	return retry(ctx, func() error { return send(ctx, db.pool, queue) })
 }
 
 // retry retries a transaction after a deadlock or a lost connection.
@@ -187,49 +194,4 @@ func retry(ctx context.Context, transaction func() error) error {
 		}
 		return translate(err)
 	}
-}
-
-// querier is the common part of a pool and a transaction for reads.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
-// executor is the same for statements without result rows.
-type executor interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-}
-
-// queryRows reads rows into structs by column name. The error is the driver's.
-func queryRows[T any](ctx context.Context, q querier, sql string, args ...any) ([]T, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[T])
-}
-
-// queryRow reads exactly one row into a struct by column name. Without a row the error is pgx.ErrNoRows.
-func queryRow[T any](ctx context.Context, q querier, sql string, args ...any) (T, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		var zero T
-		return zero, err
-	}
-	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
-}
-
-// orNil returns nil for an empty slice, which the driver returns for an empty array.
-func orNil[T any](s []T) []T {
-	if len(s) == 0 {
-		return nil
-	}
-	return s
-}
-
-// orEmpty returns an empty slice for nil, which the driver would store as NULL. The columns do not allow NULL.
-func orEmpty[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
 }

@@ -22,11 +22,13 @@ import (
 // before the server's row could be written.
 func (db *DB) Renew(ctx context.Context, serverID uuid.UUID, owned []chat.RunID) (chat.Renewal, error) {
 	var renewal chat.Renewal
-	batch := &pgx.Batch{}
-	batch.Queue(`
-		INSERT INTO servers (id) VALUES ($1)
-		ON CONFLICT (id) DO UPDATE SET heartbeat_at = now()`, serverID)
-	if len(owned) > 0 {
+	err := send(ctx, db.priorityPool, func(batch *pgx.Batch) {
+		batch.Queue(`
+			INSERT INTO servers (id) VALUES ($1)
+			ON CONFLICT (id) DO UPDATE SET heartbeat_at = now()`, serverID)
+		if len(owned) == 0 {
+			return
+		}
 		ids, runs := splitRuns(owned)
 		batch.Queue(`
 			SELECT h.message_id, g.message_id IS NULL AS lost
@@ -47,11 +49,8 @@ func (db *DB) Renew(ctx context.Context, serverID uuid.UUID, owned []chat.RunID)
 			})
 			return err
 		})
-	}
-	if err := db.priorityPool.SendBatch(ctx, batch).Close(); err != nil {
-		return chat.Renewal{}, translate(err)
-	}
-	return renewal, nil
+	})
+	return renewal, err
 }
 
 func splitRuns(owned []chat.RunID) (ids []uuid.UUID, runs []int) {
@@ -65,13 +64,12 @@ func splitRuns(owned []chat.RunID) (ids []uuid.UUID, runs []int) {
 // EndedRuns implements chat.Store.
 func (db *DB) EndedRuns(ctx context.Context, runs []chat.RunID, ago time.Duration) ([]chat.RunID, error) {
 	ids, numbers := splitRuns(runs)
-	ended, err := queryRows[chat.RunID](ctx, db.pool, `
+	return queryRows[chat.RunID](ctx, db.pool, `
 		SELECT r.message_id, r.run
 		FROM unnest($1::uuid[], $2::int[]) AS r (message_id, run)
 		LEFT JOIN generations g ON g.message_id = r.message_id
 		WHERE g.message_id IS NULL OR g.run > r.run OR g.ended_at < now() - $3::interval`,
 		ids, numbers, ago)
-	return ended, translate(err)
 }
 
 // RemoveServer implements chat.Store.
@@ -91,11 +89,10 @@ const deadServerAge = time.Hour
 func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, owned []uuid.UUID, lease time.Duration, limit,
 	epoch int,
 ) ([]chat.StoredGeneration, error) {
-	var begun []chat.StoredGeneration
-	err := db.tx(ctx, func(tx pgx.Tx) error {
+	return txResult(ctx, db, func(tx pgx.Tx) ([]chat.StoredGeneration, error) {
 		dead, err := lockDeadServers(ctx, tx, serverID, lease)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		taken, err := queryRows[takeoverRow](ctx, tx, `
 			WITH picked AS (
@@ -118,15 +115,10 @@ func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, owned []uuid.UUI
 			          (SELECT t.instructions FROM threads t WHERE t.id = g.thread_id) AS instructions`,
 			serverID, dead, orEmpty(owned), lease, limit, epoch)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		begun, err = loadTakeovers(ctx, tx, taken)
-		return err
+		return loadTakeovers(ctx, tx, taken)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return begun, nil
 }
 
 // lockDeadServers returns the other servers that have running generations and no row, or a heartbeat older than lease.
@@ -135,13 +127,13 @@ func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, owned []uuid.UUI
 // for deadServerAge and have no generations.
 func lockDeadServers(ctx context.Context, tx pgx.Tx, serverID uuid.UUID, lease time.Duration) ([]uuid.UUID, error) {
 	var dead []uuid.UUID
-	batch := &pgx.Batch{}
-	batch.Queue(`
+	err := send(ctx, tx, func(batch *pgx.Batch) {
+		batch.Queue(`
 		DELETE FROM servers s
 		WHERE s.id <> $1 AND s.heartbeat_at < now() - $2::interval
 		  AND NOT EXISTS (SELECT FROM generations g WHERE g.server_id = s.id AND g.ended_at IS NULL)`,
-		serverID, max(deadServerAge, lease))
-	batch.Queue(`
+			serverID, max(deadServerAge, lease))
+		batch.Queue(`
 		INSERT INTO servers (id, heartbeat_at)
 		SELECT DISTINCT g.server_id, '-infinity'::timestamptz
 		FROM generations g
@@ -149,30 +141,26 @@ func lockDeadServers(ctx context.Context, tx pgx.Tx, serverID uuid.UUID, lease t
 		  AND NOT EXISTS (SELECT FROM servers s WHERE s.id = g.server_id)
 		ORDER BY 1
 		ON CONFLICT (id) DO NOTHING`, serverID)
-	batch.Queue(`
+		batch.Queue(`
 		SELECT s.id
 		FROM servers s
 		WHERE s.id <> $1 AND s.heartbeat_at < now() - $2::interval
 		  AND EXISTS (SELECT FROM generations g WHERE g.server_id = s.id AND g.ended_at IS NULL)
 		ORDER BY s.id
-		FOR SHARE OF s SKIP LOCKED`, serverID, lease).Query(func(rows pgx.Rows) (err error) {
-		dead, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-		return err
+		FOR SHARE OF s SKIP LOCKED`, serverID, lease).Query(collectValues(&dead))
 	})
-	err := tx.SendBatch(ctx, batch).Close()
 	return orEmpty(dead), err
 }
 
 // takeoverRow is a generation that was taken over.
 type takeoverRow struct {
-	MessageID      uuid.UUID
-	OrganizationID uuid.UUID
-	UserID         uuid.UUID
-	ThreadID       uuid.UUID
-	Attempts       int
-	Stopped        bool
-	Untitled       bool
-	Instructions   string
+	identity.Owner
+	MessageID    uuid.UUID
+	ThreadID     uuid.UUID
+	Attempts     int
+	Stopped      bool
+	Untitled     bool
+	Instructions string
 }
 
 // loadTakeovers reads the threads and exchanges of generations one by one. There are few of them, and only after a
@@ -180,12 +168,11 @@ type takeoverRow struct {
 func loadTakeovers(ctx context.Context, tx pgx.Tx, rows []takeoverRow) ([]chat.StoredGeneration, error) {
 	taken := make([]chat.StoredGeneration, 0, len(rows))
 	for _, r := range rows {
-		owner := identity.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}
-		thread, err := findThread(ctx, tx, owner, r.ThreadID)
+		thread, err := findThread(ctx, tx, r.Owner, r.ThreadID)
 		if err != nil {
 			return nil, err
 		}
-		exchange, err := findExchange(ctx, tx, owner, r.MessageID)
+		exchange, err := findExchange(ctx, tx, r.Owner, r.MessageID)
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +181,7 @@ func loadTakeovers(ctx context.Context, tx pgx.Tx, rows []takeoverRow) ([]chat.S
 			return nil, err
 		}
 		taken = append(taken, chat.StoredGeneration{
-			Owner: owner, Exchange: exchange, Thread: thread, Untitled: r.Untitled, Stopped: r.Stopped,
+			Owner: r.Owner, Exchange: exchange, Thread: thread, Untitled: r.Untitled, Stopped: r.Stopped,
 			Attempts: r.Attempts, Instructions: r.Instructions, Known: known,
 		})
 	}

@@ -83,7 +83,6 @@ func attach(ctx context.Context, tx pgx.Tx, owner identity.Owner, p chat.Prepara
 		return fault.Errorf(fault.Conflict, "一つのチャットで使えるファイルは%d件までです。新しいチャットを作成してください。",
 			datasource.MaxSearchSources)
 	}
-	_, err = tx.Exec(ctx, `UPDATE threads SET updated_at = clock_timestamp() WHERE organization_id = $1 AND id = $2`,
+	return exec(ctx, tx, `UPDATE threads SET updated_at = clock_timestamp() WHERE organization_id = $1 AND id = $2`,
 		owner.OrganizationID, p.ThreadID)
-	return err
 }
