@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/japan"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
@@ -54,8 +55,7 @@ func moment(given string, days int) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, given); err == nil {
 		return t, nil
 	}
-	japan := time.FixedZone("JST", 9*60*60)
-	t, err := time.ParseInLocation(time.DateOnly, given, japan)
+	t, err := time.ParseInLocation(time.DateOnly, given, japan.Zone)
 	if err != nil {
 		return t, fmt.Errorf("%q is no time, such as 2026-12-01 or 2026-12-01T09:00:00+09:00", given)
 	}

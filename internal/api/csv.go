@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/japan"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
@@ -89,7 +90,7 @@ func local(at *time.Time) string {
 	if at == nil {
 		return ""
 	}
-	return at.In(time.FixedZone("JST", 9*60*60)).Format("2006-01-02 15:04:05")
+	return at.In(japan.Zone).Format("2006-01-02 15:04:05")
 }
 
 func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {

@@ -7,11 +7,11 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/japan"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
@@ -81,7 +81,7 @@ func (s *Server) word(ctx context.Context, actor identity.Actor, m chat.Message,
 ) {
 	var by *redline.Author
 	if tracked {
-		by = &redline.Author{Name: "Tsumugi（紡）", Time: m.CompletedAt.In(time.FixedZone("JST", 9*60*60))}
+		by = &redline.Author{Name: "Tsumugi（紡）", Time: m.CompletedAt.In(japan.Zone)}
 	}
 	var decided proofread.Decisions
 	if m.Decisions != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	texttemplate "text/template"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/japan"
 )
 
 //go:embed letter.txt
@@ -125,7 +127,7 @@ func (m *Mailer) newDevice(n Notice) letter {
 
 // facts returns the time, in Japan's time zone, the device and the address of an event.
 func (n Notice) facts() []fact {
-	facts := []fact{{"日時", n.At.In(time.FixedZone("JST", 9*60*60)).Format("2006年1月2日 15:04") + "（日本時間）"}}
+	facts := []fact{{"日時", n.At.In(japan.Zone).Format("2006年1月2日 15:04") + "（日本時間）"}}
 	if n.Agent != "" {
 		facts = append(facts, fact{"端末", clean(n.Agent)})
 	}

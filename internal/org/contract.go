@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/japan"
 )
 
 // ContractStatus is the status of a contract. It determines whether members may work.
@@ -95,7 +96,7 @@ const maxPeriod = 366
 // completed sets missing days of the period: To to today, and From so that it is UsageDays long.
 func (p Period) completed(now time.Time) (Period, error) {
 	if p.To.IsZero() {
-		year, month, day := now.In(time.FixedZone("JST", 9*60*60)).Date()
+		year, month, day := now.In(japan.Zone).Date()
 		p.To = time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	}
 	if p.From.IsZero() {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/japan"
 )
 
 // The tags of prompts. Untrusted text must not contain them.
@@ -14,10 +16,6 @@ const (
 
 	tagExample = "example" // An example of an answer.
 )
-
-// japanTime returns the time zone of the dates in prompts. Japan has a single zone without daylight saving time, so no
-// time zone database is needed.
-func japanTime() *time.Location { return time.FixedZone("JST", 9*60*60) }
 
 // System returns the system prompt of a generation: the skill's own prompt, then the rules for every skill. The date
 // comes last, so that a provider can cache the prompt's prefix. values are the values of the form, for the variables of
@@ -51,7 +49,7 @@ func (s Skill) System(now time.Time, values map[string]string) string {
 		b.WriteString("- 現在、このスキルに必要な機能が使えない。回答の最初に次の一文をそのまま書き、" +
 			"最新の情報や検索結果があるかのように書かない: " + s.Unavailable + "\n")
 	}
-	day := now.In(japanTime())
+	day := now.In(japan.Zone)
 	fmt.Fprintf(&b, "- 今日は%s（%s曜日、日本時間）である。\n", day.Format("2006年1月2日"), weekday(day.Weekday()))
 	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/japan"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
@@ -86,8 +87,5 @@ func (s *Service) SetPersonalTokens(ctx context.Context, actor identity.Actor, a
 
 // EndOfDay returns the end of a day in Japan. A token with that expiry date expires then.
 func EndOfDay(date time.Time) time.Time {
-	return time.Date(date.Year(), date.Month(), date.Day()+1, 0, 0, 0, 0, japan)
+	return time.Date(date.Year(), date.Month(), date.Day()+1, 0, 0, 0, 0, japan.Zone)
 }
-
-// japan is the time zone of dates. Japan has had no daylight saving time since 1951.
-var japan = time.FixedZone("JST", 9*60*60)
