@@ -14,21 +14,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// Defaults of Config.
-const (
-	DefaultBaseURL           = "https://api.openai.com/v1"
-	DefaultConnectTimeout    = 5 * time.Second
-	DefaultFirstTokenTimeout = 60 * time.Second
-	DefaultTokenTimeout      = 30 * time.Second
-	DefaultMaxDuration       = 30 * time.Minute
-	DefaultMaxBytes          = 256 << 20
-	DefaultMaxRetries        = 2
-	DefaultBackoff           = 500 * time.Millisecond
-	DefaultMaxBackoff        = 8 * time.Second
-	DefaultMaxRetryAfter     = 15 * time.Second
-)
+// DefaultMaxDuration is the default of Config.MaxDuration.
+const DefaultMaxDuration = 30 * time.Minute
 
-// Config configures a Client. Zero fields take the defaults above.
+// Config configures a Client. Zero fields take the values of withDefaults.
 type Config struct {
 	APIKey string // Sent as a bearer token, or as api-key to Azure. May be empty for servers without authentication.
 
@@ -60,16 +49,16 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	setDefault(&c.ConnectTimeout, DefaultConnectTimeout)
-	setDefault(&c.FirstTokenTimeout, DefaultFirstTokenTimeout)
-	setDefault(&c.TokenTimeout, DefaultTokenTimeout)
+	setDefault(&c.ConnectTimeout, 5*time.Second)
+	setDefault(&c.FirstTokenTimeout, 60*time.Second)
+	setDefault(&c.TokenTimeout, 30*time.Second)
 	setDefault(&c.MaxDuration, DefaultMaxDuration)
-	setDefault(&c.MaxBytes, DefaultMaxBytes)
-	setDefault(&c.MaxRetries, DefaultMaxRetries)
-	setDefault(&c.Backoff, DefaultBackoff)
-	setDefault(&c.MaxBackoff, DefaultMaxBackoff)
-	setDefault(&c.MaxRetryAfter, DefaultMaxRetryAfter)
-	setDefault(&c.BaseURL, DefaultBaseURL)
+	setDefault(&c.MaxBytes, 256<<20)
+	setDefault(&c.MaxRetries, 2)
+	setDefault(&c.Backoff, 500*time.Millisecond)
+	setDefault(&c.MaxBackoff, 8*time.Second)
+	setDefault(&c.MaxRetryAfter, 15*time.Second)
+	setDefault(&c.BaseURL, "https://api.openai.com/v1")
 	setDefault(&c.Logger, slog.New(slog.DiscardHandler))
 	c.APIKey = strings.TrimSpace(c.APIKey)
 	c.Model = strings.TrimSpace(c.Model)

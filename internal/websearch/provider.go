@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,25 +106,18 @@ func NewProvider(cfg ProviderConfig) (Provider, error) {
 		}
 		p.adapter = searxng{strings.TrimSuffix(base, "/search")}
 	case Brave:
-		p.adapter = brave{or(base, "https://api.search.brave.com"), cfg.Key}
+		p.adapter = brave{cmp.Or(base, "https://api.search.brave.com"), cfg.Key}
 	case Tavily:
-		p.adapter = tavily{or(base, "https://api.tavily.com"), cfg.Key}
+		p.adapter = tavily{cmp.Or(base, "https://api.tavily.com"), cfg.Key}
 	case Google:
 		if cfg.EngineID == "" {
 			return Provider{}, errors.New("google needs the id of a search engine")
 		}
-		p.adapter = google{or(base, "https://www.googleapis.com"), cfg.Key, cfg.EngineID}
+		p.adapter = google{cmp.Or(base, "https://www.googleapis.com"), cfg.Key, cfg.EngineID}
 	default:
 		return Provider{}, fmt.Errorf("%q is no search that is known", cfg.Kind)
 	}
 	return p, nil
-}
-
-func or(value, standard string) string {
-	if value == "" {
-		return standard
-	}
-	return value
 }
 
 // Search returns the cleaned results of a query, best first. An error is a *fault.Error with a text for people.

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -107,23 +108,12 @@ func (s *Server) arguments() []string {
 		settings["fsync"] = "off"
 		settings["full_page_writes"] = "off"
 	}
-	for name, value := range s.cfg.Settings {
-		settings[name] = value
-	}
+	maps.Copy(settings, s.cfg.Settings)
 	args := []string{"-D", s.folder.cluster}
-	for _, name := range sortedKeys(settings) {
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		args = append(args, "-c", name+"="+settings[name])
 	}
 	return args
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // pidFile is the content of postmaster.pid, which the server writes.
