@@ -27,7 +27,7 @@ const specified = "読み込み中..."
 // otherTexts are files whose texts, or some words of them, have other readers or another meaning: instructions for
 // models, the vocabulary of the offline engine, and threads of Slack. No words means the whole file.
 var otherTexts = map[string][]string{
-	"chat/guidance.go":                            nil,
+	"chat/prompt.go":                              nil,
 	"chat/title.go":                               {"会話"},
 	"internal/answer/answer.go":                   {"資料"},
 	"internal/answer/condense.go":                 nil,

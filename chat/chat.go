@@ -23,7 +23,7 @@ import (
 const (
 	MaxContent = 32_000 // Characters of a question.
 	MaxTitle   = 100    // Characters of a title that a person enters.
-	MaxComment = 2_000  // Characters of the comment in a feedback.
+	maxComment = 2_000  // Characters of the comment in a feedback.
 
 	MaxInstructions = 32_000 // Characters of the instructions for a thread.
 )

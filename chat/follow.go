@@ -249,11 +249,7 @@ func streamEnd(m Message) stream.End {
 	}
 	of := endMetadata{Usage: endUsage{m.InputTokens, m.OutputTokens}}
 	of.ModelID, of.ModelName = m.Writer()
-	metadata, err := json.Marshal(of)
-	if err != nil {
-		panic("chat: " + err.Error()) // Unreachable: strings and numbers can always be encoded.
-	}
-	return stream.End{Outcome: stream.Finished, FinishReason: string(m.FinishReason), Metadata: metadata}
+	return stream.End{Outcome: stream.Finished, FinishReason: string(m.FinishReason), Metadata: encode(of)}
 }
 
 // endMetadata is the metadata at the end of a stream of a complete answer.

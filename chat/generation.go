@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -14,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
@@ -315,7 +315,7 @@ func (s *Service) publishReasoning(g *generation, delta string) {
 		return
 	}
 	if left := s.cfg.MaxReasoning - g.reasoningLength; len(delta) > left {
-		delta = truncateBytes(delta, left) + "…"
+		delta = runes.FirstBytes(delta, left) + "…"
 		g.reasoningLength = s.cfg.MaxReasoning
 	} else {
 		g.reasoningLength += len(delta)
@@ -330,7 +330,7 @@ func (s *Service) publish(g *generation, delta string) {
 		return
 	}
 	if g.truncated = g.length+len(delta) > s.cfg.MaxAnswer; g.truncated {
-		delta = truncateBytes(delta, s.cfg.MaxAnswer-g.length)
+		delta = runes.FirstBytes(delta, s.cfg.MaxAnswer-g.length)
 	}
 	first := g.length == 0
 	g.length += len(delta)
@@ -344,14 +344,6 @@ func (s *Service) publish(g *generation, delta string) {
 
 // withoutNUL replaces NUL, which PostgreSQL cannot store, because the live text must equal the stored one.
 func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "\uFFFD") }
-
-// truncateBytes returns the longest prefix of whole characters with at most size bytes.
-func truncateBytes(text string, size int) string {
-	for size > 0 && !utf8.RuneStart(text[size]) {
-		size--
-	}
-	return text[:size]
-}
 
 // outcome derives the outcome from the model's result and the cause of the end of ctx.
 func (g *generation) outcome(ctx context.Context, result llm.Result, err error) Outcome {

@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
@@ -188,7 +188,7 @@ func cite(sources []Source, text string) []Citation {
 	for quote := maxQuote; ; quote /= 2 {
 		for i, s := range kept {
 			list[i] = s.Citation
-			if list[i].Quote = beginning(cmp.Or(s.Quote, s.Text), quote); quote == 0 {
+			if list[i].Quote = runes.Truncate(cmp.Or(s.Quote, s.Text), quote); quote == 0 {
 				list[i].WeakOccurrences = nil
 			}
 		}
@@ -196,15 +196,4 @@ func cite(sources []Source, text string) []Citation {
 			return list
 		}
 	}
-}
-
-// beginning returns the first characters of a text.
-func beginning(text string, characters int) string {
-	if utf8.RuneCountInString(text) <= characters {
-		return text
-	}
-	if characters == 0 {
-		return ""
-	}
-	return string([]rune(text)[:characters-1]) + "…"
 }

@@ -20,8 +20,8 @@ import (
 
 // Limits of an organization's name and note for a model, in characters.
 const (
-	MaxModelName = 40
-	MaxModelNote = 60
+	maxModelName = 40
+	maxModelNote = 60
 )
 
 // ModelNotAllowed is the code of a question for a model that does not exist or that the organization does not allow.
@@ -259,7 +259,7 @@ func checkModelSetting(all []OfferedModel, before []ModelSetting, s *ModelSettin
 		name  string
 		value *string
 		limit int
-	}{{"name", &s.Name, MaxModelName}, {"note", &s.Note, MaxModelNote}} {
+	}{{"name", &s.Name, maxModelName}, {"note", &s.Note, maxModelNote}} {
 		*text.value = strings.TrimSpace(*text.value)
 		if utf8.RuneCountInString(*text.value) > text.limit {
 			return fault.InvalidField(field(text.name), "%d文字以内で入力してください。", text.limit)

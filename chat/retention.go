@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/japan"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // NoticePeriod is the minimum time between the notification of a thread's owner and the deletion of the thread.
@@ -94,12 +98,57 @@ func (s *Service) deleteDue() (int, error) {
 
 // expiryNotification returns the notice for an owner.
 func expiryNotification(t RetentionNotice) org.Notification {
-	first := t.First.In(time.FixedZone("JST", 9*60*60))
+	first := t.First.In(japan.Zone)
 	return org.Notification{
-		ID: newID(), OrganizationID: &t.Owner.OrganizationID, UserID: &t.Owner.UserID, Level: org.LevelWarning,
+		ID: uuidv7.New(), OrganizationID: &t.Owner.OrganizationID, UserID: &t.Owner.UserID, Level: org.LevelWarning,
 		Title: fmt.Sprintf("%d件のチャットがまもなく削除されます", t.Threads),
 		Body: fmt.Sprintf("組織の設定により、最後の質問から%d日が過ぎたチャットは、%sから順に削除されます。残すチャットは、一覧で「残す」を押してください。",
 			t.Days, first.Format("1月2日")),
 		URL: "/home/skill/leaving",
 	}
+}
+
+// TemporaryLifetime is the lifetime of a temporary thread from its creation. The thread's page shows it to the owner.
+const TemporaryLifetime = 24 * time.Hour
+
+// expiryBatch is the maximum number of expired threads deleted in one transaction.
+const expiryBatch = 100
+
+// DeletedThread is a thread that was deleted after its time limit.
+type DeletedThread struct {
+	identity.Owner
+	ThreadID uuid.UUID
+	Running  *uuid.UUID // The answer that was being generated in it, or nil.
+}
+
+// expireThreads deletes expired temporary threads and threads that are due by their organization's retention setting,
+// until the Service stops. Every server does it, so that no leader is needed.
+func (s *Service) expireThreads() {
+	again := time.NewTicker(s.cfg.Expiry)
+	defer again.Stop()
+	for {
+		for s.expire() == expiryBatch {
+		}
+		s.retain()
+		select {
+		case <-s.root.Done():
+			return
+		case <-again.C:
+		}
+	}
+}
+
+// expire deletes a batch of expired threads, ends their running generations, and returns the number of threads.
+func (s *Service) expire() int {
+	expired, err := s.store.DeleteExpired(s.root, expiryBatch)
+	if err != nil && s.root.Err() == nil {
+		s.log.WarnContext(s.root, "chat: deleting temporary threads failed, retrying later", "err", err)
+	}
+	for _, e := range expired {
+		if e.Running != nil {
+			s.stop(*e.Running)
+		}
+		s.events.ThreadDeleted(e.Owner, e.ThreadID)
+	}
+	return len(expired)
 }

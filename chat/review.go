@@ -47,25 +47,13 @@ type ReviewQuery struct {
 	Offset, Limit int
 }
 
-// ReviewStore is the database of a Reviewer.
-type ReviewStore interface {
-	// ListReviews returns the organization's reviews selected by the query, newest first, and their total number.
-	ListReviews(ctx context.Context, organizationID uuid.UUID, query ReviewQuery) ([]Review, int, error)
-
-	// FindReview returns one of the organization's reviews, or ErrNoMessage.
-	FindReview(ctx context.Context, organizationID, messageID uuid.UUID) (ReviewText, error)
-
-	// CountRatings returns the number of ratings between two times by skill, largest first.
-	CountRatings(ctx context.Context, organizationID uuid.UUID, from, to time.Time) ([]SkillRatings, error)
-}
-
 // Reviewer shows an organization's ratings to its administrators.
 type Reviewer struct {
-	store ReviewStore
+	store Store
 }
 
 // NewReviewer returns a Reviewer.
-func NewReviewer(store ReviewStore) *Reviewer { return &Reviewer{store: store} }
+func NewReviewer(store Store) *Reviewer { return &Reviewer{store: store} }
 
 // List returns a page of the reviews in the actor's organization, newest first, and their total number.
 func (r *Reviewer) List(ctx context.Context, actor identity.Actor, query ReviewQuery) ([]Review, int, error) {

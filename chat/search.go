@@ -52,31 +52,16 @@ type CandidateCursor struct {
 	ID        uuid.UUID
 }
 
-// SearchStore is what a Searcher needs of a database.
-type SearchStore interface {
-	// IndexPending indexes pending texts, at most limit, and returns how many there were. It takes those of one person,
-	// or anybody's if owner is nil, that have been pending for a time, the oldest first. Servers that call it at the
-	// same time share the work.
-	IndexPending(ctx context.Context, owner *identity.Owner, since time.Duration, limit int) (int, error)
-
-	// Candidates returns the owner's threads with entries that have all keys, last touched first, then by id
-	// descending. It begins after a place; nil for the beginning.
-	Candidates(ctx context.Context, owner identity.Owner, keys []int32, after *CandidateCursor, limit int) ([]Candidate, error)
-
-	// Texts returns the contents of the owner's messages.
-	Texts(ctx context.Context, owner identity.Owner, messages []uuid.UUID) (map[uuid.UUID]string, error)
-}
-
 // Searcher searches threads by title and by message text, and indexes new texts.
 type Searcher struct {
-	store  SearchStore
+	store  Store
 	log    *slog.Logger
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 }
 
 // NewSearcher returns a Searcher. Nothing is indexed in the background before Start.
-func NewSearcher(store SearchStore, log *slog.Logger) *Searcher {
+func NewSearcher(store Store, log *slog.Logger) *Searcher {
 	return &Searcher{store: store, log: log, cancel: func() {}}
 }
 

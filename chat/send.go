@@ -3,7 +3,6 @@ package chat
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // Question is a person's question: Content, or Form for a skill with a form. With Edit it replaces an earlier question
@@ -51,11 +51,7 @@ type Question struct {
 // hash identifies the content of the question.
 func (q Question) hash() [32]byte {
 	q.RequestID, q.AcceptTokens = uuid.Nil, 0
-	b, err := json.Marshal(q) // Sorts the keys of maps.
-	if err != nil {
-		panic("chat: " + err.Error()) // Unreachable: strings, ids and maps of strings can always be encoded.
-	}
-	return sha256.Sum256(b)
+	return sha256.Sum256(encode(q)) // Sorts the keys of maps.
 }
 
 func (q Question) validate() error {
@@ -201,40 +197,40 @@ func (s *Service) lockSend(ctx context.Context, key sendKey) (unlock func(), err
 }
 
 // prepare validates a question, adds its messages, and returns the content before it.
-func (s *Service) prepare(ctx context.Context, b *NewGeneration, q Question, state ThreadState, chosen AnswerModel) (BranchContext, error) {
+func (s *Service) prepare(ctx context.Context, b *NewGeneration, q Question, state ThreadState, chosen AnswerModel) (branchContext, error) {
 	if state.Running {
-		return BranchContext{}, ErrThreadBusy
+		return branchContext{}, ErrThreadBusy
 	}
 	if reason := s.skills.Unavailable(state.Skill); reason != "" {
-		return BranchContext{}, fault.Errorf(fault.SkillUnavailable, "%s", reason)
+		return branchContext{}, fault.Errorf(fault.SkillUnavailable, "%s", reason)
 	}
 	history, err := s.positionQuestion(ctx, b, q, state)
 	if err != nil {
-		return BranchContext{}, err
+		return branchContext{}, err
 	}
 	if b.Regenerate {
 		b.Title = questionTitle(b.Question.Content)
 	} else {
 		rendered, err := render(state.Skill, q)
 		if err != nil {
-			return BranchContext{}, err
+			return branchContext{}, err
 		}
 		b.Question.Content, b.Question.Prompt, b.Question.Form = rendered.Display, rendered.Prompt, q.Form
 		b.Question.Params = q.Params
 		b.Title = questionTitle(rendered.Subject)
 		if b.Question.DataSourceIDs, err = dataSources(q, state.Skill, b.Question.DataSourceIDs); err != nil {
-			return BranchContext{}, err
+			return branchContext{}, err
 		}
 		if lacksDocuments(state, b.Question) {
-			return BranchContext{}, fault.Errorf(SourcesDeleted,
+			return branchContext{}, fault.Errorf(SourcesDeleted,
 				"このチャットのファイルは、すべて削除されています。ファイルを添付してから、もう一度お試しください。")
 		}
 		if q.Params != nil && (AnswerRequest{Skill: state.Skill, Question: b.Question}).Proofreads() {
-			return BranchContext{}, fault.InvalidField("params", "文章の校正では、回答のパラメーターを指定できません。")
+			return branchContext{}, fault.InvalidField("params", "文章の校正では、回答のパラメーターを指定できません。")
 		}
 	}
 	if err := s.choosePictures(ctx, b, q, state.Skill, chosen); err != nil {
-		return BranchContext{}, err
+		return branchContext{}, err
 	}
 	b.Answer = newMessage(q.ThreadID, RoleAssistant, StatusPending)
 	b.Answer.ParentID, b.Answer.Run = &b.Question.ID, max(s.cfg.Epoch(), 1)
@@ -317,7 +313,7 @@ func (s *Service) historyBefore(ctx context.Context, owner identity.Owner, quest
 
 func newMessage(threadID uuid.UUID, role Role, status Status) Message {
 	return Message{
-		ID: newID(), ThreadID: threadID, Role: role, Status: status, Citations: []Citation{}, Steps: []Step{},
+		ID: uuidv7.New(), ThreadID: threadID, Role: role, Status: status, Citations: []Citation{}, Steps: []Step{},
 	}
 }
 

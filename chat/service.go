@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
@@ -62,12 +63,14 @@ type Config struct {
 // firstEpoch is the origin of epochs. Run numbers count from 2025, so that they have eight digits, and nine until 2056.
 var firstEpoch = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-func (c Config) withDefaults() Config {
-	set := func(d *time.Duration, value time.Duration) {
-		if *d <= 0 {
-			*d = value
-		}
+// set sets a field that has no positive value.
+func set[T int | int64 | time.Duration](field *T, value T) {
+	if *field <= 0 {
+		*field = value
 	}
+}
+
+func (c Config) withDefaults() Config {
 	set(&c.Lease, 3*time.Second)
 	heartbeat, sweep := 400*time.Millisecond, 250*time.Millisecond
 	if c.Alone {
@@ -81,23 +84,13 @@ func (c Config) withDefaults() Config {
 	set(&c.Expiry, time.Minute)
 	set(&c.Checkpoints, time.Second)
 	set(&c.MirrorGrace, 5*time.Second)
-	if c.MaxReasoning <= 0 {
-		c.MaxReasoning = 128 << 10
-	}
-	if c.MaxAnswer <= 0 {
-		c.MaxAnswer = 1 << 20
-	}
-	if c.HistoryBytes <= 0 {
-		c.HistoryBytes = 48 << 10
-	}
+	set(&c.MaxReasoning, 128<<10)
+	set(&c.MaxAnswer, 1<<20)
+	set(&c.HistoryBytes, 48<<10)
+	set(&c.MaxGenerations, 1000)
+	set(&c.MaxLiveText, 512<<20)
 	if c.Epoch == nil {
 		c.Epoch = func() int { return int(time.Since(firstEpoch) / time.Second) }
-	}
-	if c.MaxGenerations <= 0 {
-		c.MaxGenerations = 1000
-	}
-	if c.MaxLiveText <= 0 {
-		c.MaxLiveText = 512 << 20
 	}
 	return c
 }
@@ -226,20 +219,17 @@ func NewService(n Deps, cfg Config) *Service {
 		model: n.Model, offers: n.Offers, pictures: n.Pictures, grounder: n.Grounder, hub: n.Hub, feed: n.Feed,
 		log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
-		serverID: newID(), root: root, cancel: cancel,
+		serverID: uuidv7.New(), root: root, cancel: cancel,
 		running: make(map[uuid.UUID]*generation), sending: make(map[sendKey]chan struct{}),
 	}
 }
-
-// newID returns a UUIDv7, which sorts by time.
-func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 // CreateThread starts a thread with a skill. The Service chooses its id.
 func (s *Service) CreateThread(ctx context.Context, owner identity.Owner, n NewThread) (thread Thread, err error) {
 	if n.Title, err = cleanTitle(n.Title); err != nil {
 		return Thread{}, err
 	}
-	n.ID = newID()
+	n.ID = uuidv7.New()
 	thread, err = s.store.CreateThread(ctx, owner, n)
 	if err == nil && thread.ID == n.ID { // Otherwise it existed before.
 		s.publishThread(owner, thread)
@@ -320,8 +310,8 @@ func (s *Service) FindMessage(ctx context.Context, owner identity.Owner, id uuid
 func (s *Service) GiveFeedback(
 	ctx context.Context, owner identity.Owner, messageID uuid.UUID, feedback Feedback,
 ) error {
-	if utf8.RuneCountInString(feedback.Comment) > MaxComment {
-		return fault.InvalidField("comment", "コメントは%d文字以内で入力してください。", MaxComment)
+	if utf8.RuneCountInString(feedback.Comment) > maxComment {
+		return fault.InvalidField("comment", "コメントは%d文字以内で入力してください。", maxComment)
 	}
 	if err := s.store.GiveFeedback(ctx, owner, messageID, feedback); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // Share is a thread shared with its owner's organization. It shows the thread as it was when the share was created or
@@ -35,50 +36,21 @@ type Snapshot struct {
 	Leaf     uuid.UUID // The last message of the branch.
 }
 
-// Errors of the ShareStore with codes for clients.
+// Errors of the Store about shares, with codes for clients.
 var (
 	ErrNoShare        = fault.Errorf(fault.NotFound, "共有されているチャットが見つかりません。")
 	ErrShareRunning   = fault.Errorf(fault.Conflict, "回答の作成が完了してから共有してください。")
 	ErrShareTemporary = fault.Errorf(fault.Conflict, "一時チャットは共有できません。")
 )
 
-// ShareStore is the database of a Sharer. Each method is one transaction. Shares of another organization are treated as
-// if they did not exist: the error is ErrNoShare.
-type ShareStore interface {
-	// PutShare takes a snapshot of the owner's thread and logs it. A thread has at most one share: an existing share
-	// gets the new snapshot. Errors: ErrNoThread, ErrNoMessage if the leaf is not in the thread, ErrShareRunning,
-	// ErrShareTemporary.
-	PutShare(ctx context.Context, owner identity.Owner, snapshot Snapshot, by org.AuditActor) (Share, error)
-
-	// ListShares returns shares of an organization, last updated first, and their total number: those of one thread if
-	// threadID is set, those of one person if userID is set.
-	ListShares(ctx context.Context, organizationID uuid.UUID, userID, threadID *uuid.UUID, offset, limit int) ([]Share,
-		int, error)
-
-	// FindShare returns a share of the organization.
-	FindShare(ctx context.Context, organizationID, shareID uuid.UUID) (Share, error)
-
-	// SharedMessages returns messages of a share, oldest first, with role, content, finish reason, citations, the
-	// number of pictures, and times only.
-	SharedMessages(ctx context.Context, organizationID, shareID uuid.UUID, offset, limit int) ([]Message, error)
-
-	// EndShare removes a share and logs it. If userID is set, the share must be that user's.
-	EndShare(ctx context.Context, organizationID, shareID uuid.UUID, userID *uuid.UUID, by org.AuditActor) error
-
-	// CopyShare copies a share into a new thread of the owner. A repeated call with the same request id returns the
-	// same thread. If the skill is retired, the error has the code fault.NotFound.
-	CopyShare(ctx context.Context, owner identity.Owner, shareID uuid.UUID, thread NewThread) (copied Thread, created bool,
-		err error)
-}
-
 // Sharer shares threads with members of their owner's organization.
 type Sharer struct {
-	store  ShareStore
+	store  Store
 	events Events
 }
 
 // NewSharer returns a Sharer. events is notified of threads that are copied from shares; it may be nil.
-func NewSharer(store ShareStore, events Events) *Sharer {
+func NewSharer(store Store, events Events) *Sharer {
 	if events == nil {
 		events = noEvents{}
 	}
@@ -134,7 +106,7 @@ func (s *Sharer) Copy(ctx context.Context, actor identity.Actor, shareID uuid.UU
 	error,
 ) {
 	owner := actor.Owner()
-	thread, created, err := s.store.CopyShare(ctx, owner, shareID, NewThread{ID: newID(), RequestID: requestID})
+	thread, created, err := s.store.CopyShare(ctx, owner, shareID, NewThread{ID: uuidv7.New(), RequestID: requestID})
 	if err == nil && created {
 		s.events.ThreadChanged(owner, thread)
 	}

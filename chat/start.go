@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // StartThread begins a thread with its first question. The request's id identifies both, so that a repeated request
@@ -20,7 +21,7 @@ func (s *Service) StartThread(ctx context.Context, owner identity.Owner, n NewTh
 		return Exchange{}, err
 	}
 	defer unlock()
-	n.ID, n.RequestID, n.Instructions = newID(), &q.RequestID, q.Instructions
+	n.ID, n.RequestID, n.Instructions = uuidv7.New(), &q.RequestID, q.Instructions
 	thread, err := s.store.CreateThread(ctx, owner, n)
 	if err != nil {
 		return Exchange{}, err

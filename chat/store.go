@@ -331,4 +331,58 @@ type Store interface {
 	// least epoch.
 	TakeOver(ctx context.Context, serverID uuid.UUID, owned []uuid.UUID, lease time.Duration, limit, epoch int) ([]StoredGeneration,
 		error)
+
+	// Shares of threads. Those of another organization are treated as if they did not exist: the error is ErrNoShare.
+
+	// PutShare takes a snapshot of the owner's thread and logs it. A thread has at most one share: an existing share
+	// gets the new snapshot. Errors: ErrNoThread, ErrNoMessage if the leaf is not in the thread, ErrShareRunning,
+	// ErrShareTemporary.
+	PutShare(ctx context.Context, owner identity.Owner, snapshot Snapshot, by org.AuditActor) (Share, error)
+
+	// ListShares returns shares of an organization, last updated first, and their total number: those of one thread if
+	// threadID is set, those of one person if userID is set.
+	ListShares(ctx context.Context, organizationID uuid.UUID, userID, threadID *uuid.UUID, offset, limit int) ([]Share,
+		int, error)
+
+	// FindShare returns a share of the organization.
+	FindShare(ctx context.Context, organizationID, shareID uuid.UUID) (Share, error)
+
+	// SharedMessages returns messages of a share, oldest first, with role, content, finish reason, citations, the
+	// number of pictures, and times only.
+	SharedMessages(ctx context.Context, organizationID, shareID uuid.UUID, offset, limit int) ([]Message, error)
+
+	// EndShare removes a share and logs it. If userID is set, the share must be that user's.
+	EndShare(ctx context.Context, organizationID, shareID uuid.UUID, userID *uuid.UUID, by org.AuditActor) error
+
+	// CopyShare copies a share into a new thread of the owner. A repeated call with the same request id returns the
+	// same thread. If the skill is retired, the error has the code fault.NotFound.
+	CopyShare(ctx context.Context, owner identity.Owner, shareID uuid.UUID, thread NewThread) (copied Thread, created bool,
+		err error)
+
+	// Ratings, for administrators.
+
+	// ListReviews returns the organization's reviews selected by the query, newest first, and their total number.
+	ListReviews(ctx context.Context, organizationID uuid.UUID, query ReviewQuery) ([]Review, int, error)
+
+	// FindReview returns one of the organization's reviews, or ErrNoMessage.
+	FindReview(ctx context.Context, organizationID, messageID uuid.UUID) (ReviewText, error)
+
+	// CountRatings returns the number of ratings between two times by skill, largest first.
+	CountRatings(ctx context.Context, organizationID uuid.UUID, from, to time.Time) ([]SkillRatings, error)
+
+	// Search.
+
+	// IndexPending indexes pending texts, at most limit, and returns how many there were. It takes those of one person,
+	// or anybody's if owner is nil, that have been pending for a time, the oldest first. Servers that call it at the
+	// same time share the work.
+	IndexPending(ctx context.Context, owner *identity.Owner, since time.Duration, limit int) (int, error)
+
+	// Candidates returns the owner's threads with entries that have all keys, last touched first, then by id
+	// descending. It begins after a place; nil for the beginning.
+	Candidates(ctx context.Context, owner identity.Owner, keys []int32, after *CandidateCursor, limit int) ([]Candidate, error)
+
+	// Texts returns the contents of the owner's messages.
+	Texts(ctx context.Context, owner identity.Owner, messages []uuid.UUID) (map[uuid.UUID]string, error)
+
+	ModelStore
 }

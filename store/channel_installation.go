@@ -100,7 +100,7 @@ func (db *DB) OrganizationInstallation(
 func (db *DB) ListInstallations(ctx context.Context, surface string) ([]channel.Installation, error) {
 	rows, err := queryRows[installationRow](ctx, db.pool, selectInstallation+`WHERE surface = $1 ORDER BY id`, surface)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	list := make([]channel.Installation, len(rows))
 	for i, row := range rows {
@@ -365,5 +365,5 @@ func (db *DB) TakeInstall(
 	}
 	return identity.Actor{User: identity.User{
 		ID: row.ID, OrganizationID: row.OrganizationID, Name: row.Name, Email: row.Email, Role: row.Role,
-	}}, translate(err)
+	}}, err
 }

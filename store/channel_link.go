@@ -28,7 +28,7 @@ func (db *DB) PersonLink(ctx context.Context, in channel.Installation, person st
 	case isNoRows(err):
 		return channel.LinkedMember{State: channel.LinkNone}, nil
 	case err != nil:
-		return channel.LinkedMember{}, translate(err)
+		return channel.LinkedMember{}, err
 	case row.State != identity.StateActive:
 		return channel.LinkedMember{State: channel.LinkRemoved}, nil
 	}

@@ -98,12 +98,12 @@ func (db *DB) existingOrRefusal(ctx context.Context, b chat.NewGeneration, sourc
 		}
 		return chat.StoredGeneration{}, chat.ErrThreadBusy // The running answer may have ended by now.
 	case err != nil:
-		return chat.StoredGeneration{}, translate(err)
+		return chat.StoredGeneration{}, err
 	}
 	exchange, err := request.exchange(ctx, db.pool, b.Owner, b.RequestHash)
 	switch {
 	case err != nil:
-		return chat.StoredGeneration{}, translate(err)
+		return chat.StoredGeneration{}, err
 	case exchange == nil: // Its thread was deleted; the hashes match, so it is this thread.
 		return chat.StoredGeneration{}, chat.ErrNoThread
 	}
@@ -282,16 +282,15 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.EndResult
 // findEndResult returns the stored records if this run of this server has ended already: the first attempt was
 // committed, but its acknowledgement was lost.
 func (db *DB) findEndResult(ctx context.Context, o chat.Outcome) (result chat.EndResult, err error) {
-	var over bool
-	err = db.pool.QueryRow(ctx, `
+	over, err := queryValue[bool](ctx, db.pool, `
 		SELECT EXISTS (SELECT FROM generations
 		               WHERE message_id = $1 AND run = $2 AND server_id = $3 AND ended_at IS NOT NULL)`,
-		o.MessageID, o.Run, o.ServerID).Scan(&over)
-	switch {
-	case err != nil:
-		return chat.EndResult{}, translate(err)
-	case !over:
-		return chat.EndResult{}, chat.ErrStaleRun
+		o.MessageID, o.Run, o.ServerID)
+	if err == nil && !over {
+		err = chat.ErrStaleRun
+	}
+	if err != nil {
+		return chat.EndResult{}, err
 	}
 	if result.Thread, err = db.FindThread(ctx, o.Owner, o.ThreadID); err == nil {
 		result.Message, err = db.FindMessage(ctx, o.Owner, o.MessageID)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/tern/v2/migrate"
 
 	"github.com/tsumugi-ai/tsumugi/migrations"
@@ -80,12 +79,5 @@ func isLocked(err error) bool { return hasCode(err, codeLockTimeout) || hasCode(
 
 // SchemaVersion returns the number of the last migration that was applied to the database.
 func (db *DB) SchemaVersion(ctx context.Context) (int, error) {
-	rows, err := db.pool.Query(ctx, `SELECT version FROM public.schema_version`)
-	if err != nil {
-		return 0, translate(err)
-	}
-	version, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
-	return version, translate(err)
+	return queryValue[int](ctx, db.pool, `SELECT version FROM public.schema_version`)
 }
-
-var _ querier = (*pgxpool.Pool)(nil)

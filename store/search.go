@@ -12,8 +12,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
-var _ chat.SearchStore = (*DB)(nil)
-
 // pendingText is a text that is waiting to be indexed.
 type pendingText struct {
 	ID             int64
@@ -24,7 +22,7 @@ type pendingText struct {
 	Text           string
 }
 
-// IndexPending implements chat.SearchStore. Triggers queue new texts in the transaction that writes them, so that a
+// IndexPending implements chat.Store. Triggers queue new texts in the transaction that writes them, so that a
 // crash loses none. Both rows are locked with SKIP LOCKED, so that deleting a thread waits for neither.
 func (db *DB) IndexPending(ctx context.Context, owner *identity.Owner, since time.Duration, limit int) (int, error) {
 	var userID *uuid.UUID
@@ -61,7 +59,7 @@ func (db *DB) IndexPending(ctx context.Context, owner *identity.Owner, since tim
 	})
 }
 
-// Candidates implements chat.SearchStore. Message ids are UUIDv7, so the newest one is the greatest.
+// Candidates implements chat.Store. Message ids are UUIDv7, so the newest one is the greatest.
 func (db *DB) Candidates(
 	ctx context.Context, owner identity.Owner, keys []int32, after *chat.CandidateCursor, limit int,
 ) (list []chat.Candidate, err error) {
@@ -107,7 +105,7 @@ const candidatesSQL = `
 	      GROUP BY h.thread_id) h ON h.thread_id = t.id
 	ORDER BY t.touched_at DESC, t.id DESC`
 
-// Texts implements chat.SearchStore.
+// Texts implements chat.Store.
 func (db *DB) Texts(ctx context.Context, owner identity.Owner, messages []uuid.UUID) (map[uuid.UUID]string, error) {
 	type row struct {
 		ID      uuid.UUID

@@ -12,8 +12,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
-var _ chat.ShareStore = (*DB)(nil)
-
 // selectShare begins every query for shares.
 const selectShare = `
 	SELECT h.id, h.thread_id, h.user_id, u.name AS owner_name, u.email AS owner_email, t.skill_id, s.name AS skill_name,
@@ -28,12 +26,12 @@ func findShare(ctx context.Context, q querier, organizationID, shareID uuid.UUID
 		organizationID, shareID)
 }
 
-// FindShare implements chat.ShareStore.
+// FindShare implements chat.Store.
 func (db *DB) FindShare(ctx context.Context, organizationID, shareID uuid.UUID) (chat.Share, error) {
 	return findShare(ctx, db.pool, organizationID, shareID)
 }
 
-// ListShares implements chat.ShareStore.
+// ListShares implements chat.Store.
 func (db *DB) ListShares(
 	ctx context.Context, organizationID uuid.UUID, userID, threadID *uuid.UUID, offset, limit int,
 ) ([]chat.Share, int, error) {
@@ -45,7 +43,7 @@ func (db *DB) ListShares(
 		[]any{organizationID, userID, threadID}, offset, limit)
 }
 
-// PutShare implements chat.ShareStore.
+// PutShare implements chat.Store.
 func (db *DB) PutShare(
 	ctx context.Context, owner identity.Owner, snapshot chat.Snapshot, by org.AuditActor,
 ) (chat.Share, error) {
@@ -116,7 +114,7 @@ func shareEvent(by org.AuditActor, action org.Action, organizationID uuid.UUID, 
 	return event
 }
 
-// SharedMessages implements chat.ShareStore.
+// SharedMessages implements chat.Store.
 func (db *DB) SharedMessages(ctx context.Context, organizationID, shareID uuid.UUID, offset, limit int) ([]chat.Message,
 	error,
 ) {
@@ -135,7 +133,7 @@ func (db *DB) SharedMessages(ctx context.Context, organizationID, shareID uuid.U
 	return list, err
 }
 
-// EndShare implements chat.ShareStore.
+// EndShare implements chat.Store.
 func (db *DB) EndShare(
 	ctx context.Context, organizationID, shareID uuid.UUID, userID *uuid.UUID, by org.AuditActor,
 ) error {
@@ -153,7 +151,7 @@ func (db *DB) EndShare(
 	})
 }
 
-// CopyShare implements chat.ShareStore.
+// CopyShare implements chat.Store.
 func (db *DB) CopyShare(
 	ctx context.Context, owner identity.Owner, shareID uuid.UUID, t chat.NewThread,
 ) (copied chat.Thread, created bool, err error) {

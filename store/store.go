@@ -1,9 +1,3 @@
-// Package store stores everything persistent in PostgreSQL. It implements the Store interfaces that the domains
-// declare, one file per domain, and migrates the schema.
-//
-// It imports the domains and fault, pgx, and the migrations; only cmd sees both it and the services. An exported method
-// is one transaction; a method with a single statement needs no explicit one. Helpers take a pgx.Tx. Queries on a
-// tenant's rows name the organization, even where an id alone would do.
 package store
 
 import (

@@ -56,9 +56,6 @@ type Config struct {
 	EstimateTime time.Duration
 }
 
-// DefaultContextTokens is the context size of an unknown model.
-const DefaultContextTokens = 32_000
-
 // searchTimeout bounds a search, which normally takes milliseconds.
 const searchTimeout = 30 * time.Second
 
@@ -74,7 +71,7 @@ type Grounder struct {
 // New returns a Grounder.
 func New(sources Sources, cfg Config) *Grounder {
 	if cfg.ContextTokens <= 0 {
-		cfg.ContextTokens = DefaultContextTokens
+		cfg.ContextTokens = 32_000
 	}
 	if cfg.EstimateTime <= 0 {
 		cfg.EstimateTime = 2 * time.Second

@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/japan"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
 )
@@ -118,7 +119,7 @@ func (g *Grounder) queries(ctx context.Context, req chat.AnswerRequest) ([]strin
 	within, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	var said strings.Builder
-	today := time.Now().In(time.FixedZone("JST", 9*60*60))
+	today := time.Now().In(japan.Zone)
 	result, err := g.searches.Model.Stream(within, llm.Request{
 		Model: req.Model.ID, Thinking: new(bool), Params: llm.Params{MaxTokens: queryTokens}, Messages: []llm.Message{
 			{Role: llm.RoleSystem, Content: answer.QueryInstructions(today)},
