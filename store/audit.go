@@ -50,7 +50,9 @@ type eventRow struct {
 }
 
 func (r eventRow) event() org.Event {
-	r.By = org.AuditActor{Kind: r.ActorKind, ID: r.ActorID, Name: r.ActorName, Email: r.ActorEmail, RequestID: r.RequestID}
+	r.By = org.AuditActor{
+		Kind: r.ActorKind, ID: r.ActorID, Name: r.ActorName, Email: r.ActorEmail, RequestID: r.RequestID,
+	}
 	if r.Address != nil {
 		r.By.Address = *r.Address
 	}

@@ -276,7 +276,7 @@ func deleteInstallation(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 func (db *DB) AdoptInstallation(ctx context.Context, surface string, w channel.Workspace) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		organization, err := queryValue[uuid.UUID](ctx, tx, `
-			SELECT organization_id FROM channel_installations WHERE surface = $1 AND source = $2`,
+			SELECT organization_id FROM channel_installations WHERE surface = $1 AND source = $2 LIMIT 1`,
 			surface, channel.SourceEnvironment)
 		if isNoRows(err) {
 			organization, err = onlyOrganization(ctx, tx)

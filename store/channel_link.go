@@ -53,8 +53,8 @@ const (
 func (db *DB) MemberLink(
 	ctx context.Context, organizationID, userID uuid.UUID, surface string,
 ) (channel.MemberLink, error) {
-	return findRow[channel.MemberLink](ctx, db.pool, channel.ErrNotLinked, selectLinks+` AND l.user_id = $3`, organizationID, surface,
-		userID)
+	return findRow[channel.MemberLink](ctx, db.pool, channel.ErrNotLinked, selectLinks+` AND l.user_id = $3`,
+		organizationID, surface, userID)
 }
 
 // ListLinks implements channel.LinkStore.

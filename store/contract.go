@@ -310,7 +310,8 @@ func (db *DB) SetContract(ctx context.Context, organizationID uuid.UUID, edit or
 func editContract(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, e org.ContractEdit) (after,
 	before org.Contract, err error,
 ) {
-	const query = `SELECT plan, status, seats, tokens, storage, starts_on, ends_on FROM contracts WHERE organization_id = $1`
+	const query = `
+		SELECT plan, status, seats, tokens, storage, starts_on, ends_on FROM contracts WHERE organization_id = $1`
 	if before, err = queryRow[org.Contract](ctx, tx, query, organizationID); err != nil {
 		return after, before, err
 	}

@@ -224,7 +224,8 @@ func addInvited(ctx context.Context, tx pgx.Tx, call org.InviteCall, i org.Invit
 
 // pendingAccountDeletions returns removed members with one of the invited addresses whose accounts are not deleted yet.
 func pendingAccountDeletions(ctx context.Context, tx pgx.Tx, call org.InviteCall) ([]uuid.UUID, error) {
-	return queryValues[uuid.UUID](ctx, tx, `SELECT user_id FROM account_changes WHERE remove AND email = ANY ($1)`, addresses(call))
+	return queryValues[uuid.UUID](ctx, tx, `SELECT user_id FROM account_changes WHERE remove AND email = ANY ($1)`,
+		addresses(call))
 }
 
 // FinishInvite implements org.Store.
@@ -299,7 +300,8 @@ func (db *DB) FailResend(ctx context.Context, m org.Member, by org.AuditActor) e
 func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.AuditActor) error {
 	gone := false
 	err := db.tx(ctx, func(tx pgx.Tx) error {
-		now, err := findRow[org.Member](ctx, tx, org.ErrNoMember, selectMember+` WHERE u.id = $1 FOR NO KEY UPDATE`, m.ID)
+		now, err := findRow[org.Member](ctx, tx, org.ErrNoMember,
+			selectMember+` WHERE u.id = $1 FOR NO KEY UPDATE`, m.ID)
 		if gone = errors.Is(err, org.ErrNoMember); gone {
 			return scheduleAccountDeletion(ctx, tx, m)
 		}

@@ -74,7 +74,8 @@ func (db *DB) FindCustomSkill(ctx context.Context, m skill.Editor, id uuid.UUID)
 }
 
 func findMade(ctx context.Context, tx pgx.Tx, m skill.Editor, id uuid.UUID) (skill.CustomSkill, error) {
-	row, err := findRow[madeRow](ctx, tx, skill.ErrNoSkill, selectMade+` AND s.id = $4`, m.OrganizationID, m.UserID, m.Admin, id)
+	row, err := findRow[madeRow](ctx, tx, skill.ErrNoSkill, selectMade+` AND s.id = $4`,
+		m.OrganizationID, m.UserID, m.Admin, id)
 	if err != nil {
 		return skill.CustomSkill{}, err
 	}

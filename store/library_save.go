@@ -151,8 +151,8 @@ func sendSkill(ctx context.Context, tx pgx.Tx, m skill.Editor, s savedSkill, que
 		batch.Queue(`DELETE FROM skill_documents WHERE skill_id = $1`, s.id)
 		batch.Queue(`
 			INSERT INTO skill_documents (organization_id, skill_id, data_source_id, place)
-			SELECT $1, $2, w.id, w.place FROM unnest($3::uuid[]) WITH ORDINALITY AS w (id, place)`, m.OrganizationID, s.id,
-			orEmpty(s.Content.DocumentIDs))
+			SELECT $1, $2, w.id, w.place FROM unnest($3::uuid[]) WITH ORDINALITY AS w (id, place)`,
+			m.OrganizationID, s.id, orEmpty(s.Content.DocumentIDs))
 	})
 	if violates(err, "skill_documents_organization_id_data_source_id_fkey") {
 		return errNoDocument()

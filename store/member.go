@@ -112,7 +112,8 @@ func (db *DB) ChangeMember(
 }
 
 func updateMember(ctx context.Context, tx pgx.Tx, userID uuid.UUID, c org.MemberChange) error {
-	err := exec(ctx, tx, `UPDATE users SET name = $2, role = $3, state = $4 WHERE id = $1`, userID, c.Name, c.Role, c.State)
+	err := exec(ctx, tx, `UPDATE users SET name = $2, role = $3, state = $4 WHERE id = $1`,
+		userID, c.Name, c.Role, c.State)
 	if err != nil || c.Limit == nil {
 		return err
 	}

@@ -162,8 +162,8 @@ func (db *DB) FindMessage(ctx context.Context, owner identity.Owner, id uuid.UUI
 }
 
 func findMessage(ctx context.Context, q querier, owner identity.Owner, id uuid.UUID) (chat.Message, error) {
-	row, err := findRow[messageRow](ctx, q, chat.ErrNoMessage, selectMessage+` WHERE m.id = $3 AND m.organization_id = $1`,
-		owner.OrganizationID, owner.UserID, id)
+	row, err := findRow[messageRow](ctx, q, chat.ErrNoMessage,
+		selectMessage+` WHERE m.id = $3 AND m.organization_id = $1`, owner.OrganizationID, owner.UserID, id)
 	return row.message(), err
 }
 

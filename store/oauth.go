@@ -282,7 +282,8 @@ func (db *DB) AddPersonal(
 		if err != nil {
 			return created, err
 		}
-		created, err = queryRow[oauth.Connection](ctx, tx, selectConnections+` AND s.id = $2`, actor.OrganizationID, o.ID)
+		created, err = queryRow[oauth.Connection](ctx, tx, selectConnections+` AND s.id = $2`,
+			actor.OrganizationID, o.ID)
 		if err != nil {
 			return created, err
 		}

@@ -85,8 +85,8 @@ func (db *DB) CreatePoolUser(ctx context.Context, user pool.User) error {
 		    password_hash, temporary_until,
 			version, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		user.Sub, user.Email, user.EmailVerified, user.Name, orEmpty(user.Groups), user.Status, user.Enabled, user.PasswordHash,
-		user.TemporaryUntil, user.Version, user.CreatedAt, user.UpdatedAt)
+		user.Sub, user.Email, user.EmailVerified, user.Name, orEmpty(user.Groups), user.Status, user.Enabled,
+		user.PasswordHash, user.TemporaryUntil, user.Version, user.CreatedAt, user.UpdatedAt)
 	return poolEmailError(err)
 }
 

@@ -56,13 +56,13 @@ func queryOne[T any](ctx context.Context, q querier, read pgx.RowToFunc[T], sql 
 	return one, translate(err)
 }
 
-// findRow is like queryRow, but returns the error missing if there is no row.
+// findRow reads exactly one row into a struct. Without a row, the error is missing.
 func findRow[T any](ctx context.Context, q querier, missing error, sql string, args ...any) (T, error) {
 	row, err := queryRow[T](ctx, q, sql, args...)
 	return row, ifNoRows(err, missing)
 }
 
-// findValue is like queryValue, but returns the error missing if there is no row.
+// findValue reads exactly one row of one column. Without a row, the error is missing.
 func findValue[T any](ctx context.Context, q querier, missing error, sql string, args ...any) (T, error) {
 	value, err := queryValue[T](ctx, q, sql, args...)
 	return value, ifNoRows(err, missing)
