@@ -37,7 +37,7 @@ func init() {
 		if s.Kind == "" && s.FormType == skill.FormChat && s.TaskType == "" {
 			chatSkill = s
 		}
-		if s.Kind == skill.KindTranslation {
+		if s.Kind == "translation" {
 			formSkill = s
 		}
 	}

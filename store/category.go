@@ -46,7 +46,7 @@ func listCategories(ctx context.Context, q querier, organizationID uuid.UUID) ([
 		ORDER BY `+categoryOrder, organizationID)
 }
 
-// CreateCategory implements skill.CategoryStore.
+// CreateCategory implements skill.LibraryStore.
 func (db *DB) CreateCategory(ctx context.Context, m skill.Editor, name string) (made skill.Category, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		list, err := lockCategories(ctx, tx, m.OrganizationID)
@@ -71,7 +71,7 @@ func (db *DB) CreateCategory(ctx context.Context, m skill.Editor, name string) (
 	return made, err
 }
 
-// RenameCategory implements skill.CategoryStore.
+// RenameCategory implements skill.LibraryStore.
 func (db *DB) RenameCategory(
 	ctx context.Context, m skill.Editor, id uuid.UUID, name string,
 ) (made skill.Category, err error) {
@@ -97,7 +97,7 @@ func (db *DB) RenameCategory(
 	return made, err
 }
 
-// RemoveCategory implements skill.CategoryStore.
+// RemoveCategory implements skill.LibraryStore.
 func (db *DB) RemoveCategory(ctx context.Context, m skill.Editor, id uuid.UUID, replacement *uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		list, err := lockCategories(ctx, tx, m.OrganizationID)
@@ -154,7 +154,7 @@ func emptyCategory(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID,
 		organizationID, id, *replacement)
 }
 
-// OrderCategories implements skill.CategoryStore.
+// OrderCategories implements skill.LibraryStore.
 func (db *DB) OrderCategories(ctx context.Context, m skill.Editor, ids []uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		list, err := lockCategories(ctx, tx, m.OrganizationID)

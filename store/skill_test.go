@@ -61,7 +61,7 @@ func TestSkillsRoundTrip(t *testing.T) {
 	f := newFixture(t)
 	s := skill.Skill{
 		ID: newID(), CategoryID: f.cats[0].ID, Position: 7, Name: "帳票", Description: "一行目\n二行目", IconPath: "/i.svg",
-		Kind: skill.KindMail, TaskType: skill.TaskDocumentQA, FormType: skill.FormForm, AcceptsDataSources: true,
+		Kind: "mail", TaskType: skill.TaskDocumentQA, FormType: skill.FormForm, AcceptsDataSources: true,
 		FormFields: []skill.FormField{{
 			Name: "tone", Label: "調子", Type: skill.FieldSelect, Required: true, Options: []string{"丁寧", "普通"},
 			MaxLength: 10,

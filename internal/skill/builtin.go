@@ -2,6 +2,7 @@ package skill
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -23,10 +24,8 @@ const categoriesFile = "categories.yaml"
 
 // builtinCategory and builtinSkill are the schema of the embedded files. Unknown keys are refused.
 type builtinCategory struct {
-	ID       string `yaml:"id"`
-	Key      string `yaml:"key"`
-	Name     string `yaml:"name"`
-	Position int    `yaml:"position"`
+	ID             string `yaml:"id"`
+	importCategory `yaml:",inline"`
 }
 
 type builtinSkill struct {
@@ -75,10 +74,7 @@ func Builtin() ([]Category, []Skill, error) {
 		order[c.ID] = c.Position
 	}
 	slices.SortFunc(skills, func(a, b Skill) int {
-		if d := order[a.CategoryID] - order[b.CategoryID]; d != 0 {
-			return d
-		}
-		return a.Position - b.Position
+		return cmp.Or(order[a.CategoryID]-order[b.CategoryID], a.Position-b.Position)
 	})
 	return categories, skills, nil
 }

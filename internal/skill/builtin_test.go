@@ -225,7 +225,7 @@ func TestSystem(t *testing.T) {
 			s.Unavailable = "ウェブ検索は使えません。"
 			golden(t, "web_search_unavailable.golden", s.System(now, nil))
 		}
-		if s.Kind == skill.KindTranslation {
+		if s.Kind == "translation" {
 			golden(t, "translation.golden", system)
 		}
 	}

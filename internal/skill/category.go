@@ -23,25 +23,6 @@ var (
 	ErrCategoryOrder = fault.Errorf(fault.Conflict, "ほかの人が分類を変更しました。画面を読み込み直してから、並べ替えてください。")
 )
 
-// CategoryStore is the database for the categories that administrators create. Each method is one transaction. Changes
-// of categories that the organization has not created in the app return ErrNoCategory.
-type CategoryStore interface {
-	// CreateCategory creates a category, shown after the others. It returns fault.Conflict if the organization has that
-	// name.
-	CreateCategory(ctx context.Context, m Editor, name string) (Category, error)
-
-	// RenameCategory renames a category. It returns fault.Conflict if another category has that name.
-	RenameCategory(ctx context.Context, m Editor, id uuid.UUID, name string) (Category, error)
-
-	// RemoveCategory removes a category and moves its skills, and their versions, to the replacement. Without a
-	// replacement it returns fault.Invalid if skills or versions are in the category.
-	RemoveCategory(ctx context.Context, m Editor, id uuid.UUID, replacement *uuid.UUID) error
-
-	// OrderCategories sets the order of all categories of the organization. It returns ErrCategoryOrder if ids are not
-	// exactly those categories.
-	OrderCategories(ctx context.Context, m Editor, ids []uuid.UUID) error
-}
-
 // CreateCategory creates a category of the actor's organization. For administrators.
 func (l *Library) CreateCategory(ctx context.Context, actor identity.Actor, name string) (Category, error) {
 	m, name, err := categoryEditor(actor, name)

@@ -257,7 +257,7 @@ func fieldTypes() []FieldType {
 }
 
 func answerLengths() []AnswerLength {
-	return []AnswerLength{"", AnswerShort, AnswerStandard, AnswerLong}
+	return []AnswerLength{"", AnswerShort, answerStandard, AnswerLong}
 }
 
 // emojiFolder is the path at which the app's origin serves emoji as icons, named by their code points: 1f4ca.svg.

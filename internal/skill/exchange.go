@@ -26,15 +26,13 @@ func (l *Library) Export(ctx context.Context, actor identity.Actor, id uuid.UUID
 	if err != nil {
 		return nil, err
 	}
-	keys, err := l.categoryKeys(ctx, actor.OrganizationID)
+	_, keys, err := l.categoryKeys(ctx, actor.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
 	c := custom.Content
 	s := c.skill()
-	file := struct {
-		Skills []importSkill `yaml:"skills"`
-	}{[]importSkill{{
+	file := importFile{Skills: []importSkill{{
 		Key: "skill-" + strings.ReplaceAll(id.String(), "-", "")[20:],
 		definition: definition{
 			Category: keys[c.CategoryID], Name: c.Name, Description: c.Description, Icon: c.Icon, Kind: c.Kind,
@@ -59,11 +57,7 @@ func (l *Library) Read(ctx context.Context, actor identity.Actor, file string) (
 	if err != nil {
 		return nil, err
 	}
-	keys, err := l.categoryKeys(ctx, actor.OrganizationID)
-	if err != nil {
-		return nil, err
-	}
-	list, err := l.store.ListAllCategories(ctx, actor.OrganizationID)
+	list, keys, err := l.categoryKeys(ctx, actor.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
@@ -118,17 +112,18 @@ func unreadable(err error) string {
 	}
 }
 
-// categoryKeys returns the keys of an organization's categories in files.
-func (l *Library) categoryKeys(ctx context.Context, organizationID uuid.UUID) (map[uuid.UUID]string, error) {
-	list, err := l.store.ListAllCategories(ctx, organizationID)
-	if err != nil {
-		return nil, err
+// categoryKeys returns an organization's categories, and their keys in files.
+func (l *Library) categoryKeys(ctx context.Context, organizationID uuid.UUID) (
+	list []KeyedCategory, keys map[uuid.UUID]string, err error,
+) {
+	if list, err = l.store.ListAllCategories(ctx, organizationID); err != nil {
+		return nil, nil, err
 	}
 	_, builtin, err := readCategories(builtinFiles)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	keys := make(map[uuid.UUID]string, len(list))
+	keys = make(map[uuid.UUID]string, len(list))
 	for key, id := range builtin {
 		keys[id] = key
 	}
@@ -137,5 +132,5 @@ func (l *Library) categoryKeys(ctx context.Context, organizationID uuid.UUID) (m
 			keys[c.ID] = c.Key
 		}
 	}
-	return keys, nil
+	return list, keys, nil
 }

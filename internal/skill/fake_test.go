@@ -17,7 +17,6 @@ type memoryStore struct {
 	categories []skill.Category
 	skills     []skill.Skill
 	favorites  map[uuid.UUID][]uuid.UUID // By user, oldest first.
-	calls      int
 }
 
 func (m *memoryStore) ListCategories(context.Context, uuid.UUID, uuid.UUID) ([]skill.Category, error) {
@@ -29,7 +28,6 @@ func (m *memoryStore) ListCategories(context.Context, uuid.UUID, uuid.UUID) ([]s
 func (m *memoryStore) ListSkills(_ context.Context, _, userID uuid.UUID, offset, limit int) ([]skill.Skill, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.calls++
 	page := slices.Clone(m.skills[min(offset, len(m.skills)):min(offset+limit, len(m.skills))])
 	for i := range page {
 		page[i].IsFavorite = slices.Contains(m.favorites[userID], page[i].ID)
@@ -54,7 +52,6 @@ func (m *memoryStore) ListFavoriteSkills(_ context.Context, _, userID uuid.UUID,
 ) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.calls++
 	var page []skill.Favorite
 	for _, id := range slices.Backward(m.favorites[userID]) {
 		page = append(page, skill.Favorite{SkillID: id})

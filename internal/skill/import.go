@@ -64,9 +64,9 @@ const (
 
 // importFile, importCategory and importSkill are the schema of an operator's file. Unknown keys are refused.
 type importFile struct {
-	Categories []importCategory `yaml:"categories"`
+	Categories []importCategory `yaml:"categories,omitempty"`
 	Skills     []importSkill    `yaml:"skills"`
-	Retire     []string         `yaml:"retire"`
+	Retire     []string         `yaml:"retire,omitempty"`
 }
 
 type importCategory struct {
@@ -238,9 +238,8 @@ func (r *importReader) builtin() (keys []string) {
 // extension's, which are found by kind.
 func importKinds() []Kind {
 	return []Kind{
-		"", KindWebSearch, KindProofreading, KindTranslation, KindMail, KindMinutes, KindIdeas, KindProposal,
-		KindRephrase,
-		KindSpreadsheet, KindCode, KindSparring, KindGlossary, KindInterview, KindJobPosting, KindReport,
+		"", KindWebSearch, KindProofreading, "translation", "mail", "minutes", "ideas", "proposal", "rephrase",
+		"spreadsheet", "code", "sparring", "glossary", "interview", "job_posting", "report",
 	}
 }
 

@@ -71,7 +71,7 @@ func TestParseImport(t *testing.T) {
 	report, pitch := got.Skills[0], got.Skills[1]
 	if report.Key != "visit-report" || report.CategoryKey != "sales" || report.CategoryID != uuid.Nil ||
 		report.IconPath != "/icons/skills/report.svg" ||
-		report.Kind != skill.KindReport || len(report.FormFields) != 2 || report.FormFields[1].Options == nil ||
+		report.Kind != "report" || len(report.FormFields) != 2 || report.FormFields[1].Options == nil ||
 		report.Suggestions == nil {
 		t.Errorf("got %+v", report)
 	}

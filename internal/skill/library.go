@@ -18,7 +18,7 @@ import (
 const (
 	MaxPerPerson       = 200 // Skills of a person, including archived ones.
 	MaxPerOrganization = 500 // Skills of an organization, including archived ones.
-	MaxMembers         = 500 // Selected members of a skill.
+	maxMembers         = 500 // Selected members of a skill.
 	maxNote            = 1000
 	draftSlots         = 20 // Drafts of a person; a further one replaces the oldest.
 )
@@ -158,14 +158,12 @@ type Shelf string
 // The shelves.
 const (
 	ShelfOwn          Shelf = "own"
-	ShelfOrganization Shelf = "organization"
+	shelfOrganization Shelf = "organization"
 )
 
 // LibraryStore is the database of a Library. Each method is one transaction. For skills that the Editor may not edit,
 // the error is ErrNoSkill.
 type LibraryStore interface {
-	CategoryStore
-
 	// SaveSkill stores a new skill, if id is uuid.Nil, or a new version, and returns the skill. A repeated request
 	// returns the skill in its current state; with different content it returns ErrRequestConflict. Errors: ErrChanged
 	// if the edited version is not the newest, fault.Conflict for a name in use or too many skills, fault.Invalid for
@@ -227,6 +225,23 @@ type LibraryStore interface {
 
 	// ListAllCategories returns all categories of the organization, including empty ones.
 	ListAllCategories(ctx context.Context, organizationID uuid.UUID) ([]KeyedCategory, error)
+
+	// Changes of the categories that administrators create. For other categories, the error is ErrNoCategory.
+
+	// CreateCategory creates a category, shown after the others. It returns fault.Conflict if the organization has that
+	// name.
+	CreateCategory(ctx context.Context, m Editor, name string) (Category, error)
+
+	// RenameCategory renames a category. It returns fault.Conflict if another category has that name.
+	RenameCategory(ctx context.Context, m Editor, id uuid.UUID, name string) (Category, error)
+
+	// RemoveCategory removes a category and moves its skills, and their versions, to the replacement. Without a
+	// replacement it returns fault.Invalid if skills or versions are in the category.
+	RemoveCategory(ctx context.Context, m Editor, id uuid.UUID, replacement *uuid.UUID) error
+
+	// OrderCategories sets the order of all categories of the organization. It returns ErrCategoryOrder if ids are not
+	// exactly those categories.
+	OrderCategories(ctx context.Context, m Editor, ids []uuid.UUID) error
 }
 
 // KeyedCategory is a category with its key in files.
@@ -260,8 +275,8 @@ func (l *Library) save(ctx context.Context, m Editor, id uuid.UUID, s Input) (Cu
 	switch {
 	case s.Audience == AudienceMembers && len(s.MemberIDs) == 0:
 		return CustomSkill{}, fault.InvalidField("member_ids", "利用できるメンバーを一人以上選択してください。")
-	case len(s.MemberIDs) > MaxMembers:
-		return CustomSkill{}, fault.InvalidField("member_ids", "メンバーは%d人まで選択できます。", MaxMembers)
+	case len(s.MemberIDs) > maxMembers:
+		return CustomSkill{}, fault.InvalidField("member_ids", "メンバーは%d人まで選択できます。", maxMembers)
 	case s.Audience != AudienceMembers:
 		s.MemberIDs = nil
 	}
@@ -306,7 +321,7 @@ func (l *Library) List(
 	ctx context.Context, actor identity.Actor, shelf Shelf, archived bool, offset, limit int,
 ) ([]CustomSkill, int, error) {
 	m := editorOf(actor)
-	if shelf == ShelfOrganization && !m.Admin {
+	if shelf == shelfOrganization && !m.Admin {
 		return nil, 0, org.ErrForbidden
 	}
 	return l.store.ListCustomSkills(ctx, m, shelf, archived, offset, limit)

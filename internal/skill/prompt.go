@@ -59,7 +59,7 @@ func (l AnswerLength) rule() string {
 	switch l {
 	case AnswerShort:
 		return "回答は短くまとめる。目安は200字以内とし、要点だけを書く。"
-	case AnswerStandard:
+	case answerStandard:
 		return "回答の長さは、400字から800字程度を目安とする。"
 	case AnswerLong:
 		return "回答は詳しく書く。背景、手順、注意点を省かず、必要なら見出しを付けて整理する。"

@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"github.com/google/uuid"
-
-	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // MaxPage is the largest number of records that one list call returns.
@@ -43,12 +41,8 @@ func (s *Service) Categories(ctx context.Context, organizationID, userID uuid.UU
 	return s.store.ListCategories(ctx, organizationID, userID)
 }
 
-// List returns a page of the skills that are visible to the user, by category and position. offset must be at least 0
-// and limit 1 to MaxPage, otherwise the error has the code fault.Invalid.
+// List returns a page of the skills that are visible to the user, by category and position.
 func (s *Service) List(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Skill, error) {
-	if err := checkPage(offset, limit); err != nil {
-		return nil, err
-	}
 	skills, err := s.store.ListSkills(ctx, organizationID, userID, offset, limit)
 	if err != nil {
 		return nil, err
@@ -68,13 +62,10 @@ func (s *Service) Get(ctx context.Context, organizationID, userID, skillID uuid.
 	return s.present(found), nil
 }
 
-// Favorites returns a page of the user's favourites, newest first, with the bounds of List.
+// Favorites returns a page of the user's favourites, newest first.
 func (s *Service) Favorites(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Favorite,
 	error,
 ) {
-	if err := checkPage(offset, limit); err != nil {
-		return nil, err
-	}
 	return s.store.ListFavoriteSkills(ctx, organizationID, userID, offset, limit)
 }
 
@@ -125,15 +116,4 @@ func needsModel(skill Skill) bool {
 		return skill.FormType == FormForm
 	}
 	return true
-}
-
-// checkPage refuses a page outside of the bounds of the API.
-func checkPage(offset, limit int) error {
-	if offset < 0 {
-		return fault.InvalidField("offset", "0以上の整数を指定してください。")
-	}
-	if limit < 1 || limit > MaxPage {
-		return fault.InvalidField("limit", "1から%dまでの整数を指定してください。", MaxPage)
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package skill_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -63,52 +62,6 @@ func TestWebSearchIsUnavailable(t *testing.T) {
 			one, err := service.Get(t.Context(), uuid.New(), uuid.New(), s.ID)
 			if err != nil || one.Unavailable != s.Unavailable {
 				t.Errorf("Get(%s) says %q, List %q (%v)", s.Name, one.Unavailable, s.Unavailable, err)
-			}
-		}
-	}
-}
-
-func TestPagesAreBounded(t *testing.T) {
-	t.Parallel()
-	service, store := newSeeded(t, skill.Config{})
-	tests := []struct {
-		offset, limit int
-		field         string
-	}{
-		{0, 1, ""},
-		{0, 100, ""},
-		{5000, 20, ""},
-		{-1, 20, "offset"},
-		{0, 0, "limit"},
-		{0, 101, "limit"},
-		{0, -1, "limit"},
-	}
-	lists := map[string]func(ctx context.Context, offset, limit int) error{
-		"List": func(ctx context.Context, offset, limit int) error {
-			_, err := service.List(ctx, uuid.New(), uuid.New(), offset, limit)
-			return err
-		},
-		"Favorites": func(ctx context.Context, offset, limit int) error {
-			_, err := service.Favorites(ctx, uuid.New(), uuid.New(), offset, limit)
-			return err
-		},
-	}
-	for name, list := range lists {
-		for _, test := range tests {
-			before := store.calls
-			err := list(t.Context(), test.offset, test.limit)
-			if test.field == "" {
-				if err != nil {
-					t.Errorf("%s(%d, %d): %v", name, test.offset, test.limit, err)
-				}
-				continue
-			}
-			fields := fault.FieldsOf(err)
-			if fault.CodeOf(err) != fault.Invalid || len(fields) != 1 || fields[0].Field != test.field {
-				t.Errorf("%s(%d, %d) = %v, want field %s", name, test.offset, test.limit, err, test.field)
-			}
-			if store.calls != before {
-				t.Errorf("%s(%d, %d) asked the store", name, test.offset, test.limit)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // its answer is checked, or whether it works without a language model. Empty means a plain conversation.
 type Kind string
 
-// The kinds of the product specification.
+// The kinds of the product specification. importKinds has those of the other built-in skills.
 const (
 	KindWebSearch                Kind = "web_search"
 	KindProofreading             Kind = "proofreading_v2"
@@ -26,23 +26,6 @@ const (
 	KindEasyExplanationFollowUp  Kind = "chrome_extension_easy_explanation_follow_up"
 	KindPageWholeSummary         Kind = "chrome_extension_page_whole_summary"
 	KindPageWholeSummaryFollowUp Kind = "chrome_extension_page_whole_summary_follow_up"
-)
-
-// The kinds of built-in skills without a name in the specification.
-const (
-	KindTranslation Kind = "translation"
-	KindMail        Kind = "mail"
-	KindMinutes     Kind = "minutes"
-	KindIdeas       Kind = "ideas"
-	KindProposal    Kind = "proposal"
-	KindRephrase    Kind = "rephrase"
-	KindSpreadsheet Kind = "spreadsheet"
-	KindCode        Kind = "code"
-	KindSparring    Kind = "sparring"
-	KindGlossary    Kind = "glossary"
-	KindInterview   Kind = "interview"
-	KindJobPosting  Kind = "job_posting"
-	KindReport      Kind = "report"
 )
 
 // TaskType is the way in which a skill uses the thread's data sources. Empty means that it does not use them.
@@ -83,7 +66,7 @@ type AnswerLength string
 // The lengths of answers.
 const (
 	AnswerShort    AnswerLength = "short"
-	AnswerStandard AnswerLength = "standard"
+	answerStandard AnswerLength = "standard"
 	AnswerLong     AnswerLength = "long"
 )
 
