@@ -137,7 +137,7 @@ func (m *Models) Choice(ctx context.Context, owner identity.Owner, skillID *uuid
 
 // Settings returns all models with the decisions of the actor's organization. For administrators.
 func (m *Models) Settings(ctx context.Context, actor identity.Actor) (ModelChoice, error) {
-	if !org.IsAdmin(actor.Role) {
+	if !actor.Role.IsAdmin() {
 		return ModelChoice{}, org.ErrForbidden
 	}
 	settings, err := m.store.ModelSettings(ctx, actor.OrganizationID)
@@ -158,7 +158,7 @@ func (m *Models) Settings(ctx context.Context, actor identity.Actor) (ModelChoic
 
 // SetSettings replaces the decisions of the actor's organization, and returns them like Settings. For administrators.
 func (m *Models) SetSettings(ctx context.Context, actor identity.Actor, s ModelSettings) (ModelChoice, error) {
-	if !org.IsAdmin(actor.Role) {
+	if !actor.Role.IsAdmin() {
 		return ModelChoice{}, org.ErrForbidden
 	}
 	all := applySettings(m.offers, ModelSettings{})
@@ -171,7 +171,7 @@ func (m *Models) SetSettings(ctx context.Context, actor identity.Actor, s ModelS
 		return ModelChoice{}, fault.InvalidField("default_id", "利用を許可したモデルの中から、標準のモデルを選択してください。")
 	}
 	check := func(actor *org.Member, before ModelSettings) ([]org.Change, error) {
-		if actor == nil || !org.IsAdmin(actor.Role) || actor.State != identity.StateActive {
+		if actor == nil || !actor.Role.IsAdmin() || actor.State != identity.StateActive {
 			return nil, org.ErrForbidden
 		}
 		return modelChanges(m.offers, before, s), nil

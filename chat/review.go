@@ -57,7 +57,7 @@ func NewReviewer(store Store) *Reviewer { return &Reviewer{store: store} }
 
 // List returns a page of the reviews in the actor's organization, newest first, and their total number.
 func (r *Reviewer) List(ctx context.Context, actor identity.Actor, query ReviewQuery) ([]Review, int, error) {
-	if !org.IsAdmin(actor.Role) {
+	if !actor.Role.IsAdmin() {
 		return nil, 0, org.ErrForbidden
 	}
 	return r.store.ListReviews(ctx, actor.OrganizationID, query)
@@ -65,7 +65,7 @@ func (r *Reviewer) List(ctx context.Context, actor identity.Actor, query ReviewQ
 
 // Find returns a review in the actor's organization, with the question and the answer if the person has sent them.
 func (r *Reviewer) Find(ctx context.Context, actor identity.Actor, messageID uuid.UUID) (ReviewText, error) {
-	if !org.IsAdmin(actor.Role) {
+	if !actor.Role.IsAdmin() {
 		return ReviewText{}, org.ErrForbidden
 	}
 	return r.store.FindReview(ctx, actor.OrganizationID, messageID)
@@ -73,7 +73,7 @@ func (r *Reviewer) Find(ctx context.Context, actor identity.Actor, messageID uui
 
 // BySkill counts the ratings in the actor's organization by skill, largest first. A zero time is no bound.
 func (r *Reviewer) BySkill(ctx context.Context, actor identity.Actor, from, to time.Time) ([]SkillRatings, error) {
-	if !org.IsAdmin(actor.Role) {
+	if !actor.Role.IsAdmin() {
 		return nil, org.ErrForbidden
 	}
 	return r.store.CountRatings(ctx, actor.OrganizationID, from, to)

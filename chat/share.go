@@ -74,7 +74,7 @@ func (s *Sharer) Own(ctx context.Context, actor identity.Actor, threadID *uuid.U
 
 // All returns a page of the shares of the actor's organization. For administrators.
 func (s *Sharer) All(ctx context.Context, actor identity.Actor, offset, limit int) ([]Share, int, error) {
-	if !org.IsAdmin(actor.Role) {
+	if !actor.Role.IsAdmin() {
 		return nil, 0, org.ErrForbidden
 	}
 	return s.store.ListShares(ctx, actor.OrganizationID, nil, nil, offset, limit)
@@ -95,7 +95,7 @@ func (s *Sharer) Messages(ctx context.Context, actor identity.Actor, shareID uui
 // End removes one of the actor's shares or, for administrators, any share of the organization.
 func (s *Sharer) End(ctx context.Context, actor identity.Actor, shareID uuid.UUID) error {
 	userID := &actor.ID
-	if org.IsAdmin(actor.Role) {
+	if actor.Role.IsAdmin() {
 		userID = nil
 	}
 	return s.store.EndShare(ctx, actor.OrganizationID, shareID, userID, org.AuditActorOf(actor))

@@ -74,8 +74,7 @@ func (s *Service) settle(ctx context.Context, userID uuid.UUID) {
 	defer cancel()
 	changes, err := s.store.ClaimAccountChanges(ctx, &userID, accountClaim, 1)
 	if err != nil {
-		s.log.WarnContext(ctx, "org: claiming account changes failed, retrying", "user_id", userID, "err",
-			err)
+		s.log.WarnContext(ctx, "org: claiming account changes failed, retrying", "user_id", userID, "err", err)
 		return
 	}
 	for _, c := range changes {

@@ -22,7 +22,7 @@ const (
 	ActionProvision Action = "member.provision" // Added by their first single sign-on.
 	// Linked by the first single sign-on of a member with the same address.
 	ActionLink             Action = "member.link"
-	ActionUnlink           Action = "member.unlink"
+	actionUnlink           Action = "member.unlink"
 	ActionSessionEnd       Action = "session.revoke" // Ended by its owner on another device, or by an administrator.
 	ActionSessionLimits    Action = "session_limits.edit"
 	ActionInstructions     Action = "instructions.edit"
@@ -30,18 +30,15 @@ const (
 	ActionRetention        Action = "retention.edit"
 	ActionRetentionDelete  Action = "retention.delete" // One entry a day.
 	ActionMemberLimit      Action = "member_limit.edit"
-	ActionSAMLEdit         Action = "saml.edit"
-	ActionSAMLOn           Action = "saml.on"
-	ActionSAMLOff          Action = "saml.off"
 	ActionSAMLTest         Action = "saml.test"
 	ActionOrganization     Action = "organization.create"
 	ActionOrganizationEdit Action = "organization.edit"
 	ActionContract         Action = "contract.set"
-	ActionUserCreate       Action = "user.create"
-	ActionUserDisable      Action = "user.disable"
+	actionUserCreate       Action = "user.create"
+	actionUserDisable      Action = "user.disable"
 	ActionPublish          Action = "notification.publish"
 	ActionNoticeEdit       Action = "notification.edit"
-	ActionNoticeEnd        Action = "notification.end"
+	actionNoticeEnd        Action = "notification.end"
 	ActionNoticeDelete     Action = "notification.delete"
 	ActionSkillImport      Action = "skill.import"
 	ActionSkillCreate      Action = "skill.create" // Skills of the organization, like the following ones.
@@ -70,19 +67,7 @@ const (
 	// A code or refresh token was used twice, and the connection ended.
 	ActionConnectionReused Action = "connection.reuse"
 	ActionConnectionPolicy Action = "connection_policy.edit"
-
-	// Sign-ins and passwords. Packages identity/pool and identity/saml log them.
-	ActionSignIn          Action = "session.begin"
-	ActionSignInFailed    Action = "session.fail"
-	ActionLocked          Action = "session.lock"
-	ActionSignOut         Action = "session.end"
-	ActionSignOutAll      Action = "session.end_all"
-	ActionRefreshRefused  Action = "session.refuse"
-	ActionCodeRequested   Action = "password.request"
-	ActionPasswordReset   Action = "password.reset"
-	ActionPasswordSet     Action = "password.set"
-	ActionPasswordChanged Action = "password.change"
-	ActionPasswordFailed  Action = "password.fail"
+	ActionSignInFailed     Action = "session.fail"
 )
 
 // EventKind is a category of entries of the audit log.
@@ -97,21 +82,22 @@ const (
 // Actions returns all actions.
 func Actions() []Action {
 	return []Action{
-		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, ActionUnlink,
+		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, actionUnlink,
 		ActionSessionEnd, ActionSessionLimits, ActionInstructions, ActionModels, ActionMemberLimit,
 		ActionRetention, ActionRetentionDelete,
-		ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff, ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
-		ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
-		ActionNoticeEdit, ActionNoticeEnd, ActionNoticeDelete,
+		"saml.edit", "saml.on", "saml.off", ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
+		ActionContract, actionUserCreate, actionUserDisable, ActionPublish,
+		ActionNoticeEdit, actionNoticeEnd, ActionNoticeDelete,
 		ActionSkillImport, ActionSkillCreate, ActionSkillEdit, ActionSkillArchive, ActionSkillRestore,
 		ActionSkillPublish, ActionSkillReject, ActionSkillHide, ActionSkillShow,
 		ActionCategoryCreate, ActionCategoryEdit, ActionCategoryRemove, ActionCategoryOrder, ActionKeysRotate,
 		ActionSecretRotate, ActionSlackEdit, ActionSlackRemove, ActionSlackLink,
 		ActionSlackUnlink, ActionShare, ActionShareUpdate, ActionShareEnd,
-		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy, ActionSignIn,
-		ActionSignInFailed, ActionLocked, ActionSignOut, ActionSignOutAll,
-		ActionRefreshRefused, ActionCodeRequested, ActionPasswordReset, ActionPasswordSet, ActionPasswordChanged,
-		ActionPasswordFailed,
+		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy,
+
+		// Package identity/pool logs these, and identity/saml some of them.
+		"session.begin", ActionSignInFailed, "session.lock", "session.end", "session.end_all", "session.refuse",
+		"password.request", "password.reset", "password.set", "password.change", "password.fail",
 	}
 }
 

@@ -143,15 +143,20 @@ func (s *Service) Contract(ctx context.Context, actor identity.Actor) (ContractV
 	return s.store.ContractView(ctx, actor.OrganizationID)
 }
 
+// usagePeriod returns the period of a usage for an administrator, with its missing days.
+func usagePeriod(actor identity.Actor, period Period) (Period, error) {
+	if err := administers(actor); err != nil {
+		return Period{}, err
+	}
+	return period.completed(time.Now())
+}
+
 // DailyUsage returns a part of the usage by day and member, in this order. A period without To ends today, and one
 // without From is UsageDays long. For administrators.
 func (s *Service) DailyUsage(ctx context.Context, actor identity.Actor, period Period, offset, limit int) ([]MemberDay,
 	error,
 ) {
-	if err := administers(actor); err != nil {
-		return nil, err
-	}
-	period, err := period.completed(time.Now())
+	period, err := usagePeriod(actor, period)
 	if err != nil {
 		return nil, err
 	}
@@ -168,10 +173,7 @@ func (s *Service) OwnUsage(ctx context.Context, actor identity.Actor) (OwnUsage,
 func (s *Service) UsageByModel(ctx context.Context, actor identity.Actor, period Period, offset, limit int) (
 	[]ModelUsage, int, error,
 ) {
-	if err := administers(actor); err != nil {
-		return nil, 0, err
-	}
-	period, err := period.completed(time.Now())
+	period, err := usagePeriod(actor, period)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -182,10 +184,7 @@ func (s *Service) UsageByModel(ctx context.Context, actor identity.Actor, period
 func (s *Service) DailyUsageByModel(ctx context.Context, actor identity.Actor, period Period, offset, limit int) (
 	[]ModelDay, error,
 ) {
-	if err := administers(actor); err != nil {
-		return nil, err
-	}
-	period, err := period.completed(time.Now())
+	period, err := usagePeriod(actor, period)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // Limits of guidance, in characters.
 const (
-	MaxInstructions = 4_000
+	maxInstructions = 4_000
 	maxAboutLine    = 100
 	maxAboutText    = 500
 )
@@ -66,7 +66,7 @@ func (s *Service) SetInstructions(ctx context.Context, actor identity.Actor, tex
 	if err := administers(actor); err != nil {
 		return "", err
 	}
-	text, err := guidanceText("instructions", text, MaxInstructions)
+	text, err := guidanceText("instructions", text, maxInstructions)
 	if err != nil {
 		return "", err
 	}

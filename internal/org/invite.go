@@ -116,8 +116,8 @@ func (s *Service) Enroll(ctx context.Context, operator AuditActor, organizationI
 		return Member{}, err
 	}
 	invitations, err := s.invite(ctx, InviteCall{
-		OrganizationID: organizationID, RequestID: uuidv7.New(), By: operator, Action: ActionUserCreate, Invitees: clean,
-		Check: func(*Member) error { return nil },
+		OrganizationID: organizationID, RequestID: uuidv7.New(), By: operator, Action: actionUserCreate,
+		Invitees: clean, Check: func(*Member) error { return nil },
 	})
 	if err != nil {
 		return Member{}, err
@@ -139,15 +139,11 @@ func (s *Service) Enroll(ctx context.Context, operator AuditActor, organizationI
 // Resend invites the same member to sign in with a password. Errors: fault.Forbidden, fault.NotFound, fault.Conflict
 // for a member who needs no invitation or is inactive, and those of Accounts.
 func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
-	if err := administers(actor); err != nil {
-		return err
-	}
 	stranded, by := false, AuditActorOf(actor)
-	resend := func(r MemberContext) (MemberChange, error) {
+	member, err := s.change(ctx, actor, userID, func(r MemberContext) (MemberChange, error) {
 		stranded = r.stranded()
-		return r.resend(actor.ID)
-	}
-	member, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, by, resend)
+		return r.resend()
+	})
 	if err != nil {
 		return err
 	}
@@ -164,8 +160,7 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 	defer cancel()
 	if err != nil {
 		if failed := s.store.FailResend(ctx, member, by); failed != nil {
-			s.log.WarnContext(ctx, "org: failed invitation not recorded", "user_id", userID, "err",
-				failed)
+			s.log.WarnContext(ctx, "org: failed invitation not recorded", "user_id", userID, "err", failed)
 		}
 		return err
 	}

@@ -85,10 +85,7 @@ func (s *Service) EditMember(ctx context.Context, actor identity.Actor, userID u
 	if err := edit.clean(); err != nil {
 		return Member{}, err
 	}
-	member, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
-		func(r MemberContext) (MemberChange, error) {
-			return r.edit(actor.ID, edit)
-		})
+	member, err := s.change(ctx, actor, userID, func(r MemberContext) (MemberChange, error) { return r.edit(edit) })
 	if err != nil {
 		return Member{}, err
 	}
@@ -99,50 +96,48 @@ func (s *Service) EditMember(ctx context.Context, actor identity.Actor, userID u
 // RemoveMember removes a member of the actor's organization with their threads. Errors: fault.Forbidden,
 // fault.NotFound, and fault.Conflict for a super-admin who is still needed.
 func (s *Service) RemoveMember(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
-	if err := administers(actor); err != nil {
-		return err
+	_, err := s.change(ctx, actor, userID, MemberContext.remove)
+	if err == nil {
+		s.settle(ctx, userID)
 	}
-	_, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
-		func(r MemberContext) (MemberChange, error) {
-			return r.remove(actor.ID)
-		})
-	if err != nil {
-		return err
-	}
-	s.settle(ctx, userID)
-	return nil
+	return err
 }
 
 // UnlinkMember removes the links of a member of the actor's organization to its identity provider, and ends their
 // sessions: their next single sign-on is treated as their first. Errors: fault.Forbidden, fault.NotFound, and
 // fault.Conflict for a member who is not linked.
 func (s *Service) UnlinkMember(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
-	if err := administers(actor); err != nil {
-		return err
-	}
-	_, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
-		func(r MemberContext) (MemberChange, error) {
-			return r.unlink(actor.ID)
-		})
+	_, err := s.change(ctx, actor, userID, MemberContext.unlink)
 	return err
 }
 
 // EndMemberSessions ends all sessions of a member of the actor's organization. Errors: fault.Forbidden, fault.NotFound.
 func (s *Service) EndMemberSessions(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
-	if err := administers(actor); err != nil {
-		return err
-	}
-	_, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
-		func(r MemberContext) (MemberChange, error) {
-			return r.endSessions(actor.ID)
-		})
+	_, err := s.change(ctx, actor, userID, MemberContext.endSessions)
 	return err
+}
+
+// change applies the change of an administrator to a member of their organization. decide is called if the
+// administrator may change the member.
+func (s *Service) change(ctx context.Context, actor identity.Actor, userID uuid.UUID,
+	decide func(MemberContext) (MemberChange, error),
+) (Member, error) {
+	if err := administers(actor); err != nil {
+		return Member{}, err
+	}
+	return s.store.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
+		func(r MemberContext) (MemberChange, error) {
+			if err := r.touch(actor.ID); err != nil {
+				return MemberChange{}, err
+			}
+			return decide(r)
+		})
 }
 
 // DisableMember makes any member inactive on behalf of an operator, and returns them. If no member has the address, the
 // error has the code fault.NotFound.
 func (s *Service) DisableMember(ctx context.Context, operator AuditActor, email string) (Member, error) {
-	return s.operate(ctx, operator, email, func(r MemberContext) (MemberChange, error) { return r.disable(), nil })
+	return s.operate(ctx, operator, email, MemberContext.disable)
 }
 
 // EnableMember makes a member active again on behalf of an operator. The errors are those of DisableMember, and

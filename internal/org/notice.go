@@ -28,20 +28,20 @@ type NoticeState string
 
 // The states of a notice.
 const (
-	NoticeScheduled NoticeState = "scheduled" // It is published later.
-	NoticePublished NoticeState = "published"
-	NoticeEnded     NoticeState = "ended"
+	noticeScheduled NoticeState = "scheduled" // It is published later.
+	noticePublished NoticeState = "published"
+	noticeEnded     NoticeState = "ended"
 )
 
 // State returns the state of a notice at a time.
 func (n Notification) State(now time.Time) NoticeState {
 	switch {
 	case n.PublishedAt.After(now):
-		return NoticeScheduled
+		return noticeScheduled
 	case n.EndsAt != nil && !n.EndsAt.After(now):
-		return NoticeEnded
+		return noticeEnded
 	}
-	return NoticePublished
+	return noticePublished
 }
 
 // NoticeDraft is the input for a notice.
@@ -135,16 +135,26 @@ func (s *Service) EditNotice(ctx context.Context, actor identity.Actor, id uuid.
 	if err != nil {
 		return Notification{}, err
 	}
-	return s.store.ChangeNotice(ctx, actor, id, func(actor *Member, n Notification) (NoticeChange, error) {
-		if err := stillAdministers(actor); err != nil {
-			return NoticeChange{}, err
-		}
-		return n.edit(draft, time.Now())
+	return s.changeNotice(ctx, actor, id, func(n Notification, now time.Time) (NoticeChange, error) {
+		return n.edit(draft, now)
 	})
 }
 
 // EndNotice ends a published notice. It does not change one that has ended. For administrators.
 func (s *Service) EndNotice(ctx context.Context, actor identity.Actor, id uuid.UUID) (Notification, error) {
+	return s.changeNotice(ctx, actor, id, Notification.end)
+}
+
+// DeleteNotice deletes a notice that was never published. For administrators.
+func (s *Service) DeleteNotice(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
+	_, err := s.changeNotice(ctx, actor, id, Notification.remove)
+	return err
+}
+
+// changeNotice applies the change of an administrator to a notice.
+func (s *Service) changeNotice(ctx context.Context, actor identity.Actor, id uuid.UUID,
+	decide func(n Notification, now time.Time) (NoticeChange, error),
+) (Notification, error) {
 	if err := administers(actor); err != nil {
 		return Notification{}, err
 	}
@@ -152,27 +162,8 @@ func (s *Service) EndNotice(ctx context.Context, actor identity.Actor, id uuid.U
 		if err := stillAdministers(actor); err != nil {
 			return NoticeChange{}, err
 		}
-		return n.end(time.Now())
+		return decide(n, time.Now())
 	})
-}
-
-// DeleteNotice deletes a notice that was never published. For administrators.
-func (s *Service) DeleteNotice(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
-	if err := administers(actor); err != nil {
-		return err
-	}
-	_, err := s.store.ChangeNotice(ctx, actor, id, func(actor *Member, n Notification) (NoticeChange, error) {
-		if err := stillAdministers(actor); err != nil {
-			return NoticeChange{}, err
-		}
-		if n.State(time.Now()) != NoticeScheduled {
-			return NoticeChange{}, ErrNoticeBegun
-		}
-		return NoticeChange{Remove: true, Action: ActionNoticeDelete, Details: []Change{
-			{Field: "published_at", Before: n.PublishedAt.UTC().Format(time.RFC3339)},
-		}}, nil
-	})
-	return err
 }
 
 // checked validates the texts and choices of a draft, and returns its stored form.
@@ -196,7 +187,7 @@ func (d NoticeDraft) checked() (NoticeDraft, error) {
 	if d.URL != "" && !isLink(d.URL) {
 		fail("url", "https:// または http:// で始まるURLを、2,000文字以内で入力してください。")
 	}
-	if d.Level != LevelInfo && d.Level != LevelWarning && d.Level != LevelMaintenance {
+	if d.Level != LevelInfo && d.Level != LevelWarning && d.Level != levelMaintenance {
 		fail("level", "info、warning、maintenance のいずれかを指定してください。")
 	}
 	if d.Audience != AudienceAll && d.Audience != AudienceAdmins {
@@ -246,16 +237,16 @@ func (d NoticeDraft) in(n Notification) Notification {
 func (n Notification) edit(d NoticeDraft, now time.Time) (NoticeChange, error) {
 	after := d.in(n)
 	switch n.State(now) {
-	case NoticeEnded:
+	case noticeEnded:
 		return NoticeChange{}, ErrNoticeEnded
-	case NoticeScheduled:
+	case noticeScheduled:
 		if err := d.due(now); err != nil {
 			return NoticeChange{}, err
 		}
 		if after.PublishedAt = d.PublishedAt; d.PublishedAt.IsZero() {
 			after.PublishedAt = now
 		}
-	case NoticePublished:
+	case noticePublished:
 		switch {
 		case !d.PublishedAt.IsZero() && !d.PublishedAt.Equal(n.PublishedAt):
 			return NoticeChange{}, fault.InvalidField("published_at", "すでに掲載されているため、開始日時は変更できません。")
@@ -272,15 +263,25 @@ func (n Notification) edit(d NoticeDraft, now time.Time) (NoticeChange, error) {
 // end decides on the end of a notice.
 func (n Notification) end(now time.Time) (NoticeChange, error) {
 	switch n.State(now) {
-	case NoticeScheduled:
+	case noticeScheduled:
 		return NoticeChange{}, ErrNoticeNotBegun
-	case NoticeEnded:
+	case noticeEnded:
 		return NoticeChange{Notice: n}, nil
 	}
 	after := n
 	after.EndsAt = &now
-	return NoticeChange{Notice: after, Action: ActionNoticeEnd, Details: []Change{
-		{Field: "ends_at", Before: formatEnd(n.EndsAt), After: formatEnd(after.EndsAt)},
+	return NoticeChange{Notice: after, Action: actionNoticeEnd, Details: []Change{
+		{Field: "ends_at", Before: formatTime(n.EndsAt), After: formatTime(after.EndsAt)},
+	}}, nil
+}
+
+// remove decides on the removal of a notice.
+func (n Notification) remove(now time.Time) (NoticeChange, error) {
+	if n.State(now) != noticeScheduled {
+		return NoticeChange{}, ErrNoticeBegun
+	}
+	return NoticeChange{Remove: true, Action: ActionNoticeDelete, Details: []Change{
+		{Field: "published_at", Before: formatTime(&n.PublishedAt)},
 	}}, nil
 }
 
@@ -292,11 +293,8 @@ func (n Notification) changes(after Notification) []Change {
 		{Field: "url", Before: n.URL, After: after.URL},
 		{Field: "level", Before: string(n.Level), After: string(after.Level)},
 		{Field: "audience", Before: string(n.Audience), After: string(after.Audience)},
-		{
-			Field: "published_at", Before: n.PublishedAt.UTC().Format(time.RFC3339),
-			After: after.PublishedAt.UTC().Format(time.RFC3339),
-		},
-		{Field: "ends_at", Before: formatEnd(n.EndsAt), After: formatEnd(after.EndsAt)},
+		{Field: "published_at", Before: formatTime(&n.PublishedAt), After: formatTime(&after.PublishedAt)},
+		{Field: "ends_at", Before: formatTime(n.EndsAt), After: formatTime(after.EndsAt)},
 	} {
 		if c.Before != c.After {
 			list = append(list, c)
@@ -308,7 +306,7 @@ func (n Notification) changes(after Notification) []Change {
 	return list
 }
 
-func formatEnd(at *time.Time) string {
+func formatTime(at *time.Time) string {
 	if at == nil {
 		return ""
 	}

@@ -26,7 +26,7 @@ type Level string
 const (
 	LevelInfo        Level = "info"
 	LevelWarning     Level = "warning"
-	LevelMaintenance Level = "maintenance"
+	levelMaintenance Level = "maintenance"
 )
 
 // Audience is the set of members who receive a notice.

@@ -68,9 +68,6 @@ func stillAdministers(actor *Member) error {
 	return nil
 }
 
-// IsAdmin reports whether a role is one of an organization's administrators; see identity.Role.IsAdmin.
-func IsAdmin(role identity.Role) bool { return role.IsAdmin() }
-
 // assignable reports whether a role exists in an organization.
 func assignable(role identity.Role) bool { return role == identity.RoleGeneralUser || role.IsAdmin() }
 
@@ -100,13 +97,15 @@ func (r MemberContext) touch(actorID uuid.UUID) error {
 	return nil
 }
 
+// change returns a change of the member that keeps name, role and state.
+func (m Member) change(action Action, details ...Change) MemberChange {
+	return MemberChange{Name: m.Name, Role: m.Role, State: m.State, Action: action, Details: details}
+}
+
 // edit decides on a change by an administrator.
-func (r MemberContext) edit(actorID uuid.UUID, e MemberEdit) (MemberChange, error) {
-	if err := r.touch(actorID); err != nil {
-		return MemberChange{}, err
-	}
+func (r MemberContext) edit(e MemberEdit) (MemberChange, error) {
 	m := r.Member
-	change := MemberChange{Name: m.Name, Role: m.Role, State: m.State, Action: ActionEdit}
+	change := m.change(ActionEdit)
 	if e.Name != nil {
 		change.Name = *e.Name
 	}
@@ -137,60 +136,40 @@ func (r MemberContext) edit(actorID uuid.UUID, e MemberEdit) (MemberChange, erro
 }
 
 // remove decides on a removal by an administrator.
-func (r MemberContext) remove(actorID uuid.UUID) (MemberChange, error) {
-	if err := r.touch(actorID); err != nil {
-		return MemberChange{}, err
-	}
-	if err := r.spare(); err != nil {
-		return MemberChange{}, err
-	}
+func (r MemberContext) remove() (MemberChange, error) {
 	return MemberChange{Remove: true, Action: ActionRemove, Details: []Change{
 		{Field: "name", Before: r.Member.Name}, {Field: "role", Before: string(r.Member.Role)},
-	}}, nil
+	}}, r.spare()
 }
 
 // unlink decides on removing the member's links to the identity provider.
-func (r MemberContext) unlink(actorID uuid.UUID) (MemberChange, error) {
-	m := r.Member
-	if err := r.touch(actorID); err != nil {
-		return MemberChange{}, err
-	}
+func (r MemberContext) unlink() (MemberChange, error) {
 	if len(r.NameIDs) == 0 {
 		return MemberChange{}, fault.Errorf(fault.Conflict, "このメンバーは、シングルサインオンと連携していません。")
 	}
-	change := MemberChange{Name: m.Name, Role: m.Role, State: m.State, Unlink: true, Action: ActionUnlink}
+	change := r.Member.change(actionUnlink)
+	change.Unlink = true
 	for _, nameID := range r.NameIDs {
 		change.Details = append(change.Details, Change{Field: "name_id", Before: nameID})
 	}
 	return change, nil
 }
 
-// endSessions decides on ending all sessions of the member.
-func (r MemberContext) endSessions(actorID uuid.UUID) (MemberChange, error) {
-	m := r.Member
-	if err := r.touch(actorID); err != nil {
-		return MemberChange{}, err
-	}
-	return MemberChange{
-		Name: m.Name, Role: m.Role, State: m.State, EndSessions: true, Action: ActionSessionEnd,
-		Details: []Change{{Field: "sessions", After: "all"}},
-	}, nil
+// endSessions returns the change that ends all sessions of the member.
+func (r MemberContext) endSessions() (MemberChange, error) {
+	change := r.Member.change(ActionSessionEnd, Change{Field: "sessions", After: "all"})
+	change.EndSessions = true
+	return change, nil
 }
 
 // resend decides whether an administrator may send another invitation. It is logged before it is sent, so that none is
 // sent without an entry.
-func (r MemberContext) resend(actorID uuid.UUID) (MemberChange, error) {
+func (r MemberContext) resend() (MemberChange, error) {
 	m := r.Member
-	switch err := r.touch(actorID); {
-	case err != nil:
-		return MemberChange{}, err
-	case m.State != identity.StateActive || m.Subject == "" || !m.invited() && !r.stranded():
+	if m.State != identity.StateActive || m.Subject == "" || !m.invited() && !r.stranded() {
 		return MemberChange{}, fault.Errorf(fault.Conflict, "招待を送信できるのは、まだログインしていないメンバーと、パスワードのないメンバーだけです。")
 	}
-	return MemberChange{
-		Name: m.Name, Role: m.Role, State: m.State, Action: ActionResend,
-		Details: []Change{{Field: "email", After: m.Email}},
-	}, nil
+	return m.change(ActionResend, Change{Field: "email", After: m.Email}), nil
 }
 
 // stranded reports whether the member cannot sign in without a password. Single sign-on has added them and is now off,
@@ -201,22 +180,23 @@ func (r MemberContext) stranded() bool {
 }
 
 // disable returns an operator's change, which is allowed for any member.
-func (r MemberContext) disable() MemberChange {
-	m := r.Member
-	change := MemberChange{Name: m.Name, Role: m.Role, State: identity.StateInactive, Action: ActionUserDisable}
-	change.note("state", string(m.State), string(change.State))
-	return change
+func (r MemberContext) disable() (MemberChange, error) {
+	return r.setState(identity.StateInactive, actionUserDisable), nil
 }
 
 // enable returns an operator's change, which is allowed for any member if there is a seat.
 func (r MemberContext) enable() (MemberChange, error) {
-	m := r.Member
-	if m.State != identity.StateActive && r.FreeSeats <= 0 {
+	if r.Member.State != identity.StateActive && r.FreeSeats <= 0 {
 		return MemberChange{}, ErrNoSeat
 	}
-	change := MemberChange{Name: m.Name, Role: m.Role, State: identity.StateActive, Action: ActionEdit}
-	change.note("state", string(m.State), string(change.State))
-	return change, nil
+	return r.setState(identity.StateActive, ActionEdit), nil
+}
+
+func (r MemberContext) setState(state identity.State, action Action) MemberChange {
+	change := r.Member.change(action)
+	change.State = state
+	change.note("state", string(r.Member.State), string(state))
+	return change
 }
 
 // spare refuses to remove or demote the last super-admin, or the last one who can sign in when single sign-on fails.

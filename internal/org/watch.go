@@ -45,8 +45,7 @@ func (w *watch) listen(ctx context.Context) {
 		Listening: func() { pass(news{listening: true}) },
 		Changed:   func(id uuid.UUID) { pass(news{id: id}) },
 		Lost: func(err error) {
-			w.log.Warn("org: connection for notifications lost, notices may be late", "err",
-				err)
+			w.log.Warn("org: connection for notifications lost, notices may be late", "err", err)
 		},
 	})
 }
@@ -133,14 +132,14 @@ func (w *watch) announce(ctx context.Context, id uuid.UUID) {
 		return
 	}
 	switch n.State(time.Now()) {
-	case NoticeScheduled:
+	case noticeScheduled:
 		w.await(id, n.PublishedAt)
-	case NoticePublished:
+	case noticePublished:
 		if n.EndsAt != nil {
 			w.await(id, *n.EndsAt)
 		}
 		w.events.NotificationPublished(n)
-	case NoticeEnded:
+	case noticeEnded:
 		w.events.NotificationEnded(n)
 	}
 }
