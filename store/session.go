@@ -12,8 +12,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-var _ identity.SessionStore = (*DB)(nil)
-
 // endedSessionRetention is the time for which ended sessions are stored. It exceeds the longest session, so that an
 // ended session cannot be recorded again as a new one.
 const endedSessionRetention = 31 * 24 * time.Hour
@@ -37,7 +35,7 @@ func sessionEnded(began, how string) string {
 	                WHEN ` + how + ` = 'cognito' THEN o.password_idle_minutes ELSE o.sso_idle_minutes END)))`
 }
 
-// RecordSession implements identity.SessionStore.
+// RecordSession implements identity.Store.
 func (db *DB) RecordSession(ctx context.Context, use identity.SessionUse) error {
 	a := use.Actor
 	return exec(ctx, db.pool, `
@@ -48,7 +46,7 @@ func (db *DB) RecordSession(ctx context.Context, use identity.SessionUse) error 
 		a.Session, a.OrganizationID, a.ID, a.AuthType, a.AuthTime, storable(use.UserAgent), storableAddress(a.Address))
 }
 
-// ListSessions implements identity.SessionStore.
+// ListSessions implements identity.Store.
 func (db *DB) ListSessions(ctx context.Context, organizationID, userID uuid.UUID) ([]identity.Session, error) {
 	return queryRows[identity.Session](ctx, db.pool, `
 		SELECT s.id, s.auth_type, s.began_at, s.used_at, s.user_agent, s.address,
@@ -64,12 +62,12 @@ func (db *DB) ListSessions(ctx context.Context, organizationID, userID uuid.UUID
 		ORDER BY s.used_at DESC, s.id`, organizationID, userID)
 }
 
-// EndSession implements identity.SessionStore.
+// EndSession implements identity.Store.
 func (db *DB) EndSession(ctx context.Context, actor identity.Actor, session uuid.UUID) error {
 	return db.endSessions(ctx, actor, `id = $3`, session, session != actor.Session)
 }
 
-// EndOtherSessions implements identity.SessionStore.
+// EndOtherSessions implements identity.Store.
 func (db *DB) EndOtherSessions(ctx context.Context, actor identity.Actor) error {
 	err := db.endSessions(ctx, actor, `id <> $3`, actor.Session, true)
 	if fault.CodeOf(err) == fault.NotFound { // There are no other sessions.
@@ -110,7 +108,7 @@ func (db *DB) endSessions(ctx context.Context, actor identity.Actor, which strin
 	})
 }
 
-// EndStaleSessions implements identity.SessionStore. Several servers may call it at the same time.
+// EndStaleSessions implements identity.Store. Several servers may call it at the same time.
 func (db *DB) EndStaleSessions(ctx context.Context) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := exec(ctx, tx, `

@@ -69,7 +69,7 @@ func (c *cognito) openAccounts(ctx context.Context, db *store.DB, publicURL stri
 	a.mailer = mailer
 	cfg := pool.Config{
 		PoolID: poolID, ClientID: clientID, FederatedClientID: federatedClientID, Issuer: publicURL + poolPath + poolID,
-		Admin: pool.NewCredentials(), Mailer: poolMail{mailer}, Logger: log.With("part", "pool"),
+		Admin: pool.NewCredentials(), Mailer: mailer, Logger: log.With("part", "pool"),
 	}
 	if c.CognitoUserPoolID != "" {
 		cfg.ClientID = "" // AWS's user pool checks passwords.

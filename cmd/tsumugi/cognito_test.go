@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
@@ -25,7 +26,7 @@ type externalPool struct {
 	url         string
 	client      *cognitoidp.Client
 	credentials pool.Credentials
-	invited     chan pool.Invitation
+	invited     chan mail.Invitation
 }
 
 const (
@@ -35,7 +36,7 @@ const (
 
 func newExternalPool(t *testing.T) *externalPool {
 	t.Helper()
-	e := &externalPool{credentials: pool.NewCredentials(), invited: make(chan pool.Invitation, 10)}
+	e := &externalPool{credentials: pool.NewCredentials(), invited: make(chan mail.Invitation, 10)}
 	server := httptest.NewUnstartedServer(nil)
 	e.url = "http://" + server.Listener.Addr().String()
 	users, err := pool.New(t.Context(), pool.Config{
@@ -55,16 +56,16 @@ func newExternalPool(t *testing.T) *externalPool {
 	return e
 }
 
-func (e *externalPool) SendInvitation(_ context.Context, invitation pool.Invitation) error {
+func (e *externalPool) SendInvitation(_ context.Context, invitation mail.Invitation) error {
 	e.invited <- invitation
 	return nil
 }
 
-func (e *externalPool) SendResetCode(context.Context, pool.ResetCode) error { return nil }
+func (e *externalPool) SendResetCode(context.Context, mail.ResetCode) error { return nil }
 
-func (e *externalPool) SendPasswordChanged(context.Context, pool.Notice) error { return nil }
+func (e *externalPool) SendPasswordChanged(context.Context, mail.Notice) error { return nil }
 
-func (e *externalPool) SendNewDevice(context.Context, pool.Notice) error { return nil }
+func (e *externalPool) SendNewDevice(context.Context, mail.Notice) error { return nil }
 
 // environ returns the environment of the program.
 func (e *externalPool) environ() []string {

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"path/filepath"
 
-	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
 )
 
@@ -41,25 +39,4 @@ func (m *mailing) mailer(data, publicURL string, console io.Writer, log *slog.Lo
 		SMTPURL: m.SMTPURL, From: m.MailFrom, Folder: filepath.Join(data, mailFolder), Console: console,
 		PublicURL: publicURL, Logger: log,
 	})
-}
-
-// poolMail sends the mails of the user pool.
-type poolMail struct{ mailer *mail.Mailer }
-
-var _ pool.Mailer = poolMail{}
-
-func (m poolMail) SendInvitation(ctx context.Context, invitation pool.Invitation) error {
-	return m.mailer.SendInvitation(ctx, mail.Invitation(invitation))
-}
-
-func (m poolMail) SendResetCode(ctx context.Context, code pool.ResetCode) error {
-	return m.mailer.SendResetCode(ctx, mail.ResetCode(code))
-}
-
-func (m poolMail) SendPasswordChanged(ctx context.Context, notice pool.Notice) error {
-	return m.mailer.SendPasswordChanged(ctx, mail.Notice(notice))
-}
-
-func (m poolMail) SendNewDevice(ctx context.Context, notice pool.Notice) error {
-	return m.mailer.SendNewDevice(ctx, mail.Notice(notice))
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 )
 
@@ -30,7 +31,7 @@ func (s *Server) withOrigin(next http.Handler) http.Handler {
 		}
 		if origin.Browser {
 			if origin.Device == "" {
-				origin.Device = pool.NewDevice()
+				origin.Device, _ = opaque.New()
 			}
 			cookie.Value, cookie.SameSite = origin.Device, http.SameSiteLaxMode
 			http.SetCookie(w, cookie)

@@ -19,6 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/store"
 )
@@ -33,8 +34,8 @@ const (
 // userPool is an embedded user pool that records the codes and temporary passwords it sends.
 type userPool struct {
 	*pool.Pool
-	codes       chan pool.ResetCode
-	devices     chan pool.Notice
+	codes       chan mail.ResetCode
+	devices     chan mail.Notice
 	temporary   sync.Map // The last temporary password, a string, by address.
 	credentials pool.Credentials
 }
@@ -42,7 +43,7 @@ type userPool struct {
 func newUserPool(t *testing.T, db *store.DB) *userPool {
 	t.Helper()
 	u := &userPool{
-		codes: make(chan pool.ResetCode, 10), devices: make(chan pool.Notice, 100),
+		codes: make(chan mail.ResetCode, 10), devices: make(chan mail.Notice, 100),
 		credentials: pool.Credentials{AccessKeyID: "TSMGTEST", SecretAccessKey: "secret"},
 	}
 	var err error
@@ -59,22 +60,22 @@ func newUserPool(t *testing.T, db *store.DB) *userPool {
 }
 
 // SendInvitation implements pool.Mailer.
-func (u *userPool) SendInvitation(_ context.Context, invitation pool.Invitation) error {
+func (u *userPool) SendInvitation(_ context.Context, invitation mail.Invitation) error {
 	u.temporary.Store(invitation.Email, invitation.TemporaryPassword)
 	return nil
 }
 
 // SendResetCode implements pool.Mailer.
-func (u *userPool) SendResetCode(_ context.Context, code pool.ResetCode) error {
+func (u *userPool) SendResetCode(_ context.Context, code mail.ResetCode) error {
 	u.codes <- code
 	return nil
 }
 
 // SendPasswordChanged implements pool.Mailer.
-func (u *userPool) SendPasswordChanged(context.Context, pool.Notice) error { return nil }
+func (u *userPool) SendPasswordChanged(context.Context, mail.Notice) error { return nil }
 
 // SendNewDevice implements pool.Mailer.
-func (u *userPool) SendNewDevice(_ context.Context, notice pool.Notice) error {
+func (u *userPool) SendNewDevice(_ context.Context, notice mail.Notice) error {
 	u.devices <- notice
 	return nil
 }

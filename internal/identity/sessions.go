@@ -34,27 +34,6 @@ type SessionUse struct {
 	UserAgent string
 }
 
-// SessionStore is the part of Store for sessions.
-type SessionStore interface {
-	// RecordSession records time and origin of a session's use, and the session itself if it is new. It does not change
-	// a session that has ended.
-	RecordSession(ctx context.Context, use SessionUse) error
-
-	// ListSessions returns the active sessions of a user, most recently used first.
-	ListSessions(ctx context.Context, organizationID, userID uuid.UUID) ([]Session, error)
-
-	// EndSession ends one of the actor's own sessions, whichever provider issued it. If the user has no such session,
-	// the error has the code fault.NotFound. Ending another session than the actor's is recorded in the audit log.
-	EndSession(ctx context.Context, actor Actor, session uuid.UUID) error
-
-	// EndOtherSessions ends all sessions of the actor except the current one, and records it in the audit log.
-	EndOtherSessions(ctx context.Context, actor Actor) error
-
-	// EndStaleSessions marks expired sessions as ended, so that they stay ended even if their organization sets a
-	// longer lifetime later, and closes their streams. It deletes records that are no longer needed.
-	EndStaleSessions(ctx context.Context) error
-}
-
 // RecordUse records the use of the actor's session. It only logs a failure, which must not lock out anyone.
 func (s *Service) RecordUse(ctx context.Context, actor Actor, userAgent string) {
 	if actor.Session == uuid.Nil || time.Since(actor.usedAt) < useResolution {

@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/directory"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
@@ -44,12 +45,12 @@ type fixture struct {
 type postbox struct {
 	pool.Mailer
 	mu   sync.Mutex // Guards the following.
-	last pool.Invitation
+	last mail.Invitation
 	sent int
 	fail error
 }
 
-func (b *postbox) SendInvitation(_ context.Context, i pool.Invitation) error {
+func (b *postbox) SendInvitation(_ context.Context, i mail.Invitation) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last = i
@@ -57,7 +58,7 @@ func (b *postbox) SendInvitation(_ context.Context, i pool.Invitation) error {
 	return b.fail
 }
 
-func (b *postbox) take() (pool.Invitation, int) {
+func (b *postbox) take() (mail.Invitation, int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.last, b.sent

@@ -47,7 +47,7 @@ func (s *Service) BeginDevice(ctx context.Context, clientID, scope string, origi
 	now := s.cfg.Now()
 	grant := Grant{
 		Hash: hash, UserCodeHash: opaque.Hash(user), ClientID: client.ID, Scopes: scopes, UserAgent: origin.UserAgent,
-		CreatedAt: now, ExpiresAt: now.Add(DeviceLifetime), PollInterval: int(PollInterval / time.Second),
+		CreatedAt: now, ExpiresAt: now.Add(deviceLifetime), PollInterval: int(PollInterval / time.Second),
 	}
 	if origin.Address.IsValid() {
 		grant.Address = &origin.Address
@@ -59,7 +59,7 @@ func (s *Service) BeginDevice(ctx context.Context, clientID, scope string, origi
 	page := s.cfg.PublicURL + "/oauth/device"
 	return DeviceCode{
 		DeviceCode: code, UserCode: shown, VerificationURI: page, VerificationURIComplete: page + "?user_code=" + shown,
-		ExpiresIn: DeviceLifetime, Interval: PollInterval,
+		ExpiresIn: deviceLifetime, Interval: PollInterval,
 	}, nil
 }
 

@@ -69,7 +69,7 @@ func (s *Service) ValidateRequest(r Request) (consent ConsentRequest, refused st
 func (r Request) check() error {
 	switch {
 	case r.ResponseType != "code":
-		return fault.Errorf(UnsupportedResponse, "response_type must be code")
+		return fault.Errorf(unsupportedResponse, "response_type must be code")
 	case r.ChallengeMethod != "S256":
 		return fault.Errorf(InvalidRequest, "code_challenge_method must be S256")
 	case !challengeForm.MatchString(r.Challenge):

@@ -22,11 +22,11 @@ import (
 
 // Lifetimes.
 const (
-	AccessLifetime  = time.Hour
-	RefreshLifetime = 30 * 24 * time.Hour // Of each refresh token. An unused connection expires after it.
-	RefreshGrace    = time.Minute         // Time during which a refresh may be repeated after a lost response.
+	accessLifetime  = time.Hour
+	refreshLifetime = 30 * 24 * time.Hour // Of each refresh token. An unused connection expires after it.
+	refreshGrace    = time.Minute         // Time during which a refresh may be repeated after a lost response.
 	codeLifetime    = time.Minute
-	DeviceLifetime  = 10 * time.Minute
+	deviceLifetime  = 10 * time.Minute
 	PollInterval    = 5 * time.Second // Between two polls of a device. slow_down increases it by the same amount.
 	maxPersonal     = 366 * 24 * time.Hour
 )
@@ -49,7 +49,7 @@ const (
 	InvalidGrant         fault.Code = "invalid_grant"
 	InvalidScope         fault.Code = "invalid_scope"
 	UnsupportedGrant     fault.Code = "unsupported_grant_type"
-	UnsupportedResponse  fault.Code = "unsupported_response_type"
+	unsupportedResponse  fault.Code = "unsupported_response_type"
 	AccessDenied         fault.Code = "access_denied"
 	AuthorizationPending fault.Code = "authorization_pending"
 	SlowDown             fault.Code = "slow_down"
@@ -73,7 +73,7 @@ type Kind string
 const (
 	Access      Kind = "access"
 	Refresh     Kind = "refresh"
-	PersonalKey Kind = "personal"
+	personalKey Kind = "personal"
 )
 
 // Token is a stored token.
@@ -257,24 +257,19 @@ type Config struct {
 	Now       func() time.Time // time.Now if nil.
 }
 
-// Actors finds the actor of verified claims. *identity.Service implements it.
-type Actors interface {
-	ActorOf(ctx context.Context, claims identity.Claims) (identity.Actor, error)
-}
-
 // Service issues codes and tokens. It is safe for concurrent use.
 type Service struct {
 	cfg    Config
 	store  Store
-	actors Actors
+	people *identity.Service
 }
 
 // NewService returns a Service.
-func NewService(cfg Config, store Store, actors Actors) *Service {
+func NewService(cfg Config, store Store, people *identity.Service) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Service{cfg: cfg, store: store, actors: actors}
+	return &Service{cfg: cfg, store: store, people: people}
 }
 
 // ClientName returns the display name of a client, or its id if the client is no longer built in.

@@ -31,7 +31,7 @@ func (s *Service) CreateToken(ctx context.Context, actor identity.Actor, n NewTo
 		return Connection{}, "", fault.InvalidField("expires_on", "有効期限は、今日から1年以内の日付を指定してください。")
 	}
 	n.Scopes = inOrder(n.Scopes)
-	token, stored := newToken(personalPrefix, PersonalKey, n.ExpiresAt)
+	token, stored := newToken(personalPrefix, personalKey, n.ExpiresAt)
 	created, err := s.store.AddPersonal(ctx, actor, n, NewConnection{
 		ID: uuidv7.New(), Tokens: []Token{stored}, Address: actor.Address,
 	})

@@ -124,8 +124,8 @@ func (s *Service) refresh(ctx context.Context, r TokenRequest) (Tokens, error) {
 	case stored.Kind != Refresh || stored.Client != r.ClientID:
 		return Tokens{}, invalid
 	}
-	rotation := Rotation{Hash: hash, Grace: RefreshGrace, Origin: r.Origin}
-	_, err = s.actors.ActorOf(ctx, stored.Claims)
+	rotation := Rotation{Hash: hash, Grace: refreshGrace, Origin: r.Origin}
+	_, err = s.people.ActorOf(ctx, stored.Claims)
 	switch code := fault.CodeOf(err); {
 	case code == "":
 	case code != fault.Unauthenticated && code != identity.SSORequired:
@@ -155,9 +155,9 @@ func sameScopes(granted []identity.Scope, scope string) error {
 // issue generates the tokens of a connection, and returns them with their stored form.
 func (s *Service) issue(scopes []identity.Scope) (Tokens, []Token) {
 	now := s.cfg.Now()
-	access, storedAccess := newToken(accessPrefix, Access, now.Add(AccessLifetime))
-	refresh, storedRefresh := newToken(refreshPrefix, Refresh, now.Add(RefreshLifetime))
-	return Tokens{Access: access, Refresh: refresh, ExpiresIn: AccessLifetime, Scopes: scopes},
+	access, storedAccess := newToken(accessPrefix, Access, now.Add(accessLifetime))
+	refresh, storedRefresh := newToken(refreshPrefix, Refresh, now.Add(refreshLifetime))
+	return Tokens{Access: access, Refresh: refresh, ExpiresIn: accessLifetime, Scopes: scopes},
 		[]Token{storedAccess, storedRefresh}
 }
 

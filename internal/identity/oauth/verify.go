@@ -35,7 +35,7 @@ func (v *Verifier) VerifyIDToken(ctx context.Context, token string) (identity.Cl
 	case strings.HasPrefix(token, accessPrefix):
 		want = Access
 	case strings.HasPrefix(token, personalPrefix):
-		want = PersonalKey
+		want = personalKey
 	default:
 		return v.next.VerifyIDToken(ctx, token)
 	}

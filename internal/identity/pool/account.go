@@ -9,13 +9,18 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-// getUser is the operation GetUser: it returns the attributes of the user of an access token.
-func (p *Pool) getUser(ctx context.Context, in *input) (any, error) {
+// inputHolder returns the user and the grant of the access token in the input of an operation without other members.
+func (p *Pool) inputHolder(ctx context.Context, in *input) (GrantUser, error) {
 	token := in.text("AccessToken", tokenRule())
 	if err := in.check(); err != nil {
-		return nil, err
+		return GrantUser{}, err
 	}
-	held, err := p.holder(ctx, token)
+	return p.holder(ctx, token)
+}
+
+// getUser is the operation GetUser: it returns the attributes of the user of an access token.
+func (p *Pool) getUser(ctx context.Context, in *input) (any, error) {
+	held, err := p.inputHolder(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -27,15 +32,11 @@ func (p *Pool) getUser(ctx context.Context, in *input) (any, error) {
 
 // globalSignOut is the operation GlobalSignOut: it ends all sessions of the user of an access token.
 func (p *Pool) globalSignOut(ctx context.Context, in *input) (any, error) {
-	token := in.text("AccessToken", tokenRule())
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	held, err := p.holder(ctx, token)
+	held, err := p.inputHolder(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	return empty{}, p.store.RevokeGrants(ctx, held.User.Sub, p.event(ctx, ActionSignOutAll, held.User.Sub))
+	return empty{}, p.store.RevokeGrants(ctx, held.User.Sub, p.event(ctx, actionSignOutAll, held.User.Sub))
 }
 
 // revokeToken is the operation RevokeToken: it ends the session of a refresh token, with the access tokens issued from
@@ -60,7 +61,7 @@ func (p *Pool) revokeToken(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return empty{}, p.store.RevokeGrant(ctx, held.Grant.ID, p.event(ctx, ActionSignOut, held.User.Sub))
+	return empty{}, p.store.RevokeGrant(ctx, held.Grant.ID, p.event(ctx, actionSignOut, held.User.Sub))
 }
 
 // changePassword is the operation ChangePassword: the user of an access token sets another password, and must know the
@@ -80,7 +81,7 @@ func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
 	if err := p.checkNew(ctx, proposed, User{Email: user.Email, Name: user.Name}); err != nil {
 		return nil, err
 	}
-	err = p.checkPassword(ctx, &user, "", previous, ActionPasswordFailed)
+	err = p.checkPassword(ctx, &user, "", previous, actionPasswordFailed)
 	if errors.Is(err, errLocked) {
 		return nil, attemptLimit()
 	}
@@ -98,8 +99,7 @@ func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
 		return nil, err
 	}
 	err = p.store.ChangePoolPassword(ctx, user.Sub, user.Version, Password{Hash: encoded, Status: StatusConfirmed},
-		held.Grant.ID,
-		p.event(ctx, ActionPasswordChanged, user.Sub))
+		held.Grant.ID, p.event(ctx, actionPasswordChanged, user.Sub))
 	if fault.CodeOf(err) == fault.Conflict { // The user was disabled, or their password changed, after the check.
 		return nil, incorrectPassword()
 	}

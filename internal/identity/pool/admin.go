@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Message actions of AdminCreateUser.
@@ -72,6 +73,15 @@ func (p *Pool) named(ctx context.Context, name string) (User, error) {
 	return *user, nil
 }
 
+// adminUser returns the user named by the input of an operation without other members.
+func (p *Pool) adminUser(ctx context.Context, in *input) (User, error) {
+	name, err := p.adminName(in)
+	if err != nil {
+		return User{}, err
+	}
+	return p.named(ctx, name)
+}
+
 func noUser() *refusal {
 	return &refusal{kind: "UserNotFoundException", message: "User does not exist."}
 }
@@ -86,11 +96,7 @@ func noUserIf(err error) error {
 
 // adminGetUser is the operation AdminGetUser.
 func (p *Pool) adminGetUser(ctx context.Context, in *input) (any, error) {
-	name, err := p.adminName(in)
-	if err != nil {
-		return nil, err
-	}
-	user, err := p.named(ctx, name)
+	user, err := p.adminUser(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -109,14 +115,11 @@ func (p *Pool) adminGetUser(ctx context.Context, in *input) (any, error) {
 }
 
 // onUser returns an operation that applies do to the named user and always answers with answer.
-func (p *Pool) onUser(do func(ctx context.Context, sub uuid.UUID) error, answer any) func(context.Context, *input) (any,
-	error) {
+func (p *Pool) onUser(
+	do func(ctx context.Context, sub uuid.UUID) error, answer any,
+) func(context.Context, *input) (any, error) {
 	return func(ctx context.Context, in *input) (any, error) {
-		name, err := p.adminName(in)
-		if err != nil {
-			return nil, err
-		}
-		user, err := p.named(ctx, name)
+		user, err := p.adminUser(ctx, in)
 		if err != nil {
 			return nil, err
 		}
@@ -225,7 +228,9 @@ func (p *Pool) adminCreateUser(ctx context.Context, in *input) (any, error) {
 		return describe(user), err
 	}
 	if err := p.invite(ctx, user, temporary); err != nil {
-		undo(context.WithoutCancel(ctx))
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
+		defer cancel()
+		undo(ctx)
 		return nil, err
 	}
 	return describe(user), nil

@@ -36,8 +36,8 @@ type authAnswer struct {
 	Session              string `json:",omitempty"`
 }
 
-func signedIn(result authenticationResult) authAnswer {
-	return authAnswer{AuthenticationResult: &result, ChallengeParameters: map[string]string{}}
+func signedIn(result authenticationResult, err error) (any, error) {
+	return authAnswer{AuthenticationResult: &result, ChallengeParameters: map[string]string{}}, err
 }
 
 // initiateAuth is the operation InitiateAuth.
@@ -57,7 +57,7 @@ func (p *Pool) initiateAuth(ctx context.Context, in *input) (any, error) {
 	if p.hasClient(clientID) && clientID != p.cfg.ClientID {
 		return nil, invalidParameter("%s is not enabled for the client.", flow)
 	}
-	if err := p.checkClient(clientID, params); err != nil {
+	if err := p.checkClient(clientID, params[paramSecretHash]); err != nil {
 		return nil, err
 	}
 	switch flow {
@@ -72,12 +72,20 @@ func (p *Pool) initiateAuth(ctx context.Context, in *input) (any, error) {
 	}
 }
 
+// checkInput returns the errors of the members that were read, or of checkClient.
+func (p *Pool) checkInput(in *input, clientID, secretHash string) error {
+	if err := in.check(); err != nil {
+		return err
+	}
+	return p.checkClient(clientID, secretHash)
+}
+
 // checkClient rejects clients other than the password client, and a SECRET_HASH: the client has no secret.
-func (p *Pool) checkClient(clientID string, params map[string]string) error {
+func (p *Pool) checkClient(clientID, secretHash string) error {
 	if clientID != p.cfg.ClientID {
 		return &refusal{kind: "ResourceNotFoundException", message: "User pool client " + clientID + " does not exist."}
 	}
-	if params[paramSecretHash] != "" {
+	if secretHash != "" {
 		return notAuthorized("Client " + clientID + " is not configured for secret but secret hash was received")
 	}
 	return nil
@@ -106,11 +114,7 @@ func (p *Pool) passwordFlow(ctx context.Context, params map[string]string) (any,
 	}
 	switch user.Status {
 	case StatusConfirmed:
-		result, err := p.signIn(ctx, user, p.cfg.ClientID, nil)
-		if err != nil {
-			return nil, err
-		}
-		return signedIn(result), nil
+		return signedIn(p.signIn(ctx, user, p.cfg.ClientID, nil))
 	case StatusForceChangePassword:
 		return p.askForNewPassword(ctx, user)
 	case StatusResetRequired:
@@ -171,11 +175,7 @@ func (p *Pool) refreshFlow(ctx context.Context, params map[string]string) (any, 
 	if token == "" {
 		return nil, missingParameter(paramRefresh)
 	}
-	result, err := p.refresh(ctx, token, p.cfg.ClientID)
-	if err != nil {
-		return nil, err
-	}
-	return signedIn(result), nil
+	return signedIn(p.refresh(ctx, token, p.cfg.ClientID))
 }
 
 // getTokensFromRefreshToken is the operation GetTokensFromRefreshToken: the flow REFRESH_TOKEN_AUTH as a separate
@@ -186,17 +186,11 @@ func (p *Pool) getTokensFromRefreshToken(ctx context.Context, in *input) (any, e
 	secret := in.text("ClientSecret", rule{min: 1, max: 64, secret: true})
 	in.text("DeviceKey", rule{min: 1, max: 55})
 	in.texts("ClientMetadata")
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	if err := p.checkClient(clientID, map[string]string{paramSecretHash: secret}); err != nil {
+	if err := p.checkInput(in, clientID, secret); err != nil {
 		return nil, err
 	}
 	result, err := p.refresh(ctx, token, clientID)
-	if err != nil {
-		return nil, err
-	}
-	return struct{ AuthenticationResult authenticationResult }{result}, nil
+	return struct{ AuthenticationResult authenticationResult }{result}, err
 }
 
 // respondToAuthChallenge is the operation RespondToAuthChallenge, for NEW_PASSWORD_REQUIRED.
@@ -211,10 +205,7 @@ func (p *Pool) respondToAuthChallenge(ctx context.Context, in *input) (any, erro
 	session := in.text("Session", sessionRule())
 	in.texts("ClientMetadata")
 	params := in.texts("ChallengeResponses")
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	if err := p.checkClient(clientID, params); err != nil {
+	if err := p.checkInput(in, clientID, params[paramSecretHash]); err != nil {
 		return nil, err
 	}
 	if session == "" {
@@ -258,18 +249,14 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 		return nil, err
 	}
 	user, err := p.store.CompleteChallenge(ctx, hash, Password{Hash: encoded, Status: StatusConfirmed}, name,
-		p.event(ctx, ActionPasswordSet, holder.Sub))
+		p.event(ctx, actionPasswordSet, holder.Sub))
 	if fault.CodeOf(err) == fault.Conflict { // The session was used, or became invalid, after the check.
 		return nil, invalidSession()
 	}
 	if err != nil {
 		return nil, err
 	}
-	result, err := p.signIn(ctx, user, p.cfg.ClientID, nil)
-	if err != nil {
-		return nil, err
-	}
-	return signedIn(result), nil
+	return signedIn(p.signIn(ctx, user, p.cfg.ClientID, nil))
 }
 
 // checkChallenge returns the user of a challenge's session. It rejects a session that belongs to another client or

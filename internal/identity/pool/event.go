@@ -12,23 +12,23 @@ type Action string
 
 // The actions in the audit log.
 const (
-	ActionSignIn          Action = "session.begin"
+	actionSignIn          Action = "session.begin"
 	ActionSignInFailed    Action = "session.fail"
-	ActionLocked          Action = "session.lock" // Too many wrong passwords.
-	ActionSignOut         Action = "session.end"
-	ActionSignOutAll      Action = "session.end_all"
-	ActionRefreshRefused  Action = "session.refuse"
-	ActionCodeRequested   Action = "password.request" // For a forgotten password.
-	ActionPasswordReset   Action = "password.reset"   // With a code for a forgotten password.
-	ActionPasswordSet     Action = "password.set"     // Replaces a temporary password.
-	ActionPasswordChanged Action = "password.change"
-	ActionPasswordFailed  Action = "password.fail" // A wrong code, or a wrong current password.
+	actionLocked          Action = "session.lock" // Too many wrong passwords.
+	actionSignOut         Action = "session.end"
+	actionSignOutAll      Action = "session.end_all"
+	actionRefreshRefused  Action = "session.refuse"
+	actionCodeRequested   Action = "password.request" // For a forgotten password.
+	actionPasswordReset   Action = "password.reset"   // With a code for a forgotten password.
+	actionPasswordSet     Action = "password.set"     // Replaces a temporary password.
+	actionPasswordChanged Action = "password.change"
+	actionPasswordFailed  Action = "password.fail" // A wrong code, or a wrong current password.
 )
 
 // proved reports whether only the account's owner can cause the action. Anyone can cause the others.
 func (a Action) proved() bool {
 	switch a {
-	case ActionSignIn, ActionSignOut, ActionSignOutAll, ActionPasswordReset, ActionPasswordSet, ActionPasswordChanged:
+	case actionSignIn, actionSignOut, actionSignOutAll, actionPasswordReset, actionPasswordSet, actionPasswordChanged:
 		return true
 	}
 	return false
@@ -53,7 +53,7 @@ type Event struct {
 }
 
 func (p *Pool) event(ctx context.Context, action Action, sub uuid.UUID) Event {
-	return Event{Action: action, Sub: sub, Proved: action.proved(), At: p.now(), Origin: OriginOf(ctx)}
+	return Event{Action: action, Sub: sub, Proved: action.proved(), At: p.now(), Origin: originOf(ctx)}
 }
 
 // refused records a rejected attempt in the audit log. user is nil for an unknown name. A failure is only logged,

@@ -17,7 +17,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
@@ -289,7 +288,7 @@ func TestAgents(t *testing.T) {
 		"Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0": "Firefox（Linux）",
 		"curl/8.5.0": "", "": "", "aws-sdk-go-v2/1.39 os/linux": "",
 	} {
-		if got := (pool.Origin{UserAgent: agent}).Agent(); got != want {
+		if got := identity.Agent(agent); got != want {
 			t.Errorf("%s: %q, want %q", agent, got, want)
 		}
 	}

@@ -96,7 +96,7 @@ func (p *Pool) RefreshExternal(ctx context.Context, clientID, refreshToken strin
 // RevokeSession ends the session with the given claim origin_jti, however it began. A session that has ended or is
 // unknown is ignored.
 func (p *Pool) RevokeSession(ctx context.Context, session uuid.UUID) error {
-	return p.store.RevokeGrant(ctx, session, p.event(ctx, ActionSignOut, uuid.Nil))
+	return p.store.RevokeGrant(ctx, session, p.event(ctx, actionSignOut, uuid.Nil))
 }
 
 // external converts a refusal of the protocol to a fault for callers in this process.

@@ -22,6 +22,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
@@ -108,10 +109,10 @@ func newPool(t *testing.T, cfg pool.Config, s pool.Store) *pool.Pool {
 
 // postbox records the pool's mail.
 type postbox struct {
-	invitations chan pool.Invitation
-	codes       chan pool.ResetCode
-	changed     chan pool.Notice
-	devices     chan pool.Notice
+	invitations chan mail.Invitation
+	codes       chan mail.ResetCode
+	changed     chan mail.Notice
+	devices     chan mail.Notice
 
 	mu   sync.Mutex // Guards the fields below.
 	fail error
@@ -119,27 +120,27 @@ type postbox struct {
 
 func newPostbox() *postbox {
 	return &postbox{
-		invitations: make(chan pool.Invitation, 100), codes: make(chan pool.ResetCode, 100),
-		changed: make(chan pool.Notice, 100), devices: make(chan pool.Notice, 100),
+		invitations: make(chan mail.Invitation, 100), codes: make(chan mail.ResetCode, 100),
+		changed: make(chan mail.Notice, 100), devices: make(chan mail.Notice, 100),
 	}
 }
 
-func (b *postbox) SendInvitation(_ context.Context, i pool.Invitation) error {
+func (b *postbox) SendInvitation(_ context.Context, i mail.Invitation) error {
 	b.invitations <- i
 	return b.failure()
 }
 
-func (b *postbox) SendResetCode(_ context.Context, c pool.ResetCode) error {
+func (b *postbox) SendResetCode(_ context.Context, c mail.ResetCode) error {
 	b.codes <- c
 	return b.failure()
 }
 
-func (b *postbox) SendPasswordChanged(_ context.Context, n pool.Notice) error {
+func (b *postbox) SendPasswordChanged(_ context.Context, n mail.Notice) error {
 	b.changed <- n
 	return b.failure()
 }
 
-func (b *postbox) SendNewDevice(_ context.Context, n pool.Notice) error {
+func (b *postbox) SendNewDevice(_ context.Context, n mail.Notice) error {
 	b.devices <- n
 	return b.failure()
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 )
 
 // Limits on codes for forgotten passwords. Six digits are few. With these limits, continuous guesses for one account
@@ -69,10 +70,7 @@ func (p *Pool) forgotPassword(ctx context.Context, in *input) (any, error) {
 	name := in.text("Username", usernameRule())
 	secret := in.text("SecretHash", rule{secret: true})
 	in.texts("ClientMetadata")
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	if err := p.checkClient(clientID, map[string]string{paramSecretHash: secret}); err != nil {
+	if err := p.checkInput(in, clientID, secret); err != nil {
 		return nil, err
 	}
 	if p.cfg.Mailer == nil {
@@ -84,14 +82,14 @@ func (p *Pool) forgotPassword(ctx context.Context, in *input) (any, error) {
 	}
 	user, code, err := p.makeCode(ctx, name)
 	if err == nil {
-		p.refused(ctx, ActionCodeRequested, user, "")
+		p.refused(ctx, actionCodeRequested, user, "")
 	}
 	if err != nil || user == nil {
 		p.outbox.leave()
 		return delivery(name), err
 	}
 	p.outbox.send(func(ctx context.Context) {
-		message := ResetCode{Email: user.Email, Name: user.Name, Code: code, ValidFor: p.cfg.CodeLifetime}
+		message := mail.ResetCode{Email: user.Email, Name: user.Name, Code: code, ValidFor: p.cfg.CodeLifetime}
 		if err := p.cfg.Mailer.SendResetCode(ctx, message); err != nil {
 			p.cfg.Logger.WarnContext(ctx, "pool: code for a new password not delivered", "sub", user.Sub, "err",
 				err)
@@ -162,10 +160,7 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	password := in.text("Password", rule{required: true, secret: true})
 	secret := in.text("SecretHash", rule{secret: true})
 	in.texts("ClientMetadata")
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	if err := p.checkClient(clientID, map[string]string{paramSecretHash: secret}); err != nil {
+	if err := p.checkInput(in, clientID, secret); err != nil {
 		return nil, err
 	}
 	// Checks that do not depend on the account come first and do not count as a try, so that the user can correct the
@@ -180,7 +175,7 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	key := attemptsKey(user, normalizeName(name))
 	kept, err := p.tryCode(ctx, key, code)
 	if _, wrong := errors.AsType[*refusal](err); wrong {
-		p.refused(ctx, ActionPasswordFailed, user, "code")
+		p.refused(ctx, actionPasswordFailed, user, "code")
 	}
 	if err != nil {
 		return nil, err
@@ -197,7 +192,7 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 		return nil, err
 	}
 	err = p.store.UsePoolCode(ctx, kept, Password{Hash: encoded, Status: StatusConfirmed},
-		p.event(ctx, ActionPasswordReset, *kept.Sub))
+		p.event(ctx, actionPasswordReset, *kept.Sub))
 	if fault.CodeOf(err) == fault.Conflict { // The code was used or replaced, or the account changed, meanwhile.
 		return nil, expiredCode()
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 )
 
 const (
@@ -318,7 +319,7 @@ type hangingMailer struct {
 	began, ended chan struct{}
 }
 
-func (h *hangingMailer) SendResetCode(ctx context.Context, _ pool.ResetCode) error {
+func (h *hangingMailer) SendResetCode(ctx context.Context, _ mail.ResetCode) error {
 	h.began <- struct{}{}
 	<-ctx.Done()
 	close(h.ended)

@@ -68,7 +68,7 @@ func attemptsKey(user *User, name string) []byte {
 // for all addresses.
 func attemptsKeys(ctx context.Context, user *User, name string) [][]byte {
 	account := attemptsKey(user, name)
-	here := sha256.Sum256(append([]byte("from "+OriginOf(ctx).Network()+" "), account...))
+	here := sha256.Sum256(append([]byte("from "+originOf(ctx).Network()+" "), account...))
 	return [][]byte{here[:], account}
 }
 
@@ -124,7 +124,7 @@ func (p *Pool) checkPassword(ctx context.Context, user *User, name, password str
 	}
 	p.refused(ctx, wrong, user, "password")
 	if lockedNow {
-		p.refused(ctx, ActionLocked, user, "")
+		p.refused(ctx, actionLocked, user, "")
 	}
 	return incorrectPassword()
 }
@@ -144,7 +144,7 @@ func (p *Pool) rehash(ctx context.Context, user *User, password string) {
 // knowsDevice reports whether a user has signed in on this device before. It queries the store even for unknown names,
 // to take the same time.
 func (p *Pool) knowsDevice(ctx context.Context, user *User) (bool, error) {
-	device := OriginOf(ctx).DeviceKey()
+	device := originOf(ctx).DeviceKey()
 	if device == nil {
 		return false, nil
 	}

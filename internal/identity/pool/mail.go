@@ -4,39 +4,18 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 )
 
-// Mailer sends the pool's mail. It is safe for concurrent use. An error means that the message will not be delivered.
+// Mailer sends the pool's mail; *mail.Mailer implements it. It is safe for concurrent use. An error means that the
+// message will not be delivered.
 type Mailer interface {
-	SendInvitation(ctx context.Context, invitation Invitation) error
-	SendResetCode(ctx context.Context, code ResetCode) error
-	SendPasswordChanged(ctx context.Context, notice Notice) error
-	SendNewDevice(ctx context.Context, notice Notice) error
-}
-
-// Notice notifies a user of a change to their account, in case another person made it.
-type Notice struct {
-	Email   string
-	Name    string
-	At      time.Time
-	Agent   string // The program and the system used, such as "Chrome（Windows）"; "" if unknown.
-	Address string // The caller's address; "" if unknown.
-}
-
-// Invitation explains to a new user how to sign in for the first time.
-type Invitation struct {
-	Email             string
-	Name              string
-	TemporaryPassword string
-	ValidFor          time.Duration // Of the temporary password, from now.
-}
-
-// ResetCode is the message with the code for a forgotten password.
-type ResetCode struct {
-	Email    string
-	Name     string
-	Code     string        // Six digits.
-	ValidFor time.Duration // From now.
+	SendInvitation(ctx context.Context, invitation mail.Invitation) error
+	SendResetCode(ctx context.Context, code mail.ResetCode) error
+	SendPasswordChanged(ctx context.Context, notice mail.Notice) error
+	SendNewDevice(ctx context.Context, notice mail.Notice) error
 }
 
 const (
@@ -84,14 +63,16 @@ func (o *outbox) send(message func(ctx context.Context)) {
 
 // notify sends a notice in the background, after the change was made. If there is no free place, or delivery fails, it
 // only logs this.
-func (p *Pool) notify(ctx context.Context, user User, send func(Mailer, context.Context, Notice) error) {
+func (p *Pool) notify(ctx context.Context, user User, send func(Mailer, context.Context, mail.Notice) error) {
 	if p.cfg.Mailer == nil || !p.outbox.enter() {
 		p.cfg.Logger.WarnContext(ctx, "pool: notice not delivered: no mailer, or too many messages", "sub",
 			user.Sub)
 		return
 	}
-	origin := OriginOf(ctx)
-	notice := Notice{Email: user.Email, Name: user.Name, At: p.now(), Agent: origin.Agent()}
+	origin := originOf(ctx)
+	notice := mail.Notice{
+		Email: user.Email, Name: user.Name, At: p.now(), Agent: identity.Agent(origin.UserAgent),
+	}
 	if origin.Address.IsValid() {
 		notice.Address = origin.Address.String()
 	}
@@ -124,7 +105,7 @@ func (p *Pool) Stop(ctx context.Context) { p.outbox.once.Do(func() { p.outbox.st
 func (p *Pool) invite(ctx context.Context, user User, temporary string) error {
 	ctx, cancel := context.WithTimeout(ctx, invitationTimeout)
 	defer cancel()
-	err := p.cfg.Mailer.SendInvitation(ctx, Invitation{
+	err := p.cfg.Mailer.SendInvitation(ctx, mail.Invitation{
 		Email: user.Email, Name: user.Name, TemporaryPassword: temporary, ValidFor: p.cfg.TemporaryLifetime,
 	})
 	if err != nil {

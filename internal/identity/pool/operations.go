@@ -47,10 +47,7 @@ func (p *Pool) table() map[string]operation {
 func (p *Pool) signUp(_ context.Context, in *input) (any, error) {
 	clientID := in.text("ClientId", clientIDRule())
 	in.text("Username", usernameRule())
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	if err := p.checkClient(clientID, nil); err != nil {
+	if err := p.checkInput(in, clientID, ""); err != nil {
 		return nil, err
 	}
 	return nil, notAuthorized("SignUp is not permitted for this user pool")
@@ -61,10 +58,7 @@ func (p *Pool) confirmSignUp(_ context.Context, in *input) (any, error) {
 	clientID := in.text("ClientId", clientIDRule())
 	in.text("Username", usernameRule())
 	in.text("ConfirmationCode", codeRule())
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	if err := p.checkClient(clientID, nil); err != nil {
+	if err := p.checkInput(in, clientID, ""); err != nil {
 		return nil, err
 	}
 	return nil, expiredCode()
@@ -75,11 +69,5 @@ func (p *Pool) confirmSignUp(_ context.Context, in *input) (any, error) {
 func (p *Pool) resendConfirmationCode(_ context.Context, in *input) (any, error) {
 	clientID := in.text("ClientId", clientIDRule())
 	name := in.text("Username", usernameRule())
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	if err := p.checkClient(clientID, nil); err != nil {
-		return nil, err
-	}
-	return delivery(name), nil
+	return delivery(name), p.checkInput(in, clientID, "")
 }

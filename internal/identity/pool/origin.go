@@ -4,9 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"net/netip"
-
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
 // Origin is the origin of a call. The handler that mounts the pool stores it in the call's context.
@@ -14,7 +11,7 @@ type Origin struct {
 	Address   netip.Addr // Zero if unknown.
 	RequestID string
 	UserAgent string
-	Device    string // The secret stored by a browser for this server, or "". See NewDevice.
+	Device    string // The secret stored by a browser for this server, or "".
 	Browser   bool   // The client can store such a secret.
 }
 
@@ -25,16 +22,10 @@ func WithOrigin(ctx context.Context, origin Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, origin)
 }
 
-// OriginOf returns the origin of the context's call, or the zero Origin.
-func OriginOf(ctx context.Context) Origin {
+// originOf returns the origin of the context's call, or the zero Origin.
+func originOf(ctx context.Context) Origin {
 	origin, _ := ctx.Value(originKey{}).(Origin)
 	return origin
-}
-
-// NewDevice returns a secret that identifies a browser.
-func NewDevice() string {
-	device, _ := opaque.New()
-	return device
 }
 
 // Network returns the network that is counted as one address: an IPv4 address, or an IPv6 /64, which a provider assigns
@@ -61,6 +52,3 @@ func (o Origin) DeviceKey() []byte {
 	sum := sha256.Sum256([]byte(text))
 	return sum[:]
 }
-
-// Agent returns the display name of the program, such as "Chrome（Windows）", or "".
-func (o Origin) Agent() string { return identity.Agent(o.UserAgent) }

@@ -2,7 +2,7 @@
 // Cognito user pools. Browsers and the AWS SDKs use it like AWS.
 //
 // It owns the pool's users and signing keys, which belong to no organization. Permissions belong to packages identity
-// and org. The package imports fault, timeout, and libraries for tokens and password hashes.
+// and org. The package imports fault, timeout, mail, identity, and libraries for tokens, hashes and signatures.
 package pool
 
 import (
@@ -111,7 +111,7 @@ func New(ctx context.Context, cfg Config, store Store) (*Pool, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	p := &Pool{cfg: cfg, store: timeoutStore{store}, hasher: newHasher(cfg.Hash)}
+	p := &Pool{cfg: cfg, store: store, hasher: newHasher(cfg.Hash)}
 	p.keys = &keyring{store: p.store, clock: p.now, log: cfg.Logger}
 	if err := p.keys.open(ctx); err != nil {
 		return nil, err

@@ -8,9 +8,11 @@ import (
 	"encoding/hex"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
 // Credentials are an access key that signs requests.
@@ -73,7 +75,7 @@ func (p *Pool) authorize(r *http.Request, body []byte) error {
 	if err := checkSigned(sig.headers, r.Header); err != nil {
 		return err
 	}
-	if !hmac.Equal(sig.mac, sig.compute(p.cfg.Admin.SecretAccessKey, at, canonicalRequest(r, sig.headers, body))) {
+	if !sig.matches(r, body, p.cfg.Admin, at) {
 		return invalidSignature("The request signature we calculated does not match the signature you provided. " +
 			"Check your AWS Secret Access Key and signing method. Consult the service documentation for details.")
 	}
@@ -122,8 +124,7 @@ func parseSignature(header string) (signature, error) {
 	}
 	return signature{
 		keyID: credential[0], day: credential[1], region: credential[2], service: credential[3],
-		terminator: credential[4],
-		headers:    headers, mac: mac,
+		terminator: credential[4], headers: headers, mac: mac,
 	}, nil
 }
 
@@ -178,63 +179,28 @@ func (p *Pool) checkSkew(at string) error {
 	return nil
 }
 
-// canonicalRequest returns the text that is signed for a request. The protocol has no queries.
-func canonicalRequest(r *http.Request, signed []string, body []byte) string {
-	var b strings.Builder
-	b.WriteString(r.Method + "\n" + escapePath(r.URL.EscapedPath()) + "\n" + r.URL.RawQuery + "\n")
-	for _, name := range signed {
-		b.WriteString(name + ":" + canonicalValue(r, name) + "\n")
+// matches reports whether a client with the given key would sign a request in this way.
+func (s signature) matches(r *http.Request, body []byte, key Credentials, at string) bool {
+	signedAt, err := time.Parse(sigTime, at)
+	if err != nil {
+		return false
 	}
-	sum := sha256.Sum256(body)
-	b.WriteString("\n" + strings.Join(signed, ";") + "\n" + hex.EncodeToString(sum[:]))
-	return b.String()
-}
-
-// canonicalValue returns a header's values without insignificant spaces. net/http keeps two headers outside the map.
-func canonicalValue(r *http.Request, name string) string {
-	values := r.Header.Values(name)
-	switch {
-	case name == "host":
-		values = []string{r.Host}
-	case name == "content-length" && len(values) == 0:
-		values = []string{strconv.FormatInt(r.ContentLength, 10)}
-	}
-	trimmed := make([]string, len(values))
-	for i, value := range values {
-		trimmed[i] = strings.Join(strings.Fields(value), " ")
-	}
-	return strings.Join(trimmed, ",")
-}
-
-// escapePath escapes an already escaped path again, as every service except S3 does.
-func escapePath(path string) string {
-	if path == "" {
-		return "/"
-	}
-	var b strings.Builder
-	for _, c := range []byte(path) {
-		if isAlphanumeric(rune(c)) || strings.IndexByte("-._~/", c) >= 0 {
-			b.WriteByte(c)
-		} else {
-			b.WriteString("%" + strings.ToUpper(hex.EncodeToString([]byte{c})))
+	address := *r.URL
+	again := &http.Request{Method: r.Method, URL: &address, Host: r.Host, Header: make(http.Header)}
+	for _, name := range s.headers {
+		if values := r.Header.Values(name); len(values) > 0 {
+			again.Header[http.CanonicalHeaderKey(name)] = values
+		}
+		if name == "content-length" {
+			again.ContentLength = r.ContentLength
 		}
 	}
-	return b.String()
-}
-
-// compute returns the expected signature of a canonical request.
-func (s signature) compute(secret, at, request string) []byte {
-	mac := func(key []byte, text string) []byte {
-		h := hmac.New(sha256.New, key)
-		h.Write([]byte(text)) // Never fails.
-		return h.Sum(nil)
+	sum := sha256.Sum256(body)
+	credentials := aws.Credentials{AccessKeyID: key.AccessKeyID, SecretAccessKey: key.SecretAccessKey}
+	if err := v4.NewSigner().SignHTTP(r.Context(), credentials, again, hex.EncodeToString(sum[:]), s.service, s.region,
+		signedAt); err != nil {
+		return false
 	}
-	key := []byte("AWS4" + secret)
-	scope := []string{s.day, s.region, s.service, s.terminator}
-	for _, part := range scope {
-		key = mac(key, part)
-	}
-	sum := sha256.Sum256([]byte(request))
-	return mac(key, strings.Join([]string{sigAlgorithm, at, strings.Join(scope, "/"), hex.EncodeToString(sum[:])},
-		"\n"))
+	want, err := parseSignature(again.Header.Get("Authorization"))
+	return err == nil && hmac.Equal(s.mac, want.mac)
 }

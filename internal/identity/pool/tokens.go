@@ -40,7 +40,7 @@ func (p *Pool) signIn(ctx context.Context, user User, clientID string, until *ti
 	if until != nil && until.Before(grant.ExpiresAt) {
 		grant.ExpiresAt = *until
 	}
-	event := p.event(ctx, ActionSignIn, user.Sub)
+	event := p.event(ctx, actionSignIn, user.Sub)
 	event.Method = byPassword
 	if clientID == p.cfg.FederatedClientID {
 		event.Method = bySSO
@@ -152,24 +152,23 @@ func (p *Pool) holder(ctx context.Context, token string) (GrantUser, error) {
 func (p *Pool) refresh(ctx context.Context, token, clientID string) (authenticationResult, error) {
 	now := p.now()
 	held, err := p.store.GrantByToken(ctx, opaque.Hash(token))
+	refuse := func(user *User, reason, message string) (authenticationResult, error) {
+		p.refused(ctx, actionRefreshRefused, user, reason)
+		return authenticationResult{}, notAuthorized(message)
+	}
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
-		p.refused(ctx, ActionRefreshRefused, nil, "unknown")
-		return authenticationResult{}, notAuthorized("Invalid Refresh Token.")
+		return refuse(nil, "unknown", "Invalid Refresh Token.")
 	case err != nil:
 		return authenticationResult{}, err
 	case held.Grant.ClientID != clientID:
-		p.refused(ctx, ActionRefreshRefused, &held.User, "client")
-		return authenticationResult{}, notAuthorized("Invalid Refresh Token.")
+		return refuse(&held.User, "client", "Invalid Refresh Token.")
 	case held.Grant.RevokedAt != nil:
-		p.refused(ctx, ActionRefreshRefused, &held.User, "revoked")
-		return authenticationResult{}, notAuthorized("Refresh Token has been revoked")
+		return refuse(&held.User, "revoked", "Refresh Token has been revoked")
 	case !now.Before(held.Grant.ExpiresAt):
-		p.refused(ctx, ActionRefreshRefused, &held.User, "expired")
-		return authenticationResult{}, notAuthorized("Refresh Token has expired")
+		return refuse(&held.User, "expired", "Refresh Token has expired")
 	case !held.User.Enabled:
-		p.refused(ctx, ActionRefreshRefused, &held.User, "disabled")
-		return authenticationResult{}, notAuthorized("User is disabled.")
+		return refuse(&held.User, "disabled", "User is disabled.")
 	}
 	return p.issue(ctx, held.User, held.Grant, now)
 }

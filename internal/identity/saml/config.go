@@ -39,8 +39,8 @@ type Change struct {
 // View returns the settings of the actor's organization. If the actor is not an administrator, the error has the code
 // fault.Forbidden.
 func (s *Service) View(ctx context.Context, actor identity.Actor) (View, error) {
-	if actor.Role != identity.RoleOrganizationAdmin && actor.Role != identity.RoleOrganizationSuperAdmin {
-		return View{}, errForbidden()
+	if !actor.Role.IsAdmin() {
+		return View{}, identity.ErrForbidden
 	}
 	settings, err := s.store.SAMLSettings(ctx, actor.OrganizationID)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *Service) TurnOff(ctx context.Context, actor identity.Actor) (View, erro
 	if err := requireSuperAdmin(actor); err != nil {
 		return View{}, err
 	}
-	return s.update(ctx, actor, ActionOff, func(settings *Settings, _ int) error {
+	return s.update(ctx, actor, actionOff, func(settings *Settings, _ int) error {
 		settings.Enabled = false
 		return nil
 	})
@@ -139,13 +139,9 @@ func (s *Service) update(
 
 func requireSuperAdmin(actor identity.Actor) error {
 	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return errForbidden()
+		return identity.ErrForbidden
 	}
 	return nil
-}
-
-func errForbidden() error {
-	return fault.Errorf(fault.Forbidden, "この操作を行う権限がありません。")
 }
 
 // incomplete returns an error with the code fault.Conflict and the missing setting, or nil if the settings suffice for

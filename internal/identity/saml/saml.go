@@ -257,21 +257,8 @@ type Action string
 const (
 	ActionEdit Action = "saml.edit"
 	ActionOn   Action = "saml.on"
-	ActionOff  Action = "saml.off"
+	actionOff  Action = "saml.off"
 )
-
-// Sessions is the part of the user pool that issues tokens to users of other identity providers.
-type Sessions interface {
-	// CreateExternalUser adds a user without a password, with the given subject or, for uuid.Nil, a new one. If a user
-	// with that subject exists, nothing is changed.
-	CreateExternalUser(ctx context.Context, subject uuid.UUID, email, name string) (uuid.UUID, error)
-
-	// SignInExternal begins a session. It ends at until at the latest, unless that is nil.
-	SignInExternal(ctx context.Context, subject uuid.UUID, until *time.Time) (pool.Tokens, error)
-
-	// RefreshExternal issues new tokens for a session.
-	RefreshExternal(ctx context.Context, clientID, refreshToken string) (pool.Tokens, error)
-}
 
 // Config configures a Service.
 type Config struct {
@@ -285,14 +272,14 @@ type Config struct {
 type Service struct {
 	cfg      Config
 	store    Store
-	sessions Sessions
+	sessions *pool.Pool
 
 	mu  sync.Mutex
 	key *signingKey // Guarded by mu. Nil until first used.
 }
 
-// New returns a Service. The signing key is generated on first use.
-func New(cfg Config, store Store, sessions Sessions) *Service {
+// New returns a Service, whose sessions belong to a user pool. The signing key is generated on first use.
+func New(cfg Config, store Store, sessions *pool.Pool) *Service {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
