@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/japan"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/store"
 )
 
 type auditCommand struct {
@@ -63,12 +64,7 @@ func moment(given string, days int) (time.Time, error) {
 }
 
 // Run prints the audit log, oldest entry first.
-func (c *auditCommand) Run(ctx context.Context, out *output) error {
-	db, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func (c *auditCommand) Run(ctx context.Context, db *store.DB, out *output) error {
 	organization, err := findOrganizationIfGiven(ctx, db, c.Organization)
 	if err != nil {
 		return err

@@ -114,23 +114,12 @@ func (c *config) Validate() error {
 			return fmt.Errorf("%s %w", setting.name, err)
 		}
 	}
-	if err := c.checkFiles(); err != nil {
-		return err
-	}
-	if err := c.checkCognito(); err != nil {
-		return err
-	}
-	if err := c.checkMail(); err != nil {
-		return err
-	}
-	if err := c.checkLimits(); err != nil {
-		return err
-	}
-	if err := c.checkSlack(); err != nil {
-		return err
-	}
-	if err := c.checkSearch(); err != nil {
-		return err
+	for _, check := range []func() error{
+		c.checkFiles, c.checkCognito, c.checkMail, c.checkLimits, c.checkSlack, c.checkSearch,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
 	if len(c.ExtensionOrigins) == 1 && c.ExtensionOrigins[0] == "none" {
 		c.ExtensionOrigins = []string{}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
+	"os"
 	"path/filepath"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
@@ -27,6 +29,16 @@ func (c *config) checkFiles() error {
 		"--blob-url (BLOB_URL) must be a folder, as file:///srv/tsumugi, or a bucket, as " +
 			"s3://name?region=ap-northeast-1, gs://name or azblob://name",
 	)
+}
+
+// readStart returns the content of a file, at most size bytes of it.
+func readStart(name string, size int64) ([]byte, error) {
+	file, err := os.Open(name) //nolint:gosec // Named by the operator.
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return io.ReadAll(io.LimitReader(file, size))
 }
 
 // openFiles opens the bucket, or the folder of uploaded files, which it creates if necessary.

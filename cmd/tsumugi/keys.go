@@ -18,12 +18,7 @@ type keysRotateCommand struct {
 }
 
 // Run creates a signing key and prints when servers start to use it.
-func (c *keysRotateCommand) Run(ctx context.Context, out *output, logs *logOutput) error {
-	db, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func (c *keysRotateCommand) Run(ctx context.Context, db *store.DB, out *output, logs *logOutput) error {
 	// This command issues no tokens, so the clients and the issuer may be empty.
 	users, err := pool.New(ctx, pool.Config{
 		PoolID: poolID, ClientID: clientID, Issuer: "http://localhost" + poolPath + poolID, Logger: commandLog(logs),

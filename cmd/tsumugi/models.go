@@ -2,9 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
@@ -33,12 +31,7 @@ func (c *config) catalog(env variables) (llm.Catalog, error) {
 
 // modelsFile returns the models of the operator's file.
 func (c *config) modelsFile(env variables) (llm.Catalog, error) {
-	file, err := os.Open(c.Models)
-	if err != nil {
-		return llm.Catalog{}, err
-	}
-	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, catalog.MaxSize+1))
+	data, err := readStart(c.Models, catalog.MaxSize+1)
 	if err != nil {
 		return llm.Catalog{}, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
+	"github.com/tsumugi-ai/tsumugi/store"
 )
 
 type notificationCommand struct {
@@ -46,12 +47,7 @@ func (c *publishCommand) Validate() (err error) {
 }
 
 // Run adds the notice. The database notifies the servers, which notify their clients.
-func (c *publishCommand) Run(ctx context.Context, out *output) error {
-	db, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func (c *publishCommand) Run(ctx context.Context, db *store.DB, out *output) (err error) {
 	notice := org.Notification{
 		ID: uuidv7.New(), Title: strings.TrimSpace(c.Title), Body: c.Body, URL: c.URL, Level: org.Level(c.Level),
 		Audience: org.Audience(c.Audience), PublishedAt: c.at,

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
@@ -22,9 +23,24 @@ type operation struct {
 	Data        string `env:"TSUMUGI_DATA" default:"./data" type:"path" help:"Data folder of the running server."`
 
 	sealing `embed:""`
+
+	db *store.DB // Set by open.
 }
 
-// open connects to the servers' database.
+// AfterApply is called by kong before Run, which may have the database as an argument.
+func (o *operation) AfterApply(command *kong.Context) error {
+	return command.BindSingletonProvider(o.open)
+}
+
+// AfterRun is called by kong after Run, even if that returns an error. kong requires a result.
+func (o *operation) AfterRun() error {
+	if o.db != nil {
+		o.db.Close()
+	}
+	return nil
+}
+
+// open connects to the servers' database. AfterRun closes the connections.
 func (o *operation) open(ctx context.Context) (*store.DB, error) {
 	dsn := o.DatabaseURL
 	if dsn == "" {
@@ -39,20 +55,8 @@ func (o *operation) open(ctx context.Context) (*store.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return db.WithSecrets(o.SecretKey), nil
-}
-
-// openFor connects to the servers' database, which the caller must close, and returns the organization given by a flag.
-func (o *operation) openFor(ctx context.Context, given string) (*store.DB, org.Organization, error) {
-	db, err := o.open(ctx)
-	if err != nil {
-		return nil, org.Organization{}, err
-	}
-	found, err := findOrganization(ctx, db, given)
-	if err != nil {
-		db.Close()
-	}
-	return db, found, err
+	o.db = db.WithSecrets(o.SecretKey)
+	return o.db, nil
 }
 
 // findOrganization returns the organization with the id or name given by a flag.

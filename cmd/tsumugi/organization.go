@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
+	"github.com/tsumugi-ai/tsumugi/store"
 )
 
 type organizationCommand struct {
@@ -113,12 +114,7 @@ func (c *organizationCreateCommand) Validate() error {
 }
 
 // Run creates the organization, prints its id, and invites its super-admin.
-func (c *organizationCreateCommand) Run(ctx context.Context, out *output, logs *logOutput) error {
-	db, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func (c *organizationCreateCommand) Run(ctx context.Context, db *store.DB, out *output, logs *logOutput) (err error) {
 	var people accounts
 	if c.SuperAdmin != "" { // Done before anything is stored, because a setting may be missing.
 		var stop func()
@@ -185,12 +181,11 @@ func (c *organizationEditCommand) Validate() error {
 }
 
 // Run changes the organization and prints the result.
-func (c *organizationEditCommand) Run(ctx context.Context, out *output) error {
-	db, found, err := c.openFor(ctx, c.Organization)
+func (c *organizationEditCommand) Run(ctx context.Context, db *store.DB, out *output) error {
+	found, err := findOrganization(ctx, db, c.Organization)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
 	domains := c.Domain
 	if c.NoDomains {
 		domains = []string{}
@@ -211,12 +206,7 @@ type organizationListCommand struct {
 }
 
 // Run prints the organizations as a table.
-func (c *organizationListCommand) Run(ctx context.Context, out *output) error {
-	db, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func (c *organizationListCommand) Run(ctx context.Context, db *store.DB, out *output) error {
 	list, err := db.ListOrganizations(ctx)
 	if err != nil {
 		return err
@@ -270,12 +260,11 @@ func (c *contractSetCommand) Validate() error {
 }
 
 // Run changes the contract and prints the result.
-func (c *contractSetCommand) Run(ctx context.Context, out *output) error {
-	db, found, err := c.openFor(ctx, c.Organization)
+func (c *contractSetCommand) Run(ctx context.Context, db *store.DB, out *output) error {
+	found, err := findOrganization(ctx, db, c.Organization)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
 	edit := c.contractEdit()
 	edit.Open = c.Open
 	contract, err := db.SetContract(ctx, found.ID, edit, operator())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm/catalog"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
+	"github.com/tsumugi-ai/tsumugi/store"
 )
 
 // sealing holds the keys that encrypt secrets in the database.
@@ -63,12 +64,7 @@ type secretRotateCommand struct {
 }
 
 // Run encrypts all secrets with the first key.
-func (c *secretRotateCommand) Run(ctx context.Context, out *output) error {
-	db, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func (c *secretRotateCommand) Run(ctx context.Context, db *store.DB, out *output) error {
 	all, sealed, err := db.RotateSecrets(ctx, operator())
 	if err != nil {
 		return err

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
@@ -32,12 +30,7 @@ func (c *skillImportCommand) Validate() error {
 
 // Run imports the file and prints the result for each skill.
 func (c *skillImportCommand) Run(ctx context.Context, out *output) error {
-	file, err := os.Open(c.File)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-	data, err := io.ReadAll(io.LimitReader(file, skill.MaxImportSize+1))
+	data, err := readStart(c.File, skill.MaxImportSize+1)
 	if err != nil {
 		return err
 	}
@@ -49,7 +42,6 @@ func (c *skillImportCommand) Run(ctx context.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	defer db.Close()
 	organization, err := findOrganizationIfGiven(ctx, db, c.Organization)
 	if err != nil {
 		return err

@@ -26,12 +26,7 @@ type slackListCommand struct {
 }
 
 // Run prints all installations.
-func (c *slackListCommand) Run(ctx context.Context, out *output) error {
-	db, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+func (c *slackListCommand) Run(ctx context.Context, db *store.DB, out *output) error {
 	all, err := db.ListInstallations(ctx, slack.Name)
 	if err != nil {
 		return err
@@ -57,21 +52,23 @@ type ofOrganization struct {
 	operation    `embed:""`
 }
 
-// installation connects to the database, which the caller must close, and returns the organization's installation. An
-// installation from the environment is returned without credentials.
-func (c *ofOrganization) installation(ctx context.Context) (*store.DB, channel.Installation, error) {
-	db, found, err := c.openFor(ctx, c.Organization)
+// installation returns the organization's installation. An installation from the environment is returned without
+// credentials.
+func (c *ofOrganization) installation(ctx context.Context, db *store.DB) (channel.Installation, error) {
+	found, err := findOrganization(ctx, db, c.Organization)
 	if err != nil {
-		return nil, channel.Installation{}, err
+		return channel.Installation{}, err
 	}
 	in, err := db.OrganizationInstallation(ctx, found.ID, slack.Name)
-	if err != nil {
-		db.Close()
-	}
+	return in, c.explain(err)
+}
+
+// explain names the organization in an error of the store.
+func (c *ofOrganization) explain(err error) error {
 	if errors.Is(err, channel.ErrNotInstalled) {
-		err = fmt.Errorf("--organization %q is not connected with Slack", c.Organization)
+		return fmt.Errorf("--organization %q is not connected with Slack", c.Organization)
 	}
-	return db, in, err
+	return err
 }
 
 type slackShowCommand struct {
@@ -79,12 +76,11 @@ type slackShowCommand struct {
 }
 
 // Run prints an installation.
-func (c *slackShowCommand) Run(ctx context.Context, out *output) error {
-	db, in, err := c.installation(ctx)
+func (c *slackShowCommand) Run(ctx context.Context, db *store.DB, out *output) error {
+	in, err := c.installation(ctx, db)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
 	channels := strings.Join(in.Policy.Channels, " ")
 	if channels == "" {
 		channels = "all that the app is in"
@@ -129,12 +125,11 @@ var (
 func (c *slackTestCommand) Validate() error { return c.checkSlack() }
 
 // Run checks that the installation's credentials and permissions work.
-func (c *slackTestCommand) Run(ctx context.Context, out *output, logs *logOutput) error {
-	db, in, err := c.installation(ctx)
+func (c *slackTestCommand) Run(ctx context.Context, db *store.DB, out *output, logs *logOutput) error {
+	in, err := c.installation(ctx, db)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
 	domain, err := newSlackSetup(c.slackSettings, db, "", !c.SecretKey.Empty(), commandLog(logs))
 	if err != nil {
 		return err
@@ -170,12 +165,11 @@ type slackLinksCommand struct {
 const listedLinks = 500
 
 // Run prints an organization's links, the last linked first.
-func (c *slackLinksCommand) Run(ctx context.Context, out *output) error {
-	db, in, err := c.installation(ctx)
+func (c *slackLinksCommand) Run(ctx context.Context, db *store.DB, out *output) error {
+	in, err := c.installation(ctx, db)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
 	t := table{{"MEMBER", "SLACK", "NAME", "BY", "SINCE"}}
 	for offset := 0; ; offset += listedLinks {
 		links, total, err := db.ListLinks(ctx, in.OrganizationID, slack.Name, offset, listedLinks)
@@ -200,18 +194,13 @@ type slackDisconnectCommand struct {
 }
 
 // Run removes an installation.
-func (c *slackDisconnectCommand) Run(ctx context.Context, out *output) error {
-	db, found, err := c.openFor(ctx, c.Organization)
+func (c *slackDisconnectCommand) Run(ctx context.Context, db *store.DB, out *output) error {
+	found, err := findOrganization(ctx, db, c.Organization)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	err = db.RemoveInstallation(ctx, operator(), found.ID, slack.Name)
-	if errors.Is(err, channel.ErrNotInstalled) {
-		return fmt.Errorf("--organization %q is not connected with Slack", c.Organization)
-	}
-	if err != nil {
-		return err
+	if err := db.RemoveInstallation(ctx, operator(), found.ID, slack.Name); err != nil {
+		return c.explain(err)
 	}
 	_, err = fmt.Fprintf(out, "%s is disconnected. Remove the app from the workspace at Slack, too.\n", found.Name)
 	return err

@@ -111,11 +111,14 @@ func (c *userCreateCommand) Run(ctx context.Context, in *input, out *output, log
 			return err
 		}
 	}
-	db, found, err := c.openFor(ctx, c.Organization)
+	db, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
+	found, err := findOrganization(ctx, db, c.Organization)
+	if err != nil {
+		return err
+	}
 	people, stop, err := c.accounts(ctx, db, c.Data, out, logs)
 	if err != nil {
 		return err
@@ -157,19 +160,15 @@ func (c *memberOperation) Validate() error { return c.checkEnrolling() }
 
 // do changes the member and prints the result.
 func (c *memberOperation) do(
-	ctx context.Context, out *output, logs *logOutput, change func(*org.Service) (org.Member, error),
+	ctx context.Context, db *store.DB, out *output, logs *logOutput,
+	change func(s *org.Service, ctx context.Context, by org.AuditActor, email string) (org.Member, error),
 ) error {
-	db, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
 	a, stop, err := c.accounts(ctx, db, c.Data, out, logs)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	member, err := change(org.NewService(db, a, nil, commandLog(logs)))
+	member, err := change(org.NewService(db, a, nil, commandLog(logs)), ctx, operator(), c.Email)
 	if err != nil {
 		return err
 	}
@@ -183,12 +182,8 @@ type userDisableCommand struct {
 }
 
 // Run makes the member inactive.
-func (c *userDisableCommand) Run(ctx context.Context, out *output, logs *logOutput) error {
-	return c.do(ctx, out, logs, func(s *org.Service) (org.Member,
-		error,
-	) {
-		return s.DisableMember(ctx, operator(), c.Email)
-	})
+func (c *userDisableCommand) Run(ctx context.Context, db *store.DB, out *output, logs *logOutput) error {
+	return c.do(ctx, db, out, logs, (*org.Service).DisableMember)
 }
 
 type userEnableCommand struct {
@@ -196,10 +191,6 @@ type userEnableCommand struct {
 }
 
 // Run makes the member active if there is a free seat.
-func (c *userEnableCommand) Run(ctx context.Context, out *output, logs *logOutput) error {
-	return c.do(ctx, out, logs, func(s *org.Service) (org.Member,
-		error,
-	) {
-		return s.EnableMember(ctx, operator(), c.Email)
-	})
+func (c *userEnableCommand) Run(ctx context.Context, db *store.DB, out *output, logs *logOutput) error {
+	return c.do(ctx, db, out, logs, (*org.Service).EnableMember)
 }
