@@ -66,3 +66,11 @@ func parseAddress(s string) netip.Addr {
 	}
 	return address.Unmap().WithZone("")
 }
+
+// addressText formats an address. It returns "" for nil and for the zero Addr.
+func addressText(address *netip.Addr) string {
+	if address == nil || !address.IsValid() {
+		return ""
+	}
+	return address.String()
+}

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -61,7 +60,7 @@ const diagramPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'se
 func (a *app) serve(w http.ResponseWriter, r *http.Request) error {
 	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
 	if emoji := skill.EmojiAt("/" + name); emoji != "" {
-		return serveEmoji(w, r, emoji)
+		return serveEmoji(w, emoji)
 	}
 	info, err := fs.Stat(a.files, name)
 	if name == "" || err != nil || info.IsDir() {
@@ -74,11 +73,9 @@ func (a *app) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	h := w.Header()
+	h, cache := w.Header(), "no-cache"
 	if strings.HasPrefix(name, "assets/") {
-		h.Set("Cache-Control", "public, max-age=31536000, immutable") // File names contain a content hash.
-	} else {
-		h.Set("Cache-Control", "no-cache")
+		cache = "public, max-age=31536000, immutable" // File names contain a content hash.
 	}
 	switch name {
 	case "index.html":
@@ -88,7 +85,6 @@ func (a *app) serve(w http.ResponseWriter, r *http.Request) error {
 		h.Set("X-Frame-Options", "SAMEORIGIN")
 	}
 	media := mediaType(name)
-	h.Set("Content-Type", media)
 	h.Add("Vary", "Accept-Encoding")
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		if small := a.gzip(name, media, body); small != nil {
@@ -96,26 +92,14 @@ func (a *app) serve(w http.ResponseWriter, r *http.Request) error {
 			body = small
 		}
 	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	if r.Method != http.MethodHead {
-		// Ranges are not supported, because the files are small. The client may have disconnected.
-		_, _ = w.Write(body) //nolint:gosec // A file of the app.
-	}
-	return nil
+	return writeBytes(w, media, cache, body) // Ranges are not supported, because the files are small.
 }
 
 // serveEmoji serves an emoji as an icon.
-func serveEmoji(w http.ResponseWriter, r *http.Request, emoji string) error {
+func serveEmoji(w http.ResponseWriter, emoji string) error {
 	body := `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">` +
 		`<text x="16" y="17" font-size="24" text-anchor="middle" dominant-baseline="central">` + emoji + `</text></svg>`
-	h := w.Header()
-	h.Set("Content-Type", "image/svg+xml")
-	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	if r.Method != http.MethodHead {
-		_, _ = w.Write([]byte(body)) //nolint:gosec // An emoji and nothing else; the client may be gone.
-	}
-	return nil
+	return writeBytes(w, "image/svg+xml", "public, max-age=31536000, immutable", []byte(body))
 }
 
 // mediaType returns the type of a file of the app.

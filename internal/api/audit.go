@@ -1,65 +1,40 @@
 package api
 
-import (
-	"net/http"
-	"net/url"
-
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/org"
-)
+import "github.com/tsumugi-ai/tsumugi/internal/org"
 
 // maxAction bounds the name of an audit log action, in characters.
 const maxAction = 50
 
-func (s *Server) listAuditEvents(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	query, err := auditQuery(r.URL.Query())
-	if err != nil {
-		return err
-	}
-	var c checks
-	query.Offset, query.Limit = c.page(r)
+func (s *Server) listAuditEvents(c *call) (any, error) {
+	query := c.auditQuery()
+	query.Offset, query.Limit = c.page()
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	events, total, err := s.Org.AuditEvents(r.Context(), actor, query)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, AuditEventList{Items: convert(events, toAuditEvent), Total: total})
+	events, total, err := s.Org.AuditEvents(c.ctx(), c.actor, query)
+	return AuditEventList{Items: convert(events, toAuditEvent), Total: total}, err
 }
 
 // auditQuery parses the filter of the audit log.
-func auditQuery(values url.Values) (org.AuditQuery, error) {
-	var c checks
+func (c *checks) auditQuery() org.AuditQuery {
 	query := org.AuditQuery{
-		Kind:   org.EventKind(c.text("kind", values["kind"], maxAction)),
-		Action: org.Action(c.text("action", values["action"], maxAction)), Search: c.text("q", values["q"], maxSearch),
-		From: c.time("from", values["from"]), To: c.time("to", values["to"]),
+		Kind: org.EventKind(c.text("kind", maxAction)), Action: org.Action(c.text("action", maxAction)),
+		Search: c.text("q", maxSearch), From: c.time("from"), To: c.time("to"),
 	}
 	if query.Kind != "" && query.Kind != org.SignIns && query.Kind != org.Administration {
 		c.fail("kind", "sign_in または administration を指定してください。")
 	}
-	return query, c.err()
+	return query
 }
 
 func toAuditEvent(e org.Event) AuditEvent {
-	out := AuditEvent{
-		ID: e.ID, At: e.At.UTC(), ActorKind: string(e.By.Kind), ActorName: e.By.Name, ActorEmail: e.By.Email,
-		Action: string(e.Action), TargetKind: e.TargetKind, TargetID: e.TargetID, TargetLabel: e.TargetLabel,
-		RequestID: e.By.RequestID,
-		Times:     e.Times,
+	return AuditEvent{
+		ID: e.ID, At: e.At.UTC(), ActorKind: string(e.By.Kind), ActorID: value(e.By.ID), ActorName: e.By.Name,
+		ActorEmail: e.By.Email, Action: string(e.Action), TargetKind: e.TargetKind, TargetID: e.TargetID,
+		TargetLabel: e.TargetLabel, RequestID: e.By.RequestID, Address: addressText(&e.By.Address),
+		Times: e.Times, LastAt: utc(e.LastAt),
 		Details: convert(e.Details, func(c org.Change) AuditDetail {
 			return AuditDetail{Field: c.Field, Before: c.Before, After: c.After}
 		}),
 	}
-	if e.LastAt != nil {
-		out.LastAt = e.LastAt.UTC()
-	}
-	if e.By.ID != nil {
-		out.ActorID = *e.By.ID
-	}
-	if e.By.Address.IsValid() {
-		out.Address = e.By.Address.String()
-	}
-	return out
 }

@@ -41,26 +41,26 @@ func writeOpenAIError(w http.ResponseWriter, p Problem) error {
 
 // completeChat handles a request in the form of OpenAI's chat completions. It asks in a thread of the actor, and
 // deletes the thread at the end if the request should not be stored.
-func (s *Server) completeChat(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	admission, err := s.admit(r.Context(), actor)
+func (s *Server) completeChat(c *call) error {
+	admission, err := s.admit(c.ctx(), c.actor)
 	if err != nil {
 		return err
 	}
 	defer admission.Release()
-	ctx, cancel := context.WithCancelCause(r.Context())
+	ctx, cancel := context.WithCancelCause(c.ctx())
 	defer cancel(nil)
-	req, exchange, err := s.beginCompletion(w, r, actor, func() error { return admission.Attach(cancel) })
+	req, exchange, err := s.beginCompletion(c, func() error { return admission.Attach(cancel) })
 	if err != nil {
 		return err
 	}
 	if !req.Store {
-		defer s.forget(r, actor, exchange.Answer.ThreadID)
+		defer s.forget(c, exchange.Answer.ThreadID)
 	}
-	response := openai.NewResponse(w, req, exchange.Answer)
+	response := openai.NewResponse(c.w, req, exchange.Answer)
 	if req.Stream {
-		err = s.streamCompletion(ctx, actor, exchange, response)
+		err = s.streamCompletion(ctx, c.actor, exchange, response)
 	} else {
-		err = s.answerCompletion(ctx, w, actor, exchange, response)
+		err = s.answerCompletion(ctx, c.w, c.actor, exchange, response)
 	}
 	if err != nil && response.Begun() {
 		panic(http.ErrAbortHandler) // Otherwise the client would treat the incomplete response as complete.
@@ -70,10 +70,10 @@ func (s *Server) completeChat(w http.ResponseWriter, r *http.Request, actor iden
 
 // beginCompletion reads a request and stores its question in a new thread. It calls received after reading the request,
 // and returns an error of received.
-func (s *Server) beginCompletion(w http.ResponseWriter, r *http.Request, actor identity.Actor, received func() error) (
+func (s *Server) beginCompletion(c *call, received func() error) (
 	req openai.Request, exchange chat.Exchange, err error,
 ) {
-	leave, err := s.receiveCompletion(w, r, &req)
+	leave, err := s.receiveCompletion(c.w, c.r, &req)
 	if err != nil {
 		return req, exchange, err
 	}
@@ -81,23 +81,23 @@ func (s *Server) beginCompletion(w http.ResponseWriter, r *http.Request, actor i
 	if err := received(); err != nil {
 		return req, exchange, err
 	}
-	id := req.ID(r)
-	if err := s.Limiter.CountQuestion(actor, id); err != nil { // Even for a missing model.
+	id := req.ID(c.r)
+	if err := s.Limiter.CountQuestion(c.actor, id); err != nil { // Even for a missing model.
 		return req, exchange, err
 	}
 	thread := chat.NewThread{}
 	if !req.Store {
 		thread.Lifetime = chat.TemporaryLifetime
 	}
-	if thread.SkillID, err = s.skillOf(r, actor, req.Model); err != nil {
+	if thread.SkillID, err = s.skillOf(c, req.Model); err != nil {
 		return req, exchange, err
 	}
-	drop, err := s.storePictures(r, actor, id, &req)
+	drop, err := s.storePictures(c, id, &req)
 	if err == nil {
-		moveWriteDeadline(w)
+		moveWriteDeadline(c.w)
 		question := req.Question(id)
-		exchange, err = s.answer(r, actor, question, func(ctx context.Context) (chat.Exchange, error) {
-			return s.Chat.StartThread(ctx, actor.Owner(), thread, question)
+		exchange, err = s.answer(c, question, func(ctx context.Context) (chat.Exchange, error) {
+			return s.Chat.StartThread(ctx, c.actor.Owner(), thread, question)
 		})
 	}
 	if err != nil {
@@ -144,33 +144,31 @@ const (
 )
 
 // skillOf returns the id of the skill with a model's name.
-func (s *Server) skillOf(r *http.Request, actor identity.Actor, name string) (uuid.UUID, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+func (s *Server) skillOf(c *call, name string) (uuid.UUID, error) {
+	ctx, cancel := context.WithTimeout(c.ctx(), callTimeout)
 	defer cancel()
-	found, err := s.findModel(ctx, actor, name)
+	found, err := s.findModel(ctx, c.actor, name)
 	return found.ID, err
 }
 
 // storePictures stores the pictures of a request and adds their ids to its turns. drop deletes the new ones, except for
 // pictures used by a question. For a repeated request it finds the stored pictures by their content.
-func (s *Server) storePictures(r *http.Request, actor identity.Actor, requestID uuid.UUID, req *openai.Request) (
-	drop func(), err error,
-) {
+func (s *Server) storePictures(c *call, requestID uuid.UUID, req *openai.Request) (drop func(), err error) {
 	var added []uuid.UUID
 	drop = func() {
 		for _, id := range added { // If this fails, the sweep deletes the picture.
-			_ = s.Pictures.Delete(context.WithoutCancel(r.Context()), actor.Owner(), id)
+			_ = s.Pictures.Delete(context.WithoutCancel(c.ctx()), c.actor.Owner(), id)
 		}
 	}
 	for i := range req.Turns {
 		turn := &req.Turns[i]
 		for _, p := range turn.Pictures {
-			if err := s.Limiter.Count(ratelimit.KindUpload, actor); err != nil {
+			if err := s.Limiter.Count(ratelimit.KindUpload, c.actor); err != nil {
 				return drop, err
 			}
 			sum := sha256.Sum256(p.Content)
 			once := uuid.NewSHA1(requestID, sum[:])
-			kept, created, err := s.Pictures.Upload(r.Context(), actor.Owner(), actor.Session, &once,
+			kept, created, err := s.Pictures.Upload(c.ctx(), c.actor.Owner(), c.actor.Session, &once,
 				bytes.NewReader(p.Content))
 			if err != nil {
 				return drop, p.TranslateError(err)
@@ -188,10 +186,10 @@ func (s *Server) storePictures(r *http.Request, actor identity.Actor, requestID 
 }
 
 // forget deletes the thread of a request that should not be stored. If this fails, the thread expires.
-func (s *Server) forget(r *http.Request, actor identity.Actor, threadID uuid.UUID) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callTimeout)
+func (s *Server) forget(c *call, threadID uuid.UUID) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx()), callTimeout)
 	defer cancel()
-	if err := s.Chat.DeleteThread(ctx, actor.Owner(), threadID); err != nil && fault.CodeOf(err) != fault.NotFound {
+	if err := s.Chat.DeleteThread(ctx, c.actor.Owner(), threadID); err != nil && fault.CodeOf(err) != fault.NotFound {
 		s.log.WarnContext(ctx, "api: deleting the thread of an unstored completion failed, it expires",
 			"thread_id", threadID, "err", err)
 	}
@@ -206,9 +204,7 @@ func (s *Server) answerCompletion(
 		return err
 	}
 	moveWriteDeadline(w)
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	if _, err := s.Identity.ReloadActor(ctx, actor); err != nil { // The actor may have lost access in the meantime.
+	if err := s.reload(ctx, actor); err != nil {
 		return err
 	}
 	completion, err := response.Completion(answer)
@@ -263,28 +259,23 @@ func (s *Server) waitForAnswer(ctx context.Context, actor identity.Actor, exchan
 }
 
 // listModels returns the available skills as models.
-func (s *Server) listModels(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	models, err := s.models(r.Context(), actor)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, openai.List(models))
+func (s *Server) listModels(c *call) (any, error) {
+	models, err := s.models(c.ctx(), c.actor)
+	return openai.List(models), err
 }
 
 // getModel returns an available skill as a model.
-func (s *Server) getModel(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	name, err := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), modelsPath+"/")) // A key may contain a slash.
+func (s *Server) getModel(c *call) (any, error) {
+	// A key may contain a slash.
+	name, err := url.PathUnescape(strings.TrimPrefix(c.r.URL.EscapedPath(), modelsPath+"/"))
 	if err != nil {
-		return openai.NoModel()
+		return nil, openai.NoModel()
 	}
-	found, err := s.findModel(r.Context(), actor, name)
-	if err != nil {
-		return err
+	found, err := s.findModel(c.ctx(), c.actor, name)
+	if err == nil && found.Unavailable != "" {
+		err = openai.NoModel()
 	}
-	if found.Unavailable != "" {
-		return openai.NoModel()
-	}
-	return writeJSON(w, http.StatusOK, found.Record())
+	return found.Record(), err
 }
 
 // models returns the skills that are visible to an actor.

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -11,29 +10,24 @@ import (
 // maxUserCode bounds a typed user code, in characters.
 const maxUserCode = 32
 
-func (s *Server) getGrant(w http.ResponseWriter, r *http.Request, _ identity.Actor) error {
-	q := r.URL.Query()
+func (s *Server) getGrant(c *call) (any, error) {
 	consent, refused, err := s.OAuth.ValidateRequest(oauth.Request{
-		ResponseType: q.Get("response_type"), ClientID: q.Get("client_id"), RedirectURI: q.Get("redirect_uri"),
-		Scope: q.Get("scope"), State: q.Get("state"), Challenge: q.Get("code_challenge"),
-		ChallengeMethod: q.Get("code_challenge_method"),
+		ResponseType: c.query("response_type"), ClientID: c.query("client_id"), RedirectURI: c.query("redirect_uri"),
+		Scope: c.query("scope"), State: c.query("state"), Challenge: c.query("code_challenge"),
+		ChallengeMethod: c.query("code_challenge_method"),
 	})
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case refused != "":
-		return writeJSON(w, http.StatusOK, GrantRequested{RedirectTo: refused})
+		return GrantRequested{RedirectTo: refused}, nil
 	}
-	return writeJSON(w, http.StatusOK, GrantRequested{
+	return GrantRequested{
 		Client: toClient(consent.Client), Scopes: toScopes(consent.Scopes), LeadsTo: consent.Redirect.Host,
-	})
+	}, nil
 }
 
-func (s *Server) grant(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req GrantAnswer
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
+func (s *Server) grant(c *call, req GrantAnswer) (any, error) {
 	asked := oauth.Request{
 		ResponseType: req.ResponseType, ClientID: req.ClientID, RedirectURI: req.RedirectURI, Scope: req.Scope,
 		State: req.State, Challenge: req.CodeChallenge, ChallengeMethod: req.CodeChallengeMethod,
@@ -41,143 +35,85 @@ func (s *Server) grant(w http.ResponseWriter, r *http.Request, actor identity.Ac
 	var redirect string
 	var err error
 	if req.Allow {
-		redirect, err = s.OAuth.Allow(r.Context(), actor, asked)
+		redirect, err = s.OAuth.Allow(c.ctx(), c.actor, asked)
 	} else {
 		redirect, err = s.OAuth.Deny(asked)
 	}
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, GrantRedirect{RedirectTo: redirect})
+	return GrantRedirect{RedirectTo: redirect}, err
 }
 
-func (s *Server) getDevice(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var c checks
-	code := c.text("user_code", r.URL.Query()["user_code"], maxUserCode)
+func (s *Server) getDevice(c *call) (any, error) {
+	code := c.text("user_code", maxUserCode)
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
 	var device oauth.DeviceRequest
-	if err := s.Limiter.GuessCode(actor, func() (err error) {
-		device, err = s.OAuth.Device(r.Context(), code)
+	if err := s.Limiter.GuessCode(c.actor, func() (err error) {
+		device, err = s.OAuth.Device(c.ctx(), code)
 		return err
 	}); err != nil {
-		return err
+		return nil, err
 	}
-	out := DeviceRequested{
+	return DeviceRequested{
 		Client: toClient(device.Client), Scopes: toScopes(device.Grant.Scopes),
 		Device: identity.Agent(device.Grant.UserAgent), CreatedAt: device.Grant.CreatedAt.UTC(),
-	}
-	if device.Grant.Address != nil {
-		out.Address = device.Grant.Address.String()
-	}
-	return writeJSON(w, http.StatusOK, out)
+		Address: addressText(device.Grant.Address),
+	}, nil
 }
 
-func (s *Server) answerDevice(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req DeviceAnswer
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	if err := s.Limiter.GuessCode(actor, func() error {
-		return s.OAuth.AnswerDevice(r.Context(), actor, req.UserCode, req.Allow)
-	}); err != nil {
-		return err
-	}
-	return writeNoContent(w)
-}
-
-func (s *Server) listConnections(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	connections, err := s.OAuth.Connections(r.Context(), actor)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, ConnectionList{
-		Items: convert(connections, s.toConnection), Total: len(connections),
+func (s *Server) answerDevice(c *call, req DeviceAnswer) (any, error) {
+	return nil, s.Limiter.GuessCode(c.actor, func() error {
+		return s.OAuth.AnswerDevice(c.ctx(), c.actor, req.UserCode, req.Allow)
 	})
 }
 
-func (s *Server) listOrganizationConnections(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	offset, limit, err := page(r)
-	if err != nil {
-		return err
-	}
-	connections, total, err := s.OAuth.ListAll(r.Context(), actor, offset, limit)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, ConnectionList{
+func (s *Server) listConnections(c *call) (any, error) {
+	connections, err := s.OAuth.Connections(c.ctx(), c.actor)
+	return ConnectionList{Items: convert(connections, s.toConnection), Total: len(connections)}, err
+}
+
+func (s *Server) listOrganizationConnections(c *call, offset, limit int) (any, error) {
+	connections, total, err := s.OAuth.ListAll(c.ctx(), c.actor, offset, limit)
+	return ConnectionList{
 		Items: convert(connections, func(c oauth.Connection) Connection {
 			out := s.toConnection(c)
 			out.User = ConnectionUser{ID: c.UserID, Name: c.UserName, Email: c.UserEmail}
 			return out
 		}), Total: total,
-	})
+	}, err
 }
 
-func (s *Server) endConnection(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "connection_id")
-	if err != nil {
-		return err
-	}
-	if err := s.OAuth.End(r.Context(), actor, id); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+func (s *Server) endConnection(c *call) (any, error) {
+	return nil, s.OAuth.End(c.ctx(), c.actor, c.pathID)
 }
 
-func (s *Server) endOrganizationConnection(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "connection_id")
-	if err != nil {
-		return err
-	}
-	if err := s.OAuth.EndMemberConnection(r.Context(), actor, id); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+func (s *Server) endOrganizationConnection(c *call) (any, error) {
+	return nil, s.OAuth.EndMemberConnection(c.ctx(), c.actor, c.pathID)
 }
 
-func (s *Server) createToken(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req PersonalTokenRequest
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	var c checks
-	requestID := c.requiredRequestID(r, req.RequestID)
+func (s *Server) createToken(c *call, req PersonalTokenRequest) (any, error) {
+	requestID := c.requiredRequestID(req.RequestID)
 	last, err := time.Parse(time.DateOnly, req.ExpiresOn)
 	if err != nil {
-		c.fail("expires_on", "日付は 2026-04-01 の形式で指定してください。")
+		c.fail("expires_on", dayMessage)
 	}
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	created, token, err := s.OAuth.CreateToken(r.Context(), actor, oauth.NewToken{
+	connection, token, err := s.OAuth.CreateToken(c.ctx(), c.actor, oauth.NewToken{
 		RequestID: requestID, Name: req.Name, ExpiresAt: oauth.EndOfDay(last),
 		Scopes: convert(req.Scopes, func(s Scope) identity.Scope { return identity.Scope(s) }),
 	})
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusCreated, PersonalToken{Token: token, Connection: s.toConnection(created)})
+	return created(PersonalToken{Token: token, Connection: s.toConnection(connection)}), err
 }
 
-func (s *Server) getConnectionPolicy(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	allowed, err := s.OAuth.PersonalTokens(r.Context(), actor)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, ConnectionPolicy{PersonalTokens: allowed})
+func (s *Server) getConnectionPolicy(c *call) (any, error) {
+	allowed, err := s.OAuth.PersonalTokens(c.ctx(), c.actor)
+	return ConnectionPolicy{PersonalTokens: allowed}, err
 }
 
-func (s *Server) putConnectionPolicy(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req ConnectionPolicy
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	if err := s.OAuth.SetPersonalTokens(r.Context(), actor, req.PersonalTokens); err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, req)
+func (s *Server) putConnectionPolicy(c *call, req ConnectionPolicy) (any, error) {
+	return req, s.OAuth.SetPersonalTokens(c.ctx(), c.actor, req.PersonalTokens)
 }
 
 func toClient(c oauth.Client) ConnectionClient { return ConnectionClient{ID: c.ID, Name: c.Name} }
@@ -189,19 +125,14 @@ func toScopes(scopes []identity.Scope) []Scope {
 func (s *Server) toConnection(c oauth.Connection) Connection {
 	out := Connection{
 		ID: c.ID, Kind: ConnectionOfClient, Name: s.OAuth.ClientName(c.ClientID), Scopes: toScopes(c.Scopes),
-		Device: identity.Agent(c.UserAgent), CreatedAt: c.CreatedAt.UTC(),
+		Device: identity.Agent(c.UserAgent), Address: addressText(c.Address), CreatedAt: c.CreatedAt.UTC(),
+		ExpiresAt: utc(c.ExpiresAt),
 	}
 	if c.ClientID == oauth.Personal {
 		out.Kind, out.Name = ConnectionPersonal, c.Name
 	}
 	if c.UsedAt.After(c.CreatedAt) {
 		out.LastUsedAt = c.UsedAt.UTC()
-	}
-	if c.ExpiresAt != nil {
-		out.ExpiresAt = c.ExpiresAt.UTC()
-	}
-	if c.Address != nil {
-		out.Address = c.Address.String()
 	}
 	return out
 }

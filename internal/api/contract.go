@@ -1,78 +1,64 @@
 package api
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/oapi-codegen/runtime/types"
 
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-func (s *Server) getContract(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	view, err := s.Org.Contract(r.Context(), actor)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, toContract(view))
+func (s *Server) getContract(c *call) (any, error) {
+	view, err := s.Org.Contract(c.ctx(), c.actor)
+	return toContract(view), err
 }
 
-func (s *Server) listMemberUsage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	offset, limit, err := page(r)
-	if err != nil {
-		return err
-	}
-	usage, total, err := s.Org.UsageByMember(r.Context(), actor, offset, limit)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, MemberUsageList{Items: convert(usage, toMemberUsage), Total: total})
+func (s *Server) listMemberUsage(c *call, offset, limit int) (any, error) {
+	usage, total, err := s.Org.UsageByMember(c.ctx(), c.actor, offset, limit)
+	return MemberUsageList{Items: convert(usage, toMemberUsage), Total: total}, err
 }
 
-func (s *Server) listModelUsage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var c checks
-	period := c.month("month", r.URL.Query()["month"])
-	offset, limit := c.page(r)
+func (s *Server) listModelUsage(c *call) (any, error) {
+	var period org.Period
+	if first := c.date("month", "2006-01", "月は 2026-04 の形式で指定してください。"); !first.IsZero() {
+		period = org.Period{From: first, To: first.AddDate(0, 1, -1)}
+	}
+	offset, limit := c.page()
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	usage, total, err := s.Org.UsageByModel(r.Context(), actor, period, offset, limit)
+	usage, total, err := s.Org.UsageByModel(c.ctx(), c.actor, period, offset, limit)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	name, err := s.Models.Names(r.Context(), actor.OrganizationID)
+	name, err := s.Models.Names(c.ctx(), c.actor.OrganizationID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeJSON(w, http.StatusOK, ModelUsageList{Total: total, Items: convert(usage,
-		func(u org.ModelUsage) ModelUsage {
-			return ModelUsage{
-				ModelID: u.ModelID, Name: name(u.ModelID), Messages: u.Messages, InputTokens: u.InputTokens,
-				OutputTokens: u.OutputTokens,
-			}
-		})})
+	return ModelUsageList{Total: total, Items: convert(usage, func(u org.ModelUsage) ModelUsage {
+		return ModelUsage{
+			ModelID: u.ModelID, Name: name(u.ModelID), Messages: u.Messages, InputTokens: u.InputTokens,
+			OutputTokens: u.OutputTokens,
+		}
+	})}, nil
 }
 
-func (s *Server) myUsage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	usage, err := s.Org.OwnUsage(r.Context(), actor)
+func (s *Server) myUsage(c *call) (any, error) {
+	usage, err := s.Org.OwnUsage(c.ctx(), c.actor)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	storage, err := s.Sources.Storage(r.Context(), actor.Owner())
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, OwnUsage{
+	storage, err := s.Sources.Storage(c.ctx(), c.actor.Owner())
+	return OwnUsage{
 		Storage:  OwnStorage{Used: storage.Used, Limit: storage.Limit},
 		Messages: usage.Messages, InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens,
 		ResetsOn: day(usage.ResetsOn), TokenLimit: usage.TokenLimit,
-	})
+	}, err
 }
 
 func toContract(v org.ContractView) Contract {
-	out := Contract{
-		Plan: v.Plan, Status: ContractStatus(v.Status), StartsOn: day(v.StartsOn),
+	return Contract{
+		Plan: v.Plan, Status: ContractStatus(v.Status), StartsOn: day(v.StartsOn), EndsOn: day(value(v.EndsOn)),
 		Seats:   Seats{Limit: v.Seats, Used: v.SeatsUsed},
 		Tokens:  TokenAllowance{Limit: v.Tokens, Used: v.TokensUsed, ResetsOn: day(v.ResetsOn)},
 		Storage: StorageAllowance{Limit: v.Storage, Used: v.StorageUsed},
@@ -83,20 +69,13 @@ func toContract(v org.ContractView) Contract {
 			}
 		}),
 	}
-	if v.EndsOn != nil {
-		out.EndsOn = day(*v.EndsOn)
-	}
-	return out
 }
 
 func toMemberUsage(m org.MemberUsage) MemberUsage {
-	out := MemberUsage{
-		Name: m.Name, Email: m.Email, Messages: m.Messages, InputTokens: m.InputTokens, OutputTokens: m.OutputTokens,
+	return MemberUsage{
+		UserID: value(m.UserID), Name: m.Name, Email: m.Email, Messages: m.Messages, InputTokens: m.InputTokens,
+		OutputTokens: m.OutputTokens,
 	}
-	if m.UserID != nil {
-		out.UserID = *m.UserID
-	}
-	return out
 }
 
 func day(t time.Time) types.Date { return types.Date{Time: t} }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"mime"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -36,14 +34,14 @@ type table struct {
 
 // writeCSV sends a table. It reads the whole table before it sends the first byte, so that a failure is reported as a
 // problem.
-func writeCSV(w http.ResponseWriter, r *http.Request, t table) error {
+func writeCSV(c *call, t table) error {
 	var file bytes.Buffer
 	file.WriteString(byteOrderMark)
 	out := csv.NewWriter(&file)
 	out.UseCRLF = true // Required by RFC 4180.
 	_ = out.Write(t.header)
 	for offset := 0; ; offset += csvBatch {
-		rows, err := t.rows(r.Context(), offset, csvBatch)
+		rows, err := t.rows(c.ctx(), offset, csvBatch)
 		if err != nil {
 			return err
 		}
@@ -61,13 +59,8 @@ func writeCSV(w http.ResponseWriter, r *http.Request, t table) error {
 		}
 	}
 	out.Flush()
-	h := w.Header()
-	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": t.name + ".csv"}))
-	h.Set("Content-Length", strconv.Itoa(file.Len()))
-	h.Set("Cache-Control", "no-store")
-	_, _ = file.WriteTo(patientWriter{w}) // The client may have disconnected.
-	return nil
+	attach(c.w, t.name+".csv")
+	return writeBytes(c.w, "text/csv; charset=utf-8", "no-store", file.Bytes())
 }
 
 // plainCell returns a text that a spreadsheet shows without evaluating it as a formula: see OWASP, "CSV Injection".
@@ -93,22 +86,20 @@ func local(at *time.Time) string {
 	return at.In(japan.Zone).Format("2006-01-02 15:04:05")
 }
 
-func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var c checks
-	values := r.URL.Query()
-	period := org.Period{From: c.day("from", values["from"]), To: c.day("to", values["to"])}
-	by := choice[UsageBy](&c, "by", values["by"])
+func (s *Server) exportUsage(c *call) error {
+	period := org.Period{From: c.day("from"), To: c.day("to")}
+	by := choice[UsageBy](&c.checks, "by")
 	if err := c.err(); err != nil {
 		return err
 	}
 	if by == UsageByModel {
-		return s.exportModelUsage(w, r, actor, period)
+		return s.exportModelUsage(c, period)
 	}
-	return writeCSV(w, r, table{
+	return writeCSV(c, table{
 		name:   "tsumugi-usage",
 		header: []string{"日付", "名前", "メールアドレス", "回答数", "入力トークン", "出力トークン"},
 		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
-			list, err := s.Org.DailyUsage(ctx, actor, period, offset, limit)
+			list, err := s.Org.DailyUsage(ctx, c.actor, period, offset, limit)
 			return convert(list, func(u org.MemberDay) []string {
 				return []string{
 					u.Date.Format(time.DateOnly), u.Name, u.Email, strconv.FormatInt(u.Messages, 10),
@@ -119,18 +110,16 @@ func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request, actor ident
 	})
 }
 
-func (s *Server) exportModelUsage(
-	w http.ResponseWriter, r *http.Request, actor identity.Actor, period org.Period,
-) error {
-	name, err := s.Models.Names(r.Context(), actor.OrganizationID)
+func (s *Server) exportModelUsage(c *call, period org.Period) error {
+	name, err := s.Models.Names(c.ctx(), c.actor.OrganizationID)
 	if err != nil {
 		return err
 	}
-	return writeCSV(w, r, table{
+	return writeCSV(c, table{
 		name:   "tsumugi-usage-model",
 		header: []string{"日付", "モデル", "モデルID", "回答数", "入力トークン", "出力トークン"},
 		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
-			list, err := s.Org.DailyUsageByModel(ctx, actor, period, offset, limit)
+			list, err := s.Org.DailyUsageByModel(ctx, c.actor, period, offset, limit)
 			return convert(list, func(u org.ModelDay) []string {
 				return []string{
 					u.Date.Format(time.DateOnly), name(u.ModelID), u.ModelID, strconv.FormatInt(u.Messages, 10),
@@ -154,12 +143,12 @@ var (
 	}
 )
 
-func (s *Server) exportMembers(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	return writeCSV(w, r, table{
+func (s *Server) exportMembers(c *call) error {
+	return writeCSV(c, table{
 		name:   "tsumugi-members",
 		header: []string{"メールアドレス", "名前", "役割", "状態", "ログイン方法", "招待日時", "最終ログイン", "今月のトークン", "月の上限"},
 		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
-			list, _, err := s.Org.Members(ctx, actor, org.MemberQuery{Offset: offset, Limit: limit})
+			list, _, err := s.Org.Members(ctx, c.actor, org.MemberQuery{Offset: offset, Limit: limit})
 			return convert(list, func(m org.Member) []string {
 				return []string{
 					m.Email, m.Name, roleNames[m.Role], stateNames[m.State], authTypeNames[m.AuthType],
@@ -179,20 +168,20 @@ func limitCell(limit *int64) string {
 	return strconv.FormatInt(*limit, 10)
 }
 
-func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	query, err := auditQuery(r.URL.Query())
-	if err != nil {
+func (s *Server) exportAudit(c *call) error {
+	query := c.auditQuery()
+	if err := c.err(); err != nil {
 		return err
 	}
 	if query.To.IsZero() {
 		query.To = time.Now() // New entries must not move the others.
 	}
-	return writeCSV(w, r, table{
+	return writeCSV(c, table{
 		name:   "tsumugi-audit",
 		header: []string{"日時", "操作", "実行者", "実行者のメールアドレス", "対象", "変更内容", "接続元", "回数", "リクエストID"},
 		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
 			query.Offset, query.Limit = offset, limit
-			list, _, err := s.Org.AuditEvents(ctx, actor, query)
+			list, _, err := s.Org.AuditEvents(ctx, c.actor, query)
 			return convert(list, auditRow), err
 		},
 	})
@@ -200,12 +189,8 @@ func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request, actor ident
 
 func auditRow(e org.Event) []string {
 	changes := convert(e.Details, func(c org.Change) string { return c.Field + ": " + c.Before + " → " + c.After })
-	address := ""
-	if e.By.Address.IsValid() {
-		address = e.By.Address.String()
-	}
 	return []string{
-		local(&e.At), string(e.Action), e.By.Name, e.By.Email, e.TargetLabel, strings.Join(changes, "; "), address,
-		strconv.Itoa(max(e.Times, 1)), e.By.RequestID,
+		local(&e.At), string(e.Action), e.By.Name, e.By.Email, e.TargetLabel, strings.Join(changes, "; "),
+		addressText(&e.By.Address), strconv.Itoa(max(e.Times, 1)), e.By.RequestID,
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
-	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
 // maxBody bounds a JSON body, in bytes.
@@ -115,12 +114,10 @@ func findNUL(v any, path string) (field string, found bool) {
 
 // decodeError translates a decoding error to a fault with the field.
 func decodeError(err error) error {
-	var tooLarge *http.MaxBytesError
-	var wrongType *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &tooLarge):
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return fault.Wrap(err, fault.TooLarge, "送信内容が大きすぎます。%d KiB 以内にしてください。", tooLarge.Limit>>10)
-	case errors.As(err, &wrongType) && wrongType.Field != "":
+	}
+	if wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrongType.Field != "" {
 		return fault.InvalidField(wrongType.Field, "値の型が正しくありません。")
 	}
 	// encoding/json has no type for this error.
@@ -132,8 +129,9 @@ func decodeError(err error) error {
 	return fault.Wrap(err, fault.Invalid, "本文を JSON として読み取れませんでした。")
 }
 
-// checks collects the invalid fields of a request.
+// checks parses the parameters of a request, and collects the invalid ones.
 type checks struct {
+	r     *http.Request
 	wrong []fault.FieldError
 }
 
@@ -141,16 +139,19 @@ func (c *checks) fail(field, message string) {
 	c.wrong = append(c.wrong, fault.FieldError{Field: field, Message: message})
 }
 
-// id parses a required id.
-func (c *checks) id(field, value string) uuid.UUID {
-	id, ok := parseID(value)
-	switch {
-	case value == "":
-		c.fail(field, "必須の項目です。")
-	case !ok:
-		c.fail(field, "ID の形式が正しくありません。")
+// err returns the collected problems as one error, or nil.
+func (c *checks) err() error {
+	if len(c.wrong) == 0 {
+		return nil
 	}
-	return id
+	return &fault.Error{Code: fault.Invalid, Detail: "入力内容に誤りがあります。", Fields: c.wrong}
+}
+
+// need checks that a required text is not empty.
+func (c *checks) need(field, value string) {
+	if value == "" {
+		c.fail(field, "必須の項目です。")
+	}
 }
 
 // atMost checks the maximum length of a text.
@@ -160,116 +161,146 @@ func (c *checks) atMost(field, value string, characters int) {
 	}
 }
 
+// id parses a required id.
+func (c *checks) id(field, value string) uuid.UUID {
+	id, ok := parseID(value)
+	if c.need(field, value); value != "" && !ok {
+		c.fail(field, "ID の形式が正しくありません。")
+	}
+	return id
+}
+
 // optionalID parses an optional id.
 func (c *checks) optionalID(field, value string) *uuid.UUID {
 	if value == "" {
 		return nil
 	}
-	id := c.id(field, value)
-	return &id
+	return new(c.id(field, value))
+}
+
+// ids parses a list of ids.
+func (c *checks) ids(field string, values []string) []uuid.UUID {
+	ids := make([]uuid.UUID, len(values))
+	for i, value := range values {
+		ids[i] = c.id(fmt.Sprintf("%s[%d]", field, i), value)
+	}
+	return ids
+}
+
+// distinctIDs is ids without duplicates.
+func (c *checks) distinctIDs(field string, values []string) []uuid.UUID {
+	ids := make([]uuid.UUID, 0, len(values))
+	for _, id := range c.ids(field, values) {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// pathID parses the id in the path. It returns the zero UUID for a path without one.
+func pathID(r *http.Request) (uuid.UUID, error) {
+	params := chi.RouteContext(r.Context()).URLParams
+	i := slices.IndexFunc(params.Keys, func(name string) bool { return strings.HasSuffix(name, "_id") })
+	if i < 0 {
+		return uuid.Nil, nil
+	}
+	var c checks
+	id := c.id(params.Keys[i], params.Values[i])
+	return id, c.err()
+}
+
+// query returns a parameter of the query, or "".
+func (c *checks) query(name string) string { return c.r.URL.Query().Get(name) }
+
+// queryID parses a required id of the query.
+func (c *checks) queryID(name string) uuid.UUID { return c.id(name, c.query(name)) }
+
+// optionalQueryID parses an optional id of the query.
+func (c *checks) optionalQueryID(name string) *uuid.UUID { return c.optionalID(name, c.query(name)) }
+
+// param parses an optional parameter of the query, which must occur once. The message describes an invalid value.
+func param[T any](c *checks, name string, missing T, message string, parse func(string) (value T, ok bool)) T {
+	values := c.r.URL.Query()[name]
+	if len(values) == 0 {
+		return missing
+	}
+	value, ok := parse(values[0])
+	if !ok || len(values) > 1 {
+		c.fail(name, message)
+		return missing
+	}
+	return value
 }
 
 // page parses offset and limit.
-func (c *checks) page(r *http.Request) (offset, limit int) {
-	query := r.URL.Query()
-	return c.number("offset", query["offset"], 0, maxOffset, 0),
-		c.number("limit", query["limit"], 1, maxLimit, defaultLimit)
+func (c *checks) page() (offset, limit int) {
+	return c.number("offset", 0, maxOffset, 0), c.number("limit", 1, maxLimit, defaultLimit)
 }
 
-func (c *checks) number(field string, values []string, least, most, missing int) int {
-	if len(values) == 0 {
-		return missing
-	}
-	n, err := strconv.Atoi(values[0])
-	if err != nil || len(values) > 1 || n < least || n > most {
-		c.fail(field, strconv.Itoa(least)+"以上"+strconv.Itoa(most)+"以下の整数を指定してください。")
-		return missing
-	}
-	return n
+func (c *checks) number(name string, least, most, missing int) int {
+	message := fmt.Sprintf("%d以上%d以下の整数を指定してください。", least, most)
+	return param(c, name, missing, message, func(text string) (int, bool) {
+		n, err := strconv.Atoi(text)
+		return n, err == nil && least <= n && n <= most
+	})
 }
 
-// text parses an optional text of the query with a maximum length in characters.
-func (c *checks) text(field string, values []string, most int) string {
-	if len(values) == 0 {
-		return ""
-	}
-	if len(values) > 1 || utf8.RuneCountInString(values[0]) > most || !utf8.ValidString(values[0]) ||
-		strings.Contains(values[0], "\x00") {
-		c.fail(field, strconv.Itoa(most)+"文字以内で一つだけ指定してください。")
-		return ""
-	}
-	return values[0]
+// text parses an optional text with a maximum length in characters.
+func (c *checks) text(name string, most int) string {
+	message := fmt.Sprintf("%d文字以内で一つだけ指定してください。", most)
+	return param(c, name, "", message, func(text string) (string, bool) {
+		return text, utf8.RuneCountInString(text) <= most && utf8.ValidString(text) && !strings.Contains(text, "\x00")
+	})
 }
 
-// flag parses an optional boolean of the query. The default is false.
-func (c *checks) flag(field string, values []string) bool {
-	if len(values) == 0 {
-		return false
-	}
-	if len(values) > 1 || (values[0] != "true" && values[0] != "false") {
-		c.fail(field, "true または false を指定してください。")
-	}
-	return values[0] == "true"
+// flag parses an optional boolean. The default is false.
+func (c *checks) flag(name string) bool {
+	return param(c, name, false, "true または false を指定してください。", func(text string) (bool, bool) {
+		return text == "true", text == "true" || text == "false"
+	})
 }
 
-// time parses an optional time of the query. The default is the zero time.
-func (c *checks) time(field string, values []string) time.Time {
-	if len(values) == 0 {
-		return time.Time{}
-	}
-	at, err := time.Parse(time.RFC3339, values[0])
-	if err != nil || len(values) > 1 {
-		c.fail(field, "日時は 2026-04-01T09:00:00Z の形式で指定してください。")
-		return time.Time{}
+// The messages for an invalid time and day.
+const (
+	timeMessage = "日時は 2026-04-01T09:00:00Z の形式で指定してください。"
+	dayMessage  = "日付は 2026-04-01 の形式で指定してください。"
+)
+
+// time parses an optional time. The default is the zero time.
+func (c *checks) time(name string) time.Time { return c.date(name, time.RFC3339, timeMessage) }
+
+// bodyTime parses an optional time of the body. The default is the zero time.
+func (c *checks) bodyTime(field, text string) time.Time {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil && text != "" {
+		c.fail(field, timeMessage)
 	}
 	return at
 }
 
-// day parses an optional day of the query. The default is the zero time.
-func (c *checks) day(field string, values []string) time.Time {
-	if len(values) == 0 {
-		return time.Time{}
-	}
-	at, err := time.Parse(time.DateOnly, values[0])
-	if err != nil || len(values) > 1 {
-		c.fail(field, "日付は 2026-04-01 の形式で指定してください。")
-		return time.Time{}
-	}
-	return at
+// day parses an optional day. The default is the zero time.
+func (c *checks) day(name string) time.Time { return c.date(name, time.DateOnly, dayMessage) }
+
+func (c *checks) date(name, layout, message string) time.Time {
+	return param(c, name, time.Time{}, message, func(text string) (time.Time, bool) {
+		at, err := time.Parse(layout, text)
+		return at, err == nil
+	})
 }
 
-// month parses an optional month of the query in the form 2026-04. The default is an empty period.
-func (c *checks) month(field string, values []string) org.Period {
-	if len(values) == 0 {
-		return org.Period{}
-	}
-	from, err := time.Parse("2006-01", values[0])
-	if err != nil || len(values) > 1 {
-		c.fail(field, "月は 2026-04 の形式で指定してください。")
-		return org.Period{}
-	}
-	return org.Period{From: from, To: from.AddDate(0, 1, -1)}
-}
-
-// choice parses an optional enumeration of the query. The default is "".
+// choice parses an optional enumeration. The default is "".
 func choice[T interface {
 	~string
 	Valid() bool
-}](c *checks, field string, values []string,
+}](c *checks, name string,
 ) T {
-	if len(values) == 0 {
-		return ""
-	}
-	if len(values) > 1 || !T(values[0]).Valid() {
-		c.fail(field, "指定できない値です。")
-		return ""
-	}
-	return T(values[0])
+	return param(c, name, "", "指定できない値です。", func(text string) (T, bool) { return T(text), T(text).Valid() })
 }
 
 // requestID returns the idempotency key of a call, from the body or the Idempotency-Key header.
-func (c *checks) requestID(r *http.Request, body string) *uuid.UUID {
-	header := r.Header.Get("Idempotency-Key")
+func (c *checks) requestID(body string) *uuid.UUID {
+	header := c.r.Header.Get("Idempotency-Key")
 	if header == "" {
 		return c.optionalID("request_id", body)
 	}
@@ -281,33 +312,11 @@ func (c *checks) requestID(r *http.Request, body string) *uuid.UUID {
 }
 
 // requiredRequestID is requestID for calls that require one.
-func (c *checks) requiredRequestID(r *http.Request, body string) uuid.UUID {
-	id := c.requestID(r, body)
+func (c *checks) requiredRequestID(body string) uuid.UUID {
+	id := c.requestID(body)
 	if id == nil {
-		c.fail("request_id", "必須の項目です。")
+		c.need("request_id", "")
 		return uuid.Nil
 	}
 	return *id
-}
-
-// err returns the collected problems as one error, or nil.
-func (c *checks) err() error {
-	if len(c.wrong) == 0 {
-		return nil
-	}
-	return &fault.Error{Code: fault.Invalid, Detail: "入力内容に誤りがあります。", Fields: c.wrong}
-}
-
-// pathID parses an id of the path. The error names the parameter.
-func pathID(r *http.Request, name string) (uuid.UUID, error) {
-	var c checks
-	id := c.id(name, chi.URLParam(r, name))
-	return id, c.err()
-}
-
-// page parses offset and limit of a list call.
-func page(r *http.Request) (offset, limit int, err error) {
-	var c checks
-	offset, limit = c.page(r)
-	return offset, limit, c.err()
 }

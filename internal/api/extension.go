@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
@@ -17,34 +16,33 @@ const maxPageBody = 4 << 20
 
 // streamChatCompletion answers a question of the browser extension about a page. The answer is an ordinary message, in
 // a thread with one of the extension's skills.
-func (s *Server) streamChatCompletion(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	return s.streamExchange(w, r, actor, func() (chat.Exchange, error) {
+func (s *Server) streamChatCompletion(c *call) error {
+	return s.streamExchange(c, func() (chat.Exchange, error) {
 		var req ChatCompletionStreamRequest
-		if err := decodeUpTo(maxPageBody, w, r, &req); err != nil {
+		if err := decodeUpTo(maxPageBody, c.w, c.r, &req); err != nil {
 			return chat.Exchange{}, err
 		}
-		question, continues, err := toPageQuestion(r, req)
+		question, continues, err := c.pageQuestion(req)
 		if err != nil {
 			return chat.Exchange{}, err
 		}
 		kind := skill.Kind(req.Kind)
-		return s.answer(r, actor, question, func(ctx context.Context) (chat.Exchange, error) {
+		return s.answer(c, question, func(ctx context.Context) (chat.Exchange, error) {
 			if continues {
-				return s.askFollowUp(ctx, actor, kind, question)
+				return s.askFollowUp(ctx, c.actor, kind, question)
 			}
 			begins, _ := skill.Extension(kind)
-			return s.Chat.StartThread(ctx, actor.Owner(), chat.NewThread{SkillID: begins.ID}, question)
+			return s.Chat.StartThread(ctx, c.actor.Owner(), chat.NewThread{SkillID: begins.ID}, question)
 		})
 	})
 }
 
-// toPageQuestion returns the question of a request, and whether it refers to a thread.
-func toPageQuestion(r *http.Request, req ChatCompletionStreamRequest) (q chat.Question, continues bool, err error) {
-	var c checks
+// pageQuestion returns the question of a request, and whether it refers to a thread.
+func (c *checks) pageQuestion(req ChatCompletionStreamRequest) (q chat.Question, continues bool, err error) {
 	if id := c.optionalID("thread_id", req.ThreadID); id != nil {
 		q.ThreadID, continues = *id, true
 	}
-	q.RequestID = c.requiredRequestID(r, req.RequestID)
+	q.RequestID = c.requiredRequestID(req.RequestID)
 	if err := c.err(); err != nil {
 		return q, continues, err
 	}

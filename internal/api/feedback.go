@@ -2,90 +2,65 @@ package api
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-func (s *Server) listOrganizationFeedback(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	query, err := reviewQuery(r.URL.Query())
-	if err != nil {
-		return err
+func (s *Server) listOrganizationFeedback(c *call) (any, error) {
+	query := c.reviewQuery()
+	query.Offset, query.Limit = c.page()
+	if err := c.err(); err != nil {
+		return nil, err
 	}
-	if query.Offset, query.Limit, err = page(r); err != nil {
-		return err
-	}
-	reviews, total, err := s.Reviews.List(r.Context(), actor, query)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, OrganizationFeedbackList{
-		Items: convert(reviews, toOrganizationFeedback), Total: total,
-	})
+	reviews, total, err := s.Reviews.List(c.ctx(), c.actor, query)
+	return OrganizationFeedbackList{Items: convert(reviews, toOrganizationFeedback), Total: total}, err
 }
 
 // reviewQuery parses the filter of the ratings.
-func reviewQuery(values url.Values) (chat.ReviewQuery, error) {
-	var c checks
-	query := chat.ReviewQuery{
-		Rating:  chat.Rating(choice[FeedbackRating](&c, "rating", values["rating"])),
-		SkillID: c.optionalID("skill_id", values.Get("skill_id")), Search: c.text("q", values["q"], maxSearch),
-		From: c.time("from", values["from"]), To: c.time("to", values["to"]),
+func (c *checks) reviewQuery() chat.ReviewQuery {
+	return chat.ReviewQuery{
+		Rating: chat.Rating(choice[FeedbackRating](c, "rating")), SkillID: c.optionalQueryID("skill_id"),
+		Search: c.text("q", maxSearch), From: c.time("from"), To: c.time("to"),
 	}
-	return query, c.err()
 }
 
-func (s *Server) getOrganizationFeedback(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "message_id")
-	if err != nil {
-		return err
-	}
-	review, err := s.Reviews.Find(r.Context(), actor, id)
-	if err != nil {
-		return err
-	}
+func (s *Server) getOrganizationFeedback(c *call) (any, error) {
+	review, err := s.Reviews.Find(c.ctx(), c.actor, c.pathID)
 	out := toOrganizationFeedback(review.Review)
 	out.Question, out.Answer = review.Question, review.Answer
-	return writeJSON(w, http.StatusOK, out)
+	return out, err
 }
 
-func (s *Server) listSkillFeedback(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var c checks
-	values := r.URL.Query()
-	from, to := c.time("from", values["from"]), c.time("to", values["to"])
+func (s *Server) listSkillFeedback(c *call) (any, error) {
+	from, to := c.time("from"), c.time("to")
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	skills, err := s.Reviews.BySkill(r.Context(), actor, from, to)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, SkillFeedbackList{
+	skills, err := s.Reviews.BySkill(c.ctx(), c.actor, from, to)
+	return SkillFeedbackList{
 		Items: convert(skills, func(k chat.SkillRatings) SkillFeedback {
 			return SkillFeedback{Skill: toFeedbackSkill(k.SkillID, k.SkillName), Good: k.Good, Bad: k.Bad}
 		}),
-	})
+	}, err
 }
 
-func (s *Server) exportFeedback(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	query, err := reviewQuery(r.URL.Query())
-	if err != nil {
+func (s *Server) exportFeedback(c *call) error {
+	query := c.reviewQuery()
+	if err := c.err(); err != nil {
 		return err
 	}
 	if query.To.IsZero() {
 		query.To = time.Now() // New ratings must not move the others.
 	}
-	return writeCSV(w, r, table{
+	return writeCSV(c, table{
 		name:   "tsumugi-feedback",
 		header: []string{"日時", "スキル", "モデル", "評価", "コメント", "質問と回答の送信"},
 		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
 			query.Offset, query.Limit = offset, limit
-			list, _, err := s.Reviews.List(ctx, actor, query)
+			list, _, err := s.Reviews.List(ctx, c.actor, query)
 			return convert(list, reviewRow), err
 		},
 	})

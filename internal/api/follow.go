@@ -21,16 +21,14 @@ import (
 // endJitter spreads the ends of streams whose tokens expire at the same time.
 const endJitter = time.Minute
 
-func (s *Server) streamMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	return s.streamExchange(w, r, actor, func() (chat.Exchange, error) { return s.ask(w, r, actor) })
+func (s *Server) streamMessage(c *call) error {
+	return s.streamExchange(c, func() (chat.Exchange, error) { return s.ask(c) })
 }
 
 // streamExchange asks a question by ask, and streams the answer.
-func (s *Server) streamExchange(
-	w http.ResponseWriter, r *http.Request, actor identity.Actor, ask func() (chat.Exchange, error),
-) error {
+func (s *Server) streamExchange(c *call, ask func() (chat.Exchange, error)) error {
 	// Before the question is stored, because the question of a refused client must not be asked.
-	admission, err := s.admit(r.Context(), actor)
+	admission, err := s.admit(c.ctx(), c.actor)
 	if err != nil {
 		return err
 	}
@@ -45,46 +43,38 @@ func (s *Server) streamExchange(
 		return err
 	}
 	asked = true
-	return s.follow(w, r, followRequest{
-		actor: actor, messageID: exchange.Answer.ID, admission: admission,
+	owner := c.actor.Owner()
+	return s.follow(c.w, c.r, followRequest{
+		actor: c.actor, messageID: exchange.Answer.ID, admission: admission,
 		attach: func(ctx context.Context) (chat.Attachment, error) {
-			return s.Chat.Follow(ctx, actor.Owner(), exchange.Answer)
+			return s.Chat.Follow(ctx, owner, exchange.Answer)
 		},
 	})
 }
 
-func (s *Server) attachMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "message_id")
-	if err != nil {
-		return err
-	}
-	return s.attach(w, r, actor, id)
-}
+func (s *Server) attachMessage(c *call) error { return s.attach(c, c.pathID) }
 
-func (s *Server) attachThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "thread_id")
-	if err != nil {
-		return err
-	}
-	answer, err := s.Chat.FindAttachable(r.Context(), actor.Owner(), id, r.Header.Get("Last-Event-ID"))
+func (s *Server) attachThread(c *call) error {
+	answer, err := s.Chat.FindAttachable(c.ctx(), c.actor.Owner(), c.pathID, c.r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		return err
 	}
 	if answer == nil {
-		return writeNoContent(w)
+		return writeNoContent(c.w)
 	}
-	return s.attach(w, r, actor, answer.ID)
+	return s.attach(c, answer.ID)
 }
 
 // attach attaches a client to an answer by its id.
-func (s *Server) attach(w http.ResponseWriter, r *http.Request, actor identity.Actor, id uuid.UUID) error {
-	admission, err := s.admit(r.Context(), actor)
+func (s *Server) attach(c *call, id uuid.UUID) error {
+	admission, err := s.admit(c.ctx(), c.actor)
 	if err != nil {
 		return err
 	}
-	return s.follow(w, r, followRequest{
-		actor: actor, messageID: id, admission: admission, watching: true,
-		attach: func(ctx context.Context) (chat.Attachment, error) { return s.Chat.Attach(ctx, actor.Owner(), id) },
+	owner := c.actor.Owner()
+	return s.follow(c.w, c.r, followRequest{
+		actor: c.actor, messageID: id, admission: admission, watching: true,
+		attach: func(ctx context.Context) (chat.Attachment, error) { return s.Chat.Attach(ctx, owner, id) },
 	})
 }
 

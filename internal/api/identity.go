@@ -6,7 +6,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // afterSignOut is the page for the browser after sign-out.
@@ -27,26 +26,24 @@ func (s *Server) authType(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-func (s *Server) signOut(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	if s.Sessions != nil && actor.Session != uuid.Nil { // First, because it writes the audit log.
-		if err := s.Sessions.RevokeSession(r.Context(), actor.Session); err != nil {
-			return err
+func (s *Server) signOut(c *call) (any, error) {
+	if s.Sessions != nil && c.actor.Session != uuid.Nil { // First, because it writes the audit log.
+		if err := s.Sessions.RevokeSession(c.ctx(), c.actor.Session); err != nil {
+			return nil, err
 		}
 	}
-	if err := s.Identity.EndSession(r.Context(), actor, actor.Session); err != nil &&
-		fault.CodeOf(err) != fault.NotFound {
-		return err
+	err := s.Identity.EndSession(c.ctx(), c.actor, c.actor.Session)
+	if fault.CodeOf(err) == fault.NotFound {
+		err = nil
 	}
-	return writeJSON(w, http.StatusOK, SignOut{SignOutURL: afterSignOut})
+	return SignOut{SignOutURL: afterSignOut}, err
 }
 
-func (s *Server) me(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	s.Identity.RecordSignIn(r.Context(), actor) // The app requests it once, at startup.
-	return writeJSON(w, http.StatusOK, Me{
-		ID: actor.ID, Name: actor.Name, Email: actor.Email, Role: Role(actor.Role), State: UserState(actor.State),
-		AuthType: AuthKind(actor.AuthType), Organization: Organization{
-			ID:   actor.OrganizationID,
-			Name: actor.OrganizationName,
-		},
-	})
+func (s *Server) me(c *call) (any, error) {
+	a := c.actor
+	s.Identity.RecordSignIn(c.ctx(), a) // The app requests it once, at startup.
+	return Me{
+		ID: a.ID, Name: a.Name, Email: a.Email, Role: Role(a.Role), State: UserState(a.State),
+		AuthType: AuthKind(a.AuthType), Organization: Organization{ID: a.OrganizationID, Name: a.OrganizationName},
+	}, nil
 }

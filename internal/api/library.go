@@ -1,80 +1,55 @@
 package api
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
-	"net/http"
 	"strconv"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-func (s *Server) createSkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req SkillCreateRequest
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	var c checks
-	input := c.saving(r, req.RequestID, req.Audience, req.MemberIds, req.Content)
+func (s *Server) createSkill(c *call, req SkillCreateRequest) (any, error) {
+	input := c.saving(req.RequestID, req.Audience, req.MemberIds, req.Content)
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	custom, err := s.Library.Create(r.Context(), actor, input)
-	if err != nil {
-		return inContent(err)
-	}
-	return writeJSON(w, http.StatusCreated, toMadeSkill(custom))
+	custom, err := s.Library.Create(c.ctx(), c.actor, input)
+	return created(toMadeSkill(custom)), inContent(err)
 }
 
-func (s *Server) changeSkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "skill_id")
-	if err != nil {
-		return err
-	}
-	var req SkillChangeRequest
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	var c checks
-	input := c.saving(r, req.RequestID, req.Audience, req.MemberIds, req.Content)
+func (s *Server) changeSkill(c *call, req SkillChangeRequest) (any, error) {
+	input := c.saving(req.RequestID, req.Audience, req.MemberIds, req.Content)
 	if input.BaseVersion = req.Version; req.Version < 1 {
 		c.fail("version", "編集した版の番号を指定してください。")
 	}
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	custom, err := s.Library.Change(r.Context(), actor, id, input)
-	if err != nil {
-		return inContent(err)
-	}
-	return writeJSON(w, http.StatusOK, toMadeSkill(custom))
+	custom, err := s.Library.Change(c.ctx(), c.actor, c.pathID, input)
+	return toMadeSkill(custom), inContent(err)
 }
 
 // saving parses the input for saving a skill.
 func (c *checks) saving(
-	r *http.Request, requestID string, audience SkillAudience, members []string, content SkillContentInput,
+	requestID string, audience SkillAudience, members []string, content SkillContentInput,
 ) skill.Input {
 	input := skill.Input{
-		RequestID: c.requiredRequestID(r, requestID), Audience: skill.Audience(audience), Content: c.content(content),
+		RequestID: c.requiredRequestID(requestID), Audience: skill.Audience(audience), Content: c.content(content),
 	}
-	if !input.Audience.Valid() {
+	if !audience.Valid() {
 		c.fail("audience", "self、organization、members のどれかを指定してください。")
 	}
-	for i, id := range members {
-		input.MemberIDs = append(input.MemberIDs, c.id(fmt.Sprintf("member_ids[%d]", i), id))
-	}
+	input.MemberIDs = c.ids("member_ids", members)
 	return input
 }
 
 // content parses the content of a skill. Package skill validates it.
 func (c *checks) content(in SkillContentInput) skill.Content {
-	content := skill.Content{
+	return skill.Content{
 		Name: in.Name, Description: in.Description, Icon: in.Icon,
 		CategoryID: c.id("content.category_id", in.CategoryID),
 		Kind:       skill.Kind(in.Kind), TaskType: skill.TaskType(in.TaskType), Suggestions: in.Suggestions,
@@ -89,11 +64,8 @@ func (c *checks) content(in SkillContentInput) skill.Content {
 		Examples: convert(in.Examples, func(e SkillExample) skill.Example {
 			return skill.Example{Question: e.Question, Answer: e.Answer}
 		}),
+		DocumentIDs: c.ids("content.document_ids", in.DocumentIds),
 	}
-	for i, id := range in.DocumentIds {
-		content.DocumentIDs = append(content.DocumentIDs, c.id(fmt.Sprintf("content.document_ids[%d]", i), id))
-	}
-	return content
 }
 
 // inContent converts the field names in errors of a content to those of the API's bodies.
@@ -112,224 +84,125 @@ func inContent(err error) error {
 	return &named
 }
 
-func (s *Server) trySkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req SkillTryRequest
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	var c checks
-	requestID, slot, content := c.requiredRequestID(r, req.RequestID), c.id("slot", req.Slot), c.content(req.Content)
+func (s *Server) trySkill(c *call, req SkillTryRequest) (any, error) {
+	requestID, slot, content := c.requiredRequestID(req.RequestID), c.id("slot", req.Slot), c.content(req.Content)
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	skillID, err := s.Library.Try(r.Context(), actor, slot, content)
+	skillID, err := s.Library.Try(c.ctx(), c.actor, slot, content)
 	if err != nil {
-		return inContent(err)
+		return nil, inContent(err)
 	}
-	thread, err := s.Chat.CreateThread(r.Context(), actor.Owner(), chat.NewThread{
+	thread, err := s.Chat.CreateThread(c.ctx(), c.actor.Owner(), chat.NewThread{
 		SkillID: skillID, RequestID: &requestID, Lifetime: chat.TemporaryLifetime,
 	})
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusCreated, toThread(thread))
+	return created(toThread(thread)), err
 }
 
-func (s *Server) listMadeSkills(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var c checks
-	query := r.URL.Query()
-	shelf := choice[ListMadeSkillsParamsShelf](&c, "shelf", query["shelf"])
-	if shelf == "" {
-		shelf = ListMadeSkillsParamsShelf(skill.ShelfOwn)
-	}
-	archived := c.flag("archived", query["archived"])
-	offset, limit := c.page(r)
+func (s *Server) listMadeSkills(c *call) (any, error) {
+	shelf := cmp.Or(skill.Shelf(choice[ListMadeSkillsParamsShelf](&c.checks, "shelf")), skill.ShelfOwn)
+	archived := c.flag("archived")
+	offset, limit := c.page()
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	list, total, err := s.Library.List(r.Context(), actor, skill.Shelf(shelf), archived, offset, limit)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, MadeSkillList{Items: convert(list, toMadeSkill), Total: total})
+	list, total, err := s.Library.List(c.ctx(), c.actor, shelf, archived, offset, limit)
+	return MadeSkillList{Items: convert(list, toMadeSkill), Total: total}, err
 }
 
-func (s *Server) listSharedDocuments(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "user_id")
-	if err != nil {
-		return err
-	}
-	list, err := s.Library.Shared(r.Context(), actor, id)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, SharedDocumentList{
+func (s *Server) listSharedDocuments(c *call) (any, error) {
+	list, err := s.Library.Shared(c.ctx(), c.actor, c.pathID)
+	return SharedDocumentList{
 		Items: convert(list, func(d skill.SharedDocuments) SharedDocuments {
 			return SharedDocuments{SkillID: d.SkillID, SkillName: d.SkillName, Filenames: d.Filenames}
 		}),
-	})
+	}, err
 }
 
-// withMadeSkill writes the skill returned by do for the id in the path.
-func withMadeSkill(w http.ResponseWriter, r *http.Request, do func(uuid.UUID) (skill.CustomSkill, error)) error {
-	id, err := pathID(r, "skill_id")
-	if err != nil {
-		return err
-	}
-	custom, err := do(id)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, toMadeSkill(custom))
+func (s *Server) getSkillContent(c *call) (any, error) {
+	custom, err := s.Library.Find(c.ctx(), c.actor, c.pathID)
+	return toMadeSkill(custom), err
 }
 
-func (s *Server) getSkillContent(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	return withMadeSkill(w, r, func(id uuid.UUID) (skill.CustomSkill, error) {
-		return s.Library.Find(r.Context(), actor, id)
-	})
+func (s *Server) archiveSkill(c *call) (any, error) {
+	_, err := s.Library.Archive(c.ctx(), c.actor, c.pathID, true)
+	return nil, err
 }
 
-func (s *Server) archiveSkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "skill_id")
-	if err != nil {
-		return err
-	}
-	if _, err := s.Library.Archive(r.Context(), actor, id, true); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+func (s *Server) restoreSkill(c *call) (any, error) {
+	custom, err := s.Library.Archive(c.ctx(), c.actor, c.pathID, false)
+	return toMadeSkill(custom), err
 }
 
-func (s *Server) restoreSkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	return withMadeSkill(w, r, func(id uuid.UUID) (skill.CustomSkill, error) {
-		return s.Library.Archive(r.Context(), actor, id, false)
-	})
-}
-
-func (s *Server) copySkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "skill_id")
-	if err != nil {
-		return err
-	}
-	var req SkillCopyRequest
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	var c checks
-	requestID, audience := c.requiredRequestID(r, req.RequestID), skill.Audience(req.Audience)
+func (s *Server) copySkill(c *call, req SkillCopyRequest) (any, error) {
+	requestID, audience := c.requiredRequestID(req.RequestID), skill.Audience(req.Audience)
 	if audience != skill.AudienceSelf && audience != skill.AudienceOrganization {
 		c.fail("audience", "self か organization を指定してください。")
 	}
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	custom, err := s.Library.Copy(r.Context(), actor, id, requestID, audience)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusCreated, toMadeSkill(custom))
+	custom, err := s.Library.Copy(c.ctx(), c.actor, c.pathID, requestID, audience)
+	return created(toMadeSkill(custom)), err
 }
 
-func (s *Server) listSkillVersions(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "skill_id")
-	if err != nil {
-		return err
-	}
-	offset, limit, err := page(r)
-	if err != nil {
-		return err
-	}
-	versions, total, err := s.Library.Versions(r.Context(), actor, id, offset, limit)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, SkillVersionList{Items: convert(versions, toSkillVersion), Total: total})
+func (s *Server) listSkillVersions(c *call, offset, limit int) (any, error) {
+	versions, total, err := s.Library.Versions(c.ctx(), c.actor, c.pathID, offset, limit)
+	return SkillVersionList{Items: convert(versions, toSkillVersion), Total: total}, err
 }
 
-func (s *Server) getSkillVersion(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "skill_id")
-	if err != nil {
-		return err
-	}
-	number, _ := strconv.Atoi(chi.URLParam(r, "version")) // Version 0 does not exist.
-	version, err := s.Library.Version(r.Context(), actor, id, number)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, toSkillVersion(version))
+func (s *Server) getSkillVersion(c *call) (any, error) {
+	number, _ := strconv.Atoi(chi.URLParam(c.r, "version")) // Version 0 does not exist.
+	version, err := s.Library.Version(c.ctx(), c.actor, c.pathID, number)
+	return toSkillVersion(version), err
 }
 
-func (s *Server) exportSkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "skill_id")
+func (s *Server) exportSkill(c *call) error {
+	file, err := s.Library.Export(c.ctx(), c.actor, c.pathID)
 	if err != nil {
 		return err
 	}
-	file, err := s.Library.Export(r.Context(), actor, id)
-	if err != nil {
-		return err
-	}
-	h := w.Header()
-	h.Set("Content-Type", "application/yaml")
-	h.Set("Content-Disposition", `attachment; filename="skill.yaml"`)
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(len(file)))
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(file) //nolint:gosec // An attachment with its type and nosniff; the client may be gone.
-	}
-	return nil
+	c.w.Header().Set("Content-Disposition", `attachment; filename="skill.yaml"`)
+	return writeBytes(c.w, "application/yaml", "no-store", file)
 }
 
-func (s *Server) readSkills(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req SkillImportRequest
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	contents, err := s.Library.Read(r.Context(), actor, req.Yaml)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, SkillContentList{Items: convert(contents, toSkillContent)})
+func (s *Server) readSkills(c *call, req SkillImportRequest) (any, error) {
+	contents, err := s.Library.Read(c.ctx(), c.actor, req.Yaml)
+	return SkillContentList{Items: convert(contents, toSkillContent)}, err
 }
 
 func toMadeSkill(m skill.CustomSkill) MadeSkill {
-	made := MadeSkill{
+	return MadeSkill{
 		ID: m.ID, Audience: SkillAudience(m.Audience), IconPath: m.Content.Skill(m.ID).IconPath,
 		Members: convert(m.Members, func(u skill.Member) SkillMember {
 			return SkillMember{ID: u.ID, Name: u.Name, Email: u.Email}
 		}),
 		Content: toSkillContent(m.Content), Documents: convert(m.Documents, toSkillDocument), Version: m.Version,
 		MissingDocuments: m.MissingDocuments, Archived: m.Archived, UpdatedAt: m.UpdatedAt.UTC(), UpdatedBy: m.UpdatedBy,
+		Request: optional(m.Request, toSkillRequest),
 	}
-	if m.Request != nil {
-		made.Request = toSkillRequest(*m.Request)
-	}
-	return made
 }
 
 func toSkillContent(c skill.Content) SkillContent {
 	return SkillContent{
 		Name: c.Name, Description: c.Description, Icon: c.Icon, CategoryID: c.CategoryID, Kind: string(c.Kind),
-		TaskType: string(c.TaskType), FormFields: convert(c.FormFields, toFormField), Suggestions: texts(c.Suggestions),
-		Keywords: texts(c.Keywords), AcceptsDataSources: c.AcceptsDataSources, Prompt: c.Prompt,
+		TaskType: string(c.TaskType), FormFields: convert(c.FormFields, toFormField),
+		Suggestions: nonNil(c.Suggestions), Keywords: nonNil(c.Keywords), AcceptsDataSources: c.AcceptsDataSources, Prompt: c.Prompt,
 		AnswerLength: string(c.AnswerLength), Model: c.Model,
 		Examples: convert(c.Examples, func(e skill.Example) SkillExample {
 			return SkillExample{Question: e.Question, Answer: e.Answer}
 		}),
-		DocumentIds: convert(c.DocumentIDs, func(id uuid.UUID) uuid.UUID { return id }),
+		DocumentIds: nonNil(c.DocumentIDs),
 	}
 }
-
-// texts returns a list that is encoded as [] and not null.
-func texts(list []string) []string { return convert(list, func(s string) string { return s }) }
 
 func toSkillDocument(d skill.DocumentInfo) SkillDocument {
 	return SkillDocument{ID: d.ID, Filename: d.Filename, Status: JobStatus(d.Status), OwnerName: d.OwnerName}
 }
 
 func toSkillVersion(v skill.Version) SkillVersion {
-	version := SkillVersion{Version: v.Version, UserName: v.UserName, CreatedAt: v.CreatedAt.UTC()}
-	if v.Content != nil {
-		version.Content = toSkillContent(*v.Content)
+	return SkillVersion{
+		Version: v.Version, UserName: v.UserName, CreatedAt: v.CreatedAt.UTC(),
+		Content: optional(v.Content, toSkillContent),
 	}
-	return version
 }

@@ -53,11 +53,8 @@ func detachSlot(ctx context.Context) (leave func()) {
 	return held.leave
 }
 
-// actorHandler handles a request of an actor.
-type actorHandler func(w http.ResponseWriter, r *http.Request, actor identity.Actor) error
-
-// as calls a handler with the actor set by withActor, within the limits of the call's class.
-func (s *Server) as(c class, h actorHandler) http.HandlerFunc {
+// as handles the calls of the actor set by withActor, within the limits of their class.
+func (s *Server) as(c class, handle func(*call) error) http.HandlerFunc {
 	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
 		actor, err := identity.ActorFrom(r.Context())
 		if err != nil {
@@ -81,7 +78,11 @@ func (s *Server) as(c class, h actorHandler) http.HandlerFunc {
 		if c.held != "" {
 			r = r.WithContext(context.WithValue(r.Context(), slotKey{}, place))
 		}
-		return h(w, r, actor)
+		id, err := pathID(r)
+		if err != nil {
+			return err
+		}
+		return handle(&call{checks: checks{r: r}, w: w, actor: actor, pathID: id})
 	})
 }
 

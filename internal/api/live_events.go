@@ -39,7 +39,7 @@ func topicOfAdmins(topic string) string { return topic + "/admins" }
 func topicsOf(actor identity.Actor) []string {
 	organization := topicOfOrganization(actor.OrganizationID)
 	topics := []string{topicOfUser(actor.ID), organization, topicAll}
-	if actor.Role == identity.RoleOrganizationAdmin || actor.Role == identity.RoleOrganizationSuperAdmin {
+	if actor.Role.IsAdmin() {
 		topics = append(topics, topicOfAdmins(organization), topicOfAdmins(topicAll))
 	}
 	return topics
@@ -122,16 +122,9 @@ func encodeEvent(event any) []byte {
 
 func toLiveMessage(m chat.Message) LiveMessage {
 	whole := toMessage(m)
-	live := LiveMessage{
-		ID: whole.ID, ThreadID: whole.ThreadID, Role: whole.Role, Status: whole.Status,
-		FinishReason: whole.FinishReason,
-		Error:        whole.Error, Feedback: whole.Feedback, CompletedAt: whole.CompletedAt,
+	return LiveMessage{
+		ID: whole.ID, ThreadID: whole.ThreadID, ParentID: whole.ParentID, Role: whole.Role, Status: whole.Status,
+		FinishReason: whole.FinishReason, Error: whole.Error, Feedback: whole.Feedback,
+		CompletedAt: whole.CompletedAt, Decisions: optional(m.Decisions, toDecisions),
 	}
-	if m.Decisions != nil {
-		live.Decisions = toDecisions(*m.Decisions)
-	}
-	if m.ParentID != nil {
-		live.ParentID = *m.ParentID
-	}
-	return live
 }

@@ -1,9 +1,6 @@
 package api
 
 import (
-	"net/http"
-	"time"
-
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
@@ -12,123 +9,66 @@ import (
 // maxSearch bounds a search text, in characters.
 const maxSearch = 100
 
-func (s *Server) listUsers(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var c checks
-	query := r.URL.Query()
-	q := org.MemberQuery{
-		Search: c.text("q", query["q"], maxSearch), Role: identity.Role(choice[Role](&c, "role", query["role"])),
-		State: org.MemberState(choice[MemberFilter](&c, "state", query["state"])),
+func (s *Server) listUsers(c *call) (any, error) {
+	query := org.MemberQuery{
+		Search: c.text("q", maxSearch), Role: identity.Role(choice[Role](&c.checks, "role")),
+		State: org.MemberState(choice[MemberFilter](&c.checks, "state")),
 	}
-	q.Offset, q.Limit = c.page(r)
+	query.Offset, query.Limit = c.page()
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	members, total, err := s.Org.Members(r.Context(), actor, q)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, UserList{Items: convert(members, toUser), Total: total})
+	members, total, err := s.Org.Members(c.ctx(), c.actor, query)
+	return UserList{Items: convert(members, toUser), Total: total}, err
 }
 
-func (s *Server) editUser(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "user_id")
-	if err != nil {
-		return err
-	}
-	var req UserEditRequest
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
+func (s *Server) editUser(c *call, req UserEditRequest) (any, error) {
 	edit := org.MemberEdit{Name: req.Name, Role: (*identity.Role)(req.Role), State: (*identity.State)(req.State)}
 	if limit := req.TokenLimit; limit != nil {
 		edit.Limit = &org.MemberLimit{Rule: org.LimitRule(limit.Rule), Tokens: limit.Tokens}
 	}
-	member, err := s.Org.EditMember(r.Context(), actor, id, edit)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, toUser(member))
+	member, err := s.Org.EditMember(c.ctx(), c.actor, c.pathID, edit)
+	return toUser(member), err
 }
 
-func (s *Server) removeUser(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "user_id")
-	if err != nil {
-		return err
-	}
-	if err := s.Org.RemoveMember(r.Context(), actor, id); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+func (s *Server) removeUser(c *call) (any, error) {
+	return nil, s.Org.RemoveMember(c.ctx(), c.actor, c.pathID)
 }
 
-func (s *Server) getMemberLimit(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	tokens, err := s.Org.MemberTokens(r.Context(), actor)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, DefaultMemberLimit{Tokens: tokens})
+func (s *Server) getMemberLimit(c *call) (any, error) {
+	tokens, err := s.Org.MemberTokens(c.ctx(), c.actor)
+	return DefaultMemberLimit{Tokens: tokens}, err
 }
 
-func (s *Server) putMemberLimit(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req DefaultMemberLimit
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	if err := s.Org.SetMemberTokens(r.Context(), actor, req.Tokens); err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, req)
+func (s *Server) putMemberLimit(c *call, req DefaultMemberLimit) (any, error) {
+	return req, s.Org.SetMemberTokens(c.ctx(), c.actor, req.Tokens)
 }
 
-func (s *Server) unlinkUser(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "user_id")
-	if err != nil {
-		return err
-	}
-	if err := s.Org.UnlinkMember(r.Context(), actor, id); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+func (s *Server) unlinkUser(c *call) (any, error) {
+	return nil, s.Org.UnlinkMember(c.ctx(), c.actor, c.pathID)
 }
 
-func (s *Server) inviteUsers(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req UserInviteRequest
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	var c checks
-	requestID := c.requestID(r, "")
+func (s *Server) inviteUsers(c *call, req UserInviteRequest) (any, error) {
+	requestID := c.requestID("")
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
 	if requestID == nil { // Without it the call is not idempotent.
-		id := uuidv7.New()
-		requestID = &id
+		requestID = new(uuidv7.New())
 	}
-	invitations, err := s.Org.Invite(r.Context(), actor, *requestID, convert(req.Users, func(u NewMember) org.Invitee {
+	invitations, err := s.Org.Invite(c.ctx(), c.actor, *requestID, convert(req.Users, func(u NewMember) org.Invitee {
 		return org.Invitee{Email: u.Email, Name: u.Name, Role: identity.Role(u.Role)}
 	}))
-	moveWriteDeadline(w)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, InvitationList{Items: convert(invitations, toInvitation)})
+	moveWriteDeadline(c.w)
+	return InvitationList{Items: convert(invitations, toInvitation)}, err
 }
 
-func (s *Server) resendInvitation(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req UserInviteResendRequest
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	var c checks
+func (s *Server) resendInvitation(c *call, req UserInviteResendRequest) (any, error) {
 	id := c.id("user_id", req.UserID)
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	if err := s.Org.Resend(r.Context(), actor, id); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+	return nil, s.Org.Resend(c.ctx(), c.actor, id)
 }
 
 func toUser(m org.Member) User {
@@ -142,17 +82,5 @@ func toUser(m org.Member) User {
 }
 
 func toInvitation(i org.Invitation) Invitation {
-	out := Invitation{Email: i.Email, Result: InvitationResult(i.Result)}
-	if i.Member != nil {
-		out.User = toUser(*i.Member)
-	}
-	return out
-}
-
-// utc returns a time in UTC, or for nil the zero time, which the JSON omits.
-func utc(at *time.Time) time.Time {
-	if at == nil {
-		return time.Time{}
-	}
-	return at.UTC()
+	return Invitation{Email: i.Email, Result: InvitationResult(i.Result), User: optional(i.Member, toUser)}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
-	"strconv"
 
 	"github.com/google/uuid"
 
@@ -14,77 +12,70 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
-func (s *Server) listMessages(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var c checks
-	threadID := c.id("thread_id", r.URL.Query().Get("thread_id"))
-	leaf := c.optionalID("leaf", r.URL.Query().Get("leaf"))
-	offset, limit := c.page(r)
+func (s *Server) listMessages(c *call) (any, error) {
+	threadID, leaf := c.queryID("thread_id"), c.optionalQueryID("leaf")
+	offset, limit := c.page()
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	messages, err := s.Chat.ListMessages(r.Context(), actor.Owner(), threadID, leaf, offset, limit)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, MessageList{Items: convert(messages, toMessage)})
+	messages, err := s.Chat.ListMessages(c.ctx(), c.actor.Owner(), threadID, leaf, offset, limit)
+	return MessageList{Items: convert(messages, toMessage)}, err
 }
 
-func (s *Server) askMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	exchange, err := s.ask(w, r, actor)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusAccepted, toExchange(exchange))
+func (s *Server) askMessage(c *call) (any, error) {
+	exchange, err := s.ask(c)
+	return reply{http.StatusAccepted, toExchange(exchange)}, err
 }
 
-func (s *Server) askMessageAndWait(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	exchange, err := s.ask(w, r, actor)
+func (s *Server) askMessageAndWait(c *call) (any, error) {
+	exchange, err := s.ask(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	exchange, err = s.Chat.WaitFor(r.Context(), actor.Owner(), exchange)
-	moveWriteDeadline(w)
-	if err != nil {
-		return err
+	exchange, err = s.Chat.WaitFor(c.ctx(), c.actor.Owner(), exchange)
+	moveWriteDeadline(c.w)
+	if err == nil {
+		err = s.reload(c.ctx(), c.actor)
 	}
-	// The actor may have lost access in the meantime.
-	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	return toExchange(exchange), err
+}
+
+// reload checks that an actor has not lost access during a long call.
+func (s *Server) reload(ctx context.Context, actor identity.Actor) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if _, err := s.Identity.ReloadActor(ctx, actor); err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, toExchange(exchange))
+	_, err := s.Identity.ReloadActor(ctx, actor)
+	return err
 }
 
 // ask decodes a question and asks it.
-func (s *Server) ask(w http.ResponseWriter, r *http.Request, actor identity.Actor) (chat.Exchange, error) {
+func (s *Server) ask(c *call) (chat.Exchange, error) {
 	var req MessageRequest
-	if err := decode(w, r, &req); err != nil {
+	if err := decode(c.w, c.r, &req); err != nil {
 		return chat.Exchange{}, err
 	}
-	question, err := toQuestion(r, req)
-	if err != nil {
+	question := c.question(req)
+	if err := c.err(); err != nil {
 		return chat.Exchange{}, err
 	}
-	return s.answer(r, actor, question, func(ctx context.Context) (chat.Exchange, error) {
-		return s.Chat.Send(ctx, actor.Owner(), question)
+	return s.answer(c, question, func(ctx context.Context) (chat.Exchange, error) {
+		return s.Chat.Send(ctx, c.actor.Owner(), question)
 	})
 }
 
 // answer counts a question and calls begin to ask it.
 func (s *Server) answer(
-	r *http.Request, actor identity.Actor, question chat.Question,
-	begin func(context.Context) (chat.Exchange, error),
+	c *call, question chat.Question, begin func(context.Context) (chat.Exchange, error),
 ) (chat.Exchange, error) {
-	if err := s.Limiter.CountQuestion(actor, question.RequestID); err != nil {
+	if err := s.Limiter.CountQuestion(c.actor, question.RequestID); err != nil {
 		return chat.Exchange{}, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	ctx, cancel := context.WithTimeout(c.ctx(), callTimeout)
 	defer cancel()
 	exchange, err := begin(ctx)
 	if errors.Is(err, chat.ErrThreadBusy) {
 		// If the answer cannot be read or has ended since, its id is omitted.
-		if running, _ := s.Chat.FindAttachable(ctx, actor.Owner(), question.ThreadID, ""); running != nil {
+		if running, _ := s.Chat.FindAttachable(ctx, c.actor.Owner(), question.ThreadID, ""); running != nil {
 			err = &busy{error: err, messageID: running.ID}
 		}
 	}
@@ -101,76 +92,43 @@ type busy struct {
 // Unwrap returns the underlying error.
 func (b *busy) Unwrap() error { return b.error }
 
-func toQuestion(r *http.Request, req MessageRequest) (chat.Question, error) {
-	var c checks
+// question parses a question.
+func (c *checks) question(req MessageRequest) chat.Question {
 	q := chat.Question{
 		ThreadID: c.id("thread_id", req.ThreadID), Content: req.Content, Form: req.Form,
 		Regenerate: c.optionalID("regenerate", req.Regenerate), Edit: c.optionalID("edit", req.Edit),
 		ParentID: c.optionalID("parent_id", req.ParentID), ModelID: req.ModelID, Thinking: req.Thinking,
-		AcceptTokens: req.AcceptTokens,
+		AcceptTokens: req.AcceptTokens, RequestID: c.requiredRequestID(req.RequestID),
 	}
-	q.RequestID = c.requiredRequestID(r, req.RequestID)
-	if req.DataSourceIds != nil {
-		q.DataSourceIDs = []uuid.UUID{} // None, instead of the data sources of the thread.
+	if req.DataSourceIds != nil { // An empty list means none, instead of the data sources of the thread.
+		q.DataSourceIDs = c.distinctIDs("data_source_ids", req.DataSourceIds)
 	}
-	for i, id := range req.DataSourceIds {
-		if id := c.id("data_source_ids["+strconv.Itoa(i)+"]", id); !slices.Contains(q.DataSourceIDs, id) {
-			q.DataSourceIDs = append(q.DataSourceIDs, id)
-		}
+	if req.PictureIds != nil { // An empty list means none, instead of the pictures of the replaced question.
+		q.PictureIDs = c.distinctIDs("picture_ids", req.PictureIds)
 	}
-	if req.PictureIds != nil {
-		q.PictureIDs = []uuid.UUID{} // None, instead of the pictures of the replaced question.
-	}
-	for i, id := range req.PictureIds {
-		if id := c.id("picture_ids["+strconv.Itoa(i)+"]", id); !slices.Contains(q.PictureIDs, id) {
-			q.PictureIDs = append(q.PictureIDs, id)
-		}
-	}
-	return q, c.err()
+	return q
 }
 
-func (s *Server) stopMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "message_id")
-	if err != nil {
-		return err
-	}
-	if err := s.Chat.StopMessage(r.Context(), actor.Owner(), id); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+func (s *Server) stopMessage(c *call) (any, error) {
+	return nil, s.Chat.StopMessage(c.ctx(), c.actor.Owner(), c.pathID)
 }
 
-func (s *Server) giveFeedback(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req FeedbackRequest
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	var c checks
+func (s *Server) giveFeedback(c *call, req FeedbackRequest) (any, error) {
 	id := c.id("message_id", req.MessageID)
-	if req.Rating != FeedbackRequestRatingGood && req.Rating != FeedbackRequestRatingBad {
+	if !req.Rating.Valid() {
 		c.fail("rating", "good か bad を指定してください。")
 	}
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
 	feedback := chat.Feedback{Rating: chat.Rating(req.Rating), Comment: req.Comment, WithText: req.WithText}
-	if err := s.Chat.GiveFeedback(r.Context(), actor.Owner(), id, feedback); err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, Feedback{
+	return Feedback{
 		MessageID: id, Rating: FeedbackRating(req.Rating), Comment: req.Comment, WithText: req.WithText,
-	})
+	}, s.Chat.GiveFeedback(c.ctx(), c.actor.Owner(), id, feedback)
 }
 
-func (s *Server) withdrawFeedback(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "message_id")
-	if err != nil {
-		return err
-	}
-	if err := s.Chat.WithdrawFeedback(r.Context(), actor.Owner(), id); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+func (s *Server) withdrawFeedback(c *call) (any, error) {
+	return nil, s.Chat.WithdrawFeedback(c.ctx(), c.actor.Owner(), c.pathID)
 }
 
 func toExchange(e chat.Exchange) Exchange {
@@ -197,30 +155,21 @@ func toMessage(m chat.Message) Message {
 				Kind: StepKind(t.Kind), Status: JobStatus(t.Status), Detail: t.Detail, Done: t.Done, Total: t.Total,
 			}
 		}),
+		ParentID: value(m.ParentID), CompletedAt: utc(m.CompletedAt),
+		Error: optional(m.Failure, func(f chat.Failure) MessageError {
+			return MessageError{Code: f.Code, Detail: f.Detail, Retryable: f.Retryable}
+		}),
+		Feedback: optional(m.Feedback, func(f chat.Feedback) MessageFeedback {
+			return MessageFeedback{Rating: MessageFeedbackRating(f.Rating), Comment: f.Comment, WithText: f.WithText}
+		}),
 	}
 	out.ModelID, out.ModelName = m.Writer()
 	if m.Proofread != nil {
 		out.Proofread = toProofread(*m.Proofread)
-		if m.Decisions != nil {
-			out.Proofread.Decisions = toDecisions(*m.Decisions)
-		}
+		out.Proofread.Decisions = optional(m.Decisions, toDecisions)
 	}
 	if len(m.Pictures) > 0 {
 		out.Pictures = convert(m.Pictures, toPicture)
-	}
-	if m.ParentID != nil {
-		out.ParentID = *m.ParentID
-	}
-	if m.Failure != nil {
-		out.Error = MessageError{Code: m.Failure.Code, Detail: m.Failure.Detail, Retryable: m.Failure.Retryable}
-	}
-	if m.Feedback != nil {
-		out.Feedback = MessageFeedback{
-			Rating: MessageFeedbackRating(m.Feedback.Rating), Comment: m.Feedback.Comment, WithText: m.Feedback.WithText,
-		}
-	}
-	if m.CompletedAt != nil {
-		out.CompletedAt = m.CompletedAt.UTC()
 	}
 	return out
 }
@@ -234,14 +183,14 @@ func toProofread(r proofread.Result) Proofread {
 				Reason: c.Reason, Question: c.Question,
 			}
 		}),
+		File: optional(r.File, func(f proofread.File) ProofreadFile {
+			return ProofreadFile{DataSourceID: f.DataSourceID, Filename: f.Filename, Docx: f.DOCX}
+		}),
 	}
 	if len(r.Unchecked) > 0 {
 		out.Unchecked = convert(r.Unchecked, func(u proofread.Range) ProofreadRange {
 			return ProofreadRange{Start: u.Start, End: u.End}
 		})
-	}
-	if r.File != nil {
-		out.File = ProofreadFile{DataSourceID: r.File.DataSourceID, Filename: r.File.Filename, Docx: r.File.DOCX}
 	}
 	return out
 }

@@ -1,25 +1,14 @@
 package api
 
-import (
-	"net/http"
+import "github.com/tsumugi-ai/tsumugi/chat"
 
-	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
-)
-
-func (s *Server) getModelChoice(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var c checks
-	skillID := c.optionalID("skill_id", r.URL.Query().Get("skill_id"))
+func (s *Server) getModelChoice(c *call) (any, error) {
+	skillID := c.optionalQueryID("skill_id")
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	choice, err := s.Models.Choice(r.Context(), actor.Owner(), skillID)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, ModelChoice{
-		DefaultID: choice.DefaultID, Models: convert(choice.Models, toModelOption),
-	})
+	choice, err := s.Models.Choice(c.ctx(), c.actor.Owner(), skillID)
+	return ModelChoice{DefaultID: choice.DefaultID, Models: convert(choice.Models, toModelOption)}, err
 }
 
 func toModelOption(m chat.OfferedModel) ModelOption {
@@ -27,29 +16,19 @@ func toModelOption(m chat.OfferedModel) ModelOption {
 	return ModelOption{ID: m.ID, Name: name, Note: note, Sees: m.Sees, Thinking: ModelThinking(m.Thinking)}
 }
 
-func (s *Server) getOrganizationModels(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	models, err := s.Models.Settings(r.Context(), actor)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, toOrganizationModels(models))
+func (s *Server) getOrganizationModels(c *call) (any, error) {
+	models, err := s.Models.Settings(c.ctx(), c.actor)
+	return toOrganizationModels(models), err
 }
 
-func (s *Server) putOrganizationModels(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req OrganizationModelsRequest
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	models, err := s.Models.SetSettings(r.Context(), actor, chat.ModelSettings{
+func (s *Server) putOrganizationModels(c *call, req OrganizationModelsRequest) (any, error) {
+	models, err := s.Models.SetSettings(c.ctx(), c.actor, chat.ModelSettings{
 		DefaultID: req.DefaultID,
 		Models: convert(req.Models, func(m OrganizationModelSetting) chat.ModelSetting {
 			return chat.ModelSetting{ID: m.ID, Allowed: m.Allowed, Name: m.Name, Note: m.Note}
 		}),
 	})
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, toOrganizationModels(models))
+	return toOrganizationModels(models), err
 }
 
 func toOrganizationModels(c chat.ModelChoice) OrganizationModels {

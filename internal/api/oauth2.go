@@ -37,13 +37,12 @@ const (
 
 // authorize redirects the browser to the organization's identity provider.
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) error {
-	query := r.URL.Query()
-	var c checks
-	organizationID := c.id("organization_id", query.Get("organization_id"))
+	c := checks{r: r}
+	organizationID := c.queryID("organization_id")
 	if err := c.err(); err != nil {
 		return err
 	}
-	start, err := s.SAML.Begin(r.Context(), organizationID, s.ssoBrowser(r), query.Get("next"))
+	start, err := s.SAML.Begin(r.Context(), organizationID, s.ssoBrowser(r), c.query("next"))
 	if err != nil {
 		return signInFailed(w, r, s.problem(r, err))
 	}
@@ -53,48 +52,40 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) error {
 
 // oauth2Callback exchanges a one-time code for tokens.
 func (s *Server) oauth2Callback(w http.ResponseWriter, r *http.Request) error {
-	query := r.URL.Query()
-	var c checks
-	organizationID := c.id("organization_id", query.Get("organization_id"))
-	reported, said := query.Get("error"), query.Get("error_description")
+	c := checks{r: r}
+	organizationID := c.queryID("organization_id")
+	code, reported, said := c.query("code"), c.query("error"), c.query("error_description")
 	c.atMost("error", reported, maxReported)
 	c.atMost("error_description", said, maxReportedText)
-	if query.Get("code") == "" && reported == "" {
-		c.fail("code", "必須の項目です。")
-	}
+	c.need("code", code+reported)
 	if err := c.err(); err != nil {
 		return err
 	}
 	if reported != "" {
 		// Anybody can create such a URL, so its texts are logged and not shown.
-		s.log.InfoContext(r.Context(), "api: single sign-on failed", "error", reported, "error_description",
-			said)
+		s.log.InfoContext(r.Context(), "api: single sign-on failed", "error", reported, "error_description", said)
 		return fault.Errorf(saml.CodeDenied, "組織の認証画面でログインが完了しませんでした。もう一度お試しください。")
 	}
-	session, err := s.SAML.Exchange(r.Context(), organizationID, query.Get("code"), s.ssoBrowser(r))
+	session, err := s.SAML.Exchange(r.Context(), organizationID, code, s.ssoBrowser(r))
 	if err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, TokenRecord{
 		AuthType: AuthKind(identity.AuthFederated), ClientID: session.ClientID, RefreshToken: session.RefreshToken,
 		IDToken: session.IDToken, AccessToken: session.AccessToken, ExpiresIn: session.ExpiresIn,
-		TokenType: session.TokenType,
-		Next:      session.Next,
+		TokenType: session.TokenType, Next: session.Next,
 	})
 }
 
 // getSSOLink returns the account that a pending single sign-on would be linked to.
 func (s *Server) getSSOLink(w http.ResponseWriter, r *http.Request) error {
-	query := r.URL.Query()
-	var c checks
-	organizationID := c.id("organization_id", query.Get("organization_id"))
-	if query.Get("link") == "" {
-		c.fail("link", "必須の項目です。")
-	}
+	c := checks{r: r}
+	organizationID, link := c.queryID("organization_id"), c.query("link")
+	c.need("link", link)
 	if err := c.err(); err != nil {
 		return err
 	}
-	pending, err := s.SAML.PendingLink(r.Context(), organizationID, query.Get("link"), s.ssoBrowser(r))
+	pending, err := s.SAML.PendingLink(r.Context(), organizationID, link, s.ssoBrowser(r))
 	if err != nil {
 		return err
 	}
@@ -117,9 +108,7 @@ func (s *Server) confirmSSOLink(w http.ResponseWriter, r *http.Request) error {
 	}
 	var c checks
 	organizationID := c.id("organization_id", req.OrganizationID)
-	if req.Link == "" {
-		c.fail("link", "必須の項目です。")
-	}
+	c.need("link", req.Link)
 	if err := c.err(); err != nil {
 		return err
 	}
@@ -137,12 +126,8 @@ func (s *Server) refreshToken(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var c checks
-	if req.ClientID == "" {
-		c.fail("client_id", "必須の項目です。")
-	}
-	if req.RefreshToken == "" {
-		c.fail("refresh_token", "必須の項目です。")
-	}
+	c.need("client_id", req.ClientID)
+	c.need("refresh_token", req.RefreshToken)
 	if err := c.err(); err != nil {
 		return err
 	}
@@ -158,7 +143,7 @@ func (s *Server) refreshToken(w http.ResponseWriter, r *http.Request) error {
 
 // samlMetadata returns the service provider metadata of an organization.
 func (s *Server) samlMetadata(w http.ResponseWriter, r *http.Request) error {
-	organizationID, err := pathID(r, "organization_id")
+	organizationID, err := pathID(r)
 	if err != nil {
 		return err
 	}
@@ -174,7 +159,7 @@ func (s *Server) samlMetadata(w http.ResponseWriter, r *http.Request) error {
 
 // samlConsumer handles the identity provider's response, posted by the browser.
 func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
-	organizationID, err := pathID(r, "organization_id")
+	organizationID, err := pathID(r)
 	if err != nil {
 		return err
 	}
@@ -198,18 +183,11 @@ func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return signInFailed(w, r, s.problem(r, err))
 	case outcome.Link != "":
-		return seeOther(w, linkPage+"?"+url.Values{
-			"organization_id": {organizationID.String()},
-			"link":            {outcome.Link},
-		}.Encode())
+		return toPage(w, linkPage, url.Values{"organization_id": {organizationID.String()}, "link": {outcome.Link}})
 	case outcome.Test != uuid.Nil:
-		return seeOther(w, trialPage+"?"+url.Values{"test": {outcome.Test.String()}}.Encode())
-	default:
-		return seeOther(w, callbackPage+"?"+url.Values{
-			"organization_id": {organizationID.String()},
-			"code":            {outcome.Code},
-		}.Encode())
+		return toPage(w, trialPage, url.Values{"test": {outcome.Test.String()}})
 	}
+	return toPage(w, callbackPage, url.Values{"organization_id": {organizationID.String()}, "code": {outcome.Code}})
 }
 
 // origin returns the origin of a request for the audit log.
@@ -227,9 +205,14 @@ func navigates(r *http.Request) bool {
 // signInFailed redirects the browser to the app's page for failed sign-ins.
 func signInFailed(w http.ResponseWriter, r *http.Request, why Problem) error {
 	organizationID := cmp.Or(chi.URLParam(r, "organization_id"), r.URL.Query().Get("organization_id"))
-	return seeOther(w, callbackPage+"?"+url.Values{
+	return toPage(w, callbackPage, url.Values{
 		"organization_id": {organizationID}, "error": {why.Code}, "error_description": {why.Detail},
-	}.Encode())
+	})
+}
+
+// toPage redirects the browser to a page of the app.
+func toPage(w http.ResponseWriter, page string, query url.Values) error {
+	return seeOther(w, page+"?"+query.Encode())
 }
 
 // seeOther redirects the browser to another page with GET.

@@ -1,13 +1,9 @@
 package api
 
 import (
-	"io"
-	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 )
 
@@ -15,44 +11,35 @@ import (
 // slot meanwhile.
 const pictureTimeout = 2 * time.Minute
 
-func (s *Server) uploadPicture(w http.ResponseWriter, r *http.Request, actor identity.Actor) (err error) {
-	var c checks
-	requestID := c.requestID(r, "")
+func (s *Server) uploadPicture(c *call) (_ any, err error) {
+	requestID := c.requestID("")
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	part, done, err := receiveFile(w, r, pictureTimeout)
+	part, done, err := receiveFile(c.w, c.r, pictureTimeout)
 	defer func() { done(err) }()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	kept, created, err := s.Pictures.Upload(r.Context(), actor.Owner(), actor.Session, requestID, content{part})
+	kept, isNew, err := s.Pictures.Upload(c.ctx(), c.actor.Owner(), c.actor.Session, requestID, content{part})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	moveWriteDeadline(w)
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-	}
-	return writeJSON(w, status, toPicture(kept))
+	moveWriteDeadline(c.w)
+	return createdIf(isNew, toPicture(kept)), nil
 }
 
 // showPicture serves a picture, which is safe to display: this server has encoded it.
-func (s *Server) showPicture(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "picture_id")
-	if err != nil {
-		return err
-	}
+func (s *Server) showPicture(c *call) error {
 	form := picture.Full
-	switch r.URL.Query().Get("size") {
+	switch c.query("size") {
 	case "", string(picture.Full):
 	case string(picture.Thumbnail):
 		form = picture.Thumbnail
 	default:
 		return fault.InvalidField("size", "thumbnail か full を指定してください。")
 	}
-	kept, file, err := s.Pictures.Open(r.Context(), actor.Owner(), id, form)
+	kept, file, err := s.Pictures.Open(c.ctx(), c.actor.Owner(), c.pathID, form)
 	if err != nil {
 		return err
 	}
@@ -61,26 +48,15 @@ func (s *Server) showPicture(w http.ResponseWriter, r *http.Request, actor ident
 	if form == picture.Thumbnail {
 		size = kept.ThumbnailSize
 	}
-	h := w.Header()
-	h.Set("Content-Type", kept.MediaType)
+	h := c.w.Header()
 	h.Set("Content-Disposition", "inline")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	h.Set("Content-Length", strconv.FormatInt(size, 10))
-	h.Set("Cache-Control", "private, max-age=31536000, immutable")
 	h.Add("Vary", "Authorization") // Another person in the same browser must authenticate.
-	_, _ = io.Copy(patientWriter{w}, file)
-	return nil
+	return writeFile(c.w, kept.MediaType, "private, max-age=31536000, immutable", size, file)
 }
 
-func (s *Server) deletePicture(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "picture_id")
-	if err != nil {
-		return err
-	}
-	if err := s.Pictures.Delete(r.Context(), actor.Owner(), id); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+func (s *Server) deletePicture(c *call) (any, error) {
+	return nil, s.Pictures.Delete(c.ctx(), c.actor.Owner(), c.pathID)
 }
 
 func toPicture(p picture.Picture) Picture {

@@ -2,10 +2,7 @@ package api
 
 import (
 	"context"
-	"mime"
-	"net/http"
 	"path"
-	"strconv"
 	"strings"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
@@ -16,62 +13,41 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 )
 
-func (s *Server) decideChanges(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "message_id")
-	if err != nil {
-		return err
-	}
-	var req ProofreadDecisions
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	var c checks // A missing list would delete the stored one.
-	if req.Accepted == nil {
-		c.fail("accepted", "必須の項目です。")
+func (s *Server) decideChanges(c *call, req ProofreadDecisions) (any, error) {
+	if req.Accepted == nil { // A missing list would delete the stored one.
+		c.need("accepted", "")
 	}
 	if req.Refused == nil {
-		c.fail("refused", "必須の項目です。")
+		c.need("refused", "")
 	}
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	if err := s.Chat.Decide(r.Context(), actor.Owner(), id, proofread.Decisions(req)); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+	return nil, s.Chat.Decide(c.ctx(), c.actor.Owner(), c.pathID, proofread.Decisions(req))
 }
 
-func (s *Server) downloadDocx(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "message_id")
-	if err != nil {
-		return err
-	}
+func (s *Server) downloadDocx(c *call) error {
 	tracked := true
-	switch r.URL.Query().Get("changes") {
+	switch c.query("changes") {
 	case "", "tracked":
 	case "applied":
 		tracked = false
 	default:
 		return fault.InvalidField("changes", "tracked か applied を指定してください。")
 	}
-	m, err := s.Chat.FindProofreading(r.Context(), actor.Owner(), id)
+	m, err := s.Chat.FindProofreading(c.ctx(), c.actor.Owner(), c.pathID)
 	if err != nil {
 		return err
 	}
-	file, from, err := s.word(r.Context(), actor, m, tracked)
+	file, from, err := s.word(c.ctx(), c.actor, m, tracked)
 	if err != nil {
 		return err
 	}
-	h := w.Header()
-	h.Set("Content-Type", "application/vnd.openxmlformats-officedocument.wordprocessingml.document")
-	h.Set("Content-Disposition",
-		mime.FormatMediaType("attachment", map[string]string{"filename": wordName(m, from)}))
+	attach(c.w, wordName(m, from))
+	h := c.w.Header()
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	h.Set("Content-Length", strconv.Itoa(len(file)))
-	h.Set("Cache-Control", "no-store")
 	h.Set("Tsumugi-Docx", from)
-	_, _ = patientWriter{w}.Write(file) // The client may have disconnected. It detects a truncated file by its length.
-	return nil
+	return writeBytes(c.w, "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "no-store", file)
 }
 
 // word returns a proofreading as a Word document, and the source of the document. If the original file was deleted or
@@ -83,11 +59,7 @@ func (s *Server) word(ctx context.Context, actor identity.Actor, m chat.Message,
 	if tracked {
 		by = &redline.Author{Name: "Tsumugi（紡）", Time: m.CompletedAt.In(japan.Zone)}
 	}
-	var decided proofread.Decisions
-	if m.Decisions != nil {
-		decided = *m.Decisions
-	}
-	edit := m.Proofread.Edit(decided, by)
+	edit := m.Proofread.Edit(value(m.Decisions), by)
 	if f := m.Proofread.File; f != nil && f.DOCX {
 		file, err := s.Sources.Redline(ctx, actor.Owner(), f.DataSourceID, edit)
 		if code := fault.CodeOf(err); code != fault.NotFound && code != fault.Conflict {
@@ -130,6 +102,4 @@ func wordName(m chat.Message, from string) string {
 	return name + "（校正）" + extension
 }
 
-func toDecisions(d proofread.Decisions) ProofreadDecisions {
-	return ProofreadDecisions{Accepted: d.Accepted, Refused: d.Refused}
-}
+func toDecisions(d proofread.Decisions) ProofreadDecisions { return ProofreadDecisions(d) }

@@ -19,6 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
@@ -63,7 +64,7 @@ type Services struct {
 	Stream   *sse.Server
 	Live     *Live
 	Limiter  *ratelimit.Limiter          // Nil for no limits.
-	Sessions Sessions                    // Nil if sign-out does not end sessions of the user pool.
+	Sessions *pool.Pool                  // Nil if sign-out does not end sessions of the user pool.
 	Pool     http.Handler                // The embedded user pool, mounted under /pool/. Nil with AWS's.
 	Browser  *crx.Package                // The browser extension. Nil if it is not built.
 	App      fs.FS                       // The built app, with index.html at its root.
@@ -73,13 +74,6 @@ type Services struct {
 	// Measure is called after each call except streams. It may be nil.
 	Measure func(method, route string, status int, took time.Duration)
 	Tracer  trace.Tracer // Nil for no tracing.
-}
-
-// Sessions are the sessions of this server's user pool.
-type Sessions interface {
-	// RevokeSession ends the session with the claim origin_jti of its tokens. A session that has ended, or belongs to
-	// another user pool, is not an error.
-	RevokeSession(ctx context.Context, session uuid.UUID) error
 }
 
 // Server handles the API's calls.
@@ -117,6 +111,28 @@ func convert[A, B any](list []A, f func(A) B) []B {
 	}
 	return out
 }
+
+// nonNil returns a list that is encoded as [] and not null.
+func nonNil[T any](list []T) []T { return append([]T{}, list...) }
+
+// optional converts an optional record, or for nil returns the zero record, which the JSON omits.
+func optional[A, B any](record *A, f func(A) B) (b B) {
+	if record != nil {
+		b = f(*record)
+	}
+	return b
+}
+
+// value returns the value of an optional field, or for nil the zero value, which the JSON omits.
+func value[T any](field *T) (v T) {
+	if field != nil {
+		v = *field
+	}
+	return v
+}
+
+// utc returns a time in UTC, or for nil the zero time, which the JSON omits.
+func utc(at *time.Time) time.Time { return value(at).UTC() }
 
 // parseID parses an id in its only accepted form, 36 characters with hyphens.
 func parseID(s string) (uuid.UUID, bool) {

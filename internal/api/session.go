@@ -1,83 +1,46 @@
 package api
 
 import (
-	"net/http"
-
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-func (s *Server) listSessions(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	sessions, err := s.Identity.Sessions(r.Context(), actor)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, SessionList{Items: convert(sessions, func(found identity.Session) Session {
-		session := Session{
-			ID: found.ID, Current: found.ID == actor.Session, AuthType: AuthKind(found.AuthType),
-			Device:  identity.Agent(found.UserAgent),
+func (s *Server) listSessions(c *call) (any, error) {
+	sessions, err := s.Identity.Sessions(c.ctx(), c.actor)
+	return SessionList{Items: convert(sessions, func(found identity.Session) Session {
+		return Session{
+			ID: found.ID, Current: found.ID == c.actor.Session, AuthType: AuthKind(found.AuthType),
+			Device: identity.Agent(found.UserAgent), Address: addressText(found.Address),
 			BeganAt: found.BeganAt.UTC(), LastUsedAt: found.UsedAt.UTC(), ExpiresAt: found.ExpiresAt.UTC(),
 		}
-		if found.Address != nil {
-			session.Address = found.Address.String()
-		}
-		return session
-	})})
+	})}, err
 }
 
-func (s *Server) endSession(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "session_id")
-	if err != nil {
-		return err
-	}
-	if err := s.Identity.EndSession(r.Context(), actor, id); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+func (s *Server) endSession(c *call) (any, error) {
+	return nil, s.Identity.EndSession(c.ctx(), c.actor, c.pathID)
 }
 
-func (s *Server) endOtherSessions(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	if err := s.Identity.EndOtherSessions(r.Context(), actor); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+func (s *Server) endOtherSessions(c *call) (any, error) {
+	return nil, s.Identity.EndOtherSessions(c.ctx(), c.actor)
 }
 
-func (s *Server) endMemberSessions(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "user_id")
-	if err != nil {
-		return err
-	}
-	if err := s.Org.EndMemberSessions(r.Context(), actor, id); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+func (s *Server) endMemberSessions(c *call) (any, error) {
+	return nil, s.Org.EndMemberSessions(c.ctx(), c.actor, c.pathID)
 }
 
-func (s *Server) getSessionLimits(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	limits, err := s.Org.SessionLimits(r.Context(), actor)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, SessionLimits{
+func (s *Server) getSessionLimits(c *call) (any, error) {
+	limits, err := s.Org.SessionLimits(c.ctx(), c.actor)
+	return SessionLimits{
 		SingleSignOn: SessionLimit{IdleMinutes: limits.SingleSignOn.Idle, MaxMinutes: limits.SingleSignOn.Max},
 		Password:     SessionLimit{IdleMinutes: limits.Password.Idle, MaxMinutes: limits.Password.Max},
 		Connection:   ConnectionLimit{IdleMinutes: limits.Connection},
-	})
+	}, err
 }
 
-func (s *Server) putSessionLimits(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req SessionLimits
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	limits := org.SessionLimits{
+func (s *Server) putSessionLimits(c *call, req SessionLimits) (any, error) {
+	return req, s.Org.SetSessionLimits(c.ctx(), c.actor, org.SessionLimits{
 		SingleSignOn: org.SessionLimit{Idle: req.SingleSignOn.IdleMinutes, Max: req.SingleSignOn.MaxMinutes},
 		Password:     org.SessionLimit{Idle: req.Password.IdleMinutes, Max: req.Password.MaxMinutes},
 		Connection:   req.Connection.IdleMinutes,
-	}
-	if err := s.Org.SetSessionLimits(r.Context(), actor, limits); err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, req)
+	})
 }

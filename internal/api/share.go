@@ -1,124 +1,61 @@
 package api
 
 import (
-	"net/http"
-
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-func (s *Server) shareThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req ShareRequest
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	var c checks
-	threadID, err := pathID(r, "thread_id")
-	if err != nil {
-		return err
-	}
+func (s *Server) shareThread(c *call, req ShareRequest) (any, error) {
 	leaf := c.id("leaf", req.Leaf)
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	share, err := s.Shares.Share(r.Context(), actor, threadID, leaf)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, toShare(actor, share))
+	share, err := s.Shares.Share(c.ctx(), c.actor, c.pathID, leaf)
+	return toShare(c.actor, share), err
 }
 
-func (s *Server) listShares(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var c checks
-	threadID := c.optionalID("thread_id", r.URL.Query().Get("thread_id"))
-	offset, limit := c.page(r)
+func (s *Server) listShares(c *call) (any, error) {
+	threadID := c.optionalQueryID("thread_id")
+	offset, limit := c.page()
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	shares, total, err := s.Shares.Own(r.Context(), actor, threadID, offset, limit)
-	if err != nil {
-		return err
-	}
-	return writeShares(w, actor, shares, total)
+	shares, total, err := s.Shares.Own(c.ctx(), c.actor, threadID, offset, limit)
+	return toShareList(c.actor, shares, total), err
 }
 
-func (s *Server) listOrganizationShares(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	offset, limit, err := page(r)
-	if err != nil {
-		return err
-	}
-	shares, total, err := s.Shares.All(r.Context(), actor, offset, limit)
-	if err != nil {
-		return err
-	}
-	return writeShares(w, actor, shares, total)
+func (s *Server) listOrganizationShares(c *call, offset, limit int) (any, error) {
+	shares, total, err := s.Shares.All(c.ctx(), c.actor, offset, limit)
+	return toShareList(c.actor, shares, total), err
 }
 
-func (s *Server) getShare(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "share_id")
-	if err != nil {
-		return err
-	}
-	share, err := s.Shares.Find(r.Context(), actor, id)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, toShare(actor, share))
+func (s *Server) getShare(c *call) (any, error) {
+	share, err := s.Shares.Find(c.ctx(), c.actor, c.pathID)
+	return toShare(c.actor, share), err
 }
 
-func (s *Server) listSharedMessages(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var c checks
-	offset, limit := c.page(r)
-	id, err := pathID(r, "share_id")
-	if err != nil {
-		return err
-	}
+func (s *Server) listSharedMessages(c *call, offset, limit int) (any, error) {
+	messages, err := s.Shares.Messages(c.ctx(), c.actor, c.pathID, offset, limit)
+	return SharedMessageList{Items: convert(messages, toSharedMessage)}, err
+}
+
+func (s *Server) endShare(c *call) (any, error) {
+	return nil, s.Shares.End(c.ctx(), c.actor, c.pathID)
+}
+
+func (s *Server) copyShare(c *call, req ShareCopyRequest) (any, error) {
+	requestID := c.requestID(req.RequestID)
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	messages, err := s.Shares.Messages(r.Context(), actor, id, offset, limit)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, SharedMessageList{Items: convert(messages, toSharedMessage)})
+	thread, err := s.Shares.Copy(c.ctx(), c.actor, c.pathID, requestID)
+	return created(toThread(thread)), err
 }
 
-func (s *Server) endShare(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "share_id")
-	if err != nil {
-		return err
-	}
-	if err := s.Shares.End(r.Context(), actor, id); err != nil {
-		return err
-	}
-	return writeNoContent(w)
-}
-
-func (s *Server) copyShare(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "share_id")
-	if err != nil {
-		return err
-	}
-	var req ShareCopyRequest
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	var c checks
-	requestID := c.requestID(r, req.RequestID)
-	if err := c.err(); err != nil {
-		return err
-	}
-	thread, err := s.Shares.Copy(r.Context(), actor, id, requestID)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusCreated, toThread(thread))
-}
-
-func writeShares(w http.ResponseWriter, actor identity.Actor, shares []chat.Share, total int) error {
-	return writeJSON(w, http.StatusOK, ShareList{
+func toShareList(actor identity.Actor, shares []chat.Share, total int) ShareList {
+	return ShareList{
 		Items: convert(shares, func(share chat.Share) Share { return toShare(actor, share) }), Total: total,
-	})
+	}
 }
 
 // toShare returns a share as shown to a member of its organization. Only its owner sees the thread's id.

@@ -1,83 +1,45 @@
 package api
 
 import (
-	"net/http"
-
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-func (s *Server) listSkills(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	offset, limit, err := page(r)
-	if err != nil {
-		return err
-	}
-	skills, err := s.Skill.List(r.Context(), actor.OrganizationID, actor.ID, offset, limit)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, SkillList{
-		Items: convert(skills, func(found skill.Skill) Skill { return toSkill(actor, found) }),
-	})
+func (s *Server) listSkills(c *call, offset, limit int) (any, error) {
+	skills, err := s.Skill.List(c.ctx(), c.actor.OrganizationID, c.actor.ID, offset, limit)
+	return toSkillList(c.actor, skills), err
 }
 
-func (s *Server) getSkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "skill_id")
-	if err != nil {
-		return err
-	}
-	found, err := s.Skill.Get(r.Context(), actor.OrganizationID, actor.ID, id)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, toSkill(actor, found))
+func (s *Server) getSkill(c *call) (any, error) {
+	found, err := s.Skill.Get(c.ctx(), c.actor.OrganizationID, c.actor.ID, c.pathID)
+	return toSkill(c.actor, found), err
 }
 
-func (s *Server) listFavoriteSkills(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	offset, limit, err := page(r)
-	if err != nil {
-		return err
-	}
-	favorites, err := s.Skill.Favorites(r.Context(), actor.OrganizationID, actor.ID, offset, limit)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, FavoriteSkillList{Items: convert(favorites,
-		func(f skill.Favorite) FavoriteSkill {
-			return FavoriteSkill{ID: f.SkillID, Name: f.Name, IconPath: f.IconPath}
-		})})
+func (s *Server) listFavoriteSkills(c *call, offset, limit int) (any, error) {
+	favorites, err := s.Skill.Favorites(c.ctx(), c.actor.OrganizationID, c.actor.ID, offset, limit)
+	return FavoriteSkillList{Items: convert(favorites, func(f skill.Favorite) FavoriteSkill {
+		return FavoriteSkill{ID: f.SkillID, Name: f.Name, IconPath: f.IconPath}
+	})}, err
 }
 
-func (s *Server) addFavoriteSkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req FavoriteSkillPostRequest
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	var c checks
+func (s *Server) addFavoriteSkill(c *call, req FavoriteSkillPostRequest) (any, error) {
 	id := c.id("skill_id", req.SkillID)
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	if err := s.Skill.AddFavorite(r.Context(), actor.OrganizationID, actor.ID, id); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+	return nil, s.Skill.AddFavorite(c.ctx(), c.actor.OrganizationID, c.actor.ID, id)
 }
 
-func (s *Server) removeFavoriteSkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var req FavoriteSkillDeleteRequest
-	if err := decode(w, r, &req); err != nil {
-		return err
-	}
-	var c checks
+func (s *Server) removeFavoriteSkill(c *call, req FavoriteSkillDeleteRequest) (any, error) {
 	id := c.id("skill_id", req.SkillID)
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	if err := s.Skill.RemoveFavorite(r.Context(), actor.OrganizationID, actor.ID, id); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+	return nil, s.Skill.RemoveFavorite(c.ctx(), c.actor.OrganizationID, c.actor.ID, id)
+}
+
+func toSkillList(actor identity.Actor, skills []skill.Skill) SkillList {
+	return SkillList{Items: convert(skills, func(found skill.Skill) Skill { return toSkill(actor, found) })}
 }
 
 func toSkill(actor identity.Actor, s skill.Skill) Skill {
@@ -91,7 +53,7 @@ func toSkill(actor identity.Actor, s skill.Skill) Skill {
 	return Skill{
 		ID: s.ID, Name: s.Name, Description: s.Description, IconPath: s.IconPath, CategoryID: s.CategoryID,
 		Kind: string(s.Kind), TaskType: SkillTaskType(s.TaskType), FormType: SkillFormType(s.FormType),
-		FormFields: convert(s.FormFields, toFormField), Suggestions: texts(s.Suggestions), Keywords: s.Keywords,
+		FormFields: convert(s.FormFields, toFormField), Suggestions: nonNil(s.Suggestions), Keywords: s.Keywords,
 		AcceptsDataSources: s.AcceptsDataSources, IsFavorite: s.IsFavorite, UnavailableReason: s.Unavailable,
 		Origin: origin, Editable: s.Made && !s.Withdrawn && (s.OwnerID != nil || actor.Role.IsAdmin()),
 	}

@@ -19,11 +19,11 @@ import (
 type Slack struct {
 	Setup  *channel.Setup
 	Links  *channel.Linker
-	Intake Intake
+	Intake intake
 }
 
-// Intake stores events of a surface. *channel.Service implements it.
-type Intake interface {
+// intake stores events of a surface. *channel.Service implements it.
+type intake interface {
 	Enqueue(ctx context.Context, in channel.IncomingEvent) error
 }
 
@@ -187,7 +187,7 @@ func (s *Server) returned(
 		outcome = url.Values{"error": {s.problem(r, err).Code}} // Logs internal errors.
 	}
 	http.SetCookie(w, s.cookie(cookie, -1)) //nolint:gosec // Secure wherever there is TLS.
-	return seeOther(w, page+"?"+outcome.Encode())
+	return toPage(w, page, outcome)
 }
 
 // bindSlack sets the cookie that binds the OAuth flow with Slack to this browser. Slack redirects the browser by a

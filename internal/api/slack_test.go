@@ -73,7 +73,7 @@ type taken struct {
 	fails error
 }
 
-// Enqueue implements api.Intake.
+// Enqueue stores an event.
 func (i *taken) Enqueue(_ context.Context, in channel.IncomingEvent) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()

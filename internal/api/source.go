@@ -1,7 +1,7 @@
 package api
 
 import (
-	"context"
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -13,28 +13,22 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // uploadTimeout bounds a whole upload while its bytes arrive: 50 MiB at 0.7 Mbit/s.
 const uploadTimeout = 10 * time.Minute
 
-func (s *Server) listDataSources(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	var c checks
-	offset, limit := c.page(r)
-	query := c.text("q", r.URL.Query()["q"], datasource.MaxQuery)
+func (s *Server) listDataSources(c *call) (any, error) {
+	offset, limit := c.page()
+	query := c.text("q", datasource.MaxQuery)
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	sources, err := s.Sources.List(r.Context(), actor.Owner(), query, offset, limit)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, DataSourceList{Items: convert(sources, toListed)})
+	sources, err := s.Sources.List(c.ctx(), c.actor.Owner(), query, offset, limit)
+	return DataSourceList{Items: convert(sources, toListed)}, err
 }
 
 func toListed(l datasource.ListItem) DataSource {
@@ -48,34 +42,19 @@ func toListed(l datasource.ListItem) DataSource {
 	return source
 }
 
-func (s *Server) getDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "data_source_id")
-	if err != nil {
-		return err
-	}
-	source, err := s.Sources.Find(r.Context(), actor.Owner(), id)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, toDataSource(source))
+func (s *Server) getDataSource(c *call) (any, error) {
+	source, err := s.Sources.Find(c.ctx(), c.actor.Owner(), c.pathID)
+	return toDataSource(source), err
 }
 
-func (s *Server) listPassages(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "data_source_id")
-	if err != nil {
-		return err
-	}
-	var c checks
-	offset, limit := c.page(r)
-	page := c.number("page", r.URL.Query()["page"], 1, maxOffset, 1)
+func (s *Server) listPassages(c *call) (any, error) {
+	offset, limit := c.page()
+	page := c.number("page", 1, maxOffset, 1)
 	if err := c.err(); err != nil {
-		return err
+		return nil, err
 	}
-	passages, err := s.Sources.Passages(r.Context(), actor.Owner(), id, page, offset, limit)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, PassageList{Items: convert(passages, toPassage)})
+	passages, err := s.Sources.Passages(c.ctx(), c.actor.Owner(), c.pathID, page, offset, limit)
+	return PassageList{Items: convert(passages, toPassage)}, err
 }
 
 func toPassage(p datasource.Passage) Passage {
@@ -85,23 +64,18 @@ func toPassage(p datasource.Passage) Passage {
 }
 
 // uploadDataSource streams the file to the domain.
-func (s *Server) uploadDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) (err error) {
-	part, done, err := receiveFile(w, r, uploadTimeout)
+func (s *Server) uploadDataSource(c *call) (_ any, err error) {
+	part, done, err := receiveFile(c.w, c.r, uploadTimeout)
 	defer func() { done(err) }()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	source, created, err := s.Sources.Upload(r.Context(), actor.Owner(), actor.Session, part.FileName(),
-		content{part})
+	source, isNew, err := s.Sources.Upload(c.ctx(), c.actor.Owner(), c.actor.Session, part.FileName(), content{part})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	moveWriteDeadline(w)
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-	}
-	return writeJSON(w, status, toDataSource(source))
+	moveWriteDeadline(c.w)
+	return createdIf(isNew, toDataSource(source)), nil
 }
 
 // receiveFile returns the file of a multipart body, which must arrive within limit. The caller must call done with the
@@ -165,26 +139,36 @@ func (b *patientBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-func (s *Server) downloadDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "data_source_id")
-	if err != nil {
-		return err
-	}
-	source, file, err := s.Sources.Open(r.Context(), actor.Owner(), id)
+func (s *Server) downloadDataSource(c *call) error {
+	source, file, err := s.Sources.Open(c.ctx(), c.actor.Owner(), c.pathID)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	h := w.Header()
+	attach(c.w, source.Filename)
+	c.w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	// Never displayed, because it may be HTML.
-	h.Set("Content-Type", "application/octet-stream")
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": source.Filename}))
-	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	h.Set("Content-Length", strconv.FormatInt(source.Size, 10))
-	h.Set("Cache-Control", "no-store")
-	// The client may have disconnected. It detects a truncated file by its length.
+	return writeFile(c.w, "application/octet-stream", "no-store", source.Size, file)
+}
+
+// attach makes a browser save the response as a file.
+func attach(w http.ResponseWriter, filename string) {
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": filename}))
+}
+
+// writeFile writes a file. The client may have disconnected. It detects a truncated file by its length.
+func writeFile(w http.ResponseWriter, media, cache string, size int64, file io.Reader) error {
+	h := w.Header()
+	h.Set("Content-Type", media)
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
+	h.Set("Cache-Control", cache)
 	_, _ = io.Copy(patientWriter{w}, file)
 	return nil
+}
+
+// writeBytes is writeFile for a file in memory.
+func writeBytes(w http.ResponseWriter, media, cache string, file []byte) error {
+	return writeFile(w, media, cache, int64(len(file)), bytes.NewReader(file))
 }
 
 // patientWriter is a response without a time limit as long as the client reads.
@@ -196,64 +180,51 @@ func (p patientWriter) Write(b []byte) (int, error) {
 	return p.w.Write(b) //nolint:gosec // Attachments and pictures, with their types and nosniff.
 }
 
-func (s *Server) deleteDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "data_source_id")
-	if err != nil {
-		return err
-	}
-	if err := s.Sources.Delete(r.Context(), actor.Owner(), id); err != nil {
-		return err
-	}
-	return writeNoContent(w)
+func (s *Server) deleteDataSource(c *call) (any, error) {
+	return nil, s.Sources.Delete(c.ctx(), c.actor.Owner(), c.pathID)
 }
 
-func (s *Server) stopDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	return s.changeReading(w, r, actor, s.Sources.StopReading)
+func (s *Server) stopDataSource(c *call) (any, error) {
+	source, err := s.Sources.StopReading(c.ctx(), c.actor.Owner(), c.pathID)
+	return toDataSource(source), err
 }
 
-func (s *Server) readDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	return s.changeReading(w, r, actor, s.Sources.RetryReading)
+func (s *Server) readDataSource(c *call) (any, error) {
+	source, err := s.Sources.RetryReading(c.ctx(), c.actor.Owner(), c.pathID)
+	return toDataSource(source), err
 }
 
 // showDataSourcePage serves a page as a picture. Browsers revalidate it each time, because access may have ended.
-func (s *Server) showDataSourcePage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, err := pathID(r, "data_source_id")
-	if err != nil {
-		return err
-	}
-	width := defaultWidth
-	if text := r.URL.Query().Get("width"); text != "" {
+func (s *Server) showDataSourcePage(c *call) error {
+	width, err := defaultWidth, error(nil)
+	if text := c.query("width"); text != "" {
 		if width, err = strconv.Atoi(text); err != nil || width < minWidth || width > maxWidth {
 			return fault.InvalidField("width", "200以上2000以下の整数で指定してください。")
 		}
 	}
-	page, err := strconv.Atoi(chi.URLParam(r, "page"))
+	page, err := strconv.Atoi(chi.URLParam(c.r, "page"))
 	if err != nil || page < 1 {
 		return fault.Errorf(fault.NotFound, "ページが見つかりません。")
 	}
-	source, err := s.Sources.Find(r.Context(), actor.Owner(), id)
+	source, err := s.Sources.Find(c.ctx(), c.actor.Owner(), c.pathID)
 	if err != nil {
 		return err
 	}
-	h := w.Header()
+	const cache = "private, no-cache"
+	h := c.w.Header()
 	tag := fmt.Sprintf(`"%x-%d-%d"`, source.SHA256[:8], page, width)
-	if r.Header.Get("If-None-Match") == tag {
+	if c.r.Header.Get("If-None-Match") == tag {
 		h.Set("ETag", tag)
-		h.Set("Cache-Control", "private, no-cache")
-		w.WriteHeader(http.StatusNotModified)
+		h.Set("Cache-Control", cache)
+		c.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	picture, err := s.Sources.RenderPage(r.Context(), actor.Owner(), id, page, width)
+	picture, err := s.Sources.RenderPage(c.ctx(), c.actor.Owner(), c.pathID, page, width)
 	if err != nil {
 		return err
 	}
 	h.Set("ETag", tag)
-	h.Set("Cache-Control", "private, no-cache")
-	h.Set("Content-Type", "image/png")
-	h.Set("Content-Length", strconv.Itoa(len(picture)))
-	moveWriteDeadline(w)
-	_, _ = patientWriter{w}.Write(picture)
-	return nil
+	return writeBytes(c.w, "image/png", cache, picture)
 }
 
 // Bounds of a page picture's width, in pixels.
@@ -262,22 +233,6 @@ const (
 	maxWidth     = 2000
 	defaultWidth = 1000
 )
-
-// changeReading stops or restarts the processing of a data source.
-func (s *Server) changeReading(
-	w http.ResponseWriter, r *http.Request, actor identity.Actor,
-	change func(context.Context, identity.Owner, uuid.UUID) (datasource.Source, error),
-) error {
-	id, err := pathID(r, "data_source_id")
-	if err != nil {
-		return err
-	}
-	source, err := change(r.Context(), actor.Owner(), id)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, toDataSource(source))
-}
 
 func toDataSource(s datasource.Source) DataSource {
 	var progress DataSourceProgress
