@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -35,24 +36,12 @@ func (req AnswerRequest) continues() bool {
 	return req.Model.Continues && !thinks && !req.Proofreads() && !req.wantsJSON()
 }
 
-// checkpointLoop stores the new text of running answers until the Service stops.
-func (s *Service) checkpointLoop() {
-	tick := time.NewTicker(s.cfg.Checkpoints)
-	defer tick.Stop()
-	for {
-		select {
-		case <-s.root.Done():
-			return
-		case <-tick.C:
-		}
-		s.mu.Lock()
-		running := make([]*generation, 0, len(s.running))
-		for _, g := range s.running {
-			running = append(running, g)
-		}
-		s.mu.Unlock()
-		s.checkpoint(s.root, running, checkpointBytes)
-	}
+// checkpointRunning stores the new text of running answers.
+func (s *Service) checkpointRunning() {
+	s.mu.Lock()
+	running := slices.Collect(maps.Values(s.running))
+	s.mu.Unlock()
+	s.checkpoint(s.root, running, checkpointBytes)
 }
 
 // checkpoint stores the new text of generations that has at least size bytes, or is old.

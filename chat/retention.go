@@ -121,21 +121,12 @@ type DeletedThread struct {
 	Running  *uuid.UUID // The answer that was being generated in it, or nil.
 }
 
-// expireThreads deletes expired temporary threads and threads that are due by their organization's retention setting,
-// until the Service stops. Every server does it, so that no leader is needed.
-func (s *Service) expireThreads() {
-	again := time.NewTicker(s.cfg.Expiry)
-	defer again.Stop()
-	for {
-		for s.expire() == expiryBatch {
-		}
-		s.retain()
-		select {
-		case <-s.root.Done():
-			return
-		case <-again.C:
-		}
+// deleteExpired deletes expired temporary threads and threads that are due by their organization's retention setting.
+// Every server does it, so that no leader is needed.
+func (s *Service) deleteExpired() {
+	for s.expire() == expiryBatch {
 	}
+	s.retain()
 }
 
 // expire deletes a batch of expired threads, ends their running generations, and returns the number of threads.

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
 const (
@@ -40,11 +42,21 @@ func (s *Service) Start(ctx context.Context) error {
 	}
 	stops := s.feed.Subscribe(topicStop)
 	s.sweeper.Go(func() { s.handleStops(stops) })
-	s.sweeper.Go(s.keepLease)
-	s.sweeper.Go(s.sweepLoop)
-	s.sweeper.Go(s.checkpointLoop)
-	s.sweeper.Go(s.expireThreads)
+	// The lease has its own goroutine, so that nothing else can delay it.
+	s.every(s.cfg.Heartbeat, func() { _ = s.renew() }) // Logs its own error.
+	s.every(s.cfg.Sweep, func() { s.sweep(s.root, s.cfg.Lease) })
+	s.every(4*s.cfg.Sweep, func() { // Less urgent, and not free with many texts.
+		s.measureTexts()
+		s.sweepMirrors(s.root)
+	})
+	s.every(s.cfg.Checkpoints, s.checkpointRunning)
+	s.every(s.cfg.Expiry, s.deleteExpired)
 	return nil
+}
+
+// every calls run in a goroutine periodically until the Service stops.
+func (s *Service) every(interval time.Duration, run func()) {
+	s.sweeper.Go(func() { work.Every(s.root, interval, nil, run) })
 }
 
 // BeginStop refuses new generations. Running ones continue, and so does the lease. It may be called before Stop, more
@@ -88,39 +100,6 @@ func (s *Service) Stop(ctx context.Context) {
 func (s *Service) Stats() Stats {
 	running, waiting, _ := s.slots.stats()
 	return Stats{Running: running, Waiting: waiting}
-}
-
-// keepLease renews the lease until the Service stops, and learns the state of this server's generations. It has its own
-// goroutine, so that nothing else can delay it.
-func (s *Service) keepLease() {
-	heartbeat := time.NewTicker(s.cfg.Heartbeat)
-	defer heartbeat.Stop()
-	for {
-		select {
-		case <-s.root.Done():
-			return
-		case <-heartbeat.C:
-			_ = s.renew() // Logs its own error.
-		}
-	}
-}
-
-// sweepLoop looks for generations of dead servers, and for mirrors of ended runs, until the Service stops.
-func (s *Service) sweepLoop() {
-	sweep := time.NewTicker(s.cfg.Sweep)
-	defer sweep.Stop()
-	for n := 0; ; n++ {
-		select {
-		case <-s.root.Done():
-			return
-		case <-sweep.C:
-			s.sweep(s.root, s.cfg.Lease)
-			if n%4 == 0 { // Less urgent, and not free with many texts.
-				s.measureTexts()
-				s.sweepMirrors(s.root)
-			}
-		}
-	}
 }
 
 // sweep takes over and runs the generations of servers that have been silent for longer than lease, as many as this

@@ -38,31 +38,29 @@ func (db *DB) ClaimDeliveries(ctx context.Context, limit int, lease time.Duratio
 
 // SaveDelivery implements channel.Store.
 func (db *DB) SaveDelivery(ctx context.Context, d channel.Delivery) error {
-	tag, err := db.pool.Exec(ctx, `
+	return requireClaim(db.pool.Exec(ctx, `
 		UPDATE channel_deliveries
 		SET progress = $4
-		WHERE organization_id = $1 AND answer_id = $2 AND claim = $3`, d.OrganizationID, d.AnswerID, d.Claim, d.Progress)
-	return requireClaim(tag.RowsAffected(), err)
+		WHERE organization_id = $1 AND answer_id = $2 AND claim = $3`, d.OrganizationID, d.AnswerID, d.Claim, d.Progress))
 }
 
 // EndDelivery implements channel.Store.
 func (db *DB) EndDelivery(ctx context.Context, d channel.Delivery) error {
-	tag, err := db.pool.Exec(ctx, `
+	return requireClaim(db.pool.Exec(ctx, `
 		UPDATE channel_deliveries
 		SET progress = $4, ended_at = now(), claim = NULL
-		WHERE organization_id = $1 AND answer_id = $2 AND claim = $3`, d.OrganizationID, d.AnswerID, d.Claim, d.Progress)
-	return requireClaim(tag.RowsAffected(), err)
+		WHERE organization_id = $1 AND answer_id = $2 AND claim = $3`, d.OrganizationID, d.AnswerID, d.Claim, d.Progress))
 }
 
 // ReleaseDelivery implements channel.Store.
 func (db *DB) ReleaseDelivery(ctx context.Context, d channel.Delivery, after time.Duration) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `
+		err := requireClaim(tx.Exec(ctx, `
 			UPDATE channel_deliveries
 			SET progress = $4, claim = NULL, claimed_until = clock_timestamp() + $5::interval
 			WHERE organization_id = $1 AND answer_id = $2 AND claim = $3`,
-			d.OrganizationID, d.AnswerID, d.Claim, d.Progress, after)
-		if err := requireClaim(tag.RowsAffected(), err); err != nil || after > 0 {
+			d.OrganizationID, d.AnswerID, d.Claim, d.Progress, after))
+		if err != nil || after > 0 {
 			return err
 		}
 		_, err = tx.Exec(ctx, `SELECT pg_notify($1, '')`, claimableChannel)
@@ -70,49 +68,24 @@ func (db *DB) ReleaseDelivery(ctx context.Context, d channel.Delivery, after tim
 	})
 }
 
-// RenewClaims implements channel.Store.
-func (db *DB) RenewClaims(ctx context.Context, claimed []channel.ClaimKey, lease time.Duration) ([]uuid.UUID, error) {
-	var events, deliveries, ids, answers []uuid.UUID
-	var names []string
-	for _, c := range claimed {
-		if c.Delivery {
-			deliveries, answers = append(deliveries, c.Claim), append(answers, c.ID)
-			continue
-		}
-		events, ids, names = append(events, c.Claim), append(ids, c.ID), append(names, c.EventID)
+// RenewDeliveries implements channel.Store.
+func (db *DB) RenewDeliveries(
+	ctx context.Context, held []channel.Delivery, lease time.Duration,
+) ([]uuid.UUID, error) {
+	answers, claims := make([]uuid.UUID, len(held)), make([]uuid.UUID, len(held))
+	for i, d := range held {
+		answers[i], claims[i] = d.AnswerID, d.Claim
 	}
-	var lost []uuid.UUID
-	err := db.batch(ctx, func(batch *pgx.Batch) {
-		lost = nil
-		take := func(rows pgx.Rows) error {
-			some, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-			lost = append(lost, some...)
-			return err
-		}
-		batch.Queue(`
-			WITH mine AS (SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS m (claim, installation_id, event_id)),
-			renewed AS (
-			    UPDATE channel_events e
-			    SET claimed_until = now() + $4::interval
-			    FROM mine m
-			    WHERE e.installation_id = m.installation_id AND e.event_id = m.event_id AND e.claim = m.claim
-			    RETURNING e.claim
-			)
-			SELECT claim FROM mine EXCEPT SELECT claim FROM renewed`,
-			orEmpty(events), orEmpty(ids), orEmpty(names), lease).Query(take)
-		batch.Queue(`
-			WITH mine AS (SELECT * FROM unnest($1::uuid[], $2::uuid[]) AS m (claim, answer_id)),
-			renewed AS (
-			    UPDATE channel_deliveries d
-			    SET claimed_until = now() + $3::interval
-			    FROM mine m
-			    WHERE d.answer_id = m.answer_id AND d.claim = m.claim
-			    RETURNING d.claim
-			)
-			SELECT claim FROM mine EXCEPT SELECT claim FROM renewed`,
-			orEmpty(deliveries), orEmpty(answers), lease).Query(take)
-	})
-	return lost, err
+	return lostLeases(db.pool.Query(ctx, `
+		WITH held AS (SELECT * FROM unnest($1::uuid[], $2::uuid[]) AS h (answer_id, claim)),
+		renewed AS (
+		    UPDATE channel_deliveries d
+		    SET claimed_until = now() + $3::interval
+		    FROM held h
+		    WHERE d.answer_id = h.answer_id AND d.claim = h.claim
+		    RETURNING d.answer_id
+		)
+		SELECT answer_id FROM held EXCEPT SELECT answer_id FROM renewed`, answers, claims, lease))
 }
 
 // WatchChannels implements channel.Store.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 )
@@ -59,6 +60,24 @@ func (db *DB) ClaimEvents(ctx context.Context, limit int, quick bool, lease time
 	return events, translate(err)
 }
 
+// RenewEvents implements channel.Store.
+func (db *DB) RenewEvents(ctx context.Context, held []channel.Event, lease time.Duration) ([]uuid.UUID, error) {
+	ids, claims, names := make([]uuid.UUID, len(held)), make([]uuid.UUID, len(held)), make([]string, len(held))
+	for i, e := range held {
+		ids[i], claims[i], names[i] = e.InstallationID, e.Claim, e.Incoming.EventID
+	}
+	return lostLeases(db.pool.Query(ctx, `
+		WITH held AS (SELECT * FROM unnest($1::uuid[], $2::text[], $3::uuid[]) AS h (installation_id, event_id, claim)),
+		renewed AS (
+		    UPDATE channel_events e
+		    SET claimed_until = now() + $4::interval
+		    FROM held h
+		    WHERE e.installation_id = h.installation_id AND e.event_id = h.event_id AND e.claim = h.claim
+		    RETURNING e.claim
+		)
+		SELECT claim FROM held EXCEPT SELECT claim FROM renewed`, ids, names, claims, lease))
+}
+
 // incomingRow is a row of channel_events.
 type incomingRow struct {
 	InstallationID uuid.UUID
@@ -72,8 +91,8 @@ type incomingRow struct {
 }
 
 // requireClaim returns channel.ErrClaimLost if no claimed row was changed.
-func requireClaim(rows int64, err error) error {
-	if err == nil && rows == 0 {
+func requireClaim(tag pgconn.CommandTag, err error) error {
+	if err == nil && tag.RowsAffected() == 0 {
 		return channel.ErrClaimLost
 	}
 	return translate(err)
@@ -81,32 +100,29 @@ func requireClaim(rows int64, err error) error {
 
 // SaveEvent implements channel.Store.
 func (db *DB) SaveEvent(ctx context.Context, e channel.Event) error {
-	tag, err := db.pool.Exec(ctx, `
+	return requireClaim(db.pool.Exec(ctx, `
 		UPDATE channel_events
 		SET done = $5
 		WHERE organization_id = $1 AND installation_id = $2 AND event_id = $3 AND claim = $4`,
-		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim, e.Progress)
-	return requireClaim(tag.RowsAffected(), err)
+		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim, e.Progress))
 }
 
 // RequeueEvent implements channel.Store.
 func (db *DB) RequeueEvent(ctx context.Context, e channel.Event, after time.Duration) error {
-	tag, err := db.pool.Exec(ctx, `
+	return requireClaim(db.pool.Exec(ctx, `
 		UPDATE channel_events
 		SET done = $5, attempts = $6, due_at = now() + $7::interval, claim = NULL, claimed_until = NULL
 		WHERE organization_id = $1 AND installation_id = $2 AND event_id = $3 AND claim = $4`,
-		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim, e.Progress, e.Attempt, after)
-	return requireClaim(tag.RowsAffected(), err)
+		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim, e.Progress, e.Attempt, after))
 }
 
 // EndEvent implements channel.Store.
 func (db *DB) EndEvent(ctx context.Context, e channel.Event) error {
-	tag, err := db.pool.Exec(ctx, `
+	return requireClaim(db.pool.Exec(ctx, `
 		UPDATE channel_events
 		SET ended_at = now(), payload = NULL, done = '{}', message = '', claim = NULL, claimed_until = NULL
 		WHERE organization_id = $1 AND installation_id = $2 AND event_id = $3 AND claim = $4`,
-		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim)
-	return requireClaim(tag.RowsAffected(), err)
+		e.OrganizationID, e.InstallationID, e.Incoming.EventID, e.Claim))
 }
 
 // WithdrawQuestion implements channel.Store.

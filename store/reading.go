@@ -85,14 +85,14 @@ func (db *DB) HasWaitingReading(ctx context.Context) (waits bool, _ error) {
 }
 
 // RenewReadings implements datasource.Store.
-func (db *DB) RenewReadings(ctx context.Context, held []datasource.Reading, lease time.Duration) (lost []uuid.UUID,
-	_ error,
-) {
+func (db *DB) RenewReadings(
+	ctx context.Context, held []datasource.Reading, lease time.Duration,
+) ([]uuid.UUID, error) {
 	ids, numbers := make([]uuid.UUID, len(held)), make([]int64, len(held))
 	for i, r := range held {
 		ids[i], numbers[i] = r.ID, r.Number
 	}
-	rows, err := db.priorityPool.Query(ctx, `
+	return lostLeases(db.priorityPool.Query(ctx, `
 		WITH kept AS (
 		    UPDATE data_sources d
 		    SET read_until = now() + $3::interval
@@ -100,12 +100,7 @@ func (db *DB) RenewReadings(ctx context.Context, held []datasource.Reading, leas
 		    WHERE d.id = h.id AND d.reading = h.reading
 		    RETURNING d.id
 		)
-		SELECT h.id FROM unnest($1::uuid[]) AS h (id) WHERE h.id NOT IN (SELECT id FROM kept)`, ids, numbers, lease)
-	if err != nil {
-		return nil, translate(err)
-	}
-	lost, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	return lost, translate(err)
+		SELECT h.id FROM unnest($1::uuid[]) AS h (id) WHERE h.id NOT IN (SELECT id FROM kept)`, ids, numbers, lease))
 }
 
 // RequeueReading implements datasource.Store.

@@ -503,7 +503,7 @@ func (h *eventHandler) deliver(ctx context.Context, owner identity.Owner, exchan
 	defer cancel()
 	added, err := h.Store.AddDelivery(ctx, d, h.cfg.Lease)
 	if err == nil && added {
-		h.beginDelivery(d, until)
+		h.deliveries.Add(d, until)
 	}
 	return err
 }

@@ -9,55 +9,26 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// claimDeliveries claims deliveries without a server and continues them.
-func (s *Service) claimDeliveries(ctx context.Context) error {
-	s.mu.Lock()
-	free := s.cfg.MaxDeliveries - len(s.delivered)
-	s.mu.Unlock()
-	if free <= 0 || ctx.Err() != nil {
-		return nil
+// claimDeliveries claims deliveries without a server.
+func (s *Service) claimDeliveries(ctx context.Context) ([]Delivery, error) {
+	free := s.cfg.MaxDeliveries - s.deliveries.Len()
+	if free <= 0 {
+		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
-	defer cancel()
-	until := time.Now().Add(s.cfg.Lease)
 	claimed, err := s.Store.ClaimDeliveries(ctx, free, s.cfg.Lease)
-	for _, d := range claimed {
-		s.counters.takeovers.Add(1)
-		s.beginDelivery(d, until)
-	}
-	return err
-}
-
-// beginDelivery starts a goroutine that delivers an answer.
-func (s *Service) beginDelivery(d Delivery, until time.Time) {
-	ctx, cancel := context.WithCancel(s.root)
-	c := &claim{ClaimKey: ClaimKey{ID: d.AnswerID, Claim: d.Claim, Delivery: true}, cancel: cancel}
-	c.until.Store(&until)
-	s.mu.Lock()
-	if earlier := s.delivered[d.AnswerID]; earlier != nil {
-		earlier.cancel() // Its claim was lost.
-	}
-	s.delivered[d.AnswerID] = c
-	s.mu.Unlock()
-	s.work.Go(func() {
-		defer cancel()
-		s.deliver(ctx, d, c)
-		s.mu.Lock()
-		if s.delivered[d.AnswerID] == c {
-			delete(s.delivered, d.AnswerID)
-		}
-		s.mu.Unlock()
-	})
+	s.counters.takeovers.Add(int64(len(claimed)))
+	return claimed, err
 }
 
 // deliveryWorker is a delivery in progress on this server. It belongs to one goroutine.
 type deliveryWorker struct {
 	*Service
 	Delivery
-	claim      *claim
+	job        *work.Job[Delivery]
 	surface    Surface
 	traits     Traits
 	to         Target
@@ -80,8 +51,9 @@ type view struct {
 }
 
 // deliver delivers an answer until it is complete, the claim is lost, or the Service stops.
-func (s *Service) deliver(ctx context.Context, d Delivery, c *claim) {
-	w := &deliveryWorker{Service: s, Delivery: d, claim: c, writtenAt: make(map[int]time.Time), log: s.Log.With(
+func (s *Service) deliver(ctx context.Context, job *work.Job[Delivery]) {
+	d := job.Value
+	w := &deliveryWorker{Service: s, Delivery: d, job: job, writtenAt: make(map[int]time.Time), log: s.Log.With(
 		"installation", d.InstallationID, "answer", d.AnswerID,
 	)}
 	err := w.prepare(ctx)
@@ -93,7 +65,7 @@ func (s *Service) deliver(ctx context.Context, d Delivery, c *claim) {
 	switch {
 	case errors.Is(err, ErrClaimLost):
 		return
-	case ctx.Err() != nil && s.root.Err() == nil && w.isDeleted(store):
+	case errors.Is(context.Cause(ctx), work.ErrLost) && w.isDeleted(store):
 		err = w.withdraw(store)
 	case ctx.Err() != nil: // Stopped, or the claim was lost.
 		err = s.Store.ReleaseDelivery(store, w.Delivery, 0)
@@ -257,7 +229,7 @@ func (w *deliveryWorker) idle() time.Duration {
 // withdraw ends the messages of an answer that was deleted with its thread and its delivery.
 func (w *deliveryWorker) withdraw(ctx context.Context) error {
 	i := len(w.Progress.Messages) - 1
-	if i < 0 || w.Progress.Messages[i].Ref == "" || time.Now().After(*w.claim.until.Load()) {
+	if i < 0 || w.Progress.Messages[i].Ref == "" || time.Now().After(w.job.Until()) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.cfg.CallTimeout)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
 // maxEventID bounds the id of an event, in bytes.
@@ -48,7 +49,7 @@ func (s *Service) Enqueue(ctx context.Context, in IncomingEvent) error {
 		return nil
 	}
 	s.counters.enqueued.Add(1)
-	wake(s.events)
+	s.events.Wake()
 	return nil
 }
 
@@ -62,67 +63,23 @@ func (in IncomingEvent) lane() string {
 	return ""
 }
 
-// claimEvents claims events and starts a goroutine for each. It reserves a quarter of the places for quick events, so
-// that questions cannot delay a stop.
-func (s *Service) claimEvents(ctx context.Context) error {
-	for ctx.Err() == nil {
-		s.mu.Lock()
-		free, questions := s.cfg.MaxEvents-len(s.handling), s.cfg.MaxEvents*3/4-s.asking
-		s.mu.Unlock()
-		if free <= 0 {
-			return nil
-		}
-		quick := questions <= 0
-		if !quick {
-			free = min(free, questions)
-		}
-		claimed, err := s.claim(ctx, free, quick)
-		if err != nil || len(claimed) == 0 {
-			return err
+// claimEvents claims events. It reserves a quarter of the places for quick events, so that questions cannot delay a
+// stop.
+func (s *Service) claimEvents(ctx context.Context) ([]Event, error) {
+	free, questions := s.cfg.MaxEvents, s.cfg.MaxEvents*3/4
+	for _, job := range s.events.Jobs() {
+		free--
+		if job.Value.Lane != "" {
+			questions--
 		}
 	}
-	return nil
-}
-
-func (s *Service) claim(ctx context.Context, limit int, quick bool) ([]Event, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
-	defer cancel()
-	until := time.Now().Add(s.cfg.Lease)
-	events, err := s.Store.ClaimEvents(ctx, limit, quick, s.cfg.Lease)
-	for _, e := range events {
-		s.begin(e, until)
+	if free <= 0 {
+		return nil, nil
 	}
-	return events, err
-}
-
-// begin starts a goroutine that handles an event.
-func (s *Service) begin(e Event, until time.Time) {
-	ctx, cancel := context.WithCancel(s.root)
-	key := eventKey{e.InstallationID, e.Incoming.EventID}
-	c := &claim{
-		ClaimKey: ClaimKey{EventID: e.Incoming.EventID, ID: e.InstallationID, Claim: e.Claim}, cancel: cancel,
-		lane: e.Lane != "",
+	if questions <= 0 {
+		return s.Store.ClaimEvents(ctx, free, true, s.cfg.Lease)
 	}
-	c.until.Store(&until)
-	s.mu.Lock()
-	s.handling[key] = c
-	if c.lane {
-		s.asking++
-	}
-	s.mu.Unlock()
-	s.work.Go(func() {
-		defer cancel()
-		s.handle(ctx, e)
-		s.mu.Lock()
-		if s.handling[key] == c {
-			delete(s.handling, key)
-		}
-		if c.lane {
-			s.asking--
-		}
-		s.mu.Unlock()
-		wake(s.events)
-	})
+	return s.Store.ClaimEvents(ctx, min(free, questions), false, s.cfg.Lease)
 }
 
 // later is an error that defers an event. The deferral is not counted as a failed attempt.
@@ -131,7 +88,8 @@ type later struct{ after time.Duration }
 func (l later) Error() string { return fmt.Sprintf("channel: again in %v", l.after) }
 
 // handle handles an event and stores the result.
-func (s *Service) handle(ctx context.Context, e Event) {
+func (s *Service) handle(ctx context.Context, job *work.Job[Event]) {
+	e := job.Value
 	log := s.Log.With("installation", e.InstallationID, "event", e.Incoming.EventID, "kind", e.Incoming.Kind)
 	err := s.act(ctx, &e)
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
@@ -159,16 +117,11 @@ func (s *Service) handle(ctx context.Context, e Event) {
 		err = s.Store.EndEvent(store, e)
 	default:
 		log.InfoContext(ctx, "channel: event failed, retrying", "attempt", e.Attempt, "err", err)
-		err = s.Store.RequeueEvent(store, e, s.pause(e.Attempt))
+		err = s.Store.RequeueEvent(store, e, work.Backoff(e.Attempt, s.cfg.MinPause, s.cfg.MaxPause))
 	}
 	if err != nil && !errors.Is(err, ErrClaimLost) {
 		log.WarnContext(ctx, "channel: event result not stored", "err", err)
 	}
-}
-
-// pause returns the pause after a failed attempt.
-func (s *Service) pause(attempt int) time.Duration {
-	return min(s.cfg.MinPause<<min(max(attempt-1, 0), 10), s.cfg.MaxPause)
 }
 
 // giveUp notifies the person of a failed question.

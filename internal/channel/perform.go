@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 // perform stores the intended effect, makes a call and records its result. Storing the intent also detects a lost claim
 // before the call.
 func (w *deliveryWorker) perform(ctx context.Context, a action) error {
-	if !time.Now().Before(*w.claim.until.Load()) {
+	if !time.Now().Before(w.job.Until()) {
 		return ErrClaimLost // The process was suspended for longer than its lease.
 	}
 	w.recordIntent(a)
@@ -33,7 +34,7 @@ func (w *deliveryWorker) perform(ctx context.Context, a action) error {
 	if a.call == callAttach {
 		timeout = max(timeout, attachTimeout)
 	} else {
-		timeout = min(timeout, time.Until(*w.claim.until.Load()))
+		timeout = min(timeout, time.Until(w.job.Until()))
 	}
 	calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
@@ -174,7 +175,7 @@ func (w *deliveryWorker) failed(ctx context.Context, a action, err error) error 
 	}
 	w.counters.failed.Add(1)
 	w.failures++
-	pause := w.Service.pause(w.failures)
+	pause := work.Backoff(w.failures, w.cfg.MinPause, w.cfg.MaxPause)
 	w.pause = time.Now().Add(pause)
 	w.log.WarnContext(ctx, "channel: call failed, retrying", "call", a.call, "again_in", pause,
 		"err", err)

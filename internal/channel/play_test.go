@@ -195,14 +195,14 @@ func (r *rows) ReleaseDelivery(_ context.Context, d channel.Delivery, after time
 	return r.change(d, func(row *row) { row.Claim, row.until = uuid.Nil, time.Now().Add(after) })
 }
 
-func (r *rows) RenewClaims(
-	_ context.Context, held []channel.ClaimKey, lease time.Duration,
+func (r *rows) RenewDeliveries(
+	_ context.Context, held []channel.Delivery, lease time.Duration,
 ) (lost []uuid.UUID, _ error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, c := range held {
-		if row := r.list[c.ID]; row == nil || row.Claim != c.Claim {
-			lost = append(lost, c.Claim)
+	for _, d := range held {
+		if row := r.list[d.AnswerID]; row == nil || row.Claim != d.Claim {
+			lost = append(lost, d.AnswerID)
 		} else {
 			row.until = time.Now().Add(lease)
 		}
@@ -246,13 +246,13 @@ func (r *mortalRows) ReleaseDelivery(ctx context.Context, d channel.Delivery, af
 	return r.rows.ReleaseDelivery(ctx, d, after)
 }
 
-func (r *mortalRows) RenewClaims(ctx context.Context, held []channel.ClaimKey, lease time.Duration) ([]uuid.UUID,
-	error,
-) {
+func (r *mortalRows) RenewDeliveries(
+	ctx context.Context, held []channel.Delivery, lease time.Duration,
+) ([]uuid.UUID, error) {
 	if r.process.dead.Load() {
 		return nil, errDead
 	}
-	return r.rows.RenewClaims(ctx, held, lease)
+	return r.rows.RenewDeliveries(ctx, held, lease)
 }
 
 // mortalSurface is a process's access to the surface. It fails after the process was killed.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +16,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
 // Config tunes the Service. The zero value of a field selects its default.
@@ -109,135 +110,93 @@ type Deps struct {
 // Service handles the events of surfaces and delivers answers to them. It is safe for concurrent use.
 type Service struct {
 	Deps
-	cfg      Config
-	root     context.Context // Canceled by Stop.
-	cancel   context.CancelFunc
-	loops    sync.WaitGroup // The goroutines of Start.
-	work     sync.WaitGroup // The goroutines of events and deliveries, begun while one of loops runs.
-	limits   limits
-	events   chan struct{} // Signals that there may be an event to claim.
-	orphans  chan struct{} // Signals that there may be a delivery to claim.
-	counters counters
-
-	mu        sync.Mutex
-	handling  map[eventKey]*claim  // Guarded by mu.
-	delivered map[uuid.UUID]*claim // Guarded by mu. By answer.
-	asking    int                  // Guarded by mu. Number of events in handling with a lane.
+	cfg        Config
+	group      *work.Group
+	events     *work.Pool[Event]
+	deliveries *work.Pool[Delivery]
+	limits     limits
+	counters   counters
 }
 
-type eventKey struct {
-	installationID uuid.UUID
-	eventID        string
-}
-
-// claim is a claimed event or delivery with its expiry.
-type claim struct {
-	ClaimKey
-	cancel context.CancelFunc
-	until  atomic.Pointer[time.Time]
-	lane   bool
-}
+const storeFailure = "channel: store unavailable, retrying" // Log message.
 
 // NewService returns a Service. It starts no goroutine before Start.
 func NewService(n Deps, cfg Config) *Service {
-	root, cancel := context.WithCancel(context.Background())
-	return &Service{
-		Deps: n, cfg: cfg.withDefaults(), root: root, cancel: cancel, limits: newLimits(),
-		events: make(chan struct{}, 1), orphans: make(chan struct{}, 1),
-		handling: make(map[eventKey]*claim), delivered: make(map[uuid.UUID]*claim),
-	}
+	s := &Service{Deps: n, cfg: cfg.withDefaults(), group: work.NewGroup(n.Log), limits: newLimits()}
+	s.events = work.NewPool(s.group, work.Queue[Event]{
+		Lease: s.lease(), Poll: s.cfg.Poll, Claim: s.claimEvents, Renew: n.Store.RenewEvents, Run: s.handle,
+		ID: func(e Event) uuid.UUID { return e.Claim }, ClaimFailure: storeFailure, RenewFailure: storeFailure,
+	})
+	s.deliveries = work.NewPool(s.group, work.Queue[Delivery]{
+		Lease: s.lease(), Poll: s.cfg.Poll, Claim: s.claimDeliveries, Renew: n.Store.RenewDeliveries, Run: s.deliver,
+		ID: func(d Delivery) uuid.UUID { return d.AnswerID }, ClaimFailure: storeFailure, RenewFailure: storeFailure,
+	})
+	return s
+}
+
+func (s *Service) lease() work.Lease {
+	return work.Lease{Duration: s.cfg.Lease, Renewal: s.cfg.Heartbeat}
 }
 
 // Start begins to handle events and to deliver answers, including those of failed servers. The caller must call Stop.
 func (s *Service) Start() {
-	s.loops.Go(func() {
-		s.Store.WatchChannels(s.root, func() {
-			wake(s.events)
-			wake(s.orphans)
+	s.group.Go(func(ctx context.Context) {
+		s.Store.WatchChannels(ctx, func() {
+			s.events.Wake()
+			s.deliveries.Wake()
 		})
 	})
-	s.loops.Go(func() { s.every(s.cfg.Poll, s.events, s.claimEvents) })
-	s.loops.Go(func() { s.every(s.cfg.Poll, s.orphans, s.claimDeliveries) })
-	s.loops.Go(func() { s.every(s.cfg.Heartbeat, nil, s.renew) })
-	s.loops.Go(func() { s.every(time.Minute, nil, s.tidy) })
+	s.events.Start()
+	s.deliveries.Start()
+	s.group.Every(s.cfg.Heartbeat, nil, s.countEvents, storeFailure)
+	s.group.Every(time.Minute, nil, s.deleteExpiredEvents, storeFailure)
 }
 
 // Stop ends all work of the Service and waits for it. It releases incomplete events and deliveries to other servers.
-func (s *Service) Stop() {
-	s.cancel()
-	s.loops.Wait()
-	s.work.Wait()
-}
+func (s *Service) Stop() { s.group.Stop() }
 
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
+// countEvents counts pending events.
+func (s *Service) countEvents(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
+	defer cancel()
+	waiting, err := s.Store.CountEvents(ctx)
+	if err == nil {
+		s.counters.waiting.Store(int64(waiting))
 	}
+	return err
 }
 
-// every calls do at once, after each interval and each wakeup, until the Service stops.
-func (s *Service) every(interval time.Duration, woken <-chan struct{}, do func(context.Context) error) {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		if err := do(s.root); err != nil && s.root.Err() == nil {
-			s.Log.WarnContext(s.root, "channel: store unavailable, retrying", "err", err)
-		}
-		select {
-		case <-s.root.Done():
-			return
-		case <-tick.C:
-		case <-woken:
-		}
-	}
-}
-
-// tidy deletes the ids of old events, and counts pending events.
-func (s *Service) tidy(ctx context.Context) error {
+// deleteExpiredEvents deletes the ids of old events.
+func (s *Service) deleteExpiredEvents(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return s.Store.DeleteExpiredEvents(ctx, s.cfg.Retention)
 }
 
-// renew renews the leases of this server's events and deliveries, and cancels those that were lost.
-func (s *Service) renew(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
+// RunInSlot calls run on at most the given number of servers at once, until ctx ends. A server calls run while it holds
+// one of the slots under name. The context of run ends when the server loses its slot. RunInSlot calls run again when
+// it has a slot again, and returns after run has returned.
+func (s *Service) RunInSlot(ctx context.Context, name string, slots int, run func(ctx context.Context)) {
+	holder := uuidv7.New()
+	acquire := func(ctx context.Context) error {
+		held, err := s.Store.AcquireSlot(ctx, name, slots, holder, s.cfg.Lease)
+		if err == nil && !held {
+			err = work.ErrLost
+		}
+		return err
+	}
+	for ctx.Err() == nil {
+		_ = s.lease().Hold(ctx, acquire, func(ctx context.Context) error { // Tried again after any error.
+			run(ctx)
+			return nil
+		})
+		work.Sleep(ctx, s.cfg.Heartbeat)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 	defer cancel()
-	waiting, err := s.Store.CountEvents(ctx)
-	if err != nil {
-		return err
+	if err := s.Store.ReleaseSlot(ctx, name, holder); err != nil {
+		s.Log.WarnContext(ctx, "channel: slot not released, lease expires", "name", name, "err", err)
 	}
-	s.counters.waiting.Store(int64(waiting))
-	held := make(map[uuid.UUID]*claim)
-	s.mu.Lock()
-	for _, c := range s.handling {
-		held[c.Claim] = c
-	}
-	for _, c := range s.delivered {
-		held[c.Claim] = c
-	}
-	s.mu.Unlock()
-	if len(held) == 0 {
-		return nil
-	}
-	names := make([]ClaimKey, 0, len(held))
-	for _, c := range held {
-		names = append(names, c.ClaimKey)
-	}
-	until := time.Now().Add(s.cfg.Lease)
-	lost, err := s.Store.RenewClaims(ctx, names, s.cfg.Lease)
-	if err != nil {
-		return err
-	}
-	for _, id := range lost {
-		held[id].cancel()
-		delete(held, id)
-	}
-	for _, c := range held {
-		c.until.Store(&until)
-	}
-	return nil
 }
 
 // target returns the target for notices and answers of an event.
@@ -275,10 +234,8 @@ type Stats struct {
 // Stats returns the current statistics.
 func (s *Service) Stats() Stats {
 	c := &s.counters
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	return Stats{
-		Waiting: int(c.waiting.Load()), Handling: len(s.handling), Delivering: len(s.delivered),
+		Waiting: int(c.waiting.Load()), Handling: s.events.Len(), Delivering: s.deliveries.Len(),
 		Enqueued: c.enqueued.Load(), Duplicates: c.duplicates.Load(), Limited: c.limited.Load(),
 		Takeovers: c.takeovers.Load(),
 		Delivered: c.delivered.Load(), Failed: c.failed.Load(),

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
 // InstallationStore stores installations. It encrypts credentials. Without a key, storing credentials fails with
@@ -95,9 +96,7 @@ type Setup struct {
 	store     InstallationStore
 	directory Directory
 	log       *slog.Logger
-
-	cancel context.CancelFunc // Stops the goroutine that adopts; nil without one.
-	done   chan struct{}
+	group     *work.Group
 
 	mu      sync.Mutex // Guards the fields below; held while the signing secrets are read.
 	signers []Signer
@@ -115,7 +114,7 @@ func NewSetup(cfg SetupConfig, store InstallationStore, directory Directory, log
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
-	return &Setup{cfg: cfg, store: store, directory: directory, log: log}
+	return &Setup{cfg: cfg, store: store, directory: directory, log: log, group: work.NewGroup(log)}
 }
 
 // fromEnvironment reports whether the server's settings configure a workspace.
@@ -418,27 +417,16 @@ func requireSuper(actor identity.Actor) error {
 // Start identifies the workspace of the server's settings in the background, and retries while the surface is
 // unreachable.
 func (s *Setup) Start() {
-	if !s.fromEnvironment() {
-		return
+	if s.fromEnvironment() {
+		s.group.Go(s.adopt)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	s.cancel, s.done = cancel, make(chan struct{})
-	go func() {
-		defer close(s.done)
-		s.adopt(ctx)
-	}()
 }
 
 // Stop ends the work of Start.
-func (s *Setup) Stop() {
-	if s.cancel != nil {
-		s.cancel()
-		<-s.done
-	}
-}
+func (s *Setup) Stop() { s.group.Stop() }
 
 func (s *Setup) adopt(ctx context.Context) {
-	for pause := adoptPause; ; pause = min(2*pause, adoptMaxPause) {
+	for failures := 1; ; failures++ {
 		err := s.tryAdopt(ctx)
 		switch {
 		case err == nil || ctx.Err() != nil:
@@ -447,12 +435,9 @@ func (s *Setup) adopt(ctx context.Context) {
 			s.log.WarnContext(ctx, "channel: SLACK_BOT_TOKEN ignored", "why", err)
 			return
 		}
+		pause := work.Backoff(failures, adoptPause, adoptMaxPause)
 		s.log.WarnContext(ctx, "channel: workspace of SLACK_BOT_TOKEN not identified, retrying", "err", err, "again_in", pause)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
+		work.Sleep(ctx, pause)
 	}
 }
 

@@ -82,13 +82,16 @@ type PostedMessage struct {
 	Unknown        bool      `json:"unsure"`          // Its content is unknown.
 }
 
-// EventStore stores events of surfaces until they are handled.
-type EventStore interface {
+// Store is the Service's database: events until they are handled, the mapping between threads of a surface and threads
+// of the app, deliveries with their progress, and slots. Each method is one transaction.
+type Store interface {
 	// AddEvent stores an event once, and reports whether it is new.
 	AddEvent(ctx context.Context, e Event) (added bool, err error)
 	// ClaimEvents claims at most limit due events for a lease, oldest first, and of each lane only the first. With
 	// quick, it claims only events without a lane.
 	ClaimEvents(ctx context.Context, limit int, quick bool, lease time.Duration) ([]Event, error)
+	// RenewEvents renews the claims of events for a lease, and returns the lost claims.
+	RenewEvents(ctx context.Context, held []Event, lease time.Duration) (lost []uuid.UUID, err error)
 	// SaveEvent stores the progress of an event. It returns ErrClaimLost if the claim was lost.
 	SaveEvent(ctx context.Context, e Event) error
 	// RequeueEvent ends the claim of an event and makes it due after a duration, with its number of attempts. It
@@ -104,10 +107,7 @@ type EventStore interface {
 	DeleteExpiredEvents(ctx context.Context, ago time.Duration) error
 	// CountEvents returns the number of events that wait or are in handling.
 	CountEvents(ctx context.Context) (int, error)
-}
 
-// ConversationStore stores the mapping between threads of a surface and threads of the app.
-type ConversationStore interface {
 	// FindConversation returns the member's thread for a thread of a surface, or nil.
 	FindConversation(ctx context.Context, installationID uuid.UUID, owner identity.Owner, channel, thread string) (*uuid.UUID,
 		error)
@@ -125,44 +125,22 @@ type ConversationStore interface {
 	// FindFile returns the member's data source for a file of a surface, or nil. AddFile stores it.
 	FindFile(ctx context.Context, installationID uuid.UUID, owner identity.Owner, fileID string) (*uuid.UUID, error)
 	AddFile(ctx context.Context, installationID uuid.UUID, owner identity.Owner, fileID string, sourceID uuid.UUID) error
-}
 
-// ClaimKey identifies a claim of this server.
-type ClaimKey struct {
-	EventID  string    // For an event, with its installation.
-	ID       uuid.UUID // For a delivery: the answer.
-	Claim    uuid.UUID
-	Delivery bool
-}
-
-// DeliveryStore stores the progress of deliveries.
-type DeliveryStore interface {
 	// ClaimDeliveries claims at most limit unclaimed deliveries for a lease.
 	ClaimDeliveries(ctx context.Context, limit int, lease time.Duration) ([]Delivery, error)
+	// RenewDeliveries renews the claims of deliveries for a lease, and returns the answers of the lost ones.
+	RenewDeliveries(ctx context.Context, held []Delivery, lease time.Duration) (lost []uuid.UUID, err error)
 	// SaveDelivery stores the progress of a delivery. It returns ErrClaimLost if the claim was lost.
 	SaveDelivery(ctx context.Context, d Delivery) error
 	// EndDelivery stores the progress of a completed or failed delivery. It returns ErrClaimLost like SaveDelivery.
 	EndDelivery(ctx context.Context, d Delivery) error
 	// ReleaseDelivery ends the claim. Another server may claim the delivery after a duration.
 	ReleaseDelivery(ctx context.Context, d Delivery, after time.Duration) error
-	// RenewClaims renews claims for a lease, and returns the lost claims.
-	RenewClaims(ctx context.Context, held []ClaimKey, lease time.Duration) (lost []uuid.UUID, err error)
 	// WatchChannels calls notify when there may be an event or a delivery to claim, until ctx ends.
 	WatchChannels(ctx context.Context, notify func())
-}
 
-// SlotStore stores the servers that hold slots.
-type SlotStore interface {
 	// AcquireSlot takes or renews one of the slots under name, and reports whether the holder has one.
 	AcquireSlot(ctx context.Context, name string, slots int, holder uuid.UUID, lease time.Duration) (held bool, err error)
 	// ReleaseSlot releases the slot.
 	ReleaseSlot(ctx context.Context, name string, holder uuid.UUID) error
-}
-
-// Store is the Service's database. Each method is one transaction.
-type Store interface {
-	EventStore
-	ConversationStore
-	DeliveryStore
-	SlotStore
 }

@@ -15,15 +15,18 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
 const (
 	turnPassages    = 512              // Passages of one turn. It limits the delay that a long file causes for others.
 	batchPassages   = 64               // Passages that are embedded, stored and reported together.
-	embedLease      = 10 * time.Second // A server loses its turn after being silent for this time.
 	questionTimeout = 2 * time.Second  // For the vector of a question. After it, the search uses words only.
 	questionPause   = 30 * time.Second // Pause after a failure, during which no question is embedded.
 )
+
+// embedLease is the lease of a turn.
+var embedLease = work.Lease{Duration: 10 * time.Second, Renewal: 2500 * time.Millisecond}
 
 // Embedding configures semantic search. The zero value disables it, so that search uses words only.
 type Embedding struct {
@@ -73,50 +76,36 @@ func (e Embedding) embed(ctx context.Context, texts []string) ([][]float32, erro
 type embedder struct {
 	service     *Service
 	cfg         Embedding
-	wakeup      chan struct{} // Holds a value while there may be passages to embed.
+	wakeup      work.Signal // There may be passages to embed.
 	state       atomic.Pointer[ModelState]
 	pausedUntil atomic.Int64 // End of the pause for questions, in Unix nanoseconds.
 }
 
-// wake makes run check for work at once.
-func (e *embedder) wake() {
-	select {
-	case e.wakeup <- struct{}{}:
-	default:
+// start starts to embed passages without vectors.
+func (e *embedder) start() {
+	if e.cfg.Embedder != nil {
+		e.service.group.Every(e.cfg.Interval, e.wakeup, e.run, "passages are embedded later", "model", e.cfg.Model.Name)
 	}
 }
 
-// run embeds passages without vectors until the context is canceled.
-func (e *embedder) run(ctx context.Context) {
-	if e.cfg.Embedder == nil {
-		return
-	}
-	rest := time.NewTicker(e.cfg.Interval)
-	defer rest.Stop()
+// run embeds until all passages have vectors, and measures the weight of the vectors when due.
+func (e *embedder) run(ctx context.Context) error {
 	for {
-		if err := e.work(ctx); err != nil && ctx.Err() == nil {
-			e.service.log.WarnContext(ctx, "passages are embedded later", "model", e.cfg.Model.Name, "err", err)
-		} else if err == nil && e.measureIfDue(ctx) {
-			continue
-		}
-		select {
-		case <-rest.C:
-		case <-e.wakeup:
-		case <-ctx.Done():
-			return
+		if err := e.embedAll(ctx); err != nil || !e.measureIfDue(ctx) {
+			return err
 		}
 	}
 }
 
-// work embeds until all passages have vectors.
-func (e *embedder) work(ctx context.Context) error {
+// embedAll embeds until all passages have vectors.
+func (e *embedder) embedAll(ctx context.Context) error {
 	for ctx.Err() == nil {
 		state, err := e.service.store.UseModel(ctx, e.cfg.Model)
 		if err != nil {
 			return err
 		}
 		e.state.Store(&state)
-		turn, found, err := e.service.store.ClaimEmbedding(ctx, state.ID, turnPassages, embedLease)
+		turn, found, err := e.service.store.ClaimEmbedding(ctx, state.ID, turnPassages, embedLease.Duration)
 		if err != nil || !found {
 			return err
 		}
@@ -130,37 +119,19 @@ func (e *embedder) work(ctx context.Context) error {
 // turn embeds the passages of a turn. It returns no error if the data source was deleted or another server has taken
 // over.
 func (e *embedder) turn(ctx context.Context, turn EmbeddingTurn) error {
-	own, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	kept := make(chan struct{})
-	go func() {
-		defer close(kept)
-		e.keep(own, turn, cancel)
-	}()
-	defer func() { cancel(nil); <-kept }()
-	err := e.embed(own, turn)
-	if err == nil || fault.CodeOf(err) == fault.NotFound || errors.Is(context.Cause(own), errLost) {
+	err := embedLease.Hold(ctx, func(ctx context.Context) error {
+		err := e.service.store.RenewEmbedding(ctx, turn, embedLease.Duration)
+		if fault.CodeOf(err) == fault.NotFound {
+			return work.ErrLost
+		}
+		return err
+	}, func(ctx context.Context) error { return e.embed(ctx, turn) })
+	if err == nil || fault.CodeOf(err) == fault.NotFound || errors.Is(err, work.ErrLost) {
 		return nil
 	}
-	pause, free := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
-	defer free()
-	return errors.Join(err, e.service.store.PauseEmbedding(pause, turn, e.cfg.Interval))
-}
-
-// keep renews the lease of a turn until the context is canceled.
-func (e *embedder) keep(ctx context.Context, turn EmbeddingTurn, cancel context.CancelCauseFunc) {
-	tick := time.NewTicker(embedLease / 4)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		if err := e.service.store.RenewEmbedding(ctx, turn, embedLease); fault.CodeOf(err) == fault.NotFound {
-			cancel(errLost)
-		}
-	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
+	defer cancel()
+	return errors.Join(err, e.service.store.PauseEmbedding(ctx, turn, e.cfg.Interval))
 }
 
 // embed computes and stores the vectors of a turn in batches.
@@ -172,7 +143,7 @@ func (e *embedder) embed(ctx context.Context, turn EmbeddingTurn) error {
 		if err != nil {
 			return err
 		}
-		embedded := VectorBatch{From: batch[0].Ordinal, Vectors: vectors, Lease: embedLease}
+		embedded := VectorBatch{From: batch[0].Ordinal, Vectors: vectors, Lease: embedLease.Duration}
 		done := embedded.From + len(batch)
 		if from+batchPassages >= len(turn.Chunks) {
 			embedded.Lease = 0

@@ -46,7 +46,7 @@ func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration
 	switch {
 	case err == nil:
 		s.events.SourceChanged(reading.Owner, source)
-		s.embedder.wake()
+		s.embedder.wakeup.Wake()
 	case fault.CodeOf(err) != fault.NotFound: // The lease expires.
 		s.log.WarnContext(ctx, "datasource: storing the result of a reading failed", "data_source_id", reading.ID,
 			"err", err)

@@ -3,13 +3,12 @@ package datasource
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/tsumugi-ai/tsumugi/internal/timeout"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
 // Config configures reading. A zero field means its default.
@@ -61,12 +60,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Reasons to cancel a reading.
-var (
-	errInterrupted = errors.New("datasource: interrupted for another person's file")
-	errStopping    = errors.New("datasource: the server stops")
-	errLost        = errors.New("datasource: deleted, or taken over by another server")
-)
+// errInterrupted is the cause of canceling a reading for another person's file.
+var errInterrupted = errors.New("datasource: interrupted for another person's file")
 
 // readers read queued files with limited concurrency.
 //
@@ -75,86 +70,64 @@ var (
 // known, readers interrupt the most recently started one for a person without a running reading. This happens at most
 // once for each file, because the file is known to be slow afterwards.
 type readers struct {
+	*work.Pool[*runningReading]
 	service *Service
 	cfg     Config
-	wakeup  chan struct{} // Holds a value while there may be something to read.
-
-	mu      sync.Mutex
-	running map[uuid.UUID]*runningReading // Guarded by mu.
+	mu      sync.Mutex // Guards the fields of running readings.
 }
 
 // runningReading is a reading in progress on this server.
 type runningReading struct {
 	Reading
 	began        time.Time // Zero during preparation. Guarded by the mu of readers.
-	cancel       context.CancelCauseFunc
-	interrupting bool // It is being interrupted for another file. Guarded by the mu of readers.
+	interrupting bool      // It is being interrupted for another file. Guarded by the mu of readers.
 }
 
 func newReaders(s *Service, cfg Config) *readers {
-	return &readers{service: s, cfg: cfg, wakeup: make(chan struct{}, 1), running: make(map[uuid.UUID]*runningReading)}
+	r := &readers{service: s, cfg: cfg}
+	r.Pool = work.NewPool(s.group, work.Queue[*runningReading]{
+		Lease: work.Lease{Duration: cfg.Lease, Renewal: cfg.Poll}, Poll: cfg.Poll,
+		Claim: r.claim, Renew: r.renew, Run: r.run,
+		ID:           func(c *runningReading) uuid.UUID { return c.ID },
+		ClaimFailure: "datasource: claiming the next file failed, retrying",
+		RenewFailure: "datasource: renewing leases failed",
+	})
+	return r
 }
 
-// wake makes run check for work at once.
-func (r *readers) wake() {
-	select {
-	case r.wakeup <- struct{}{}:
-	default:
+// claim claims a reading. If all places are occupied, it may interrupt a reading instead.
+func (r *readers) claim(ctx context.Context) ([]*runningReading, error) {
+	free, quick := r.room()
+	if free <= 0 {
+		return nil, r.makeRoom(ctx)
 	}
-}
-
-// run reads files until the context is canceled, and then waits for the running readings.
-func (r *readers) run(ctx context.Context) {
-	var work sync.WaitGroup
-	defer work.Wait()
-	tick := time.NewTicker(r.cfg.Poll)
-	defer tick.Stop()
-	for {
-		if err := r.begin(ctx, &work); err != nil && ctx.Err() == nil {
-			r.service.log.WarnContext(ctx, "datasource: claiming the next file failed, retrying", "err", err)
-		}
-		select {
-		case <-tick.C:
-		case <-r.wakeup:
-		case <-ctx.Done():
-			return
-		}
+	reading, found, err := r.service.store.ClaimReading(ctx, quick, r.cfg.Lease)
+	if err != nil || !found {
+		return nil, err
 	}
+	return []*runningReading{{Reading: reading}}, nil
 }
 
-// begin starts readings until all places are occupied.
-func (r *readers) begin(ctx context.Context, work *sync.WaitGroup) error {
-	for ctx.Err() == nil {
-		free, quick := r.room()
-		if free == 0 {
-			return r.makeRoom(ctx)
-		}
-		reading, found, err := r.next(ctx, quick)
-		if err != nil || !found {
-			return err
-		}
-		r.start(ctx, reading, work)
+func (r *readers) renew(ctx context.Context, held []*runningReading, lease time.Duration) ([]uuid.UUID, error) {
+	readings := make([]Reading, len(held))
+	for i, c := range held {
+		readings[i] = c.Reading
 	}
-	return nil
-}
-
-func (r *readers) next(ctx context.Context, quick bool) (Reading, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
-	defer cancel()
-	return r.service.store.ClaimReading(ctx, quick, r.cfg.Lease)
+	return r.service.store.RenewReadings(ctx, readings, lease)
 }
 
 // room returns the number of free places, and whether they are reserved for quick files.
 func (r *readers) room() (free int, quick bool) {
+	jobs := r.Jobs()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	slow := 0
-	for _, c := range r.running {
-		if r.isSlow(c) {
+	for _, job := range jobs {
+		if r.isSlow(job.Value) {
 			slow++
 		}
 	}
-	return r.cfg.Workers - len(r.running), slow >= max(1, r.cfg.Workers-1)
+	return r.cfg.Workers - len(jobs), slow >= max(1, r.cfg.Workers-1)
 }
 
 // isSlow reports whether a reading is known to be slow. The caller must hold mu.
@@ -167,60 +140,43 @@ func (r *readers) makeRoom(ctx context.Context) error {
 	if r.last() == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
-	defer cancel()
 	waits, err := r.service.store.HasWaitingReading(ctx)
 	if err != nil || !waits {
 		return err
 	}
-	if c := r.last(); c != nil {
+	if job := r.last(); job != nil {
 		r.mu.Lock()
-		c.interrupting = true
+		job.Value.interrupting = true
 		r.mu.Unlock()
-		c.cancel(errInterrupted)
+		job.Cancel(errInterrupted)
 	}
 	return nil
 }
 
 // last returns the most recently started reading that may be interrupted. It returns nil if a reading is already being
 // interrupted, or if one is quick.
-func (r *readers) last() (last *runningReading) {
+func (r *readers) last() (last *work.Job[*runningReading]) {
+	jobs := r.Jobs()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, c := range r.running {
+	for _, job := range jobs {
+		c := job.Value
 		if c.interrupting || !r.isSlow(c) {
 			return nil
 		}
-		if !c.Slow && (last == nil || c.began.After(last.began)) {
-			last = c
+		if !c.Slow && (last == nil || c.began.After(last.Value.began)) {
+			last = job
 		}
 	}
 	return last
 }
 
-// start reads a file in a new goroutine.
-func (r *readers) start(ctx context.Context, reading Reading, work *sync.WaitGroup) {
-	// The cause distinguishes the cancellation of ctx from other reasons.
-	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	stopped := context.AfterFunc(ctx, func() { cancel(errStopping) })
-	c := &runningReading{Reading: reading, cancel: cancel}
-	r.mu.Lock()
-	r.running[reading.ID] = c
-	r.mu.Unlock()
-	work.Go(func() {
-		defer cancel(nil)
-		defer stopped()
-		r.prepare(own, c)
-		limited, release := context.WithTimeout(own, r.cfg.ReadTimeout)
-		defer release()
-		r.service.read(limited, reading, r.cfg.RetryPause)
-		r.mu.Lock()
-		if r.running[reading.ID] == c {
-			delete(r.running, reading.ID)
-		}
-		r.mu.Unlock()
-		r.wake()
-	})
+// run reads a file.
+func (r *readers) run(ctx context.Context, job *work.Job[*runningReading]) {
+	r.prepare(ctx, job.Value)
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.ReadTimeout)
+	defer cancel()
+	r.service.read(ctx, job.Value.Reading, r.cfg.RetryPause)
 }
 
 // prepare waits until the reader of the file's format is ready. This time does not count towards the duration of the
@@ -234,54 +190,11 @@ func (r *readers) prepare(ctx context.Context, c *runningReading) {
 	c.began = time.Now()
 }
 
-// keep renews the leases of the readings on this server until the context is canceled. It cancels readings that were
-// deleted or taken over by another server.
-func (r *readers) keep(ctx context.Context) {
-	tick := time.NewTicker(r.cfg.Poll)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		if err := r.renew(ctx); err != nil && ctx.Err() == nil {
-			r.service.log.WarnContext(ctx, "datasource: renewing leases failed", "err", err)
-		}
-	}
-}
-
 // abandon cancels the reading of a data source if it runs on this server.
 func (r *readers) abandon(id uuid.UUID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if c := r.running[id]; c != nil {
-		c.cancel(errLost)
-	}
-}
-
-func (r *readers) renew(ctx context.Context) error {
-	r.mu.Lock()
-	held := make([]Reading, 0, len(r.running))
-	for _, c := range r.running {
-		held = append(held, c.Reading)
-	}
-	r.mu.Unlock()
-	if len(held) == 0 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
-	defer cancel()
-	lost, err := r.service.store.RenewReadings(ctx, held, r.cfg.Lease)
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, h := range held {
-		if c := r.running[h.ID]; c != nil && c.Number == h.Number && slices.Contains(lost, h.ID) {
-			c.cancel(errLost)
+	for _, job := range r.Jobs() {
+		if job.Value.ID == id {
+			job.Cancel(work.ErrLost)
 		}
 	}
-	return nil
 }

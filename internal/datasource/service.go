@@ -7,7 +7,6 @@ import (
 	"hash"
 	"io"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/lru"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
 const (
@@ -41,11 +41,10 @@ type Service struct {
 	pages     *lru.Cache[pageKey, []byte]           // Cache of the pictures of pages.
 	log       *slog.Logger
 
-	viewSlots chan struct{}      // Holds a value for each view in progress.
-	transient chan struct{}      // Holds a value for each file that is read without being stored.
-	orphans   chan struct{}      // Holds a value while there may be a file to remove.
-	stop      context.CancelFunc // Set by Start.
-	running   sync.WaitGroup     // The goroutines of Start.
+	viewSlots chan struct{} // Holds a value for each view in progress.
+	transient chan struct{} // Holds a value for each file that is read without being stored.
+	orphans   work.Signal   // There may be a file to remove.
+	group     *work.Group
 }
 
 // NewService returns a Service. events may be nil. The Service reads no file before Start.
@@ -56,14 +55,14 @@ func NewService(store Store, files Files, extractor Extractor, events Events, lo
 	s := &Service{
 		store: store, files: files, extractor: extractor, events: events, log: log,
 		viewSlots: make(chan struct{}, maxViews), transient: make(chan struct{}, transientSlots),
-		orphans: make(chan struct{}, 1),
+		orphans: work.NewSignal(), group: work.NewGroup(log),
 	}
 	cfg = cfg.withDefaults()
 	s.readers = newReaders(s, cfg)
 	s.indexes, s.places = lru.New[indexKey, any](cfg.Cache), lru.New[uuid.UUID, []extract.Rect](placeBytes)
 	s.pages = lru.New[pageKey, []byte](pageBytes)
 	s.vectors = lru.New[vectorKey, index.Vectors](cfg.Vectors)
-	s.embedder = &embedder{service: s, cfg: cfg.Embedding, wakeup: make(chan struct{}, 1)}
+	s.embedder = &embedder{service: s, cfg: cfg.Embedding, wakeup: work.NewSignal()}
 	return s
 }
 
@@ -75,14 +74,11 @@ func (noEvents) SourceDeleted(identity.Owner, uuid.UUID) {}
 // Start starts to read uploaded files, including those uploaded through other servers, and to remove orphans. Call it
 // once, and call Stop afterwards.
 func (s *Service) Start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	s.stop = cancel
-	s.running.Go(func() { s.store.WatchQueue(ctx, s.readers.wake) })
-	s.running.Go(func() { s.readers.run(ctx) })
-	s.running.Go(func() { s.readers.keep(ctx) })
-	s.running.Go(func() { s.sweep(ctx) })
-	s.running.Go(func() { s.embedder.run(ctx) })
-	s.running.Go(func() { s.prepare(ctx) })
+	s.group.Go(func(ctx context.Context) { s.store.WatchQueue(ctx, s.readers.Wake) })
+	s.group.Every(sweepInterval, s.orphans, s.removeOrphans, "datasource: removing orphaned files failed, retrying")
+	s.group.Go(s.prepare)
+	s.readers.Start()
+	s.embedder.start()
 }
 
 // prepare prepares the readers of formats before the first upload.
@@ -94,10 +90,7 @@ func (s *Service) prepare(ctx context.Context) {
 
 // Stop stops the goroutines of Start and waits for them. Running readings are queued again, for another server or the
 // next start.
-func (s *Service) Stop() {
-	s.stop()
-	s.running.Wait()
-}
+func (s *Service) Stop() { s.group.Stop() }
 
 // Upload stores a person's file and queues it for reading. If the person has a data source with the same content,
 // Upload returns it with created false; if that had failed, it is queued again. The error has the code
@@ -128,7 +121,7 @@ func (s *Service) Upload(ctx context.Context, owner identity.Owner, session uuid
 		return Source{}, false, err
 	}
 	if !created {
-		s.sweepSoon()
+		s.orphans.Wake()
 	}
 	s.events.SourceChanged(owner, stored)
 	return stored, created, nil
@@ -158,7 +151,7 @@ func (s *Service) markOrphan(ctx context.Context, id uuid.UUID, after time.Durat
 // discard removes the file of a failed upload soon, or after orphanAfter if the database is unavailable.
 func (s *Service) discard(ctx context.Context, id uuid.UUID) {
 	if s.markOrphan(context.WithoutCancel(ctx), id, 0) == nil {
-		s.sweepSoon()
+		s.orphans.Wake()
 	}
 }
 
@@ -235,7 +228,7 @@ func (s *Service) Delete(ctx context.Context, owner identity.Owner, id uuid.UUID
 	if err := s.store.DeleteSource(ctx, owner, id); err != nil {
 		return err
 	}
-	s.sweepSoon()
+	s.orphans.Wake()
 	s.events.SourceDeleted(owner, id)
 	return nil
 }
@@ -262,31 +255,6 @@ func (s *Service) RetryReading(ctx context.Context, owner identity.Owner, id uui
 		s.events.SourceChanged(owner, source)
 	}
 	return source, err
-}
-
-// sweepSoon wakes sweep.
-func (s *Service) sweepSoon() {
-	select {
-	case s.orphans <- struct{}{}:
-	default:
-	}
-}
-
-// sweep removes orphans until the context is canceled.
-func (s *Service) sweep(ctx context.Context) {
-	tick := time.NewTicker(sweepInterval)
-	defer tick.Stop()
-	for {
-		if err := s.removeOrphans(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn("datasource: removing orphaned files failed, retrying", "err", err)
-		}
-		select {
-		case <-tick.C:
-		case <-s.orphans:
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 func (s *Service) removeOrphans(ctx context.Context) error {

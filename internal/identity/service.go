@@ -5,11 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"unicode"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
 // Service authenticates requests, and returns the sign-in method of an address. It is safe for concurrent use.
@@ -18,31 +18,25 @@ type Service struct {
 	verifier Verifier
 	log      *slog.Logger
 
-	changes  atomic.Uint64      // Incremented with each change that the store reports.
-	stop     context.CancelFunc // Set by Start.
-	watching sync.WaitGroup     // The goroutines of Start.
+	changes atomic.Uint64 // Incremented with each change that the store reports.
+	group   *work.Group
 }
 
 // NewService returns a Service. It starts no goroutines before Start.
 func NewService(store Store, verifier Verifier, log *slog.Logger) *Service {
-	return &Service{store: store, verifier: verifier, log: log}
+	return &Service{store: store, verifier: verifier, log: log, group: work.NewGroup(log)}
 }
 
 // Start begins to watch for changed users and to end expired sessions. It must be called at most once and be followed
 // by Stop.
 func (s *Service) Start(events Events) {
-	ctx, cancel := context.WithCancel(context.Background())
-	s.stop = cancel
 	w := &watch{store: s.store, events: events, changes: &s.changes, log: s.log}
-	s.watching.Go(func() { w.run(ctx) })
-	s.watching.Go(func() { s.endStale(ctx) })
+	s.group.Go(w.run)
+	s.group.Every(sessionSweep, nil, s.store.EndStaleSessions, "identity: ending expired sessions failed, retrying")
 }
 
 // Stop stops the goroutines of Start and waits for them.
-func (s *Service) Stop() {
-	s.stop()
-	s.watching.Wait()
-}
+func (s *Service) Stop() { s.group.Stop() }
 
 // Authenticate returns the actor of an id token. The token proves only the user's identity. Role, state and session are
 // read from the store on each call, so that changes take effect at once. Errors: ErrExpired, also for an ended session;

@@ -65,19 +65,3 @@ func (s *Service) EndOtherSessions(ctx context.Context, actor Actor) error {
 	}
 	return s.store.EndOtherSessions(ctx, actor)
 }
-
-// endStale ends expired sessions periodically until the context ends.
-func (s *Service) endStale(ctx context.Context) {
-	ticker := time.NewTicker(sessionSweep)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		if err := s.store.EndStaleSessions(ctx); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "identity: ending expired sessions failed, retrying", "err", err)
-		}
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
 // Accounts manages accounts at the identity provider. Its errors have the codes fault.Conflict, fault.NotFound,
@@ -58,12 +59,11 @@ type AccountChange struct {
 }
 
 const (
-	settleTimeout    = 3 * time.Second  // Short, because the caller waits although the change is already in effect.
-	accountSweep     = 15 * time.Second // Interval between retries of pending changes.
-	accountClaim     = time.Minute      // Time for which a claimed change is not retried by others.
-	accountPauseMin  = 10 * time.Second // Pause after a failure; doubled after each further one,
-	accountPauseMax  = 5 * time.Minute  // up to this.
-	accountBatch     = 20
+	settleTimeout    = 3 * time.Second    // Short, because the caller waits although the change is already in effect.
+	accountSweep     = 15 * time.Second   // Interval between retries of pending changes.
+	accountClaim     = time.Minute        // Time for which a claimed change is not retried by others.
+	accountPauseMin  = 10 * time.Second   // Pause after a failure; doubled after each further one,
+	accountPauseMax  = 5 * time.Minute    // up to this.
 	inviteRequestAge = 7 * 24 * time.Hour // Time during which a call may be repeated.
 )
 
@@ -82,39 +82,23 @@ func (s *Service) settle(ctx context.Context, userID uuid.UUID) {
 	}
 }
 
-// sweep retries pending account changes until the context ends.
-func (s *Service) sweep(ctx context.Context) {
-	ticker := time.NewTicker(accountSweep)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			for s.sweepOnce(ctx) == accountBatch {
-			}
-		}
-	}
-}
-
-// sweepOnce sends a batch of changes one by one, and returns their number. The batch is small, so that no claim expires
-// meanwhile.
-func (s *Service) sweepOnce(ctx context.Context) (sent int) {
-	for sent < accountBatch {
+// sweep sends due changes one by one and deletes old invite calls. It returns the number of changes. A claim is not
+// renewed, because it lasts longer than a call of the provider.
+func (s *Service) sweep(ctx context.Context) (sent int, _ error) {
+	for ; ; sent++ {
 		changes, err := s.store.ClaimAccountChanges(ctx, nil, accountClaim, 1)
-		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "org: claiming pending account changes failed", "err", err)
+		if err != nil {
+			return sent, err
 		}
 		if len(changes) == 0 {
 			break
 		}
 		s.apply(ctx, changes[0])
-		sent++
 	}
 	if err := s.store.DeleteExpiredInvites(ctx, inviteRequestAge); err != nil && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "org: deleting old invite calls failed", "err", err)
 	}
-	return sent
+	return sent, nil
 }
 
 // apply sends one claimed change.
@@ -139,7 +123,7 @@ func (s *Service) apply(ctx context.Context, c AccountChange) {
 	defer cancel()
 	more := false
 	if err != nil {
-		pause := min(accountPauseMin<<min(c.Attempts-1, 10), accountPauseMax)
+		pause := work.Backoff(c.Attempts, accountPauseMin, accountPauseMax)
 		s.log.WarnContext(ctx, "org: account change failed, retrying",
 			"user_id", c.UserID, "attempts", c.Attempts, "again_in", pause, "err", err)
 		err = s.store.DeferAccountChange(noting, c.UserID, pause)

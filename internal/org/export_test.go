@@ -2,5 +2,8 @@ package org
 
 import "context"
 
-// SweepOnce exports sweepOnce.
-func (s *Service) SweepOnce(ctx context.Context) int { return s.sweepOnce(ctx) }
+// SweepOnce exports sweep.
+func (s *Service) SweepOnce(ctx context.Context) int {
+	sent, _ := s.sweep(ctx)
+	return sent
+}

@@ -3,9 +3,10 @@ package org
 import (
 	"context"
 	"log/slog"
-	"sync"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
 // Service manages members, and notices to them. It is safe for concurrent use.
@@ -14,9 +15,7 @@ type Service struct {
 	accounts Accounts
 	events   Events
 	log      *slog.Logger
-
-	stop     context.CancelFunc // Set by Start.
-	watching sync.WaitGroup     // The goroutines of Start.
+	group    *work.Group
 }
 
 // NewService returns a Service. If accounts is nil, invitations fail; if events is nil, events are discarded. It starts
@@ -28,27 +27,23 @@ func NewService(store Store, accounts Accounts, events Events, log *slog.Logger)
 	if events == nil {
 		events = noEvents{}
 	}
-	return &Service{
-		store: store, accounts: accounts, events: events, log: log,
-	}
+	return &Service{store: store, accounts: accounts, events: events, log: log, group: work.NewGroup(log)}
 }
 
 // Start begins to publish and to end notices when they are due, and to retry pending account changes. It must be called
 // once; the caller must then call Stop.
 func (s *Service) Start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	s.stop = cancel
 	w := &watch{store: s.store, events: s.events, log: s.log, news: make(chan news)}
-	s.watching.Go(func() { w.listen(ctx) })
-	s.watching.Go(func() { w.run(ctx) })
-	s.watching.Go(func() { s.sweep(ctx) })
+	s.group.Go(w.listen)
+	s.group.Go(w.run)
+	s.group.Every(accountSweep, nil, func(ctx context.Context) error {
+		_, err := s.sweep(ctx)
+		return err
+	}, "org: claiming pending account changes failed")
 }
 
 // Stop ends the goroutines of Start and waits for them.
-func (s *Service) Stop() {
-	s.stop()
-	s.watching.Wait()
-}
+func (s *Service) Stop() { s.group.Stop() }
 
 // Notifications returns a page of the notices for a member, newest first.
 func (s *Service) Notifications(ctx context.Context, organizationID, userID uuid.UUID, offset,

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
 // Limits for reading pictures on this server, while people wait. They bound the memory of the server, which holds each
@@ -48,10 +48,9 @@ type Service struct {
 	log    *slog.Logger
 	limit  int64 // The largest total size of a person's files, in bytes.
 
-	uploadSlots chan struct{}      // Holds a value for each upload in progress.
-	readSlots   chan struct{}      // Holds a value for each picture being read.
-	stop        context.CancelFunc // Set by Start.
-	running     sync.WaitGroup     // The goroutine of Start.
+	uploadSlots chan struct{} // Holds a value for each upload in progress.
+	readSlots   chan struct{} // Holds a value for each picture being read.
+	group       *work.Group
 }
 
 // NewService returns a Service. limit is the largest total size of a person's files in bytes, including data sources.
@@ -59,21 +58,18 @@ func NewService(store Store, files Files, reader Reader, log *slog.Logger, limit
 	return &Service{
 		store: store, files: files, reader: reader, log: log, limit: limit,
 		uploadSlots: make(chan struct{}, maxUploads), readSlots: make(chan struct{}, maxReaders),
+		group: work.NewGroup(log),
 	}
 }
 
-// Start starts the removal of unused pictures. Call it once, and call Stop afterwards.
+// Start starts the removal of unused pictures. Every server runs it, so that no leader is necessary. Call it once, and
+// call Stop afterwards.
 func (s *Service) Start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	s.stop = cancel
-	s.running.Go(func() { s.sweep(ctx) })
+	s.group.Every(sweepInterval, nil, s.removeUnused, "picture: removal of unused pictures failed, retrying")
 }
 
 // Stop stops the goroutine of Start and waits for it.
-func (s *Service) Stop() {
-	s.stop()
-	s.running.Wait()
-}
+func (s *Service) Stop() { s.group.Stop() }
 
 // Upload reads a picture and stores it. requestID makes the call idempotent; it may be nil. An unreadable picture
 // returns an error with the code fault.UnsupportedType, fault.TooLarge or fault.Invalid and a text that helps the
@@ -222,28 +218,14 @@ func (s *Service) Delete(ctx context.Context, owner identity.Owner, id uuid.UUID
 	return s.store.DeletePicture(ctx, owner, id)
 }
 
-// sweep removes unused pictures until the context is canceled. Every server runs it, so that no leader is necessary.
-func (s *Service) sweep(ctx context.Context) {
-	tick := time.NewTicker(sweepInterval)
-	defer tick.Stop()
+// removeUnused removes unused pictures in batches.
+func (s *Service) removeUnused(ctx context.Context) error {
 	for {
-		for n := sweepBatch; n == sweepBatch; {
-			n = s.removeUnused(ctx)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
+		batch, cancel := context.WithTimeout(ctx, sweepTimeout)
+		n, err := s.store.DeleteUnused(batch, unusedAfter, sweepBatch)
+		cancel()
+		if err != nil || n < sweepBatch {
+			return err
 		}
 	}
-}
-
-func (s *Service) removeUnused(ctx context.Context) int {
-	within, cancel := context.WithTimeout(ctx, sweepTimeout)
-	defer cancel()
-	n, err := s.store.DeleteUnused(within, unusedAfter, sweepBatch)
-	if err != nil && ctx.Err() == nil {
-		s.log.Warn("picture: removal of unused pictures failed, retrying", "err", err)
-	}
-	return n
 }

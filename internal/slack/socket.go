@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
 const (
@@ -46,32 +47,26 @@ type Sockets struct {
 	intake        Intake
 	installations InstallationLister
 	log           *slog.Logger
-	cancel        context.CancelFunc
-	done          chan struct{}
+	group         *work.Group
+	open          map[socketKey]context.CancelFunc // Used by openSockets only.
 }
 
 // NewSockets returns Sockets without open connections. Start opens them.
 func NewSockets(adapter *Adapter, intake Intake, of InstallationLister, log *slog.Logger) *Sockets {
-	return &Sockets{adapter: adapter, intake: intake, installations: of, log: log}
+	return &Sockets{
+		adapter: adapter, intake: intake, installations: of, log: log, group: work.NewGroup(log),
+		open: make(map[socketKey]context.CancelFunc),
+	}
 }
 
 // Start opens the sockets of all installations, including installations that are added later. The caller must call
 // Stop.
 func (s *Sockets) Start() {
-	var ctx context.Context
-	ctx, s.cancel = context.WithCancel(context.Background())
-	s.done = make(chan struct{})
-	go func() {
-		defer close(s.done)
-		s.run(ctx)
-	}()
+	s.group.Every(socketList, nil, s.openSockets, "the installations with sockets cannot be listed; retrying")
 }
 
 // Stop closes all sockets and waits until their events are stored.
-func (s *Sockets) Stop() {
-	s.cancel()
-	<-s.done
-}
+func (s *Sockets) Stop() { s.group.Stop() }
 
 // socketKey identifies the socket of an installation. It changes with the app token.
 type socketKey struct {
@@ -79,48 +74,34 @@ type socketKey struct {
 	token string
 }
 
-// run holds a socket for each installation until ctx ends.
-func (s *Sockets) run(ctx context.Context) {
-	var held sync.WaitGroup
-	running := make(map[socketKey]context.CancelFunc)
-	defer held.Wait()
-	tick := time.NewTicker(socketList)
-	defer tick.Stop()
-	for {
-		installations, err := s.installations.SocketInstallations(ctx)
-		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "the installations with sockets cannot be listed; retrying", "err", err)
+// openSockets opens a socket for each installation without one, and closes those of former installations.
+func (s *Sockets) openSockets(ctx context.Context) error {
+	installations, err := s.installations.SocketInstallations(ctx)
+	if err != nil {
+		return err
+	}
+	wanted := make(map[socketKey]bool)
+	for _, i := range installations {
+		key := socketKey{i.ID, i.Credentials.AppToken}
+		wanted[key] = true
+		if s.open[key] != nil {
+			continue
 		}
-		wanted := make(map[socketKey]bool)
-		for _, i := range installations {
-			key := socketKey{i.ID, i.Credentials.AppToken}
-			wanted[key] = true
-			if running[key] != nil {
-				continue
-			}
-			var one context.Context
-			one, running[key] = context.WithCancel(ctx)
-			held.Go(func() {
-				s.intake.RunInSlot(one, "slack-socket:"+i.ID.String(), socketSlots, func(ctx context.Context) {
-					s.keep(ctx, i)
-				})
+		var one context.Context
+		one, s.open[key] = context.WithCancel(ctx)
+		s.group.Go(func(context.Context) {
+			s.intake.RunInSlot(one, "slack-socket:"+i.ID.String(), socketSlots, func(ctx context.Context) {
+				s.keep(ctx, i)
 			})
-		}
-		for key, cancel := range running {
-			if err == nil && !wanted[key] {
-				cancel()
-				delete(running, key)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			for _, cancel := range running {
-				cancel()
-			}
-			return
-		case <-tick.C:
+		})
+	}
+	for key, cancel := range s.open {
+		if !wanted[key] {
+			cancel()
+			delete(s.open, key)
 		}
 	}
+	return nil
 }
 
 // keep keeps a socket open until ctx ends. When Slack announces the end of a socket, it opens the next one first.
@@ -138,7 +119,7 @@ func (s *Sockets) keep(ctx context.Context, i channel.Installation) {
 			if errors.As(err, &limited) {
 				pause = max(pause, limited.RetryAfter)
 			}
-			sleep(ctx, pause/2+rand.N(pause/2)) //nolint:gosec // The random number spreads attempts.
+			work.Sleep(ctx, pause/2+rand.N(pause/2)) //nolint:gosec // The random number spreads attempts.
 			pause = min(2*pause, socketMaxRetry)
 			continue
 		}
@@ -153,7 +134,7 @@ func (s *Sockets) keep(ctx context.Context, i channel.Installation) {
 			pause = socketRetry
 			continue
 		}
-		sleep(ctx, pause)
+		work.Sleep(ctx, pause)
 		pause = min(2*pause, socketMaxRetry)
 	}
 }
@@ -282,15 +263,5 @@ func ping(ctx context.Context, conn *websocket.Conn) {
 		if err != nil {
 			return
 		}
-	}
-}
-
-// sleep waits for d or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
@@ -38,8 +39,7 @@ type Tally struct {
 	feed   *stream.Feed
 	server string
 	log    *slog.Logger
-	cancel context.CancelFunc
-	work   sync.WaitGroup
+	group  *work.Group // Nil before Start.
 
 	counts map[string]*Count // Constant after Start. By kind.
 	levels map[string]*Level // Constant after Start. By kind.
@@ -82,20 +82,18 @@ func (t *Tally) Start() {
 	if t == nil {
 		return
 	}
-	var ctx context.Context
-	ctx, t.cancel = context.WithCancel(context.Background())
+	t.group = work.NewGroup(t.log)
 	s := t.feed.Subscribe(topic)
-	t.work.Go(func() { t.receive(ctx, s) })
-	t.work.Go(func() { t.send(ctx) })
+	t.group.Go(func(ctx context.Context) { t.receive(ctx, s) })
+	t.group.Go(t.send)
 }
 
 // Stop ends the exchange, if Start was called, and sends levels of 0.
 func (t *Tally) Stop() {
-	if t == nil || t.cancel == nil {
+	if t == nil || t.group == nil {
 		return
 	}
-	t.cancel()
-	t.work.Wait()
+	t.group.Stop()
 	for _, l := range t.levels {
 		l.clear()
 	}
@@ -116,16 +114,11 @@ func (t *Tally) Stats() Stats {
 }
 
 func (t *Tally) send(ctx context.Context) {
-	tick := time.NewTicker(flushEvery)
-	defer tick.Stop()
-	for n := 0; ; n++ {
+	n := 0
+	work.Every(ctx, flushEvery, nil, func() {
 		t.flush(n%refreshEvery == 0)
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+		n++
+	})
 }
 
 // flush sends the changes since the last flush to the other servers, or all levels. With all, it sends a message in any
