@@ -38,7 +38,7 @@ var order = []string{
 	"internal/picture/raster", "internal/picture/picturetest", "internal/picture",
 	"internal/websearch", "internal/websearch/websearchtest", "internal/webpage",
 	"chat", "chat/ground",
-	"internal/channel", "internal/channel/channeltest", "internal/slack",
+	"internal/channel", "internal/channel/workspace", "internal/channel/channeltest", "internal/slack",
 	"store/postgres", "store", "store/storetest",
 	"internal/telemetry", "internal/api/scope", "internal/api/docs/gen", "internal/api/ratelimit", "internal/api/openai",
 	"internal/api", "web", "extension",

@@ -12,12 +12,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
-
-var _ channel.InstallationStore = (*DB)(nil)
 
 // channelSweep is the number of expired rows that each insert removes.
 const channelSweep = 10
@@ -89,14 +88,14 @@ func (db *DB) Installation(ctx context.Context, id uuid.UUID) (channel.Installat
 	return db.findInstallation(ctx, db.pool, `WHERE id = $1`, id)
 }
 
-// OrganizationInstallation implements channel.InstallationStore.
+// OrganizationInstallation implements workspace.Store.
 func (db *DB) OrganizationInstallation(
 	ctx context.Context, organizationID uuid.UUID, surface string,
 ) (channel.Installation, error) {
 	return db.findInstallation(ctx, db.pool, `WHERE organization_id = $1 AND surface = $2`, organizationID, surface)
 }
 
-// ListInstallations implements channel.InstallationStore.
+// ListInstallations implements workspace.Store.
 func (db *DB) ListInstallations(ctx context.Context, surface string) ([]channel.Installation, error) {
 	rows, err := queryRows[installationRow](ctx, db.pool, selectInstallation+`WHERE surface = $1 ORDER BY id`, surface)
 	if err != nil {
@@ -113,7 +112,7 @@ func (db *DB) ListInstallations(ctx context.Context, surface string) ([]channel.
 	return list, nil
 }
 
-// ChangeInstallation implements channel.InstallationStore.
+// ChangeInstallation implements workspace.Store.
 func (db *DB) ChangeInstallation(
 	ctx context.Context, actor identity.Actor, surface string, change func(*channel.Installation) error,
 ) error {
@@ -180,7 +179,7 @@ func (db *DB) saveInstallation(ctx context.Context, tx pgx.Tx, in channel.Instal
 		in.ID, in.OrganizationID, in.Surface, in.TeamID, in.EnterpriseID, in.AppID, in.BotUserID,
 		storable(in.TeamName), in.Source, in.Policy.AutoLink, in.Policy.SharedChannels, orEmpty(in.Policy.Channels), kept)
 	if violates(err, "channel_installations_workspace") || violates(err, "channel_installations_enterprise") {
-		return channel.ErrWorkspaceTaken
+		return workspace.ErrWorkspaceTaken
 	}
 	return err
 }
@@ -239,7 +238,7 @@ func installationEvent(
 	}
 }
 
-// RemoveInstallation implements channel.InstallationStore.
+// RemoveInstallation implements workspace.Store.
 func (db *DB) RemoveInstallation(
 	ctx context.Context, by org.AuditActor, organizationID uuid.UUID, surface string,
 ) error {
@@ -272,8 +271,8 @@ func deleteInstallation(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	return exec(ctx, tx, `DELETE FROM channel_installations WHERE id = $1`, id)
 }
 
-// AdoptInstallation implements channel.InstallationStore.
-func (db *DB) AdoptInstallation(ctx context.Context, surface string, w channel.Workspace) error {
+// AdoptInstallation implements workspace.Store.
+func (db *DB) AdoptInstallation(ctx context.Context, surface string, w workspace.Workspace) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		organization, err := queryValue[uuid.UUID](ctx, tx, `
 			SELECT organization_id FROM channel_installations WHERE surface = $1 AND source = $2 LIMIT 1`,
@@ -295,10 +294,10 @@ func (db *DB) AdoptInstallation(ctx context.Context, surface string, w channel.W
 		case err != nil:
 			return err
 		case before.Source == channel.SourceStored && before.Connected():
-			return channel.ErrConfigured
+			return workspace.ErrConfigured
 		}
 		after.Source = channel.SourceEnvironment
-		after.SetWorkspace(w)
+		w.Apply(&after)
 		if before.Source == after.Source && !workspaceChanged(before, after) && before.TeamName == after.TeamName {
 			return nil
 		}
@@ -325,13 +324,13 @@ func onlyOrganization(ctx context.Context, tx pgx.Tx) (uuid.UUID, error) {
 	case len(ids) == 0:
 		return uuid.Nil, org.ErrNoOrganization
 	case len(ids) > 1:
-		return uuid.Nil, channel.ErrManyOrganizations
+		return uuid.Nil, workspace.ErrManyOrganizations
 	}
 	return ids[0], nil
 }
 
-// AddInstall implements channel.InstallationStore.
-func (db *DB) AddInstall(ctx context.Context, p channel.Install) error {
+// AddInstall implements workspace.Store.
+func (db *DB) AddInstall(ctx context.Context, p workspace.Install) error {
 	return db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`
 			DELETE FROM channel_installs WHERE hash IN (
@@ -343,7 +342,7 @@ func (db *DB) AddInstall(ctx context.Context, p channel.Install) error {
 	})
 }
 
-// TakeInstall implements channel.InstallationStore. The actor is read again and has its current state.
+// TakeInstall implements workspace.Store. The actor is read again and has its current state.
 func (db *DB) TakeInstall(
 	ctx context.Context, surface string, hash, browserHash []byte, at time.Time,
 ) (identity.Actor, error) {
@@ -361,7 +360,7 @@ func (db *DB) TakeInstall(
 		FROM taken t JOIN users u ON u.organization_id = t.organization_id AND u.id = t.user_id`,
 		hash, browserHash, surface, at)
 	if isNoRows(err) || err == nil && row.State != identity.StateActive {
-		return identity.Actor{}, channel.ErrState
+		return identity.Actor{}, workspace.ErrState
 	}
 	return identity.Actor{User: identity.User{
 		ID: row.ID, OrganizationID: row.OrganizationID, Name: row.Name, Email: row.Email, Role: row.Role,

@@ -8,13 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-var _ channel.LinkStore = (*DB)(nil)
+var _ workspace.Store = (*DB)(nil)
 
-// PersonLink implements channel.LinkStore.
+// PersonLink implements workspace.Store.
 func (db *DB) PersonLink(ctx context.Context, in channel.Installation, person string) (channel.LinkedMember, error) {
 	row, err := queryRow[struct {
 		UserID      uuid.UUID
@@ -49,28 +50,28 @@ const (
 		       l.automatic, l.created_at` + fromLinks
 )
 
-// MemberLink implements channel.LinkStore.
+// MemberLink implements workspace.Store.
 func (db *DB) MemberLink(
 	ctx context.Context, organizationID, userID uuid.UUID, surface string,
-) (channel.MemberLink, error) {
-	return findRow[channel.MemberLink](ctx, db.pool, channel.ErrNotLinked, selectLinks+` AND l.user_id = $3`,
+) (workspace.MemberLink, error) {
+	return findRow[workspace.MemberLink](ctx, db.pool, workspace.ErrNotLinked, selectLinks+` AND l.user_id = $3`,
 		organizationID, surface, userID)
 }
 
-// ListLinks implements channel.LinkStore.
+// ListLinks implements workspace.Store.
 func (db *DB) ListLinks(
 	ctx context.Context, organizationID uuid.UUID, surface string, offset, limit int,
-) ([]channel.MemberLink, int, error) {
-	return queryPage[channel.MemberLink](ctx, db, `SELECT count(*)`+fromLinks,
+) ([]workspace.MemberLink, int, error) {
+	return queryPage[workspace.MemberLink](ctx, db, `SELECT count(*)`+fromLinks,
 		selectLinks+` ORDER BY l.created_at DESC, l.person OFFSET $3 LIMIT $4`, []any{organizationID, surface},
 		offset, limit)
 }
 
-// LinkByEmail implements channel.LinkStore. For an account of the user pool, the pool records whether the address is
+// LinkByEmail implements workspace.Store. For an account of the user pool, the pool records whether the address is
 // confirmed. The member must also have signed in: invitations are sent to the address, and identity providers assert
 // it.
 func (db *DB) LinkByEmail(
-	ctx context.Context, in channel.Installation, person channel.Person, email string,
+	ctx context.Context, in channel.Installation, person workspace.Person, email string,
 ) (linked bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		linked = false
@@ -132,13 +133,13 @@ func auditLink(ctx context.Context, tx pgx.Tx, by org.AuditActor, action org.Act
 	})
 }
 
-// RemovePersonLink implements channel.LinkStore. The audit log names the member, who removes the link on the surface.
+// RemovePersonLink implements workspace.Store. The audit log names the member, who removes the link on the surface.
 func (db *DB) RemovePersonLink(ctx context.Context, in channel.Installation, person string) (bool, error) {
 	return db.removeLink(ctx, nil, `
 		l.organization_id = $1 AND l.installation_id = $2 AND l.person = $3`, in.OrganizationID, in.ID, person)
 }
 
-// RemoveMemberLink implements channel.LinkStore.
+// RemoveMemberLink implements workspace.Store.
 func (db *DB) RemoveMemberLink(
 	ctx context.Context, by org.AuditActor, organizationID, userID uuid.UUID, surface string,
 ) error {
@@ -147,7 +148,7 @@ func (db *DB) RemoveMemberLink(
 		    SELECT i.id FROM channel_installations i WHERE i.organization_id = $1 AND i.surface = $3)`,
 		organizationID, userID, surface)
 	if err == nil && !removed {
-		return channel.ErrNotLinked
+		return workspace.ErrNotLinked
 	}
 	return err
 }
@@ -178,8 +179,8 @@ func (db *DB) removeLink(ctx context.Context, by *org.AuditActor, where string, 
 	return removed, err
 }
 
-// AddProof implements channel.LinkStore.
-func (db *DB) AddProof(ctx context.Context, p channel.Proof) error {
+// AddProof implements workspace.Store.
+func (db *DB) AddProof(ctx context.Context, p workspace.Proof) error {
 	return db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`
 			DELETE FROM channel_proofs WHERE hash IN (
@@ -194,32 +195,32 @@ func (db *DB) AddProof(ctx context.Context, p channel.Proof) error {
 
 const proofColumns = `hash, browser_hash, installation_id, organization_id, person, user_id, nonce, expires_at`
 
-// PendingProof implements channel.LinkStore.
+// PendingProof implements workspace.Store.
 func (db *DB) PendingProof(
 	ctx context.Context, organizationID uuid.UUID, hash []byte, at time.Time,
-) (channel.Proof, error) {
-	return findRow[channel.Proof](ctx, db.pool, channel.ErrProofState, `
+) (workspace.Proof, error) {
+	return findRow[workspace.Proof](ctx, db.pool, workspace.ErrProofState, `
 		SELECT `+proofColumns+`
 		FROM channel_proofs
 		WHERE organization_id = $1 AND hash = $2 AND expires_at > $3 AND browser_hash IS NULL`, organizationID, hash, at)
 }
 
-// TakeProof implements channel.LinkStore.
-func (db *DB) TakeProof(ctx context.Context, hash, browserHash []byte, at time.Time) (channel.Proof, error) {
-	return findRow[channel.Proof](ctx, db.pool, channel.ErrProofState, `
+// TakeProof implements workspace.Store.
+func (db *DB) TakeProof(ctx context.Context, hash, browserHash []byte, at time.Time) (workspace.Proof, error) {
+	return findRow[workspace.Proof](ctx, db.pool, workspace.ErrProofState, `
 		DELETE FROM channel_proofs WHERE hash = $1 AND browser_hash = $2 AND expires_at > $3
 		RETURNING `+proofColumns, hash, browserHash, at)
 }
 
-// AddLink implements channel.LinkStore.
-func (db *DB) AddLink(ctx context.Context, p channel.Proof, person channel.Person) error {
+// AddLink implements workspace.Store.
+func (db *DB) AddLink(ctx context.Context, p workspace.Proof, person workspace.Person) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		member, err := findActor(ctx, tx, p.OrganizationID, *p.UserID)
 		if err != nil {
 			return err
 		}
 		if member == nil || member.State != identity.StateActive {
-			return channel.ErrProofState
+			return workspace.ErrProofState
 		}
 		tag, err := tx.Exec(ctx, `
 			INSERT INTO channel_links AS l (organization_id, installation_id, person, person_name, user_id, automatic)
@@ -228,13 +229,13 @@ func (db *DB) AddLink(ctx context.Context, p channel.Proof, person channel.Perso
 			p.OrganizationID, p.InstallationID, person.ID, storable(person.Name), p.UserID)
 		switch {
 		case violates(err, "channel_links_installation_id_user_id_key"):
-			return channel.ErrMemberTaken
+			return workspace.ErrMemberTaken
 		case hasCode(err, codeForeignKey):
-			return channel.ErrProofState // The installation or the member was deleted.
+			return workspace.ErrProofState // The installation or the member was deleted.
 		case err != nil:
 			return err
 		case tag.RowsAffected() == 0:
-			return channel.ErrPersonTaken
+			return workspace.ErrPersonTaken
 		}
 		if err := exec(ctx, tx, `
 			DELETE FROM channel_proofs WHERE organization_id = $1 AND installation_id = $2 AND person = $3`,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	"github.com/tsumugi-ai/tsumugi/store"
 )
@@ -58,8 +59,8 @@ func (c *slackSettings) checkSlack() error {
 // slackDomain holds the parts of the Slack integration: installations, links of members, events and answers.
 type slackDomain struct {
 	adapter  *slack.Adapter
-	setup    *channel.Setup
-	links    *channel.Linker
+	setup    *workspace.Setup
+	links    *workspace.Linker
 	channels *channel.Service
 	sockets  *slack.Sockets
 }
@@ -73,10 +74,10 @@ func newSlackSetup(
 	if err != nil {
 		return nil, fmt.Errorf("--slack-api-url (SLACK_API_URL): %w", err)
 	}
-	setup := channel.NewSetup(channel.SetupConfig{
+	setup := workspace.NewSetup(workspace.SetupConfig{
 		Surface: slack.Name, PublicURL: public, Environment: settings.credentials(), HasKey: sealing,
 	}, db, adapter, log)
-	links := channel.NewLinker(channel.LinkerConfig{Surface: slack.Name, PublicURL: public}, db, setup, adapter, log)
+	links := workspace.NewLinker(workspace.LinkerConfig{Surface: slack.Name, PublicURL: public}, db, setup, adapter, log)
 	return &slackDomain{adapter: adapter, setup: setup, links: links}, nil
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/api/openai"
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
-	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
@@ -56,12 +56,12 @@ var statuses = map[fault.Code]int{
 	saml.CodeInactive:           http.StatusForbidden,
 	saml.CodeLinked:             http.StatusForbidden,
 	saml.CodeNoPassword:         http.StatusForbidden,
-	channel.CodeOtherPerson:     http.StatusForbidden,
-	channel.CodeNotMember:       http.StatusForbidden,
-	channel.CodeTaken:           http.StatusConflict,
-	channel.CodeDenied:          http.StatusForbidden,
-	channel.CodeState:           http.StatusBadRequest,
-	channel.CodeSetup:           http.StatusConflict,
+	workspace.CodeOtherPerson:   http.StatusForbidden,
+	workspace.CodeNotMember:     http.StatusForbidden,
+	workspace.CodeTaken:         http.StatusConflict,
+	workspace.CodeDenied:        http.StatusForbidden,
+	workspace.CodeState:         http.StatusBadRequest,
+	workspace.CodeSetup:         http.StatusConflict,
 	codeMethod:                  http.StatusMethodNotAllowed,
 	fault.UnsupportedType:       http.StatusUnsupportedMediaType,
 	codeUpgrade:                 http.StatusUpgradeRequired,

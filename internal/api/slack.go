@@ -11,14 +11,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 )
 
 // Slack holds the services for Slack's requests and for its configuration.
 type Slack struct {
-	Setup  *channel.Setup
-	Links  *channel.Linker
+	Setup  *workspace.Setup
+	Links  *workspace.Linker
 	Intake intake
 }
 
@@ -112,13 +113,13 @@ func acknowledge(w http.ResponseWriter) {
 }
 
 // slackSigners returns the signers whose secret signed a request. Several installations may have the same app.
-func (s *Server) slackSigners(ctx context.Context, header http.Header, body []byte) ([]channel.Signer, error) {
+func (s *Server) slackSigners(ctx context.Context, header http.Header, body []byte) ([]workspace.Signer, error) {
 	for _, fresh := range []bool{false, true} { // A secret may have been stored just now.
 		known, err := s.Slack.Setup.Signers(ctx, fresh)
 		if err != nil {
 			return nil, err
 		}
-		var found []channel.Signer
+		var found []workspace.Signer
 		for _, signer := range known {
 			if slack.Verify(signer.Secret, header, body) == nil {
 				found = append(found, signer)
@@ -136,7 +137,7 @@ var errForeign = errors.New("signed by another app")
 
 // speaksFor reports whether there is an event to store for an installation whose secret signed the request. The
 // workspace is part of the body: without this check, an app of one workspace could send events for any other.
-func (s *Server) speaksFor(ctx context.Context, signers []channel.Signer, in channel.IncomingEvent) (bool, error) {
+func (s *Server) speaksFor(ctx context.Context, signers []workspace.Signer, in channel.IncomingEvent) (bool, error) {
 	if in.Kind == channel.KindIgnored {
 		return false, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 )
@@ -19,7 +20,7 @@ func (s *Server) getSlackConfig(c *call) (any, error) {
 var slackChannel = regexp.MustCompile(`^[CG][A-Z0-9]{2,20}$`)
 
 func (s *Server) putSlackConfig(c *call, req SlackConfigPutRequest) (any, error) {
-	edit := channel.SetupEdit{
+	edit := workspace.SetupEdit{
 		BotToken: req.BotToken, SigningSecret: req.SigningSecret, AppToken: req.AppToken, ClientID: req.ClientID,
 		ClientSecret: req.ClientSecret,
 	}
@@ -36,7 +37,7 @@ func (s *Server) putSlackConfig(c *call, req SlackConfigPutRequest) (any, error)
 	return toSlackConfig(view), err
 }
 
-func toSlackConfig(v channel.SetupView) SlackConfig {
+func toSlackConfig(v workspace.SetupView) SlackConfig {
 	in, c := v.Installation, v.Installation.Credentials
 	config := SlackConfig{
 		Storable: v.HasKey, Source: cmp.Or(string(in.Source), "none"), SocketOnly: v.SocketOnly,
@@ -75,7 +76,7 @@ func (s *Server) getSlackManifest(c *call) (any, error) {
 
 func (s *Server) testSlack(c *call) (any, error) {
 	checks, err := s.Slack.Setup.Test(c.ctx(), c.actor)
-	return SlackTest{Checks: convert(checks, func(c channel.Check) SlackCheck {
+	return SlackTest{Checks: convert(checks, func(c workspace.Check) SlackCheck {
 		return SlackCheck{Name: c.Name, Ok: c.OK, Detail: c.Detail}
 	})}, err
 }
@@ -94,7 +95,7 @@ func (s *Server) listSlackLinks(c *call, offset, limit int) (any, error) {
 	return SlackMemberLinkList{Items: convert(links, toSlackLink), Total: total}, err
 }
 
-func toSlackLink(l channel.MemberLink) SlackMemberLink {
+func toSlackLink(l workspace.MemberLink) SlackMemberLink {
 	return SlackMemberLink{
 		UserID: l.UserID, UserName: l.UserName, UserEmail: l.UserEmail, Person: l.Person, Name: l.Name,
 		Automatic: l.Automatic, CreatedAt: l.CreatedAt.UTC(),

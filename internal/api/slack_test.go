@@ -19,6 +19,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
@@ -54,14 +55,14 @@ func (f *fixture) slackServices(t *testing.T, with settings, log *slog.Logger) a
 	}
 	t.Cleanup(adapter.Close)
 	db := f.db.WithSecrets(keys)
-	setup := channel.NewSetup(channel.SetupConfig{
+	setup := workspace.NewSetup(workspace.SetupConfig{
 		Surface: slack.Name, PublicURL: issuer, Environment: with.slack.environment, HasKey: !keys.Empty(),
 	}, db, adapter, log)
 	setup.Start()
 	t.Cleanup(setup.Stop)
 	return api.Slack{
 		Setup:  setup,
-		Links:  channel.NewLinker(channel.LinkerConfig{Surface: slack.Name, PublicURL: issuer}, db, setup, adapter, log),
+		Links:  workspace.NewLinker(workspace.LinkerConfig{Surface: slack.Name, PublicURL: issuer}, db, setup, adapter, log),
 		Intake: with.slack.intake,
 	}
 }

@@ -7,22 +7,16 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
-
-// maxQuoted bounds the part of a conversation that is quoted in a question, in characters.
-const maxQuoted = 12_000
 
 // answer calls ask with the member linked to the person, or shows the person why the question is not answered.
 func (h *eventHandler) answer(ctx context.Context, ask func(context.Context, identity.Owner) error) error {
@@ -86,7 +80,7 @@ func (h *eventHandler) await(ctx context.Context) error {
 		return h.invite(ctx, textLink)
 	}
 	age := time.Since(h.event.ReceivedAt)
-	if h.event.Progress.Invited && age > invitationLifetime {
+	if h.event.Progress.Invited && age > InvitationLifetime {
 		return nil
 	}
 	if !h.event.Progress.Invited {
@@ -267,97 +261,6 @@ func (h *eventHandler) conversation(ctx context.Context, owner identity.Owner) (
 	return &thread, err
 }
 
-// skill returns the skill for a question, and the question without the skill's name: the named skill, else the thread's
-// skill, else the first skill for plain questions.
-func (h *eventHandler) skill(
-	ctx context.Context, owner identity.Owner, thread *chat.Thread,
-) (skill.Skill, string, error) {
-	in := h.event.Incoming
-	skills, err := h.listSkills(ctx, owner)
-	if err != nil {
-		return skill.Skill{}, "", err
-	}
-	if in.Kind == KindSummarize {
-		i := slices.IndexFunc(skills, func(s skill.Skill) bool { return s.TaskType == skill.TaskSummarization })
-		if i < 0 {
-			return skill.Skill{}, "", fault.Errorf(fault.NotFound, textNoSkill, "要約")
-		}
-		return skills[i], "", nil
-	}
-	if in.SkillName != "" {
-		for _, s := range skills {
-			if strings.EqualFold(s.Name, strings.TrimSpace(in.SkillName)) {
-				return s, strings.TrimSpace(in.Text), nil
-			}
-		}
-		return skill.Skill{}, "", fault.Errorf(fault.NotFound, textNoSkill, in.SkillName)
-	}
-	for _, s := range skills {
-		if rest, ok := cutName(in.Text, s.Name); ok {
-			return s, rest, nil
-		}
-	}
-	if thread != nil {
-		s, err := h.Skills.Get(ctx, owner.OrganizationID, owner.UserID, thread.SkillID)
-		return s, strings.TrimSpace(in.Text), err
-	}
-	i := slices.IndexFunc(skills, func(s skill.Skill) bool {
-		return s.Kind == "" && s.TaskType == "" && s.FormType == skill.FormChat
-	})
-	if i < 0 {
-		return skill.Skill{}, "", fault.Errorf(fault.NotFound, textNoSkill, "汎用チャット")
-	}
-	return skills[i], strings.TrimSpace(in.Text), nil
-}
-
-// listSkills returns the member's skills.
-func (h *eventHandler) listSkills(ctx context.Context, owner identity.Owner) (skills []skill.Skill, _ error) {
-	for {
-		page, err := h.Skills.List(ctx, owner.OrganizationID, owner.UserID, len(skills), skill.MaxPage)
-		skills = append(skills, page...)
-		if err != nil || len(page) < skill.MaxPage {
-			return skills, err
-		}
-	}
-}
-
-// cutName removes the name of a skill from the beginning of a text. The name must be on its own line or be followed by
-// a colon.
-func cutName(text, name string) (rest string, ok bool) {
-	text = strings.TrimSpace(text)
-	if len(text) < len(name) || !strings.EqualFold(text[:len(name)], name) {
-		return "", false
-	}
-	for _, end := range []string{"\n", ":", "："} {
-		if rest, ok = strings.CutPrefix(text[len(name):], end); ok {
-			return strings.TrimSpace(rest), true
-		}
-	}
-	return "", false
-}
-
-// fill fills in a form that requires a single text, or a file for proofreading. ok is false if the form requires more.
-func fill(sk skill.Skill, text string, files []uuid.UUID) (values map[string]string, ok bool) {
-	values = make(map[string]string)
-	proofreads := sk.Kind == skill.KindProofreading
-	for _, f := range sk.FormFields {
-		switch {
-		case proofreads && f.Type == skill.FieldFile && len(files) == 1:
-			values[f.Name], ok = files[0].String(), true
-		case proofreads && f.Type == skill.FieldTextarea && len(files) == 0:
-			values[f.Name], ok = text, true
-		case !f.Required:
-		case f.Type == skill.FieldSelect && len(f.Options) > 0:
-			values[f.Name] = f.Options[0]
-		case ok || f.Type != skill.FieldText && f.Type != skill.FieldTextarea:
-			return nil, false
-		default:
-			values[f.Name], ok = text, true
-		}
-	}
-	return values, ok
-}
-
 // sinceLastQuestion returns the messages after the person's last question in the thread. The thread in the app already
 // contains the earlier ones.
 func (h *eventHandler) sinceLastQuestion(
@@ -372,48 +275,6 @@ func (h *eventHandler) sinceLastQuestion(
 	}
 	i := slices.IndexFunc(messages, func(s Message) bool { return s.Ref == last.Message })
 	return messages[i+1:], nil
-}
-
-// askPrompt returns the model's prompt for a question in a conversation, or "" if the prompt is the question itself.
-func askPrompt(messages []Message, question string) string {
-	if messages = recent(messages); len(messages) == 0 {
-		return ""
-	}
-	conversation := make([]answer.Message, len(messages))
-	for i, s := range messages {
-		conversation[i] = answer.Message{Name: s.Name, Text: s.Text}
-	}
-	return answer.ConversationInstruction + "\n" + answer.Conversation(conversation) + answer.ConversationQuestion +
-		unfenced(question)
-}
-
-// summaryPrompt returns the model's prompt for a summary of a conversation.
-func summaryPrompt(messages []Message) string {
-	var b strings.Builder
-	for _, s := range recent(messages) {
-		fmt.Fprintf(&b, "%s: %s\n", s.Name, s.Text)
-	}
-	return textSummarize + "\n<text>\n" + unfenced(b.String()) + "</text>"
-}
-
-// unfenced escapes a text so that it cannot open or close a tag of the prompt.
-func unfenced(text string) string {
-	return skill.Neutralize(text, "said", "message", "source", "notes", "question")
-}
-
-// recent returns the newest messages with text, up to maxQuoted characters.
-func recent(messages []Message) []Message {
-	messages = slices.DeleteFunc(slices.Clone(messages), func(s Message) bool { return strings.TrimSpace(s.Text) == "" })
-	room := maxQuoted
-	for i := len(messages) - 1; i >= 0; i-- {
-		n := utf8.RuneCountInString(messages[i].Text)
-		if n > room {
-			messages[i].Text = runes.First(messages[i].Text, room) + "…"
-			return messages[i:]
-		}
-		room -= n
-	}
-	return messages
 }
 
 // regenerate answers a question again, with the current text of its message.

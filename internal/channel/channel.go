@@ -2,6 +2,7 @@
 // questions for the linked members, and delivers each answer once while it is written.
 //
 // A surface is an adapter (package slack). Package channel does not depend on an adapter, the database or HTTP: it
-// declares the Surface and Store interfaces that it needs. It imports fault, identity, org, skill, datasource, answer,
-// runes, timeout, uuidv7, stream and chat. Package channeltest has a surface in memory and a test suite for surfaces.
+// declares the Surface and Store interfaces that it needs. It imports fault, work, identity, skill, datasource,
+// answer, runes, timeout, uuidv7, stream and chat. Package workspace connects workspaces and links people. Package
+// channeltest has a surface in memory and a test suite for surfaces.
 package channel

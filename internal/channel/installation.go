@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -100,6 +101,9 @@ type LinkedMember struct {
 	Name  string
 	Email string
 }
+
+// InvitationLifetime is how long an address of Links.Invite can be used.
+const InvitationLifetime = time.Hour
 
 // Links finds the members linked to people of a surface. FindLink also links people automatically.
 type Links interface {

@@ -13,24 +13,25 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-var _ channel.Directory = (*Adapter)(nil)
+var _ workspace.Directory = (*Adapter)(nil)
 
-// Identify implements channel.Directory.
-func (a *Adapter) Identify(ctx context.Context, c channel.Credentials) (channel.Workspace, error) {
+// Identify implements workspace.Directory.
+func (a *Adapter) Identify(ctx context.Context, c channel.Credentials) (workspace.Workspace, error) {
 	client := a.client(channel.Installation{Credentials: c})
 	test, err := client.AuthTestContext(ctx)
 	if err != nil {
-		return channel.Workspace{}, refused("auth.test", err,
+		return workspace.Workspace{}, refused("auth.test", err,
 			"ボットトークンがSlackで受け付けられません。OAuth & Permissionsの画面で確認してください。")
 	}
 	if test.BotID == "" {
-		return channel.Workspace{}, fault.Errorf(fault.Invalid,
+		return workspace.Workspace{}, fault.Errorf(fault.Invalid,
 			"これはボットトークンではありません。「xoxb-」で始まるBot User OAuth Tokenを入力してください。")
 	}
-	w := channel.Workspace{
+	w := workspace.Workspace{
 		TeamID: test.TeamID, EnterpriseID: test.EnterpriseID, BotUserID: test.UserID, Name: test.Team,
 	}
 	if w.TeamID == w.EnterpriseID {
@@ -53,13 +54,13 @@ func refused(method string, err error, what string) error {
 		"Slackに接続できません。サーバーからSlackへの通信を確認して、もう一度お試しください。")
 }
 
-// Profile implements channel.Directory.
-func (a *Adapter) Profile(ctx context.Context, in channel.Installation, person string) (channel.Profile, error) {
+// Profile implements workspace.Directory.
+func (a *Adapter) Profile(ctx context.Context, in channel.Installation, person string) (workspace.Profile, error) {
 	user, err := a.client(in).GetUserInfoContext(ctx, person)
 	if err != nil {
-		return channel.Profile{}, refused("users.info", err, "Slackでこの人を確認できません。")
+		return workspace.Profile{}, refused("users.info", err, "Slackでこの人を確認できません。")
 	}
-	p := channel.Profile{
+	p := workspace.Profile{
 		Name: or(or(user.Profile.DisplayName, user.RealName), user.Name), Email: user.Profile.Email,
 		Confirmed: user.IsEmailConfirmed, EnterpriseID: user.Enterprise.EnterpriseID,
 		Guest: user.IsRestricted || user.IsUltraRestricted || user.IsInvitedUser,
@@ -73,24 +74,24 @@ func (a *Adapter) Profile(ctx context.Context, in channel.Installation, person s
 	return p, nil
 }
 
-// Check implements channel.Directory.
-func (a *Adapter) Check(ctx context.Context, in channel.Installation) []channel.Check {
+// Check implements workspace.Directory.
+func (a *Adapter) Check(ctx context.Context, in channel.Installation) []workspace.Check {
 	var scopes http.Header
 	client := slackgo.New(in.Credentials.BotToken, slackgo.OptionAPIURL(a.config.APIURL),
 		slackgo.OptionHTTPClient(a.http), slackgo.OptionOnResponseHeaders(func(_ string, h http.Header) { scopes = h }))
 	test, err := client.AuthTestContext(ctx)
 	if err != nil {
-		return []channel.Check{failed("token", refused("auth.test", err, "ボットトークンが受け付けられません。"))}
+		return []workspace.Check{failed("token", refused("auth.test", err, "ボットトークンが受け付けられません。"))}
 	}
-	checks := []channel.Check{{Name: "token", OK: true, Detail: test.User + "として接続できました。"}}
-	workspace := channel.Check{Name: "workspace", OK: true, Detail: test.Team}
+	checks := []workspace.Check{{Name: "token", OK: true, Detail: test.User + "として接続できました。"}}
+	team := workspace.Check{Name: "workspace", OK: true, Detail: test.Team}
 	if in.TeamID != "" && test.TeamID != in.TeamID {
-		workspace = channel.Check{Name: "workspace", Detail: "登録されているワークスペースと違います: " + test.Team}
+		team = workspace.Check{Name: "workspace", Detail: "登録されているワークスペースと違います: " + test.Team}
 	}
-	checks = append(checks, workspace, checkScopes(scopes.Get("X-OAuth-Scopes")))
-	signing := channel.Check{Name: "signing_secret", OK: true, Detail: "登録されています。"}
+	checks = append(checks, team, checkScopes(scopes.Get("X-OAuth-Scopes")))
+	signing := workspace.Check{Name: "signing_secret", OK: true, Detail: "登録されています。"}
 	if in.Credentials.SigningSecret == "" && in.Credentials.AppToken == "" {
-		signing = channel.Check{
+		signing = workspace.Check{
 			Name:   "signing_secret",
 			Detail: "Signing Secretが登録されていません。Basic Informationの画面で確認して、登録してください。",
 		}
@@ -103,17 +104,17 @@ func (a *Adapter) Check(ctx context.Context, in channel.Installation) []channel.
 		return append(checks, failed("socket", refused("apps.connections.open", err,
 			"Socket Modeで接続できません。アプリレベルトークンの権限（connections:write）とSocket Modeの設定を確認してください。")))
 	}
-	return append(checks, channel.Check{Name: "socket", OK: true, Detail: "Socket Modeで接続できました。"})
+	return append(checks, workspace.Check{Name: "socket", OK: true, Detail: "Socket Modeで接続できました。"})
 }
 
-func failed(name string, err error) channel.Check {
-	return channel.Check{Name: name, Detail: fault.DetailOf(err)}
+func failed(name string, err error) workspace.Check {
+	return workspace.Check{Name: name, Detail: fault.DetailOf(err)}
 }
 
 // checkScopes compares the scopes of the token with those of the manifest.
-func checkScopes(granted string) channel.Check {
+func checkScopes(granted string) workspace.Check {
 	if granted == "" {
-		return channel.Check{Name: "scopes", OK: true, Detail: "権限の一覧は取得できませんでした。"}
+		return workspace.Check{Name: "scopes", OK: true, Detail: "権限の一覧は取得できませんでした。"}
 	}
 	var missing []string
 	for _, scope := range botScopes {
@@ -122,13 +123,13 @@ func checkScopes(granted string) channel.Check {
 		}
 	}
 	if len(missing) > 0 {
-		return channel.Check{
+		return workspace.Check{
 			Name: "scopes",
 			Detail: "権限が足りません: " + strings.Join(missing, "、") +
 				"。マニフェストを更新し、アプリをワークスペースに再インストールしてください。",
 		}
 	}
-	return channel.Check{Name: "scopes", OK: true, Detail: "必要な権限がそろっています。"}
+	return workspace.Check{Name: "scopes", OK: true, Detail: "必要な権限がそろっています。"}
 }
 
 // site returns a URL of Slack outside of the Web API.
@@ -137,7 +138,7 @@ func (a *Adapter) site(path string, query url.Values) string {
 	return u.String()
 }
 
-// InstallURL implements channel.Directory.
+// InstallURL implements workspace.Directory.
 func (a *Adapter) InstallURL(c channel.Credentials, redirect, state string) string {
 	return a.site("/oauth/v2/authorize", url.Values{
 		"client_id": {c.ClientID}, "scope": {strings.Join(botScopes, ",")}, "redirect_uri": {redirect},
@@ -145,7 +146,7 @@ func (a *Adapter) InstallURL(c channel.Credentials, redirect, state string) stri
 	})
 }
 
-// Install implements channel.Directory.
+// Install implements workspace.Directory.
 func (a *Adapter) Install(ctx context.Context, c channel.Credentials, redirect, code string) (string, error) {
 	got, err := slackgo.GetOAuthV2ResponseContext(ctx, a.http, c.ClientID, c.ClientSecret, code, redirect,
 		slackgo.OAuthOptionAPIURL(a.config.APIURL))
@@ -161,7 +162,7 @@ func (a *Adapter) Install(ctx context.Context, c channel.Credentials, redirect, 
 	return got.AccessToken, nil
 }
 
-// SignInURL implements channel.Directory.
+// SignInURL implements workspace.Directory.
 func (a *Adapter) SignInURL(in channel.Installation, redirect, state, nonce string) string {
 	query := url.Values{
 		"response_type": {"code"}, "scope": {"openid"}, "client_id": {in.Credentials.ClientID},
@@ -186,15 +187,15 @@ type idClaims struct {
 // signInLeeway is the maximum difference between Slack's clock and the server's.
 const signInLeeway = time.Minute
 
-// SignIn implements channel.Directory. It identifies the person by the id token, and not by the access token, because
+// SignIn implements workspace.Directory. It identifies the person by the id token, and not by the access token, because
 // the id token is signed for this app and this attempt.
 func (a *Adapter) SignIn(
 	ctx context.Context, in channel.Installation, redirect, code, nonce string,
-) (channel.Identity, error) {
+) (workspace.Identity, error) {
 	got, err := slackgo.GetOpenIDConnectTokenContext(ctx, a.http, in.Credentials.ClientID, in.Credentials.ClientSecret,
 		code, redirect, slackgo.OAuthOptionAPIURL(a.config.APIURL))
 	if err != nil {
-		return channel.Identity{}, refused("openid.connect.token", err, "Slackでの本人確認を完了できません。最初からやり直してください。")
+		return workspace.Identity{}, refused("openid.connect.token", err, "Slackでの本人確認を完了できません。最初からやり直してください。")
 	}
 	var c idClaims
 	_, err = jwt.ParseWithClaims(got.IdToken, &c, a.keys.Keyfunc(ctx), jwt.WithValidMethods([]string{"RS256"}),
@@ -205,9 +206,9 @@ func (a *Adapter) SignIn(
 	}
 	if err != nil {
 		if fault.CodeOf(err) == fault.Unavailable {
-			return channel.Identity{}, err
+			return workspace.Identity{}, err
 		}
-		return channel.Identity{}, fault.Wrap(err, fault.Invalid, "Slackでの本人確認を完了できません。最初からやり直してください。")
+		return workspace.Identity{}, fault.Wrap(err, fault.Invalid, "Slackでの本人確認を完了できません。最初からやり直してください。")
 	}
-	return channel.Identity{TeamID: c.TeamID, EnterpriseID: c.EnterpriseID, Person: c.UserID}, nil
+	return workspace.Identity{TeamID: c.TeamID, EnterpriseID: c.EnterpriseID, Person: c.UserID}, nil
 }

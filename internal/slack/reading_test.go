@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	fake "github.com/tsumugi-ai/tsumugi/test/fakes/slack"
@@ -329,7 +330,7 @@ func TestDirectory(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
 	w, err := o.adapter.Identify(ctx, o.in.Credentials)
-	if err != nil || w != (channel.Workspace{
+	if err != nil || w != (workspace.Workspace{
 		TeamID: fake.DemoTeam, AppID: fake.DemoApp, BotUserID: fake.DemoBot, Name: "デモ商事",
 	}) {
 		t.Errorf("%+v, %v", w, err)
@@ -341,7 +342,7 @@ func TestDirectory(t *testing.T) {
 	if _, err := o.adapter.Identify(ctx, o.in.Credentials); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("Slack is away: %v", err)
 	}
-	for person, want := range map[string]channel.Profile{
+	for person, want := range map[string]workspace.Profile{
 		fake.DemoHanako: {Email: "hanako@demo.example", Confirmed: true},
 		fake.DemoJiro:   {Email: "jiro@demo.example"},
 		fake.DemoGuest:  {Email: "guest@partner.example", Confirmed: true, Guest: true},

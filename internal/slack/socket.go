@@ -35,7 +35,7 @@ type Intake interface {
 	RunInSlot(ctx context.Context, name string, slots int, run func(ctx context.Context))
 }
 
-// InstallationLister lists the installations that use Socket Mode. *channel.Setup is an InstallationLister.
+// InstallationLister lists the installations that use Socket Mode. *workspace.Setup is an InstallationLister.
 type InstallationLister interface {
 	SocketInstallations(ctx context.Context) ([]channel.Installation, error)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
-// ErrLost is the cause of canceling a job whose lease was lost: another server has it, or it was deleted.
+// ErrLost is the cause of canceling a job after another server claimed it, or after it was deleted.
 var ErrLost = errors.New("work: the lease was lost")
 
 // Lease is the duration of a claim, and the interval of renewing it.

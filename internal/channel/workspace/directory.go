@@ -1,25 +1,29 @@
-package channel
+package workspace
 
-import "context"
+import (
+	"context"
+
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+)
 
 // Directory identifies workspaces and people of a surface. The adapter implements it. Its errors are faults:
 // fault.Invalid for credentials that the surface refuses, fault.Unavailable if the surface cannot be reached.
 type Directory interface {
 	// Identify returns the workspace of a bot token.
-	Identify(ctx context.Context, c Credentials) (Workspace, error)
+	Identify(ctx context.Context, c channel.Credentials) (Workspace, error)
 	// Profile returns the surface's profile of a person.
-	Profile(ctx context.Context, in Installation, person string) (Profile, error)
+	Profile(ctx context.Context, in channel.Installation, person string) (Profile, error)
 	// Check tests the requirements of the installation one by one and returns the results.
-	Check(ctx context.Context, in Installation) []Check
+	Check(ctx context.Context, in channel.Installation) []Check
 
 	// InstallURL returns the address at which an administrator of a workspace installs the app.
-	InstallURL(c Credentials, redirect, state string) string
+	InstallURL(c channel.Credentials, redirect, state string) string
 	// Install exchanges the code of the redirect for a bot token.
-	Install(ctx context.Context, c Credentials, redirect, code string) (token string, err error)
+	Install(ctx context.Context, c channel.Credentials, redirect, code string) (token string, err error)
 	// SignInURL returns the address at which a person signs in to the installation's workspace (OpenID Connect).
-	SignInURL(in Installation, redirect, state, nonce string) string
+	SignInURL(in channel.Installation, redirect, state, nonce string) string
 	// SignIn exchanges the code of the redirect for the signed-in person. nonce must be the nonce of SignInURL.
-	SignIn(ctx context.Context, in Installation, redirect, code, nonce string) (Identity, error)
+	SignIn(ctx context.Context, in channel.Installation, redirect, code, nonce string) (Identity, error)
 }
 
 // Workspace describes the workspace of a bot token.
@@ -29,6 +33,14 @@ type Workspace struct {
 	AppID        string
 	BotUserID    string
 	Name         string
+}
+
+// Apply stores the workspace of a bot token in its installation.
+func (w Workspace) Apply(in *channel.Installation) {
+	in.TeamID, in.EnterpriseID, in.AppID, in.BotUserID, in.TeamName = w.TeamID, "", w.AppID, w.BotUserID, w.Name
+	if w.TeamID == "" {
+		in.EnterpriseID = w.EnterpriseID // The team id suffices for the installation of a workspace.
+	}
 }
 
 // Identity is an authenticated person of the surface.

@@ -1,4 +1,4 @@
-package channel
+package workspace
 
 import (
 	"context"
@@ -10,37 +10,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
-
-// LinkStore stores the links between people of a surface and members.
-type LinkStore interface {
-	// PersonLink returns the member linked to a person. A missing link is not an error.
-	PersonLink(ctx context.Context, in Installation, person string) (LinkedMember, error)
-	// MemberLink returns the link of a member, or ErrNotLinked.
-	MemberLink(ctx context.Context, organizationID, userID uuid.UUID, surface string) (MemberLink, error)
-	// LinkByEmail links a person with the member who has the email address, and reports whether it did. It requires
-	// exactly one such member: active, of the installation's organization, with a confirmed address and without a link.
-	LinkByEmail(ctx context.Context, in Installation, person Person, email string) (bool, error)
-	// RemovePersonLink removes the link of a person, and reports whether it existed.
-	RemovePersonLink(ctx context.Context, in Installation, person string) (bool, error)
-	// RemoveMemberLink removes the link of a member, or returns ErrNotLinked.
-	RemoveMemberLink(ctx context.Context, by org.AuditActor, organizationID, userID uuid.UUID, surface string) error
-	// ListLinks returns a page of an organization's links, newest first, and their total number.
-	ListLinks(ctx context.Context, organizationID uuid.UUID, surface string, offset, limit int) ([]MemberLink, int, error)
-
-	// AddProof stores a new proof. PendingProof returns it, or ErrProofState.
-	AddProof(ctx context.Context, p Proof) error
-	PendingProof(ctx context.Context, organizationID uuid.UUID, hash []byte, at time.Time) (Proof, error)
-	// TakeProof deletes and returns the proof that is bound to the browser, or returns ErrProofState.
-	TakeProof(ctx context.Context, hash, browserHash []byte, at time.Time) (Proof, error)
-	// AddLink links the person of a proof with its member. Errors: ErrPersonTaken, ErrMemberTaken, ErrProofState if the
-	// member is no longer active.
-	AddLink(ctx context.Context, p Proof, person Person) error
-}
 
 // Person is a person of a surface.
 type Person struct {
@@ -103,9 +78,8 @@ var (
 )
 
 const (
-	invitationLifetime = time.Hour        // For the address in a notice.
-	proofLifetime      = 10 * time.Minute // From a member's confirmation to the browser's return.
-	maxLinkPage        = 100
+	proofLifetime = 10 * time.Minute // From a member's confirmation to the browser's return.
+	maxLinkPage   = 100
 )
 
 // LinkerConfig configures a Linker.
@@ -115,7 +89,7 @@ type LinkerConfig struct {
 	Clock     func() time.Time
 }
 
-// Linker links people of a surface with members. It implements Links.
+// Linker links people of a surface with members. It implements channel.Links.
 //
 // A wrong link shows one person's threads to another, so both sides must sign in, in one browser: the member to the
 // app, and the person to the surface. The address that a person receives is not enough, because it can be forwarded.
@@ -126,19 +100,19 @@ type LinkerConfig struct {
 // address.
 type Linker struct {
 	cfg       LinkerConfig
-	store     LinkStore
+	store     Store
 	setup     *Setup
 	directory Directory
 	log       *slog.Logger
 }
 
 var (
-	_ Links         = (*Linker)(nil)
-	_ Installations = (*Setup)(nil)
+	_ channel.Links         = (*Linker)(nil)
+	_ channel.Installations = (*Setup)(nil)
 )
 
 // NewLinker returns a Linker.
-func NewLinker(cfg LinkerConfig, store LinkStore, setup *Setup, directory Directory, log *slog.Logger) *Linker {
+func NewLinker(cfg LinkerConfig, store Store, setup *Setup, directory Directory, log *slog.Logger) *Linker {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
@@ -146,7 +120,7 @@ func NewLinker(cfg LinkerConfig, store LinkStore, setup *Setup, directory Direct
 }
 
 // linkable reports whether a person may be linked: a full member of the installation's workspace or enterprise.
-func (in Installation) linkable(p Profile) bool {
+func (p Profile) linkable(in channel.Installation) bool {
 	if p.Guest || p.Bot || p.Deleted || p.External {
 		return false
 	}
@@ -156,28 +130,28 @@ func (in Installation) linkable(p Profile) bool {
 	return slices.Contains(p.Teams, in.TeamID)
 }
 
-// FindLink implements Links.
-func (l *Linker) FindLink(ctx context.Context, to Target) (LinkedMember, error) {
+// FindLink implements channel.Links.
+func (l *Linker) FindLink(ctx context.Context, to channel.Target) (channel.LinkedMember, error) {
 	in := to.Installation
 	if in.TeamID != "" && to.PersonTeam != "" && to.PersonTeam != in.TeamID {
-		return LinkedMember{State: LinkRefused}, nil
+		return channel.LinkedMember{State: channel.LinkRefused}, nil
 	}
 	found, err := l.store.PersonLink(ctx, in, to.Person)
-	if err != nil || found.State != LinkNone {
+	if err != nil || found.State != channel.LinkNone {
 		return found, err
 	}
 	profile, err := l.directory.Profile(ctx, in, to.Person)
 	switch {
 	case err != nil:
-		return LinkedMember{}, err
-	case !in.linkable(profile):
-		return LinkedMember{State: LinkRefused}, nil
+		return channel.LinkedMember{}, err
+	case !profile.linkable(in):
+		return channel.LinkedMember{State: channel.LinkRefused}, nil
 	case !in.Policy.AutoLink || !profile.Confirmed || profile.Email == "":
 		return found, nil
 	}
 	linked, err := l.store.LinkByEmail(ctx, in, Person{ID: to.Person, Name: profile.Name}, profile.Email)
 	if err != nil {
-		return LinkedMember{}, err
+		return channel.LinkedMember{}, err
 	}
 	if linked {
 		l.log.InfoContext(ctx, "channel: person linked by email address", "installation", in.ID)
@@ -185,20 +159,20 @@ func (l *Linker) FindLink(ctx context.Context, to Target) (LinkedMember, error) 
 	return l.store.PersonLink(ctx, in, to.Person) // A concurrent event of the person may have added the link.
 }
 
-// Invite implements Links.
-func (l *Linker) Invite(ctx context.Context, to Target) (string, error) {
+// Invite implements channel.Links.
+func (l *Linker) Invite(ctx context.Context, to channel.Target) (string, error) {
 	state, hash := opaque.New()
 	if err := l.store.AddProof(ctx, Proof{
 		Hash: hash, InstallationID: to.Installation.ID, OrganizationID: to.Installation.OrganizationID,
-		Person: to.Person, ExpiresAt: l.cfg.Clock().Add(invitationLifetime),
+		Person: to.Person, ExpiresAt: l.cfg.Clock().Add(channel.InvitationLifetime),
 	}); err != nil {
 		return "", err
 	}
 	return l.cfg.PublicURL + "/setting/slack?" + url.Values{"state": {state}}.Encode(), nil
 }
 
-// RemoveLink implements Links.
-func (l *Linker) RemoveLink(ctx context.Context, to Target) (bool, error) {
+// RemoveLink implements channel.Links.
+func (l *Linker) RemoveLink(ctx context.Context, to channel.Target) (bool, error) {
 	return l.store.RemovePersonLink(ctx, to.Installation, to.Person)
 }
 
@@ -213,7 +187,7 @@ type OwnLink struct {
 // OwnLink returns the actor's link. state is the state of a notice that the actor has opened, or "".
 func (l *Linker) OwnLink(ctx context.Context, actor identity.Actor, state string) (OwnLink, error) {
 	in, err := l.setup.own(ctx, actor)
-	if errors.Is(err, ErrNotInstalled) || err == nil && !in.Connected() {
+	if errors.Is(err, channel.ErrNotInstalled) || err == nil && !in.Connected() {
 		return OwnLink{}, nil
 	}
 	if err != nil {
@@ -247,7 +221,7 @@ func (l *Linker) OwnLink(ctx context.Context, actor identity.Actor, state string
 // signs in is linked.
 func (l *Linker) Begin(ctx context.Context, actor identity.Actor, state string) (address, browser string, err error) {
 	in, err := l.setup.own(ctx, actor)
-	if err != nil && !errors.Is(err, ErrNotInstalled) {
+	if err != nil && !errors.Is(err, channel.ErrNotInstalled) {
 		return "", "", err
 	}
 	if !in.Connected() || in.Credentials.ClientID == "" || in.Credentials.ClientSecret == "" {
@@ -303,7 +277,7 @@ func (l *Linker) Finish(ctx context.Context, state, browser, code string) error 
 	if err != nil {
 		return err
 	}
-	if !in.linkable(profile) {
+	if !profile.linkable(in) {
 		return ErrNotMember
 	}
 	return l.store.AddLink(ctx, proof, Person{ID: who.Person, Name: profile.Name})

@@ -1,4 +1,4 @@
-package channel
+package workspace
 
 import (
 	"context"
@@ -11,38 +11,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
-
-// InstallationStore stores installations. It encrypts credentials. Without a key, storing credentials fails with
-// secret.ErrNoKey.
-type InstallationStore interface {
-	Installations
-
-	// OrganizationInstallation returns the installation of an organization, or ErrNotInstalled.
-	OrganizationInstallation(ctx context.Context, organizationID uuid.UUID, surface string) (Installation, error)
-	// ListInstallations returns all installations of a surface, with decrypted credentials if there are keys.
-	ListInstallations(ctx context.Context, surface string) ([]Installation, error)
-	// ChangeInstallation applies a change to the installation of the actor's organization. It calls change with the
-	// stored installation, or with one that has only its ID, organization and surface. The actor must be a super-admin
-	// at that time. It returns ErrWorkspaceTaken for a workspace of another organization. A change of the workspace
-	// deletes the data of the former workspace.
-	ChangeInstallation(ctx context.Context, actor identity.Actor, surface string, change func(*Installation) error) error
-	// RemoveInstallation deletes an organization's installation with all its data, or returns ErrNotInstalled.
-	RemoveInstallation(ctx context.Context, by org.AuditActor, organizationID uuid.UUID, surface string) error
-	// AdoptInstallation stores the row of an environment installation for the only organization, and keeps an existing
-	// row. Errors: ErrManyOrganizations, ErrConfigured, ErrWorkspaceTaken, org.ErrNoOrganization.
-	AdoptInstallation(ctx context.Context, surface string, w Workspace) error
-
-	// AddInstall stores the begun installation of a browser. TakeInstall returns once, for that browser only, the actor
-	// who began it, in their current state. Otherwise it returns ErrState.
-	AddInstall(ctx context.Context, p Install) error
-	TakeInstall(ctx context.Context, surface string, hash, browserHash []byte, at time.Time) (identity.Actor, error)
-}
 
 // Install is an installation of the app in progress in a browser.
 type Install struct {
@@ -84,16 +59,16 @@ const (
 // SetupConfig configures a Setup.
 type SetupConfig struct {
 	Surface     string
-	PublicURL   string      // The server's public URL, without a trailing slash.
-	Environment Credentials // Credentials of the workspace in the server's settings, or zero.
-	HasKey      bool        // There is a key to encrypt credentials.
+	PublicURL   string              // The server's public URL, without a trailing slash.
+	Environment channel.Credentials // Credentials of the workspace in the server's settings, or zero.
+	HasKey      bool                // There is a key to encrypt credentials.
 	Clock       func() time.Time
 }
 
-// Setup connects workspaces with organizations. It implements Installations.
+// Setup connects workspaces with organizations. It implements channel.Installations.
 type Setup struct {
 	cfg       SetupConfig
-	store     InstallationStore
+	store     Store
 	directory Directory
 	log       *slog.Logger
 	group     *work.Group
@@ -110,7 +85,7 @@ type Signer struct {
 }
 
 // NewSetup returns a Setup. The caller must call Start.
-func NewSetup(cfg SetupConfig, store InstallationStore, directory Directory, log *slog.Logger) *Setup {
+func NewSetup(cfg SetupConfig, store Store, directory Directory, log *slog.Logger) *Setup {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
@@ -120,29 +95,31 @@ func NewSetup(cfg SetupConfig, store InstallationStore, directory Directory, log
 // fromEnvironment reports whether the server's settings configure a workspace.
 func (s *Setup) fromEnvironment() bool { return s.cfg.Environment.BotToken != "" }
 
-// FindInstallation implements Installations.
-func (s *Setup) FindInstallation(ctx context.Context, surface, enterpriseID, teamID string) (Installation, error) {
+// FindInstallation implements channel.Installations.
+func (s *Setup) FindInstallation(
+	ctx context.Context, surface, enterpriseID, teamID string,
+) (channel.Installation, error) {
 	return s.complete(s.store.FindInstallation(ctx, surface, enterpriseID, teamID))
 }
 
-// Installation implements Installations.
-func (s *Setup) Installation(ctx context.Context, id uuid.UUID) (Installation, error) {
+// Installation implements channel.Installations.
+func (s *Setup) Installation(ctx context.Context, id uuid.UUID) (channel.Installation, error) {
 	return s.complete(s.store.Installation(ctx, id))
 }
 
-// EraseInstallation implements Installations.
+// EraseInstallation implements channel.Installations.
 func (s *Setup) EraseInstallation(ctx context.Context, id uuid.UUID) error {
 	s.forget()
 	return s.store.EraseInstallation(ctx, id)
 }
 
 // complete adds the credentials to an environment installation. It ignores the row if the settings were removed.
-func (s *Setup) complete(in Installation, err error) (Installation, error) {
-	if err != nil || in.Source != SourceEnvironment {
+func (s *Setup) complete(in channel.Installation, err error) (channel.Installation, error) {
+	if err != nil || in.Source != channel.SourceEnvironment {
 		return in, err
 	}
 	if !s.fromEnvironment() {
-		return Installation{}, ErrNotInstalled
+		return channel.Installation{}, channel.ErrNotInstalled
 	}
 	in.Credentials = s.cfg.Environment
 	return in, nil
@@ -172,7 +149,7 @@ func (s *Setup) Signers(ctx context.Context, fresh bool) ([]Signer, error) {
 		in, err := s.complete(in, nil)
 		switch {
 		case err != nil:
-		case in.Source == SourceEnvironment:
+		case in.Source == channel.SourceEnvironment:
 			signers[0].InstallationID = in.ID
 		case in.Credentials.SigningSecret != "":
 			signers = append(signers, Signer{InstallationID: in.ID, Secret: in.Credentials.SigningSecret})
@@ -190,12 +167,12 @@ func (s *Setup) forget() {
 }
 
 // SocketInstallations returns the installations that use Socket Mode, with their app tokens.
-func (s *Setup) SocketInstallations(ctx context.Context) ([]Installation, error) {
+func (s *Setup) SocketInstallations(ctx context.Context) ([]channel.Installation, error) {
 	all, err := s.store.ListInstallations(ctx, s.cfg.Surface)
 	if err != nil {
 		return nil, err
 	}
-	var found []Installation
+	var found []channel.Installation
 	for _, in := range all {
 		if in, err := s.complete(in, nil); err == nil && in.Connected() && in.Credentials.AppToken != "" {
 			found = append(found, in)
@@ -206,9 +183,9 @@ func (s *Setup) SocketInstallations(ctx context.Context) ([]Installation, error)
 
 // SetupView is an organization's installation as shown to its administrators.
 type SetupView struct {
-	Installation Installation // Zero without an installation.
-	HasKey       bool         // The server can store credentials.
-	SocketOnly   bool         // The public URL is not https://, so that Slack can send events by Socket Mode only.
+	Installation channel.Installation // Zero without an installation.
+	HasKey       bool                 // The server can store credentials.
+	SocketOnly   bool                 // The public URL is not https://, so that Slack can send events by Socket Mode only.
 }
 
 // View returns the installation for administrators.
@@ -217,21 +194,21 @@ func (s *Setup) View(ctx context.Context, actor identity.Actor) (SetupView, erro
 		return SetupView{}, org.ErrForbidden
 	}
 	in, err := s.own(ctx, actor)
-	if errors.Is(err, ErrNotInstalled) {
+	if errors.Is(err, channel.ErrNotInstalled) {
 		err = nil
 	}
 	return SetupView{Installation: in, HasKey: s.cfg.HasKey, SocketOnly: s.socketOnly()}, err
 }
 
 // own returns the installation of the actor's organization.
-func (s *Setup) own(ctx context.Context, actor identity.Actor) (Installation, error) {
+func (s *Setup) own(ctx context.Context, actor identity.Actor) (channel.Installation, error) {
 	return s.complete(s.store.OrganizationInstallation(ctx, actor.OrganizationID, s.cfg.Surface))
 }
 
 // SetupEdit is a change of the setup. Nil keeps a value; an empty credential removes it.
 type SetupEdit struct {
 	BotToken, SigningSecret, AppToken, ClientID, ClientSecret *string
-	Policy                                                    *Policy
+	Policy                                                    *channel.Policy
 }
 
 // fields returns the credentials of an edit by their names in the API.
@@ -265,12 +242,12 @@ func (s *Setup) Save(ctx context.Context, actor identity.Actor, e SetupEdit) (Se
 	var found Workspace
 	if e.BotToken != nil && *e.BotToken != "" {
 		var err error
-		if found, err = s.directory.Identify(ctx, Credentials{BotToken: *e.BotToken}); err != nil {
+		if found, err = s.directory.Identify(ctx, channel.Credentials{BotToken: *e.BotToken}); err != nil {
 			return SetupView{}, err
 		}
 	}
-	err := s.store.ChangeInstallation(ctx, actor, s.cfg.Surface, func(in *Installation) error {
-		if credentials && in.Source == SourceEnvironment && s.fromEnvironment() {
+	err := s.store.ChangeInstallation(ctx, actor, s.cfg.Surface, func(in *channel.Installation) error {
+		if credentials && in.Source == channel.SourceEnvironment && s.fromEnvironment() {
 			return ErrFromEnvironment
 		}
 		e.apply(in, found)
@@ -284,7 +261,7 @@ func (s *Setup) Save(ctx context.Context, actor identity.Actor, e SetupEdit) (Se
 }
 
 // apply changes an installation. found is the workspace of a new bot token.
-func (e SetupEdit) apply(in *Installation, found Workspace) {
+func (e SetupEdit) apply(in *channel.Installation, found Workspace) {
 	c := &in.Credentials
 	for _, f := range []struct {
 		to   *string
@@ -298,23 +275,15 @@ func (e SetupEdit) apply(in *Installation, found Workspace) {
 	} {
 		if f.from != nil {
 			*f.to = *f.from
-			in.Source = SourceStored
+			in.Source = channel.SourceStored
 		}
 	}
 	if e.BotToken != nil {
-		in.SetWorkspace(found)
+		found.Apply(in)
 	}
 	if e.Policy != nil {
 		in.Policy = *e.Policy
 		in.Policy.Channels = slices.Compact(slices.Sorted(slices.Values(in.Policy.Channels)))
-	}
-}
-
-// SetWorkspace stores the workspace of a bot token.
-func (in *Installation) SetWorkspace(w Workspace) {
-	in.TeamID, in.EnterpriseID, in.AppID, in.BotUserID, in.TeamName = w.TeamID, "", w.AppID, w.BotUserID, w.Name
-	if w.TeamID == "" {
-		in.EnterpriseID = w.EnterpriseID // The team id suffices for the installation of a workspace.
 	}
 }
 
@@ -327,7 +296,7 @@ func (s *Setup) Remove(ctx context.Context, actor identity.Actor) error {
 	if err != nil {
 		return err
 	}
-	if in.Source == SourceEnvironment {
+	if in.Source == channel.SourceEnvironment {
 		return ErrFromEnvironment
 	}
 	defer s.forget()
@@ -362,9 +331,9 @@ func (s *Setup) BeginInstall(ctx context.Context, actor identity.Actor) (url, br
 	}
 	in, err := s.own(ctx, actor)
 	switch {
-	case err != nil && !errors.Is(err, ErrNotInstalled):
+	case err != nil && !errors.Is(err, channel.ErrNotInstalled):
 		return "", "", err
-	case in.Source == SourceEnvironment:
+	case in.Source == channel.SourceEnvironment:
 		return "", "", ErrFromEnvironment
 	case in.Credentials.ClientID == "" || in.Credentials.ClientSecret == "":
 		return "", "", ErrIncomplete

@@ -1,4 +1,4 @@
-package channel_test
+package workspace_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -26,14 +27,14 @@ const surface = "slack"
 // yellowPages is a Directory in memory: workspaces by bot token, people by id, sign-ins by code.
 type yellowPages struct {
 	mu         sync.Mutex // Guards the fields below.
-	workspaces map[string]channel.Workspace
-	people     map[string]channel.Profile
-	codes      map[string]channel.Identity
+	workspaces map[string]workspace.Workspace
+	people     map[string]workspace.Profile
+	codes      map[string]workspace.Identity
 	nonces     map[string]string // By code.
 	asked      int               // Number of Profile calls.
 }
 
-func (y *yellowPages) Identify(_ context.Context, c channel.Credentials) (channel.Workspace, error) {
+func (y *yellowPages) Identify(_ context.Context, c channel.Credentials) (workspace.Workspace, error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	w, ok := y.workspaces[c.BotToken]
@@ -43,7 +44,7 @@ func (y *yellowPages) Identify(_ context.Context, c channel.Credentials) (channe
 	return w, nil
 }
 
-func (y *yellowPages) Profile(_ context.Context, _ channel.Installation, person string) (channel.Profile, error) {
+func (y *yellowPages) Profile(_ context.Context, _ channel.Installation, person string) (workspace.Profile, error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.asked++
@@ -54,8 +55,8 @@ func (y *yellowPages) Profile(_ context.Context, _ channel.Installation, person 
 	return p, nil
 }
 
-func (*yellowPages) Check(context.Context, channel.Installation) []channel.Check {
-	return []channel.Check{{Name: "token", OK: true}}
+func (*yellowPages) Check(context.Context, channel.Installation) []workspace.Check {
+	return []workspace.Check{{Name: "token", OK: true}}
 }
 
 func (*yellowPages) InstallURL(c channel.Credentials, redirect, state string) string {
@@ -76,7 +77,7 @@ func (*yellowPages) SignInURL(_ channel.Installation, redirect, state, nonce str
 
 func (y *yellowPages) SignIn(
 	_ context.Context, _ channel.Installation, _, code, nonce string,
-) (channel.Identity, error) {
+) (workspace.Identity, error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	who, ok := y.codes[code]
@@ -92,8 +93,8 @@ type office struct {
 	t      *testing.T
 	dsn    string
 	db     *store.DB
-	setup  *channel.Setup
-	links  *channel.Linker
+	setup  *workspace.Setup
+	links  *workspace.Linker
 	log    *bytes.Buffer
 	now    time.Time
 	hanako identity.Actor // Super-admin of the first organization.
@@ -108,15 +109,15 @@ func newOffice(t *testing.T) *office {
 	o := &office{
 		t: t, dsn: storetest.DSN(t), log: &bytes.Buffer{}, now: time.Now(),
 		yellowPages: &yellowPages{
-			workspaces: map[string]channel.Workspace{
+			workspaces: map[string]workspace.Workspace{
 				"xoxb-home": {TeamID: "T1", EnterpriseID: "E1", AppID: "A1", BotUserID: "UBOT1", Name: "紡"},
 				"xoxb-away": {TeamID: "T2", AppID: "A2", BotUserID: "UBOT2", Name: "他社"},
 			},
-			people: map[string]channel.Profile{
+			people: map[string]workspace.Profile{
 				"UHANAKO": member("花子", "hanako@example.jp"), "UTARO": member("太郎", "Taro@example.jp"),
 				"URIVAL": {Name: "五郎", Email: "rival@example.com", Confirmed: true, Teams: []string{"T2"}},
 			},
-			codes: map[string]channel.Identity{}, nonces: map[string]string{},
+			codes: map[string]workspace.Identity{}, nonces: map[string]string{},
 		},
 	}
 	db, err := store.Open(t.Context(), o.dsn)
@@ -139,8 +140,8 @@ func newOffice(t *testing.T) *office {
 	return o
 }
 
-func member(name, email string) channel.Profile {
-	return channel.Profile{Name: name, Email: email, Confirmed: true, Teams: []string{"T1"}}
+func member(name, email string) workspace.Profile {
+	return workspace.Profile{Name: name, Email: email, Confirmed: true, Teams: []string{"T1"}}
 }
 
 // serve creates the services of a server with environment settings.
@@ -152,10 +153,10 @@ func (o *office) serve(environment channel.Credentials) {
 func (o *office) serveAt(address string, environment channel.Credentials) {
 	log := slog.New(slog.NewTextHandler(o.log, nil))
 	clock := func() time.Time { return o.now }
-	o.setup = channel.NewSetup(channel.SetupConfig{
+	o.setup = workspace.NewSetup(workspace.SetupConfig{
 		Surface: surface, PublicURL: address, Environment: environment, HasKey: true, Clock: clock,
 	}, o.db, o, log)
-	o.links = channel.NewLinker(channel.LinkerConfig{
+	o.links = workspace.NewLinker(workspace.LinkerConfig{
 		Surface: surface, PublicURL: address, Clock: clock,
 	}, o.db, o.setup, o, log)
 }
@@ -192,7 +193,7 @@ func (o *office) person(organization uuid.UUID, email string, role identity.Role
 func (o *office) connect(super identity.Actor, token string) channel.Installation {
 	o.t.Helper()
 	id, secret := "client", "client-secret"
-	view, err := o.setup.Save(o.t.Context(), super, channel.SetupEdit{BotToken: &token, ClientID: &id, ClientSecret: &secret})
+	view, err := o.setup.Save(o.t.Context(), super, workspace.SetupEdit{BotToken: &token, ClientID: &id, ClientSecret: &secret})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -202,7 +203,7 @@ func (o *office) connect(super identity.Actor, token string) channel.Installatio
 // policy sets the policy of the first organization.
 func (o *office) policy(p channel.Policy) {
 	o.t.Helper()
-	view, err := o.setup.Save(o.t.Context(), o.hanako, channel.SetupEdit{Policy: &p})
+	view, err := o.setup.Save(o.t.Context(), o.hanako, workspace.SetupEdit{Policy: &p})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -264,7 +265,7 @@ func (o *office) begin(actor identity.Actor, state string) browser {
 func (o *office) signIn(b browser, person, team string) error {
 	code := uuid.NewString()
 	o.mu.Lock()
-	o.codes[code] = channel.Identity{TeamID: team, Person: person}
+	o.codes[code] = workspace.Identity{TeamID: team, Person: person}
 	o.nonces[code] = b.nonce
 	o.mu.Unlock()
 	return o.links.Finish(o.t.Context(), b.state, b.cookie, code)

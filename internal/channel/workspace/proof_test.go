@@ -1,4 +1,4 @@
-package channel_test
+package workspace_test
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -37,10 +38,10 @@ func TestLinkInOneBrowser(t *testing.T) {
 	if found.State != channel.LinkActive || found.Owner.UserID != o.taro.ID || found.Email != "taro@example.jp" {
 		t.Errorf("got %+v", found)
 	}
-	if err := o.signIn(b, "UTARO", "T1"); !errors.Is(err, channel.ErrProofState) {
+	if err := o.signIn(b, "UTARO", "T1"); !errors.Is(err, workspace.ErrProofState) {
 		t.Errorf("the same again: %v", err)
 	}
-	if _, err := o.links.OwnLink(t.Context(), o.taro, state); !errors.Is(err, channel.ErrProofState) {
+	if _, err := o.links.OwnLink(t.Context(), o.taro, state); !errors.Is(err, workspace.ErrProofState) {
 		t.Errorf("the notice after it was used: %v", err)
 	}
 	link, err = o.links.OwnLink(t.Context(), o.taro, "")
@@ -54,7 +55,7 @@ func TestLinkInOneBrowser(t *testing.T) {
 	if err := o.links.Unlink(t.Context(), o.taro); err != nil {
 		t.Error(err)
 	}
-	if err := o.links.Unlink(t.Context(), o.taro); !errors.Is(err, channel.ErrNotLinked) {
+	if err := o.links.Unlink(t.Context(), o.taro); !errors.Is(err, workspace.ErrNotLinked) {
 		t.Errorf("again: %v", err)
 	}
 	events, _, err := o.db.ListEvents(t.Context(), org.AuditQuery{OrganizationID: &o.taro.OrganizationID, Limit: 10})
@@ -73,71 +74,71 @@ func TestLinkInOneBrowser(t *testing.T) {
 func TestForeignProofsAreRefused(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	o.people["UGUEST"] = channel.Profile{Name: "協力会社", Confirmed: true, Teams: []string{"T1"}, Guest: true}
-	o.people["UGONE"] = channel.Profile{Name: "退職", Confirmed: true, Teams: []string{"T1"}, Deleted: true}
+	o.people["UGUEST"] = workspace.Profile{Name: "協力会社", Confirmed: true, Teams: []string{"T1"}, Guest: true}
+	o.people["UGONE"] = workspace.Profile{Name: "退職", Confirmed: true, Teams: []string{"T1"}, Deleted: true}
 	for name, test := range map[string]struct {
 		try  func() error
 		want error
 	}{
 		"a forwarded address that a colleague opens": {func() error {
 			return o.signIn(o.begin(o.taro, o.notice("UHANAKO")), "UTARO", "T1")
-		}, channel.ErrOtherPerson},
+		}, workspace.ErrOtherPerson},
 		"another browser": {func() error {
 			b := o.begin(o.taro, o.notice("UTARO"))
 			b.cookie = o.begin(o.hanako, "").cookie
 			return o.signIn(b, "UTARO", "T1")
-		}, channel.ErrProofState},
+		}, workspace.ErrProofState},
 		"no cookie": {func() error {
 			b := o.begin(o.taro, "")
 			b.cookie = ""
 			return o.signIn(b, "UTARO", "T1")
-		}, channel.ErrProofState},
+		}, workspace.ErrProofState},
 		"the state of the notice itself": {func() error {
 			b := o.begin(o.taro, "")
 			b.state = o.notice("UTARO")
 			return o.signIn(b, "UTARO", "T1")
-		}, channel.ErrProofState},
+		}, workspace.ErrProofState},
 		"another attempt's nonce": {func() error {
 			b := o.begin(o.taro, "")
 			b.nonce = o.begin(o.taro, "").nonce
 			code := uuid.NewString()
-			o.codes[code], o.nonces[code] = channel.Identity{TeamID: "T1", Person: "UTARO"}, "another"
+			o.codes[code], o.nonces[code] = workspace.Identity{TeamID: "T1", Person: "UTARO"}, "another"
 			return o.links.Finish(t.Context(), b.state, b.cookie, code)
 		}, fault.Errorf(fault.Invalid, "本人確認を完了できません。")},
 		"another workspace": {func() error {
 			return o.signIn(o.begin(o.taro, ""), "URIVAL", "T2")
-		}, channel.ErrNotMember},
+		}, workspace.ErrNotMember},
 		"a guest": {func() error {
 			return o.signIn(o.begin(o.taro, ""), "UGUEST", "T1")
-		}, channel.ErrNotMember},
+		}, workspace.ErrNotMember},
 		"a deleted account": {func() error {
 			return o.signIn(o.begin(o.taro, ""), "UGONE", "T1")
-		}, channel.ErrNotMember},
+		}, workspace.ErrNotMember},
 		"denied at the surface": {func() error {
 			b := o.begin(o.taro, "")
 			return o.links.Finish(t.Context(), b.state, b.cookie, "")
-		}, channel.ErrDenied},
+		}, workspace.ErrDenied},
 		"too late": {func() error {
 			b := o.begin(o.taro, "")
 			o.now = o.now.Add(11 * time.Minute)
 			return o.signIn(b, "UTARO", "T1")
-		}, channel.ErrProofState},
+		}, workspace.ErrProofState},
 		"a notice too old": {func() error {
 			state := o.notice("UTARO")
 			o.now = o.now.Add(2 * time.Hour)
 			_, _, err := o.links.Begin(t.Context(), o.taro, state)
 			return err
-		}, channel.ErrProofState},
+		}, workspace.ErrProofState},
 		"another organization's notice": {func() error {
 			_, _, err := o.links.Begin(t.Context(), o.rival, o.notice("UTARO"))
 			return err
-		}, channel.ErrProofState},
+		}, workspace.ErrProofState},
 		"a member who was removed in between": {func() error {
 			jiro := o.person(o.taro.OrganizationID, "jiro@example.jp", identity.RoleGeneralUser)
 			b := o.begin(jiro, "")
 			o.exec("UPDATE users SET state = 'inactive' WHERE id = $1", jiro.ID)
 			return o.signIn(b, "UTARO", "T1")
-		}, channel.ErrProofState},
+		}, workspace.ErrProofState},
 	} {
 		if err := test.try(); err == nil || fault.CodeOf(err) != fault.CodeOf(test.want) ||
 			fault.DetailOf(err) != fault.DetailOf(test.want) {
@@ -159,16 +160,16 @@ func TestOneLinkEach(t *testing.T) {
 	if err := o.signIn(o.begin(o.taro, ""), "UTARO", "T1"); err != nil {
 		t.Errorf("the same again: %v", err)
 	}
-	if err := o.signIn(o.begin(o.hanako, ""), "UTARO", "T1"); !errors.Is(err, channel.ErrPersonTaken) {
+	if err := o.signIn(o.begin(o.hanako, ""), "UTARO", "T1"); !errors.Is(err, workspace.ErrPersonTaken) {
 		t.Errorf("another member: %v", err)
 	}
-	if err := o.signIn(o.begin(o.taro, ""), "UHANAKO", "T1"); !errors.Is(err, channel.ErrMemberTaken) {
+	if err := o.signIn(o.begin(o.taro, ""), "UHANAKO", "T1"); !errors.Is(err, workspace.ErrMemberTaken) {
 		t.Errorf("another person: %v", err)
 	}
 	if err := o.links.UnlinkMember(t.Context(), o.taro, o.taro.ID); !errors.Is(err, org.ErrForbidden) {
 		t.Errorf("unlinked by a member: %v", err)
 	}
-	if err := o.links.UnlinkMember(t.Context(), o.rival, o.taro.ID); !errors.Is(err, channel.ErrNotLinked) {
+	if err := o.links.UnlinkMember(t.Context(), o.rival, o.taro.ID); !errors.Is(err, workspace.ErrNotLinked) {
 		t.Errorf("unlinked by another organization: %v", err)
 	}
 	if err := o.links.UnlinkMember(t.Context(), o.hanako, o.taro.ID); err != nil {
@@ -225,7 +226,7 @@ func TestAutomaticLinks(t *testing.T) {
 	elsewhere := member("別", "taro@example.jp")
 	elsewhere.Teams = []string{"T9"}
 	for name, test := range map[string]struct {
-		profile channel.Profile
+		profile workspace.Profile
 		want    channel.LinkState
 	}{
 		"unconfirmed": {unconfirmed, channel.LinkNone}, "without an address": {member("無", ""), channel.LinkNone},

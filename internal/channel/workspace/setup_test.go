@@ -1,4 +1,4 @@
-package channel_test
+package workspace_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -25,7 +26,7 @@ func TestSetup(t *testing.T) {
 	text := func(s string) *string { return &s }
 	for _, actor := range []identity.Actor{o.taro, o.hanako} {
 		actor.Role = identity.RoleOrganizationAdmin // An admin can neither read nor change it.
-		if _, err := o.setup.Save(t.Context(), actor, channel.SetupEdit{AppToken: text("x")}); !errors.Is(err, org.ErrForbidden) {
+		if _, err := o.setup.Save(t.Context(), actor, workspace.SetupEdit{AppToken: text("x")}); !errors.Is(err, org.ErrForbidden) {
 			t.Errorf("changed: %v", err)
 		}
 		if err := o.setup.Remove(t.Context(), actor); !errors.Is(err, org.ErrForbidden) {
@@ -34,16 +35,16 @@ func TestSetup(t *testing.T) {
 	}
 	demoted := o.hanako
 	o.exec("UPDATE users SET role = 'general-user' WHERE id = $1", demoted.ID)
-	if _, err := o.setup.Save(t.Context(), demoted, channel.SetupEdit{AppToken: text("x")}); !errors.Is(err, org.ErrForbidden) {
+	if _, err := o.setup.Save(t.Context(), demoted, workspace.SetupEdit{AppToken: text("x")}); !errors.Is(err, org.ErrForbidden) {
 		t.Errorf("changed by somebody who was demoted in between: %v", err)
 	}
 	o.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", demoted.ID)
-	if _, err := o.setup.Save(t.Context(), o.hanako, channel.SetupEdit{BotToken: text("xoxb-wrong")}); fault.CodeOf(err) !=
+	if _, err := o.setup.Save(t.Context(), o.hanako, workspace.SetupEdit{BotToken: text("xoxb-wrong")}); fault.CodeOf(err) !=
 		fault.Invalid {
 		t.Errorf("a token that is refused: %v", err)
 	}
-	if _, err := o.setup.Save(t.Context(), o.hanako, channel.SetupEdit{BotToken: text("xoxb-away")}); !errors.Is(err,
-		channel.ErrWorkspaceTaken) {
+	if _, err := o.setup.Save(t.Context(), o.hanako, workspace.SetupEdit{BotToken: text("xoxb-away")}); !errors.Is(err,
+		workspace.ErrWorkspaceTaken) {
 		t.Errorf("another organization's workspace: %v", err)
 	}
 	found, err := o.setup.FindInstallation(t.Context(), surface, "E1", "T1")
@@ -64,7 +65,7 @@ func TestEnterpriseInstallation(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	super := o.person(o.organization("親会社"), "boss@example.org", identity.RoleOrganizationSuperAdmin)
-	o.workspaces["xoxb-grid"] = channel.Workspace{EnterpriseID: "E1", Name: "グループ"}
+	o.workspaces["xoxb-grid"] = workspace.Workspace{EnterpriseID: "E1", Name: "グループ"}
 	grid := o.connect(super, "xoxb-grid")
 	for team, want := range map[string]uuid.UUID{"T1": o.home.ID, "T3": grid.ID, "": grid.ID} {
 		if found, err := o.setup.FindInstallation(t.Context(), surface, "E1", team); err != nil || found.ID != want {
@@ -74,8 +75,8 @@ func TestEnterpriseInstallation(t *testing.T) {
 	if _, err := o.setup.FindInstallation(t.Context(), surface, "E2", "T3"); !errors.Is(err, channel.ErrNotInstalled) {
 		t.Errorf("another enterprise: %v", err)
 	}
-	o.people["UGRID"] = channel.Profile{Name: "甲", Confirmed: true, Teams: []string{"T3"}, EnterpriseID: "E1"}
-	o.people["UOUT"] = channel.Profile{Name: "乙", Confirmed: true, Teams: []string{"T3"}, EnterpriseID: "E2"}
+	o.people["UGRID"] = workspace.Profile{Name: "甲", Confirmed: true, Teams: []string{"T3"}, EnterpriseID: "E1"}
+	o.people["UOUT"] = workspace.Profile{Name: "乙", Confirmed: true, Teams: []string{"T3"}, EnterpriseID: "E2"}
 	if found := o.link(grid, "UGRID", "T3"); found.State != channel.LinkNone {
 		t.Errorf("of the enterprise: %+v", found)
 	}
@@ -96,9 +97,9 @@ func TestAnotherWorkspace(t *testing.T) {
 	if again.ID != o.home.ID || o.link(again, "UTARO", "").State != channel.LinkActive {
 		t.Errorf("a new token of the same workspace: %+v", again)
 	}
-	o.workspaces["xoxb-new"] = channel.Workspace{TeamID: "T3", Name: "新"}
+	o.workspaces["xoxb-new"] = workspace.Workspace{TeamID: "T3", Name: "新"}
 	moved := o.connect(o.hanako, "xoxb-new")
-	o.people["UTARO"] = channel.Profile{Name: "別人", Confirmed: true, Teams: []string{"T3"}}
+	o.people["UTARO"] = workspace.Profile{Name: "別人", Confirmed: true, Teams: []string{"T3"}}
 	if moved.ID == o.home.ID || moved.TeamID != "T3" || o.link(moved, "UTARO", "").State != channel.LinkNone {
 		t.Errorf("another workspace: %+v", moved)
 	}
@@ -115,7 +116,7 @@ func TestEraseInstallation(t *testing.T) {
 		t.Fatalf("none has a signing secret: %+v, %v", signers, err)
 	}
 	secret := "signing"
-	if _, err := o.setup.Save(t.Context(), o.hanako, channel.SetupEdit{SigningSecret: &secret}); err != nil {
+	if _, err := o.setup.Save(t.Context(), o.hanako, workspace.SetupEdit{SigningSecret: &secret}); err != nil {
 		t.Fatal(err)
 	}
 	if signers, err = o.setup.Signers(t.Context(), false); err != nil || len(signers) != 1 || signers[0].Secret != secret {
@@ -156,13 +157,13 @@ func TestInstallByBrowser(t *testing.T) {
 	}
 	state, browser := begin()
 	_, another := begin()
-	if err := o.setup.FinishInstall(t.Context(), state, another, "1"); !errors.Is(err, channel.ErrState) {
+	if err := o.setup.FinishInstall(t.Context(), state, another, "1"); !errors.Is(err, workspace.ErrState) {
 		t.Errorf("another browser: %v", err)
 	}
 	if err := o.setup.FinishInstall(t.Context(), state, browser, "1"); err != nil {
 		t.Error(err)
 	}
-	if err := o.setup.FinishInstall(t.Context(), state, browser, "1"); !errors.Is(err, channel.ErrState) {
+	if err := o.setup.FinishInstall(t.Context(), state, browser, "1"); !errors.Is(err, workspace.ErrState) {
 		t.Errorf("again: %v", err)
 	}
 	if in, err := o.setup.Installation(t.Context(), o.home.ID); err != nil || in.Credentials.BotToken != "token-of-1" ||
@@ -170,12 +171,12 @@ func TestInstallByBrowser(t *testing.T) {
 		t.Errorf("got %v, %v", in, err)
 	}
 	state, browser = begin()
-	if err := o.setup.FinishInstall(t.Context(), state, browser, ""); !errors.Is(err, channel.ErrInstallDenied) {
+	if err := o.setup.FinishInstall(t.Context(), state, browser, ""); !errors.Is(err, workspace.ErrInstallDenied) {
 		t.Errorf("denied: %v", err)
 	}
 	state, browser = begin()
 	o.now = o.now.Add(11 * time.Minute)
-	if err := o.setup.FinishInstall(t.Context(), state, browser, "1"); !errors.Is(err, channel.ErrState) {
+	if err := o.setup.FinishInstall(t.Context(), state, browser, "1"); !errors.Is(err, workspace.ErrState) {
 		t.Errorf("too late: %v", err)
 	}
 	state, browser = begin()
@@ -211,7 +212,7 @@ func TestAddressWithoutTLS(t *testing.T) {
 		t.Errorf("with http://: %+v, %v", v, err)
 	}
 	token := "xapp-1"
-	if v, err := o.setup.Save(t.Context(), o.hanako, channel.SetupEdit{AppToken: &token}); err != nil || !v.SocketOnly ||
+	if v, err := o.setup.Save(t.Context(), o.hanako, workspace.SetupEdit{AppToken: &token}); err != nil || !v.SocketOnly ||
 		wrong() != 0 {
 		t.Errorf("in Socket Mode: %+v, %v", v, err)
 	}
@@ -222,13 +223,13 @@ func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	settings := channel.Credentials{BotToken: "xoxb-env", SigningSecret: "signing", AppToken: "xapp"}
-	o.workspaces["xoxb-env"] = channel.Workspace{TeamID: "T5", AppID: "A5", BotUserID: "UBOT5", Name: "設定"}
+	o.workspaces["xoxb-env"] = workspace.Workspace{TeamID: "T5", AppID: "A5", BotUserID: "UBOT5", Name: "設定"}
 	adopt := func() error { return o.db.AdoptInstallation(t.Context(), surface, o.workspaces["xoxb-env"]) }
-	if err := adopt(); !errors.Is(err, channel.ErrManyOrganizations) {
+	if err := adopt(); !errors.Is(err, workspace.ErrManyOrganizations) {
 		t.Errorf("of two organizations: %v", err)
 	}
 	o.exec("DELETE FROM organizations WHERE id = $1", o.rival.OrganizationID)
-	if err := adopt(); !errors.Is(err, channel.ErrConfigured) {
+	if err := adopt(); !errors.Is(err, workspace.ErrConfigured) {
 		t.Errorf("set up in the app: %v", err)
 	}
 	if err := o.setup.Remove(t.Context(), o.hanako); err != nil {
@@ -236,7 +237,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	o.serve(settings)
 	signers, err := o.setup.Signers(t.Context(), true)
-	if err != nil || len(signers) != 1 || signers[0] != (channel.Signer{Secret: "signing"}) {
+	if err != nil || len(signers) != 1 || signers[0] != (workspace.Signer{Secret: "signing"}) {
 		t.Errorf("before its workspace is known: %+v, %v", signers, err)
 	}
 	o.setup.Start()
@@ -256,15 +257,15 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 	token := "xoxb-home"
-	if _, err := o.setup.Save(t.Context(), o.hanako, channel.SetupEdit{BotToken: &token}); !errors.Is(err,
-		channel.ErrFromEnvironment) {
+	if _, err := o.setup.Save(t.Context(), o.hanako, workspace.SetupEdit{BotToken: &token}); !errors.Is(err,
+		workspace.ErrFromEnvironment) {
 		t.Errorf("changed: %v", err)
 	}
 	o.policy(channel.Policy{AutoLink: true})
 	if !o.home.Policy.AutoLink || o.home.Credentials != settings {
 		t.Errorf("the policy: %+v", o.home)
 	}
-	if err := o.setup.Remove(t.Context(), o.hanako); !errors.Is(err, channel.ErrFromEnvironment) {
+	if err := o.setup.Remove(t.Context(), o.hanako); !errors.Is(err, workspace.ErrFromEnvironment) {
 		t.Errorf("removed: %v", err)
 	}
 	o.organization("あとから")
