@@ -52,6 +52,9 @@ func layOut(glyphs []glyph, lines []box) *Page {
 	for t := range parts {
 		var ruby []segment
 		parts[t], ruby = segments(glyphs, turn(t), newRules(lines, turn(t)))
+		slices.SortStableFunc(ruby, func(a, b segment) int {
+			return cmp.Or(cmp.Compare(math.Round(a.box.y1), math.Round(b.box.y1)), cmp.Compare(a.box.x0, b.box.x0))
+		})
 		w.ruby = append(w.ruby, ruby...)
 		for _, s := range parts[t] {
 			counts[t] += len(s.glyphs)

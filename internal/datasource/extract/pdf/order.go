@@ -234,7 +234,30 @@ func rows(group [][]segment) [][][]segment {
 		}
 		found[len(found)-1] = append(found[len(found)-1], group[i+1])
 	}
-	return found
+	var split [][][]segment
+	for _, row := range found {
+		if !severalRows(row) {
+			split = append(split, row)
+			continue
+		}
+		for _, line := range row {
+			split = append(split, [][]segment{line})
+		}
+	}
+	return split
+}
+
+// severalRows reports whether lines without wider spaces between them are rows of their own: most of them fill most
+// columns, unlike the last lines of a row with wrapped cells.
+func severalRows(lines [][]segment) bool {
+	most, full := 0, 0
+	for _, line := range lines {
+		most = max(most, len(line))
+	}
+	for _, line := range lines {
+		full += toInt(len(line)*4 >= most*3)
+	}
+	return most > 1 && len(lines) > 2 && full*4 >= len(lines)*3
 }
 
 // gapBetween returns the space between two lines.

@@ -67,14 +67,21 @@ const pictured = 0.5
 
 // Page reads a page; i counts from 0. The error is ErrCorrupt, ErrNoFont, ErrNoMapping, or an error of a broken engine.
 func (d *Document) Page(i int) (*Page, error) {
-	handle, err := d.e.call("FPDF_LoadPage", d.handle, uint64(i)) //nolint:gosec // Not negative.
+	handle, err := d.load(i)
 	if err != nil {
 		return nil, err
 	}
-	if handle == 0 {
-		return nil, ErrCorrupt
+	const display, flattened = 0, 1
+	// The text of a form field or a note is not part of the page until it is flattened.
+	result, err := d.e.call("FPDFPage_Flatten", handle, display)
+	if err == nil && result == flattened {
+		d.closePage(handle)
+		handle, err = d.load(i)
 	}
-	defer func() { _, _ = d.e.call("FPDF_ClosePage", handle) }()
+	if err != nil {
+		return nil, err
+	}
+	defer d.closePage(handle)
 	show, err := d.shown(handle)
 	if err != nil {
 		return nil, err
@@ -101,6 +108,17 @@ func (d *Document) Page(i int) (*Page, error) {
 	page.Pictured = few && objects.images+objects.paths > 0
 	return page, nil
 }
+
+// load loads a page. The caller must close it.
+func (d *Document) load(i int) (uint64, error) {
+	page, err := d.e.call("FPDF_LoadPage", d.handle, uint64(i)) //nolint:gosec // Not negative.
+	if err == nil && page == 0 {
+		err = ErrCorrupt
+	}
+	return page, err
+}
+
+func (d *Document) closePage(page uint64) { _, _ = d.e.call("FPDF_ClosePage", page) }
 
 // shown transforms page coordinates to coordinates of the displayed page.
 type shown struct {

@@ -115,6 +115,23 @@ func TestTextIsInReadingOrder(t *testing.T) {
 			},
 			"紫陽花が咲く。\n田舎に住む。\nルビ：紫陽花（あじさい）、田舎（いなか）",
 		},
+		"repeated ruby": {
+			func(p *pdftest.Page) {
+				p.Text(50, 700, 20, "紫陽花が咲く。")
+				p.Text(60, 720, 10, "あじさい")
+				p.Text(50, 620, 20, "田舎の紫陽花。")
+				p.Text(55, 640, 10, "いなか")
+				p.Text(120, 640, 10, "あじさい")
+			},
+			"紫陽花が咲く。\n田舎の紫陽花。\nルビ：紫陽花（あじさい）、田舎（いなか）、あじさい",
+		},
+		"the value of a form field": {
+			func(p *pdftest.Page) {
+				p.Text(50, 700, 12, "氏名を記入する欄")
+				p.Note(func(note *pdftest.Page) { note.Text(50, 660, 12, "山田太郎") })
+			},
+			"氏名を記入する欄\n山田太郎",
+		},
 		"a table by rows": {
 			func(p *pdftest.Page) {
 				for i, row := range [][2]string{{"氏名", "山田太郎"}, {"所属", "総務部"}, {"内線", "一二三四"}} {
@@ -123,6 +140,17 @@ func TestTextIsInReadingOrder(t *testing.T) {
 				}
 			},
 			"氏名 山田太郎\n所属 総務部\n内線 一二三四",
+		},
+		"a table with narrow rows below a wider space": {
+			func(p *pdftest.Page) {
+				for i, y := range []float64{740, 700, 685, 670, 655} {
+					x := 20 * min(1, float64(i)) // The header is aligned to the left, the values to the right.
+					p.Text(50+x, y, 10, []string{"年度", "平成元年", "平成二年", "平成三年", "平成四年"}[i])
+					p.Text(120+x*1.5, y, 10, []string{"件数", "十二件", "十三件", "十四件", "十五件"}[i])
+					p.Text(190+x, y, 10, []string{"増減", "増", "減", "増", "減"}[i])
+				}
+			},
+			"年度 件数 増減\n平成元年 十二件 増\n平成二年 十三件 減\n平成三年 十四件 増\n平成四年 十五件 減",
 		},
 		"words and a hyphen": {
 			func(p *pdftest.Page) {

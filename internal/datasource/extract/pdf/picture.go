@@ -24,14 +24,11 @@ const (
 // higher than maxHeight.
 func (d *Document) Picture(i, width int) ([]byte, error) {
 	e := d.e
-	page, err := e.call("FPDF_LoadPage", d.handle, uint64(i)) //nolint:gosec // Not negative.
+	page, err := d.load(i)
 	if err != nil {
 		return nil, err
 	}
-	if page == 0 {
-		return nil, ErrCorrupt
-	}
-	defer func() { _, _ = e.call("FPDF_ClosePage", page) }()
+	defer d.closePage(page)
 	show, err := d.shown(page)
 	if err != nil {
 		return nil, err

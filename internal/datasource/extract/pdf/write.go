@@ -143,33 +143,29 @@ func (w *writer) segments(line []segment) {
 	}
 }
 
-// readings writes the ruby of a page after its text, each with its base text. Ruby contains the readings of names, but
-// would interrupt the words in the text itself.
+// readings writes the ruby of a page after its text, because it would interrupt the words in the text itself. Ruby
+// contains the readings of names, so the first occurrence of a reading follows its base text.
 func (w *writer) readings() {
 	seen := make(map[string]bool)
-	for _, s := range w.ruby {
-		var reading strings.Builder
-		for _, g := range s.glyphs {
-			reading.WriteRune(g.r)
-		}
-		if key := s.below + "\n" + reading.String(); seen[key] {
-			continue
-		} else {
-			seen[key] = true
-		}
-		if len(seen) == 1 {
+	for i, s := range w.ruby {
+		if i == 0 {
 			w.newLine()
 			w.out.WriteString("ルビ：")
 		} else {
 			w.out.WriteString("、")
 		}
-		if s.below == "" {
-			w.segments([]segment{s})
-			continue
+		key := s.below
+		for _, g := range s.glyphs {
+			key += string(g.r)
 		}
-		w.out.WriteString(s.below + "（")
+		first := s.below != "" && !seen[key]
+		if seen[key] = true; first {
+			w.out.WriteString(s.below + "（")
+		}
 		w.segments([]segment{s})
-		w.out.WriteString("）")
+		if first {
+			w.out.WriteString("）")
+		}
 	}
 }
 

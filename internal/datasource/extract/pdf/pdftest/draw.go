@@ -27,7 +27,16 @@ func Cache(t testing.TB) string {
 }
 
 // Page is the content of a page of 595 × 842 points.
-type Page struct{ content strings.Builder }
+type Page struct {
+	content strings.Builder
+	note    *Page
+}
+
+// Note draws a note over the page, like the value of a form field. It replaces an earlier note.
+func (p *Page) Note(draw func(*Page)) {
+	p.note = new(Page)
+	draw(p.note)
+}
 
 // Text draws a line of Japanese text in a font that is not embedded. The origin is the lower left corner.
 func (p *Page) Text(x, y, size float64, text string) { p.draw("H", x, y, size, text) }
@@ -84,7 +93,7 @@ func Draw(pages []*Page, options ...Option) []byte {
 	const shared = 9 // Number of objects before those of the pages.
 	var kids strings.Builder
 	for i := range pages {
-		fmt.Fprintf(&kids, "%d 0 R ", shared+1+2*i)
+		fmt.Fprintf(&kids, "%d 0 R ", shared+1+3*i)
 	}
 	font := func(encoding string) string {
 		return "<< /Type /Font /Subtype /Type0 /BaseFont /Ryumin-Light /Encoding /" + encoding +
@@ -105,10 +114,18 @@ func Draw(pages []*Page, options ...Option) []byte {
 		"<< /Font << /H 3 0 R /V 4 0 R /L 5 0 R >> /XObject << /P 8 0 R >> >>",
 	}
 	for i, page := range pages {
+		own, note := f.page, ""
+		if page.note != nil {
+			note = page.note.content.String()
+			own += fmt.Sprintf(" /Annots [<< /Type /Annot /Subtype /FreeText /F 4 /Rect [0 0 595 842] "+
+				"/AP << /N %d 0 R >> >>]", shared+3+3*i)
+		}
 		objects = append(objects,
 			fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources 9 0 R /Contents %d 0 R %s >>",
-				shared+2+2*i, f.page),
-			fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", page.content.Len(), page.content.String()))
+				shared+2+3*i, own),
+			fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", page.content.Len(), page.content.String()),
+			fmt.Sprintf("<< /Type /XObject /Subtype /Form /BBox [0 0 595 842] /Resources 9 0 R /Length %d >>\n"+
+				"stream\n%s\nendstream", len(note), note))
 	}
 	var out bytes.Buffer
 	out.WriteString("%PDF-1.7\n")
