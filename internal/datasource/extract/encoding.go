@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -11,20 +12,13 @@ import (
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/japanese"
+	xunicode "golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 )
 
-// charset is a text encoding.
-type charset int
-
-const (
-	unknown charset = iota
-	utf8Text
-	utf16LE
-	utf16BE
-	iso2022JP
-	shiftJIS // CP932, the variant of Windows with the extensions of NEC and IBM.
-	eucJP
+var (
+	utf16LE = xunicode.UTF16(xunicode.LittleEndian, xunicode.IgnoreBOM)
+	utf16BE = xunicode.UTF16(xunicode.BigEndian, xunicode.IgnoreBOM)
 )
 
 // stride is the number of bytes processed between two checks of the context.
@@ -34,109 +28,92 @@ const stride = 1 << 20
 // declared if the content is valid in it, otherwise from detect. For content that is not text, the error is an
 // *UnreadableError.
 func decode(ctx context.Context, content []byte, declared string) (string, error) {
-	cs, body := fromMark(content)
-	if cs == unknown {
-		cs = fromName(declared)
-		if cs == unknown || !agrees(cs, body) {
-			cs = detect(body)
+	charset, body := fromMark(content)
+	if charset == nil {
+		charset = fromName(declared)
+		if charset == nil || !agrees(charset, body) {
+			charset = detect(body)
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	var text string
-	var err error
-	switch cs {
-	case utf8Text:
-		text = strings.ToValidUTF8(string(body), string(utf8.RuneError))
-	case utf16LE:
-		text, err = decodeUTF16(ctx, body, binary.LittleEndian)
-	case utf16BE:
-		text, err = decodeUTF16(ctx, body, binary.BigEndian)
-	case iso2022JP:
-		text, err = decodeWith(ctx, body, japanese.ISO2022JP)
-	case shiftJIS:
-		text, err = decodeWith(ctx, body, japanese.ShiftJIS)
-	case eucJP:
-		text, err = decodeWith(ctx, body, japanese.EUCJP)
-	default:
+	if charset == nil {
 		return "", &UnreadableError{Code: Corrupt, Reason: reasonBinary}
 	}
+	text, err := decodeWith(ctx, body, charset)
 	if err != nil {
 		return "", err
 	}
 	return clean(ctx, text)
 }
 
-// fromMark returns the charset of a byte order mark and the content after the mark.
-func fromMark(b []byte) (charset, []byte) {
+// fromMark returns the encoding of a byte order mark and the content after the mark.
+func fromMark(b []byte) (encoding.Encoding, []byte) {
 	switch {
 	case bytes.HasPrefix(b, []byte{0xEF, 0xBB, 0xBF}):
-		return utf8Text, b[3:]
+		return xunicode.UTF8, b[3:]
 	case bytes.HasPrefix(b, []byte{0xFF, 0xFE}):
 		return utf16LE, b[2:]
 	case bytes.HasPrefix(b, []byte{0xFE, 0xFF}):
 		return utf16BE, b[2:]
 	}
-	return unknown, b
+	return nil, b
 }
 
 // fromName returns the charset of an HTML encoding label.
-func fromName(label string) charset {
+func fromName(label string) encoding.Encoding {
 	switch strings.ToLower(label) {
 	case "utf-8", "utf8":
-		return utf8Text
+		return xunicode.UTF8
 	case "shift_jis", "shift-jis", "sjis", "x-sjis", "ms_kanji", "windows-31j", "ms932", "cp932", "csshiftjis":
-		return shiftJIS
+		return japanese.ShiftJIS
 	case "euc-jp", "x-euc-jp", "eucjp", "cseucpkdfmtjapanese":
-		return eucJP
+		return japanese.EUCJP
 	case "iso-2022-jp", "csiso2022jp":
-		return iso2022JP
+		return japanese.ISO2022JP
 	}
-	return unknown
+	return nil
 }
 
 // agrees reports whether the content is valid in a declared charset. Declarations can be wrong, for example when they
 // were copied from another page.
-func agrees(cs charset, b []byte) bool {
+func agrees(charset encoding.Encoding, b []byte) bool {
 	var r charsetScore
-	switch cs {
-	case utf8Text:
+	switch charset {
+	case xunicode.UTF8:
 		r = readUTF8(b)
-	case shiftJIS:
+	case japanese.ShiftJIS:
 		r = readShiftJIS(b)
-	case eucJP:
+	case japanese.EUCJP:
 		r = readEUCJP(b)
-	case iso2022JP:
+	case japanese.ISO2022JP:
 		return hasJISEscape(b)
 	}
 	return r.errors*20 <= r.chars
 }
 
-// detect returns the most likely charset. It returns unknown only for content with many NUL bytes that is not UTF-16.
-func detect(b []byte) charset {
+// detect returns the most likely charset. It returns nil only for content with many NUL bytes that is not UTF-16.
+func detect(b []byte) encoding.Encoding {
 	asUTF8 := readUTF8(b)
 	if nuls := bytes.Count(b, []byte{0}); nuls > 0 {
 		switch {
 		case asUTF8.errors == 0 && nuls*50 < len(b):
-			return utf8Text
-		case likelyUTF16(b) != unknown:
+			return xunicode.UTF8
+		case likelyUTF16(b) != nil:
 			return likelyUTF16(b)
 		case nuls*50 >= len(b):
-			return unknown
+			return nil
 		}
 	}
 	if hasJISEscape(b) {
-		return iso2022JP
+		return japanese.ISO2022JP
 	}
 	// Accept a few broken bytes in a long UTF-8 text, as in truncated or concatenated files.
 	if asUTF8.errors*20 <= asUTF8.chars {
-		return utf8Text
+		return xunicode.UTF8
 	}
 	if readEUCJP(b).cost < readShiftJIS(b).cost {
-		return eucJP
+		return japanese.EUCJP
 	}
-	return shiftJIS
+	return japanese.ShiftJIS
 }
 
 // hasJISEscape reports whether seven-bit content contains the escape sequences of ISO-2022-JP.
@@ -149,9 +126,9 @@ func hasJISEscape(b []byte) bool {
 	return false
 }
 
-// likelyUTF16 returns the byte order in which content without a mark is plausible text, or unknown. It compares the
+// likelyUTF16 returns the byte order in which content without a mark is plausible text, or nil. It compares the
 // share of ASCII and kana at the start of the content, because the wrong byte order converts them into rare characters.
-func likelyUTF16(b []byte) charset {
+func likelyUTF16(b []byte) encoding.Encoding {
 	sample := b[:min(len(b), 256<<10)&^1]
 	score := func(order binary.ByteOrder) (usual int, ok bool) {
 		odd := 0
@@ -174,7 +151,7 @@ func likelyUTF16(b []byte) charset {
 	case okBE:
 		return utf16BE
 	}
-	return unknown
+	return nil
 }
 
 // charsetScore is the score of content in one charset.
@@ -286,45 +263,26 @@ func readEUCJP(b []byte) (r charsetScore) {
 }
 
 // decodeWith decodes in pieces, so that the context can stop it. It replaces undefined characters with U+FFFD.
-func decodeWith(ctx context.Context, b []byte, e encoding.Encoding) (string, error) {
+func decodeWith(ctx context.Context, b []byte, charset encoding.Encoding) (string, error) {
+	switch charset {
+	case xunicode.UTF8:
+		return strings.ToValidUTF8(string(b), string(utf8.RuneError)), ctx.Err()
+	case utf16LE, utf16BE:
+		b = b[:len(b)&^1] // Half a character at the end of a truncated file.
+	}
 	var out strings.Builder
 	out.Grow(len(b) + len(b)/2)
-	w := transform.NewWriter(&out, e.NewDecoder())
-	for len(b) > 0 {
+	w := transform.NewWriter(&out, charset.NewDecoder())
+	for piece := range slices.Chunk(b, stride) {
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
-		n := min(stride, len(b))
-		if _, err := w.Write(b[:n]); err != nil {
+		if _, err := w.Write(piece); err != nil {
 			return "", err
 		}
-		b = b[n:]
 	}
 	if err := w.Close(); err != nil {
 		return "", err
-	}
-	return out.String(), nil
-}
-
-// decodeUTF16 decodes content without byte order mark. It drops an odd byte at the end.
-func decodeUTF16(ctx context.Context, b []byte, order binary.ByteOrder) (string, error) {
-	var out strings.Builder
-	out.Grow(len(b) + len(b)/2)
-	for i := 0; i+1 < len(b); i += 2 {
-		if i%stride == 0 && ctx.Err() != nil {
-			return "", ctx.Err()
-		}
-		r := rune(order.Uint16(b[i:]))
-		if utf16.IsSurrogate(r) {
-			low := rune(0)
-			if i+3 < len(b) {
-				low = rune(order.Uint16(b[i+2:]))
-			}
-			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-				i += 2
-			}
-		}
-		out.WriteRune(r)
 	}
 	return out.String(), nil
 }

@@ -30,43 +30,32 @@ const (
 	pdfFile
 )
 
+const openXML = "application/vnd.openxmlformats-officedocument."
+
+// formats are the supported formats by extension. Macros of documents are ignored.
+var formats = map[string]Format{
+	".txt":      {MediaType: "text/plain"},
+	".text":     {MediaType: "text/plain"},
+	".md":       {MediaType: "text/markdown"},
+	".markdown": {MediaType: "text/markdown"},
+	".csv":      {MediaType: "text/csv", kind: csvFile},
+	".tsv":      {MediaType: "text/tab-separated-values", kind: tsvFile},
+	".html":     {MediaType: "text/html", kind: htmlFile},
+	".htm":      {MediaType: "text/html", kind: htmlFile},
+	".pdf":      {MediaType: "application/pdf", kind: pdfFile},
+	".docx":     {MediaType: openXML + "wordprocessingml.document", kind: docxFile},
+	".docm":     {MediaType: "application/vnd.ms-word.document.macroEnabled.12", kind: docxFile},
+	".xlsx":     {MediaType: openXML + "spreadsheetml.sheet", kind: xlsxFile},
+	".xlsm":     {MediaType: "application/vnd.ms-excel.sheet.macroEnabled.12", kind: xlsxFile},
+	".pptx":     {MediaType: openXML + "presentationml.presentation", kind: pptxFile},
+	".pptm":     {MediaType: "application/vnd.ms-powerpoint.presentation.macroEnabled.12", kind: pptxFile},
+}
+
 // FormatOf returns the format for the extension of a file name, in upper or lower case. ok is false if the format is
 // not supported.
 func FormatOf(filename string) (f Format, ok bool) {
-	switch extensionOf(filename) {
-	case ".txt", ".text":
-		return Format{MediaType: "text/plain"}, true
-	case ".md", ".markdown":
-		return Format{MediaType: "text/markdown"}, true
-	case ".csv":
-		return Format{MediaType: "text/csv", kind: csvFile}, true
-	case ".tsv":
-		return Format{MediaType: "text/tab-separated-values", kind: tsvFile}, true
-	case ".html", ".htm":
-		return Format{MediaType: "text/html", kind: htmlFile}, true
-	case ".pdf":
-		return Format{MediaType: "application/pdf", kind: pdfFile}, true
-	case ".docx":
-		return Format{
-			MediaType: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-			kind:      docxFile,
-		}, true
-	case ".docm": // Macros are ignored.
-		return Format{MediaType: "application/vnd.ms-word.document.macroEnabled.12", kind: docxFile}, true
-	case ".xlsx":
-		return Format{MediaType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", kind: xlsxFile},
-			true
-	case ".xlsm":
-		return Format{MediaType: "application/vnd.ms-excel.sheet.macroEnabled.12", kind: xlsxFile}, true
-	case ".pptx":
-		return Format{
-			MediaType: "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-			kind:      pptxFile,
-		}, true
-	case ".pptm":
-		return Format{MediaType: "application/vnd.ms-powerpoint.presentation.macroEnabled.12", kind: pptxFile}, true
-	}
-	return Format{}, false
+	f, ok = formats[extensionOf(filename)]
+	return f, ok
 }
 
 func extensionOf(filename string) string { return strings.ToLower(path.Ext(filename)) }
@@ -128,7 +117,7 @@ const (
 // MaxSize is the largest size of a file, in bytes.
 const MaxSize = 50 << 20
 
-// IsPaged reports whether Read reads files of the format page by page.
+// IsPaged reports whether Read reads files of the format page by page, and RenderPage and Locate support it.
 func (f Format) IsPaged() bool { return f.kind == pdfFile }
 
 // Sink receives the pages of a file. An error stops the reading.

@@ -3,6 +3,7 @@ package extract
 import (
 	"context"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
@@ -12,39 +13,15 @@ import (
 	"golang.org/x/net/html"
 )
 
-// declaredCharset returns the charset declared in the first 1,024 bytes of a page, in a meta element or in the XML
-// declaration, or "".
+// declaration matches the declaration of a charset, in a meta element or in the XML declaration.
+var declaration = regexp.MustCompile(`(?i)(?:<meta[^>]*charset|^<\?xml[^>]*encoding)\s*=\s*["']?\s*([^\s"'/>;?]+)`)
+
+// declaredCharset returns the charset declared in the first 1,024 bytes of a page, or "".
 func declaredCharset(content []byte) string {
-	head := strings.ToLower(string(content[:min(len(content), 1024)]))
-	for rest := head; ; {
-		i := strings.Index(rest, "<meta")
-		if i < 0 {
-			break
-		}
-		rest = rest[i+len("<meta"):]
-		tag, _, _ := strings.Cut(rest, ">")
-		if label := labelAfter(tag, "charset"); label != "" {
-			return label
-		}
-	}
-	if xml, _, ok := strings.Cut(head, "?>"); ok && strings.HasPrefix(xml, "<?xml") {
-		return labelAfter(xml, "encoding")
+	if found := declaration.FindSubmatch(content[:min(len(content), 1024)]); found != nil {
+		return string(found[1])
 	}
 	return ""
-}
-
-// labelAfter returns the value after name= in a tag.
-func labelAfter(tag, name string) string {
-	_, value, _ := strings.Cut(tag, name)
-	value, ok := strings.CutPrefix(strings.TrimSpace(value), "=")
-	if !ok {
-		return ""
-	}
-	value = strings.TrimLeft(value, " \t\n\"'")
-	if i := strings.IndexAny(value, " \t\n\"';/?>"); i >= 0 {
-		value = value[:i]
-	}
-	return value
 }
 
 // htmlText returns the readable text of a page as Markdown.

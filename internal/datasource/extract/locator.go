@@ -20,8 +20,8 @@ func headingLine(text string) (starts, alone bool) {
 		starts = level <= 6 && level < len(text) && (text[level] == ' ' || text[level] == '\t')
 	case strings.HasPrefix(text, "■"), strings.HasPrefix(text, "◆"), strings.HasPrefix(text, "【"):
 		starts = true
-	case strings.HasPrefix(text, "第"):
-		starts = isArticle(text[len("第"):])
+	default:
+		starts = division.MatchString(text)
 	}
 	if !starts {
 		return false, false
@@ -40,39 +40,23 @@ func headingLine(text string) (starts, alone bool) {
 	return true, last != '。'
 }
 
-// isArticle reports whether text continues an article number such as 第3条 after 第.
-func isArticle(text string) bool {
-	digits := 0
-	for _, r := range text {
-		switch {
-		case r >= '0' && r <= '9', r >= '０' && r <= '９', strings.ContainsRune("一二三四五六七八九十百", r):
-			if digits++; digits > 4 {
-				return false
-			}
-		default:
-			return digits > 0 && strings.ContainsRune("編部章節款条", r)
-		}
-	}
-	return false
-}
+// division matches the beginning of a line such as 第3条 or 第1章, with its kind.
+var division = regexp.MustCompile(`^第[0-9０-９一二三四五六七八九十百]{1,4}([編部章節款条])`)
 
 // withMarks returns pages with marks for the headings in their texts, or the pages unchanged if any page has marks. The
 // locator of each mark is the path of headings, ordered by depth.
 func withMarks(pages []Page) []Page {
-	for _, page := range pages {
-		if len(page.Marks) > 0 {
-			return pages
-		}
+	if slices.ContainsFunc(pages, func(p Page) bool { return len(p.Marks) > 0 }) {
+		return pages
 	}
-	marked := make([]Page, len(pages))
-	var path outline
+	marked := slices.Clone(pages)
+	var path headingPath
 	for i, page := range pages {
-		marked[i] = page
 		offset := 0
 		for line := range strings.Lines(page.Text) {
 			own := strings.TrimLeft(line, " \t\u3000")
 			if starts, alone := headingLine(own); starts {
-				path.enter(own, alone)
+				path.enter(sectionOf(strings.TrimSpace(own), alone))
 				marked[i].Marks = append(marked[i].Marks, Mark{
 					Offset:  offset + len(line) - len(own),
 					Locator: path.String(), Heading: alone,
@@ -84,74 +68,23 @@ func withMarks(pages []Page) []Page {
 	return marked
 }
 
-// outline is the path of headings for a position in a text.
-type outline []entry
-
-type entry struct {
-	depth int
-	title string
-}
-
-// maxOutline limits the length of a path.
-const maxOutline = 6
-
-// enter moves to the section of a heading line. If the line contains more than the heading, enter uses only the heading
-// as title.
-func (o *outline) enter(line string, alone bool) {
-	title := strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#"))
+// sectionOf returns the level and the title of a line that starts a section, see headingLine. If the line contains more
+// than the heading, the title ends at its first bracket or space.
+func sectionOf(line string, alone bool) (level int, title string) {
+	if level, title, _ = headingOf(line); level > 0 {
+		return level, title
+	}
 	if !alone {
-		title = articleTitle(title)
-	}
-	depth := headingDepth(line)
-	for len(*o) > 0 && (*o)[len(*o)-1].depth >= depth {
-		*o = (*o)[:len(*o)-1]
-	}
-	*o = (*o)[:min(len(*o), maxOutline-1)]
-	*o = append(*o, entry{depth, title})
-}
-
-// String returns a path such as "第1章 総則 > 第3条".
-func (o outline) String() string {
-	titles := make([]string, 0, len(o))
-	for _, e := range o {
-		if e.title != "" {
-			titles = append(titles, e.title)
+		if i := strings.IndexAny(line, "）】"); i >= 0 {
+			line = line[:i+len("）")]
+		} else if i := strings.IndexAny(line, " \t\u3000"); i >= 0 {
+			line = line[:i]
 		}
 	}
-	return strings.Join(titles, " > ")
-}
-
-// articleTitle returns the heading of a line such as 第3条（休暇） 休暇は…, without the text after it.
-func articleTitle(line string) string {
-	end := strings.IndexAny(line, " \t\u3000")
-	if i := strings.IndexAny(line, "）】"); i >= 0 {
-		end = i + len("）")
+	if found := division.FindStringSubmatch(line); found != nil {
+		return articleLevels[found[1]], line
 	}
-	if end < 0 || len([]rune(line[:end])) > maxHeadingLine {
-		runes := []rune(line)
-		return string(runes[:min(len(runes), maxHeadingLine/2)]) + "…"
-	}
-	return line[:end]
-}
-
-// depthsOf are the divisions of Japanese documents and laws, from the largest to the smallest.
-var depthsOf = []string{"編", "部", "章", "節", "款", "条"}
-
-// headingDepth returns the depth of a heading line. Markdown headings precede divisions of documents, and these precede
-// marked lines.
-func headingDepth(line string) int {
-	if level := len(line) - len(strings.TrimLeft(line, "#")); level > 0 {
-		return level
-	}
-	if rest, ok := strings.CutPrefix(line, "第"); ok {
-		at := strings.IndexFunc(rest, func(r rune) bool { return strings.ContainsRune("編部章節款条", r) })
-		for i, part := range depthsOf {
-			if at >= 0 && strings.HasPrefix(rest[at:], part) {
-				return 10 + i
-			}
-		}
-	}
-	return 20
+	return len(articleLevels) + articleLevels["編"], line // Below all divisions.
 }
 
 // locate returns the locator of a passage that starts at start: the last mark at or before it, otherwise before,
