@@ -247,8 +247,8 @@ func rows(group [][]segment) [][][]segment {
 	return split
 }
 
-// severalRows reports whether lines without wider spaces between them are rows of their own: most of them fill most
-// columns, unlike the last lines of a row with wrapped cells.
+// severalRows reports whether lines without wider spaces between them are separate rows: most lines fill most columns,
+// unlike the last lines of a row with wrapped cells.
 func severalRows(lines [][]segment) bool {
 	most, full := 0, 0
 	for _, line := range lines {
