@@ -155,7 +155,7 @@ func readArticles(ctx context.Context, reader *extractor.Extractor, dir string) 
 		a := article{Document: datasource.Document{Filename: name}, golds: paragraphs(pages[0].Text)}
 		var indexed []index.Passage
 		for _, p := range extract.Split(pages) {
-			a.Chunks = append(a.Chunks, datasource.Chunk(p))
+			a.Chunks = append(a.Chunks, p)
 			indexed = append(indexed, index.Passage{Text: p.Text, Headings: extract.Headings(p.Locator)})
 		}
 		a.packed = index.Build(strings.TrimSuffix(name, filepath.Ext(name)), indexed)

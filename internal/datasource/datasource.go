@@ -83,13 +83,7 @@ type RequeueOptions struct {
 }
 
 // Chunk is a passage of a data source, as split by extract.
-type Chunk struct {
-	Ordinal    int    // From 0.
-	Page       int    // From 1.
-	Start, End int    // Its byte range in the page's text.
-	Locator    string // Its location for readers: "第1章 > 1.1 目的", "スライド 3", "Sheet1!B12:F20", or "".
-	Text       string
-}
+type Chunk = extract.Passage
 
 // Passage is a chunk with its id and its data source.
 type Passage struct {

@@ -112,10 +112,7 @@ func (s *Service) extract(ctx context.Context, reading Reading) (ReadingResult, 
 	if err := told.tell(ctx, StageIndexing, 0, len(pages)); err != nil {
 		return ReadingResult{}, err
 	}
-	result := ReadingResult{PageCount: len(pages), Notice: picturedNotice(pages)}
-	for _, p := range extract.Split(pages) {
-		result.Chunks = append(result.Chunks, Chunk(p))
-	}
+	result := ReadingResult{PageCount: len(pages), Notice: picturedNotice(pages), Chunks: extract.Split(pages)}
 	result.Index = buildIndex(reading.Filename, result.Chunks)
 	return result, nil
 }

@@ -157,7 +157,7 @@ func (s *Service) findPaged(ctx context.Context, owner identity.Owner, id uuid.U
 	if err != nil {
 		return Source{}, err
 	}
-	if format, ok := extract.FormatOf(source.Filename); !ok || !format.HasPictures() {
+	if format, ok := extract.FormatOf(source.Filename); !ok || !format.IsPaged() {
 		return Source{}, errNoPage
 	}
 	return source, s.extractor.Prepare(ctx, source.Filename)

@@ -76,9 +76,6 @@ type Rect struct {
 	Width, Height float64
 }
 
-// HasPictures reports whether RenderPage and Locate support the format.
-func (f Format) HasPictures() bool { return f.kind == pdfFile }
-
 // RenderPage returns a page of a PDF, from 1, as a PNG with a width of 200 to 2,000 pixels.
 func RenderPage(engine *pdf.Engine, content []byte, page, width int) (picture []byte, err error) {
 	err = withPage(engine, content, page, func(d *pdf.Document) error {

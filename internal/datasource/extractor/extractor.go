@@ -130,39 +130,24 @@ func (e *Extractor) run(ctx context.Context, task string, in input, file io.Read
 	}
 }
 
-// find runs a job with a single answer. within is the time limit after the child has received the file. The error is
-// extract.ErrNoPage if the file has no such page.
+// find runs a job with a single answer. within is the time limit after the child has received the file.
 func (e *Extractor) find(ctx context.Context, task string, in input, file io.Reader, within time.Duration,
 ) (found []byte, _ error) {
-	noPage := false
 	err := e.run(ctx, task, in, file, func(p *sandbox.Process) error {
 		err := p.Receive(e.runner.Whole(), func(frames *sandbox.Reader) error {
 			kind, _, err := frames.Next()
-			return requireKind(stepFrame, kind, err)
+			if errors.Is(err, io.EOF) || err == nil && kind != stepFrame {
+				return sandbox.Unexpected(kind)
+			}
+			return err
 		})
 		if err != nil {
 			return err
 		}
-		return p.Receive(within, func(frames *sandbox.Reader) error {
-			kind, head, err := frames.Next()
-			if noPage = err == nil && kind == noPageFrame; noPage {
-				return nil
-			}
-			found = head
-			return requireKind(sandbox.AnswerFrame, kind, err)
+		return p.Receive(within, func(frames *sandbox.Reader) (err error) {
+			found, err = frames.Answer()
+			return err
 		})
 	})
-	if err == nil && noPage {
-		err = extract.ErrNoPage
-	}
 	return found, err
-}
-
-// requireKind returns an error for a frame of another kind than want, and for the end of the job. err is the error of
-// the frame.
-func requireKind(want, kind byte, err error) error {
-	if errors.Is(err, io.EOF) || err == nil && kind != want {
-		return sandbox.Unexpected(kind)
-	}
-	return err
 }

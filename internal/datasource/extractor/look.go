@@ -63,14 +63,19 @@ func isPlace(place extract.Place, page int) bool {
 	return true
 }
 
-// look runs a child that renders a page or locates text on it.
+// look runs a child that renders a page or locates text on it. The error is extract.ErrNoPage if the file has no such
+// page.
 func (e *Extractor) look(ctx context.Context, task string, in input, filename string, file io.Reader) ([]byte, error) {
-	if format, ok := extract.FormatOf(filename); !ok || !format.HasPictures() {
+	if format, ok := extract.FormatOf(filename); !ok || !format.IsPaged() {
 		return nil, extract.ErrNoPage
 	}
 	if err := e.compile(ctx); err != nil {
 		return nil, err
 	}
 	in.Name, in.Cache = "a"+path.Ext(filename), e.cfg.Cache != ""
-	return e.find(ctx, task, in, file, 2*e.cfg.Page) // One limit for opening the file, and one for the page.
+	found, err := e.find(ctx, task, in, file, 2*e.cfg.Page) // One limit for opening the file, and one for the page.
+	if err == nil && len(found) == 0 {
+		err = extract.ErrNoPage
+	}
+	return found, err
 }

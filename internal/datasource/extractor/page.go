@@ -23,9 +23,8 @@ const (
 
 // The kinds of frames, in addition to those of package sandbox.
 const (
-	stepFrame   = 's' // The head is a pageHead without a page. It reports that the file was received or opened.
-	pageFrame   = 'p' // The head is a pageHead as JSON, the body the text of the page.
-	noPageFrame = 'n' // No head.
+	stepFrame = 's' // The head is a pageHead without a page. It reports that the file was received or opened.
+	pageFrame = 'p' // The head is a pageHead as JSON, the body the text of the page.
 )
 
 // pageHead is a page without its text.

@@ -120,7 +120,7 @@ func read(ctx context.Context, c *sandbox.Child) error {
 	return c.End(format.Read(ctx, engine, content, pageWriter{c.Writer}))
 }
 
-// single returns a task with a single answer.
+// single returns a task with a single answer, which is empty for a page that does not exist.
 func single(find func(in input, engine *pdf.Engine, content []byte) ([]byte, error)) sandbox.Task {
 	return sandbox.Task{Run: func(_ context.Context, c *sandbox.Child) error {
 		in, engine, content, err := receive(c)
@@ -129,7 +129,7 @@ func single(find func(in input, engine *pdf.Engine, content []byte) ([]byte, err
 		}
 		found, err := find(in, engine, content)
 		if errors.Is(err, extract.ErrNoPage) {
-			return c.Frame(noPageFrame, nil, "")
+			found, err = nil, nil
 		}
 		return c.Answer(found, err)
 	}}
