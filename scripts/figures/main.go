@@ -1,8 +1,8 @@
 // Command figures prints the size of the code base: lines, exported names, interfaces, packages, routes, and the size of
 // bin/tsumugi. It counts the files that git tracks, in the folder where it runs, without generated ones.
 //
-// Tests are *_test.go, *.test.ts and *.spec.ts files, the folders test, bench and e2e, and Go packages whose name ends
-// in "test". They count only as lines of tests.
+// Tests are *_test.go, *.test.ts and *.spec.ts files, the folders test, bench and e2e, the helpers of tests (Go packages
+// whose name ends in "test", testing.ts and testSetup.ts). They count only as lines of tests.
 package main
 
 import (
@@ -114,6 +114,7 @@ func isTest(name string) bool {
 	base, dir := path.Base(name), strings.Split(path.Dir(name), "/")
 	return strings.HasSuffix(base, "_test.go") || strings.Contains(base, ".test.") || strings.Contains(base, ".spec.") ||
 		path.Ext(name) == ".go" && strings.HasSuffix(path.Dir(name), "test") ||
+		strings.HasPrefix(base, "testing.ts") || base == "testSetup.ts" ||
 		dir[0] == "test" || dir[0] == "bench" || slices.Contains(dir, "e2e")
 }
 
