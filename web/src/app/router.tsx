@@ -1,10 +1,17 @@
-import { createBrowserRouter, type RouteObject, redirect, type ShouldRevalidateFunction } from 'react-router'
+import type { ComponentType } from 'react'
+import {
+  createBrowserRouter,
+  type LoaderFunction,
+  type RouteObject,
+  redirect,
+  type ShouldRevalidateFunction,
+} from 'react-router'
 import { readToken } from '@/entities/identity/token'
 import { adminOnly, requireSession, signedIn, signingIn } from '@/entities/session/guard'
 import { hideQuery } from '@/entities/session/place'
 import { ForbiddenPage, NotFoundPage } from '@/features/errors/pages'
 import { RouteError } from '@/features/errors/RouteError'
-import { api } from '@/lib/api'
+import { call } from '@/lib/api'
 import { Booting, Root } from './Root'
 
 const never: ShouldRevalidateFunction = () => false
@@ -19,6 +26,27 @@ const onOtherThread: ShouldRevalidateFunction = ({ currentParams, nextParams }) 
  */
 function caught(route: RouteObject): RouteObject {
   return { errorElement: <RouteError />, children: [route] }
+}
+
+type Page = () => Promise<ComponentType>
+
+/** page returns the route of a page for signed-in users that loads its own data. */
+function page(path: string, Component: Page): RouteObject {
+  return caught({ path, loader: signedIn(), shouldRevalidate: never, lazy: { Component } })
+}
+
+/** settingPage returns the route of a page of the settings. */
+function settingPage(path: string, Component: Page): RouteObject {
+  return { path, loader: signedIn(), lazy: { Component } }
+}
+
+const loadAdmin = () => import('@/features/admin/routes')
+
+/** adminPage returns the route of an admin screen. `loader` starts loading its data. */
+function adminPage(path: string, Component: Page, loader?: () => Promise<LoaderFunction>): RouteObject {
+  const load: LoaderFunction = async (args, context) =>
+    loader ? await (await loader())(args, context) : null
+  return caught({ path, loader: adminOnly(load), shouldRevalidate: never, lazy: { Component } })
 }
 
 const threadsLoader = signedIn(async (args) => (await import('./home')).threadsLoader(args))
@@ -100,32 +128,10 @@ const routes: RouteObject[] = [
                 },
                 shouldRevalidate: never,
               }),
-              caught({
-                path: 'library',
-                loader: signedIn(),
-                shouldRevalidate: never,
-                lazy: {
-                  Component: async () => (await import('@/features/skillEditor/routes')).LibraryPage,
-                },
-              }),
-              caught({
-                path: 'leaving',
-                loader: signedIn(),
-                shouldRevalidate: never,
-                lazy: { Component: async () => (await import('@/features/threads/LeavingPage')).LeavingPage },
-              }),
-              caught({
-                path: 'new',
-                loader: signedIn(),
-                shouldRevalidate: never,
-                lazy: { Component: async () => (await import('./SkillEditorRoute')).SkillEditorRoute },
-              }),
-              caught({
-                path: ':skillId/edit',
-                loader: signedIn(),
-                shouldRevalidate: never,
-                lazy: { Component: async () => (await import('./SkillEditorRoute')).SkillEditorRoute },
-              }),
+              page('library', async () => (await import('@/features/skillEditor/routes')).LibraryPage),
+              page('leaving', async () => (await import('@/features/threads/LeavingPage')).LeavingPage),
+              page('new', async () => (await import('./SkillEditorRoute')).SkillEditorRoute),
+              page(':skillId/edit', async () => (await import('./SkillEditorRoute')).SkillEditorRoute),
               caught({
                 id: 'skill',
                 path: ':skillId',
@@ -170,7 +176,8 @@ const routes: RouteObject[] = [
               caught({
                 path: ':threadId',
                 loader: signedIn(async ({ params, request }) => {
-                  const thread = await api.getThread(params.threadId as string, request.signal)
+                  const thread_id = params.threadId as string
+                  const thread = await call('getThread', { thread_id, signal: request.signal })
                   return redirect(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
                 }),
                 element: null,
@@ -197,18 +204,8 @@ const routes: RouteObject[] = [
           { path: '*', Component: NotFoundPage },
         ],
       }),
-      caught({
-        path: '/oauth/grant',
-        loader: signedIn(),
-        shouldRevalidate: never,
-        lazy: { Component: async () => (await import('@/features/connect/routes')).GrantPage },
-      }),
-      caught({
-        path: '/oauth/device',
-        loader: signedIn(),
-        shouldRevalidate: never,
-        lazy: { Component: async () => (await import('@/features/connect/routes')).DevicePage },
-      }),
+      page('/oauth/grant', async () => (await import('@/features/connect/routes')).GrantPage),
+      page('/oauth/device', async () => (await import('@/features/connect/routes')).DevicePage),
       caught({
         path: '/setting',
         loader: ({ request }) => requireSession(request) ?? null,
@@ -223,41 +220,14 @@ const routes: RouteObject[] = [
               Component: async () => (await import('@/features/settings/routes')).ChangePasswordPage,
             },
           },
-          {
-            path: 'about',
-            lazy: {
-              loader: async () => signedIn(),
-              Component: async () => (await import('@/features/settings/AboutPage')).AboutPage,
-            },
-          },
-          {
-            path: 'session',
-            lazy: {
-              loader: async () => signedIn(),
-              Component: async () => (await import('@/features/settings/routes')).SessionsPage,
-            },
-          },
-          {
-            path: 'share',
-            lazy: {
-              loader: async () => signedIn(),
-              Component: async () => (await import('@/features/settings/SharesPage')).SharesPage,
-            },
-          },
-          {
-            path: 'connections',
-            lazy: {
-              loader: async () => signedIn(),
-              Component: async () => (await import('@/features/settings/ConnectionsPage')).ConnectionsPage,
-            },
-          },
-          {
-            path: 'slack',
-            lazy: {
-              loader: async () => signedIn(),
-              Component: async () => (await import('@/features/settings/SlackPage')).SlackPage,
-            },
-          },
+          settingPage('about', async () => (await import('@/features/settings/AboutPage')).AboutPage),
+          settingPage('session', async () => (await import('@/features/settings/routes')).SessionsPage),
+          settingPage('share', async () => (await import('@/features/settings/SharesPage')).SharesPage),
+          settingPage(
+            'connections',
+            async () => (await import('@/features/settings/ConnectionsPage')).ConnectionsPage,
+          ),
+          settingPage('slack', async () => (await import('@/features/settings/SlackPage')).SlackPage),
           { path: '*', Component: NotFoundPage },
         ],
       }),
@@ -265,115 +235,45 @@ const routes: RouteObject[] = [
         path: '/admin',
         loader: adminOnly(),
         shouldRevalidate: never,
-        lazy: { Component: async () => (await import('@/features/admin/routes')).AdminLayout },
+        lazy: { Component: async () => (await loadAdmin()).AdminLayout },
         children: [
           { index: true, loader: () => redirect('/admin/contract') },
-          caught({
-            path: 'contract',
-            shouldRevalidate: never,
-            lazy: {
-              loader: async () => adminOnly((await import('@/features/admin/routes')).contractLoader),
-              Component: async () => (await import('@/features/admin/routes')).ContractPage,
-            },
-          }),
-          caught({
-            path: 'organization/member',
-            shouldRevalidate: never,
-            lazy: {
-              loader: async () => adminOnly((await import('@/features/admin/routes')).membersLoader),
-              Component: async () => (await import('@/features/admin/routes')).MembersPage,
-            },
-          }),
-          caught({
-            path: 'slack',
-            shouldRevalidate: never,
-            lazy: {
-              loader: async () => adminOnly((await import('@/features/admin/routes')).slackLoader),
-              Component: async () => (await import('@/features/admin/routes')).SlackPage,
-            },
-          }),
-          caught({
-            path: 'saml',
-            shouldRevalidate: never,
-            lazy: {
-              loader: async () => adminOnly((await import('@/features/admin/routes')).samlLoader),
-              Component: async () => (await import('@/features/admin/routes')).SamlPage,
-            },
-          }),
-          caught({
-            path: 'saml/edit',
-            shouldRevalidate: never,
-            lazy: {
-              loader: async () => adminOnly((await import('@/features/admin/routes')).samlEditLoader),
-              Component: async () => (await import('@/features/admin/routes')).SamlEditPage,
-            },
-          }),
-          caught({
-            path: 'instructions',
-            loader: adminOnly(),
-            shouldRevalidate: never,
-            lazy: { Component: async () => (await import('@/features/admin/routes')).InstructionsPage },
-          }),
-          caught({
-            path: 'model',
-            loader: adminOnly(),
-            shouldRevalidate: never,
-            lazy: { Component: async () => (await import('@/features/admin/routes')).ModelsPage },
-          }),
-          caught({
-            path: 'notice',
-            loader: adminOnly(),
-            shouldRevalidate: never,
-            lazy: { Component: async () => (await import('@/features/admin/routes')).NoticesPage },
-          }),
-          caught({
-            path: 'notice/new',
-            loader: adminOnly(),
-            shouldRevalidate: never,
-            lazy: { Component: async () => (await import('@/features/admin/routes')).NewNoticePage },
-          }),
-          caught({
-            path: 'notice/:noticeId',
-            loader: adminOnly(),
-            shouldRevalidate: never,
-            lazy: { Component: async () => (await import('@/features/admin/routes')).NoticePage },
-          }),
-          caught({
-            path: 'retention',
-            loader: adminOnly(),
-            shouldRevalidate: never,
-            lazy: { Component: async () => (await import('@/features/admin/routes')).RetentionPage },
-          }),
-          caught({
-            path: 'share',
-            loader: adminOnly(),
-            shouldRevalidate: never,
-            lazy: { Component: async () => (await import('@/features/admin/routes')).SharesPage },
-          }),
-          caught({
-            path: 'connection',
-            loader: adminOnly(),
-            shouldRevalidate: never,
-            lazy: { Component: async () => (await import('@/features/admin/routes')).ConnectionsPage },
-          }),
-          caught({
-            path: 'extension',
-            loader: adminOnly(),
-            shouldRevalidate: never,
-            lazy: { Component: async () => (await import('@/features/admin/routes')).ExtensionPage },
-          }),
-          caught({
-            path: 'feedback',
-            loader: adminOnly(),
-            shouldRevalidate: never,
-            lazy: { Component: async () => (await import('@/features/admin/routes')).FeedbackPage },
-          }),
-          caught({
-            path: 'audit',
-            loader: adminOnly(),
-            shouldRevalidate: never,
-            lazy: { Component: async () => (await import('@/features/admin/routes')).AuditPage },
-          }),
+          adminPage(
+            'contract',
+            async () => (await loadAdmin()).ContractPage,
+            async () => (await loadAdmin()).contractLoader,
+          ),
+          adminPage(
+            'organization/member',
+            async () => (await loadAdmin()).MembersPage,
+            async () => (await loadAdmin()).membersLoader,
+          ),
+          adminPage(
+            'slack',
+            async () => (await loadAdmin()).SlackPage,
+            async () => (await loadAdmin()).slackLoader,
+          ),
+          adminPage(
+            'saml',
+            async () => (await loadAdmin()).SamlPage,
+            async () => (await loadAdmin()).samlLoader,
+          ),
+          adminPage(
+            'saml/edit',
+            async () => (await loadAdmin()).SamlEditPage,
+            async () => (await loadAdmin()).samlEditLoader,
+          ),
+          adminPage('instructions', async () => (await loadAdmin()).InstructionsPage),
+          adminPage('model', async () => (await loadAdmin()).ModelsPage),
+          adminPage('notice', async () => (await loadAdmin()).NoticesPage),
+          adminPage('notice/new', async () => (await loadAdmin()).NewNoticePage),
+          adminPage('notice/:noticeId', async () => (await loadAdmin()).NoticePage),
+          adminPage('retention', async () => (await loadAdmin()).RetentionPage),
+          adminPage('share', async () => (await loadAdmin()).SharesPage),
+          adminPage('connection', async () => (await loadAdmin()).ConnectionsPage),
+          adminPage('extension', async () => (await loadAdmin()).ExtensionPage),
+          adminPage('feedback', async () => (await loadAdmin()).FeedbackPage),
+          adminPage('audit', async () => (await loadAdmin()).AuditPage),
           { path: '*', Component: NotFoundPage },
         ],
       }),

@@ -1,6 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { ApiError } from '@/lib/api'
-import * as connections from '@/lib/api/connections'
+import { ApiError, call } from '@/lib/api'
 import { reload } from '@/lib/api/queries'
 
 /** The key prefix of the connection queries in the query cache. */
@@ -9,14 +8,14 @@ const CONNECTIONS = ['connections'] as const
 /** The user's own connections. Never cached, because other programs use and end them. */
 export const ownConnectionsQuery = queryOptions({
   queryKey: [...CONNECTIONS, 'own'],
-  queryFn: ({ signal }) => connections.listConnections(signal),
+  queryFn: async ({ signal }) => (await call('listConnections', { signal })).items,
   staleTime: 0,
 })
 
 /** Whether members of the organization may connect programs. */
 export const connectionPolicyQuery = queryOptions({
   queryKey: [...CONNECTIONS, 'policy'],
-  queryFn: ({ signal }) => connections.getConnectionPolicy(signal),
+  queryFn: ({ signal }) => call('getConnectionPolicy', { signal }),
   staleTime: 0,
 })
 
@@ -26,7 +25,7 @@ export const connectionPolicyQuery = queryOptions({
  */
 export async function endConnection(id: string, ofMember = false): Promise<void> {
   try {
-    await (ofMember ? connections.endOrganizationConnection(id) : connections.endConnection(id))
+    await call(ofMember ? 'endOrganizationConnection' : 'endConnection', { connection_id: id })
   } catch (cause) {
     if (!(cause instanceof ApiError && cause.status === 404)) throw cause
   }

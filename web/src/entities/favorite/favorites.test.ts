@@ -1,8 +1,9 @@
 import { QueryObserver } from '@tanstack/react-query'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { api, type FavoriteSkill, type Skill } from '@/lib/api'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import type { FavoriteSkill, Skill } from '@/lib/api'
 import { itemsOf } from '@/lib/api/lists'
 import { queryClient, skillsQuery } from '@/lib/api/queries'
+import { answerCalls } from '@/lib/api/testing'
 import { store } from '@/lib/ui/store'
 import { toastsAtom } from '@/lib/ui/toast'
 import { favoritesQuery, setFavorite } from './favorites'
@@ -12,28 +13,37 @@ const starred = () => queryClient.getQueryData(skillsQuery.queryKey)?.map((item)
 const listed = () => itemsOf(favoritesQuery).map((item) => item.id)
 const settle = () => new Promise((resolve) => setTimeout(resolve))
 
-/** held makes the next call of an API function wait for the test's response. */
-function held<T>(name: 'addFavoriteSkill' | 'removeFavoriteSkill' | 'listFavoriteSkills' | 'listAll') {
-  const answers: { give: (value: T) => void; refuse: (cause: Error) => void }[] = []
-  vi.spyOn(api, name).mockImplementation(
-    () => new Promise<never>((resolve, reject) => answers.push({ give: resolve as never, refuse: reject })),
-  )
-  return answers
+interface Held<T> {
+  readonly give: (value: T) => void
+  readonly refuse: (cause: Error) => void
+}
+
+/** The pending calls, which wait for the test's response. */
+const adding: Held<undefined>[] = []
+const removing: Held<undefined>[] = []
+const lists: Held<{ items: FavoriteSkill[] }>[] = []
+const skills: Held<{ items: Skill[] }>[] = []
+
+function hold<T>(calls: Held<T>[]): () => Promise<T> {
+  calls.length = 0
+  return () => new Promise((give, refuse) => calls.push({ give, refuse }))
 }
 
 describe('a favourite', () => {
   beforeEach(async () => {
     queryClient.clear()
     queryClient.setQueryData(skillsQuery.queryKey, [skill])
-    vi.spyOn(api, 'listFavoriteSkills').mockResolvedValue([])
+    answerCalls({ listFavoriteSkills: () => ({ items: [] }) })
     await queryClient.fetchInfiniteQuery(favoritesQuery)
-  })
-  afterEach(() => {
-    vi.restoreAllMocks()
+    answerCalls({
+      addFavoriteSkill: hold(adding),
+      removeFavoriteSkill: hold(removing),
+      listFavoriteSkills: hold(lists),
+      listSkills: hold(skills),
+    })
   })
 
   it('is shown at once, and reverted on failure', async () => {
-    const [adding] = [held<undefined>('addFavoriteSkill')]
     const done = setFavorite(skill, true)
     expect([starred(), listed()]).toEqual([[true], ['s']])
     await settle()
@@ -46,9 +56,6 @@ describe('a favourite', () => {
   it.each(['before the server has it', 'after it'])(
     'stays one, though lists from before come %s',
     async (when) => {
-      const adding = held<undefined>('addFavoriteSkill')
-      const lists = held<FavoriteSkill[]>('listFavoriteSkills')
-      const skills = held<Skill[]>('listAll')
       const stop = new QueryObserver(queryClient, skillsQuery).subscribe(() => {})
       void queryClient.invalidateQueries({ queryKey: skillsQuery.queryKey })
       const done = setFavorite(skill, true)
@@ -56,13 +63,13 @@ describe('a favourite', () => {
       await vi.waitFor(() => expect([lists.length, skills.length, adding.length]).toEqual([1, 1, 1]))
       if (when === 'after it') adding[0]?.give(undefined)
       else {
-        lists[0]?.give([])
-        skills[0]?.give([skill])
+        lists[0]?.give({ items: [] })
+        skills[0]?.give({ items: [skill] })
       }
       await settle()
       adding[0]?.give(undefined)
-      lists[0]?.give([])
-      skills[0]?.give([skill])
+      lists[0]?.give({ items: [] })
+      skills[0]?.give({ items: [skill] })
       await Promise.all([opened, done, settle()])
       expect([starred(), listed()]).toEqual([[true], ['s']])
       stop()
@@ -70,8 +77,6 @@ describe('a favourite', () => {
   )
 
   it('keeps the last choice, and sends the changes in order', async () => {
-    const adding = held<undefined>('addFavoriteSkill')
-    const removing = held<undefined>('removeFavoriteSkill')
     const first = setFavorite(skill, true)
     const second = setFavorite(skill, false)
     await settle()

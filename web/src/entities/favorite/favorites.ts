@@ -1,4 +1,4 @@
-import { api, type FavoriteSkill, type Skill } from '@/lib/api'
+import { call, type FavoriteSkill, type Skill } from '@/lib/api'
 import { changeItems, listQuery } from '@/lib/api/lists'
 import { changeData, skillQuery, skillsQuery } from '@/lib/api/queries'
 import { toastFailure } from '@/lib/ui/toast'
@@ -11,7 +11,7 @@ export const FAVORITE_PAGE = 10
  * the server sends no events for them.
  */
 export const favoritesQuery = {
-  ...listQuery<FavoriteSkill>(['favorites'], FAVORITE_PAGE, (page) => api.listFavoriteSkills(page)),
+  ...listQuery<FavoriteSkill>(['favorites'], FAVORITE_PAGE, (page) => call('listFavoriteSkills', page)),
   staleTime: 0,
 }
 
@@ -27,12 +27,12 @@ export async function setFavorite(
   wanted.set(skill.id, favorite)
   mark(skill, favorite)
   // Send the changes one at a time, because the server must receive them in order.
-  const call = sending.then(() =>
-    favorite ? api.addFavoriteSkill(skill.id) : api.removeFavoriteSkill(skill.id),
+  const sent = sending.then(() =>
+    call(favorite ? 'addFavoriteSkill' : 'removeFavoriteSkill', { body: { skill_id: skill.id } }),
   )
-  sending = call.catch(() => {})
+  sending = sent.catch(() => {})
   try {
-    await call
+    await sent
     // The response of an earlier request may have arrived in the meantime.
     if (wanted.get(skill.id) === favorite) mark(skill, favorite)
   } catch {

@@ -1,6 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { About, Guidance } from '@/lib/api'
-import * as api from '@/lib/api/guidance'
+import { type About, call, type Guidance } from '@/lib/api'
 import { changeData } from '@/lib/api/queries'
 
 /** The maximum lengths, in characters. */
@@ -9,19 +8,19 @@ export const limits = { line: 100, text: 500, instructions: 4000 } as const
 /** The instructions for every skill: those of the organization, and the user's information about themselves. */
 export const guidanceQuery = queryOptions({
   queryKey: ['guidance'],
-  queryFn: ({ signal }) => api.getGuidance(signal),
+  queryFn: ({ signal }) => call('getGuidance', { signal }),
 })
 
 /** saveAbout stores the user's information about themselves. */
 export async function saveAbout(about: About): Promise<About> {
-  const stored = await api.putAbout(about)
+  const stored = await call('putAbout', { body: about })
   changeData<Guidance>(guidanceQuery.queryKey, (data) => ({ ...data, about: stored }))
   return stored
 }
 
 /** Stores the organization's instructions, for its administrators. */
 export async function saveInstructions(text: string): Promise<string> {
-  const instructions = await api.putInstructions(text)
+  const { instructions } = await call('putInstructions', { body: { instructions: text } })
   changeData<Guidance>(guidanceQuery.queryKey, (data) => ({ ...data, instructions }))
   return instructions
 }

@@ -1,7 +1,5 @@
-import { ApiError, asApiError, assertRequired, readProblem } from '@/lib/api/errors'
+import { ApiError, type Arguments, call as callApi } from '@/lib/api'
 import { emailOf } from '@/lib/api/jwt'
-import type { components } from '@/lib/api/schema.gen'
-import type { AuthTypeAnswer } from '@/lib/api/types'
 import type { RefreshedTokens, TokenRecord } from './token'
 
 const TARGET = 'AWSCognitoIdentityProviderService'
@@ -70,11 +68,8 @@ export async function renew(record: TokenRecord): Promise<RefreshedTokens> {
 }
 
 /** Renews a session that began with single sign-on. */
-export async function refreshToken(
-  request: components['schemas']['RefreshTokenRequest'],
-): Promise<RefreshedTokens> {
-  assertRequired('refreshToken', 'refreshTokenRequest', request)
-  const answer = await post<components['schemas']['RefreshedTokens']>('/v1/refresh_token', request)
+export async function refreshToken(body: Arguments<'refreshToken'>['body']): Promise<RefreshedTokens> {
+  const answer = await callApi('refreshToken', { body, signal: AbortSignal.timeout(PATIENCE_MS) })
   return {
     idToken: answer.id_token,
     accessToken: answer.access_token,
@@ -96,24 +91,8 @@ export async function revoke(record: TokenRecord): Promise<void> {
  * requested again, which also notices when it changes.
  */
 export async function endpointOf(record: TokenRecord): Promise<string> {
-  return (await post<AuthTypeAnswer>('/v1/auth-type', { email: emailOf(record.idToken) })).endpoint
-}
-
-/** post calls the API without a token. The session uses it to renew itself, so the call cannot use the session. */
-async function post<T>(path: string, body: object): Promise<T> {
-  let response: Response
-  try {
-    response = await fetch(path, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(PATIENCE_MS),
-    })
-  } catch (cause) {
-    throw asApiError(cause)
-  }
-  if (!response.ok) throw await readProblem(response)
-  return (await response.json()) as T
+  const body = { email: emailOf(record.idToken) }
+  return (await callApi('authType', { body, signal: AbortSignal.timeout(PATIENCE_MS) })).endpoint
 }
 
 /** The tokens as they are stored. */

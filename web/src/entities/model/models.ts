@@ -1,6 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { ModelChoice, ModelOption } from '@/lib/api'
-import { getModelChoice } from '@/lib/api/models'
+import { call, type ModelChoice, type ModelOption } from '@/lib/api'
 import { reload } from '@/lib/api/queries'
 
 /** How long a list of models is fresh, in milliseconds. Administrators rarely change it. */
@@ -13,7 +12,7 @@ const FRESH_MS = 60_000
 export function modelChoiceQuery(skillId?: string) {
   return queryOptions({
     queryKey: ['models', skillId ?? ''],
-    queryFn: ({ signal }) => getModelChoice(skillId, signal),
+    queryFn: ({ signal }) => call('getModelChoice', { ...(skillId && { skill_id: skillId }), signal }),
     staleTime: FRESH_MS,
   })
 }

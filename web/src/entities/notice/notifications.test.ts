@@ -1,7 +1,8 @@
 import { QueryObserver } from '@tanstack/react-query'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { api, type Notification } from '@/lib/api'
+import type { Notification } from '@/lib/api'
 import { notificationsQuery, queryClient } from '@/lib/api/queries'
+import { answerCalls } from '@/lib/api/testing'
 import type { Live, LiveEvents } from '@/lib/live'
 import { followNotifications, markRead } from './notifications'
 
@@ -61,18 +62,16 @@ describe('notices from the server', () => {
 
     beforeEach(() => {
       answers.length = 0
-      vi.spyOn(api, 'listNotifications').mockImplementation(
-        () =>
-          new Promise((resolve, reject) => {
-            answers.push(resolve)
-            refuse = reject
-          }),
-      )
+      const listNotifications = () =>
+        new Promise((resolve, reject) => {
+          answers.push((items) => resolve({ items }))
+          refuse = reject
+        })
+      answerCalls({ listNotifications })
       stop = new QueryObserver(queryClient, { ...notificationsQuery, retry: false }).subscribe(() => {})
     })
     afterEach(() => {
       stop()
-      vi.restoreAllMocks()
     })
 
     it.each<[string, () => void, string[]]>([
@@ -118,13 +117,14 @@ describe('notices from the server', () => {
     'stay read here, though a list from before comes %s',
     async (when) => {
       const answers: ((items: Notification[]) => void)[] = []
-      vi.spyOn(api, 'listNotifications').mockImplementation(() => new Promise((done) => answers.push(done)))
       let take = () => {}
-      vi.spyOn(api, 'readNotifications').mockReturnValue(
-        new Promise((done) => {
-          take = () => done(undefined)
-        }),
-      )
+      const taken = new Promise<void>((done) => {
+        take = done
+      })
+      answerCalls({
+        listNotifications: () => new Promise((done) => answers.push((items) => done({ items }))),
+        readNotifications: () => taken,
+      })
       queryClient.setQueryData(notificationsQuery.queryKey, [notice('a', 1)])
       const stop = new QueryObserver(queryClient, notificationsQuery).subscribe(() => {})
       void queryClient.invalidateQueries({ queryKey: notificationsQuery.queryKey })
@@ -140,7 +140,6 @@ describe('notices from the server', () => {
       await new Promise((resolve) => setTimeout(resolve))
       expect(shown()).toEqual(['(a)'])
       stop()
-      vi.restoreAllMocks()
     },
   )
 

@@ -1,4 +1,4 @@
-import { api, type Notification } from '@/lib/api'
+import { call, type Notification } from '@/lib/api'
 import { changeData, notificationsQuery, queryClient, reload } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
 
@@ -12,7 +12,7 @@ export async function markRead(ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   setRead(ids)
   try {
-    await api.readNotifications([...ids])
+    await call('readNotifications', { body: { ids: [...ids] } })
   } catch {
     return await reload(queryKey)
   }

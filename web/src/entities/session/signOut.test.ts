@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { api } from '@/lib/api'
+import { answerCalls } from '@/lib/api/testing'
 import { readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
 import { session } from './session'
 import { signOutEverywhere } from './signOut'
@@ -7,7 +7,7 @@ import { signOutEverywhere } from './signOut'
 afterEach(() => vi.restoreAllMocks())
 
 it('removes the data in this browser even if the server is unreachable', async () => {
-  vi.spyOn(api, 'signOut').mockRejectedValue(new Error('offline'))
+  answerCalls({ signOut: () => Promise.reject(new Error('offline')) })
   const leave = vi.spyOn(session, 'leave').mockImplementation(async (tell) => void (await tell()))
   writeStoredText('draft:thread:t', '書きかけ')
   await signOutEverywhere()

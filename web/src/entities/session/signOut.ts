@@ -1,6 +1,6 @@
 import { revoke } from '@/entities/identity/identity'
 import { readToken } from '@/entities/identity/token'
-import { api } from '@/lib/api'
+import { call } from '@/lib/api'
 import { clearStoredTexts } from '@/lib/browser/storedTexts'
 import { session } from './session'
 
@@ -16,7 +16,10 @@ export async function signOutEverywhere(): Promise<void> {
   const record = readToken()
   await session.leave(async () => {
     // Sequentially, because the API refuses a revoked token.
-    const next = await api.signOut(AbortSignal.timeout(PATIENCE_MS)).catch(() => '/logout/success')
+    const next = await call('signOut', { signal: AbortSignal.timeout(PATIENCE_MS) }).then(
+      ({ sign_out_url }) => sign_out_url,
+      () => '/logout/success',
+    )
     if (record?.authType === 'cognito') await revoke(record).catch(() => {})
     clearStoredTexts()
     return next

@@ -1,7 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
-import { ApiError, type Page } from '@/lib/api'
+import { ApiError, call, type Page } from '@/lib/api'
 import { reload } from '@/lib/api/queries'
-import * as shares from '@/lib/api/shares'
 
 /** The key prefix of the share queries in the query cache. */
 const SHARES = ['shares'] as const
@@ -12,7 +11,10 @@ const SHARES = ['shares'] as const
 export function shareOfQuery(threadId: string) {
   return queryOptions({
     queryKey: [...SHARES, 'thread', threadId],
-    queryFn: ({ signal }) => shares.findShare(threadId, signal),
+    queryFn: async ({ signal }) => {
+      const { items } = await call('listShares', { thread_id: threadId, limit: 1, signal })
+      return items[0] ?? null
+    },
     staleTime: 0,
   })
 }
@@ -21,21 +23,21 @@ export function shareOfQuery(threadId: string) {
 export function ownSharesQuery(page: Page) {
   return queryOptions({
     queryKey: [...SHARES, 'own', page],
-    queryFn: ({ signal }) => shares.listShares(page, signal),
+    queryFn: ({ signal }) => call('listShares', { ...page, signal }),
     staleTime: 0,
   })
 }
 
 /** Shares a thread up to a message with the organization, or updates its share. */
 export async function shareThread(threadId: string, leaf: string): Promise<void> {
-  await shares.shareThread(threadId, leaf)
+  await call('shareThread', { thread_id: threadId, body: { leaf } })
   await reload(SHARES)
 }
 
 /** endShare ends a share. It succeeds if the share has already ended. */
 export async function endShare(shareId: string): Promise<void> {
   try {
-    await shares.endShare(shareId)
+    await call('endShare', { share_id: shareId })
   } catch (cause) {
     if (!(cause instanceof ApiError && cause.status === 404)) throw cause
   }

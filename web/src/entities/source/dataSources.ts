@@ -1,14 +1,6 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
-import type { DataSource } from '@/lib/api'
-import {
-  deleteDataSource,
-  getDataSource,
-  listDataSources,
-  readDataSource,
-  searchDataSources,
-  stopDataSource,
-  type Uploaded,
-} from '@/lib/api/dataSources'
+import { call, type DataSource } from '@/lib/api'
+import type { Uploaded } from '@/lib/api/dataSources'
 import { changeItems, itemsOf, type List, listQuery, useList } from '@/lib/api/lists'
 import { changeData, ownUsageQuery, queryClient, reload } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
@@ -28,7 +20,7 @@ const ONE_SOURCE = ['data-source'] as const
 
 /** The user's data sources, newest first. */
 export const sourcesQuery = {
-  ...listQuery<DataSource>(['data-sources'], SOURCE_PAGE, (page) => listDataSources(page)),
+  ...listQuery<DataSource>(['data-sources'], SOURCE_PAGE, (page) => call('listDataSources', page)),
   // Live events keep it up to date.
   staleTime: Number.POSITIVE_INFINITY,
 }
@@ -37,7 +29,7 @@ export const sourcesQuery = {
 export function sourceQuery(id: string) {
   return queryOptions({
     queryKey: [...ONE_SOURCE, id],
-    queryFn: ({ signal }) => getDataSource(id, signal),
+    queryFn: ({ signal }) => call('getDataSource', { data_source_id: id, signal }),
     initialData: () => itemsOf(sourcesQuery).find((item) => item.id === id),
     staleTime: Number.POSITIVE_INFINITY,
   })
@@ -61,7 +53,7 @@ export function useSourceSearch(query: string): List<DataSource> {
   const all = useSources()
   const found = useList({
     ...listQuery<DataSource>([...FOUND_SOURCES, words], SOURCE_PAGE, (page, signal) =>
-      searchDataSources(words, page, signal),
+      call('listDataSources', { q: words, ...page, signal }),
     ),
     enabled: words !== '',
     placeholderData: keepPreviousData,
@@ -111,9 +103,9 @@ export function addUploaded({ source, isNew }: Uploaded, isQuiet = false): void 
 
 /** changeReading stops the parsing of a data source, or restarts a failed one. */
 export async function changeReading(source: DataSource): Promise<void> {
-  const change = source.status === 'failed' ? readDataSource : stopDataSource
+  const change = source.status === 'failed' ? 'readDataSource' : 'stopDataSource'
   try {
-    take(await change(source.id))
+    take(await call(change, { data_source_id: source.id }))
   } catch {
     toast(texts.readingUnchanged)
   }
@@ -190,7 +182,8 @@ function refreshUsage(): void {
 
 /** The deletions of data sources. */
 export const sourceDeletions = new Deletions({
-  remove: deleteDataSource,
+  // A pending deletion is sent when the page closes.
+  remove: (id) => call('deleteDataSource', { data_source_id: id, keepalive: true }),
   onGone: drop,
   texts: { deleted: texts.deleted, failed: texts.deleteFailed },
 })

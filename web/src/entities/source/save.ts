@@ -1,12 +1,11 @@
-import type { DataSource } from '@/lib/api'
-import { downloadDataSource } from '@/lib/api/dataSources'
+import { call, type DataSource } from '@/lib/api'
 import { toastFailure } from '@/lib/ui/toast'
 import { texts } from './texts'
 
 /** save downloads the file of a data source. It uses a request, because a link cannot send the token. */
 export async function save(source: Pick<DataSource, 'id' | 'filename'>): Promise<void> {
   try {
-    const url = URL.createObjectURL(await downloadDataSource(source.id))
+    const url = URL.createObjectURL(await call('downloadDataSource', { data_source_id: source.id }))
     const link = document.createElement('a')
     link.href = url
     link.download = source.filename

@@ -1,5 +1,5 @@
 import { keepPreviousData } from '@tanstack/react-query'
-import { api, type Page, type Thread } from '@/lib/api'
+import { type Arguments, call, type Thread } from '@/lib/api'
 import { type List, listQuery, useList } from '@/lib/api/lists'
 import { useDebounced } from '@/lib/ui/debounced'
 import { FOUND_THREADS, THREAD_PAGE, threadDeletions } from './threads'
@@ -13,26 +13,20 @@ export function threadPath(thread: Thread): string {
 /** Searches titles and messages while typing. The last results stay until the next ones have arrived. */
 export function useThreadSearch(query: string): List<Thread> {
   const words = useDebounced(query.trim())
-  const found = useFound(
-    ['search', words],
-    (page, signal) => api.searchThreads(words, page, signal),
-    words !== '',
-  )
+  const found = useFound(['search', words], { q: words }, words !== '')
   return words === query.trim() ? found : { ...found, asking: true }
 }
 
 /** The archived threads. */
 export function useArchivedThreads(): List<Thread> {
-  return useFound(['archived'], api.listArchivedThreads, true)
+  return useFound(['archived'], { archived: true }, true)
 }
 
-function useFound(
-  key: readonly string[],
-  read: (page: Page, signal: AbortSignal) => Promise<Thread[]>,
-  enabled: boolean,
-): List<Thread> {
+function useFound(key: readonly string[], filter: Arguments<'listThreads'>, enabled: boolean): List<Thread> {
   const list = useList({
-    ...listQuery([...FOUND_THREADS, ...key], THREAD_PAGE, read),
+    ...listQuery([...FOUND_THREADS, ...key], THREAD_PAGE, (page, signal) =>
+      call('listThreads', { ...filter, ...page, signal }),
+    ),
     enabled,
     placeholderData: keepPreviousData,
     staleTime: 0,

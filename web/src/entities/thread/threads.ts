@@ -1,5 +1,5 @@
 import { useMatch, useNavigate } from 'react-router'
-import { api, type Retention, type Thread } from '@/lib/api'
+import { call, type Retention, type Thread, type ThreadEditRequest } from '@/lib/api'
 import { changeItems, itemsOf, type List, listQuery, useList } from '@/lib/api/lists'
 import { queryClient, reload } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
@@ -25,7 +25,7 @@ export const FOUND_THREADS = ['found-threads'] as const
 
 /** The user's threads, last touched first: one list for the side column, the palette and the chat. */
 export const threadsQuery = {
-  ...listQuery<Thread>(['threads'], THREAD_PAGE, (page) => api.listThreads(page)),
+  ...listQuery<Thread>(['threads'], THREAD_PAGE, (page) => call('listThreads', page)),
   // Live events update it.
   staleTime: Number.POSITIVE_INFINITY,
 }
@@ -129,7 +129,17 @@ function dropThreads(ids: readonly string[]): void {
 /** Moves a thread to the top, here at once and on the server; a failure there is ignored. */
 export function touchThread(id: string): void {
   patchThread(id, { touched_at: new Date().toISOString() })
-  api.touchThread(id).then(upsertThread, () => {})
+  call('touchThread', { thread_id: id }).then(upsertThread, () => {})
+}
+
+/** Changes a thread on the server. A reload right after switching must show the chosen branch. */
+export function editThread(id: string, change: ThreadEditRequest): Promise<Thread> {
+  return call('editThread', { thread_id: id, body: change, keepalive: true })
+}
+
+// A pending deletion is sent when the page closes.
+function deleteThread(id: string): Promise<unknown> {
+  return call('deleteThread', { thread_id: id, keepalive: true })
 }
 
 /** Renames or pins a thread, optimistically; a failure reverts it and shows a message. */
@@ -140,7 +150,7 @@ export async function changeThread(
   const before = findThread(id)
   patchThread(id, change)
   try {
-    patchThread(id, await api.editThread(id, change))
+    patchThread(id, await editThread(id, change))
   } catch {
     if (before) patchThread(id, { title: before.title, pinned: before.pinned })
     toastFailure(texts.changeFailed, () => void changeThread(id, change))
@@ -149,7 +159,7 @@ export async function changeThread(
 
 /** Archives threads, which can be undone, or takes them out of the archive. */
 export async function archiveThreads(ids: readonly string[], archived = true): Promise<void> {
-  const results = await Promise.allSettled(ids.map((id) => api.editThread(id, { archived })))
+  const results = await Promise.allSettled(ids.map((id) => editThread(id, { archived })))
   const failed = ids.filter((_, index) => results[index]?.status === 'rejected')
   for (const result of results) if (result.status === 'fulfilled') upsertThread(result.value)
   await queryClient.invalidateQueries({ queryKey: FOUND_THREADS })
@@ -160,7 +170,7 @@ export async function archiveThreads(ids: readonly string[], archived = true): P
 /** Deletes an empty thread; a failure is ignored. */
 export async function discardThread(id: string): Promise<void> {
   dropThreads([id])
-  await api.deleteThread(id).catch(() => {})
+  await deleteThread(id).catch(() => {})
   await reload(threadsQuery.queryKey)
 }
 
@@ -183,7 +193,7 @@ const texts = {
 
 /** The deletions of threads. */
 export const threadDeletions = new Deletions({
-  remove: api.deleteThread,
+  remove: deleteThread,
   onGone: (ids) => {
     dropThreads(ids)
     void queryClient.invalidateQueries({ queryKey: FOUND_THREADS })

@@ -1,9 +1,8 @@
 import { refreshModels } from '@/entities/model/models'
 import { session } from '@/entities/session/session'
 import { rememberSources } from '@/entities/source/dataSources'
-import { discardThread, patchThread, titleThread, upsertThread } from '@/entities/thread/threads'
-import { ApiError, api, type Thread } from '@/lib/api'
-import { decideChanges } from '@/lib/api/proofreads'
+import { discardThread, editThread, patchThread, titleThread, upsertThread } from '@/entities/thread/threads'
+import { ApiError, type Arguments, call, type Thread } from '@/lib/api'
 import { browserLocks, newTabId, PageLocks } from '@/lib/browser/locks'
 import { live } from '@/lib/live'
 import {
@@ -156,13 +155,18 @@ function make(skillId: string, thread: Thread | null, releaseNewConversation = c
           moveDraftToThread(skillId, made.id, draft)
           return made
         },
-        getThread: api.getThread,
-        editThread: api.editThread,
-        listMessages: api.listMessages,
-        stopMessage: api.stopMessage,
-        giveFeedback: api.giveFeedback,
-        withdrawFeedback: api.withdrawFeedback,
-        decideChanges,
+        getThread: (id) => call('getThread', { thread_id: id }),
+        editThread,
+        listMessages: async (threadId, page) =>
+          (await call('listMessages', { thread_id: threadId, ...page })).items,
+        stopMessage: (id) => call('stopMessage', { message_id: id }),
+        giveFeedback: (body) => call('giveFeedback', { body }),
+        withdrawFeedback: (id) => call('withdrawFeedback', { message_id: id }),
+        // Recent decisions are sent when the page closes.
+        decideChanges: (id, { accepted, refused }) => {
+          const body = { accepted: [...accepted], refused: [...refused] }
+          return call('decideChanges', { message_id: id, body, keepalive: true })
+        },
       },
       events: eventsOf(() => conversation),
       modelSelection: modelSelectionOf,
@@ -212,11 +216,13 @@ const makeForMs = 15_000
 const makeEveryMs = 2000
 
 /** createThread creates a thread. It retries while the server restarts, with the same request id to create only one. */
-async function createThread(request: Parameters<typeof api.createThread>[0]): Promise<Thread> {
+async function createThread(
+  body: Arguments<'createThread'>['body'] & { request_id: string },
+): Promise<Thread> {
   const until = Date.now() + makeForMs
   for (;;) {
     try {
-      return await api.createThread(request)
+      return await call('createThread', { body })
     } catch (cause) {
       const passing = cause instanceof ApiError && (cause.offline || [429, 502, 503].includes(cause.status))
       if (!passing || Date.now() + makeEveryMs > until) throw cause

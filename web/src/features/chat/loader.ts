@@ -1,5 +1,5 @@
 import type { LoaderFunctionArgs } from 'react-router'
-import { api, type Skill } from '@/lib/api'
+import { call, type Skill } from '@/lib/api'
 import { queryClient, skillQuery } from '@/lib/api/queries'
 import { preloadMarkdown } from '@/lib/markdown'
 import type { Conversation } from './conversation/conversation'
@@ -39,9 +39,9 @@ export async function skillLoader({ params }: LoaderFunctionArgs): Promise<Skill
     reopen(known)
     return { skill: await skill, conversation: known }
   }
-  const [thread, page] = await Promise.all([
-    api.getThread(threadId),
-    api.listMessages(threadId, { offset: 0, limit: MESSAGE_PAGE }),
+  const [thread, { items: page }] = await Promise.all([
+    call('getThread', { thread_id: threadId }),
+    call('listMessages', { thread_id: threadId, offset: 0, limit: MESSAGE_PAGE }),
     // Without the renderer, messages are plain text at first. Wait for it, but do not fail.
     preloadMarkdown().catch(() => {}),
     proofreading().catch(() => {}),

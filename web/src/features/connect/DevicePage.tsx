@@ -3,8 +3,7 @@ import { useSearchParams } from 'react-router'
 import { Button } from '@/components/Button'
 import { Column } from '@/components/Column'
 import { TextField } from '@/components/Field'
-import { type DeviceRequested, errorMessage } from '@/lib/api'
-import { answerDevice, getDevice } from '@/lib/api/connections'
+import { call, type DeviceRequested, errorMessage } from '@/lib/api'
 import { formatDate } from '@/lib/ui/dates'
 import styles from './connect.module.css'
 import { Facts } from './Facts'
@@ -41,11 +40,11 @@ export function DevicePage() {
     event.preventDefault()
     if (busy) return
     if (code.trim() === '') setError(words.required)
-    else void attempt(async () => ({ name: 'question', asked: await getDevice(code) }))
+    else void attempt(async () => ({ name: 'question', asked: await call('getDevice', { user_code: code }) }))
   }
   const answer = (allow: boolean) =>
     attempt(async () => {
-      await answerDevice(code, allow)
+      await call('answerDevice', { body: { user_code: code, allow } })
       return { name: 'done', allowed: allow }
     })
 

@@ -4,8 +4,7 @@ import { useSearchParams } from 'react-router'
 import { Button } from '@/components/Button'
 import { Column } from '@/components/Column'
 import { ErrorState } from '@/components/States'
-import { ApiError, errorMessage, type GrantRequested } from '@/lib/api'
-import { answerGrant, type GrantParameters, getGrant } from '@/lib/api/connections'
+import { ApiError, type Arguments, call, errorMessage, type GrantRequested } from '@/lib/api'
 import { toastFailure } from '@/lib/ui/toast'
 import styles from './connect.module.css'
 import { Facts } from './Facts'
@@ -25,14 +24,14 @@ const PARAMETERS = [
 /** GrantPage shows an authorization request: the app, its permissions, the account and the redirect address. */
 export function GrantPage() {
   const [search] = useSearchParams()
-  const request: GrantParameters = { client_id: '', redirect_uri: '' }
+  const request: Arguments<'getGrant'> = { client_id: '', redirect_uri: '' }
   for (const name of PARAMETERS) {
     const value = search.get(name)
     if (value !== null) request[name] = value
   }
   const { data, error, refetch } = useQuery({
     queryKey: ['grant', request],
-    queryFn: ({ signal }) => getGrant(request, signal),
+    queryFn: ({ signal }) => call('getGrant', { ...request, signal }),
     staleTime: Number.POSITIVE_INFINITY,
   })
   const refused = error instanceof ApiError && error.status === 400
@@ -46,7 +45,7 @@ export function GrantPage() {
   )
 }
 
-function Question({ asked, request }: { asked: GrantRequested; request: GrantParameters }) {
+function Question({ asked, request }: { asked: GrantRequested; request: Arguments<'getGrant'> }) {
   const [busy, setBusy] = useState<'allow' | 'deny' | null>(null)
   const [leaving, setLeaving] = useState(asked.redirect_to ?? null)
   useEffect(() => {
@@ -55,7 +54,7 @@ function Question({ asked, request }: { asked: GrantRequested; request: GrantPar
   const answer = async (allow: boolean) => {
     setBusy(allow ? 'allow' : 'deny')
     try {
-      setLeaving(await answerGrant(request, allow))
+      setLeaving((await call('grant', { body: { ...request, allow } })).redirect_to)
     } catch (cause) {
       setBusy(null)
       toastFailure(texts.notAnswered(errorMessage(cause, '')))

@@ -2,7 +2,7 @@ import type { FormEvent, ReactNode } from 'react'
 import { Button } from '@/components/Button'
 import { TextField } from '@/components/Field'
 import { identityMessage, type Purpose } from '@/entities/identity/identityMessages'
-import { type AuthTypeAnswer, api } from '@/lib/api'
+import { type AuthTypeAnswer, call } from '@/lib/api'
 import { readAddress } from './address'
 import styles from './steps.module.css'
 import { texts } from './texts'
@@ -31,7 +31,7 @@ export function AddressStep({
     const entered = readAddress(form.value('email'))
     if (entered.error !== undefined) return form.fail('email', entered.error)
     void form.run(
-      async () => onNext(entered.address, await api.authType(entered.address)),
+      async () => onNext(entered.address, await call('authType', { body: { email: entered.address } })),
       (cause) => ['email', identityMessage(cause, purpose)],
     )
   }

@@ -4,8 +4,7 @@ import { Button } from '@/components/Button'
 import { Column } from '@/components/Column'
 import { revoke } from '@/entities/identity/identity'
 import type { TokenRecord } from '@/entities/identity/token'
-import { ApiError } from '@/lib/api'
-import { confirmSsoLink } from '@/lib/api/signIn'
+import { ApiError, call } from '@/lib/api'
 import { failurePath, type PendingLink } from './link'
 import { type Challenge, NewPasswordStep } from './NewPasswordStep'
 import { PasswordStep } from './PasswordStep'
@@ -67,11 +66,11 @@ function Question({ pending, record }: { pending: PendingLink; record: TokenReco
   const agree = async () => {
     setBusy(true)
     try {
-      const { organization_id, code } = await confirmSsoLink(
-        pending.organizationId,
-        pending.link,
-        record.idToken,
-      )
+      // The owner of the token may differ from this browser's session.
+      const { organization_id, code } = await call('confirmSSOLink', {
+        body: { organization_id: pending.organizationId, link: pending.link },
+        token: record.idToken,
+      })
       await leave(`/oauth2/callback?${new URLSearchParams({ organization_id, code })}`)
     } catch (cause) {
       await leave(failurePath(cause instanceof ApiError ? cause : new ApiError(500, {})))

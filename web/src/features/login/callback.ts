@@ -1,8 +1,7 @@
 import { type LoaderFunctionArgs, redirect } from 'react-router'
 import { readToken, type TokenRecord } from '@/entities/identity/token'
 import { localPath } from '@/entities/session/place'
-import { type TokenRecord as Answer, ApiError, RequiredError } from '@/lib/api'
-import { oauth2Callback } from '@/lib/api/signIn'
+import { type TokenRecord as Answer, ApiError, call, RequiredError } from '@/lib/api'
 import { startSession } from './startSession'
 
 /** Failure of a single sign-on: the server's error code, and the message of the server or the identity provider. */
@@ -32,7 +31,12 @@ export async function callbackLoader({ request }: LoaderFunctionArgs): Promise<F
   try {
     const exchange =
       exchanges.get(code) ??
-      oauth2Callback({ organizationId: query.get('organization_id'), code, error, errorDescription })
+      call('oauth2Callback', {
+        organization_id: query.get('organization_id') as string,
+        code,
+        ...(error && { error }),
+        ...(errorDescription && { error_description: errorDescription }),
+      })
     exchanges.set(code, exchange)
     const answer = await exchange
     return redirect(startSession(recordOf(answer), localPath(answer.next)))

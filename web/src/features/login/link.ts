@@ -1,7 +1,6 @@
 import { type LoaderFunctionArgs, redirect } from 'react-router'
 import type { Provider } from '@/entities/identity/identity'
-import { ApiError } from '@/lib/api'
-import { getSsoLink } from '@/lib/api/signIn'
+import { ApiError, call } from '@/lib/api'
 import { findProvider } from './provider'
 
 /** PendingLink is a single sign-on that needs the consent of the account's owner. */
@@ -20,7 +19,7 @@ export async function linkLoader({ request }: LoaderFunctionArgs): Promise<Pendi
   const link = query.get('link') ?? ''
   if (organizationId === '' || link === '') return redirect('/login')
   try {
-    const { email } = await getSsoLink(organizationId, link)
+    const { email } = await call('getSSOLink', { organization_id: organizationId, link })
     return { organizationId, link, email, provider: await findProvider(email) }
   } catch (cause) {
     if (!(cause instanceof ApiError)) throw cause

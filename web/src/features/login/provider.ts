@@ -1,5 +1,5 @@
 import type { Provider } from '@/entities/identity/identity'
-import { type AuthTypeAnswer, api } from '@/lib/api'
+import { type AuthTypeAnswer, call } from '@/lib/api'
 
 /** providerOf returns the user pool in the server's response. It exists even if most members use single sign-on. */
 export function providerOf(way: AuthTypeAnswer): Provider {
@@ -8,5 +8,5 @@ export function providerOf(way: AuthTypeAnswer): Provider {
 
 /** findProvider returns the user pool for an address. */
 export async function findProvider(email: string): Promise<Provider> {
-  return providerOf(await api.authType(email))
+  return providerOf(await call('authType', { body: { email } }))
 }

@@ -3,14 +3,12 @@ import { KeyRound, Plug } from 'lucide-react'
 import { useState } from 'react'
 import { Button, ButtonLink } from '@/components/Button'
 import { Column } from '@/components/Column'
-import { Dialog } from '@/components/Dialog'
+import { EndDialog } from '@/components/EndDialog'
 import { Loaded } from '@/components/States'
 import { connectionPolicyQuery, endConnection, ownConnectionsQuery } from '@/entities/connection/connections'
 import { scopeNames } from '@/entities/connection/scopes'
 import type { Connection } from '@/lib/api'
 import { formatDate } from '@/lib/ui/dates'
-import { useTask } from '@/lib/ui/task'
-import { toast, toastFailure } from '@/lib/ui/toast'
 import styles from './ConnectionsPage.module.css'
 import { CreateToken } from './CreateToken'
 import sessions from './SessionsPage.module.css'
@@ -72,7 +70,7 @@ function List({ label, none, connections }: ListProps) {
           <Line key={connection.id} connection={connection} onEnd={() => setEnding(connection)} />
         ))}
       </ul>
-      {ending && <EndDialog connection={ending} onClose={() => setEnding(null)} />}
+      {ending && <End connection={ending} onClose={() => setEnding(null)} />}
     </>
   )
 }
@@ -108,33 +106,16 @@ function lastDay(expiresAt: string): string {
   return `${day.getFullYear()}年${day.getMonth() + 1}月${day.getDate()}日`
 }
 
-function EndDialog({ connection, onClose }: { connection: Connection; onClose: () => void }) {
-  const { busy, run } = useTask()
+function End({ connection, onClose }: { connection: Connection; onClose: () => void }) {
   const personal = connection.kind === 'personal'
-  const end = async () => {
-    await run(
-      async () => {
-        await endConnection(connection.id)
-        toast(personal ? words.removed : words.ended, { tone: 'success' })
-        onClose()
-      },
-      () => toastFailure(words.notEnded),
-    )
-  }
+  const token = { confirm: words.confirmToken, end: words.remove, ended: words.removed }
   return (
-    <Dialog
-      title={personal ? words.confirmToken : words.confirm}
+    <EndDialog
+      words={personal ? { ...words, ...token } : words}
+      end={() => endConnection(connection.id)}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{words.cancel}</Button>
-          <Button variant="danger" loading={busy} onClick={() => void end()}>
-            {personal ? words.remove : words.end}
-          </Button>
-        </>
-      }
     >
       <p>{personal ? words.confirmTokenBody(connection.name) : words.confirmBody(connection.name)}</p>
-    </Dialog>
+    </EndDialog>
   )
 }

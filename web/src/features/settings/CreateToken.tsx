@@ -1,12 +1,12 @@
 import { Copy } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
 import { Button } from '@/components/Button'
+import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { Dialog } from '@/components/Dialog'
 import { FieldErrorText, Select, TextField } from '@/components/Field'
 import { ownConnectionsQuery } from '@/entities/connection/connections'
 import { scopeTexts } from '@/entities/connection/scopes'
-import { ApiError, errorMessage, type Scope } from '@/lib/api'
-import { createToken } from '@/lib/api/connections'
+import { ApiError, call, errorMessage, type Scope } from '@/lib/api'
 import { reload } from '@/lib/api/queries'
 import { copyText } from '@/lib/browser/clipboard'
 import { Checkbox } from '@/lib/ui/Checkbox'
@@ -47,7 +47,13 @@ function FormDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (t
     if (busy || name.trim() === '' || scopes.length === 0) return
     setBusy(true)
     try {
-      const { token } = await createToken(requestId, name.trim(), [...scopes], dayAfter(days))
+      const body = {
+        request_id: requestId,
+        name: name.trim(),
+        scopes: [...scopes],
+        expires_on: dayAfter(days),
+      }
+      const { token } = await call('createToken', { body })
       onCreated(token)
       await reload(ownConnectionsQuery.queryKey)
     } catch (cause) {
@@ -62,17 +68,12 @@ function FormDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (t
     }
   }
   return (
-    <Dialog
+    <ConfirmDialog
       title={words.create}
+      confirm={words.submit}
+      form="create-token"
+      busy={busy}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{texts.connections.cancel}</Button>
-          <Button type="submit" form="create-token" variant="primary" loading={busy}>
-            {words.submit}
-          </Button>
-        </>
-      }
     >
       <form id="create-token" className={styles.form} onSubmit={(event) => void submit(event)} noValidate>
         <TextField
@@ -118,7 +119,7 @@ function FormDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (t
           ))}
         </Select>
       </form>
-    </Dialog>
+    </ConfirmDialog>
   )
 }
 

@@ -4,8 +4,7 @@ import { Button, ButtonLink } from '@/components/Button'
 import { Column } from '@/components/Column'
 import { Loaded } from '@/components/States'
 import { readToken } from '@/entities/identity/token'
-import { ApiError, errorMessage, type UserSession } from '@/lib/api'
-import { endOtherSessions, endSession, listSessions } from '@/lib/api/sessions'
+import { ApiError, call, errorMessage, type UserSession } from '@/lib/api'
 import { formatDate } from '@/lib/ui/dates'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
@@ -19,7 +18,7 @@ const words = texts.sessions
 export function SessionsPage() {
   const query = useQuery({
     queryKey: ['sessions'],
-    queryFn: ({ signal }) => listSessions(signal),
+    queryFn: async ({ signal }) => (await call('listSessions', { signal })).items,
     staleTime: 0,
   })
   const { data, refetch } = query
@@ -41,7 +40,11 @@ export function SessionsPage() {
       </Loaded>
       <div className={styles.actions}>
         {others && (
-          <EndButton label={words.endOthers} end={endOtherSessions} onEnded={() => void refetch()} />
+          <EndButton
+            label={words.endOthers}
+            end={() => call('endOtherSessions')}
+            onEnded={() => void refetch()}
+          />
         )}
         <ButtonLink to="/home/skill" variant="quiet">
           {texts.back}
@@ -67,7 +70,12 @@ function Line({ session, onEnded }: { session: UserSession; onEnded: () => void 
         <p>{words.began(formatDate(began_at), words.ways[auth_type])}</p>
       </div>
       {!current && (
-        <EndButton label={words.end} of={name} end={() => endSession(session.id)} onEnded={onEnded} />
+        <EndButton
+          label={words.end}
+          of={name}
+          end={() => call('endSession', { session_id: session.id })}
+          onEnded={onEnded}
+        />
       )}
     </li>
   )

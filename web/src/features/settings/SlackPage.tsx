@@ -4,11 +4,10 @@ import { useState } from 'react'
 import { useSearchParams } from 'react-router'
 import { Button } from '@/components/Button'
 import { Column } from '@/components/Column'
-import { Dialog } from '@/components/Dialog'
+import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { ErrorState } from '@/components/States'
-import { ApiError, errorMessage, type SlackLink } from '@/lib/api'
+import { ApiError, call, errorMessage, type SlackLink } from '@/lib/api'
 import { meQuery, reload } from '@/lib/api/queries'
-import { getSlackLink, linkSlack, unlinkSlack } from '@/lib/api/slack'
 import { formatDate } from '@/lib/ui/dates'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
@@ -23,7 +22,7 @@ const SLACK = ['slack-link'] as const
 const slackLinkQuery = (state: string) =>
   queryOptions({
     queryKey: [...SLACK, state],
-    queryFn: ({ signal }) => getSlackLink(state, signal),
+    queryFn: ({ signal }) => call('getSlackLink', { ...(state && { state }), signal }),
     staleTime: 0,
     retry: (count, error) => count < 2 && !(error instanceof ApiError && error.status < 500),
   })
@@ -82,7 +81,7 @@ function Unlinked({ own, state }: { own: SlackLink; state: string }) {
   const link = async () => {
     setLeaving(true)
     try {
-      window.location.assign(await linkSlack(state))
+      window.location.assign((await call('linkSlack', { body: state === '' ? {} : { state } })).url)
     } catch (cause) {
       setLeaving(false)
       toastFailure(words.notBegun(errorMessage(cause, '')))
@@ -143,7 +142,7 @@ function UnlinkDialog({ onClose }: { onClose: () => void }) {
   const unlink = async () => {
     await run(
       async () => {
-        await unlinkSlack()
+        await call('unlinkSlack')
         toast(words.ended, { tone: 'success' })
         onClose()
         await reload(SLACK)
@@ -152,19 +151,15 @@ function UnlinkDialog({ onClose }: { onClose: () => void }) {
     )
   }
   return (
-    <Dialog
+    <ConfirmDialog
       title={words.confirm}
+      confirm={words.unlink}
+      danger
+      busy={busy}
+      onConfirm={() => void unlink()}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{words.cancel}</Button>
-          <Button variant="danger" loading={busy} onClick={() => void unlink()}>
-            {words.unlink}
-          </Button>
-        </>
-      }
     >
       <p>{words.confirmBody}</p>
-    </Dialog>
+    </ConfirmDialog>
   )
 }

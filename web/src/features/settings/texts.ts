@@ -69,7 +69,6 @@ export const texts = {
     confirmToken: 'トークンを削除しますか？',
     confirmTokenBody: (name: string) =>
       `「${name}」を使っているプログラムは、すぐに利用できなくなります。元に戻すことはできません。`,
-    cancel: 'キャンセル',
     ended: '接続を解除しました。',
     removed: 'トークンを削除しました。',
     notEnded: '解除できませんでした。',
@@ -119,7 +118,6 @@ export const texts = {
     confirm: '連携を解除しますか？',
     confirmBody:
       'Slackで質問できなくなります。これまでのチャットは残ります。もう一度連携すると、また使えるようになります。',
-    cancel: 'キャンセル',
     done: 'Slackと連携しました。Slackに戻って、もう一度質問してください。',
     ended: '連携を解除しました。',
     notEnded: (why: string) => `連携を解除できませんでした。${why}`,

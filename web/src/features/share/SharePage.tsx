@@ -5,8 +5,7 @@ import { Button, ButtonLink } from '@/components/Button'
 import { PageLink } from '@/components/PageLink'
 import { PageTitle } from '@/components/PageTitle'
 import { SkillIcon } from '@/components/SkillIcon'
-import { errorMessage, type Share, type SharedMessage } from '@/lib/api'
-import { copyShare } from '@/lib/api/shares'
+import { call, errorMessage, type Share, type SharedMessage } from '@/lib/api'
 import { Markdown } from '@/lib/markdown'
 import { httpUrl } from '@/lib/stream'
 import { formatDay, formatFull } from '@/lib/ui/dates'
@@ -97,7 +96,7 @@ function Foot({ share }: { share: Share }) {
   const goOn = async () => {
     await run(
       async () => {
-        const thread = await copyShare(share.id, requestId)
+        const thread = await call('copyShare', { share_id: share.id, body: { request_id: requestId } })
         await navigate(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
       },
       (cause) => toastFailure(`${texts.copyFailed}${errorMessage(cause, '')}`, () => void goOn()),

@@ -1,7 +1,6 @@
 import type { LoaderFunctionArgs } from 'react-router'
-import type { Share } from '@/lib/api'
+import { call, type Share } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
-import * as shares from '@/lib/api/shares'
 import { preloadMarkdown } from '@/lib/markdown'
 
 /** The number of messages on a page. */
@@ -11,8 +10,8 @@ const PAGE = 100
 export function sharedMessagesQuery(shareId: string) {
   return {
     queryKey: ['share', shareId, 'messages'],
-    queryFn: ({ pageParam, signal }: { pageParam: number; signal: AbortSignal }) =>
-      shares.listSharedMessages(shareId, { offset: pageParam, limit: PAGE }, signal),
+    queryFn: async ({ pageParam, signal }: { pageParam: number; signal: AbortSignal }) =>
+      (await call('listSharedMessages', { share_id: shareId, offset: pageParam, limit: PAGE, signal })).items,
     initialPageParam: 0,
     getNextPageParam: (last: readonly unknown[], pages: readonly unknown[]) =>
       last.length < PAGE ? undefined : pages.length * PAGE,
@@ -26,7 +25,7 @@ export function sharedMessagesQuery(shareId: string) {
 export async function shareLoader({ params, request }: LoaderFunctionArgs): Promise<Share> {
   const shareId = params.shareId as string
   const [share] = await Promise.all([
-    shares.getShare(shareId, request.signal),
+    call('getShare', { share_id: shareId, signal: request.signal }),
     queryClient.fetchInfiniteQuery(sharedMessagesQuery(shareId)),
     preloadMarkdown().catch(() => {}),
   ])

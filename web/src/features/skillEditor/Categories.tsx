@@ -5,8 +5,7 @@ import { Button } from '@/components/Button'
 import { TextField } from '@/components/Field'
 import { IconButton } from '@/components/IconButton'
 import { ErrorState } from '@/components/States'
-import { type Category, firstErrorMessage } from '@/lib/api'
-import * as made from '@/lib/api/madeSkills'
+import { type Category, call, firstErrorMessage } from '@/lib/api'
 import { changeData } from '@/lib/api/queries'
 import { toastFailure } from '@/lib/ui/toast'
 import { useAction } from './actions'
@@ -32,7 +31,10 @@ export function Categories() {
     const { current } = moves
     current.waiting++
     current.last = current.last
-      .then(() => made.orderCategories(order.map(({ id }) => id)))
+      .then(
+        async () =>
+          void (await call('orderCategories', { body: { category_ids: order.map(({ id }) => id) } })),
+      )
       .catch((cause) => toastFailure(firstErrorMessage(cause, texts.failed)))
       // Read the server's state only after the last pending move.
       .then(() => (--current.waiting === 0 ? refreshSkills() : undefined))
@@ -113,7 +115,7 @@ function AddCategory() {
     event.preventDefault()
     if (name.trim() === '') return setError(words.required)
     void act(async () => {
-      await made.createCategory(name)
+      await call('createCategory', { body: { name } })
       setName('')
     }, setError)
   }

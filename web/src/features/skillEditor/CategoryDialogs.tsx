@@ -1,9 +1,7 @@
 import { type FormEvent, useId, useState } from 'react'
-import { Button } from '@/components/Button'
-import { Dialog } from '@/components/Dialog'
+import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { Select, TextField } from '@/components/Field'
-import type { Category } from '@/lib/api'
-import * as made from '@/lib/api/madeSkills'
+import { type Category, call } from '@/lib/api'
 import { useAction } from './actions'
 import styles from './Library.module.css'
 import { texts } from './texts'
@@ -25,22 +23,17 @@ export function RenameCategory({ category, onClose }: CategoryDialogProps) {
     event.preventDefault()
     if (name.trim() === '') return setError(words.required)
     void act(async () => {
-      await made.renameCategory(category.id, name)
+      await call('renameCategory', { category_id: category.id, body: { name } })
       onClose()
     }, setError)
   }
   return (
-    <Dialog
+    <ConfirmDialog
       title={words.renameOf(category.name)}
+      confirm={words.save}
+      form={form}
+      busy={busy}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{texts.cancel}</Button>
-          <Button variant="primary" type="submit" form={form} loading={busy}>
-            {words.save}
-          </Button>
-        </>
-      }
     >
       <form className={styles.dialog} id={form} onSubmit={rename} noValidate>
         <TextField
@@ -54,7 +47,7 @@ export function RenameCategory({ category, onClose }: CategoryDialogProps) {
           }}
         />
       </form>
-    </Dialog>
+    </ConfirmDialog>
   )
 }
 
@@ -69,21 +62,17 @@ export function RemoveCategory({
   const { busy, act } = useAction()
   const remove = () =>
     act(async () => {
-      await made.removeCategory(category.id, replacement)
+      await call('removeCategory', { category_id: category.id, replacement_id: replacement })
       onClose()
     }, setError)
   return (
-    <Dialog
+    <ConfirmDialog
       title={words.removing(category.name)}
+      confirm={words.remove}
+      danger
+      busy={busy}
+      onConfirm={() => void remove()}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{texts.cancel}</Button>
-          <Button variant="danger" loading={busy} onClick={() => void remove()}>
-            {words.remove}
-          </Button>
-        </>
-      }
     >
       <div className={styles.dialog}>
         <p>{words.removeLead}</p>
@@ -100,6 +89,6 @@ export function RemoveCategory({
           ))}
         </Select>
       </div>
-    </Dialog>
+    </ConfirmDialog>
   )
 }

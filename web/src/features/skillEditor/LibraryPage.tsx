@@ -5,8 +5,7 @@ import { Button, ButtonLink } from '@/components/Button'
 import { ChoiceChip } from '@/components/Chip'
 import { PageTitle } from '@/components/PageTitle'
 import { isAdmin } from '@/entities/session/guard'
-import { firstErrorMessage } from '@/lib/api'
-import * as made from '@/lib/api/madeSkills'
+import { call, firstErrorMessage } from '@/lib/api'
 import { meQuery } from '@/lib/api/queries'
 import { writeStoredText } from '@/lib/browser/storedTexts'
 import { setValues, useQueryState } from '@/lib/ui/queryState'
@@ -79,9 +78,10 @@ function ImportButton() {
     event.target.value = ''
     if (file === undefined) return
     try {
-      const [first, ...others] = await made.readSkills(await file.text())
+      const { items } = await call('readSkills', { body: { yaml: await file.text() } })
+      const [first, ...others] = items
       for (const content of others)
-        await made.createSkill({ request_id: crypto.randomUUID(), audience: 'self', content })
+        await call('createSkill', { body: { request_id: crypto.randomUUID(), audience: 'self', content } })
       if (first === undefined) return
       writeStoredText(
         'skill-editor:new',

@@ -1,9 +1,7 @@
 import { useState } from 'react'
-import { Button } from '@/components/Button'
-import { Dialog } from '@/components/Dialog'
+import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { TextArea } from '@/components/Field'
-import type { MadeSkill } from '@/lib/api'
-import * as made from '@/lib/api/madeSkills'
+import { call, type MadeSkill } from '@/lib/api'
 import { useAction } from './actions'
 import { texts } from './texts'
 
@@ -12,21 +10,16 @@ export function Publish({ skill, onClose }: { skill: MadeSkill; onClose: () => v
   const [note, setNote] = useState('')
   const { busy, act } = useAction()
   const send = async () => {
-    await act(() => made.requestSkill(skill.id, note))
+    await act(() => call('requestSkill', { skill_id: skill.id, body: { note } }))
     onClose()
   }
   return (
-    <Dialog
+    <ConfirmDialog
       title={`${skill.content.name}: ${texts.publish}`}
+      confirm={texts.publish}
+      busy={busy}
+      onConfirm={() => void send()}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{texts.cancel}</Button>
-          <Button variant="primary" loading={busy} onClick={() => void send()}>
-            {texts.publish}
-          </Button>
-        </>
-      }
     >
       <p>{texts.publishLead}</p>
       <TextArea
@@ -37,6 +30,6 @@ export function Publish({ skill, onClose }: { skill: MadeSkill; onClose: () => v
         value={note}
         onChange={(event) => setNote(event.target.value)}
       />
-    </Dialog>
+    </ConfirmDialog>
   )
 }

@@ -5,8 +5,7 @@ import { Dialog } from '@/components/Dialog'
 import { TextArea } from '@/components/Field'
 import { SkillIcon } from '@/components/SkillIcon'
 import { EmptyState, ErrorState } from '@/components/States'
-import type { SkillRequest } from '@/lib/api'
-import * as made from '@/lib/api/madeSkills'
+import { call, type SkillRequest } from '@/lib/api'
 import { formatDate } from '@/lib/ui/dates'
 import { toast } from '@/lib/ui/toast'
 import { useAction } from './actions'
@@ -19,7 +18,8 @@ export function Requests() {
   const { data, isError, refetch } = useQuery(requestsQuery)
   const [reviewed, setReviewed] = useState<SkillRequest | null>(null)
   const { act } = useAction()
-  const review = (id: string) => act(async () => setReviewed(await made.getSkillRequest(id)))
+  const review = (id: string) =>
+    act(async () => setReviewed(await call('getSkillRequest', { skill_request_id: id })))
   return (
     <>
       {isError && <ErrorState onRetry={() => void refetch()} />}
@@ -51,7 +51,8 @@ function Review({ request, onClose }: { request: SkillRequest; onClose: () => vo
   const { busy, act } = useAction()
   const decide = (approve: boolean) =>
     act(async () => {
-      await made.decideSkillRequest(request.id, { approve, reason: approve ? '' : reason })
+      const body = { approve, reason: approve ? '' : reason }
+      await call('decideSkillRequest', { skill_request_id: request.id, body })
       toast(texts.decided, { tone: 'success' })
       onClose()
     })

@@ -2,8 +2,7 @@ import { useState } from 'react'
 import { Link } from 'react-router'
 import { Button } from '@/components/Button'
 import { SkillIcon } from '@/components/SkillIcon'
-import type { MadeSkill } from '@/lib/api'
-import * as made from '@/lib/api/madeSkills'
+import { call, type MadeSkill } from '@/lib/api'
 import { download } from '@/lib/browser/download'
 import { formatDate } from '@/lib/ui/dates'
 import { useAction, useCopy } from './actions'
@@ -17,8 +16,9 @@ export function ShelfLine({ skill, shelf }: { skill: MadeSkill; shelf: 'own' | '
   const { busy, act } = useAction()
   const copy = useCopy(skill.id)
   const { id, content, request } = skill
+  const of = { skill_id: id }
   const save = () =>
-    act(async () => download(`${content.name}.yaml`, await made.exportSkill(id), 'application/yaml'))
+    act(async () => download(`${content.name}.yaml`, await call('exportSkill', of), 'application/yaml'))
   return (
     <li className={styles.line}>
       <SkillIcon path={skill.icon_path} size={32} />
@@ -35,7 +35,7 @@ export function ShelfLine({ skill, shelf }: { skill: MadeSkill; shelf: 'own' | '
       </div>
       <div className={styles.actions}>
         {skill.archived ? (
-          <Button size="sm" onClick={() => void act(() => made.archiveSkill(id, false))}>
+          <Button size="sm" onClick={() => void act(() => call('restoreSkill', of))}>
             {texts.restore}
           </Button>
         ) : (
@@ -59,7 +59,7 @@ export function ShelfLine({ skill, shelf }: { skill: MadeSkill; shelf: 'own' | '
             </Button>
             {shelf === 'own' &&
               (request?.state === 'pending' ? (
-                <Button size="sm" onClick={() => void act(() => made.requestSkill(id, null))}>
+                <Button size="sm" onClick={() => void act(() => call('withdrawSkillRequest', of))}>
                   {texts.withdraw}
                 </Button>
               ) : (
@@ -67,7 +67,7 @@ export function ShelfLine({ skill, shelf }: { skill: MadeSkill; shelf: 'own' | '
                   {texts.publish}
                 </Button>
               ))}
-            <Button size="sm" onClick={() => void act(() => made.archiveSkill(id, true))}>
+            <Button size="sm" onClick={() => void act(() => call('archiveSkill', of))}>
               {texts.archive}
             </Button>
           </>

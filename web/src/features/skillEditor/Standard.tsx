@@ -2,8 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from 'react-router'
 import { Button } from '@/components/Button'
 import { SkillIcon } from '@/components/SkillIcon'
-import type { Skill } from '@/lib/api'
-import * as made from '@/lib/api/madeSkills'
+import { call, type Skill } from '@/lib/api'
 import { skillsQuery } from '@/lib/api/queries'
 import { useAction, useCopy } from './actions'
 import styles from './Library.module.css'
@@ -37,6 +36,7 @@ function Line({ skill, admin, hidden }: { skill: Skill; admin: boolean; hidden: 
       const done = await makeCopy(audience)
       void navigate(`/home/skill/${done.id}/edit`)
     })
+  const hide = () => call('hideSkill', { skill_id: skill.id, body: { hidden: !hidden } })
   return (
     <li className={styles.line}>
       <SkillIcon path={skill.icon_path} size={32} />
@@ -53,7 +53,7 @@ function Line({ skill, admin, hidden }: { skill: Skill; admin: boolean; hidden: 
             <Button size="sm" onClick={() => void copy('organization')}>
               {texts.copyOrganization}
             </Button>
-            <Button size="sm" onClick={() => void act(() => made.hideSkill(skill.id, !hidden))}>
+            <Button size="sm" onClick={() => void act(hide)}>
               {hidden ? texts.show : texts.hide}
             </Button>
           </>

@@ -1,7 +1,6 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
-import type { Skill, SkillContent, Thread } from '@/lib/api'
-import * as made from '@/lib/api/madeSkills'
+import { call, type Skill, type SkillContent, type Thread } from '@/lib/api'
 import styles from './Editor.module.css'
 import { texts } from './texts'
 
@@ -26,7 +25,7 @@ export function TrialPane({ skill, content, slot, trial }: TrialPaneProps) {
   const [tried, setTried] = useState<Tried | null>(null)
   const begin = () => setTried({ key: (tried?.key ?? 0) + 1, skill, content })
   const start = (requestId: string): Promise<Thread> =>
-    made.trySkill({ request_id: requestId, slot, content: tried?.content ?? content })
+    call('trySkill', { body: { request_id: requestId, slot, content: tried?.content ?? content } })
   const pane = useRef<HTMLElement>(null)
   // On a narrow screen the pane is below the form.
   useEffect(() => {

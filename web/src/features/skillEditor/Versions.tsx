@@ -2,8 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
-import type { SkillContent, SkillVersion } from '@/lib/api'
-import * as made from '@/lib/api/madeSkills'
+import { call, type SkillContent, type SkillVersion } from '@/lib/api'
 import { formatDate } from '@/lib/ui/dates'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { diffLines } from './content'
@@ -25,12 +24,12 @@ interface VersionsProps {
 export function Versions({ skillId, current, content, onRestore, onClose }: VersionsProps) {
   const list = useQuery({
     queryKey: ['made-skill', skillId, 'versions'],
-    queryFn: () => made.listSkillVersions(skillId, { offset: 0, limit: 100 }),
+    queryFn: () => call('listSkillVersions', { skill_id: skillId, offset: 0, limit: 100 }),
   })
   const [compared, setCompared] = useState<SkillVersion | null>(null)
   const read = async (version: number, use: (found: SkillVersion) => void) => {
     try {
-      use(await made.getSkillVersion(skillId, version))
+      use(await call('getSkillVersion', { skill_id: skillId, version }))
     } catch {
       toastFailure(texts.failed)
     }

@@ -1,6 +1,5 @@
 import { useRef } from 'react'
-import { firstErrorMessage, type MadeSkill } from '@/lib/api'
-import * as made from '@/lib/api/madeSkills'
+import { call, firstErrorMessage, type MadeSkill } from '@/lib/api'
 import { useTask } from '@/lib/ui/task'
 import { toastFailure } from '@/lib/ui/toast'
 import { refreshSkills } from './queries'
@@ -29,7 +28,7 @@ export function useCopy(skillId: string) {
   return async (audience: 'self' | 'organization'): Promise<MadeSkill> => {
     const request_id = requests.current.get(audience) ?? crypto.randomUUID()
     requests.current.set(audience, request_id)
-    const copy = await made.copySkill(skillId, { request_id, audience })
+    const copy = await call('copySkill', { skill_id: skillId, body: { request_id, audience } })
     requests.current.delete(audience)
     return copy
   }

@@ -1,7 +1,6 @@
 import { useRef, useState } from 'react'
 import { useNavigate } from 'react-router'
-import { ApiError, type MadeSkill } from '@/lib/api'
-import * as made from '@/lib/api/madeSkills'
+import { ApiError, call, type MadeSkill } from '@/lib/api'
 import { toast } from '@/lib/ui/toast'
 import type { Draft } from './content'
 import { refreshSkills } from './queries'
@@ -31,8 +30,8 @@ export function useSave(
     try {
       const saving = { ...body, request_id: request.current.id }
       const done = saved
-        ? await made.changeSkill(saved.id, { ...saving, version: draft.version })
-        : await made.createSkill(saving)
+        ? await call('changeSkill', { skill_id: saved.id, body: { ...saving, version: draft.version } })
+        : await call('createSkill', { body: saving })
       discard()
       refreshSkills()
       toast(texts.editor.saved, { tone: 'success' })

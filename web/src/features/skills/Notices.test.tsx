@@ -2,9 +2,10 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { cleanup, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { StrictMode } from 'react'
-import { afterEach, expect, it, vi } from 'vitest'
-import { api, type Notification } from '@/lib/api'
+import { afterEach, expect, it } from 'vitest'
+import type { Notification } from '@/lib/api'
 import { notificationsQuery, queryClient } from '@/lib/api/queries'
+import { answerCalls } from '@/lib/api/testing'
 import { Notices } from './Notices'
 
 const notice = (id: string): Notification => ({
@@ -23,7 +24,7 @@ afterEach(() => {
 })
 
 it('leaves the focus where the closed notice stood, and at the page after the last', async () => {
-  vi.spyOn(api, 'readNotifications').mockResolvedValue()
+  answerCalls({ readNotifications: () => {} })
   queryClient.setQueryData(notificationsQuery.queryKey, ['一', '二', '三', '四'].map(notice))
   render(
     <StrictMode>

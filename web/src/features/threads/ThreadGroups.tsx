@@ -4,7 +4,7 @@ import { useMatch } from 'react-router'
 import { Button } from '@/components/Button'
 import { EmptyState } from '@/components/States'
 import { FOUND_THREADS, threadDeletions, useThreads } from '@/entities/thread/threads'
-import { api, type Thread } from '@/lib/api'
+import { call, type Thread } from '@/lib/api'
 import { dateGroup } from '@/lib/ui/dates'
 import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
 import { Skeletons } from './Skeletons'
@@ -58,7 +58,7 @@ function useOpened(): Thread | null {
   const missing = id !== undefined && loaded && !items.some((item) => item.id === id)
   const { data } = useQuery({
     queryKey: [...FOUND_THREADS, 'opened', id],
-    queryFn: ({ signal }) => api.getThread(id ?? '', signal),
+    queryFn: ({ signal }) => call('getThread', { thread_id: id ?? '', signal }),
     enabled: missing,
   })
   if (!missing || data?.expires_at !== undefined || threadDeletions.has(id)) return null

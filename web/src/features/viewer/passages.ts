@@ -1,6 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import type { Passage } from '@/lib/api'
-import { getPassage, listPassages } from '@/lib/api/dataSources'
+import { call, type Passage } from '@/lib/api'
 
 /** The number of passages per request: about 40,000 characters. */
 const BATCH = 100
@@ -12,7 +11,7 @@ const BEFORE = 5
 export function passageQuery(chunkId: string) {
   return queryOptions({
     queryKey: ['passage', chunkId],
-    queryFn: ({ signal }) => getPassage(chunkId, signal),
+    queryFn: ({ signal }) => call('getChunkEmbedding', { chunk_embedding_id: chunkId, signal }),
     // Passages are immutable. Parsing a file again creates new passages.
     staleTime: Number.POSITIVE_INFINITY,
   })
@@ -33,7 +32,8 @@ export function textQuery(sourceId: string, revision: number, start: TextStart) 
       : { offset: Math.max(0, start.ordinal - BEFORE), limit: BATCH }
   return infiniteQueryOptions({
     queryKey: ['passages', sourceId, revision, start],
-    queryFn: ({ pageParam, signal }) => listPassages(sourceId, pageParam, signal),
+    queryFn: async ({ pageParam, signal }) =>
+      (await call('listPassages', { data_source_id: sourceId, ...pageParam, signal })).items,
     initialPageParam: first as From,
     getNextPageParam: (last: readonly Passage[], _all, from): From | undefined => {
       const end = last.at(-1)

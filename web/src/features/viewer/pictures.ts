@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { getPagePicture } from '@/lib/api/dataSources'
+import { call } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { whenIdle } from '@/lib/browser/idle'
 
@@ -22,7 +22,7 @@ export function widthFor(css: number, pixelRatio: number): number {
 function pictureQuery(sourceId: string, page: number, width: number) {
   return queryOptions({
     queryKey: ['page-picture', sourceId, page, width],
-    queryFn: ({ signal }) => getPagePicture(sourceId, page, width, signal),
+    queryFn: ({ signal }) => call('showDataSourcePage', { data_source_id: sourceId, page, width, signal }),
     // A page of a stored file is immutable.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: KEPT_MS,

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { saveToken } from '@/entities/identity/token'
 import { session } from '@/entities/session/session'
 import { callAs } from './caller'
-import { deleteDataSource, downloadDataSource, listDataSources, uploadDataSource } from './dataSources'
+import { uploadDataSource } from './dataSources'
+import { call } from './http'
 
 const jwt = (exp: number) => `h.${btoa(JSON.stringify({ sub: 'u', email: 'a@demo.example', exp }))}.s`
 const soon = () => Math.floor(Date.now() / 1000) + 3600
@@ -184,9 +185,9 @@ describe('an upload', () => {
       if (method === 'DELETE') return new Response(null, { status: 204 })
       return url.includes('/file/') ? new Response('中身') : Response.json({ items: [] })
     })
-    expect(await listDataSources({ offset: 20, limit: 20 })).toEqual([])
-    expect(await (await downloadDataSource('d')).text()).toBe('中身')
-    await deleteDataSource('d')
+    expect(await call('listDataSources', { offset: 20, limit: 20 })).toEqual({ items: [] })
+    expect(await (await call('downloadDataSource', { data_source_id: 'd' })).text()).toBe('中身')
+    await call('deleteDataSource', { data_source_id: 'd', keepalive: true })
     expect(
       server.mock.calls.map(
         ([call]) => `${(call as Request).method} ${new URL((call as Request).url).pathname}`,

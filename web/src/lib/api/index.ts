@@ -1,5 +1,3 @@
-export type { Page } from './client'
-export * as api from './client'
 export {
   ApiError,
   asApiError,
@@ -9,4 +7,6 @@ export {
   RequiredError,
   readProblem,
 } from './errors'
+export { type Arguments, call, type Operation } from './http'
+export { type Counted, listAll, type Page } from './pages'
 export type * from './types'

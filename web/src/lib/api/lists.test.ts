@@ -1,7 +1,7 @@
 import { act, renderHook } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Page } from './client'
 import { changeItems, itemsOf, listQuery, useList } from './lists'
+import type { Page } from './pages'
 import { queryClient, reload } from './queries'
 
 interface Item {
@@ -20,7 +20,7 @@ function listOf(total: number, size: number) {
     const page = rows.slice(offset, offset + limit)
     await gate
     if (fail) throw new Error('down')
-    return page
+    return { items: page }
   })
   const query = {
     ...listQuery<Item>(['numbers'], size, read),
@@ -211,7 +211,7 @@ describe('a paged list', () => {
   })
 
   it('ignores changes before it is loaded', () => {
-    const query = listQuery<Item>(['unread'], 10, async () => [])
+    const query = listQuery<Item>(['unread'], 10, async () => ({ items: [] }))
     changeItems(query, () => [item(1)])
     expect(itemsOf(query)).toEqual([])
     expect(queryClient.getQueryData(query.queryKey)).toBeUndefined()

@@ -7,7 +7,7 @@ import {
   useInfiniteQuery,
 } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import type { Page } from './client'
+import type { Items, Page } from './pages'
 import { changeData, queryClient } from './queries'
 
 /** A loaded page. */
@@ -29,12 +29,12 @@ type Identified = { readonly id: string }
 export function listQuery<T extends Identified>(
   queryKey: QueryKey,
   size: number,
-  read: (page: Page, signal: AbortSignal) => Promise<T[]>,
+  read: (page: Page, signal: AbortSignal) => Promise<Items<T>>,
 ) {
   return infiniteQueryOptions<ListPage<T>, Error, Pages<T>, QueryKey, number>({
     queryKey,
     queryFn: async ({ pageParam, signal }) => {
-      const items = await read({ offset: pageParam, limit: size }, signal)
+      const { items } = await read({ offset: pageParam, limit: size }, signal)
       return { items, more: items.length >= size }
     },
     initialPageParam: 0,

@@ -1,5 +1,5 @@
 import { QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
-import { ApiError, api } from './'
+import { ApiError, call, listAll } from './'
 
 /** The cache of server state. */
 export const queryClient = new QueryClient({
@@ -58,47 +58,47 @@ export async function reload(queryKey: QueryKey): Promise<void> {
 /** The signed-in user. */
 export const meQuery = queryOptions({
   queryKey: ['me'],
-  queryFn: ({ signal }) => api.me(signal),
+  queryFn: ({ signal }) => call('me', { signal }),
   staleTime: Number.POSITIVE_INFINITY,
 })
 
 /** The signed-in user's usage in this month. Never cached, because each answer adds to it. */
 export const ownUsageQuery = queryOptions({
   queryKey: ['me', 'usage'],
-  queryFn: ({ signal }) => api.ownUsage(signal),
+  queryFn: ({ signal }) => call('myUsage', { signal }),
   staleTime: 0,
 })
 
 /** Brand and external links. */
 export const configQuery = queryOptions({
   queryKey: ['config'],
-  queryFn: () => api.appConfig(),
+  queryFn: () => call('appConfig'),
   staleTime: Number.POSITIVE_INFINITY,
 })
 
 /** All skills, by category and position. */
 export const skillsQuery = queryOptions({
   queryKey: ['skills'],
-  queryFn: ({ signal }) => api.listAll((page) => api.listSkills(page, signal)),
+  queryFn: ({ signal }) => listAll((page) => call('listSkills', { ...page, signal })),
 })
 
 /** One skill. */
 export function skillQuery(skillId: string) {
   return queryOptions({
     queryKey: ['skill', skillId],
-    queryFn: ({ signal }) => api.getSkill(skillId, signal),
+    queryFn: ({ signal }) => call('getSkill', { skill_id: skillId, signal }),
   })
 }
 
 /** All categories, by position. */
 export const categoriesQuery = queryOptions({
   queryKey: ['categories'],
-  queryFn: ({ signal }) => api.listAll((page) => api.listCategories(page, signal)),
+  queryFn: ({ signal }) => listAll((page) => call('listCategories', { ...page, signal })),
 })
 
 /** The newest notices. */
 export const notificationsQuery = queryOptions({
   queryKey: ['notifications'],
-  queryFn: ({ signal }) => api.listNotifications({ offset: 0, limit: 50 }, signal),
+  queryFn: async ({ signal }) => (await call('listNotifications', { offset: 0, limit: 50, signal })).items,
   refetchInterval: 5 * 60_000,
 })

@@ -1,95 +1,22 @@
-import type { components } from './schema.gen'
+import type {
+  AuthType,
+  ManagedNotification,
+  NotificationPutRequest,
+  SAMLConfig,
+  SAMLConfigPutRequest,
+  SAMLTest,
+  Session,
+  User,
+} from './types.gen'
 
-// The records of the API under short names. They are generated from internal/api/openapi.yaml; see `npm run gen:api`.
-type Schemas = components['schemas']
+export type * from './types.gen'
 
-export type SharedDocuments = Schemas['SharedDocuments']
-
-export type Me = Schemas['Me']
-export type Guidance = Schemas['Guidance']
-export type About = Schemas['About']
-export type OwnUsage = Schemas['OwnUsage']
-export type Share = Schemas['Share']
-export type SharedMessage = Schemas['SharedMessage']
-export type Role = Schemas['Role']
-export type AuthKind = Schemas['AuthKind']
-export type AuthTypeAnswer = Schemas['AuthType']
-export type Category = Schemas['Category']
-export type Skill = Schemas['Skill']
-export type FormField = Schemas['FormField']
-export type MadeSkill = Schemas['MadeSkill']
-export type SkillAudience = Schemas['SkillAudience']
-export type SkillContent = Schemas['SkillContent']
-export type SkillDocument = Schemas['SkillDocument']
-export type SkillMember = Schemas['SkillMember']
-export type SkillRequest = Schemas['SkillRequest']
-export type SkillVersion = Schemas['SkillVersion']
-export type FavoriteSkill = Schemas['FavoriteSkill']
-export type Notification = Schemas['Notification']
-export type ManagedNotice = Schemas['ManagedNotification']
-export type NoticeDraft = Schemas['NotificationPutRequest']
-export type Thread = Schemas['Thread']
-export type ThreadEditRequest = Schemas['ThreadEditRequest']
-export type ThreadMatch = Schemas['ThreadMatch']
-export type DataSource = Schemas['DataSource']
-export type Picture = Schemas['Picture']
-export type ChunkEmbedding = Schemas['ChunkEmbedding']
-export type Passage = Schemas['Passage']
-export type Rect = Schemas['Rect']
-export type Message = Schemas['Message']
-export type Proofread = Schemas['Proofread']
-export type MessageRequest = Schemas['MessageRequest']
-export type MessageError = Schemas['MessageError']
-export type Citation = Schemas['Citation']
-export type Step = Schemas['Step']
-export type Exchange = Schemas['Exchange']
-export type FeedbackRequest = Schemas['FeedbackRequest']
-export type OrganizationFeedback = Schemas['OrganizationFeedback']
-export type SkillFeedback = Schemas['SkillFeedback']
-export type Feedback = Schemas['Feedback']
-export type JobStatus = Schemas['JobStatus']
-export type AppConfig = Schemas['AppConfig']
-export type Problem = Schemas['Problem']
-export type FieldError = Schemas['FieldError']
-export type TokenRecord = Schemas['TokenRecord']
-export type SsoLink = Schemas['SSOLink']
-export type SsoLinked = Schemas['SSOLinked']
-export type UserSession = Schemas['Session']
-export type Connection = Schemas['Connection']
-export type ConnectionPolicy = Schemas['ConnectionPolicy']
-export type DeviceRequested = Schemas['DeviceRequested']
-export type GrantRequested = Schemas['GrantRequested']
-export type PersonalToken = Schemas['PersonalToken']
-export type Scope = Schemas['Scope']
-export type SessionLimits = Schemas['SessionLimits']
-export type Contract = Schemas['Contract']
-export type ContractStatus = Schemas['ContractStatus']
-export type DayUsage = Schemas['DayUsage']
-export type MemberUsage = Schemas['MemberUsage']
-export type Member = Schemas['User']
-export type MemberFilter = Schemas['MemberFilter']
-export type LeavingThread = Schemas['LeavingThread']
-export type Retention = Schemas['Retention']
-export type RetentionPreview = Schemas['RetentionPreview']
-export type MemberLimit = Schemas['MemberLimit']
-export type MemberTokens = Schemas['MemberTokens']
-export type UserEditRequest = Schemas['UserEditRequest']
-export type NewMember = Schemas['NewMember']
-export type Invitation = Schemas['Invitation']
-export type Extension = Schemas['Extension']
-export type SamlConfig = Schemas['SAMLConfig']
-export type SamlConfigPutRequest = Schemas['SAMLConfigPutRequest']
-export type SamlTest = Schemas['SAMLTest']
-export type SlackCheck = Schemas['SlackCheck']
-export type SlackConfig = Schemas['SlackConfig']
-export type SlackConfigPutRequest = Schemas['SlackConfigPutRequest']
-export type SlackLink = Schemas['SlackLink']
-export type SlackMemberLink = Schemas['SlackMemberLink']
-export type SlackPolicy = Schemas['SlackPolicy']
-export type AuditEvent = Schemas['AuditEvent']
-export type ModelChoice = Schemas['ModelChoice']
-export type ModelOption = Schemas['ModelOption']
-export type OrganizationModels = Schemas['OrganizationModels']
-export type OrganizationModel = Schemas['OrganizationModel']
-export type OrganizationModelsRequest = Schemas['OrganizationModelsRequest']
-export type ModelUsage = Schemas['ModelUsage']
+// The records of the API that have other names in the app.
+export type AuthTypeAnswer = AuthType
+export type ManagedNotice = ManagedNotification
+export type Member = User
+export type NoticeDraft = NotificationPutRequest
+export type SamlConfig = SAMLConfig
+export type SamlConfigPutRequest = SAMLConfigPutRequest
+export type SamlTest = SAMLTest
+export type UserSession = Session

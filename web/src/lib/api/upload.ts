@@ -1,8 +1,7 @@
 import { caller } from './caller'
-import { me } from './client'
-import { asApiError, readProblem } from './errors'
-import { RETRY_HEADER } from './http'
-import { assertFile } from './operations'
+import { asApiError, assertRequired, readProblem } from './errors'
+import { call, RETRY_HEADER } from './http'
+import { endpoints } from './operations.gen'
 
 export interface UploadOptions {
   /** Called with the fraction that is sent, from 0 to 1. */
@@ -15,16 +14,17 @@ export interface UploadOptions {
  * token that is known to have expired is renewed before the file is sent.
  */
 export async function uploadFile(
-  path: string,
+  operation: 'uploadDataSource' | 'uploadPicture',
   file: File,
   options: UploadOptions,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
-  assertFile(path, file)
+  assertRequired(operation, 'file', file)
+  const { path } = endpoints[operation]
   let response = await send(path, file, options, { ...headers, ...(await authorization()) })
   if (response.status === 401) {
     // An ordinary call handles the reason: it renews an expired token, and ends the session of a removed account.
-    await me(options.signal)
+    await call('me', { signal: options.signal })
     const again = { ...headers, ...(await authorization()), [RETRY_HEADER]: '1' }
     response = await send(path, file, options, again)
   }

@@ -4,7 +4,7 @@
  */
 
 import { browserLocks, newTabId } from '@/lib/browser/locks'
-import { api } from '../api'
+import { call } from '../api'
 import { caller } from '../api/caller'
 import { expiryOf } from '../api/jwt'
 import { browserWake } from '../stream/wake'
@@ -45,6 +45,6 @@ export const live = new Live({
 
 async function token(refused: string | null): Promise<string | null> {
   // An ordinary call handles the reason: it renews an expired token, and ends the session of a removed account.
-  if (refused !== null) await api.me()
+  if (refused !== null) await call('me')
   return caller().token(soonMs, refused)
 }

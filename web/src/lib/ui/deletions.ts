@@ -7,7 +7,7 @@ import { dismissToast, offerUndo, toastFailure, UNDO_MS } from './toast'
 /** Deletable is a kind of item that can be deleted. */
 export interface Deletable {
   /** Deletes an item on the server. */
-  readonly remove: (id: string) => Promise<void>
+  readonly remove: (id: string) => Promise<unknown>
   /** Called after deletion on the server, to remove the item from the lists. */
   readonly onGone: (ids: readonly string[]) => void
   readonly texts: { readonly deleted: (count: number) => string; readonly failed: string }

@@ -1,8 +1,6 @@
 import { Select } from '@/components/Field'
 import { EmptyState } from '@/components/States'
-import type { AuditEvent } from '@/lib/api'
-import type { AuditQuery } from '@/lib/api/admin'
-import { exportAudit } from '@/lib/api/csv'
+import { type AuditEvent, call } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
 import { startOfDay } from '../format'
@@ -13,7 +11,7 @@ import { Period } from '../parts/Period'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
 import table from '../parts/Table.module.css'
-import { auditQuery } from '../queries'
+import { type AuditQuery, auditQuery } from '../queries'
 import { texts } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
 import styles from './AuditPage.module.css'
@@ -33,7 +31,7 @@ export function AuditPage() {
     <Page
       title={words.title}
       lead={words.lead}
-      actions={<SaveCsv name="tsumugi-audit" load={() => exportAudit(queryOf(url))} />}
+      actions={<SaveCsv name="tsumugi-audit" load={() => call('exportAudit', queryOf(url))} />}
     >
       <div>
         <Filters url={url} />

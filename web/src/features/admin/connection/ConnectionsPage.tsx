@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import { Button } from '@/components/Button'
+import { EndDialog } from '@/components/EndDialog'
 import { endConnection } from '@/entities/connection/connections'
 import { scopeNames } from '@/entities/connection/scopes'
 import type { Connection } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
-import { EndDialog } from '../parts/EndDialog'
 import { Page } from '../parts/Page'
 import { PagedTable } from '../parts/PagedTable'
 import table from '../parts/Table.module.css'
@@ -47,7 +47,7 @@ export function ConnectionsPage() {
         <EndDialog
           words={words}
           end={() => endConnection(ending.id, true)}
-          changes={['admin', 'connections']}
+          changes={['admin', 'listOrganizationConnections']}
           onClose={() => setEnding(null)}
         >
           <p>{words.confirmBody(ending.user?.name ?? '', ending.name)}</p>

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button } from '@/components/Button'
+import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { Loaded } from '@/components/States'
 import { connectionPolicyQuery } from '@/entities/connection/connections'
-import { putConnectionPolicy } from '@/lib/api/connections'
+import { call } from '@/lib/api'
 import { queryClient, reload } from '@/lib/api/queries'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
-import { ConfirmDialog } from '../parts/ConfirmDialog'
 import { LinesLoading } from '../parts/Loading'
 import { Section } from '../parts/Page'
 import { texts } from '../texts'
@@ -23,13 +23,11 @@ export function PolicySection() {
   const set = async (allowed: boolean) => {
     await run(
       async () => {
-        queryClient.setQueryData(
-          connectionPolicyQuery.queryKey,
-          await putConnectionPolicy({ personal_tokens: allowed }),
-        )
+        const stored = await call('putConnectionPolicy', { body: { personal_tokens: allowed } })
+        queryClient.setQueryData(connectionPolicyQuery.queryKey, stored)
         toast(words.saved, { tone: 'success' })
         setAsking(false)
-        await reload(['admin', 'connections'])
+        await reload(['admin', 'listOrganizationConnections'])
       },
       () => toastFailure(words.notSaved),
     )

@@ -5,8 +5,7 @@ import { EmptyState, ErrorState } from '@/components/States'
 import { ApiError, type Extension } from '@/lib/api'
 import { CopyValue } from '../parts/CopyValue'
 import { BoxesLoading } from '../parts/Loading'
-import { Fact, Facts, Notice, Page, Section } from '../parts/Page'
-import table from '../parts/Table.module.css'
+import { BoxedFacts, Fact, Notice, Page, Section } from '../parts/Page'
 import { extensionQuery } from '../queries'
 import saml from '../saml/Saml.module.css'
 import { texts } from '../texts'
@@ -42,22 +41,18 @@ function Distributed({ extension }: { extension: Extension }) {
   const { facts } = words
   return (
     <Section title={facts.title}>
-      <div className={table.box}>
-        <div className={saml.facts}>
-          <Facts>
-            <Fact name={facts.id}>
-              <CopyValue label={facts.id} value={extension.id} />
-            </Fact>
-            <Fact name={facts.version}>{extension.version}</Fact>
-            <Fact name={facts.update}>
-              <CopyValue label={facts.update} value={extension.update_url} />
-            </Fact>
-            <Fact name={facts.server}>
-              <CopyValue label={facts.server} value={extension.server_url} />
-            </Fact>
-          </Facts>
-        </div>
-      </div>
+      <BoxedFacts>
+        <Fact name={facts.id}>
+          <CopyValue label={facts.id} value={extension.id} />
+        </Fact>
+        <Fact name={facts.version}>{extension.version}</Fact>
+        <Fact name={facts.update}>
+          <CopyValue label={facts.update} value={extension.update_url} />
+        </Fact>
+        <Fact name={facts.server}>
+          <CopyValue label={facts.server} value={extension.server_url} />
+        </Fact>
+      </BoxedFacts>
     </Section>
   )
 }

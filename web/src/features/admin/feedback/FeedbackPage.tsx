@@ -2,9 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Select } from '@/components/Field'
 import { EmptyState } from '@/components/States'
-import type { OrganizationFeedback } from '@/lib/api'
-import { exportFeedback } from '@/lib/api/csv'
-import type { FeedbackQuery } from '@/lib/api/feedback'
+import { call, type OrganizationFeedback } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { startOfDay } from '../format'
 import filters from '../parts/Filters.module.css'
@@ -13,7 +11,7 @@ import { NoMatch, PagedList } from '../parts/PagedList'
 import { Period } from '../parts/Period'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
-import { feedbackQuery, skillFeedbackQuery } from '../queries'
+import { type FeedbackQuery, feedbackQuery, skillFeedbackQuery } from '../queries'
 import { texts } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
 import { Detail } from './Detail'
@@ -33,7 +31,7 @@ export function FeedbackPage() {
     <Page
       title={words.title}
       lead={words.lead}
-      actions={<SaveCsv name="tsumugi-feedback" load={() => exportFeedback(query)} />}
+      actions={<SaveCsv name="tsumugi-feedback" load={() => call('exportFeedback', query)} />}
     >
       <Section
         title={words.skills.title}

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
+import { ConfirmDialog } from '@/components/ConfirmDialog'
 import type { Member } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
-import { ConfirmDialog } from '../parts/ConfirmDialog'
 import { sharedDocumentsQuery } from '../queries'
 import { texts } from '../texts'
 import { remove, resend, signOut, unlink } from './changes'

@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
 import { Button } from '@/components/Button'
-import { Dialog } from '@/components/Dialog'
+import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { Select, TextField } from '@/components/Field'
-import { errorMessage } from '@/lib/api'
-import * as admin from '@/lib/api/admin'
+import { call, errorMessage } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
@@ -50,7 +49,8 @@ function LimitDialog({ saved, onClose }: { saved: number | undefined; onClose: (
     if (limited && tokens === undefined) return setError(words.wrong)
     await run(
       async () => {
-        queryClient.setQueryData(memberLimitQuery.queryKey, { tokens: await admin.putMemberLimit(tokens) })
+        const stored = await call('putMemberLimit', { body: tokens === undefined ? {} : { tokens } })
+        queryClient.setQueryData(memberLimitQuery.queryKey, stored)
         toast(words.saved, { tone: 'success' })
         onClose()
         void refreshMembers()
@@ -59,18 +59,7 @@ function LimitDialog({ saved, onClose }: { saved: number | undefined; onClose: (
     )
   }
   return (
-    <Dialog
-      title={words.title}
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{texts.common.cancel}</Button>
-          <Button variant="primary" type="submit" form={form} loading={busy}>
-            {words.save}
-          </Button>
-        </>
-      }
-    >
+    <ConfirmDialog title={words.title} confirm={words.save} form={form} busy={busy} onClose={onClose}>
       <form className={styles.body} id={form} noValidate onSubmit={(event) => void save(event)}>
         <p className={styles.quiet}>{words.lead}</p>
         <Select
@@ -96,6 +85,6 @@ function LimitDialog({ saved, onClose }: { saved: number | undefined; onClose: (
           />
         )}
       </form>
-    </Dialog>
+    </ConfirmDialog>
   )
 }

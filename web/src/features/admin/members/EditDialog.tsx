@@ -2,8 +2,15 @@ import { type FormEvent, useId, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
 import { FieldErrorText, Select, TextField } from '@/components/Field'
-import { ApiError, errorMessage, type Me, type Member, type Role, type UserEditRequest } from '@/lib/api'
-import * as admin from '@/lib/api/admin'
+import {
+  ApiError,
+  call,
+  errorMessage,
+  type Me,
+  type Member,
+  type Role,
+  type UserEditRequest,
+} from '@/lib/api'
 import { toast } from '@/lib/ui/toast'
 import { Notice } from '../parts/Page'
 import { refreshMembers } from '../queries'
@@ -47,7 +54,7 @@ export function EditDialog({ me, member, onClose }: { me: Me; member: Member; on
     }
     setBusy(true)
     try {
-      const saved = await admin.editMember(member.id, change)
+      const saved = await call('editUser', { user_id: member.id, body: change })
       toast(words.saved(saved.name), { tone: 'success' })
       onClose()
       void refreshMembers()

@@ -3,9 +3,7 @@ import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { Select } from '@/components/Field'
-import type { Member, MemberFilter, Role } from '@/lib/api'
-import type { MemberQuery } from '@/lib/api/admin'
-import { exportMembers } from '@/lib/api/csv'
+import { call, type Member, type MemberFilter, type Role } from '@/lib/api'
 import { meQuery } from '@/lib/api/queries'
 import { formatNumber } from '../format'
 import filters from '../parts/Filters.module.css'
@@ -13,7 +11,7 @@ import { Page } from '../parts/Page'
 import { NoMatch, PagedList } from '../parts/PagedList'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
-import { contractQuery, membersQuery, samlQuery } from '../queries'
+import { contractQuery, type MemberQuery, membersQuery, samlQuery } from '../queries'
 import { texts } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
 import { AskDialog } from './AskDialog'
@@ -46,7 +44,7 @@ export function MembersPage() {
       lead={seats && <Seats {...seats} />}
       actions={
         <>
-          <SaveCsv name="tsumugi-members" load={exportMembers} />
+          <SaveCsv name="tsumugi-members" load={() => call('exportMembers')} />
           <Button variant="primary" onClick={() => setOpen({ kind: 'invite' })}>
             <Plus size={16} aria-hidden />
             {words.invite}

@@ -1,5 +1,12 @@
-import { ApiError, errorMessage, type Member } from '@/lib/api'
-import * as admin from '@/lib/api/admin'
+import {
+  ApiError,
+  type Counted,
+  call,
+  errorMessage,
+  type Invitation,
+  type Member,
+  type NewMember,
+} from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { refreshMembers } from '../queries'
@@ -7,11 +14,19 @@ import { texts } from '../texts'
 
 const words = texts.members
 
+/**
+ * inviteMembers invites at most a hundred people, and returns the result for each, in order. A retry with the same key
+ * returns the same results and sends nothing twice.
+ */
+export async function inviteMembers(users: NewMember[], key: string): Promise<Invitation[]> {
+  return (await call('inviteUsers', { 'Idempotency-Key': key, body: { users } })).items
+}
+
 /** resend sends an invitation or a request to set a password again, and shows the result. */
 export async function resend(member: Member, kind: 'again' | 'password' = 'again'): Promise<void> {
   const { sent, notSent } = words.sending[kind]
   try {
-    await admin.resendInvitation(member.id)
+    await call('resendInvitation', { body: { user_id: member.id } })
     toast(sent(member.name), { tone: 'success' })
     await refreshMembers()
   } catch (cause) {
@@ -22,7 +37,7 @@ export async function resend(member: Member, kind: 'again' | 'password' = 'again
 /** Ends all sessions of a member. */
 export async function signOut(member: Member): Promise<void> {
   try {
-    await admin.endMemberSessions(member.id)
+    await call('endMemberSessions', { user_id: member.id })
     toast(words.signedOut(member.name), { tone: 'success' })
   } catch (cause) {
     toastFailure(words.notSignedOut(member.name, errorMessage(cause)), () => void signOut(member))
@@ -32,7 +47,7 @@ export async function signOut(member: Member): Promise<void> {
 /** Removes a member's link to the identity provider. */
 export async function unlink(member: Member): Promise<void> {
   try {
-    await admin.unlinkMember(member.id)
+    await call('unlinkUser', { user_id: member.id })
     toast(words.unlinked(member.name), { tone: 'success' })
     await refreshMembers()
   } catch (cause) {
@@ -50,14 +65,14 @@ function catchFocus(): void {
 
 /** Removes a member, optimistically; a failure restores the line and shows a message. */
 export async function remove(member: Member): Promise<void> {
-  await queryClient.cancelQueries({ queryKey: ['admin', 'members'] })
-  queryClient.setQueriesData<admin.Counted<Member>>({ queryKey: ['admin', 'members'] }, (list) => {
+  await queryClient.cancelQueries({ queryKey: ['admin', 'listUsers'] })
+  queryClient.setQueriesData<Counted<Member>>({ queryKey: ['admin', 'listUsers'] }, (list) => {
     if (!list?.items.some((item) => item.id === member.id)) return list
     return { items: list.items.filter((item) => item.id !== member.id), total: list.total - 1 }
   })
   catchFocus()
   try {
-    await admin.removeMember(member.id)
+    await call('removeUser', { user_id: member.id })
     toast(words.removed(member.name), { tone: 'success' })
   } catch (cause) {
     // Another administrator has already removed the member.

@@ -3,8 +3,7 @@ import { type FormEvent, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import { Loaded } from '@/components/States'
 import { refreshModels } from '@/entities/model/models'
-import { errorMessage, type OrganizationModels } from '@/lib/api'
-import { putOrganizationModels } from '@/lib/api/models'
+import { call, errorMessage, type OrganizationModels } from '@/lib/api'
 import { configQuery } from '@/lib/api/queries'
 import { cx } from '@/lib/ui/cx'
 import { useTask } from '@/lib/ui/task'
@@ -53,7 +52,7 @@ function Form({ loaded }: { loaded: OrganizationModels }) {
     if (busy || none || !dirty) return
     await run(
       async () => {
-        const stored = decisionsOf(await putOrganizationModels(chosen))
+        const stored = decisionsOf(await call('putOrganizationModels', { body: chosen }))
         setSaved(stored)
         setChosen(stored)
         void refreshModels()

@@ -2,8 +2,7 @@ import { useRef, useState } from 'react'
 import { useNavigate } from 'react-router'
 import { Button, ButtonLink } from '@/components/Button'
 import { FieldErrorText } from '@/components/Field'
-import type { ManagedNotice, NoticeDraft } from '@/lib/api'
-import { addNotice, editNotice } from '@/lib/api/notices'
+import { call, type ManagedNotice, type NoticeDraft } from '@/lib/api'
 import { reload } from '@/lib/api/queries'
 import { useForm } from '@/lib/ui/form'
 import { toast } from '@/lib/ui/toast'
@@ -33,7 +32,7 @@ export function NoticeForm({ notice: loaded, copied }: { notice?: ManagedNotice;
       await store(requestOf(next, notice))
       toast(words.done[wayOf(next)], { tone: 'success' })
       saved.current = true
-      void reload(['admin', 'notices'])
+      void reload(['admin', 'listOrganizationNotifications'])
       void navigate('/admin/notice')
     },
     explain: serverErrors,
@@ -62,9 +61,9 @@ export function NoticeForm({ notice: loaded, copied }: { notice?: ManagedNotice;
 function useStore(notice: ManagedNotice | undefined): (draft: NoticeDraft) => Promise<ManagedNotice> {
   const request = useRef({ of: '', id: '' })
   return (draft) => {
-    if (notice !== undefined) return editNotice(notice.id, draft)
+    if (notice !== undefined) return call('editNotification', { notification_id: notice.id, body: draft })
     const of = JSON.stringify(draft)
     if (request.current.of !== of) request.current = { of, id: crypto.randomUUID() }
-    return addNotice(draft, request.current.id)
+    return call('addNotification', { body: { ...draft, request_id: request.current.id } })
   }
 }

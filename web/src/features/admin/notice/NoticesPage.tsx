@@ -2,11 +2,10 @@ import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'react-router'
 import { Button, ButtonLink } from '@/components/Button'
-import type { ManagedNotice } from '@/lib/api'
-import { deleteNotice, endNotice } from '@/lib/api/notices'
+import { EndDialog } from '@/components/EndDialog'
+import { call, type ManagedNotice } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatJapan } from '../format'
-import { EndDialog } from '../parts/EndDialog'
 import { Page } from '../parts/Page'
 import { PagedTable } from '../parts/PagedTable'
 import table from '../parts/Table.module.css'
@@ -19,7 +18,8 @@ const words = texts.notices
 /** The notices to the members with their state. Administrators can end or delete their own here. */
 export function NoticesPage() {
   const [ending, setEnding] = useState<ManagedNotice | null>(null)
-  const ways = ending?.state === 'scheduled' ? words.deleting : words.ending
+  const scheduled = ending?.state === 'scheduled'
+  const ways = scheduled ? words.deleting : words.ending
   return (
     <Page
       title={words.title}
@@ -53,8 +53,10 @@ export function NoticesPage() {
       {ending && (
         <EndDialog
           words={ways}
-          end={() => (ending.state === 'scheduled' ? deleteNotice(ending.id) : endNotice(ending.id))}
-          changes={['admin', 'notices']}
+          end={() =>
+            call(scheduled ? 'deleteNotification' : 'endNotification', { notification_id: ending.id })
+          }
+          changes={['admin', 'listOrganizationNotifications']}
           onClose={() => setEnding(null)}
         >
           <p>{ways.body(ending.title)}</p>

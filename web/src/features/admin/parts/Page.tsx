@@ -4,6 +4,7 @@ import { PageTitle } from '@/components/PageTitle'
 import { ThreadLine } from '@/components/ThreadLine'
 import { texts } from '../texts'
 import styles from './Page.module.css'
+import table from './Table.module.css'
 
 /** A page of the admin screens: its heading with actions at the right, and its sections below. */
 export function Page({
@@ -86,6 +87,17 @@ export function Notice({
 /** Names and values. */
 export function Facts({ children }: { children: ReactNode }) {
   return <dl className={styles.facts}>{children}</dl>
+}
+
+/** Names and values in a box, as wide as a table. */
+export function BoxedFacts({ children }: { children: ReactNode }) {
+  return (
+    <div className={table.box}>
+      <div className={styles.boxed}>
+        <Facts>{children}</Facts>
+      </div>
+    </div>
+  )
 }
 
 /** One name and its value. */

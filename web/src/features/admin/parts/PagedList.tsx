@@ -2,7 +2,7 @@ import { type QueryKey, type UseQueryOptions, useQuery } from '@tanstack/react-q
 import type { ReactNode } from 'react'
 import { Button } from '@/components/Button'
 import { EmptyState, Loaded } from '@/components/States'
-import type { Counted } from '@/lib/api/admin'
+import type { Counted } from '@/lib/api'
 import { formatNumber } from '../format'
 import { texts } from '../texts'
 import type { UrlState } from '../urlState'

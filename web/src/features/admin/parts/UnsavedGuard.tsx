@@ -1,6 +1,6 @@
 import { type RefObject, useEffect } from 'react'
 import { useBlocker } from 'react-router'
-import { ConfirmDialog } from './ConfirmDialog'
+import { ConfirmDialog } from '@/components/ConfirmDialog'
 import styles from './Page.module.css'
 
 /**

@@ -1,17 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useDeferredValue, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
+import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { Select, TextField } from '@/components/Field'
 import { Loaded } from '@/components/States'
 import { retentionQuery } from '@/entities/thread/leaving'
-import { errorMessage } from '@/lib/api'
+import { call, errorMessage } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
-import { putRetention } from '@/lib/api/retention'
 import { readCount } from '@/lib/ui/numbers'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { formatNumber } from '../format'
-import { ConfirmDialog } from '../parts/ConfirmDialog'
 import { BoxesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
 import { UnsavedGuard } from '../parts/UnsavedGuard'
@@ -56,7 +55,7 @@ function Form({ loaded }: { loaded: number | undefined }) {
   const save = async () => {
     await run(
       async () => {
-        const stored = await putRetention(days)
+        const stored = await call('putRetention', { body: days === undefined ? {} : { days } })
         queryClient.setQueryData(retentionQuery.queryKey, stored)
         setSaved(stored.days)
         setAsking(false)

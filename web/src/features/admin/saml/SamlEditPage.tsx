@@ -5,8 +5,7 @@ import { useNavigate } from 'react-router'
 import { Button, ButtonLink } from '@/components/Button'
 import { FieldErrorText } from '@/components/Field'
 import { Loaded } from '@/components/States'
-import type { SamlConfig } from '@/lib/api'
-import * as admin from '@/lib/api/admin'
+import { call, type SamlConfig } from '@/lib/api'
 import { useForm } from '@/lib/ui/form'
 import { toast } from '@/lib/ui/toast'
 import { BoxesLoading } from '../parts/Loading'
@@ -51,7 +50,7 @@ function Form({ config: loaded }: { config: SamlConfig }) {
     send: async (next) => {
       const request = requestOf(config, next)
       if (request !== null) {
-        await storeSaml(await admin.putSamlConfig(request))
+        await storeSaml(await call('putSAMLConfig', { body: request }))
         toast(words.saved, { tone: 'success' })
       }
       saved.current = true

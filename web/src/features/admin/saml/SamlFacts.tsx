@@ -1,8 +1,7 @@
 import { Download } from 'lucide-react'
 import type { SamlConfig } from '@/lib/api'
 import { CopyValue } from '../parts/CopyValue'
-import { Fact, Facts, Section } from '../parts/Page'
-import table from '../parts/Table.module.css'
+import { BoxedFacts, Fact, Section } from '../parts/Page'
 import { texts } from '../texts'
 import { Certificates } from './Certificates'
 import styles from './Saml.module.css'
@@ -27,21 +26,17 @@ export function ServiceProvider({ config }: { config: SamlConfig }) {
         </a>
       }
     >
-      <div className={table.box}>
-        <div className={styles.facts}>
-          <Facts>
-            <Fact name={sp.entity}>
-              <CopyValue label={sp.entity} value={config.sp_entity_id} />
-            </Fact>
-            <Fact name={sp.acs}>
-              <CopyValue label={sp.acs} value={config.sp_acs_url} />
-            </Fact>
-            <Fact name={sp.metadata}>
-              <CopyValue label={sp.metadata} value={config.sp_metadata_url} />
-            </Fact>
-          </Facts>
-        </div>
-      </div>
+      <BoxedFacts>
+        <Fact name={sp.entity}>
+          <CopyValue label={sp.entity} value={config.sp_entity_id} />
+        </Fact>
+        <Fact name={sp.acs}>
+          <CopyValue label={sp.acs} value={config.sp_acs_url} />
+        </Fact>
+        <Fact name={sp.metadata}>
+          <CopyValue label={sp.metadata} value={config.sp_metadata_url} />
+        </Fact>
+      </BoxedFacts>
     </Section>
   )
 }
@@ -56,25 +51,21 @@ export function IdentityProvider({ config }: { config: SamlConfig }) {
   const { idp } = words
   return (
     <Section title={idp.title}>
-      <div className={table.box}>
-        <div className={styles.facts}>
-          <Facts>
-            <Fact name={idp.entity}>
-              <Code value={config.idp_entity_id} />
-            </Fact>
-            <Fact name={idp.sso}>
-              <Code value={config.idp_sso_url} />
-            </Fact>
-            <Fact name={idp.certificates}>
-              {config.idp_certificates.length === 0 ? (
-                <Unset />
-              ) : (
-                <Certificates certificates={config.idp_certificates} />
-              )}
-            </Fact>
-          </Facts>
-        </div>
-      </div>
+      <BoxedFacts>
+        <Fact name={idp.entity}>
+          <Code value={config.idp_entity_id} />
+        </Fact>
+        <Fact name={idp.sso}>
+          <Code value={config.idp_sso_url} />
+        </Fact>
+        <Fact name={idp.certificates}>
+          {config.idp_certificates.length === 0 ? (
+            <Unset />
+          ) : (
+            <Certificates certificates={config.idp_certificates} />
+          )}
+        </Fact>
+      </BoxedFacts>
     </Section>
   )
 }
@@ -84,21 +75,17 @@ export function Attributes({ config }: { config: SamlConfig }) {
   const { attributes } = words
   return (
     <Section title={attributes.title}>
-      <div className={table.box}>
-        <div className={styles.facts}>
-          <Facts>
-            <Fact name={attributes.email}>
-              <Code value={config.email_attribute} empty={attributes.emailEmpty} />
-            </Fact>
-            <Fact name={attributes.name}>
-              <Code value={config.name_attribute} empty={attributes.nameEmpty} />
-            </Fact>
-            <Fact name={attributes.domains}>
-              {config.email_domains.length === 0 ? <Unset /> : config.email_domains.join('、')}
-            </Fact>
-          </Facts>
-        </div>
-      </div>
+      <BoxedFacts>
+        <Fact name={attributes.email}>
+          <Code value={config.email_attribute} empty={attributes.emailEmpty} />
+        </Fact>
+        <Fact name={attributes.name}>
+          <Code value={config.name_attribute} empty={attributes.nameEmpty} />
+        </Fact>
+        <Fact name={attributes.domains}>
+          {config.email_domains.length === 0 ? <Unset /> : config.email_domains.join('、')}
+        </Fact>
+      </BoxedFacts>
     </Section>
   )
 }

@@ -1,10 +1,9 @@
 import { useState } from 'react'
 import { Button } from '@/components/Button'
+import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { FieldErrorText } from '@/components/Field'
-import { firstErrorMessage, type SamlConfig } from '@/lib/api'
-import * as admin from '@/lib/api/admin'
+import { call, firstErrorMessage, type SamlConfig } from '@/lib/api'
 import { toast, toastFailure } from '@/lib/ui/toast'
-import { ConfirmDialog } from '../parts/ConfirmDialog'
 import { storeSaml } from '../queries'
 import { texts } from '../texts'
 import styles from './Saml.module.css'
@@ -54,7 +53,7 @@ export function SamlStatus({ config, mayEdit }: { config: SamlConfig; mayEdit: b
 /** startTest redirects to the identity provider. The result is shown after the return. */
 export async function startTest(): Promise<void> {
   try {
-    const { url } = await admin.startSamlTest()
+    const { url } = await call('testSAML')
     window.location.assign(url)
     // Never resolves, because the browser is leaving the page.
     await new Promise(() => {})
@@ -72,7 +71,7 @@ function SwitchDialog({ on, onClose }: { on: boolean; onClose: () => void }) {
     setBusy(true)
     setError(null)
     try {
-      await storeSaml(await admin.switchSaml(on))
+      await storeSaml(await call(on ? 'turnSAMLOn' : 'turnSAMLOff'))
       toast(on ? words.turnedOn : words.turnedOff, { tone: 'success' })
       onClose()
     } catch (cause) {

@@ -3,8 +3,7 @@ import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { Select } from '@/components/Field'
 import { Loaded } from '@/components/States'
-import { errorMessage, type SessionLimits } from '@/lib/api'
-import * as admin from '@/lib/api/admin'
+import { call, errorMessage, type SessionLimits } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
@@ -57,7 +56,8 @@ function Form({ saved }: { saved: SessionLimits }) {
   const save = async () => {
     await run(
       async () => {
-        queryClient.setQueryData(sessionLimitsQuery.queryKey, await admin.putSessionLimits(limits))
+        const stored = await call('putSessionLimits', { body: limits })
+        queryClient.setQueryData(sessionLimitsQuery.queryKey, stored)
         toast(words.saved, { tone: 'success' })
       },
       (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),

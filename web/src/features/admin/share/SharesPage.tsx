@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import { Button } from '@/components/Button'
+import { EndDialog } from '@/components/EndDialog'
 import { endShare } from '@/entities/share/shares'
 import type { Share } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
-import { EndDialog } from '../parts/EndDialog'
 import { Page } from '../parts/Page'
 import { PagedTable } from '../parts/PagedTable'
 import table from '../parts/Table.module.css'
@@ -39,7 +39,7 @@ export function SharesPage() {
         <EndDialog
           words={words}
           end={() => endShare(ending.id)}
-          changes={['admin', 'shares']}
+          changes={['admin', 'listOrganizationShares']}
           onClose={() => setEnding(null)}
         >
           <p>{words.confirmBody(ending.owner_name, ending.title)}</p>

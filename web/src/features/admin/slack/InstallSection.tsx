@@ -1,7 +1,6 @@
 import { useState } from 'react'
 import { Button } from '@/components/Button'
-import { firstErrorMessage, type SlackConfig } from '@/lib/api'
-import { installSlack } from '@/lib/api/slack'
+import { call, firstErrorMessage, type SlackConfig } from '@/lib/api'
 import { toastFailure } from '@/lib/ui/toast'
 import { Section } from '../parts/Page'
 import { texts } from '../texts'
@@ -17,7 +16,7 @@ export function InstallSection({ config }: { config: SlackConfig }) {
   const install = async () => {
     setBusy(true)
     try {
-      window.location.assign(await installSlack())
+      window.location.assign((await call('installSlack')).url)
     } catch (cause) {
       setBusy(false)
       toastFailure(words.failed(firstErrorMessage(cause)))

@@ -1,10 +1,9 @@
 import { useState } from 'react'
 import { Button } from '@/components/Button'
-import type { SlackMemberLink } from '@/lib/api'
-import { unlinkSlackMember } from '@/lib/api/slack'
+import { EndDialog } from '@/components/EndDialog'
+import { call, type SlackMemberLink } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
-import { EndDialog } from '../parts/EndDialog'
 import { Section } from '../parts/Page'
 import { PagedTable } from '../parts/PagedTable'
 import table from '../parts/Table.module.css'
@@ -62,8 +61,8 @@ export function LinksSection({ mayEdit }: { mayEdit: boolean }) {
       {ending && (
         <EndDialog
           words={words}
-          end={() => unlinkSlackMember(ending.user_id)}
-          changes={['admin', 'slack-links']}
+          end={() => call('unlinkSlackMember', { user_id: ending.user_id })}
+          changes={['admin', 'listSlackLinks']}
           onClose={() => setEnding(null)}
         >
           <p>{words.confirmBody(ending.user_name)}</p>

@@ -2,11 +2,9 @@ import { type FormEvent, useState } from 'react'
 import { Button } from '@/components/Button'
 import { Choice } from '@/components/Choice'
 import { FieldErrorText, TextArea } from '@/components/Field'
-import { firstErrorMessage, type SlackConfig, type SlackPolicy } from '@/lib/api'
-import { putSlackConfig } from '@/lib/api/slack'
+import { call, firstErrorMessage, type SlackConfig, type SlackPolicy } from '@/lib/api'
 import { toast } from '@/lib/ui/toast'
-import { Fact, Facts, Section } from '../parts/Page'
-import table from '../parts/Table.module.css'
+import { BoxedFacts, Fact, Section } from '../parts/Page'
 import { storeSlack } from '../queries'
 import saml from '../saml/Saml.module.css'
 import { texts } from '../texts'
@@ -25,15 +23,11 @@ export function PolicySection({ config, mayEdit }: { config: SlackConfig; mayEdi
 
 function PolicyFacts({ policy }: { policy: SlackPolicy }) {
   return (
-    <div className={table.box}>
-      <div className={saml.facts}>
-        <Facts>
-          <Fact name={words.autoLink}>{policy.auto_link ? words.on : words.off}</Fact>
-          <Fact name={words.shared}>{policy.shared_channels ? words.on : words.off}</Fact>
-          <Fact name={words.channels}>{policy.channels.join('、') || words.all}</Fact>
-        </Facts>
-      </div>
-    </div>
+    <BoxedFacts>
+      <Fact name={words.autoLink}>{policy.auto_link ? words.on : words.off}</Fact>
+      <Fact name={words.shared}>{policy.shared_channels ? words.on : words.off}</Fact>
+      <Fact name={words.channels}>{policy.channels.join('、') || words.all}</Fact>
+    </BoxedFacts>
   )
 }
 
@@ -53,9 +47,8 @@ function PolicyForm({ policy }: { policy: SlackPolicy }) {
     setBusy(true)
     setFailure('')
     try {
-      const saved = await putSlackConfig({
-        policy: { auto_link: autoLink, shared_channels: shared, channels: channelsOf(lines) },
-      })
+      const next = { auto_link: autoLink, shared_channels: shared, channels: channelsOf(lines) }
+      const saved = await call('putSlackConfig', { body: { policy: next } })
       setLines(saved.policy.channels.join('\n'))
       await storeSlack(saved)
       toast(words.saved, { tone: 'success' })

@@ -1,11 +1,10 @@
 import { Check, CircleAlert } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '@/components/Button'
-import { firstErrorMessage, type SlackCheck, type SlackConfig } from '@/lib/api'
-import { deleteSlackConfig, testSlack } from '@/lib/api/slack'
+import { EndDialog } from '@/components/EndDialog'
+import { call, firstErrorMessage, type SlackCheck, type SlackConfig } from '@/lib/api'
 import { useTask } from '@/lib/ui/task'
 import { toastFailure } from '@/lib/ui/toast'
-import { EndDialog } from '../parts/EndDialog'
 import saml from '../saml/Saml.module.css'
 import { texts } from '../texts'
 import styles from './Slack.module.css'
@@ -21,7 +20,7 @@ export function StatusSection({ config, mayEdit }: { config: SlackConfig; mayEdi
   const test = async () => {
     await run(
       async () => {
-        setChecks(await testSlack())
+        setChecks((await call('testSlack')).checks)
       },
       (cause) => toastFailure(firstErrorMessage(cause), () => void test()),
     )
@@ -48,8 +47,8 @@ export function StatusSection({ config, mayEdit }: { config: SlackConfig; mayEdi
       {ending && (
         <EndDialog
           words={words.disconnecting}
-          end={deleteSlackConfig}
-          changes={['admin', 'slack']}
+          end={() => call('deleteSlackConfig')}
+          changes={['admin', 'getSlackConfig']}
           onClose={() => setEnding(false)}
         >
           <ul className={saml.consequences}>

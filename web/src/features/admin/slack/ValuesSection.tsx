@@ -1,8 +1,7 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import { FieldErrorText, TextField } from '@/components/Field'
-import { ApiError, firstErrorMessage, type SlackConfig, type SlackConfigPutRequest } from '@/lib/api'
-import { putSlackConfig } from '@/lib/api/slack'
+import { ApiError, call, firstErrorMessage, type SlackConfig, type SlackConfigPutRequest } from '@/lib/api'
 import { toast } from '@/lib/ui/toast'
 import { Section } from '../parts/Page'
 import { storeSlack } from '../queries'
@@ -47,8 +46,8 @@ export function ValuesSection({ config }: { config: SlackConfig }) {
     setBusy(true)
     setError(null)
     try {
-      const request = Object.fromEntries(given.map(({ name }) => [name, values[name].trim()]))
-      await storeSlack(await putSlackConfig(request))
+      const body = Object.fromEntries(given.map(({ name }) => [name, values[name].trim()]))
+      await storeSlack(await call('putSlackConfig', { body }))
       setValues(unchanged)
       toast(words.saved, { tone: 'success' })
     } catch (cause) {

@@ -1,7 +1,6 @@
 import { useAtomValue } from 'jotai'
 import { useMemo } from 'react'
-import type { Message, Proofread } from '@/lib/api'
-import { proofreadDocx } from '@/lib/api/proofreads'
+import { call, type Message, type Proofread } from '@/lib/api'
 import { download } from '@/lib/browser/download'
 import type { Proofreading } from '@/lib/stream'
 import { useLazyPart } from '@/lib/ui/lazyPart'
@@ -33,7 +32,8 @@ export function ProofreadAnswer({
       message.proofread?.file?.filename.replace(/\.[^.]*$/, '') ||
       conversation.state.thread?.title ||
       texts.untitled
-    download(fileName(name, texts.proofread.saved), await proofreadDocx(message.id, changes), docx)
+    const file = await call('downloadDocx', { message_id: message.id, changes })
+    download(fileName(name, texts.proofread.saved), file, docx)
   }
   return (
     View && (

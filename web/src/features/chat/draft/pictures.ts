@@ -1,8 +1,8 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { UploadQueue } from '@/entities/source/uploads'
-import type { Picture } from '@/lib/api'
-import { getPicture, uploadPicture } from '@/lib/api/pictures'
+import { call, type Picture } from '@/lib/api'
+import { uploadPicture } from '@/lib/api/pictures'
 import { queryClient } from '@/lib/api/queries'
 import { toast } from '@/lib/ui/toast'
 import { texts } from '../texts'
@@ -61,7 +61,7 @@ export function addPictures(key: string, files: readonly File[], had = 0): void 
 function pictureQuery(id: string, size: 'thumbnail' | 'full') {
   return queryOptions({
     queryKey: ['picture', id, size],
-    queryFn: ({ signal }) => getPicture(id, size, signal),
+    queryFn: ({ signal }) => call('showPicture', { picture_id: id, size, signal }),
     // Pictures are immutable.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: KEPT_MS,

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Select, TextField } from '@/components/Field'
-import { exportUsage } from '@/lib/api/csv'
+import { call } from '@/lib/api'
 import { Section } from '../../parts/Page'
 import { SaveCsv } from '../../parts/SaveCsv'
 import { texts } from '../../texts'
@@ -40,7 +40,7 @@ export function UsageCsv({ today }: { today: string }) {
         </Select>
         <SaveCsv
           name={`tsumugi-usage${by === 'model' ? '-model' : ''}-${from}-${to}`}
-          load={() => exportUsage(from, to, by)}
+          load={() => call('exportUsage', { from, to, by })}
         />
       </div>
     </Section>

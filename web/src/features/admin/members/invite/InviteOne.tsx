@@ -2,10 +2,10 @@ import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import { FieldErrorText, TextField } from '@/components/Field'
 import { ApiError, firstErrorMessage, type NewMember } from '@/lib/api'
-import * as admin from '@/lib/api/admin'
 import { toast } from '@/lib/ui/toast'
 import { refreshMembers } from '../../queries'
 import { texts } from '../../texts'
+import { inviteMembers } from '../changes'
 import styles from '../Dialogs.module.css'
 import { mayGrant } from '../may'
 import { RoleSelect } from '../RoleSelect'
@@ -50,7 +50,7 @@ export function InviteOne({ me, ways, onClose }: InviteProps & { ways: ReactNode
     if (wrong) return fail(wrong)
     setBusy(true)
     try {
-      const [answer] = await admin.inviteMembers([clean], key.current)
+      const [answer] = await inviteMembers([clean], key.current)
       void refreshMembers()
       if (answer?.result === 'invited') {
         toast(words.invited(clean.name), { tone: 'success' })

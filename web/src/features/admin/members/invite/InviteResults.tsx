@@ -5,10 +5,10 @@ import { Dialog } from '@/components/Dialog'
 import { FieldErrorText } from '@/components/Field'
 import { Spinner } from '@/components/Spinner'
 import { errorMessage, type NewMember } from '@/lib/api'
-import * as admin from '@/lib/api/admin'
 import { formatNumber } from '../../format'
 import { refreshMembers } from '../../queries'
 import { texts } from '../../texts'
+import { inviteMembers } from '../changes'
 import styles from '../Dialogs.module.css'
 import { InviteRun, type Outcome } from './inviteRun'
 
@@ -95,7 +95,7 @@ function useSending(people: readonly NewMember[]) {
     if (first.current) return
     first.current = true
     void send(
-      new InviteRun(people, admin.inviteMembers),
+      new InviteRun(people, inviteMembers),
       people.map((person) => ({ person, result: null })),
     )
   }, [people, send])
@@ -103,7 +103,7 @@ function useSending(people: readonly NewMember[]) {
   const goOn = () => void (run.current && send(run.current, outcomes))
   const retryFailed = () => {
     const again = outcomes.filter((item) => item.result === 'failed').map((item) => item.person)
-    void send(new InviteRun(again, admin.inviteMembers), outcomes)
+    void send(new InviteRun(again, inviteMembers), outcomes)
   }
   return { outcomes, busy, error, goOn, retryFailed }
 }

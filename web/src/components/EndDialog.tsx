@@ -8,7 +8,7 @@ interface EndDialogProps {
   words: { confirm: string; end: string; ended: string; notEnded: string }
   end: () => Promise<unknown>
   /** The query key to invalidate afterwards. */
-  changes: readonly string[]
+  changes?: readonly string[]
   onClose: () => void
   children: ReactNode
 }
@@ -22,7 +22,7 @@ export function EndDialog({ words, end, changes, onClose, children }: EndDialogP
         await end()
         toast(words.ended, { tone: 'success' })
         onClose()
-        await reload(changes)
+        if (changes) await reload(changes)
       },
       () => toastFailure(words.notEnded),
     )

@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react'
-import { Button } from '@/components/Button'
-import { Dialog } from '@/components/Dialog'
-import { texts } from '../texts'
+import { Button } from './Button'
+import { Dialog } from './Dialog'
 
 interface ConfirmDialogProps {
   title: string
@@ -12,7 +11,9 @@ interface ConfirmDialogProps {
   danger?: boolean
   /** Whether the action is in progress. */
   busy?: boolean
-  onConfirm: () => void
+  /** The id of the form that the confirming button submits, or its action. */
+  form?: string
+  onConfirm?: () => void
   onClose: () => void
   children: ReactNode
 }
@@ -21,9 +22,10 @@ interface ConfirmDialogProps {
 export function ConfirmDialog({
   title,
   confirm,
-  cancel = texts.common.cancel,
+  cancel = 'キャンセル',
   danger = false,
   busy = false,
+  form,
   onConfirm,
   onClose,
   children,
@@ -35,7 +37,13 @@ export function ConfirmDialog({
       actions={
         <>
           <Button onClick={onClose}>{cancel}</Button>
-          <Button variant={danger ? 'danger' : 'primary'} loading={busy} onClick={onConfirm}>
+          <Button
+            variant={danger ? 'danger' : 'primary'}
+            type={form === undefined ? 'button' : 'submit'}
+            form={form}
+            loading={busy}
+            onClick={onConfirm}
+          >
             {confirm}
           </Button>
         </>
