@@ -16,8 +16,6 @@ export default defineConfig({
   retries: 1,
   reporter: 'list',
   use: {
-    // A page of a new context compiles the app again, which costs half of a test. Pages and storage are reset.
-    reuseContext: true,
     locale: 'ja-JP',
     timezoneId: 'Asia/Tokyo',
     viewport: { width: 1280, height: 800 },

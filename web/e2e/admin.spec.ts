@@ -1,6 +1,6 @@
 import { test as playwright } from '@playwright/test'
 import type { components } from '../src/lib/api/schema.gen'
-import { choose, heading, invite, lineOf, membersOf, open, organization, pageOf, test } from './support/admin'
+import { choose, heading, invite, lineOf, membersOf, open, organization, test } from './support/admin'
 import { Idp } from './support/idp'
 import { breaches, inspect, overflow } from './support/inspect'
 import { newMail } from './support/people'
@@ -281,15 +281,14 @@ test.describe('the members', () => {
 test('an administrator sees the actions reserved for super-admins, with the reason', async ({
   page,
   account,
+  pageAs,
   signIn,
-  browser,
-  server,
 }) => {
   const user = await signIn('user')
   const member = (await membersOf(account)).find(({ email }) => email === 'user@demo.example')
   await account.call('PUT', `/v1/user/${member?.id}`, { role: 'organization-admin' })
   await invite(account, ['someone'])
-  const other = await pageOf(browser, server.url, user)
+  const other = await pageAs(user)
 
   await open(other, '/admin/organization/member?q=admin@', 'メンバー')
   await choose(other, 'admin@demo.example', '編集')
@@ -319,7 +318,6 @@ test('an administrator sees the actions reserved for super-admins, with the reas
   await account.call('PUT', `/v1/user/${member?.id}`, { role: 'general-user' })
   await other.goto('/admin/organization/member')
   await other.waitForURL('**/home/skill')
-  await other.context().close()
 })
 
 test('the admin screens are accessible', async ({ page }) => {

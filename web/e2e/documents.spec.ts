@@ -3,21 +3,7 @@ import type { Browser, Locator, Page } from '@playwright/test'
 import { listFiles, uploadFile } from './support/files'
 import { breaches } from './support/inspect'
 import { pdfOf } from './support/pdf'
-import { test as base, expect } from './support/test'
-import { Tsumugi } from './support/tsumugi'
-
-/** Questions about documents to a server whose own engine answers. */
-const offline = base.extend<object, { server: Tsumugi }>({
-  server: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
-    async ({}, use) => {
-      const server = await Tsumugi.start(null)
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
-})
+import { test as base, expect, offline } from './support/test'
 
 const rules = [
   '# 就業規則\n第1条（目的） この規則は、株式会社つむぎの従業員の就業について定める。',

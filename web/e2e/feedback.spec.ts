@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Locator, Page } from '@playwright/test'
 import type { Account } from './support/account'
-import { heading, open, pageOf, test } from './support/admin'
+import { heading, open, test } from './support/admin'
 import { inspect } from './support/inspect'
 import { expect } from './support/test'
 
@@ -28,16 +28,15 @@ async function asked(account: Account, skill: string, question: string): Promise
 
 test('administrators see ratings without names, and the text of users who send it, until withdrawn', async ({
   page,
-  browser,
-  server,
   model,
+  pageAs,
   signIn,
 }) => {
   const user = await signIn('user')
   model.script('締め切りを教えてください。', { text: '締め切りは**月末**です。' })
   const plain = await asked(user, '汎用チャット', '名前を出さない質問です。')
   const sent = await asked(user, '汎用チャット', '締め切りを教えてください。')
-  const member = await pageOf(browser, server.url, user)
+  const member = await pageAs(user)
   await member.goto(`/chat/${plain}`)
   await rateBad(member, '=答えが違います', false)
   await member.goto(`/chat/${sent}`)
@@ -98,18 +97,16 @@ test('administrators see ratings without names, and the text of users who send i
   await open(page, '/admin/feedback', '回答の評価')
   await expect(page.getByText('評価はまだありません。')).toBeVisible()
   await expect(page.getByText('この期間の評価はありません。')).toBeVisible()
-  await member.context().close()
 })
 
 test('the dialog shows the data to send, and both screens are accessible', async ({
   page,
-  browser,
-  server,
+  pageAs,
   signIn,
 }) => {
   const user = await signIn('user')
   const thread = await asked(user, '汎用チャット', '画面を確かめる質問です。')
-  const member = await pageOf(browser, server.url, user)
+  const member = await pageAs(user)
   await member.goto(`/chat/${thread}`)
   await rateBad(member, '短いコメント', true)
   await inspect(member, {
@@ -121,5 +118,4 @@ test('the dialog shows the data to send, and both screens are accessible', async
     },
   })
   await inspect(page, { name: '/admin/feedback', open: (at) => open(at, '/admin/feedback', '回答の評価') })
-  await member.context().close()
 })

@@ -1,5 +1,5 @@
 import { expect } from '@playwright/test'
-import { open, pageOf, test } from './support/admin'
+import { open, test } from './support/admin'
 import { plainSkill } from './support/chat'
 import { inspect } from './support/inspect'
 
@@ -7,9 +7,8 @@ test.use({ who: 'admin' })
 
 test('instructions of the organization and the user are sent with questions, and can be seen before', async ({
   page,
-  browser,
-  server,
   model,
+  pageAs,
   signIn,
   chat,
   question,
@@ -31,7 +30,7 @@ test('instructions of the organization and the user are sent with questions, and
   })
 
   const user = await signIn('user')
-  const member = await pageOf(browser, server.url, user)
+  const member = await pageAs(user)
   await member.goto('/setting/about')
   await member.getByRole('textbox', { name: '呼び名' }).fill('田中さん')
   await member.getByRole('textbox', { name: '回答の文体' }).fill('結論から')
@@ -63,5 +62,4 @@ test('instructions of the organization and the user are sent with questions, and
   const told = model.instructions(question)
   expect(told).toContain('<organization>\n社外に出す文書では、正式名称を使う。\n</organization>')
   expect(told).toContain('<person>\n呼び名: 田中さん\n文体: 結論から\n署名:\n紡株式会社\n田中\n</person>')
-  await member.context().close()
 })

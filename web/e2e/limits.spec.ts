@@ -1,13 +1,12 @@
 import { expect } from '@playwright/test'
-import { choose, lineOf, open, pageOf, test } from './support/admin'
+import { choose, lineOf, open, test } from './support/admin'
 import { inspect } from './support/inspect'
 
 test.use({ who: 'admin' })
 
 test('a member sees their limit, is stopped by it, and continues after it is lifted', async ({
   page,
-  browser,
-  server,
+  pageAs,
   signIn,
   chat,
 }) => {
@@ -37,7 +36,7 @@ test('a member sees their limit, is stopped by it, and continues after it is lif
   await expect(editing).toBeHidden()
   await expect(lineOf(page, 'user@demo.example').getByRole('meter')).toHaveAttribute('aria-valuenow', '100')
 
-  const member = await pageOf(browser, server.url, user)
+  const member = await pageAs(user)
   await member.goto(`/chat/${thread.id}`)
   const conversation = chat.in(member)
   await expect(async () => {
@@ -60,7 +59,6 @@ test('a member sees their limit, is stopped by it, and continues after it is lif
       'success',
     )
   }).toPass()
-  await member.context().close()
 
   await inspect(page, {
     name: "a member's limit",

@@ -1,5 +1,4 @@
 import { expect } from '@playwright/test'
-import { pageOf } from './support/admin'
 import { inspect } from './support/inspect'
 import { test } from './support/providers'
 
@@ -8,10 +7,9 @@ test.use({ who: 'user' })
 test('models are allowed, chosen, named at answers and withdrawn', async ({
   page,
   chat,
-  browser,
-  server,
   model,
   second,
+  pageAs,
   signIn,
 }) => {
   const menu = page.getByRole('button', { name: /^モデル: / })
@@ -19,7 +17,7 @@ test('models are allowed, chosen, named at answers and withdrawn', async ({
   await expect(chat.composer).toBeVisible()
   await expect(menu).toHaveCount(0)
 
-  const admin = await pageOf(browser, server.url, await signIn('admin'))
+  const admin = await pageAs(await signIn('admin'))
   await admin.goto('/admin/contract')
   await admin.getByRole('link', { name: 'モデル' }).click()
   const line = admin.getByRole('row', { name: /big-model/ })

@@ -1,18 +1,6 @@
 import { inspect } from './support/inspect'
 import { openSkills } from './support/skills'
-import { test as base, expect } from './support/test'
-import { Tsumugi } from './support/tsumugi'
-
-const test = base.extend<object, { server: Tsumugi }>({
-  server: [
-    async ({ browserName: _ }, use) => {
-      const server = await Tsumugi.start(null)
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
-})
+import { expect, offline as test } from './support/test'
 
 test.describe('an administrator without a model', () => {
   test.use({ who: 'admin' })

@@ -1,4 +1,4 @@
-import { heading, open, pageOf, test } from './support/admin'
+import { heading, open, test } from './support/admin'
 import { inspect } from './support/inspect'
 import { expect } from './support/test'
 
@@ -10,11 +10,10 @@ const tomorrow = (time: string) =>
 
 test('an administrator writes a notice, changes it and ends it, and open tabs follow', async ({
   page,
-  browser,
-  server,
+  pageAs,
   signIn,
 }) => {
-  const member = await pageOf(browser, server.url, await signIn('user'))
+  const member = await pageAs(await signIn('user'))
   await member.goto('/home/skill')
   const cards = member.getByRole('region', { name: 'お知らせ' })
   const card = cards.getByRole('article').filter({ hasText: '年末年始' })
@@ -96,17 +95,15 @@ test('an administrator writes a notice, changes it and ends it, and open tabs fo
   await page.goto('/admin/audit')
   for (const action of ['お知らせの掲載', 'お知らせの変更', 'お知らせの掲載終了'])
     await expect(page.getByRole('row').filter({ hasText: action }).first()).toContainText('年末年始')
-  await member.context().close()
 })
 
 test('a notice begins and ends at the configured times, and is deleted before', async ({
   page,
-  browser,
-  server,
   account,
+  pageAs,
   signIn,
 }) => {
-  const member = await pageOf(browser, server.url, await signIn('user'))
+  const member = await pageAs(await signIn('user'))
   await member.goto('/home/skill')
   await expect(member.getByRole('button', { name: /^お知らせ($|、未読)/ })).toBeVisible()
 
@@ -138,7 +135,6 @@ test('a notice begins and ends at the configured times, and is deleted before', 
   await expect(short).toContainText('掲載中')
   await expect(card).toHaveCount(0)
   await expect(short).toContainText('終了')
-  await member.context().close()
 })
 
 test('operators’ notices are read-only; the pages are accessible', async ({ page, server }) => {

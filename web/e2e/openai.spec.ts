@@ -1,7 +1,7 @@
 import OpenAI, { APIError } from 'openai'
 import type { components } from '../src/lib/api/schema.gen'
 import { Account } from './support/account'
-import { expect, test } from './support/test'
+import { expect, seeing, test } from './support/test'
 import { Tsumugi } from './support/tsumugi'
 
 type Token = components['schemas']['PersonalToken']
@@ -127,10 +127,9 @@ test.describe("OpenAI's own client", () => {
     })
   })
 
-  test('sends a picture', async ({ model, question }) => {
+  seeing('sends a picture', async ({ server, account, model, question }) => {
     model.script(question, { pictures: true })
-    const server = await Tsumugi.start(model, { OPENAI_VISION: 'true' })
-    const client = await clientOf(server.url, await Account.signIn(server.url, 'user'))
+    const client = await clientOf(server.url, account)
     const ask = (url: string) =>
       client.chat.completions.create({
         model: skill,
@@ -148,7 +147,6 @@ test.describe("OpenAI's own client", () => {
     expect(completion.choices[0]?.message.content).toContain('1×1')
     const elsewhere = await errorOf(ask('https://example.com/a.png'))
     expect(elsewhere.param).toBe('messages[0].content[1].image_url.url')
-    await server.stop()
   })
 
   test('streams with usage, to the stored text', async ({ server, account, model, question }) => {

@@ -1,20 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import type { Locator, Page } from '@playwright/test'
 import { breaches } from './support/inspect'
-import { test as base, expect } from './support/test'
-import { Tsumugi } from './support/tsumugi'
-
-/** Questions with pictures, to a server whose model sees them and repeats its input. */
-const seeing = base.extend<object, { server: Tsumugi }>({
-  server: [
-    async ({ model }, use) => {
-      const server = await Tsumugi.start(model, { OPENAI_VISION: 'true' })
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
-})
+import { test as base, expect, seeing } from './support/test'
 
 const strip = (page: Page): Locator => page.getByRole('list', { name: '質問に使う画像' })
 const asked = (question: Locator): Locator => question.getByRole('list', { name: '質問に添えた画像' })

@@ -2,8 +2,7 @@ import type { Locator, Page } from '@playwright/test'
 import type { Chat } from './support/chat'
 import { docx, savedDocx } from './support/docx'
 import { breaches, overflow } from './support/inspect'
-import { test as base, expect } from './support/test'
-import { Tsumugi } from './support/tsumugi'
+import { test as base, expect, offline as test } from './support/test'
 
 const text = `お知らせ
 
@@ -16,18 +15,6 @@ const corrected = `お知らせ
 新しい機能の導入に伴い、最初に、手順をお読みください。
 期間は約2時間です。社長がおっしゃった件は、了解しました。
 電話番号を確認してください。`
-
-/** Tests on a server without a model: its own engine proofreads by rules. */
-const test = base.extend<object, { server: Tsumugi }>({
-  server: [
-    async ({ browserName: _ }, use) => {
-      const server = await Tsumugi.start(null)
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
-})
 
 const view = (page: Page): Locator => page.getByRole('region', { name: '校正の結果' })
 const items = (page: Page): Locator => page.getByRole('list', { name: '修正案の一覧' }).getByRole('listitem')

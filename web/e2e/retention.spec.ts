@@ -1,6 +1,6 @@
 import { expect } from '@playwright/test'
 import type { components } from '../src/lib/api/schema.gen'
-import { open, pageOf, test } from './support/admin'
+import { open, test } from './support/admin'
 import { inspect } from './support/inspect'
 
 type Schemas = components['schemas']
@@ -43,7 +43,7 @@ test('an administrator sets the retention of threads, and sees its effect', asyn
 })
 
 // The list of threads that will be deleted is faked, because it needs weeks to pass. Keeping them is real.
-test('a member sees which threads will be deleted, and keeps them', async ({ browser, server, signIn }) => {
+test('a member sees which threads will be deleted, and keeps them', async ({ pageAs, signIn }) => {
   const user = await signIn('user')
   const threads = [
     await user.newThread('汎用チャット', '四半期の報告'),
@@ -53,7 +53,7 @@ test('a member sees which threads will be deleted, and keeps them', async ({ bro
   const touched = new Set<string>()
   const deletesAt = new Date(Date.now() + 14 * 86_400_000).toISOString()
   const leaving = () => threads.filter(({ id }) => !touched.has(id))
-  const page = await pageOf(browser, server.url, user)
+  const page = await pageAs(user)
   page.on('request', (request) => {
     const id = /\/v1\/thread\/([^/]+)\/touch$/.exec(new URL(request.url()).pathname)?.[1]
     if (id) touched.add(id)
@@ -96,5 +96,4 @@ test('a member sees which threads will be deleted, and keeps them', async ({ bro
   await page.getByRole('button', { name: '表示中の2件をすべて残す' }).click()
   await expect(page.getByText('まもなく削除されるチャットはありません。')).toBeVisible()
   await expect(page.getByRole('link', { name: /^まもなく削除：/ })).toBeHidden()
-  await page.context().close()
 })

@@ -3,7 +3,7 @@ import { Idp } from './support/idp'
 import { breaches } from './support/inspect'
 import { fact } from './support/mail'
 import { enter, newMail, readToken } from './support/people'
-import { test as base, expect } from './support/test'
+import { expect, testOn } from './support/test'
 import { password, Tsumugi } from './support/tsumugi'
 import { watch } from './support/watch'
 
@@ -11,24 +11,10 @@ const hanako = { login: 'hanako', email: 'hanako@demo.example', name: '佐藤 �
 const outsider = { login: 'outsider', email: 'outsider@elsewhere.example', name: '他社 太郎' }
 
 /** The organization of this server switches to single sign-on: no other test uses it. */
-const test = base.extend<object, { idp: Idp }>({
-  server: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
-    async ({}, use) => {
-      const server = await Tsumugi.start(null)
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
+const test = testOn('saml', () => Tsumugi.start(null)).extend<{ idp: Idp }>({
   idp: [
-    // biome-ignore lint/correctness/noEmptyPattern: as above.
-    async ({}, use) => {
-      const idp = await Idp.start([hanako, outsider])
-      await use(idp)
-      await idp.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
+    async ({ programs }, use) => use(await programs.get('saml idp', () => Idp.start([hanako, outsider]))),
+    { timeout: 300_000 },
   ],
 })
 

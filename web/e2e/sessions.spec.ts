@@ -1,20 +1,10 @@
 import { Account, emails } from './support/account'
 import { readToken } from './support/people'
-import { test as base, expect } from './support/test'
+import { expect, testOn } from './support/test'
 import { Tsumugi } from './support/tsumugi'
 
-const test = base.extend<object, object>({
-  server: [
-    // These tests end sessions, so they use a separate server.
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
-    async ({}, use) => {
-      const server = await Tsumugi.start(null)
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
-})
+/** These tests end sessions, so they use a separate server. */
+const test = testOn('sessions', () => Tsumugi.start(null))
 
 test.describe('the sessions of a user', () => {
   test.use({ who: 'user' })

@@ -1,4 +1,3 @@
-import { pageOf } from './support/admin'
 import { plainSkill } from './support/chat'
 import { enter } from './support/people'
 import { expect, test } from './support/test'
@@ -73,18 +72,17 @@ test.describe('a shared thread', () => {
     await (await signIn('admin')).reset()
   })
 
-  test('is ended by an administrator', async ({ page, account, question, signIn, server, browser }) => {
+  test('is ended by an administrator', async ({ page, account, question, pageAs, signIn }) => {
     await account.reset()
     const thread = await account.newThread(plainSkill, '見積もりの相談')
     const answer = await account.ask(thread.id, question)
     await account.call('PUT', `/v1/thread/${thread.id}/share`, { leaf: answer.id })
     const admin = await signIn('admin')
-    const office = await pageOf(browser, server.url, admin)
+    const office = await pageAs(admin)
     await office.goto('/admin/share')
     await office.getByRole('button', { name: /「見積もりの相談」の\s*共有を終了/ }).click()
     await office.getByRole('dialog').getByRole('button', { name: '共有を終了' }).click()
     await expect(office.getByText('共有されているチャットはありません。')).toBeVisible()
-    await office.context().close()
     await page.goto('/setting/share')
     await expect(page.getByText('共有しているチャットはありません。', { exact: false })).toBeVisible()
   })

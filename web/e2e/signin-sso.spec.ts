@@ -2,7 +2,7 @@ import type { BrowserContext, Page } from '@playwright/test'
 import { emails } from './support/account'
 import { Idp } from './support/idp'
 import { readToken } from './support/people'
-import { test as base, expect } from './support/test'
+import { expect, testOn } from './support/test'
 import { password, Tsumugi } from './support/tsumugi'
 
 /** Known at the identity provider by the address of the demo organization's super-admin. */
@@ -17,27 +17,16 @@ interface Fixtures {
   readonly sso: Tsumugi
 }
 
-const test = base.extend<object, Fixtures>({
-  server: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
-    async ({}, use) => {
-      const server = await Tsumugi.start(null)
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
+/** The servers that have been switched to single sign-on. */
+const switched = new WeakSet<Tsumugi>()
+
+const test = testOn('sso', () => Tsumugi.start(null)).extend<Fixtures>({
   idp: [
-    // biome-ignore lint/correctness/noEmptyPattern: as above.
-    async ({}, use) => {
-      const idp = await Idp.start([hanako, boss, mallory])
-      await use(idp)
-      await idp.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
+    async ({ programs }, use) => use(await programs.get('sso idp', () => Idp.start([hanako, boss, mallory]))),
+    { timeout: 300_000 },
   ],
-  sso: [
-    async ({ server, idp, signIn }, use) => {
+  sso: async ({ server, idp, signIn }, use) => {
+    if (!switched.has(server)) {
       await signIn('user') // An earlier session by password.
       const admin = await signIn('admin')
       await admin.call('PUT', '/v1/saml-config', {
@@ -47,10 +36,10 @@ const test = base.extend<object, Fixtures>({
         email_domains: ['demo.example'],
       })
       await admin.call('PUT', '/v1/saml-config/on')
-      await use(server)
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
+      switched.add(server)
+    }
+    await use(server)
+  },
 })
 
 /** Signs in on the organization's own page, starting at the page that the visitor requested. */

@@ -1,18 +1,12 @@
 import { expect } from '@playwright/test'
-import { pageOf, test } from './support/admin'
+import { test } from './support/admin'
 import { inspect } from './support/inspect'
 
 test.use({ who: 'admin' })
 
-test('a skill is written, tried, saved, published and used', async ({
-  page,
-  browser,
-  server,
-  model,
-  signIn,
-}) => {
+test('a skill is written, tried, saved, published and used', async ({ page, model, pageAs, signIn }) => {
   const user = await signIn('user')
-  const member = await pageOf(browser, server.url, user)
+  const member = await pageAs(user)
   await member.goto('/home/skill')
   await member.getByRole('link', { name: 'スキルを作成' }).click()
   const editor = member.getByRole('textbox', { name: 'プロンプト' })

@@ -1,5 +1,5 @@
 import { expect } from '@playwright/test'
-import { pageOf, test } from './support/admin'
+import { test } from './support/admin'
 import { inspect } from './support/inspect'
 import { uploadRead } from './support/sources'
 
@@ -7,9 +7,8 @@ test.use({ who: 'admin' })
 
 test('administrators create categories, order them and move skills out of them', async ({
   page,
-  browser,
-  server,
   account,
+  pageAs,
   signIn,
 }) => {
   await page.goto('/home/skill/library?tab=categories')
@@ -50,7 +49,7 @@ test('administrators create categories, order them and move skills out of them',
   await page.getByRole('button', { name: '保存', exact: true }).click()
   await expect(page.getByText('保存しました。')).toBeVisible()
   const user = await signIn('user')
-  const member = await pageOf(browser, server.url, user)
+  const member = await pageAs(user)
   await member.goto('/home/skill')
   await member.getByRole('button', { name: '営業', exact: true }).click()
   await expect(member.getByRole('link', { name: '見積もりの確認' })).toBeVisible()
@@ -77,8 +76,7 @@ test('administrators create categories, order them and move skills out of them',
 test('a file is imported, standard skills are hidden, and copies are created once', async ({
   page,
   account,
-  browser,
-  server,
+  pageAs,
   signIn,
 }) => {
   const file = `skills:
@@ -116,7 +114,7 @@ test('a file is imported, standard skills are hidden, and copies are created onc
   expect(shelf).toMatchObject({ total: 2 })
 
   const user = await signIn('user')
-  const member = await pageOf(browser, server.url, user)
+  const member = await pageAs(user)
   const line = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: '翻訳' }) })
   for (const [button, offered] of [
     ['非表示にする', false],
@@ -133,10 +131,10 @@ test('a file is imported, standard skills are hidden, and copies are created onc
 
 test('a skill with documents is for chosen members', async ({
   page,
-  browser,
   server,
   account,
   model,
+  pageAs,
   signIn,
 }) => {
   await uploadRead(server.url, account, '宿泊規程.txt', '宿泊費の上限は、一泊一万二千円とする。')
@@ -163,7 +161,7 @@ test('a skill with documents is for chosen members', async ({
   await page.getByRole('button', { name: '保存', exact: true }).click()
   await expect(page).toHaveURL(/\/edit$/)
 
-  const member = await pageOf(browser, server.url, user)
+  const member = await pageAs(user)
   await member.goto('/home/skill')
   await expect(member.getByRole('link', { name: '汎用チャット' }).last()).toBeVisible()
   await expect(member.getByRole('link', { name: '宿泊費の相談' })).toHaveCount(0)
@@ -189,9 +187,8 @@ test('a skill with documents is for chosen members', async ({
 
 test('a thread with an archived skill can be read, and continued once the skill is restored', async ({
   page,
-  browser,
-  server,
   account,
+  pageAs,
   signIn,
 }) => {
   const { items } = (await (await account.call('GET', '/v1/category?all=true')).json()) as {
@@ -219,7 +216,7 @@ test('a thread with an archived skill can be read, and continued once the skill 
   await line.getByRole('button', { name: 'アーカイブ' }).click()
   await expect(line).toHaveCount(0)
 
-  const member = await pageOf(browser, server.url, user)
+  const member = await pageAs(user)
   const notice = member.getByText('このスキルはアーカイブされたため、新しい質問には使えません。')
   const composer = member.getByRole('textbox', { name: '質問' })
   const change = member.getByRole('button', { name: /^(質問を編集|回答を再生成)$/ })

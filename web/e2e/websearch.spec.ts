@@ -2,32 +2,24 @@ import type { Locator } from '@playwright/test'
 import { breaches } from './support/inspect'
 import { readsFakePages } from './support/paths'
 import { searching as test } from './support/search'
-import { test as base, expect } from './support/test'
+import { expect, testOn } from './support/test'
 import { Tsumugi } from './support/tsumugi'
 
 /** The same without a model. */
-const offline = test.extend<object, { server: Tsumugi }>({
+const offline = test.extend({
   server: [
-    async ({ search }, use) => {
-      const server = await Tsumugi.start(null, search.settings, readsFakePages)
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 300_000 },
+    async ({ programs, search }, use) =>
+      use(
+        await programs.get('searching offline', () => Tsumugi.start(null, search.settings, readsFakePages)),
+      ),
+    { scope: 'test', timeout: 300_000 },
   ],
 })
 
 /** A server whose search is unreachable: nothing listens on its port. */
-const away = base.extend<object, { server: Tsumugi }>({
-  server: [
-    async ({ model }, use) => {
-      const server = await Tsumugi.start(model, { TSUMUGI_SEARCH_URL: 'http://127.0.0.1:9' })
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
-})
+const away = testOn('search away', (model) =>
+  Tsumugi.start(model, { TSUMUGI_SEARCH_URL: 'http://127.0.0.1:9' }),
+)
 
 const marks = (answer: Locator): Locator => answer.locator('a[data-citation]')
 const sources = (answer: Locator): Locator => answer.getByRole('region', { name: '出典' })

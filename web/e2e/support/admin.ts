@@ -1,25 +1,15 @@
-import type { Browser, Locator, Page } from '@playwright/test'
+import type { Locator, Page } from '@playwright/test'
 import type { components } from '../../src/lib/api/schema.gen'
 import type { Account } from './account'
-import { test as base, expect } from './test'
+import { expect, testOn } from './test'
 import { Tsumugi } from './tsumugi'
-import { unhurried } from './unhurried'
 
 type Member = components['schemas']['User']
 
 export const organization = 'デモ株式会社'
 
 /** The tests of the admin screens change their organization, so they use a separate server. */
-export const test = base.extend<object, { server: Tsumugi }>({
-  server: [
-    async ({ model }, use) => {
-      const server = await Tsumugi.start(model)
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
-})
+export const test = testOn('admin', (model) => Tsumugi.start(model))
 
 export const heading = (page: Page, name: string | RegExp) =>
   expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
@@ -48,13 +38,4 @@ export async function membersOf(admin: Account): Promise<Member[]> {
 export async function invite(admin: Account, people: readonly string[]): Promise<void> {
   const users = people.map((name) => ({ email: `${name}@demo.example`, name, role: 'general-user' }))
   await admin.call('POST', '/v1/user/invite', { users })
-}
-
-/** A page of another user. */
-export async function pageOf(browser: Browser, url: string, account: Account): Promise<Page> {
-  const localStorage = Object.entries(account.storage).map(([name, value]) => ({ name, value }))
-  const storageState = { cookies: [], origins: [{ origin: url, localStorage }] }
-  const context = await browser.newContext({ baseURL: url, storageState })
-  await unhurried(context)
-  return context.newPage()
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 
 /** The maximum time for a program to become ready or to exit. */
-const patienceMs = 90_000
+const patienceMs = 240_000
 /** The amount of a program's output that is kept for error messages. */
 const keptOutput = 16_000
 

@@ -2,25 +2,18 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Model } from './model'
+import { together } from './programs'
 import { test as base } from './test'
 import { Tsumugi } from './tsumugi'
 
-/** A server with the models of two providers. */
-export const test = base.extend<object, { second: Model; server: Tsumugi }>({
-  second: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
-    async ({}, use) => {
-      const second = await Model.start()
-      await use(second)
-      await second.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
-  server: [
-    async ({ model, second }, use) => {
-      const folder = await mkdtemp(join(tmpdir(), 'tsumugi-models-'))
-      const file = join(folder, 'models.yaml')
-      const settings = `default: standard
+/** Starts a server with the models of two providers. */
+async function startWithProviders(model: Model) {
+  const second = await Model.start()
+  const folder = await mkdtemp(join(tmpdir(), 'tsumugi-models-'))
+  const file = join(folder, 'models.yaml')
+  await writeFile(
+    file,
+    `default: standard
 providers:
   - name: 社内
     base_url: ${model.baseURL}
@@ -36,13 +29,24 @@ providers:
         thinking: switch
         thinking_on: { reasoning_effort: high }
         thinking_off: { reasoning_effort: minimal }
-`
-      await writeFile(file, settings)
-      const server = await Tsumugi.start(null, { TSUMUGI_MODELS: file })
-      await use(server)
-      await server.stop()
-      await rm(folder, { recursive: true })
-    },
-    { scope: 'worker', timeout: 180_000 },
+`,
+  )
+  const server = await Tsumugi.start(null, { TSUMUGI_MODELS: file })
+  return together({ second, settings: { stop: () => rm(folder, { recursive: true }) }, server })
+}
+
+interface Fixtures {
+  readonly started: Awaited<ReturnType<typeof startWithProviders>>
+  /** The second provider; the first one is `model`. */
+  readonly second: Model
+}
+
+/** Tests on a server with the models of two providers. */
+export const test = base.extend<Fixtures>({
+  started: [
+    async ({ programs, model }, use) => use(await programs.get('providers', () => startWithProviders(model))),
+    { timeout: 300_000 },
   ],
+  second: ({ started }, use) => use(started.second),
+  server: ({ started }, use) => use(started.server),
 })

@@ -36,23 +36,19 @@ export class Search {
   }
 }
 
+interface Fixtures {
+  readonly search: Search
+}
+
 /** Tests on a server that searches a web on this machine, and uses the scripted model. */
-export const searching = test.extend<object, { search: Search; server: Tsumugi }>({
+export const searching = test.extend<Fixtures>({
   search: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
-    async ({}, use) => {
-      const search = await Search.start()
-      await use(search)
-      await search.stop()
-    },
-    { scope: 'worker', timeout: 300_000 },
+    async ({ programs }, use) => use(await programs.get('search', () => Search.start())),
+    { timeout: 300_000 },
   ],
   server: [
-    async ({ model, search }, use) => {
-      const server = await Tsumugi.start(model, search.settings, readsFakePages)
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 300_000 },
+    async ({ programs, model, search }, use) =>
+      use(await programs.get('searching', () => Tsumugi.start(model, search.settings, readsFakePages))),
+    { scope: 'test', timeout: 300_000 },
   ],
 })

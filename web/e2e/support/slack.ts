@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, type Page } from '@playwright/test'
 import { Child } from './child'
 import { fakeSlack } from './paths'
+import { together } from './programs'
 import { test as base } from './test'
 import { Tsumugi } from './tsumugi'
 
@@ -101,27 +102,28 @@ export class Slack {
   }
 }
 
+/** Starts a server that can store secrets, with a separate Slack. */
+async function startWithSlack() {
+  const slack = await Slack.start()
+  const server = await Tsumugi.start(null, {
+    TSUMUGI_SECRET_KEY: randomBytes(32).toString('base64'),
+    SLACK_API_URL: slack.apiURL,
+  })
+  await slack.connect(server.url)
+  return together({ slack, server })
+}
+
+interface Fixtures {
+  readonly started: Awaited<ReturnType<typeof startWithSlack>>
+  readonly slack: Slack
+}
+
 /** Tests on a server that can store secrets, with a separate Slack. */
-export const test = base.extend<object, { slack: Slack }>({
-  slack: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies from this pattern.
-    async ({}, use) => {
-      const slack = await Slack.start()
-      await use(slack)
-      await slack.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
+export const test = base.extend<Fixtures>({
+  started: [
+    async ({ programs }, use) => use(await programs.get('slack', startWithSlack)),
+    { timeout: 300_000 },
   ],
-  server: [
-    async ({ slack }, use) => {
-      const server = await Tsumugi.start(null, {
-        TSUMUGI_SECRET_KEY: randomBytes(32).toString('base64'),
-        SLACK_API_URL: slack.apiURL,
-      })
-      await slack.connect(server.url)
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
+  slack: ({ started }, use) => use(started.slack),
+  server: ({ started }, use) => use(started.server),
 })

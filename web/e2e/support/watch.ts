@@ -19,7 +19,7 @@ function inSandbox(url: string): boolean {
  * Collects errors that no test may cause in any page of a context: uncaught errors, errors in the console, and
  * violations of the content security policy.
  */
-export async function watch(context: BrowserContext): Promise<readonly string[]> {
+export async function watch(context: BrowserContext): Promise<string[]> {
   const troubles: string[] = []
   context.on('weberror', (error) => troubles.push(`thrown: ${error.error().stack ?? error.error().message}`))
   context.on('console', (message) => {
