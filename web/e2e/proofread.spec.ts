@@ -223,6 +223,8 @@ test('on a phone, a change is decided in a sheet below the text', async ({ page,
   await page.setViewportSize({ width: 390, height: 844 })
   await proofread(chat)
   await chat.finished()
+  // When the page of the new thread replaces that of the skill, an open sheet is closed.
+  await chat.threadId()
   await expect(button(page, '並べて表示')).toHaveCount(0)
   await view(page).locator('[data-mark]').nth(1).click()
   const sheet = page.getByRole('dialog', { name: '修正案（6件中2件目）' })
