@@ -20,6 +20,8 @@ export default defineConfig({
     timezoneId: 'Asia/Tokyo',
     viewport: { width: 1280, height: 800 },
     colorScheme: 'light',
+    // Animations are drawn by the processor. The tests of the places of menus set their own value.
+    contextOptions: { reducedMotion: 'reduce' },
     screenshot: 'only-on-failure',
     permissions: ['clipboard-read', 'clipboard-write'],
     launchOptions: {
