@@ -1,3 +1,5 @@
+import { chromium } from '@playwright/test'
+import { findBrowser } from './support/browser'
 import { expect, test } from './support/test'
 
 interface Shown {
@@ -16,10 +18,15 @@ declare global {
 test.describe('the app on a device', () => {
   test('can be installed, and stores nothing by itself', async ({ page, server }) => {
     await page.goto('/home/skill')
-    const browser = await page.context().newCDPSession(page)
-    const { errors } = await browser.send('Page.getAppManifest')
+    // The headless shell cannot install apps.
+    const full = await chromium.launch({ executablePath: findBrowser() })
+    const visited = await full.newPage()
+    await visited.goto(server.url)
+    const devtools = await visited.context().newCDPSession(visited)
+    const { errors } = await devtools.send('Page.getAppManifest')
     expect(errors).toEqual([])
-    const { installabilityErrors } = await browser.send('Page.getInstallabilityErrors')
+    const { installabilityErrors } = await devtools.send('Page.getInstallabilityErrors')
+    await full.close()
     // Test browsers use private profiles, which cannot install apps.
     const reasons = installabilityErrors.map(({ errorId }) => errorId)
     expect(reasons.filter((id) => id !== 'in-incognito')).toEqual([])

@@ -3,9 +3,9 @@ import { delimiter, isAbsolute, join } from 'node:path'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** The path of the browser to test in: CHROMIUM, or the first one found in PATH. */
-export function findBrowser(): string {
-  for (const name of [process.env.CHROMIUM ?? '', ...names]) {
+/** The path of the browser to test in: CHROMIUM, or the first one found in PATH, preferably these. */
+export function findBrowser(...preferred: string[]): string {
+  for (const name of [process.env.CHROMIUM ?? '', ...preferred, ...names]) {
     const found = name === '' ? undefined : locate(name)
     if (found !== undefined) return found
   }
