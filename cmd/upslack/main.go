@@ -97,9 +97,9 @@ func run(ctx context.Context, args, environ []string, stdout io.Writer) error {
 func (cmd *command) workspace() slack.Config {
 	config := slack.Demo()
 	config.Tiers = true
-	config.Apps[0].SocketMode = cmd.Socket
-	config.Apps[0].Connect("http://" + cmd.Listen)
-	people := config.Teams[0].People
+	config.App.SocketMode = cmd.Socket
+	config.App.Server = "http://" + cmd.Listen
+	people := config.People
 	people[0].RealName, people[0].Email = "管理 花子", admin
 	people[1].RealName, people[1].Email = "山田 太郎", user
 	return config
@@ -113,7 +113,7 @@ func (cmd *command) serve(ctx context.Context, workspace *slack.Workspace, envir
 	if err != nil {
 		return err
 	}
-	app := slack.Demo().Apps[0]
+	app := slack.Demo().App
 	environ = append(environ, "TSUMUGI_SECRET_KEY="+key, "TSUMUGI_DEMO_PASSWORD="+password,
 		"SLACK_API_URL="+workspace.URL()+"/api/", "SLACK_BOT_TOKEN="+slack.DemoToken,
 		"SLACK_SIGNING_SECRET="+app.SigningSecret, "SLACK_CLIENT_ID="+app.ClientID,

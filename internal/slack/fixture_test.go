@@ -64,7 +64,7 @@ func open(t *testing.T, change func(*fake.Config)) *office {
 // mentioned sends a mention of the assistant by a person, and returns the target of the answer.
 func (o *office) mentioned(person, text string) channel.Target {
 	o.t.Helper()
-	ts, err := o.Mention(fake.DemoApp, fake.Said{Channel: fake.DemoGeneral, User: person, Text: text})
+	ts, err := o.Mention(fake.Said{Channel: fake.DemoGeneral, User: person, Text: text})
 	if err != nil {
 		o.t.Fatal(err)
 	}

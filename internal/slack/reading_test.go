@@ -34,7 +34,7 @@ func TestThread(t *testing.T) {
 	if _, err := o.adapter.Begin(ctx, to, done("前の回答")); err != nil {
 		t.Fatal(err)
 	}
-	ask, err := o.Mention(fake.DemoApp, fake.Said{
+	ask, err := o.Mention(fake.Said{
 		Channel: fake.DemoGeneral, User: fake.DemoHanako, Thread: root, Text: "要約",
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func TestThread(t *testing.T) {
 	if _, err := o.adapter.Message(ctx, to, channel.Ref(ask)); !errors.Is(err, channel.ErrGone) {
 		t.Errorf("a deleted message: %v", err)
 	}
-	if n := len(o.Calls("users.info")); n != 3 {
+	if n := o.Calls("users.info"); n != 3 {
 		t.Errorf("names were asked for %d times", n)
 	}
 }
@@ -93,7 +93,7 @@ func TestNamed(t *testing.T) {
 			t.Errorf("%q becomes %q", text, got)
 		}
 	}
-	if n := len(o.Calls("users.info")); n != 3 {
+	if n := o.Calls("users.info"); n != 3 {
 		t.Errorf("names were asked for %d times", n)
 	}
 	for _, text := range []string{"", "@here", "mail@EXAMPLE.JP", "@U1", fake.DemoTaro} {
@@ -101,7 +101,7 @@ func TestNamed(t *testing.T) {
 			t.Errorf("%q becomes %q", text, got)
 		}
 	}
-	if n := len(o.Calls("users.info")); n != 3 {
+	if n := o.Calls("users.info"); n != 3 {
 		t.Errorf("names were asked for without a mention: %d times", n)
 	}
 }
@@ -117,7 +117,7 @@ func TestNamed_Bounded(t *testing.T) {
 	if got := o.adapter.ResolveMentions(ctx, o.to, text.String()); got != text.String() {
 		t.Errorf("%q", got)
 	}
-	if n := len(o.Calls("users.info")); n != 20 {
+	if n := o.Calls("users.info"); n != 20 {
 		t.Errorf("names were asked for %d times", n)
 	}
 }
@@ -176,10 +176,10 @@ func TestAttach(t *testing.T) {
 		}
 	}
 	var files []fake.File
-	for _, m := range o.Answers(fake.DemoApp, o.to.Channel, o.to.Thread) {
+	for _, m := range o.Answers(o.to.Channel, o.to.Thread) {
 		files = append(files, m.Files...)
 	}
-	if len(files) != 1 || string(o.Content(files[0].ID)) != a.Markdown {
+	if len(files) != 1 || string(files[0].Content) != a.Markdown {
 		t.Errorf("%d files", len(files))
 	}
 }
@@ -211,7 +211,7 @@ func TestNotify(t *testing.T) {
 	if others := o.Ephemeral(o.to.Channel, fake.DemoTaro); len(others) != 0 {
 		t.Errorf("others see %+v", others)
 	}
-	dm, ts, err := o.Tell(fake.DemoApp, fake.Said{User: fake.DemoHanako, Text: "質問"})
+	dm, ts, err := o.Tell(fake.Said{User: fake.DemoHanako, Text: "質問"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestNotify(t *testing.T) {
 	if err := o.adapter.Notify(ctx, to, edited); err != nil {
 		t.Fatal(err)
 	}
-	if m := o.Answers(fake.DemoApp, dm, ts); len(m) != 1 || !strings.Contains(string(m[0].Blocks), "tsumugi_again") {
+	if m := o.Answers(dm, ts); len(m) != 1 || !strings.Contains(string(m[0].Blocks), "tsumugi_again") {
 		t.Errorf("%+v", m)
 	}
 	elsewhere := o.to
@@ -273,7 +273,7 @@ func TestSharedChannel(t *testing.T) {
 			t.Errorf("asked with a command: %v", err)
 		}
 	}
-	if n := len(o.Calls("conversations.info")); n != 1 {
+	if n := o.Calls("conversations.info"); n != 1 {
 		t.Errorf("asked %d times", n)
 	}
 	to.Installation.Policy.SharedChannels = true
@@ -289,8 +289,8 @@ func TestHost(t *testing.T) {
 	if err := o.adapter.ShowHome(ctx, to, channel.Home{LinkURL: "https://tsumugi.example/link"}); err != nil {
 		t.Fatal(err)
 	}
-	if home, ok := o.Home(fake.DemoApp, fake.DemoHanako); !ok || !strings.Contains(string(home.Raw), "/link") {
-		t.Errorf("%s", home.Raw)
+	if home := string(o.Home(fake.DemoHanako)); !strings.Contains(home, "/link") {
+		t.Error(home)
 	}
 	skills := make([]channel.Prompt, 60)
 	for i := range skills {
@@ -301,13 +301,10 @@ func TestHost(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if home, _ := o.Home(fake.DemoApp, fake.DemoHanako); !strings.Contains(string(home.Raw), "hanako@demo.example") {
-		t.Errorf("%s", home.Raw)
+	if home := string(o.Home(fake.DemoHanako)); !strings.Contains(home, "hanako@demo.example") {
+		t.Error(home)
 	}
-	dm, thread, err := o.OpenAssistant(fake.DemoApp, fake.DemoHanako, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dm, thread := o.OpenAssistant(fake.DemoHanako)
 	to.Channel, to.Thread, to.Direct = dm, thread, true
 	if err := o.adapter.ShowPrompts(ctx, to, skills); err != nil {
 		t.Fatal(err)
@@ -315,7 +312,7 @@ func TestHost(t *testing.T) {
 	if err := o.adapter.ShowTitle(ctx, to, "旅費について"); err != nil {
 		t.Fatal(err)
 	}
-	if s, _ := o.Session(fake.DemoApp, dm, thread); len(s.Prompts) != 4 || s.Title != "旅費について" {
+	if s := o.Session(dm, thread); len(s.Prompts) != 4 || s.Title != "旅費について" {
 		t.Errorf("%+v", s)
 	}
 	// A workspace without assistant threads does not have these optional methods.
@@ -361,7 +358,7 @@ func TestDirectory(t *testing.T) {
 	if p, err := o.adapter.Profile(ctx, o.in, fake.DemoRival); err != nil || !p.External && p.Teams[0] == fake.DemoTeam {
 		t.Errorf("somebody of another company: %+v, %v", p, err)
 	}
-	o.Configure(fake.DemoApp, func(app *fake.App) { app.SocketMode = true })
+	o.Configure(func(app *fake.App) { app.SocketMode = true })
 	for _, check := range o.adapter.Check(ctx, o.in) {
 		if !check.OK || check.Detail == "" {
 			t.Errorf("%+v", check)

@@ -58,7 +58,7 @@ func (r reachable) SocketInstallations(context.Context) ([]channel.Installation,
 func behindFirewall(t *testing.T, servers int, i *intake) *office {
 	t.Helper()
 	o := open(t, func(c *fake.Config) {
-		c.Apps[0].SocketMode = true
+		c.App.SocketMode = true
 		c.Retries = []time.Duration{0, 0, 0}
 		c.Timeout = 300 * time.Millisecond
 	})
@@ -67,7 +67,7 @@ func behindFirewall(t *testing.T, servers int, i *intake) *office {
 		s.Start()
 		t.Cleanup(s.Stop)
 	}
-	o.await("sockets", func() bool { return o.Sockets(fake.DemoApp) == servers })
+	o.await("sockets", func() bool { return o.Sockets() == servers })
 	return o
 }
 
@@ -100,7 +100,7 @@ func TestSockets(t *testing.T) {
 	o := behindFirewall(t, 2, i)
 	ctx := within(t)
 	o.mentioned(fake.DemoHanako, "要約して")
-	if err := o.Command(ctx, fake.DemoApp, fake.DemoTaro, fake.DemoGeneral, "/tsumugi", "翻訳: hello"); err != nil {
+	if err := o.Command(ctx, fake.DemoTaro, fake.DemoGeneral, "翻訳: hello"); err != nil {
 		t.Fatal(err)
 	}
 	ref, err := o.adapter.Begin(ctx, o.to, done("回答"))
@@ -139,13 +139,13 @@ func TestSockets_Refresh(t *testing.T) {
 	t.Parallel()
 	i := &intake{}
 	o := behindFirewall(t, 1, i)
-	if err := o.Refresh(within(t), fake.DemoApp, "warning"); err != nil {
+	if err := o.Refresh(within(t), "warning"); err != nil {
 		t.Fatal(err)
 	}
-	o.await("the next socket, before the old one ends", func() bool { return o.Sockets(fake.DemoApp) == 2 })
-	o.Cut(fake.DemoApp)
+	o.await("the next socket, before the old one ends", func() bool { return o.Sockets() == 2 })
+	o.Cut()
 	o.await("a socket after the cut", func() bool {
-		return len(o.Calls("apps.connections.open")) == 3 && o.Sockets(fake.DemoApp) == 1
+		return o.Calls("apps.connections.open") == 3 && o.Sockets() == 1
 	})
 	o.mentioned(fake.DemoHanako, "要約して")
 	o.await("the question", func() bool { return o.asked(i, "要約して") == 1 })
@@ -153,10 +153,10 @@ func TestSockets_Refresh(t *testing.T) {
 
 func TestSockets_Stop(t *testing.T) {
 	t.Parallel()
-	o := open(t, func(c *fake.Config) { c.Apps[0].SocketMode = true })
+	o := open(t, func(c *fake.Config) { c.App.SocketMode = true })
 	s := slack.NewSockets(o.adapter, &intake{}, reachable{o.in}, slog.New(slog.DiscardHandler))
 	s.Start()
-	o.await("a socket", func() bool { return o.Sockets(fake.DemoApp) == 1 })
+	o.await("a socket", func() bool { return o.Sockets() == 1 })
 	s.Stop()
-	o.await("none", func() bool { return o.Sockets(fake.DemoApp) == 0 })
+	o.await("none", func() bool { return o.Sockets() == 0 })
 }

@@ -24,7 +24,7 @@ func TestStream(t *testing.T) {
 	if err := o.adapter.Status(ctx, o.to, "が回答を作成しています…"); err != nil {
 		t.Fatal(err)
 	}
-	if s, _ := o.Session(fake.DemoApp, o.to.Channel, o.to.Thread); s.State != "processing" || s.Text == "" {
+	if s := o.Session(o.to.Channel, o.to.Thread); s.State != "processing" || s.Text == "" {
 		t.Errorf("the session is %+v", s)
 	}
 	ref, err := o.adapter.Begin(ctx, o.to, draft("# 規程\n"))
@@ -59,10 +59,10 @@ func TestStream(t *testing.T) {
 			t.Errorf("below the answer there is no %s: %s", text, beside)
 		}
 	}
-	if s, _ := o.Session(fake.DemoApp, o.to.Channel, o.to.Thread); s.State != "active" {
+	if s := o.Session(o.to.Channel, o.to.Thread); s.State != "active" {
 		t.Errorf("the session is %+v", s)
 	}
-	if n := len(o.Answers(fake.DemoApp, o.to.Channel, o.to.Thread)); n != 1 {
+	if n := len(o.Answers(o.to.Channel, o.to.Thread)); n != 1 {
 		t.Errorf("%d messages", n)
 	}
 	if err := o.adapter.Finish(ctx, o.to, ref, draft(last), end); !errors.Is(err, channel.ErrCannotAppend) {
@@ -82,7 +82,7 @@ func TestSources(t *testing.T) {
 	for _, streams := range []bool{true, false} {
 		o, ctx := open(t, nil), within(t)
 		if !streams {
-			o.Configure(fake.DemoApp, func(app *fake.App) { app.Events = []string{"app_mention"} })
+			o.Configure(func(app *fake.App) { app.Events = []string{"app_mention"} })
 		}
 		end := done("旅費は3,000円です[1][2][3]。")
 		end.Citations = []chat.Citation{
@@ -206,14 +206,14 @@ func TestReplace_EndsTheStream(t *testing.T) {
 func TestWithoutSlacksButton(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
-	o.Configure(fake.DemoApp, func(app *fake.App) { app.Events = []string{"app_mention"} })
+	o.Configure(func(app *fake.App) { app.Events = []string{"app_mention"} })
 	ref, err := o.adapter.Begin(ctx, o.to, draft("回答 <@U0TARO0001>"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	markdown, beside := o.shown(o.to.Channel, ref)
 	if markdown != "回答 &lt;@\u200bU0TARO0001>" || !strings.Contains(beside, "tsumugi_stop") ||
-		len(o.Calls("chat.startStream")) > 0 {
+		o.Calls("chat.startStream") > 0 {
 		t.Errorf("%q, %s", markdown, beside)
 	}
 	next := draft("回答 <@U0TARO0001> https://example.com/")
@@ -223,7 +223,7 @@ func TestWithoutSlacksButton(t *testing.T) {
 	if err := o.adapter.Replace(ctx, o.to, ref, next); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(o.Calls("chat.stopStream")); n != 0 {
+	if n := o.Calls("chat.stopStream"); n != 0 {
 		t.Errorf("%d streams were ended", n)
 	}
 	o.silent()
@@ -235,7 +235,7 @@ func TestFind(t *testing.T) {
 	for _, streams := range []bool{true, false} {
 		o, ctx := open(t, nil), within(t)
 		if !streams {
-			o.Configure(fake.DemoApp, func(app *fake.App) { app.Events = []string{"app_mention"} })
+			o.Configure(func(app *fake.App) { app.Events = []string{"app_mention"} })
 		}
 		other := draft("別の人への回答です")
 		other.AnswerID = uuid.Must(uuid.NewV7())
@@ -321,9 +321,7 @@ func TestErrors(t *testing.T) {
 	if err := replace(); err != nil {
 		t.Error(err)
 	}
-	if err := o.Revoke(fake.DemoApp, fake.DemoTeam); err != nil {
-		t.Fatal(err)
-	}
+	o.Revoke()
 	if err := replace(); !errors.Is(err, channel.ErrRevoked) {
 		t.Errorf("a revoked token: %v", err)
 	}
@@ -337,7 +335,7 @@ func TestR89_Messages(t *testing.T) {
 	for _, streams := range []bool{true, false} {
 		o, ctx := open(t, nil), within(t)
 		if !streams {
-			o.Configure(fake.DemoApp, func(app *fake.App) { app.Events = []string{"app_mention"} })
+			o.Configure(func(app *fake.App) { app.Events = []string{"app_mention"} })
 		}
 		end := done(hostile)
 		end.State, end.Reason = channel.StateFailed, hostile
@@ -381,7 +379,7 @@ func TestTooLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := len(o.Calls(""))
+	before := o.Calls("")
 	if err := o.adapter.Append(ctx, o.to, ref, from, draft(text)); !errors.Is(err, channel.ErrTooLong) {
 		t.Error(err)
 	}
@@ -391,7 +389,7 @@ func TestTooLong(t *testing.T) {
 	if _, err := o.adapter.Begin(ctx, o.to, done(text)); !errors.Is(err, channel.ErrTooLong) {
 		t.Error(err)
 	}
-	if n := len(o.Calls("")) - before; n != 0 {
+	if n := o.Calls("") - before; n != 0 {
 		t.Errorf("%d calls", n)
 	}
 }
@@ -412,7 +410,7 @@ func TestConform(t *testing.T) {
 			t.Parallel()
 			channeltest.Conform(t, func(t *testing.T) channeltest.Subject {
 				o := open(t, nil)
-				o.Configure(fake.DemoApp, func(app *fake.App) { app.Events = events })
+				o.Configure(func(app *fake.App) { app.Events = events })
 				to, surface := o.to, channel.Surface(o.adapter)
 				if events != nil {
 					surface = replacing{o.adapter}
@@ -441,7 +439,7 @@ func TestConform(t *testing.T) {
 						return channel.Ref(ts)
 					},
 					CountFiles: func() (n int) {
-						for _, m := range o.Answers(fake.DemoApp, to.Channel, to.Thread) {
+						for _, m := range o.Answers(to.Channel, to.Thread) {
 							n += len(m.Files)
 						}
 						return n

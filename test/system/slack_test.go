@@ -30,8 +30,8 @@ type slackRig struct {
 func newSlackRig(t *testing.T, n int, socketMode bool, more ...string) *slackRig {
 	t.Helper()
 	config := slack.Demo()
-	config.Apps[0].SocketMode = socketMode
-	config.Teams[0].People[1].Email = demoUser // The address of slack.DemoTaro.
+	config.App.SocketMode = socketMode
+	config.People[1].Email = demoUser // The address of slack.DemoTaro.
 	workspace := slack.New(config)
 	server := httptest.NewServer(workspace)
 	workspace.SetURL(server.URL)
@@ -40,14 +40,14 @@ func newSlackRig(t *testing.T, n int, socketMode bool, more ...string) *slackRig
 		server.CloseClientConnections()
 		server.Close()
 	})
-	app := config.Apps[0]
+	app := config.App
 	more = append(more, "SLACK_API_URL="+server.URL+"/api/", "SLACK_BOT_TOKEN="+slack.DemoToken,
 		"SLACK_SIGNING_SECRET="+app.SigningSecret, "TSUMUGI_SECRET_KEY="+base64.StdEncoding.EncodeToString(make([]byte, 32)))
 	if socketMode {
 		more = append(more, "SLACK_APP_TOKEN="+app.AppToken)
 	}
 	s := &slackRig{newRig(t, n, more...), workspace}
-	workspace.Configure(slack.DemoApp, func(app *slack.App) { app.Connect(s.URL()) })
+	workspace.Configure(func(app *slack.App) { app.Server = s.URL() })
 	s.link(t)
 	return s
 }
@@ -70,7 +70,7 @@ func (s *slackRig) link(t *testing.T) {
 // mention asks a question in a channel and returns the ts of the message.
 func (s *slackRig) mention(t *testing.T, a answer) string {
 	t.Helper()
-	ts, err := s.workspace.Mention(slack.DemoApp, slack.Said{
+	ts, err := s.workspace.Mention(slack.Said{
 		Channel: slack.DemoSales, User: slack.DemoTaro, Text: a.in("").Content,
 	})
 	must(t, err)
@@ -92,7 +92,7 @@ func (s *slackRig) answered(t *testing.T, ts string) []slack.Message {
 	t.Helper()
 	var answers []slack.Message
 	s.awaitWorkspace(t, "an answer", func() bool {
-		answers = s.workspace.Answers(slack.DemoApp, slack.DemoSales, ts)
+		answers = s.workspace.Answers(slack.DemoSales, ts)
 		return len(answers) > 0 && answers[len(answers)-1].Stream == "completed"
 	})
 	return answers
@@ -123,13 +123,13 @@ func TestR88_OneAnswerToTwentyEvents(t *testing.T) {
 			t.Parallel()
 			s := newSlackRig(t, 3, socketMode)
 			if socketMode {
-				s.awaitWorkspace(t, "two sockets", func() bool { return s.workspace.Sockets(slack.DemoApp) == 2 })
+				s.awaitWorkspace(t, "two sockets", func() bool { return s.workspace.Sockets() == 2 })
 			}
-			s.workspace.FailEvents(slack.EventFault{Type: "app_mention", Copies: 19})
+			s.workspace.Duplicate("app_mention", 19)
 			a := answer{chars: 1_200, rate: 100, seed: 7}
 			ts := s.mention(t, a)
 			s.awaitWorkspace(t, "the beginning", func() bool {
-				return len(s.workspace.Answers(slack.DemoApp, slack.DemoSales, ts)) > 0
+				return len(s.workspace.Answers(slack.DemoSales, ts)) > 0
 			})
 			want := a.in("").want
 			followed := s.follow(t, want)
@@ -239,7 +239,7 @@ func (s *slackRig) survivesKills(t *testing.T) {
 
 // shown returns the texts of the answers to a mention.
 func (s *slackRig) shown(ts string) (texts []string) {
-	for _, m := range s.workspace.Answers(slack.DemoApp, slack.DemoSales, ts) {
+	for _, m := range s.workspace.Answers(slack.DemoSales, ts) {
 		texts = append(texts, bareText(m.Shown()))
 	}
 	return texts

@@ -3,8 +3,8 @@ package slack
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -28,191 +28,117 @@ func (f *failure) Error() string { return f.code }
 
 func fail(code string) error { return &failure{code: code} }
 
+// invalid returns the failure of an argument, with Slack's messages about it.
+func invalid(code string, messages ...string) error {
+	return &failure{code: code, more: object{
+		"errors": messages, "response_metadata": object{"messages": messages},
+	}}
+}
+
 // call is one call of the Web API.
 type call struct {
 	*Workspace
 
-	method  string
-	args    map[string]string // Values that are not strings are JSON.
-	in      *installation     // The installation of a bot token.
-	grant   *grant            // The grant of a person's token.
-	app     *App              // The app of an app-level token.
-	token   string
-	request *http.Request
+	method string
+	args   map[string]string // Values that are not strings are JSON.
+	token  string
 }
 
 // method is a Web API method: its requirements and its implementation.
 type method struct {
-	perMinute int      // The limit of its rate tier; 0 is unlimited.
-	scopes    []string // One of them is required.
-	kind      string   // The token kind: bot if empty, app, person or none.
+	perMinute int    // The limit of its rate tier; 0 is unlimited.
+	scope     string // Required if not empty.
+	token     string // The prefix of the required token; none if empty.
 	do        func(*call) (object, error)
 }
 
-// Call is a recorded call.
-type Call struct {
-	At      time.Time // By the workspace's clock.
-	Method  string
-	Team    string // The team of the token.
-	App     string
-	Args    map[string]string // Without the token.
-	Status  int               // 0 if the connection was cut.
-	Error   string            // The error of the response.
-	Refused bool              // Refused by a rate limit or a fault, before any effect.
-}
-
 func (w *Workspace) serveAPI(writer http.ResponseWriter, request *http.Request) {
-	c := &call{Workspace: w, method: request.PathValue("method"), request: request}
+	c := &call{Workspace: w, method: request.PathValue("method")}
 	var err error
 	if c.args, err = arguments(writer, request); err != nil {
 		answer(writer, http.StatusOK, object{"ok": false, "error": err.Error()})
 		return
 	}
-	c.token = strings.TrimPrefix(request.Header.Get("Authorization"), "Bearer ")
-	if c.token == "" || strings.HasPrefix(c.token, "Basic ") {
+	c.token = bearer(request)
+	if c.token == "" {
 		c.token = c.args["token"]
 	}
-	delete(c.args, "token")
-
 	w.mu.Lock()
-	index := len(w.calls)
-	w.calls = append(w.calls, Call{At: w.clock.now(), Method: c.method, Args: c.args})
-	known := c.identify()
-	if c.in != nil {
-		w.calls[index].Team, w.calls[index].App = c.in.team.ID, c.in.app.ID
-	}
-	fault := w.fault(c.method, w.calls[index].Team)
-	w.mu.Unlock()
-
-	if fault != nil && fault.Delay > 0 {
-		select {
-		case <-time.After(fault.Delay):
-		case <-request.Context().Done():
-			return
-		case <-w.ctx.Done():
-			return
-		}
-	}
-	status, header, body := http.StatusOK, http.Header{}, object(nil)
-	if fault == nil || fault.After || !fault.breaks() {
-		status, header, body = c.run(known)
-	}
-	if fault != nil && fault.breaks() {
-		status, header, body = fault.answer()
-	}
-	w.mu.Lock()
-	w.calls[index].Status, w.calls[index].Refused = status, status == http.StatusTooManyRequests
-	w.calls[index].Refused = w.calls[index].Refused || fault != nil && fault.breaks() && !fault.After
-	w.calls[index].Error, _ = body["error"].(string)
+	w.calls[c.method]++
+	w.calls[""]++
+	fault, broken := w.fault(c.method)
 	w.touch()
 	w.mu.Unlock()
+	status, header, body := http.StatusOK, http.Header{}, object(nil)
+	if !broken || fault.After {
+		status, body = c.run(header)
+	}
+	if broken {
+		status, body = fault.answer(header)
+	}
 	if status == 0 {
 		panic(http.ErrAbortHandler) // Cuts the connection.
 	}
-	for name, values := range header {
-		writer.Header()[name] = values
-	}
+	maps.Copy(writer.Header(), header)
 	answer(writer, status, body)
 }
 
 // run executes the call.
-func (c *call) run(tokenFault string) (int, http.Header, object) {
+func (c *call) run(header http.Header) (int, object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	header := http.Header{}
 	m, ok := methods()[c.method]
 	if !ok {
-		return http.StatusOK, header, object{"ok": false, "error": "unknown_method", "req_method": c.method}
+		return http.StatusOK, object{"ok": false, "error": "unknown_method"}
 	}
-	if err := c.allowed(m, tokenFault); err != nil {
-		return http.StatusOK, header, err.body()
-	}
-	if c.in != nil {
-		header.Set("X-Oauth-Scopes", strings.Join(c.in.Scopes, ","))
-		header.Set("X-Accepted-Oauth-Scopes", strings.Join(m.scopes, ","))
-	}
-	if wait := c.limit(m); wait > 0 {
-		header.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-		return http.StatusTooManyRequests, header, object{"ok": false, "error": "ratelimited"}
-	}
-	body, err := m.do(c)
-	if err != nil {
-		var failed *failure
-		if !errors.As(err, &failed) {
-			failed = &failure{code: "internal_error"}
+	err := c.allowed(m)
+	var body object
+	if err == nil {
+		header.Set("X-Oauth-Scopes", strings.Join(c.scopes, ","))
+		if wait := c.limit(m); wait > 0 {
+			header.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+			return http.StatusTooManyRequests, object{"ok": false, "error": "ratelimited"}
 		}
-		return http.StatusOK, header, failed.body()
+		body, err = m.do(c)
 	}
 	if body == nil {
 		body = object{}
 	}
-	body["ok"] = true
-	return http.StatusOK, header, body
+	body["ok"] = err == nil
+	var failed *failure
+	if errors.As(err, &failed) {
+		body["error"] = failed.code
+		maps.Copy(body, failed.more)
+	}
+	return http.StatusOK, body
 }
 
-func (f *failure) body() object {
-	body := object{"ok": false, "error": f.code}
-	for name, value := range f.more {
-		body[name] = value
-	}
-	return body
-}
-
-// identify finds the owner of the token, or returns Slack's error for it. The caller holds w.mu.
-func (c *call) identify() string {
-	if c.token == "" {
-		return "not_authed"
-	}
-	if c.in = c.installs[c.token]; c.in != nil {
-		if c.people[c.in.UserID].Deleted {
-			return "account_inactive"
-		}
-		return ""
-	}
-	if c.grant = c.grants[c.token]; c.grant != nil {
-		return ""
-	}
-	for _, app := range c.apps {
-		if app.AppToken == c.token {
-			c.app = app
-			return ""
-		}
-	}
-	if c.revoked[c.token] {
-		return "token_revoked"
-	}
-	return "invalid_auth"
-}
-
-func (c *call) allowed(m method, tokenFault string) *failure {
-	if m.kind == "none" {
-		return nil
-	}
-	if tokenFault != "" {
-		return &failure{code: tokenFault}
-	}
-	right := map[string]bool{"": c.in != nil, "app": c.app != nil, "person": c.grant != nil}[m.kind]
-	if !right {
-		return &failure{code: "not_allowed_token_type"}
-	}
-	provided := []string{}
+// allowed checks the token of the call and its scopes. The caller holds w.mu.
+func (c *call) allowed(m method) error {
 	switch {
-	case c.in != nil:
-		provided = c.in.Scopes
-	case c.grant != nil:
-		provided = c.grant.scopes
-	}
-	if len(m.scopes) > 0 && c.app == nil &&
-		!slices.ContainsFunc(m.scopes, func(scope string) bool { return slices.Contains(provided, scope) }) {
-		return &failure{code: "missing_scope", more: object{
-			"needed": strings.Join(m.scopes, ","), "provided": strings.Join(provided, ","),
-		}}
+	case m.token == "":
+		return nil
+	case c.token == "":
+		return fail("not_authed")
+	case slices.Contains(c.revoked, c.token):
+		return fail("token_revoked")
+	case c.token != c.Workspace.token && c.token != c.app.AppToken:
+		return fail("invalid_auth")
+	case !strings.HasPrefix(c.token, m.token):
+		return fail("not_allowed_token_type")
+	case m.scope != "":
+		return c.require(m.scope)
 	}
 	return nil
 }
 
-// has reports whether the bot was granted a scope.
-func (c *call) has(scope string) bool { return c.in != nil && slices.Contains(c.in.Scopes, scope) }
+// require returns Slack's error if the bot was not granted a scope.
+func (c *call) require(scope string) error {
+	if slices.Contains(c.scopes, scope) {
+		return nil
+	}
+	return &failure{code: "missing_scope", more: object{"needed": scope, "provided": strings.Join(c.scopes, ",")}}
+}
 
 // limit counts the call against its tier, and returns the time to wait if the limit is exceeded. Messages have a
 // separate limit: one a second per channel, with short bursts. The caller holds w.mu.
@@ -221,9 +147,6 @@ func (c *call) limit(m method) time.Duration {
 		return 0
 	}
 	key, most, window := c.method, m.perMinute, time.Minute
-	if c.in != nil {
-		key += " " + c.in.team.ID + " " + c.in.app.ID
-	}
 	if c.method == "chat.postMessage" {
 		key, most, window = key+" "+c.args["channel"], 10, 10*time.Second
 	}
@@ -237,6 +160,12 @@ func (c *call) limit(m method) time.Duration {
 	return 0
 }
 
+// bearer returns the token in the header of a request.
+func bearer(request *http.Request) string {
+	token, _ := strings.CutPrefix(request.Header.Get("Authorization"), "Bearer ")
+	return token
+}
+
 // arguments reads the arguments of a call from the query, a form or JSON.
 func arguments(writer http.ResponseWriter, request *http.Request) (map[string]string, error) {
 	args := map[string]string{}
@@ -245,21 +174,15 @@ func arguments(writer http.ResponseWriter, request *http.Request) (map[string]st
 	if strings.TrimSpace(kind) == "application/json" {
 		var fields map[string]json.RawMessage
 		body, err := io.ReadAll(request.Body)
-		if err != nil {
-			return nil, fail("request_timeout")
-		}
-		if len(body) > 0 && json.Unmarshal(body, &fields) != nil {
+		if err != nil || len(body) > 0 && json.Unmarshal(body, &fields) != nil {
 			return nil, fail("invalid_json")
 		}
 		for name, raw := range fields {
 			var text string
-			switch {
-			case string(raw) == "null":
-			case json.Unmarshal(raw, &text) == nil:
-				args[name] = text
-			default:
-				args[name] = string(raw)
+			if json.Unmarshal(raw, &text) != nil { // Null becomes an empty text.
+				text = string(raw)
 			}
+			args[name] = text
 		}
 	} else if err := request.ParseForm(); err != nil {
 		return nil, fail("invalid_form_data")
@@ -270,25 +193,10 @@ func arguments(writer http.ResponseWriter, request *http.Request) (map[string]st
 	return args, nil
 }
 
-func answer(writer http.ResponseWriter, status int, body object) {
+func answer(writer http.ResponseWriter, status int, body any) {
 	writer.Header().Set("Content-Type", "application/json; charset=utf-8")
 	writer.WriteHeader(status)
-	if body == nil {
-		return
-	}
 	_ = json.NewEncoder(writer).Encode(body) // The client may have disconnected.
-}
-
-// required returns Slack's error if one of the arguments is missing.
-func (c *call) required(names ...string) error {
-	for _, name := range names {
-		if c.args[name] == "" {
-			return &failure{code: "invalid_arguments", more: object{"response_metadata": object{
-				"messages": []string{fmt.Sprintf("[ERROR] missing required field: %s", name)},
-			}}}
-		}
-	}
-	return nil
 }
 
 func (c *call) flag(name string) bool {
@@ -296,52 +204,36 @@ func (c *call) flag(name string) bool {
 	return value == "true" || value == "1"
 }
 
-// methods returns the methods of the Web API. The rates are Slack's tiers 1 to 4: 1, 20, 50 and 100 a minute.
+// methods returns the methods of the Web API. The rates are Slack's tiers 2 to 4: 20, 50 and 100 a minute. The methods
+// that read conversations check their scopes themselves.
 func methods() map[string]method {
-	const one, two, three, four, most = 1, 20, 50, 100, 600
-	chat := []string{"chat:write"}
-	history := []string{"channels:history", "groups:history", "im:history", "mpim:history"}
-	reading := []string{"channels:read", "groups:read", "im:read", "mpim:read"}
-	assistant := []string{"assistant:write", "chat:write"}
+	const two, three, four, most = 20, 50, 100, 600
+	const bot, app, anyone = "xoxb-", "xapp-", ""
 	return map[string]method{
-		"api.test":                              {most, nil, "none", (*call).apiTest},
-		"auth.test":                             {most, nil, "", (*call).authTest},
-		"auth.revoke":                           {three, nil, "", (*call).authRevoke},
-		"apps.uninstall":                        {one, nil, "", (*call).appsUninstall},
-		"apps.connections.open":                 {0, nil, "app", (*call).connectionsOpen},
-		"bots.info":                             {three, []string{"users:read"}, "", (*call).botsInfo},
-		"team.info":                             {three, []string{"team:read"}, "", (*call).teamInfo},
-		"users.info":                            {four, []string{"users:read"}, "", (*call).usersInfo},
-		"users.list":                            {two, []string{"users:read"}, "", (*call).usersList},
-		"users.conversations":                   {three, reading, "", (*call).usersConversations},
-		"users.lookupByEmail":                   {three, []string{"users:read.email"}, "", (*call).usersLookup},
-		"chat.postMessage":                      {most, chat, "", (*call).chatPost},
-		"chat.postEphemeral":                    {four, chat, "", (*call).chatPostEphemeral},
-		"chat.update":                           {three, chat, "", (*call).chatUpdate},
-		"chat.delete":                           {three, chat, "", (*call).chatDelete},
-		"chat.getPermalink":                     {most, nil, "", (*call).chatPermalink},
-		"chat.startStream":                      {two, chat, "", (*call).startStream},
-		"chat.appendStream":                     {four, chat, "", (*call).appendStream},
-		"chat.stopStream":                       {two, chat, "", (*call).stopStream},
-		"conversations.replies":                 {three, history, "", (*call).conversationsReplies},
-		"conversations.history":                 {three, history, "", (*call).conversationsHistory},
-		"conversations.info":                    {three, reading, "", (*call).conversationsInfo},
-		"conversations.list":                    {two, reading, "", (*call).conversationsList},
-		"conversations.members":                 {four, reading, "", (*call).conversationsMembers},
-		"conversations.open":                    {three, []string{"im:write"}, "", (*call).conversationsOpen},
-		"files.info":                            {four, []string{"files:read"}, "", (*call).filesInfo},
-		"files.getUploadURLExternal":            {four, []string{"files:write"}, "", (*call).filesUploadURL},
-		"files.completeUploadExternal":          {four, []string{"files:write"}, "", (*call).filesComplete},
-		"views.publish":                         {four, nil, "", (*call).viewsPublish},
-		"views.open":                            {four, nil, "", (*call).viewsOpen},
-		"reactions.add":                         {three, []string{"reactions:write"}, "", (*call).reactionsAdd},
-		"assistant.threads.setStatus":           {most, assistant, "", (*call).threadStatus},
-		"assistant.threads.setTitle":            {four, assistant, "", (*call).threadTitle},
-		"assistant.threads.setSuggestedPrompts": {four, assistant, "", (*call).threadPrompts},
-		"agents.sessions.setStatus":             {three, chat, "", (*call).sessionStatus},
-		"agents.sessions.rename":                {three, chat, "", (*call).sessionRename},
-		"oauth.v2.access":                       {most, nil, "none", (*call).oauthAccess},
-		"openid.connect.token":                  {four, nil, "none", (*call).openidToken},
-		"openid.connect.userInfo":               {three, []string{"openid"}, "person", (*call).openidUserInfo},
+		"auth.test":                             {most, "", bot, (*call).authTest},
+		"apps.connections.open":                 {0, "", app, (*call).connectionsOpen},
+		"bots.info":                             {three, "users:read", bot, (*call).botsInfo},
+		"users.info":                            {four, "users:read", bot, (*call).usersInfo},
+		"chat.postMessage":                      {most, "chat:write", bot, (*call).chatPost},
+		"chat.postEphemeral":                    {four, "chat:write", bot, (*call).chatPostEphemeral},
+		"chat.update":                           {three, "chat:write", bot, (*call).chatUpdate},
+		"chat.delete":                           {three, "chat:write", bot, (*call).chatDelete},
+		"chat.startStream":                      {two, "chat:write", bot, (*call).startStream},
+		"chat.appendStream":                     {four, "chat:write", bot, (*call).appendStream},
+		"chat.stopStream":                       {two, "chat:write", bot, (*call).stopStream},
+		"conversations.replies":                 {three, "", bot, (*call).conversationsReplies},
+		"conversations.history":                 {three, "", bot, (*call).conversationsHistory},
+		"conversations.info":                    {three, "", bot, (*call).conversationsInfo},
+		"conversations.open":                    {three, "im:write", bot, (*call).conversationsOpen},
+		"files.info":                            {four, "files:read", bot, (*call).filesInfo},
+		"files.getUploadURLExternal":            {four, "files:write", bot, (*call).filesUploadURL},
+		"files.completeUploadExternal":          {four, "files:write", bot, (*call).filesComplete},
+		"views.publish":                         {four, "", bot, (*call).viewsPublish},
+		"assistant.threads.setStatus":           {most, "chat:write", bot, session((*call).threadStatus)},
+		"assistant.threads.setTitle":            {four, "chat:write", bot, session((*call).threadTitle)},
+		"assistant.threads.setSuggestedPrompts": {four, "chat:write", bot, session((*call).threadPrompts)},
+		"agents.sessions.setStatus":             {three, "chat:write", bot, session((*call).sessionStatus)},
+		"oauth.v2.access":                       {most, "", anyone, (*call).oauthAccess},
+		"openid.connect.token":                  {four, "", anyone, (*call).openidToken},
 	}
 }

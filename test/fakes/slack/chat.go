@@ -7,232 +7,151 @@ import (
 	"unicode/utf8"
 )
 
-// place finds the channel to write to by id, by #name, or by a person's id for a direct message.
-func (c *call) place(name string) (*Channel, error) {
-	channel := c.channels[name]
-	if channel == nil && strings.HasPrefix(name, "#") {
-		for _, id := range c.order {
-			if c.channels[id].Name == name[1:] && c.channels[id].teamID == c.in.team.ID {
-				channel = c.channels[id]
-			}
-		}
+// seen finds a channel that is visible to the bot.
+func (c *call) seen(id string) (*Channel, error) {
+	if channel := c.channel(id); channel != nil && (!channel.Private || c.member(channel, DemoBot)) {
+		return channel, nil
 	}
-	if channel == nil && c.people[name] != nil {
-		channel = c.directWith(c.in, name)
-	}
-	if channel == nil || !c.sees(channel) {
-		return nil, fail("channel_not_found")
-	}
-	if channel.Archived {
-		return nil, fail("is_archived")
-	}
-	if !c.member(channel, c.in.UserID) && !c.has("chat:write.public") {
-		return nil, fail("not_in_channel")
-	}
-	return channel, nil
+	return nil, fail("channel_not_found")
 }
 
-// sees reports whether the channel is visible to the bot.
-func (c *call) sees(channel *Channel) bool {
-	if !slices.Contains(c.teamsOf(channel), c.in.team.ID) {
-		return false
+// joined finds a channel of which the bot is a member.
+func (c *call) joined(id string) (*Channel, error) {
+	channel, err := c.seen(id)
+	if err == nil && !c.member(channel, DemoBot) {
+		err = fail("not_in_channel")
 	}
-	return !channel.Private && channel.direct == "" || c.member(channel, c.in.UserID)
+	return channel, err
 }
 
-func (w *Workspace) teamsOf(channel *Channel) []string {
-	return append([]string{channel.teamID}, channel.SharedWith...)
-}
-
-// member reports whether a person or bot is in a channel. The caller holds w.mu.
+// member reports whether a person or the bot is in a channel. The caller holds w.mu.
 func (w *Workspace) member(channel *Channel, person string) bool {
 	if channel.Members != nil || channel.Private {
 		return slices.Contains(channel.Members, person)
 	}
 	p := w.people[person]
-	return p != nil && !p.UltraRestricted && !p.Deleted && slices.Contains(w.teamsOf(channel), p.teamID)
+	return p != nil && !p.UltraRestricted && !p.Deleted && (p.team() == DemoTeam || channel.Shared)
 }
 
-// directWith returns the direct message channel of a person and a bot, and creates it if necessary. The caller holds
+// directWith returns the direct message channel of a person and the bot, and creates it if necessary. The caller holds
 // w.mu.
-func (w *Workspace) directWith(in *installation, person string) *Channel {
-	for _, id := range w.order {
-		if channel := w.channels[id]; channel.direct == person && channel.Members[1] == in.UserID {
+func (w *Workspace) directWith(person string) *Channel {
+	for _, channel := range w.channels {
+		if channel.direct == person {
 			return channel
 		}
 	}
-	channel := &Channel{
-		ID: w.id("D"), Private: true, Members: []string{person, in.UserID}, teamID: in.team.ID, direct: person,
-	}
-	w.addChannel(channel)
+	channel := &Channel{ID: w.id("D"), Private: true, Members: []string{person, DemoBot}, direct: person}
+	w.channels = append(w.channels, channel)
 	return channel
 }
 
-// content stores the content arguments of the call in m and returns warnings. limit is the maximum length of the text
-// in characters. content truncates a longer text if cut is true and refuses it otherwise.
-func (c *call) content(m *Message, limit int, cut bool) ([]string, error) {
+// content stores the content arguments of the call in m. limit is the maximum length of the text in characters.
+// content truncates a longer text if cut is true and refuses it otherwise.
+func (c *call) content(m *Message, limit int, cut bool) error {
 	text, markdown := c.args["text"], c.args["markdown_text"]
 	if markdown != "" && (text != "" || c.args["blocks"] != "") {
-		return nil, fail("markdown_text_conflict")
+		return fail("markdown_text_conflict")
 	}
 	if utf8.RuneCountInString(markdown) > maxMarkdown {
-		return nil, fail("msg_too_long")
+		return fail("msg_too_long")
 	}
-	blocks, code, messages := checkBlocks(c.args["blocks"])
-	if code != "" {
-		return nil, &failure{code: code, more: object{
-			"errors": messages, "response_metadata": object{"messages": messages},
-		}}
+	if err := checkBlocks(c.args["blocks"], maxBlocks); err != nil {
+		return err
 	}
-	if text == "" && markdown == "" && blocks == nil && c.args["attachments"] == "" {
-		return nil, fail("no_text")
+	if text == "" && markdown == "" && c.args["blocks"] == "" {
+		return fail("no_text")
 	}
-	var warnings []string
 	if utf8.RuneCountInString(text) > limit {
 		if !cut {
-			return nil, fail("msg_too_long")
+			return fail("msg_too_long")
 		}
-		text, warnings = string([]rune(text)[:limit]), []string{"message_truncated"}
+		text = string([]rune(text)[:limit])
 	}
-	metadata, err := c.metadata()
-	if err != nil {
-		return nil, err
+	if raw := c.args["metadata"]; raw != "" {
+		m.Metadata = json.RawMessage(raw)
 	}
-	if metadata != nil {
-		m.Metadata = metadata
-	}
-	m.Text, m.Markdown, m.Blocks = text, markdown, blocks
-	if markdown != "" {
-		m.Text, m.Blocks = mrkdwn(markdown), markdownBlock(markdown, nil)
+	m.Text, m.Markdown, m.Blocks = text, markdown, nil
+	switch {
+	case markdown != "":
+		m.Text, m.Blocks = mrkdwn(markdown), markdownBlock(markdown, "")
+	case c.args["blocks"] != "":
+		m.Blocks = json.RawMessage(c.args["blocks"])
 	}
 	m.linkNames = c.flag("link_names") || c.args["parse"] == "full"
-	return warnings, nil
+	return nil
 }
 
-// markdownBlock returns the blocks of a Markdown message. It appends the blocks of more.
-func markdownBlock(markdown string, more json.RawMessage) json.RawMessage {
+// markdownBlock returns the blocks of a Markdown message, followed by the blocks of more.
+func markdownBlock(markdown, more string) json.RawMessage {
 	blocks := []any{}
 	if markdown != "" {
-		blocks = append(blocks, object{"type": "markdown", "block_id": "md", "text": markdown})
+		blocks = append(blocks, object{"type": "markdown", "text": markdown})
 	}
 	var rest []any
-	if json.Unmarshal(more, &rest) == nil {
+	if json.Unmarshal([]byte(more), &rest) == nil {
 		blocks = append(blocks, rest...)
 	}
 	raw, err := json.Marshal(blocks)
 	if err != nil {
-		return nil
+		panic(err) // Unreachable: values that were decoded from JSON.
 	}
 	return raw
 }
 
-func (c *call) metadata() (json.RawMessage, error) {
-	raw := c.args["metadata"]
-	if raw == "" {
-		return nil, nil
-	}
-	var metadata struct {
-		EventType    string          `json:"event_type"`
-		EventPayload json.RawMessage `json:"event_payload"`
-	}
-	if json.Unmarshal([]byte(raw), &metadata) != nil {
-		return nil, fail("invalid_metadata_format")
-	}
-	if raw != "{}" && (metadata.EventType == "" || metadata.EventPayload == nil) {
-		return nil, fail("invalid_metadata_schema")
-	}
-	if len(raw) > 15<<10 {
-		return nil, fail("metadata_too_large")
-	}
-	return json.RawMessage(raw), nil
-}
-
-// thread checks the thread_ts argument and returns the ts of the thread's first message.
-func (c *call) thread(channel *Channel) (string, error) {
-	ts := c.args["thread_ts"]
-	if ts == "" {
-		return "", nil
-	}
-	if _, ok := tsTime(ts); !ok {
-		return "", fail("invalid_thread_ts")
-	}
-	if parent := c.find(channel.ID, ts); parent != nil && parent.ThreadTS != "" {
-		return parent.ThreadTS, nil
-	}
-	return ts, nil
-}
-
-// own returns a new message of the calling bot.
-func (c *call) own(channel *Channel, thread string) *Message {
+// own returns a new message of the bot in the thread of the argument thread_ts.
+func (c *call) own(channel *Channel) *Message {
 	return &Message{
-		Channel: channel.ID, ThreadTS: thread, User: c.in.UserID, BotID: c.in.BotID, AppID: c.in.app.ID,
+		Channel: channel.ID, ThreadTS: c.args["thread_ts"], User: DemoBot, BotID: botID,
 		unfurlLinks: c.flag("unfurl_links"), unfurlMedia: c.args["unfurl_media"] == "" || c.flag("unfurl_media"),
 	}
 }
 
-func (c *call) chatPost() (object, error) {
-	channel, err := c.place(c.args["channel"])
+// draft returns a new message of the bot with the content of the arguments.
+func (c *call) draft() (*Channel, *Message, error) {
+	channel, err := c.joined(c.args["channel"])
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	thread, err := c.thread(channel)
-	if err != nil {
-		return nil, err
-	}
-	m := c.own(channel, thread)
-	warnings, err := c.content(m, maxText, true)
-	if err != nil {
-		return nil, err
-	}
-	c.post(m, c.method)
-	c.emitMessage(channel, m)
-	return warned(object{"channel": channel.ID, "ts": m.TS, "message": c.messageJSON(m, true)}, warnings), nil
+	m := c.own(channel)
+	return channel, m, c.content(m, maxText, true)
 }
 
-func warned(body object, warnings []string) object {
-	if warnings != nil {
-		body["warning"] = strings.Join(warnings, ",")
-		body["response_metadata"] = object{"warnings": warnings}
+func (c *call) chatPost() (object, error) {
+	channel, m, err := c.draft()
+	if err != nil {
+		return nil, err
 	}
-	return body
+	c.post(m)
+	c.emitMessage(channel, m)
+	return object{"channel": channel.ID, "ts": m.TS, "message": c.messageJSON(m, true)}, nil
 }
 
 func (c *call) chatPostEphemeral() (object, error) {
-	channel, err := c.place(c.args["channel"])
+	channel, m, err := c.draft()
 	if err != nil {
 		return nil, err
 	}
-	if c.people[c.args["user"]] == nil {
-		return nil, fail("user_not_found")
-	}
-	if !c.member(channel, c.args["user"]) {
+	m.For, m.unfurlMedia = c.args["user"], false
+	if !c.member(channel, m.For) {
 		return nil, fail("user_not_in_channel")
 	}
-	thread, err := c.thread(channel)
-	if err != nil {
-		return nil, err
-	}
-	m := c.own(channel, thread)
-	m.For, m.unfurlMedia = c.args["user"], false
-	m.Unseen = thread != "" && !c.active(channel.ID, thread)
-	if _, err := c.content(m, maxText, true); err != nil {
-		return nil, err
-	}
-	c.post(m, c.method)
+	m.Unseen = m.ThreadTS != "" && len(c.thread(channel.ID, m.ThreadTS)) < 2
+	c.post(m)
 	return object{"message_ts": m.TS}, nil
 }
 
-// mine finds a message of the calling bot. problem is the error for a message of another author.
+// mine finds a message of the bot. problem is the error for a message of another author.
 func (c *call) mine(problem string) (*Channel, *Message, error) {
-	channel := c.channels[c.args["channel"]]
-	if channel == nil || !c.sees(channel) {
-		return nil, nil, fail("channel_not_found")
+	channel, err := c.seen(c.args["channel"])
+	if err != nil {
+		return nil, nil, err
 	}
 	m := c.find(channel.ID, c.args["ts"])
 	if m == nil || m.For != "" {
 		return nil, nil, fail("message_not_found")
 	}
-	if m.User != c.in.UserID || m.AppID != c.in.app.ID {
+	if m.BotID == "" {
 		return nil, nil, fail(problem)
 	}
 	c.expire(m)
@@ -244,29 +163,20 @@ func (c *call) chatUpdate() (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if channel.Archived {
-		return nil, fail("is_inactive")
-	}
 	if m.Stream == streaming {
 		return nil, fail("streaming_state_conflict")
 	}
 	before := c.messageJSON(m, false)
-	next := m.clone()
-	warnings, err := c.content(&next, maxUpdate, false)
-	if err != nil {
+	if err := c.content(m, maxUpdate, false); err != nil {
 		return nil, err
 	}
-	m.Text, m.Markdown, m.Blocks, m.Metadata, m.linkNames = next.Text, next.Markdown, next.Blocks, next.Metadata,
-		next.linkNames
 	m.Edited = true
 	if m.Stream == expired {
 		m.Stream = streamed
 	}
-	c.record(m, c.method)
+	c.record(m)
 	c.emitChanged(channel, m, before)
-	return warned(object{
-		"channel": channel.ID, "ts": m.TS, "text": m.Text, "message": c.messageJSON(m, true),
-	}, warnings), nil
+	return object{"channel": channel.ID, "ts": m.TS, "text": m.Text, "message": c.messageJSON(m, true)}, nil
 }
 
 func (c *call) chatDelete() (object, error) {
@@ -274,44 +184,44 @@ func (c *call) chatDelete() (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := c.messageJSON(m, false)
-	m.Deleted = true
-	c.touch()
-	c.emitDeleted(channel, m, before)
+	c.remove(channel, m)
 	return object{"channel": channel.ID, "ts": m.TS}, nil
 }
 
-func (c *call) chatPermalink() (object, error) {
-	channel := c.channels[c.args["channel"]]
-	if channel == nil || !c.sees(channel) {
-		return nil, fail("channel_not_found")
-	}
-	m := c.find(channel.ID, c.args["message_ts"])
-	if m == nil {
-		return nil, fail("message_not_found")
-	}
-	return object{
-		"channel": channel.ID, "permalink": c.url + "/archives/" + channel.ID + "/p" + strings.ReplaceAll(m.TS, ".", ""),
-	}, nil
+// remove deletes a message and emits the event. The caller holds w.mu.
+func (w *Workspace) remove(channel *Channel, m *Message) {
+	before := w.messageJSON(m, false)
+	m.Deleted = true
+	w.touch()
+	w.emit(object{
+		"type": "message", "subtype": "message_deleted", "hidden": true, "ts": w.ts(), "deleted_ts": m.TS,
+		"previous_message": before,
+	}, channel)
 }
 
-func (c *call) reactionsAdd() (object, error) {
-	channel := c.channels[c.args["channel"]]
-	if channel == nil || !c.sees(channel) {
-		return nil, fail("channel_not_found")
+// emitMessage emits the events of a new message. The caller holds w.mu.
+func (w *Workspace) emitMessage(channel *Channel, m *Message) {
+	w.emit(w.messageJSON(m, true), channel)
+	w.emitMention(channel, m, "")
+}
+
+// emitMention emits an app_mention event if a message mentions the bot, unless the text before an edit did so too.
+// Direct messages cause no mention.
+func (w *Workspace) emitMention(channel *Channel, m *Message, before string) {
+	const name = "<@" + DemoBot + ">"
+	if channel.direct == "" && m.User != DemoBot && strings.Contains(m.Text, name) && !strings.Contains(before, name) {
+		event := w.messageJSON(m, true)
+		event["type"] = "app_mention"
+		w.emit(event, channel)
 	}
-	m := c.find(channel.ID, c.args["timestamp"])
-	if m == nil {
-		return nil, fail("message_not_found")
-	}
-	reaction := Reaction{Name: strings.Trim(c.args["name"], ":"), User: c.in.UserID}
-	if reaction.Name == "" {
-		return nil, fail("invalid_name")
-	}
-	if slices.Contains(m.Reactions, reaction) {
-		return nil, fail("already_reacted")
-	}
-	m.Reactions = append(m.Reactions, reaction)
-	c.touch()
-	return nil, nil
+}
+
+// emitChanged emits the events of an edit. before is the message before the edit. The caller holds w.mu.
+func (w *Workspace) emitChanged(channel *Channel, m *Message, before object) {
+	w.emit(object{
+		"type": "message", "subtype": "message_changed", "hidden": true, "ts": w.ts(),
+		"message": w.messageJSON(m, true), "previous_message": before,
+	}, channel)
+	text, _ := before["text"].(string)
+	w.emitMention(channel, m, text)
 }

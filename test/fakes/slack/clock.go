@@ -34,20 +34,14 @@ func (c *clock) wait(ctx context.Context, d time.Duration) error {
 		if left <= 0 {
 			return ctx.Err()
 		}
-		timer := time.NewTimer(left)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		case <-moved:
-		case <-timer.C:
+		case <-time.After(left):
 		}
-		timer.Stop()
 	}
 }
-
-// Now returns the workspace's time.
-func (w *Workspace) Now() time.Time { return w.clock.now() }
 
 // Advance moves the workspace's clock forward.
 func (w *Workspace) Advance(d time.Duration) {
@@ -63,7 +57,6 @@ func (w *Workspace) Advance(d time.Duration) {
 
 // touch notifies Await and the pages of a change. The caller holds w.mu.
 func (w *Workspace) touch() {
-	w.version++
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
@@ -94,18 +87,6 @@ func (w *Workspace) id(prefix string) string {
 
 // ts returns a new unique message timestamp, later than all earlier ones. The caller holds w.mu.
 func (w *Workspace) ts() string {
-	micros := max(w.clock.now().UnixMicro(), w.lastTS+1)
-	w.lastTS = micros
-	return fmt.Sprintf("%d.%06d", micros/1e6, micros%1e6)
-}
-
-// tsTime parses a message timestamp.
-func tsTime(ts string) (time.Time, bool) {
-	seconds, fraction, ok := strings.Cut(ts, ".")
-	s, err := strconv.ParseInt(seconds, 10, 64)
-	if err != nil || (ok && len(fraction) != 6) {
-		return time.Time{}, false
-	}
-	micros, err := strconv.ParseInt("0"+fraction, 10, 64)
-	return time.Unix(s, micros*1000), err == nil
+	w.lastTS = max(w.clock.now().UnixMicro(), w.lastTS+1)
+	return fmt.Sprintf("%d.%06d", w.lastTS/1e6, w.lastTS%1e6)
 }

@@ -3,111 +3,102 @@ package slack
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strconv"
 	"time"
 )
 
-// control is a request of a test in another process. Each kind reads the fields that it needs.
-type control struct {
-	Seconds  float64    `json:"seconds"`
-	Fault    Fault      `json:"fault"` // Its durations are nanoseconds.
-	Event    EventFault `json:"event"`
-	App      string     `json:"app"`
-	Team     string     `json:"team"`
-	Server   string     `json:"server"`
-	Person   string     `json:"person"`
-	Email    *string    `json:"email"`
-	Deleted  *bool      `json:"deleted"`
-	Reason   string     `json:"reason"`
-	EventID  string     `json:"event_id"`
-	Copies   int        `json:"copies"`
-	SocketOn *bool      `json:"socket_mode"`
+// Fault is a failure of the next call of a method.
+type Fault struct {
+	Method     string
+	Status     int // Of the response, such as 429 or 503.
+	RetryAfter time.Duration
+	Error      string // The error of a response with ok false, such as internal_error.
+	Cut        bool   // Closes the connection without a response.
+	After      bool   // The call takes effect and then fails.
 }
 
-// serveControl serves POST /control/advance, fail, fail-event, heal, connect, person, revoke, uninstall, refresh, cut
-// and redeliver, which call the methods of the same names.
+// answer returns the response and sets its headers. The status is 0 if the connection is cut.
+func (f Fault) answer(header http.Header) (int, object) {
+	switch {
+	case f.Cut:
+		return 0, nil
+	case f.Status == http.StatusTooManyRequests:
+		header.Set("Retry-After", strconv.Itoa(int(max(f.RetryAfter, time.Second)/time.Second)))
+		return f.Status, object{"ok": false, "error": "ratelimited"}
+	case f.Error != "":
+		return http.StatusOK, object{"ok": false, "error": f.Error}
+	}
+	return f.Status, object{"ok": false, "error": "service_unavailable"}
+}
+
+// Fail adds faults. Each call of a method uses the first of its faults, in the order in which they were added.
+func (w *Workspace) Fail(faults ...Fault) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faults = append(w.faults, faults...)
+}
+
+// fault removes and returns the fault of a call. The caller holds w.mu.
+func (w *Workspace) fault(method string) (fault Fault, found bool) {
+	i := slices.IndexFunc(w.faults, func(f Fault) bool { return f.Method == method })
+	if i < 0 {
+		return Fault{}, false
+	}
+	fault = w.faults[i]
+	w.faults = slices.Delete(w.faults, i, i+1)
+	return fault, true
+}
+
+// Duplicate delivers the next event of a type in additional concurrent copies.
+func (w *Workspace) Duplicate(kind string, copies int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.copies[kind] = copies
+}
+
+// serveControl serves POST /control/advance, fail, connect and refresh for a test in another process. They call the
+// methods of the same names; connect sets the address of the app's server.
 func (w *Workspace) serveControl(writer http.ResponseWriter, request *http.Request) {
-	var c control
-	if err := json.NewDecoder(http.MaxBytesReader(writer, request.Body, maxBody)).Decode(&c); err != nil {
-		http.Error(writer, err.Error(), http.StatusBadRequest)
-		return
+	var c struct {
+		Seconds float64 `json:"seconds"`
+		Fault   Fault   `json:"fault"` // Its duration is in nanoseconds.
+		Server  string  `json:"server"`
+		Reason  string  `json:"reason"`
 	}
-	if c.App == "" {
-		c.App = w.config.Apps[0].ID
+	err := json.NewDecoder(http.MaxBytesReader(writer, request.Body, maxBody)).Decode(&c)
+	if err == nil {
+		switch request.PathValue("what") {
+		case "advance":
+			w.Advance(time.Duration(c.Seconds * float64(time.Second)))
+		case "fail":
+			w.Fail(c.Fault)
+		case "connect":
+			w.Configure(func(app *App) { app.Server = c.Server })
+		case "refresh":
+			err = w.Refresh(request.Context(), c.Reason)
+		default:
+			err = errUnknown
+		}
 	}
-	if c.Team == "" {
-		c.Team = w.config.Teams[0].ID
-	}
-	if err := w.steer(request, c); err != nil {
+	if err != nil {
 		answer(writer, http.StatusBadRequest, object{"ok": false, "error": err.Error()})
 		return
 	}
 	answer(writer, http.StatusOK, object{"ok": true})
 }
 
-func (w *Workspace) steer(request *http.Request, c control) error {
-	switch request.PathValue("what") {
-	case "advance":
-		w.Advance(time.Duration(c.Seconds * float64(time.Second)))
-	case "fail":
-		w.Fail(c.Fault)
-	case "fail-event":
-		w.FailEvents(c.Event)
-	case "heal":
-		w.Heal()
-	case "connect":
-		w.Configure(c.App, func(app *App) {
-			app.Connect(c.Server)
-			if c.SocketOn != nil {
-				app.SocketMode = *c.SocketOn
-			}
-		})
-	case "person":
-		w.Change(c.Person, func(person *Person) {
-			if c.Email != nil {
-				person.Email = *c.Email
-			}
-			if c.Deleted != nil {
-				person.Deleted = *c.Deleted
-			}
-		})
-	case "revoke":
-		return w.Revoke(c.App, c.Team)
-	case "uninstall":
-		return w.Uninstall(c.App, c.Team)
-	case "refresh":
-		return w.Refresh(request.Context(), c.App, c.Reason)
-	case "cut":
-		w.Cut(c.App)
-	case "redeliver":
-		return w.Redeliver(request.Context(), c.EventID, c.Copies)
-	default:
-		return errUnknown
-	}
-	return nil
-}
-
-// serveInspection serves GET /control/messages?channel=, calls?method=, events?type=, pinged, unfurled and sockets for
-// a test in another process.
+// serveInspection serves GET /control/messages?channel=, events?type= and sockets for a test in another process.
 func (w *Workspace) serveInspection(writer http.ResponseWriter, request *http.Request) {
 	query := request.URL.Query()
-	var body any
 	switch request.PathValue("what") {
 	case "messages":
-		body = w.Messages(query.Get("channel"))
-	case "calls":
-		body = w.Calls(query.Get("method"))
+		answer(writer, http.StatusOK, w.Messages(query.Get("channel")))
 	case "events":
-		body = w.Events(query.Get("type"))
-	case "pinged":
-		body = w.Pinged()
-	case "unfurled":
-		body = w.Unfurled()
+		answer(writer, http.StatusOK, w.Events(query.Get("type")))
 	case "sockets":
-		body = w.Sockets(w.config.Apps[0].ID)
+		answer(writer, http.StatusOK, w.Sockets())
 	default:
 		http.NotFound(writer, request)
-		return
 	}
-	writer.Header().Set("Content-Type", "application/json; charset=utf-8")
-	_ = json.NewEncoder(writer).Encode(body) // The client may have disconnected.
 }

@@ -10,17 +10,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
-	"time"
 )
 
-// Event is an event sent to an app, with its deliveries.
+// Event is an event sent to the app, with its deliveries.
 type Event struct {
 	ID, Type   string
-	App, Team  string
 	Body       json.RawMessage // The event_callback envelope.
 	Deliveries []Delivery
 	Done       bool // All copies were accepted or given up.
@@ -28,11 +26,8 @@ type Event struct {
 
 // Delivery is one attempt to deliver an event.
 type Delivery struct {
-	At     time.Time // By the workspace's clock.
-	Retry  int       // 0 is the first attempt.
-	Status int       // 0 without a response; 200 for an acknowledgement over a socket.
-	Reason string    // The reason of the retry: http_timeout, http_error, connection_failed.
-	Took   time.Duration
+	Status int    // 0 without a response; 200 for an acknowledgement over a socket.
+	Reason string // The reason of a retry: http_timeout, http_error, connection_failed.
 }
 
 // Signature signs a request's body as Slack does. timestamp is in seconds.
@@ -42,73 +37,52 @@ func Signature(secret, timestamp string, body []byte) string {
 	return "v0=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// sign adds the headers of a signed request.
-func sign(request *http.Request, secret string, at time.Time, body []byte) {
-	timestamp := strconv.FormatInt(at.Unix(), 10)
-	request.Header.Set("X-Slack-Request-Timestamp", timestamp)
-	request.Header.Set("X-Slack-Signature", Signature(secret, timestamp, body))
-	request.Header.Set("User-Agent", "Slackbot 1.0 (+https://api.slack.com/robots)")
-}
-
 func (a *App) subscribes(event string) bool {
 	return a.Events == nil || slices.Contains(a.Events, event)
 }
 
-// emit sends an event to an app that subscribes to it. channel is the channel of the event, or nil. The caller holds
-// w.mu.
-func (w *Workspace) emit(in *installation, event object, channel *Channel) {
+// emit sends an event to the app if it subscribes to it and its bot is in the channel of the event, which may be nil.
+// The caller holds w.mu.
+func (w *Workspace) emit(event object, channel *Channel) {
 	kind, _ := event["type"].(string)
 	subscription := kind
-	if kind == "message" {
-		subscription = "message." + w.channelType(channel) + "s"
-		if channel.direct != "" {
-			subscription = "message.im"
+	if channel != nil {
+		place, messages := "channel", "message.channels"
+		switch {
+		case !w.member(channel, DemoBot):
+			return
+		case channel.direct != "":
+			place, messages = "im", "message.im"
+		case channel.Private:
+			place, messages = "group", "message.groups"
 		}
+		if kind == "message" {
+			subscription = messages
+		}
+		event["channel"], event["channel_type"] = channel.ID, place
 	}
-	if !in.app.subscribes(subscription) {
+	if !w.app.subscribes(subscription) || w.closed {
 		return
 	}
-	if event["event_ts"] == nil {
-		event["event_ts"] = w.ts()
-	}
-	envelope := object{
-		"token": "verification", "team_id": in.team.ID, "context_team_id": in.team.ID, "context_enterprise_id": nil,
-		"api_app_id": in.app.ID, "event": event, "type": "event_callback", "event_id": w.id("Ev"),
-		"event_time": w.clock.now().Unix(), "is_ext_shared_channel": channel != nil && len(channel.SharedWith) > 0,
+	event["event_ts"] = w.ts()
+	e := &Event{ID: w.id("Ev"), Type: kind}
+	var err error
+	e.Body, err = json.Marshal(object{
+		"team_id": DemoTeam, "api_app_id": DemoApp, "event": event, "type": "event_callback", "event_id": e.ID,
+		"event_time": w.clock.now().Unix(), "is_ext_shared_channel": channel != nil && channel.Shared,
 		"authorizations": []object{{
-			"enterprise_id": nil, "team_id": in.team.ID, "user_id": in.UserID, "is_bot": true,
-			"is_enterprise_install": false,
+			"enterprise_id": nil, "team_id": DemoTeam, "user_id": DemoBot, "is_bot": true, "is_enterprise_install": false,
 		}},
-		"event_context": "4-" + secret(),
-	}
-	if id := in.team.EnterpriseID; id != "" {
-		envelope["enterprise_id"], envelope["context_enterprise_id"] = id, id
-		envelope["authorizations"].([]object)[0]["enterprise_id"] = id
-	}
-	body, err := json.Marshal(envelope)
+	})
 	if err != nil {
 		panic(err) // Unreachable: an object of strings and numbers.
 	}
-	id, _ := envelope["event_id"].(string)
-	e := &Event{ID: id, Type: kind, App: in.app.ID, Team: in.team.ID, Body: body}
-	fault := w.eventFault(kind)
-	if fault.Lost {
-		return
-	}
 	w.events = append(w.events, e)
-	w.dispatch(e, in.app, 1+fault.Copies)
-}
-
-// dispatch delivers an event in the given number of copies. The caller holds w.mu.
-func (w *Workspace) dispatch(e *Event, app *App, copies int) {
-	if w.closed {
-		return
-	}
-	e.Done = false
-	left := copies
-	for range copies {
+	left := 1 + w.copies[kind]
+	delete(w.copies, kind)
+	for range left {
 		w.work.Go(func() {
-			w.deliver(e, app)
+			w.deliver(e)
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			left--
@@ -119,130 +93,76 @@ func (w *Workspace) dispatch(e *Event, app *App, copies int) {
 }
 
 // deliver sends an event until the app accepts it, at most four times.
-func (w *Workspace) deliver(e *Event, app *App) {
+func (w *Workspace) deliver(e *Event) {
 	reason := ""
 	for retry := 0; retry <= len(w.config.Retries); retry++ {
 		if retry > 0 && w.clock.wait(w.ctx, w.config.Retries[retry-1]) != nil {
 			return
 		}
-		w.mu.Lock()
-		socketMode, target, key := app.SocketMode, app.EventURL, app.SigningSecret
-		w.mu.Unlock()
-		if !socketMode && target == "" {
-			return // The app has no address for events.
+		app := w.configured()
+		if !app.SocketMode && app.Server == "" {
+			return
 		}
-		begun, at := time.Now(), w.clock.now()
 		var status int
-		var final bool
-		if socketMode {
-			status, final = w.overSocket(app, "events_api", e.Body, retry, reason), false
+		var err error
+		if app.SocketMode {
+			_, err = w.envelope(w.ctx, "events_api", e.Body, object{"retry_attempt": retry, "retry_reason": reason})
+			status = http.StatusOK
 		} else {
-			status, final = w.overHTTP(target, key, e.Body, retry, reason)
+			header := http.Header{"Content-Type": {"application/json"}}
+			if retry > 0 {
+				header.Set("X-Slack-Retry-Num", strconv.Itoa(retry))
+				header.Set("X-Slack-Retry-Reason", reason)
+			}
+			status, _, err = w.send(w.ctx, app, "event", header, e.Body)
 		}
-		reason = failureReason(status)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			status, reason = 0, "http_timeout"
+		case err != nil:
+			status, reason = 0, "connection_failed"
+		case status == http.StatusOK:
+			reason = ""
+		default:
+			reason = "http_error"
+		}
 		w.mu.Lock()
-		e.Deliveries = append(e.Deliveries, Delivery{
-			At: at, Retry: retry, Status: max(status, 0), Reason: reason, Took: time.Since(begun),
-		})
+		e.Deliveries = append(e.Deliveries, Delivery{Status: status, Reason: reason})
 		w.touch()
 		w.mu.Unlock()
-		if reason == "" || final || w.ctx.Err() != nil {
+		if reason == "" || w.ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-// The statuses of a delivery without a response.
-const (
-	timedOut = -1
-	unheard  = 0
-)
-
-func failureReason(status int) string {
-	switch {
-	case status >= 200 && status < 300:
-		return ""
-	case status == timedOut:
-		return "http_timeout"
-	case status == unheard:
-		return "connection_failed"
-	}
-	return "http_error"
-}
-
-// overHTTP posts an event. final reports whether the app declines retries.
-func (w *Workspace) overHTTP(target, key string, body []byte, retry int, reason string) (status int, final bool) {
-	ctx, cancel := context.WithTimeout(w.ctx, w.config.Timeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
-	if err != nil {
-		return unheard, false
-	}
-	request.Header.Set("Content-Type", "application/json")
-	if retry > 0 {
-		request.Header.Set("X-Slack-Retry-Num", strconv.Itoa(retry))
-		request.Header.Set("X-Slack-Retry-Reason", reason)
-	}
-	sign(request, key, w.clock.now(), body)
-	response, err := w.client.Do(request)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return timedOut, false
-	}
-	if err != nil {
-		return unheard, false
-	}
-	defer func() { _ = response.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxBody)) // Allows the connection to be reused.
-	return response.StatusCode, response.Header.Get("X-Slack-No-Retry") == "1"
-}
-
-// Verify sends the challenge to an app's event address, as Slack does when a developer enters the address.
-func (w *Workspace) Verify(ctx context.Context, appID string) error {
+// configured returns the app's present configuration.
+func (w *Workspace) configured() App {
 	w.mu.Lock()
-	target, key := w.apps[appID].EventURL, w.apps[appID].SigningSecret
-	w.mu.Unlock()
-	challenge := secret()
-	body, err := json.Marshal(object{"token": "verification", "challenge": challenge, "type": "url_verification"})
-	if err != nil {
-		return err
-	}
-	answered, err := w.send(ctx, target, key, "application/json", body)
-	if err != nil {
-		return err
-	}
-	var said struct {
-		Challenge string `json:"challenge"`
-	}
-	if string(answered) != challenge && (json.Unmarshal(answered, &said) != nil || said.Challenge != challenge) {
-		return fmt.Errorf("the challenge was answered with %q", answered)
-	}
-	return nil
+	defer w.mu.Unlock()
+	return w.app
 }
 
-// send posts a signed request once and returns the response.
-func (w *Workspace) send(ctx context.Context, target, key, kind string, body []byte) ([]byte, error) {
+// send posts a signed request to the app's server and returns the response.
+func (w *Workspace) send(
+	ctx context.Context, app App, path string, header http.Header, body []byte,
+) (int, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.config.Timeout)
 	defer cancel()
+	target := app.Server + "/external/slack/v1/" + path
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	request.Header.Set("Content-Type", kind)
-	sign(request, key, w.clock.now(), body)
+	timestamp := strconv.FormatInt(w.clock.now().Unix(), 10)
+	maps.Copy(request.Header, header)
+	request.Header.Set("X-Slack-Request-Timestamp", timestamp)
+	request.Header.Set("X-Slack-Signature", Signature(app.SigningSecret, timestamp, body))
 	response, err := w.client.Do(request)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	answered, err := io.ReadAll(io.LimitReader(response.Body, maxBody))
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("answered with %s", response.Status)
-	}
-	return answered, err
-}
-
-// payload encodes the body of an interaction.
-func payload(value object) ([]byte, error) {
-	raw, err := json.Marshal(value)
-	return []byte(url.Values{"payload": {string(raw)}}.Encode()), err
+	return response.StatusCode, answered, err
 }

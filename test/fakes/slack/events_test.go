@@ -62,9 +62,7 @@ func listen(
 		}
 	}))
 	t.Cleanup(r.Close)
-	workspace.Configure(slack.DemoApp, func(app *slack.App) {
-		app.EventURL, app.InteractionURL, app.CommandURL = r.URL+"/event", r.URL+"/interaction", r.URL+"/command"
-	})
+	workspace.Configure(func(app *slack.App) { app.Server = r.URL })
 	return r
 }
 
@@ -107,7 +105,7 @@ func TestEvents(t *testing.T) {
 	workspace, api := open(t, live)
 	r := listen(t, workspace, nil)
 	said := slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "議事録を要約して"}
-	ts := must[string](t)(workspace.Mention(slack.DemoApp, said))
+	ts := must[string](t)(workspace.Mention(said))
 	if err := workspace.Edit(slack.DemoSales, ts, "<@"+slack.DemoBot+"> 訂正"); err != nil {
 		t.Fatal(err)
 	}
@@ -116,27 +114,21 @@ func TestEvents(t *testing.T) {
 	}
 	said.Channel = slack.DemoPrivate // The app is not a member.
 	must[string](t)(workspace.Say(said))
-	if _, _, err := workspace.Tell(slack.DemoApp, said); err != nil {
+	if _, _, err := workspace.Tell(said); err != nil {
 		t.Fatal(err)
 	}
-	if err := workspace.OpenHome(slack.DemoApp, slack.DemoTaro); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := workspace.OpenAssistant(slack.DemoApp, slack.DemoTaro, slack.DemoGeneral); err != nil {
-		t.Fatal(err)
-	}
+	workspace.OpenHome(slack.DemoTaro)
+	workspace.OpenAssistant(slack.DemoTaro)
 	if _, _, err := api.PostMessageContext(t.Context(), slack.DemoSales, client.MsgOptionText("a", false)); err != nil {
 		t.Fatal(err)
 	}
 	must[string](t)(workspace.Say(slack.Said{
 		Channel: slack.DemoSales, User: slack.DemoTaro, Files: []slack.Upload{{Name: "a.txt", Content: []byte("a")}},
 	}))
-	if err := workspace.Uninstall(slack.DemoApp, slack.DemoTeam); err != nil {
-		t.Fatal(err)
-	}
+	workspace.Revoke()
 	settled(t, workspace)
 	want := []string{
-		"app_home_opened", "app_mention", "app_uninstalled", "assistant_thread_started", "message", "message", "message",
+		"app_home_opened", "app_mention", "assistant_thread_started", "message", "message", "message",
 		"message file_share", "message message_changed", "message message_deleted", "tokens_revoked",
 	}
 	if got := r.kinds(t); !slices.Equal(got, want) {
@@ -160,10 +152,10 @@ func TestSubscriptions(t *testing.T) {
 	t.Parallel()
 	workspace, _ := open(t, live)
 	r := listen(t, workspace, nil)
-	workspace.Configure(slack.DemoApp, func(app *slack.App) { app.Events = []string{"app_mention", "message.im"} })
+	workspace.Configure(func(app *slack.App) { app.Events = []string{"app_mention", "message.im"} })
 	said := slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}
-	must[string](t)(workspace.Mention(slack.DemoApp, said))
-	if _, _, err := workspace.Tell(slack.DemoApp, said); err != nil {
+	must[string](t)(workspace.Mention(said))
+	if _, _, err := workspace.Tell(said); err != nil {
 		t.Fatal(err)
 	}
 	settled(t, workspace)
@@ -174,7 +166,7 @@ func TestSubscriptions(t *testing.T) {
 
 func TestRetries(t *testing.T) {
 	t.Parallel()
-	workspace, _ := open(t, func(c *slack.Config) { live(c); c.Timeout = 200 * time.Millisecond })
+	workspace, _ := open(t, func(c *slack.Config) { live(c); c.Timeout = time.Second })
 	var mu sync.Mutex
 	times := 0
 	released := make(chan struct{})
@@ -191,9 +183,9 @@ func TestRetries(t *testing.T) {
 		}
 	})
 	t.Cleanup(func() { close(released) })
-	workspace.Configure(slack.DemoApp, func(app *slack.App) { app.Events = []string{"app_mention"} })
+	workspace.Configure(func(app *slack.App) { app.Events = []string{"app_mention"} })
 	said := slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}
-	must[string](t)(workspace.Mention(slack.DemoApp, said))
+	must[string](t)(workspace.Mention(said))
 	tries := func() []slack.Delivery { return workspace.Events("app_mention")[0].Deliveries }
 	await(t, workspace, "two tries", func() bool { return len(tries()) == 2 })
 	workspace.Advance(time.Minute)
@@ -210,33 +202,20 @@ func TestRetries(t *testing.T) {
 		all[2].header.Get("X-Slack-Retry-Reason") != "http_timeout" || string(all[0].body) != string(all[2].body) {
 		t.Errorf("%d deliveries, %v", len(all), all[len(all)-1].header)
 	}
-	workspace.FailEvents(slack.EventFault{Copies: 19}, slack.EventFault{Lost: true})
-	must[string](t)(workspace.Mention(slack.DemoApp, said))
-	must[string](t)(workspace.Mention(slack.DemoApp, said))
-	settled(t, workspace)
-	if got := len(r.all()); got != 23 {
-		t.Errorf("%d deliveries", got)
-	}
-	if err := workspace.Redeliver(t.Context(), workspace.Events("app_mention")[0].ID, 2); err != nil ||
-		len(r.all()) != 25 {
-		t.Errorf("%v, %d deliveries", err, len(r.all()))
-	}
 }
 
-func TestChallenge(t *testing.T) {
+func TestDuplicates(t *testing.T) {
 	t.Parallel()
 	workspace, _ := open(t, live)
-	r := listen(t, workspace, func(w http.ResponseWriter, _ *http.Request, body []byte) {
-		var said struct{ Challenge string }
-		_ = json.Unmarshal(body, &said)
-		_, _ = io.WriteString(w, said.Challenge)
-	})
-	if err := workspace.Verify(t.Context(), slack.DemoApp); err != nil {
-		t.Error(err)
-	}
-	r.answer = func(w http.ResponseWriter, _ *http.Request, _ []byte) { _, _ = io.WriteString(w, "no") }
-	if workspace.Verify(t.Context(), slack.DemoApp) == nil {
-		t.Error("a wrong answer was taken")
+	r := listen(t, workspace, nil)
+	workspace.Configure(func(app *slack.App) { app.Events = []string{"app_mention"} })
+	said := slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}
+	workspace.Duplicate("app_mention", 19)
+	must[string](t)(workspace.Mention(said))
+	must[string](t)(workspace.Mention(said))
+	settled(t, workspace)
+	if got := len(r.all()); got != 20+1 {
+		t.Errorf("%d deliveries", got)
 	}
 }
 
@@ -247,19 +226,16 @@ func TestInteractions(t *testing.T) {
 	r := listen(t, workspace, func(w http.ResponseWriter, request *http.Request, body []byte) {
 		form, _ := url.ParseQuery(string(body))
 		switch request.URL.Path {
-		case "/interaction":
+		case "/external/slack/v1/interaction":
 			last = client.InteractionCallback{}
 			if err := json.Unmarshal([]byte(form.Get("payload")), &last); err != nil {
 				t.Error(err)
 			}
-		case "/command":
-			_, _ = io.WriteString(
-				w,
-				`{"response_type":"in_channel","text":"`+form.Get("command")+" "+form.Get("text")+`"}`,
-			)
+		case "/external/slack/v1/command":
+			_, _ = io.WriteString(w, `{"text":"`+form.Get("command")+" "+form.Get("text")+`"}`)
 		}
 	})
-	workspace.Configure(slack.DemoApp, func(app *slack.App) { app.Events = []string{} })
+	workspace.Configure(func(app *slack.App) { app.Events = []string{} })
 	button := client.NewButtonBlockElement(
 		"tsumugi_again",
 		"answer-1",
@@ -283,42 +259,27 @@ func TestInteractions(t *testing.T) {
 	}
 	if err := client.PostWebhookCustomHTTPContext(t.Context(), last.ResponseURL,
 		&http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
-		&client.WebhookMessage{Text: "別の答え", ReplaceOriginal: true}); err != nil {
+		&client.WebhookMessage{Text: "評価しました"}); err != nil {
 		t.Fatal(err)
 	}
-	if m, _ := workspace.Message(slack.DemoSales, ts); m.Text != "別の答え" {
-		t.Errorf("%+v", m)
+	if seen := workspace.Ephemeral(slack.DemoSales, slack.DemoTaro); len(seen) != 1 || seen[0].Text != "評価しました" {
+		t.Errorf("%+v", seen)
 	}
-	err = workspace.Shortcut(t.Context(), slack.DemoApp, slack.DemoTaro, slack.DemoSales, ts, "tsumugi_summarize")
+	err = workspace.Shortcut(t.Context(), slack.DemoTaro, slack.DemoSales, ts, "tsumugi_summarize")
 	if err != nil ||
 		last.CallbackID != "tsumugi_summarize" ||
-		last.Message.Text != "別の答え" {
+		last.Message.Text != "答え" {
 		t.Errorf("%v, %+v", err, last)
 	}
-	view := client.ModalViewRequest{
-		Type: "modal", CallbackID: "comment", Title: client.NewTextBlockObject("plain_text", "評価", false, false),
-		Blocks: client.Blocks{BlockSet: []client.Block{client.NewDividerBlock()}},
-	}
-	opened, err := api.OpenViewContext(t.Context(), last.TriggerID, view)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = api.OpenViewContext(t.Context(), last.TriggerID, view)
-	refused(t, err, "invalid_trigger_id")
-	values := map[string]map[string]any{"b": {"a": map[string]any{"type": "plain_text_input", "value": "よい"}}}
-	if _, err := workspace.Submit(t.Context(), slack.DemoTaro, opened.ID, values); err != nil ||
-		last.View.State.Values["b"]["a"].Value != "よい" || len(workspace.Modals(slack.DemoTaro)) != 0 {
-		t.Errorf("%v, %+v", err, last.View)
-	}
-	err = workspace.Command(t.Context(), slack.DemoApp, slack.DemoTaro, slack.DemoSales, "/tsumugi", "help")
+	err = workspace.Command(t.Context(), slack.DemoTaro, slack.DemoSales, "help")
 	if err != nil {
 		t.Fatal(err)
 	}
 	messages := workspace.Messages(slack.DemoSales)
-	if got := messages[len(messages)-1]; got.Text != "/tsumugi help" || got.For != "" {
+	if got := messages[len(messages)-1]; got.Text != "/tsumugi help" || got.For != slack.DemoTaro {
 		t.Errorf("%+v", got)
 	}
-	if len(r.all()) != 4 {
+	if len(r.all()) != 3 {
 		t.Errorf("%d requests", len(r.all()))
 	}
 }
@@ -326,7 +287,7 @@ func TestInteractions(t *testing.T) {
 func TestSocketMode(t *testing.T) {
 	t.Parallel()
 	workspace, api := open(t, live)
-	workspace.Configure(slack.DemoApp, func(app *slack.App) { app.SocketMode = true })
+	workspace.Configure(func(app *slack.App) { app.SocketMode = true })
 	connect := func(connected chan<- string) *socketmode.Client {
 		socket := socketmode.New(api)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -355,7 +316,7 @@ func TestSocketMode(t *testing.T) {
 	first, second := make(chan string, 100), make(chan string, 100)
 	connect(first)
 	connect(second)
-	await(t, workspace, "two connections", func() bool { return workspace.Sockets(slack.DemoApp) == 2 })
+	await(t, workspace, "two connections", func() bool { return workspace.Sockets() == 2 })
 	said := slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}
 	for range 4 {
 		must[string](t)(workspace.Say(said))
@@ -364,13 +325,13 @@ func TestSocketMode(t *testing.T) {
 	if len(first)+len(second) != 4 || len(first) == 0 || len(second) == 0 {
 		t.Errorf("%d and %d events", len(first), len(second))
 	}
-	if err := workspace.Command(t.Context(), slack.DemoApp, slack.DemoTaro, slack.DemoSales, "/tsumugi", ""); err != nil {
+	if err := workspace.Command(t.Context(), slack.DemoTaro, slack.DemoSales, ""); err != nil {
 		t.Error(err)
 	}
-	if err := workspace.Refresh(t.Context(), slack.DemoApp, "refresh_requested"); err != nil {
+	if err := workspace.Refresh(t.Context(), "refresh_requested"); err != nil {
 		t.Fatal(err)
 	}
-	await(t, workspace, "connections again", func() bool { return workspace.Sockets(slack.DemoApp) == 2 })
+	await(t, workspace, "connections again", func() bool { return workspace.Sockets() == 2 })
 	must[string](t)(workspace.Say(said))
 	settled(t, workspace)
 	for _, event := range workspace.Events("") {
@@ -384,7 +345,7 @@ func TestSignIn(t *testing.T) {
 	t.Parallel()
 	workspace, _ := open(t, live)
 	back := must[*url.URL](t)(url.Parse(must[string](t)(workspace.Authorize("/openid/connect/authorize?"+url.Values{
-		"client_id": {"1000.1001"}, "scope": {"openid email profile"}, "state": {"s1"}, "nonce": {"n1"},
+		"client_id": {"1000.1001"}, "scope": {"openid"}, "state": {"s1"}, "nonce": {"n1"},
 		"response_type": {"code"}, "redirect_uri": {"https://app.example/cb"},
 	}.Encode(), slack.DemoJiro))))
 	plain := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -413,17 +374,12 @@ func TestSignIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"sub": slack.DemoJiro, "nonce": "n1", "email": "jiro@demo.example", "email_verified": false,
+		"sub": slack.DemoJiro, "nonce": "n1",
 		"https://slack.com/team_id": slack.DemoTeam, "https://slack.com/user_id": slack.DemoJiro,
 	}
 	for name, value := range want {
 		if claims[name] != value {
 			t.Errorf("%s is %v", name, claims[name])
 		}
-	}
-	who, err := client.New(token.AccessToken, client.OptionAPIURL(workspace.URL()+"/api/"),
-		client.OptionHTTPClient(plain)).GetOpenIDConnectUserInfoContext(t.Context())
-	if err != nil || who.UserID != slack.DemoJiro || who.TeamID != slack.DemoTeam || who.EmailVerified {
-		t.Errorf("%+v, %v", who, err)
 	}
 }

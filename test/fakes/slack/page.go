@@ -4,17 +4,11 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
-	"slices"
 	"strings"
-	"time"
 )
-
-// frame is the shortest time between two updates of a page.
-const frame = 50 * time.Millisecond
 
 //go:embed page
 var pages embed.FS
@@ -33,111 +27,70 @@ func (w *Workspace) pageRoutes(mux *http.ServeMux) {
 
 // act is an action of a person on the page.
 type act struct {
-	Act     string                    `json:"act"`
-	As      string                    `json:"as"`
-	App     string                    `json:"app"`
-	Channel string                    `json:"channel"`
-	Thread  string                    `json:"thread"`
-	TS      string                    `json:"ts"`
-	Text    string                    `json:"text"`
-	Action  string                    `json:"action"`
-	Value   string                    `json:"value"`
-	View    string                    `json:"view"`
-	Values  map[string]map[string]any `json:"values"`
-	Files   []Upload                  `json:"files"`
+	Act     string   `json:"act"`
+	As      string   `json:"as"`
+	Channel string   `json:"channel"`
+	Thread  string   `json:"thread"`
+	TS      string   `json:"ts"`
+	Text    string   `json:"text"`
+	Action  string   `json:"action"`
+	Files   []Upload `json:"files"`
 }
 
 func (w *Workspace) serveAct(writer http.ResponseWriter, request *http.Request) {
 	var a act
-	if err := json.NewDecoder(http.MaxBytesReader(writer, request.Body, 64<<20)).Decode(&a); err != nil {
-		answer(writer, http.StatusBadRequest, object{"ok": false, "error": "invalid_json"})
-		return
-	}
-	body, err := w.do(request.Context(), a)
-	if body == nil {
-		body = object{}
+	body := object{}
+	err := json.NewDecoder(http.MaxBytesReader(writer, request.Body, 64<<20)).Decode(&a)
+	if err == nil {
+		err = w.do(request.Context(), a, body)
 	}
 	body["ok"] = err == nil
 	if err != nil {
 		body["error"] = err.Error()
-		if errors.Is(err, context.DeadlineExceeded) {
-			body["error"] = "アプリが 3 秒以内に応えませんでした。"
-		}
 	}
 	answer(writer, http.StatusOK, body)
 }
 
-func (w *Workspace) do(ctx context.Context, a act) (object, error) {
+// do performs an action and adds its results to body.
+func (w *Workspace) do(ctx context.Context, a act, body object) (err error) {
 	switch a.Act {
 	case "say":
-		return w.write(ctx, a)
+		if text, ok := strings.CutPrefix(a.Text, "/tsumugi"); ok && a.Thread == "" {
+			return w.Command(ctx, a.As, a.Channel, strings.TrimSpace(text))
+		}
+		body["ts"], err = w.Say(Said{
+			Channel: a.Channel, User: a.As, Thread: a.Thread, Text: w.typed(a.Text), Files: a.Files,
+		})
+		return err
 	case "edit":
-		return nil, w.Edit(a.Channel, a.TS, w.typed(a.As, a.Text))
+		return w.Edit(a.Channel, a.TS, w.typed(a.Text))
 	case "delete":
-		return nil, w.Delete(a.Channel, a.TS)
-	case "react":
-		return nil, w.React(a.As, a.Channel, a.TS, a.Value)
+		return w.Delete(a.Channel, a.TS)
 	case "click":
-		if a.View != "" {
-			return nil, w.ClickView(ctx, a.As, a.View, a.Action)
-		}
-		return nil, w.ClickValue(ctx, a.As, a.Channel, a.TS, a.Action, a.Value)
+		return w.Click(ctx, a.As, a.Channel, a.TS, a.Action)
 	case "shortcut":
-		return nil, w.Shortcut(ctx, a.App, a.As, a.Channel, a.TS, a.Action)
-	case "submit":
-		errs, err := w.Submit(ctx, a.As, a.View, a.Values)
-		return object{"errors": errs}, err
-	case "close":
-		w.CloseView(a.View)
-		return nil, nil
+		return w.Shortcut(ctx, a.As, a.Channel, a.TS, a.Action)
 	case "home":
-		return nil, w.OpenHome(a.App, a.As)
+		w.OpenHome(a.As)
 	case "assistant":
-		channel, ts, err := w.OpenAssistant(a.App, a.As, a.Channel)
-		return object{"channel": channel, "ts": ts}, err
-	case "direct":
-		channel, err := w.Direct(a.App, a.As)
-		return object{"channel": channel}, err
+		body["channel"], body["ts"] = w.OpenAssistant(a.As)
 	case "stop":
-		return nil, w.Stop(a.App, a.As, a.Channel, a.Thread)
-	case "join":
-		w.Join(a.Channel, a.Value)
-		return nil, nil
+		return w.Stop(a.As, a.Channel, a.Thread)
+	default:
+		return errUnknown
 	}
-	return nil, fmt.Errorf("%w: %q", errUnknown, a.Act)
-}
-
-// write sends the typed text: as a command if it begins with one, otherwise as a message.
-func (w *Workspace) write(ctx context.Context, a act) (object, error) {
-	if command, rest, _ := strings.Cut(a.Text, " "); strings.HasPrefix(command, "/") && a.Thread == "" {
-		w.mu.Lock()
-		app := ""
-		for id, candidate := range w.apps {
-			if slices.ContainsFunc(candidate.Commands, func(c Command) bool { return c.Name == command }) {
-				app = id
-			}
-		}
-		w.mu.Unlock()
-		if app == "" {
-			return nil, fmt.Errorf("%s というコマンドはありません。", command)
-		}
-		return nil, w.Command(ctx, app, a.As, a.Channel, command, strings.TrimSpace(rest))
-	}
-	ts, err := w.Say(Said{
-		Channel: a.Channel, User: a.As, Thread: a.Thread, Text: w.typed(a.As, a.Text), Files: a.Files,
-	})
-	return object{"ts": ts}, err
+	return nil
 }
 
 // typed converts a typed text as Slack's message box does: it escapes entities and replaces names by mentions.
-func (w *Workspace) typed(user, text string) string {
+func (w *Workspace) typed(text string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	team := ""
-	if person := w.people[user]; person != nil {
-		team = person.teamID
+	text = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+	for _, person := range w.people {
+		text = strings.ReplaceAll(text, "@"+person.Name, "<@"+person.ID+">")
 	}
-	return w.mentioned(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text), team)
+	return text
 }
 
 // serveWatch sends the person's screen as server-sent events, initially and after each change.
@@ -161,14 +114,60 @@ func (w *Workspace) serveWatch(writer http.ResponseWriter, request *http.Request
 			return
 		}
 		select {
-		case <-time.After(frame):
-		case <-ctx.Done():
-			return
-		}
-		select {
 		case <-changed:
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// screen returns a person's screen: the channels, the messages of one channel, and a thread. The caller holds w.mu.
+func (w *Workspace) screen(as, channelID, thread string) object {
+	members := w.members()
+	if w.people[as] == nil {
+		as = members[0].ID
+	}
+	accounts := make([]string, len(members))
+	for i, person := range members {
+		accounts[i] = person.ID
+	}
+	people := object{}
+	for id, p := range w.people {
+		people[id] = object{
+			"name": p.RealName, "handle": p.Name, "bot": p.Bot, "guest": p.Restricted || p.UltraRestricted,
+		}
+	}
+	direct := w.directWith(as).ID
+	channels, messages, replies := []object{}, []object{}, []object{}
+	for _, channel := range w.channels {
+		if channel.direct == "" && w.member(channel, as) {
+			channels = append(channels, object{
+				"id": channel.ID, "name": channel.Name, "private": channel.Private, "shared": channel.Shared,
+			})
+		}
+		if channel.ID != channelID || !w.member(channel, as) {
+			continue
+		}
+		for _, m := range w.visible(channelID, as) {
+			shown := w.messageJSON(m, false)
+			shown["markdown"], shown["ephemeral"] = m.Markdown, m.For != ""
+			if m.ThreadTS == "" || m.ThreadTS == m.TS {
+				messages = append(messages, shown)
+			}
+			if thread != "" && (m.ThreadTS == thread || m.TS == thread) {
+				replies = append(replies, shown)
+			}
+		}
+	}
+	screen := object{
+		"me": as, "accounts": accounts, "people": people, "channels": channels, "direct": direct,
+		"home": w.homes[as], "messages": messages, "replies": replies,
+	}
+	if session := w.sessions[sessionKey(channelID, thread)]; session != nil {
+		screen["session"] = object{
+			"text": session.Text, "state": session.State, "title": session.Title, "prompts": session.Prompts,
+			"stoppable": session.State == "processing" && w.app.subscribes("agent_session_stopped"),
+		}
+	}
+	return screen
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,11 +15,8 @@ import (
 	"github.com/google/uuid"
 )
 
-const maxSockets = 10 // For each app.
-
 // socket is a connection of Socket Mode.
 type socket struct {
-	app    *App
 	conn   *websocket.Conn
 	cancel context.CancelFunc
 	sent   int                             // The least used connection takes the next envelope.
@@ -29,35 +27,17 @@ func (c *call) connectionsOpen() (object, error) {
 	if !c.app.SocketMode {
 		return nil, fail("socket_mode_disabled")
 	}
-	if len(c.socketsOf(c.app)) >= maxSockets {
-		return nil, fail("too_many_websockets")
-	}
 	ticket := secret()
-	c.tickets[ticket] = c.app.ID
-	return object{
-		"url": "ws" + strings.TrimPrefix(c.url, "http") + "/link?ticket=" + ticket + "&app_id=" + c.app.ID,
-	}, nil
-}
-
-// socketsOf returns an app's connections, the least used first. The caller holds w.mu.
-func (w *Workspace) socketsOf(app *App) []*socket {
-	var found []*socket
-	for _, s := range w.sockets {
-		if s.app == app {
-			found = append(found, s)
-		}
-	}
-	slices.SortStableFunc(found, func(a, b *socket) int { return a.sent - b.sent })
-	return found
+	c.tickets[ticket] = true
+	return object{"url": "ws" + strings.TrimPrefix(c.url, "http") + "/link?ticket=" + ticket}, nil
 }
 
 // serveSocket serves a connection of Socket Mode. Its ticket is valid once.
 func (w *Workspace) serveSocket(writer http.ResponseWriter, request *http.Request) {
 	ticket := request.URL.Query().Get("ticket")
 	w.mu.Lock()
-	app := w.apps[w.tickets[ticket]]
+	open := w.tickets[ticket] && !w.closed
 	delete(w.tickets, ticket)
-	open := app != nil && !w.closed
 	if open {
 		w.work.Add(1)
 	}
@@ -76,27 +56,20 @@ func (w *Workspace) serveSocket(writer http.ResponseWriter, request *http.Reques
 	conn.SetReadLimit(maxBody)
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
-	s := &socket{app: app, conn: conn, cancel: cancel, acks: map[string]chan json.RawMessage{}}
-	w.mu.Lock()
-	hello := object{
-		"type": "hello", "num_connections": len(w.socketsOf(app)) + 1, "connection_info": object{"app_id": app.ID},
-		"debug_info": object{"host": "fake", "build_number": 1, "approximate_connection_time": 18060},
-	}
-	w.mu.Unlock()
+	hello := object{"type": "hello", "num_connections": w.Sockets() + 1, "connection_info": object{"app_id": DemoApp}}
 	if wsjson.Write(ctx, conn, hello) != nil {
 		return
 	}
+	s := &socket{conn: conn, cancel: cancel, acks: map[string]chan json.RawMessage{}}
 	w.mu.Lock()
 	w.sockets = append(w.sockets, s)
 	w.touch()
 	w.mu.Unlock()
-	defer func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.sockets = slices.DeleteFunc(w.sockets, func(other *socket) bool { return other == s })
-		w.touch()
-	}()
 	w.listen(ctx, s)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sockets = slices.DeleteFunc(w.sockets, func(other *socket) bool { return other == s })
+	w.touch()
 }
 
 // listen reads acknowledgements until the connection ends.
@@ -120,28 +93,25 @@ func (w *Workspace) listen(ctx context.Context, s *socket) {
 
 var errNoSocket = errors.New("no connection of Socket Mode")
 
-// envelope sends a payload over the app's least used connection and waits for its acknowledgement.
-func (w *Workspace) envelope(ctx context.Context, app *App, kind string, body json.RawMessage, more object) (
+// envelope sends a payload over the least used connection and waits for its acknowledgement.
+func (w *Workspace) envelope(ctx context.Context, kind string, body json.RawMessage, more object) (
 	json.RawMessage, error,
 ) {
 	id := uuid.NewString()
 	acknowledged := make(chan json.RawMessage, 1)
 	w.mu.Lock()
-	open := w.socketsOf(app)
-	if len(open) == 0 {
+	if len(w.sockets) == 0 {
 		w.mu.Unlock()
 		return nil, errNoSocket
 	}
-	s := open[0]
+	s := slices.MinFunc(w.sockets, func(a, b *socket) int { return a.sent - b.sent })
 	s.sent++
 	s.acks[id] = acknowledged
 	w.mu.Unlock()
 	message := object{
 		"envelope_id": id, "type": kind, "payload": body, "accepts_response_payload": kind != "events_api",
 	}
-	for name, value := range more {
-		message[name] = value
-	}
+	maps.Copy(message, more)
 	ctx, cancel := context.WithTimeout(ctx, w.config.Timeout)
 	defer cancel()
 	defer func() {
@@ -160,38 +130,23 @@ func (w *Workspace) envelope(ctx context.Context, app *App, kind string, body js
 	}
 }
 
-// overSocket delivers an event by Socket Mode and returns a status like overHTTP.
-func (w *Workspace) overSocket(app *App, kind string, body json.RawMessage, retry int, reason string) int {
-	_, err := w.envelope(w.ctx, app, kind, body, object{"retry_attempt": retry, "retry_reason": reason})
-	switch {
-	case err == nil:
-		return http.StatusOK
-	case errors.Is(err, context.DeadlineExceeded):
-		return timedOut
-	}
-	return unheard
-}
-
-// Sockets returns the number of an app's connections.
-func (w *Workspace) Sockets(appID string) int {
+// Sockets returns the number of connections.
+func (w *Workspace) Sockets() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.socketsOf(w.apps[appID]))
+	return len(w.sockets)
 }
 
-// Refresh sends a disconnect message to an app's connections, as Slack does every few hours. reason is warning,
+// Refresh sends a disconnect message to the connections, as Slack does every few hours. reason is warning,
 // refresh_requested or link_disabled. Refresh closes the connections unless reason is warning.
-func (w *Workspace) Refresh(ctx context.Context, appID, reason string) error {
+func (w *Workspace) Refresh(ctx context.Context, reason string) error {
 	w.mu.Lock()
-	open := w.socketsOf(w.apps[appID])
+	open := slices.Clone(w.sockets)
 	w.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	for _, s := range open {
-		err := wsjson.Write(ctx, s.conn, object{
-			"type": "disconnect", "reason": reason, "debug_info": object{"host": "fake"},
-		})
-		if err != nil {
+		if err := wsjson.Write(ctx, s.conn, object{"type": "disconnect", "reason": reason}); err != nil {
 			return err
 		}
 		if reason != "warning" {
@@ -201,11 +156,11 @@ func (w *Workspace) Refresh(ctx context.Context, appID, reason string) error {
 	return nil
 }
 
-// Cut closes an app's connections of Socket Mode without a closing handshake.
-func (w *Workspace) Cut(appID string) {
+// Cut closes the connections without a closing handshake.
+func (w *Workspace) Cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, s := range w.socketsOf(w.apps[appID]) {
+	for _, s := range w.sockets {
 		s.cancel()
 	}
 }

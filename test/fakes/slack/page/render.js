@@ -5,10 +5,9 @@ export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag)
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value)
-    else if (name === 'class') element.className = value
-    else if (value !== undefined && value !== false) element.setAttribute(name, value === true ? '' : value)
+    else element.setAttribute(name, value)
   }
-  element.append(...children.flat().filter((child) => child || child === 0))
+  element.append(...children.flat().filter(Boolean))
   return element
 }
 
@@ -20,347 +19,96 @@ const link = (url, label) => h('a', { href: url, target: '_blank', rel: 'norefer
 /** control shows a control sequence such as <@U…>, <!here> or <https://…|label>, without its brackets. */
 function control(inner, people) {
   const [target, label] = inner.split('|')
+  if (/^https?:/.test(target)) return link(target, label ?? target)
   if (target[0] === '@')
     return h('span', { class: 'mention' }, `@${people[target.slice(1)]?.name ?? target.slice(1)}`)
-  if (target[0] === '!') return h('span', { class: 'mention' }, `@${label ?? target.slice(1).split('^')[0]}`)
-  if (target[0] === '#') return h('span', { class: 'mention' }, `#${label ?? target.slice(1)}`)
-  if (/^(https?:|mailto:)/.test(target)) return link(target, label ?? target)
-  return `<${inner}>`
+  return h('span', { class: 'mention' }, `@${label ?? target.slice(1)}`)
 }
 
-/** inline shows a line of text; style is mrkdwn or markdown. */
-function inline(text, people, style) {
+/** inline shows a line of text in Markdown, or in mrkdwn. */
+function inline(text, people, markdown) {
+  const nested = (tag) => (m) => h(tag, {}, ...inline(m[1], people, markdown))
   const marks = [
     [/`([^`]+)`/, (m) => h('code', {}, decode(m[1]))],
     [/<([^<>\n]+)>/, (m) => control(m[1], people)],
-    ...(style === 'markdown'
-      ? [
-          [/\[([^\]\n]+)\]\((https?:\/\/[^)\s]+)\)/, (m) => link(m[2], m[1])],
-          [/\*\*([^*\n]+)\*\*/, (m) => h('strong', {}, ...inline(m[1], people, style))],
-          [/~~([^~\n]+)~~/, (m) => h('s', {}, ...inline(m[1], people, style))],
-          [/(?<![*\w])\*([^*\n]+)\*(?!\*)/, (m) => h('em', {}, ...inline(m[1], people, style))],
-        ]
-      : [
-          [/(?<![\w*])\*([^*\n]+)\*(?![\w*])/, (m) => h('strong', {}, ...inline(m[1], people, style))],
-          [/(?<![\w~])~([^~\n]+)~(?![\w~])/, (m) => h('s', {}, ...inline(m[1], people, style))],
-        ]),
-    [/(?<!\w)_([^_\n]+)_(?!\w)/, (m) => h('em', {}, ...inline(m[1], people, style))],
+    [/\[([^\]\n]+)\]\((https?:\/\/[^)\s]+)\)/, (m) => link(m[2], m[1])],
+    [markdown ? /\*\*([^*\n]+)\*\*/ : /\*([^*\n]+)\*/, nested('strong')],
+    [markdown ? /~~([^~\n]+)~~/ : /~([^~\n]+)~/, nested('s')],
     [/https?:\/\/[^\s<>|)\]"'`、。)]+/, (m) => link(m[0], m[0])],
   ]
   const found = []
-  let rest = text
-  while (rest) {
+  for (let rest = text; ; ) {
     let first
     for (const [pattern, make] of marks) {
       const match = pattern.exec(rest)
       if (match && (!first || match.index < first.match.index)) first = { match, make }
     }
-    if (!first) break
+    if (!first) return [...found, decode(rest)]
     found.push(decode(rest.slice(0, first.match.index)), first.make(first.match))
     rest = rest.slice(first.match.index + first.match[0].length)
   }
-  return [...found, decode(rest)]
 }
 
-const cells = (line) =>
-  line
-    .trim()
-    .replace(/^\||\|$/g, '')
-    .split('|')
-    .map((cell) => cell.trim())
+/** The lines that begin a block of text, with its element. Consecutive lines of a list become one element. */
+const starts = [
+  [/^#{1,6} /, 'h3'],
+  [/^\s*[-*•] /, 'ul'],
+  [/^\s*\d+[.)] /, 'ol'],
+  [/^(?:>|&gt;) ?/, 'blockquote'],
+]
 
-/** rich shows a text with its code, lists, quotes, headings and tables. */
-export function rich(text, people, style) {
-  const lines = text.split('\n')
+/** rich shows a text with its code, lists, quotes and headings. */
+export function rich(text, people, markdown) {
   const shown = []
-  let i = 0
-  const take = (test) => {
-    const taken = []
-    while (i < lines.length && test.test(lines[i])) taken.push(lines[i++])
-    return taken
-  }
-  const line = (content) => inline(content, people, style)
-  while (i < lines.length) {
-    const current = lines[i]
-    const fence = /^\s*(`{3,}|~{3,})(.*)$/.exec(current)
-    if (fence) {
+  const lines = text.split('\n')
+  for (let i = 0; i < lines.length; i++) {
+    if (lines[i].startsWith('```')) {
       const code = []
-      for (i++; i < lines.length && !lines[i].trim().startsWith(fence[1]); i++) code.push(lines[i])
-      i++
+      while (++i < lines.length && !lines[i].startsWith('```')) code.push(lines[i])
       shown.push(h('pre', { tabindex: 0 }, h('code', {}, decode(code.join('\n')))))
-    } else if (
-      style === 'markdown' &&
-      current.includes('|') &&
-      /^\s*\|?[\s:|-]+\|[\s:|-]*$/.test(lines[i + 1] ?? '')
-    ) {
-      const head = cells(current)
-      i += 2
-      const rows = take(/\|/).map(cells)
-      shown.push(
-        h(
-          'div',
-          { class: 'scroll', tabindex: 0 },
-          h(
-            'table',
-            {},
-            h(
-              'thead',
-              {},
-              h(
-                'tr',
-                {},
-                head.map((cell) => h('th', {}, ...line(cell))),
-              ),
-            ),
-            h(
-              'tbody',
-              {},
-              rows.map((row) =>
-                h(
-                  'tr',
-                  {},
-                  row.map((cell) => h('td', {}, ...line(cell))),
-                ),
-              ),
-            ),
-          ),
-        ),
-      )
-    } else if (/^#{1,6} /.test(current) && style === 'markdown') {
-      shown.push(h('h3', {}, ...line(current.replace(/^#+ /, ''))))
-      i++
-    } else if (/^\s*[-*•] /.test(current)) {
-      shown.push(
-        h(
-          'ul',
-          {},
-          take(/^\s*[-*•] /).map((item) => h('li', {}, ...line(item.replace(/^\s*[-*•] /, '')))),
-        ),
-      )
-    } else if (/^\s*\d+[.)] /.test(current)) {
-      const start = Number.parseInt(current, 10)
-      shown.push(
-        h(
-          'ol',
-          { start },
-          take(/^\s*\d+[.)] /).map((item) => h('li', {}, ...line(item.replace(/^\s*\d+[.)] /, '')))),
-        ),
-      )
-    } else if (/^(>|&gt;) ?/.test(current)) {
-      shown.push(
-        h(
-          'blockquote',
-          {},
-          take(/^(>|&gt;)/).map((quote) => h('div', {}, ...line(quote.replace(/^(>|&gt;) ?/, '')))),
-        ),
-      )
-    } else if (/^(---|\*\*\*)$/.test(current.trim())) {
-      shown.push(h('hr'))
-      i++
-    } else if (!current.trim()) {
-      i++
-    } else {
-      const paragraph = [current]
-      for (
-        i++;
-        i < lines.length &&
-        lines[i].trim() &&
-        !/^(\s*[-*•] |\s*\d+[.)] |#{1,6} |>|&gt;|\s*```|\|)/.test(lines[i]);
-        i++
-      ) {
-        paragraph.push(lines[i])
-      }
-      shown.push(
-        h(
-          'p',
-          {},
-          paragraph.flatMap((part, n) => [...(n ? [h('br')] : []), ...line(part)]),
-        ),
-      )
+      continue
     }
+    const [start, tag] = starts.find(([pattern]) => pattern.test(lines[i])) ?? [/^/, 'p']
+    const content = inline(lines[i].replace(start, ''), people, markdown)
+    const last = shown.at(-1)
+    if (tag === 'ul' || tag === 'ol') {
+      const list = last?.localName === tag ? last : h(tag)
+      list.append(h('li', {}, ...content))
+      if (list !== last) shown.push(list)
+    } else if (lines[i].trim()) shown.push(h(tag, {}, ...content))
   }
   return shown
 }
 
-const label = (object) => object?.text ?? ''
-
 /** textObject shows a text object of a block. */
 const textObject = (object, people) =>
-  object?.type === 'mrkdwn' ? rich(object.text, people, 'mrkdwn') : [h('p', {}, label(object))]
+  object.type === 'mrkdwn' ? rich(object.text, people, false) : [h('p', {}, object.text)]
 
-/** button shows an element of an actions block; press is called with its action_id and value. */
-function element(item, press) {
-  switch (item.type) {
-    case 'button':
-      return h(
-        'button',
-        {
-          type: 'button',
-          class: { primary: 'primary', danger: 'danger' }[item.style] ?? '',
-          onclick: () => {
-            if (item.url) window.open(item.url, '_blank', 'noreferrer')
-            press(item.action_id, item.value ?? '')
-          },
-        },
-        label(item.text),
-      )
-    case 'icon_button':
-      return h(
-        'button',
-        { type: 'button', onclick: () => press(item.action_id, item.value ?? '') },
-        label(item.text),
-      )
-    case 'feedback_buttons':
-      return h(
-        'span',
-        { class: 'buttons' },
-        [
-          ['positive_button', '👍'],
-          ['negative_button', '👎'],
-        ].map(([name, icon]) =>
-          h(
-            'button',
-            {
-              type: 'button',
-              'aria-label': label(item[name]?.text),
-              title: label(item[name]?.text),
-              onclick: () => press(item.action_id, item[name]?.value ?? ''),
-            },
-            icon,
-          ),
-        ),
-      )
-    default:
-      return h('span', {}, label(item.text))
+/** button shows a button of an actions block; press is called with its action_id. */
+function button(item, press) {
+  const onclick = () => {
+    if (item.url) window.open(item.url, '_blank', 'noreferrer')
+    press(item.action_id)
   }
+  return h('button', { type: 'button', class: item.style ?? '', onclick }, item.text.text)
 }
 
-/** richText shows the elements of a rich_text block. */
-function richText(items, people) {
-  return (items ?? []).map((item) => {
+/** blocks shows the blocks of a message or a view. */
+export function blocks(list, people, press) {
+  return list.flatMap((item) => {
     switch (item.type) {
-      case 'rich_text_section':
-        return h('p', {}, ...richText(item.elements, people))
-      case 'rich_text_list':
-        return h(
-          item.style === 'ordered' ? 'ol' : 'ul',
-          {},
-          item.elements.map((one) => h('li', {}, ...richText([one], people))),
-        )
-      case 'rich_text_preformatted':
-        return h('pre', { tabindex: 0 }, h('code', {}, ...richText(item.elements, people)))
-      case 'rich_text_quote':
-        return h('blockquote', {}, ...richText(item.elements, people))
-      case 'link':
-        return link(item.url, item.text ?? item.url)
-      case 'user':
-        return control(`@${item.user_id}`, people)
-      case 'broadcast':
-        return control(`!${item.range}`, people)
-      case 'text': {
-        const tag = item.style?.code
-          ? 'code'
-          : item.style?.bold
-            ? 'strong'
-            : item.style?.italic
-              ? 'em'
-              : 'span'
-        return h(tag, {}, item.text)
-      }
+      case 'markdown':
+        return rich(item.text, people, true)
+      case 'header':
+        return [h('h3', {}, item.text.text)]
+      case 'divider':
+        return [h('hr')]
+      case 'section':
+        return textObject(item.text, people)
+      case 'context':
+        return [h('small', {}, ...item.elements.flatMap((one) => textObject(one, people)))]
       default:
-        return item.text ?? ''
+        return [h('p', {}, ...item.elements.map((one) => button(one, press)))]
     }
   })
-}
-
-/** block shows a block. inputs collects the fields of a modal. */
-export function block(item, people, press, inputs) {
-  switch (item.type) {
-    case 'markdown':
-      return rich(item.text, people, 'markdown')
-    case 'header':
-      return [h('h3', {}, label(item.text))]
-    case 'divider':
-      return [h('hr')]
-    case 'section':
-      return [
-        ...(item.text ? textObject(item.text, people) : []),
-        ...(item.fields ?? []).flatMap((field) => textObject(field, people)),
-        ...(item.accessory ? [h('div', { class: 'buttons' }, element(item.accessory, press))] : []),
-      ]
-    case 'context':
-      return [
-        h(
-          'div',
-          { class: 'context' },
-          item.elements.map((one) => h('span', {}, ...textObject(one, people))),
-        ),
-      ]
-    case 'actions':
-    case 'context_actions':
-      return [
-        h(
-          'div',
-          { class: 'buttons' },
-          item.elements.map((one) => element(one, press)),
-        ),
-      ]
-    case 'rich_text':
-      return richText(item.elements, people)
-    case 'table':
-      return [
-        h(
-          'div',
-          { class: 'scroll', tabindex: 0 },
-          h(
-            'table',
-            {},
-            h(
-              'tbody',
-              {},
-              item.rows.map((row) =>
-                h(
-                  'tr',
-                  {},
-                  row.map((cell) =>
-                    h('td', {}, cell.type === 'raw_text' ? cell.text : richText(cell.elements, people)),
-                  ),
-                ),
-              ),
-            ),
-          ),
-        ),
-      ]
-    case 'input':
-      return [input(item, inputs)]
-    default:
-      return [h('p', {}, `(${item.type})`)]
-  }
-}
-
-function input(item, inputs) {
-  const { type, action_id, multiline, placeholder, initial_value, options } = item.element
-  let field
-  if (type === 'static_select' || type === 'radio_buttons') {
-    field = h(
-      'select',
-      {},
-      options.map((option) => h('option', { value: option.value }, label(option.text))),
-    )
-  } else {
-    field = h(multiline ? 'textarea' : 'input', {
-      placeholder: label(placeholder) || undefined,
-      rows: multiline ? 5 : undefined,
-    })
-    field.value = initial_value ?? ''
-  }
-  field.required = !item.optional
-  inputs?.push(() => [
-    item.block_id,
-    action_id,
-    options
-      ? { type, selected_option: options.find((option) => option.value === field.value) }
-      : { type, value: field.value || null },
-  ])
-  return h('label', {}, label(item.label), field)
 }
