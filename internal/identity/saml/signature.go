@@ -8,6 +8,7 @@ import (
 	_ "crypto/sha512"
 	"crypto/x509"
 	"encoding/base64"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -190,16 +191,16 @@ func prefixList(method *etree.Element) []string {
 }
 
 // canonicalize returns an element in the form of Exclusive XML Canonicalization 1.0 without comments, omitting one of
-// its children. See https://www.w3.org/TR/xml-exc-c14n/#sec-Specification
+// its children. ADR 32 names the forms for which the canonicalizer of goxmldsig is wrong. See
+// https://www.w3.org/TR/xml-exc-c14n/#sec-Specification
 func canonicalize(el, without *etree.Element, inclusive []string) []byte {
-	var b bytes.Buffer
-	c := canonicalizer{out: &b, without: without, inclusive: inclusive}
+	c := canonicalizer{without: without, inclusive: inclusive}
 	c.write(el, map[string]string{"": ""})
-	return b.Bytes()
+	return c.out.Bytes()
 }
 
 type canonicalizer struct {
-	out       *bytes.Buffer
+	out       bytes.Buffer
 	without   *etree.Element
 	inclusive []string
 }
@@ -207,6 +208,9 @@ type canonicalizer struct {
 // write writes an element whose ancestors have declared the given namespaces, by prefix.
 func (c *canonicalizer) write(el *etree.Element, declared map[string]string) {
 	attributes := slices.DeleteFunc(slices.Clone(el.Attr), isDeclaration)
+	slices.SortFunc(attributes, func(a, b etree.Attr) int {
+		return cmp.Or(cmp.Compare(a.NamespaceURI(), b.NamespaceURI()), cmp.Compare(a.Key, b.Key))
+	})
 	used := append([]string{el.Space}, c.inclusive...)
 	for _, a := range attributes {
 		if a.Space != "" { // An attribute without a prefix has no namespace.
@@ -214,28 +218,25 @@ func (c *canonicalizer) write(el *etree.Element, declared map[string]string) {
 		}
 	}
 	slices.Sort(used)
-	here := make(map[string]string, len(declared))
-	for prefix, uri := range declared {
-		here[prefix] = uri
-	}
-	c.out.WriteString("<" + el.FullTag())
+	here := maps.Clone(declared)
+	var namespaces []etree.Attr
 	for _, prefix := range slices.Compact(used) {
 		uri, inScope := lookup(el, prefix)
 		if before, there := here[prefix]; prefix == "xml" || !inScope || there && before == uri {
 			continue
 		}
 		here[prefix] = uri
-		name := "xmlns"
-		if prefix != "" {
-			name += ":" + prefix
+		if prefix == "" {
+			namespaces = append(namespaces, etree.Attr{Key: "xmlns", Value: uri})
+		} else {
+			namespaces = append(namespaces, etree.Attr{Space: "xmlns", Key: prefix, Value: uri})
 		}
-		c.attribute(name, uri)
 	}
-	slices.SortFunc(attributes, func(a, b etree.Attr) int {
-		return cmp.Or(cmp.Compare(a.NamespaceURI(), b.NamespaceURI()), cmp.Compare(a.Key, b.Key))
-	})
-	for _, a := range attributes {
-		c.attribute(a.FullKey(), a.Value)
+	canonical := &etree.WriteSettings{CanonicalAttrVal: true, CanonicalText: true}
+	c.out.WriteString("<" + el.FullTag())
+	for _, a := range append(namespaces, attributes...) {
+		c.out.WriteByte(' ')
+		a.WriteTo(&c.out, canonical)
 	}
 	c.out.WriteString(">")
 	for _, child := range el.Child {
@@ -245,17 +246,10 @@ func (c *canonicalizer) write(el *etree.Element, declared map[string]string) {
 				c.write(child, here)
 			}
 		case *etree.CharData:
-			c.out.WriteString(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r",
-				"&#xD;").Replace(child.Data))
+			child.WriteTo(&c.out, canonical)
 		}
 	}
 	c.out.WriteString("</" + el.FullTag() + ">")
-}
-
-func (c *canonicalizer) attribute(name, value string) {
-	escaped := strings.NewReplacer("&", "&amp;", "<", "&lt;", `"`, "&quot;", "\t", "&#x9;", "\n", "&#xA;", "\r",
-		"&#xD;").Replace(value)
-	c.out.WriteString(" " + name + `="` + escaped + `"`)
 }
 
 // isDeclaration reports whether an attribute declares a namespace.
