@@ -157,7 +157,7 @@ func textOf(raw json.RawMessage) string {
 }
 
 // checkBlocks returns an error with Slack's code and messages if blocks are invalid. A message may have at most 50, a
-// view 100. The known types are those that Tsumugi uses.
+// view 100. It knows only the types that Tsumugi uses.
 func checkBlocks(raw string, most int) error {
 	var blocks []block
 	if raw == "" {

@@ -15,7 +15,7 @@ func (c *call) seen(id string) (*Channel, error) {
 	return nil, fail("channel_not_found")
 }
 
-// joined finds a channel of which the bot is a member.
+// joined finds a channel with the bot as a member.
 func (c *call) joined(id string) (*Channel, error) {
 	channel, err := c.seen(id)
 	if err == nil && !c.member(channel, DemoBot) {

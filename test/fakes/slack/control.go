@@ -32,7 +32,7 @@ func (f Fault) answer(header http.Header) (int, object) {
 	return f.Status, object{"ok": false, "error": "service_unavailable"}
 }
 
-// Fail adds faults. Each call of a method uses the first of its faults, in the order in which they were added.
+// Fail adds faults. Each call of a method uses up the oldest fault of the method.
 func (w *Workspace) Fail(faults ...Fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

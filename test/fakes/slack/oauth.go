@@ -44,8 +44,8 @@ func scopesOf(query url.Values) []string {
 	return strings.FieldsFunc(query.Get("scope"), func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// serveAuthorize shows the page on which a person signs in or installs the app, and handles its form, which names the
-// person who allows or refuses.
+// serveAuthorize serves the page for signing in and for installing the app, and its form. The form names the person who
+// allows or refuses.
 func (w *Workspace) serveAuthorize(writer http.ResponseWriter, request *http.Request) {
 	if request.Method == http.MethodGet && w.authorizing(request.URL) == "" {
 		writer.Header().Set("Content-Type", "text/html; charset=utf-8")
