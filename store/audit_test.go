@@ -13,7 +13,7 @@ import (
 func TestTheAuditLogIsCountedUpToALimit(t *testing.T) {
 	t.Parallel()
 	f := &fixture{dsn: storetest.DSN(t)}
-	f.DB = open(t, f.dsn)
+	f.connect(t)
 	organization := uuid.New()
 	f.exec(t, `
 		INSERT INTO audit_events (id, organization_id, at, actor_kind, action, target_label)

@@ -192,7 +192,7 @@ func TestR59_BranchesOfOthers(t *testing.T) {
 func TestOldThreadsBecomeChains(t *testing.T) {
 	t.Parallel()
 	f := &fixture{dsn: emptyDatabase(t)}
-	f.DB = open(t, f.dsn)
+	f.connect(t)
 	files, before := fstest.MapFS{}, fstest.MapFS{}
 	names, err := migrations.Files.ReadDir(".")
 	must(t, err)

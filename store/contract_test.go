@@ -25,7 +25,7 @@ import (
 func TestContractsOfAnOlderDatabase(t *testing.T) {
 	t.Parallel()
 	f := &fixture{dsn: emptyDatabase(t), a: newID(), b: newID()}
-	f.DB = open(t, f.dsn)
+	f.connect(t)
 	before := fstest.MapFS{}
 	for _, name := range []string{"0001_init.sql", "0002_pool.sql", "0003_notify.sql"} {
 		text, err := fs.ReadFile(migrations.Files, name)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -18,6 +18,7 @@ import (
 type fixture struct {
 	*store.DB
 	dsn     string
+	sql     *pgxpool.Pool
 	a, b    uuid.UUID // Organizations.
 	ann     identity.Owner
 	bob     identity.Owner // A colleague of Ann.
@@ -29,7 +30,7 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{dsn: storetest.DSN(t), a: newID(), b: newID()}
-	f.DB = open(t, f.dsn)
+	f.connect(t)
 	for id, name := range map[uuid.UUID]string{f.a: "紡株式会社", f.b: "別の会社"} {
 		must(t, f.CreateOrganization(t.Context(), org.Organization{ID: id, Name: name, AuthType: "cognito"}))
 	}
@@ -38,6 +39,12 @@ func newFixture(t *testing.T) *fixture {
 	f.skills = []skill.Skill{builtin(f.cats[0].ID, 1, "汎用チャット"), builtin(f.cats[1].ID, 1, "校正")}
 	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills))
 	return f
+}
+
+// connect opens the database of f.dsn.
+func (f *fixture) connect(t *testing.T) {
+	t.Helper()
+	f.DB, f.sql = open(t, f.dsn), storetest.Pool(t, f.dsn)
 }
 
 func open(t *testing.T, dsn string) *store.DB {
@@ -69,21 +76,15 @@ func builtin(category uuid.UUID, position int, name string) skill.Skill {
 // exec runs SQL for a change that the store has no method for, such as moving a time into the past.
 func (f *fixture) exec(t *testing.T, sql string, args ...any) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), f.dsn)
-	must(t, err)
-	defer func() { _ = conn.Close(t.Context()) }()
-	_, err = conn.Exec(t.Context(), sql, args...)
+	_, err := f.sql.Exec(t.Context(), sql, args...)
 	must(t, err)
 }
 
 // value reads one value that the store has no method for.
 func value[T any](t *testing.T, f *fixture, sql string, args ...any) T {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), f.dsn)
-	must(t, err)
-	defer func() { _ = conn.Close(t.Context()) }()
 	var v T
-	must(t, conn.QueryRow(t.Context(), sql, args...).Scan(&v))
+	must(t, f.sql.QueryRow(t.Context(), sql, args...).Scan(&v))
 	return v
 }
 

@@ -32,7 +32,7 @@ func newPoolFixture(t *testing.T) *poolFixture {
 		fixture: &fixture{dsn: storetest.DSN(t)},
 		now:     time.Date(2026, 4, 1, 9, 0, 0, 123456000, time.UTC),
 	}
-	f.DB = open(t, f.dsn)
+	f.connect(t)
 	f.user = pool.User{
 		Sub: uuid.New(), Email: "hanako@example.com", EmailVerified: true, Name: "花子", Groups: []string{"a", "b"},
 		Status: pool.StatusConfirmed, Enabled: true, PasswordHash: "hash", Version: 1, CreatedAt: f.now,

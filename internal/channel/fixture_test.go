@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
@@ -31,6 +31,7 @@ import (
 type fixture struct {
 	t            *testing.T
 	dsn          string
+	sql          *pgxpool.Pool
 	db           *store.DB
 	surface      *channeltest.Surface
 	model        *llmtest.Live
@@ -51,7 +52,7 @@ func newFixture(t *testing.T) *fixture {
 		t: t, dsn: storetest.DSN(t), surface: channeltest.New(channeltest.Traits()), model: llmtest.NewLive(),
 		links: make(map[string]channel.LinkedMember),
 	}
-	f.db = f.open()
+	f.db, f.sql = f.open(), storetest.Pool(t, f.dsn)
 	f.must(skill.Seed(t.Context(), f.db))
 	organization := newID()
 	f.must(f.db.CreateOrganization(t.Context(), org.Organization{ID: organization, Name: "試験", AuthType: "cognito"}))
@@ -114,20 +115,14 @@ func (f *fixture) linkOf(person string) channel.LinkedMember {
 // exec executes an SQL statement.
 func (f *fixture) exec(sql string, args ...any) {
 	f.t.Helper()
-	conn, err := pgx.Connect(f.t.Context(), f.dsn)
-	f.must(err)
-	defer func() { f.must(conn.Close(f.t.Context())) }()
-	_, err = conn.Exec(f.t.Context(), sql, args...)
+	_, err := f.sql.Exec(f.t.Context(), sql, args...)
 	f.must(err)
 }
 
 // count returns the number returned by an SQL query.
 func (f *fixture) count(sql string, args ...any) (n int) {
 	f.t.Helper()
-	conn, err := pgx.Connect(f.t.Context(), f.dsn)
-	f.must(err)
-	defer func() { f.must(conn.Close(f.t.Context())) }()
-	f.must(conn.QueryRow(f.t.Context(), sql, args...).Scan(&n))
+	f.must(f.sql.QueryRow(f.t.Context(), sql, args...).Scan(&n))
 	return n
 }
 

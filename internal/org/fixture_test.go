@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -23,6 +23,7 @@ type fixture struct {
 	t        *testing.T
 	db       *store.DB
 	dsn      string
+	sql      *pgxpool.Pool
 	accounts *accounts
 	*org.Service
 	a, b  uuid.UUID      // Organizations.
@@ -37,7 +38,7 @@ func newFixture(t *testing.T) *fixture {
 	db, err := store.Open(t.Context(), f.dsn)
 	f.must(err)
 	t.Cleanup(db.Close)
-	f.db = db
+	f.db, f.sql = db, storetest.Pool(t, f.dsn)
 	f.Service = f.service()
 	for _, id := range []uuid.UUID{f.a, f.b} {
 		f.must(db.CreateOrganization(t.Context(), org.Organization{ID: id, Name: "試験株式会社", AuthType: "cognito"}))
@@ -76,20 +77,14 @@ func (f *fixture) must(err error) {
 // exec executes SQL without a store method, such as moving a time into the past.
 func (f *fixture) exec(sql string, args ...any) {
 	f.t.Helper()
-	conn, err := pgx.Connect(f.t.Context(), f.dsn)
-	f.must(err)
-	defer func() { _ = conn.Close(f.t.Context()) }()
-	_, err = conn.Exec(f.t.Context(), sql, args...)
+	_, err := f.sql.Exec(f.t.Context(), sql, args...)
 	f.must(err)
 }
 
 // count returns the number returned by an SQL query.
 func (f *fixture) count(sql string, args ...any) (n int) {
 	f.t.Helper()
-	conn, err := pgx.Connect(f.t.Context(), f.dsn)
-	f.must(err)
-	defer func() { _ = conn.Close(f.t.Context()) }()
-	f.must(conn.QueryRow(f.t.Context(), sql, args...).Scan(&n))
+	f.must(f.sql.QueryRow(f.t.Context(), sql, args...).Scan(&n))
 	return n
 }
 

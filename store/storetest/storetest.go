@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/tsumugi-ai/tsumugi/store"
 )
@@ -59,6 +60,23 @@ func DSN(t testing.TB) string {
 		}
 	})
 	return b.dsn(name)
+}
+
+// Pool returns connections to a database that [DSN] has returned, for SQL that the store has no method for. The SQL may
+// change the schema, because no statement is cached.
+func Pool(t testing.TB, dsn string) *pgxpool.Pool {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(withPool(dsn))
+	if err != nil {
+		t.Fatalf("storetest: %v", err)
+	}
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatalf("storetest: %v", err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
 }
 
 // Suite runs the tests of a package and then stops the server. Only packages that check for leaked goroutines need it:

@@ -17,7 +17,7 @@ import (
 	"github.com/beevik/etree"
 	crewjam "github.com/crewjam/saml"
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	dsig "github.com/russellhaering/goxmldsig"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -56,6 +56,7 @@ func (c *clock) pass(d time.Duration) {
 type fixture struct {
 	t     *testing.T
 	dsn   string
+	sql   *pgxpool.Pool
 	db    *store.DB
 	saml  *saml.Service
 	clock *clock
@@ -68,6 +69,7 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, dsn: storetest.DSN(t), clock: &clock{}}
+	f.sql = storetest.Pool(t, f.dsn)
 	var err error
 	f.db, err = store.Open(t.Context(), f.dsn)
 	must(t, err)
@@ -131,21 +133,15 @@ func actor(u identity.NewUser) identity.Actor {
 // exec executes an SQL statement.
 func (f *fixture) exec(sql string, args ...any) {
 	f.t.Helper()
-	conn, err := pgx.Connect(f.t.Context(), f.dsn)
-	must(f.t, err)
-	defer func() { _ = conn.Close(f.t.Context()) }()
-	_, err = conn.Exec(f.t.Context(), sql, args...)
+	_, err := f.sql.Exec(f.t.Context(), sql, args...)
 	must(f.t, err)
 }
 
 // value returns the result of an SQL query.
 func value[T any](f *fixture, sql string, args ...any) T {
 	f.t.Helper()
-	conn, err := pgx.Connect(f.t.Context(), f.dsn)
-	must(f.t, err)
-	defer func() { _ = conn.Close(f.t.Context()) }()
 	var v T
-	must(f.t, conn.QueryRow(f.t.Context(), sql, args...).Scan(&v))
+	must(f.t, f.sql.QueryRow(f.t.Context(), sql, args...).Scan(&v))
 	return v
 }
 
