@@ -1,7 +1,6 @@
 package datasource_test
 
 import (
-	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
@@ -29,6 +29,7 @@ type fixture struct {
 	t   *testing.T
 	db  *store.DB
 	dsn string
+	sql *pgxpool.Pool
 	dir string
 	*datasource.Service
 	ann, bob identity.Owner
@@ -67,7 +68,7 @@ func newFixture(t *testing.T) *fixture {
 	db, err := store.Open(t.Context(), f.dsn)
 	f.must(err)
 	t.Cleanup(db.Close)
-	f.db = db
+	f.db, f.sql = db, storetest.Pool(t, f.dsn)
 	organization := uuid.Must(uuid.NewV7())
 	f.must(db.CreateOrganization(t.Context(), org.Organization{ID: organization, Name: "試験株式会社", AuthType: "cognito"}))
 	f.ann, f.bob = f.person(organization, "ann"), f.person(organization, "bob")
@@ -207,20 +208,14 @@ func (f *fixture) awaitFiles(ids ...uuid.UUID) {
 // exec runs SQL for which the store has no method.
 func (f *fixture) exec(sql string, args ...any) {
 	f.t.Helper()
-	conn, err := pgx.Connect(f.t.Context(), f.dsn)
-	f.must(err)
-	defer func() { _ = conn.Close(context.Background()) }()
-	_, err = conn.Exec(f.t.Context(), sql, args...)
+	_, err := f.sql.Exec(f.t.Context(), sql, args...)
 	f.must(err)
 }
 
 // chunks returns the texts of a data source's chunks.
 func (f *fixture) chunks(id uuid.UUID) []string {
 	f.t.Helper()
-	conn, err := pgx.Connect(f.t.Context(), f.dsn)
-	f.must(err)
-	defer func() { _ = conn.Close(context.Background()) }()
-	rows, err := conn.Query(f.t.Context(),
+	rows, err := f.sql.Query(f.t.Context(),
 		`SELECT text FROM data_source_chunks WHERE data_source_id = $1 ORDER BY ordinal`, id)
 	f.must(err)
 	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
