@@ -43,7 +43,7 @@ func schemaHash() string {
 // tempDir creates the folder of this process's server. remove removes it. If this process ends without calling remove,
 // a helper process removes the folder after the server has ended.
 func tempDir() (dir string, remove func() error, err error) {
-	dir, err = os.MkdirTemp(tempRoot(), "tsumugi-test-*")
+	dir, err = os.MkdirTemp(TempRoot(), "tsumugi-test-*")
 	if err != nil {
 		return "", nil, err
 	}
@@ -75,9 +75,9 @@ rm -rf "$1"`
 // roomy is the free space in memory that is required to put a server's files there.
 const roomy = 2 << 30
 
-// tempRoot returns the folder for the server's files. It is in memory if there is enough space, because each test
+// TempRoot returns the folder for the files of a server. It is in memory if there is enough space, because each test
 // writes tens of megabytes. Otherwise it is the temporary folder, or /tmp if other users cannot access that.
-func tempRoot() string {
+func TempRoot() string {
 	const memory = "/dev/shm"
 	var st syscall.Statfs_t
 	//nolint:gosec // A size.

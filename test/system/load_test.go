@@ -33,7 +33,7 @@ func TestR31_DroppedStreamsResume(t *testing.T) {
 	var begun sync.WaitGroup
 	var fs followers
 	// The answers last longer than the test needs.
-	all := s.askMany(t, s.url(), 20, answer{chars: 16000, rate: 5})
+	all := s.askMany(t, s.url(), 20, answer{chars: 16000, rate: 2})
 	for i := range streams {
 		a := all[i%len(all)]
 		f := s.watcher(a, through)

@@ -14,7 +14,7 @@ import (
 )
 
 // parallel is the number of tests that run at the same time. Tests spend most of their time waiting.
-const parallel = "4"
+const parallel = "6"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		_ = flag.Set("test.parallel", parallel)
 	}
 	code := m.Run()
-	if err := built.remove(); err != nil {
+	if err := errors.Join(built.remove(), seed.remove()); err != nil {
 		fmt.Println("system:", err)
 		code = max(code, 1)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
 )
 
@@ -116,9 +117,13 @@ func newRigOn(t *testing.T, data string, servers int, more ...string) *rig {
 	return newRigOf(t, built.path(t), data, servers, settings(t, more...))
 }
 
-// newRigOf starts n servers of a program with these settings, with their data in the given folder.
+// newRigOf starts n servers of a program with these settings, with their data in the given folder. Servers of the
+// program under test start on a copy of the seed.
 func newRigOf(t *testing.T, program, data string, servers int, environ []string) *rig {
 	t.Helper()
+	if program == built.path(t) {
+		seed.copyTo(t, data)
+	}
 	began := time.Now()
 	c, err := cluster.Start(t.Context(), cluster.Config{
 		Program: program, Servers: servers, Data: data, Environ: environ, Fragile: true,
@@ -146,7 +151,7 @@ func newRigOf(t *testing.T, program, data string, servers int, environ []string)
 // folder returns a new folder that the database's operating system account can access.
 func folder(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "tsumugi-system-*")
+	dir, err := os.MkdirTemp(storetest.TempRoot(), "tsumugi-system-*")
 	must(t, err)
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
@@ -180,6 +185,7 @@ func newSingle(t *testing.T, more ...string) *single {
 	address, err := cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context()))
 	must(t, err)
 	data := folder(t)
+	seed.copyTo(t, filepath.Join(data, "data"))
 	s := &single{cfg: cluster.ProcessConfig{
 		Program: built.path(t), Listen: address, Data: filepath.Join(data, "data"),
 		Log:     filepath.Join(data, "server.log"),
@@ -236,7 +242,7 @@ func showLogs(t *testing.T, dir string) {
 // await repeats f until it returns true, and fails the test after limit.
 func await(t *testing.T, what string, limit time.Duration, f func() bool) {
 	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.After(limit)
 	for !f() {

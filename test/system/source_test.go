@@ -182,9 +182,9 @@ func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
 	}
 }
 
-// slowFile returns a file that takes seconds to read. Its content is different for each number.
+// slowFile returns a file that takes about a second to read. Its content is different for each number.
 func slowFile(number int) []byte {
-	return bytes.Repeat([]byte(fmt.Sprintf("%d,名前,部署,役職,\"メモ\n改行\"\n", number)), (20<<20)/45)
+	return bytes.Repeat([]byte(fmt.Sprintf("%d,名前,部署,役職,\"メモ\n改行\"\n", number)), (5<<20)/45)
 }
 
 // sources returns a person's data sources by id.

@@ -21,8 +21,7 @@ import (
 // previousRelease is the file with the commit of the previous release. A release replaces it.
 const previousRelease = "previous_release"
 
-// previousProgram builds the previous release from the repository's history, with an empty page
-// as the app.
+// previousProgram builds the previous release from the repository's history, with an empty page as the app.
 // TSUMUGI_TEST_PREVIOUS_PROGRAM names an existing program to use instead. It skips the test if the repository does not
 // have the commit, as in a source archive or a shallow clone.
 func previousProgram(t *testing.T) string {
@@ -55,8 +54,10 @@ func previousProgram(t *testing.T) string {
 		must(t, os.MkdirAll(filepath.Join(source, embedded), 0o700))
 		must(t, os.WriteFile(filepath.Join(source, embedded, "index.html"), nil, 0o600))
 	}
-	// With -trimpath, the build cache has the packages of an earlier test run.
-	run(source, "go", "build", "-trimpath", "-o", path, "./cmd/tsumugi")
+	// With -trimpath, the build cache has the packages of an earlier test run. The flags are those of scripts/build, so
+	// that it also has the libraries.
+	run(source, "go", "build", "-tags", "disable_grpc_modules", "-trimpath", "-ldflags", "-s -w", "-o", path,
+		"./cmd/tsumugi")
 	return path
 }
 
@@ -241,6 +242,7 @@ func (l *load) run(ctx context.Context, w *worker) {
 		case l.changed <- struct{}{}:
 		default: // An earlier signal is pending.
 		}
+		pause(ctx, time.Second) // Leaves processor time for the tests that run at the same time.
 	}
 }
 

@@ -65,6 +65,7 @@ func TestR66_HostilePDFsEnd(t *testing.T) {
 	flate := func(piece string, size int) []byte {
 		return onePage("/Filter /FlateDecode", deflated(t, piece, size))
 	}
+	operators := flate("0 0 m 9 9 l S ", 600<<20)
 	nested := strings.Repeat("[", 500_000) + strings.Repeat("]", 500_000)
 	for name, test := range map[string]struct {
 		file []byte
@@ -85,7 +86,7 @@ func TestR66_HostilePDFsEnd(t *testing.T) {
 				"/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 5 0 R >> >> /Length 11",
 				"/X Do /X Do",
 			})},
-		"endless operators": {file: flate("0 0 m 9 9 l S ", 600<<20)},
+		"endless operators": {file: operators},
 		"endless text":      {file: flate("BT /L 9 Tf (aaaaaaaaaa) Tj ET ", 200<<20)},
 		"endless zeros":     {file: flate("\x00", 1<<30)},
 		"packed a hundred times": {file: onePage("/Filter ["+strings.Repeat(" /FlateDecode", 100)+"]",
@@ -110,8 +111,7 @@ func TestR66_HostilePDFsEnd(t *testing.T) {
 	}
 	t.Run("a page to look at", func(t *testing.T) {
 		t.Parallel()
-		file := flate("0 0 m 9 9 l S ", 600<<20)
-		if _, err := e.RenderPage(t.Context(), "a.pdf", bytes.NewReader(file), 1, 1000); err == nil {
+		if _, err := e.RenderPage(t.Context(), "a.pdf", bytes.NewReader(operators), 1, 1000); err == nil {
 			t.Error("it was drawn")
 		}
 	})
