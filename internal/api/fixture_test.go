@@ -15,9 +15,8 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/getkin/kin-openapi/routers"
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
@@ -86,10 +85,10 @@ func (v verifier) VerifyIDToken(ctx context.Context, token string) (identity.Cla
 type fixture struct {
 	t        *testing.T
 	dsn      string
+	sql      *pgxpool.Pool
 	db       *store.DB
 	handler  http.Handler
 	url      string
-	spec     routers.Router
 	alice    identity.NewUser
 	bob      identity.NewUser // A member of Alice's organization.
 	stranger identity.NewUser
@@ -135,7 +134,7 @@ func newLiveFixture(t *testing.T, model llm.Model, live api.LiveConfig) *fixture
 func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	t.Helper()
 	f := &fixture{
-		t: t, dsn: storetest.DSN(t), spec: specification(t), logs: &journal{},
+		t: t, dsn: storetest.DSN(t), logs: &journal{},
 		told: make(chan uuid.UUID, 1000),
 	}
 	ctx := t.Context()
@@ -144,6 +143,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.db.Close)
+	f.sql = storetest.Pool(t, f.dsn)
 	if err := skill.Seed(ctx, f.db); err != nil {
 		t.Fatal(err)
 	}
@@ -278,12 +278,7 @@ func (f *fixture) keptFiles() []string {
 // scan reads a value for which there is no API call.
 func (f *fixture) scan(into any, sql string) {
 	f.t.Helper()
-	conn, err := pgx.Connect(f.t.Context(), f.dsn)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	if err := conn.QueryRow(f.t.Context(), sql).Scan(into); err != nil {
+	if err := f.sql.QueryRow(f.t.Context(), sql).Scan(into); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -351,19 +346,14 @@ func (p presence) UserChanged(id uuid.UUID) {
 // exec changes the database like another process, and waits until the server has been notified.
 func (f *fixture) exec(sql string, args ...any) {
 	f.t.Helper()
-	conn, err := pgx.Connect(f.t.Context(), f.dsn)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	if _, err := conn.Exec(f.t.Context(), sql, args...); err != nil {
+	if _, err := f.sql.Exec(f.t.Context(), sql, args...); err != nil {
 		f.t.Fatal(err)
 	}
 	again := time.NewTicker(time.Second) // The listening connection may have been lost.
 	defer again.Stop()
 	for {
 		last := uuid.New() // Notified after all earlier changes.
-		if _, err := conn.Exec(f.t.Context(), `SELECT pg_notify('tsumugi_user', $1)`, last.String()); err != nil {
+		if _, err := f.sql.Exec(f.t.Context(), `SELECT pg_notify('tsumugi_user', $1)`, last.String()); err != nil {
 			f.t.Fatal(err)
 		}
 		if f.awaitTold(last, again.C) {

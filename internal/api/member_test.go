@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -21,13 +20,8 @@ import (
 // value returns the result of an SQL query.
 func value[T any](f *fixture, sql string, args ...any) T {
 	f.t.Helper()
-	conn, err := pgx.Connect(f.t.Context(), f.dsn)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
 	var v T
-	if err := conn.QueryRow(f.t.Context(), sql, args...).Scan(&v); err != nil {
+	if err := f.sql.QueryRow(f.t.Context(), sql, args...).Scan(&v); err != nil {
 		f.t.Fatal(err)
 	}
 	return v

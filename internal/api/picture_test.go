@@ -35,7 +35,7 @@ func uploadPicture(token string, content []byte) call {
 func TestPictureIsKeptShownAndDeleted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
-	c := uploadPicture(f.alice.Subject, encodePNG(t, 3000, 1500))
+	c := uploadPicture(f.alice.Subject, encodePNG(t, 2100, 1050))
 	c.header["Idempotency-Key"] = newID()
 	kept := get[api.Picture](f, http.StatusCreated, c)
 	if kept.Width != 2048 || kept.Height != 1024 || kept.MediaType != "image/png" || kept.Size == 0 {
