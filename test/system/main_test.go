@@ -14,7 +14,7 @@ import (
 )
 
 // parallel is the number of tests that run at the same time. Tests spend most of their time waiting.
-const parallel = "6"
+const parallel = "4"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
