@@ -50,13 +50,17 @@ func (s *Service) Start(ctx context.Context) error {
 		s.sweepMirrors(s.root)
 	})
 	s.every(s.cfg.Checkpoints, s.checkpointRunning)
-	s.every(s.cfg.Expiry, s.deleteExpired)
+	s.sweeper.Go(func() { work.Every(s.root, s.cfg.Expiry, nil, s.deleteExpired) })
 	return nil
 }
 
-// every calls run in a goroutine periodically until the Service stops.
+// every calls run in a goroutine after each interval, until the Service stops.
 func (s *Service) every(interval time.Duration, run func()) {
-	s.sweeper.Go(func() { work.Every(s.root, interval, nil, run) })
+	s.sweeper.Go(func() {
+		if work.Sleep(s.root, interval); s.root.Err() == nil {
+			work.Every(s.root, interval, nil, run)
+		}
+	})
 }
 
 // BeginStop refuses new generations. Running ones continue, and so does the lease. It may be called before Stop, more
