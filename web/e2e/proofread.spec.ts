@@ -185,6 +185,7 @@ test('a long list of changes uses the height of the screen, and scrolls inside',
   await page.setViewportSize({ width: 1440, height: 900 })
   await proofread(chat, lines.join('\n'))
   await chat.finished()
+  await chat.threadId() // The page of the new thread replaces that of the skill.
   await expect(items(page)).toHaveCount(30)
   const list = page.getByRole('list', { name: '修正案の一覧' })
   for (const [width, height] of [
@@ -192,7 +193,8 @@ test('a long list of changes uses the height of the screen, and scrolls inside',
     [390, 844],
   ] as const) {
     await page.setViewportSize({ width, height })
-    await items(page).first().scrollIntoViewIfNeeded()
+    // A narrow screen has another list.
+    await expect(() => items(page).first().scrollIntoViewIfNeeded()).toPass()
     const [hidden, used] = await list.evaluate((element) => {
       const box = element.closest('[data-scroller]') as HTMLElement
       return [element.scrollHeight - element.clientHeight, element.clientHeight / box.clientHeight]
