@@ -24,7 +24,7 @@ func Setting(ctx context.Context, db *DB, name string) (value string, err error)
 }
 
 // PlannedWithParameters returns how often the pool's only session has planned the statements that match a pattern with
-// their parameters. Its error says that there is no such statement.
+// their parameters. It fails if the session has not prepared such a statement.
 func PlannedWithParameters(ctx context.Context, db *DB, pattern string) (n int, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT sum(custom_plans)::int FROM pg_prepared_statements WHERE statement ~ $1
 		AND generic_plans > 0`, pattern).Scan(&n)

@@ -65,8 +65,8 @@ func TestAnswersBeginTogether(t *testing.T) {
 	}
 }
 
-// TestAnswersArePlannedOnce: a connection plans the statements of beginnings and ends once, and not anew with the
-// parameters of its first answers, which takes longer than running them.
+// TestAnswersArePlannedOnce verifies that PostgreSQL uses generic plans for the statements that begin and end an answer.
+// Planning them for the parameters of each call takes longer than executing them.
 func TestAnswersArePlannedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -69,7 +69,7 @@ func (db *DB) rotatePoolKey(ctx context.Context, tx pgx.Tx, next pool.Key, retir
 	}
 	return send(ctx, tx, func(batch *pgx.Batch) {
 		batch.Queue(`LOCK TABLE pool_keys IN SHARE ROW EXCLUSIVE MODE`)
-		// A key that would become active after the time at which it retires now would never be used.
+		// A key retires no earlier than it becomes active.
 		batch.Queue(`UPDATE pool_keys SET retire_at = greatest($1, active_from) WHERE retire_at IS NULL`, retireAt)
 		batch.Queue(`DELETE FROM pool_keys WHERE retire_at < $1`, next.CreatedAt.Add(-poolKeyAfter))
 		batch.Queue(`

@@ -189,7 +189,7 @@ func loadTakeovers(ctx context.Context, tx pgx.Tx, rows []takeoverRow) ([]chat.S
 }
 
 // AddCheckpoints implements chat.Store. It locks the generations, so that none is taken over before the pieces are
-// committed. Those that are locked are about to end or to be taken over.
+// committed. It skips generations that another transaction has locked, which ends them or takes them over.
 func (db *DB) AddCheckpoints(ctx context.Context, serverID uuid.UUID, pieces []chat.Checkpoint) ([]uuid.UUID, error) {
 	var (
 		ids, runs = make([]uuid.UUID, len(pieces)), make([]int, len(pieces))

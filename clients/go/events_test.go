@@ -71,7 +71,7 @@ func FuzzR02Events(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, at int) {
 		whole, err := read(strings.NewReader(text))
 		if !errors.Is(err, io.EOF) {
-			t.Skip() // The line is too long.
+			return // The line is too long.
 		}
 		if got, _ := read(iotest.OneByteReader(strings.NewReader(text))); got != whole {
 			t.Errorf("byte by byte:\n%s\nwhole:\n%s", got, whole)

@@ -174,8 +174,8 @@ func (s *Service) deleteExpiredEvents(ctx context.Context) error {
 }
 
 // RunInSlot calls run on at most the given number of servers at once, until ctx ends. A server calls run while it holds
-// one of the slots under name. The context of run ends when the server loses its slot. RunInSlot calls run again when
-// it has a slot again, and returns after run has returned.
+// one of the slots under name. The context of run ends when the server loses its slot. RunInSlot then acquires another
+// slot and calls run again. It does not return while run is running.
 func (s *Service) RunInSlot(ctx context.Context, name string, slots int, run func(ctx context.Context)) {
 	holder := uuidv7.New()
 	acquire := func(ctx context.Context) error {

@@ -61,7 +61,7 @@ type AccountChange struct {
 const (
 	settleTimeout    = 3 * time.Second    // Short, because the caller waits although the change is already in effect.
 	accountSweep     = 15 * time.Second   // Interval between retries of pending changes.
-	accountClaim     = time.Minute        // Time for which a claimed change is not retried by others.
+	accountClaim     = time.Minute        // Lease of a claimed change.
 	accountPauseMin  = 10 * time.Second   // Pause after a failure; doubled after each further one,
 	accountPauseMax  = 5 * time.Minute    // up to this.
 	inviteRequestAge = 7 * 24 * time.Hour // Time during which a call may be repeated.

@@ -337,7 +337,7 @@ func FuzzR96_AnyAnswerFitsTheText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, said string, size int) {
 		text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r", "\n")
 		if len(text) > 50_000 || len(said) > 100_000 || size < 1 {
-			t.Skip()
+			return
 		}
 		p := proofread.New(text)
 		joined := ""

@@ -27,7 +27,7 @@ func attributes(trusted bool) *syscall.SysProcAttr {
 // giveUpPrivileges prevents the thread and its children from gaining privileges.
 func giveUpPrivileges() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }
 
-// trustedPriority is the nice value of a trusted child, which nobody waits for as long as the server answers questions.
+// trustedPriority is the nice value of trusted children, so that they do not slow down the server.
 const trustedPriority = 10
 
 // restrict permanently lowers the limits of this process, the child, and the priority of a trusted one.

@@ -126,8 +126,8 @@ func hasJISEscape(b []byte) bool {
 	return false
 }
 
-// likelyUTF16 returns the byte order in which content without a mark is plausible text, or nil. It compares the
-// share of ASCII and kana at the start of the content, because the wrong byte order converts them into rare characters.
+// likelyUTF16 guesses the byte order of UTF-16 text without a byte order mark. It returns nil for other content. The
+// wrong byte order converts ASCII and kana into rare characters, so it counts these at the start of the content.
 func likelyUTF16(b []byte) encoding.Encoding {
 	sample := b[:min(len(b), 256<<10)&^1]
 	score := func(order binary.ByteOrder) (usual int, ok bool) {

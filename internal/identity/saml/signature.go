@@ -191,8 +191,8 @@ func prefixList(method *etree.Element) []string {
 }
 
 // canonicalize returns an element in the form of Exclusive XML Canonicalization 1.0 without comments, omitting one of
-// its children. ADR 32 names the forms for which the canonicalizer of goxmldsig is wrong. See
-// https://www.w3.org/TR/xml-exc-c14n/#sec-Specification
+// its children; see https://www.w3.org/TR/xml-exc-c14n/#sec-Specification. ADR 32 lists the documents that goxmldsig
+// canonicalizes incorrectly.
 func canonicalize(el, without *etree.Element, inclusive []string) []byte {
 	c := canonicalizer{without: without, inclusive: inclusive}
 	c.write(el, map[string]string{"": ""})

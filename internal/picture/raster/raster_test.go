@@ -318,7 +318,7 @@ func FuzzR98_Pictures(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		size, _, err := image.DecodeConfig(bytes.NewReader(content))
 		if err == nil && size.Width*size.Height > 1<<22 && size.Width*size.Height <= raster.MaxPixels {
-			t.Skip("too large to decode in a fuzz test")
+			return // Decoding it would take too long.
 		}
 		p, err := raster.Read(content)
 		if err != nil {

@@ -39,7 +39,7 @@ func (w *Workspace) Ephemeral(channelID, user string) []Message {
 	return slices.DeleteFunc(w.Messages(channelID), func(m Message) bool { return m.For != user || m.Unseen })
 }
 
-// Pinged returns every control sequence by which the app notified people.
+// Pinged returns the control sequences that notify people, from all messages of the app.
 func (w *Workspace) Pinged() []string {
 	return w.gather(func(m *Message) []string { return m.Pings })
 }

@@ -29,7 +29,7 @@ type Message struct {
 	Files                 []File
 	Edited, Deleted       bool
 	Stream                string   // The state of its stream; empty without a stream.
-	Pings                 []string // Control sequences by which the app notified people.
+	Pings                 []string // Control sequences that notify people.
 	Unfurled              []string // Links that Slack expanded to a preview.
 
 	started                             time.Time // Of the stream.

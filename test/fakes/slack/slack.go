@@ -1,7 +1,7 @@
 // Package slack is a fake Slack workspace: the methods of the Web API that Tsumugi calls, OAuth and OpenID, signed
 // events with their retries, interactions, a command, Socket Mode, rate tiers, text limits and the lifetime of streams.
-// A test can move its clock and inject faults. It serves a page on which people can use it like a channel. It imports
-// the standard library, a WebSocket library and a JWT library.
+// Tests can set its clock and inject faults. Its web page shows the channels and sends messages. It imports the
+// standard library, a WebSocket library and a JWT library.
 //
 // It behaves as Slack's documentation describes; test/fakes/slack/check tests it with Slack's own clients, whose
 // updates reveal changes of Slack. A fake that imported the product or slack-go would contain the same mistakes. Where
