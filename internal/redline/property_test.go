@@ -140,28 +140,3 @@ func onlyThese(t *testing.T, original, file []byte, parts ...string) {
 		t.Errorf("%s is new", name)
 	}
 }
-
-// TestSample writes a file to open in other programs.
-func TestSample(t *testing.T) {
-	name, out := os.Getenv("DOCX"), os.Getenv("OUT")
-	if name == "" {
-		t.Skip("for use by hand: DOCX and OUT name files")
-	}
-	file, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	original := text(t, file)
-	changes := someChanges(rand.New(rand.NewPCG(1, 2)), original, 60)
-	marked, err := mark(file, changes...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ext, b := range map[string]string{
-		".docx": string(marked), ".before": original, ".after": applied(original, changes),
-	} {
-		if err := os.WriteFile(out+ext, []byte(b), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}

@@ -1,17 +1,16 @@
-import { createHash } from 'node:crypto'
 import type { Page, Route } from '@playwright/test'
 import { Account } from '../support/account'
-import type { Chat } from '../support/chat'
 import { uploadFile } from '../support/files'
 import { hold } from '../support/hold'
 import { Idp } from '../support/idp'
-import type { Model } from '../support/model'
 import { pdfOf, print } from '../support/pdf'
 import { searching } from '../support/search'
 import { openSkills } from '../support/skills'
 import { expect, test } from '../support/test'
+import { authorization, chrome, connectExtension, createToken } from './connect'
+import { conversation } from './conversation'
 import * as sample from './sample'
-import { at, heading, type Screen, shoot, sizes } from './shoot'
+import { at, heading, type Screen, shoot } from './shoot'
 
 async function address(page: Page): Promise<void> {
   await page.goto('/login')
@@ -466,49 +465,6 @@ test.describe('administration', () => {
   })
 })
 
-const chrome =
-  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36'
-const verifier = 'verifier-verifier-verifier-verifier-verifier'
-
-/** The extension's authorization request. */
-async function authorization(server: string): Promise<Record<string, string>> {
-  const updates = await (await fetch(`${server}/extension/updates.xml`)).text()
-  const [, id = ''] = /appid="([a-p]{32})"/.exec(updates) ?? []
-  return {
-    response_type: 'code',
-    client_id: 'tsumugi-extension',
-    redirect_uri: `https://${id}.chromiumapp.org/`,
-    scope: 'extension',
-    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-    code_challenge_method: 'S256',
-  }
-}
-
-/** Connects the extension to an account. */
-async function connectExtension(server: string, account: Account): Promise<void> {
-  const request = await authorization(server)
-  const allowed = await account.call('POST', '/v1/oauth2/grant', { ...request, allow: true })
-  const { redirect_to } = (await allowed.json()) as { redirect_to: string }
-  const { client_id = '', redirect_uri = '' } = request
-  const body = new URLSearchParams({
-    grant_type: 'authorization_code',
-    client_id,
-    redirect_uri,
-    code: new URL(redirect_to).searchParams.get('code') ?? '',
-    code_verifier: verifier,
-  })
-  const headers = { 'User-Agent': chrome }
-  const answer = await fetch(`${server}/v1/oauth2/token`, { method: 'POST', body, headers })
-  const { access_token } = (await answer.json()) as { access_token: string }
-  await fetch(`${server}/v1/me`, { headers: { ...headers, authorization: `Bearer ${access_token}` } })
-}
-
-async function createToken(account: Account, name: string): Promise<void> {
-  const expires_on = new Date(Date.now() + 90 * 86_400_000).toISOString().slice(0, 10)
-  const token = { request_id: crypto.randomUUID(), name, scopes: ['chat'], expires_on }
-  await account.call('POST', '/v1/connection/token', token)
-}
-
 /** Replaces the tests' address by a name for the server. */
 async function nameServer(page: Page, server: string): Promise<void> {
   await page.getByRole('main').evaluate((main, server) => {
@@ -518,48 +474,4 @@ async function nameServer(page: Page, server: string): Promise<void> {
       text.data = text.data.replaceAll(server, 'https://tsumugi.example.jp')
     }
   }, server)
-}
-
-async function conversation(chat: Chat, model: Model): Promise<void> {
-  const { page } = chat
-  model.script(sample.question, { text: sample.answer, token_chars: 6, title: '研修費の部署別の負担' })
-  const middle = model.pause(sample.question, 96)
-  await page.setViewportSize(sizes.wide)
-  await chat.open()
-  await chat.ask(sample.question)
-  await middle.reached
-  await expect(chat.answer).toContainText('総務部')
-  await shoot(page, { name: 'chat-writing', open: () => expect(chat.stop).toBeVisible() })
-  middle.release()
-  await chat.finished()
-  await expect(chat.answer.locator('.katex').first()).toBeVisible()
-  await shoot(page, {
-    name: 'chat',
-    open: async () => {
-      await page.reload()
-      await chat.finished()
-      await expect(chat.answer.locator('.katex').first()).toBeVisible()
-      await chat.questions.first().scrollIntoViewIfNeeded()
-    },
-  })
-  model.script(
-    sample.follow,
-    { text: sample.shorter, fail: 'error', fail_after: 90 },
-    { text: sample.shorter },
-  )
-  await page.setViewportSize(sizes.wide)
-  await chat.ask(sample.follow)
-  await chat.finished()
-  await shoot(page, { name: 'chat-failed', open: () => chat.answer.scrollIntoViewIfNeeded() })
-  await page.setViewportSize(sizes.wide)
-  await chat.answer.getByRole('button', { name: '再試行', exact: true }).click()
-  await expect(chat.answer).toContainText('残りの部署で分ける')
-  await chat.finished()
-  await chat.answer.getByRole('button', { name: '良くない回答' }).click()
-  await expect(page.getByRole('dialog')).toBeVisible()
-  await shoot(page, {
-    name: 'feedback',
-    only: 'wide',
-    open: () => expect(page.getByRole('dialog')).toBeVisible(),
-  })
 }
