@@ -44,8 +44,8 @@ type App struct {
 	SigningSecret string
 	BotToken      string // Begins with xoxb-.
 	AppToken      string // Begins with xapp-.
-	// Server is the address of the Tsumugi server that receives events, interactions and commands. Without it, there
-	// are no events.
+	// Server is the address of the Tsumugi server that receives events, interactions and commands. If it is empty,
+	// none are sent.
 	Server     string
 	Events     []string // Subscribed bot events, such as app_mention or message.channels; all if nil.
 	SocketMode bool     // Deliver over WebSocket instead of HTTP.

@@ -20,7 +20,7 @@ async function violations(page: Page, rules?: readonly string[]): Promise<Result
   return page.evaluate(async (values) => {
     const { axe: runner } = window as unknown as { axe: typeof axe }
     const only = values && { runOnly: { type: 'rule' as const, values: [...values] } }
-    // Every frame has the rules, so none has to be asked whether it has them, with a time limit.
+    // axe runs in every frame, so it need not wait for responses of frames without it.
     return (await runner.run(document, { resultTypes: ['violations'], pingWaitTime: 0, ...only })).violations
   }, rules)
 }
