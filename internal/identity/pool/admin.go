@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
-	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 // Message actions of AdminCreateUser.
@@ -228,9 +227,7 @@ func (p *Pool) adminCreateUser(ctx context.Context, in *input) (any, error) {
 		return describe(user), err
 	}
 	if err := p.invite(ctx, user, temporary); err != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
-		defer cancel()
-		undo(ctx)
+		undo(context.WithoutCancel(ctx))
 		return nil, err
 	}
 	return describe(user), nil

@@ -15,7 +15,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
-	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 const (
@@ -92,13 +91,7 @@ func (p *Pool) call(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx := r.Context()
-	if !op.signed { // The server's own calls have other limits.
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout.Store)
-		defer cancel()
-	}
-	return op.run(ctx, in)
+	return op.run(r.Context(), in)
 }
 
 // respond writes an answer, or the refusal for an error.
