@@ -230,6 +230,7 @@ func TestPool(t *testing.T) {
 		q := newQueue(g, ids...)
 		q.Start()
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 		if q.Len() != 2 || len(q.Jobs()) != 2 || q.renewed[ids[0]] < 2 || q.renewed[ids[2]] != 0 {
 			t.Errorf("%d jobs, renewed %v", q.Len(), q.renewed)
 		}
@@ -240,11 +241,13 @@ func TestPool(t *testing.T) {
 		}
 		q.set(func() { q.down = true })
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if q.Len() != 2 || q.cause(ids[0]) != nil {
 			t.Errorf("%d jobs while the store is down, %v", q.Len(), q.causes)
 		}
 		q.set(func() { q.down, q.lost[ids[0]] = false, true })
 		time.Sleep(2100 * time.Millisecond)
+		synctest.Wait()
 		if q.Len() != 2 || !errors.Is(q.cause(ids[0]), work.ErrLost) || q.cause(ids[1]) != nil || len(q.due) != 0 {
 			t.Errorf("%d jobs after one was lost, %v, due %v", q.Len(), q.causes, q.due)
 		}
