@@ -178,7 +178,7 @@ func (db *DB) changeThread(
 	})
 }
 
-// TitleThread implements chat.Store. The tokens are counted last, as in queueOutcome.
+// TitleThread implements chat.Store.
 func (db *DB) TitleThread(ctx context.Context, title chat.GeneratedTitle) (chat.Thread, bool, error) {
 	var threads []chat.Thread
 	changed := false
@@ -192,11 +192,9 @@ func (db *DB) TitleThread(ctx context.Context, title chat.GeneratedTitle) (chat.
 			storable(title.Text)).Exec(setAffected(&changed))
 		queueThread(batch, owner, title.ThreadID, &threads)
 	}
-	count := func(batch *pgx.Batch) {
-		batch.Queue(spendWithoutAnswer, owner.OrganizationID, owner.UserID, title.ModelID,
-			storableCount(title.InputTokens), storableCount(title.OutputTokens))
-	}
-	err := db.ends.do(ctx, groupTx{thread: title.ThreadID, user: owner.UserID, first: name, then: count})
+	err := db.ends.do(ctx, groupTx{thread: title.ThreadID, first: name, usage: &usage{
+		owner: owner, model: title.ModelID, inputTokens: title.InputTokens, outputTokens: title.OutputTokens,
+	}})
 	if err != nil || !changed || len(threads) == 0 {
 		return chat.Thread{}, false, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
@@ -115,15 +116,6 @@ func (db *DB) UsageByMember(ctx context.Context, organizationID uuid.UUID, offse
 		OFFSET $3 LIMIT $4`, []any{organizationID, org.UsageDays}, offset, limit)
 }
 
-// spendWithoutAnswer counts tokens of a user that belong to no answer. Its parameters are organization, user, model,
-// and the numbers of input and output tokens.
-const spendWithoutAnswer = `
-	WITH spent AS (
-	    SELECT $1::uuid AS organization_id, $2::uuid AS user_id, $3::text AS model_id, 0 AS messages,
-	           $4::int AS input_tokens, $5::int AS output_tokens
-	), ` + countUsage + `
-	SELECT FROM spent`
-
 // usedByModel is the usage by model in the organization $1 in the period from $2 to $3.
 const usedByModel = `
 	WITH used AS (
@@ -213,23 +205,73 @@ func (db *DB) PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, 
 	})
 }
 
+// usage is what a model has used for a user.
+type usage struct {
+	owner        identity.Owner
+	model        string // A model id.
+	inputTokens  int
+	outputTokens int
+
+	// answer is the answer that the tokens belong to, or nil. It is counted as a message, once, if the current
+	// transaction has ended its generation for the server and run.
+	answer *uuid.UUID
+	server uuid.UUID
+	run    int
+}
+
+// queueUsage counts usage. It locks the rows of all users, in their order, until the commit.
+func queueUsage(batch *pgx.Batch, all []usage) {
+	n := len(all)
+	organizations, users, models := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]string, n)
+	input, output := make([]int, n), make([]int, n)
+	answers, servers, runs := make([]*uuid.UUID, n), make([]uuid.UUID, n), make([]int, n)
+	for i, u := range all {
+		organizations[i], users[i], models[i] = u.owner.OrganizationID, u.owner.UserID, u.model
+		input[i], output[i] = storableCount(u.inputTokens), storableCount(u.outputTokens)
+		answers[i], servers[i], runs[i] = u.answer, u.server, u.run
+	}
+	batch.Queue(`
+		WITH used AS (
+		    SELECT *
+		    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::int[], $6::uuid[], $7::uuid[], $8::int[])
+		        AS u (organization_id, user_id, model_id, input_tokens, output_tokens, message_id, server_id, run)
+		), spent AS (
+		    SELECT organization_id, user_id, model_id, 0 AS messages, input_tokens, output_tokens
+		    FROM used
+		    WHERE message_id IS NULL
+		    UNION ALL
+		    SELECT DISTINCT ON (message_id) u.organization_id, u.user_id, model_id, 1, input_tokens, output_tokens
+		    FROM used u
+		    JOIN generations g USING (message_id, server_id, run)
+		    WHERE g.ended_at = now()
+		), `+countUsage+`
+		SELECT FROM spent`, organizations, users, models, input, output, answers, servers, runs)
+}
+
 // countUsage is a part of a WITH clause. It counts the rows of the query spent: organization_id, user_id, model_id,
 // messages, input_tokens and output_tokens. The second query reads from the first one, so that the rows of a user are
-// always locked in the same order.
+// always locked in the same order, as are the users.
 const countUsage = `counted AS (
 	    INSERT INTO usage_daily AS d (organization_id, date, user_id, messages, input_tokens, output_tokens)
-	    SELECT organization_id, ` + japanToday + `, user_id, messages, input_tokens, output_tokens FROM spent
+	    SELECT organization_id, ` + japanToday + `, user_id, ` + sumUsage + `
+	    FROM spent
+	    GROUP BY organization_id, user_id
+	    ORDER BY user_id, organization_id
 	    ON CONFLICT (organization_id, date, user_id) DO UPDATE
 	    SET ` + addUsage + `
 	    RETURNING organization_id, date, user_id
 	), counted_by_model AS (
 	    INSERT INTO usage_models AS d (organization_id, date, user_id, model_id, messages, input_tokens, output_tokens)
-	    SELECT c.organization_id, c.date, c.user_id, s.model_id, s.messages, s.input_tokens, s.output_tokens
-	    FROM counted c
-	    JOIN spent s ON s.organization_id = c.organization_id AND s.user_id = c.user_id
+	    SELECT organization_id, date, user_id, model_id, ` + sumUsage + `
+	    FROM counted
+	    JOIN spent USING (organization_id, user_id)
+	    GROUP BY organization_id, date, user_id, model_id
+	    ORDER BY user_id, organization_id, model_id
 	    ON CONFLICT (organization_id, date, user_id, model_id) DO UPDATE
 	    SET ` + addUsage + `
 	)`
+
+const sumUsage = `sum(messages), sum(input_tokens), sum(output_tokens)`
 
 const addUsage = `messages = d.messages + excluded.messages, input_tokens = d.input_tokens + excluded.input_tokens,
 	        output_tokens = d.output_tokens + excluded.output_tokens`

@@ -49,7 +49,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.NewGeneration) (chat.S
 			queueThread(batch, b.Owner, b.Answer.ThreadID, &threads)
 		}
 	}
-	err := db.begins.do(ctx, groupTx{thread: b.Answer.ThreadID, user: b.Owner.UserID, first: lock, then: begin})
+	err := db.begins.do(ctx, groupTx{thread: b.Answer.ThreadID, first: lock, then: begin})
 	switch {
 	case violates(err, "thread_data_sources_organization_id_data_source_id_fkey"):
 		return chat.StoredGeneration{}, noSource(err) // Deleted at the same time.
@@ -265,7 +265,10 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.EndResult
 			o.MessageID, o.Run, o.ServerID).Query(collect(&threads))
 	}
 	end := func(batch *pgx.Batch) { queueOutcome(batch, message, o.ServerID, o.Checkpointed, &written) }
-	err := db.ends.do(ctx, groupTx{thread: o.ThreadID, user: o.Owner.UserID, first: touch, then: end})
+	err := db.ends.do(ctx, groupTx{thread: o.ThreadID, first: touch, then: end, usage: &usage{
+		owner: o.Owner, model: o.ModelID, inputTokens: o.InputTokens, outputTokens: o.OutputTokens,
+		answer: &o.MessageID, server: o.ServerID, run: o.Run,
+	}})
 	switch {
 	case err != nil:
 		return chat.EndResult{}, err
@@ -335,9 +338,7 @@ type endRow struct {
 	InputTokens, OutputTokens int // Totals.
 }
 
-// queueOutcome ends the generation, completes the message and counts its usage, if the run belongs to the server. It is
-// one statement, so that nothing is counted twice. It is the last statement of the transaction, because it locks the
-// usage row until the commit and all answers of a user update the same row.
+// queueOutcome ends the generation and completes the message, if the run belongs to the server.
 //
 // A cited file may be deleted while the answer is written. The lock on the cited files makes the deletion wait for the
 // commit, after which it finds the answer's quotes.
@@ -357,12 +358,8 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, checkpoi
 		    UPDATE generations
 		    SET ended_at = now()
 		    WHERE message_id = $1 AND `+isCurrentRun+`
-		    RETURNING message_id, organization_id, user_id
-		), spent AS (
-		    SELECT organization_id, user_id, $17::text AS model_id, 1 AS messages, $11::int AS input_tokens,
-		           $12::int AS output_tokens
-		    FROM ended
-		), `+countUsage+clear+`, cited AS (
+		    RETURNING message_id
+		)`+clear+`, cited AS (
 		    SELECT id FROM data_sources WHERE id = ANY ($20::uuid[]) ORDER BY id FOR KEY SHARE
 		)
 		UPDATE messages m

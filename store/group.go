@@ -43,9 +43,9 @@ type group struct {
 // groupTx is a transaction of a group.
 type groupTx struct {
 	thread uuid.UUID          // The row that the transaction locks first.
-	user   uuid.UUID          // The user whose usage the transaction locks last.
 	first  func(b *pgx.Batch) // Queues the statements up to the lock of the thread.
-	then   func(b *pgx.Batch) // Queues the remaining statements.
+	then   func(b *pgx.Batch) // Queues the remaining statements, or is nil.
+	usage  *usage             // Is counted last, or is nil.
 
 	ctx   context.Context
 	since time.Time  // When do was called.
@@ -111,14 +111,12 @@ func (g *group) commit(all []*groupTx) {
 func (g *group) commitSeparately(t *groupTx) error {
 	return retry(t.ctx, func() error {
 		batch := &pgx.Batch{}
-		t.first(batch)
-		t.then(batch)
+		queueTogether(batch, []*groupTx{t})
 		return g.pool.SendBatch(t.ctx, batch).Close()
 	})
 }
 
-// commitTogether commits transactions as one. All servers lock rows in the same order: threads by id, then usage by
-// user.
+// commitTogether commits transactions as one.
 func (g *group) commitTogether(all []*groupTx) error {
 	ctx, cancel := context.WithTimeout(context.Background(), groupTimeout)
 	defer cancel()
@@ -127,15 +125,29 @@ func (g *group) commitTogether(all []*groupTx) error {
 	// running it.
 	batch.Queue(`SELECT set_config('lock_timeout', $1, true),
 		set_config('plan_cache_mode', 'force_generic_plan', true)`, groupLock)
+	queueTogether(batch, all)
+	return g.pool.SendBatch(ctx, batch).Close()
+}
+
+// queueTogether queues the statements of transactions. All servers lock rows in the same order: threads by id, then usage
+// by user. Users are locked only for the commit, because all answers of a user update the same rows.
+func queueTogether(batch *pgx.Batch, all []*groupTx) {
 	slices.SortFunc(all, func(a, b *groupTx) int { return slices.Compare(a.thread[:], b.thread[:]) })
 	for _, t := range all {
 		t.first(batch)
 	}
-	slices.SortStableFunc(all, func(a, b *groupTx) int { return slices.Compare(a.user[:], b.user[:]) })
+	var used []usage
 	for _, t := range all {
-		t.then(batch)
+		if t.then != nil {
+			t.then(batch)
+		}
+		if t.usage != nil {
+			used = append(used, *t.usage)
+		}
 	}
-	return g.pool.SendBatch(ctx, batch).Close()
+	if len(used) > 0 {
+		queueUsage(batch, used)
+	}
 }
 
 // isRefused reports whether the database rejected a statement, as for a violated constraint. It reports false for

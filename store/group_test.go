@@ -48,6 +48,10 @@ func TestAnswersBeginTogether(t *testing.T) {
 			outcomes = append(outcomes, outcome(f.ann, chat.StoredGeneration{Exchange: b.Exchange}, server, "回答です"))
 		}
 	}
+	f.exec(t, `CREATE SEQUENCE counts`)
+	f.exec(t, `CREATE FUNCTION note_count() RETURNS trigger LANGUAGE plpgsql
+		AS $$ BEGIN PERFORM nextval('counts'); RETURN NEW; END $$`)
+	f.exec(t, `CREATE TRIGGER counts BEFORE INSERT ON usage_daily FOR EACH ROW EXECUTE FUNCTION note_count()`)
 	for _, o := range outcomes {
 		wait.Go(func() {
 			if err := f.end(t, o); err != nil {
@@ -60,8 +64,13 @@ func TestAnswersBeginTogether(t *testing.T) {
 		AND role = 'assistant'`); n >= people-1 {
 		t.Errorf("%d answers ended in %d transactions", people-1, n)
 	}
-	if n := value[int](t, f, `SELECT messages FROM usage_daily WHERE user_id = $1`, f.ann.UserID); n != people-1 {
-		t.Errorf("%d answers are counted", n)
+	for _, table := range []string{"usage_daily", "usage_models"} {
+		if n := value[int](t, f, `SELECT messages FROM `+table+` WHERE user_id = $1`, f.ann.UserID); n != people-1 {
+			t.Errorf("%d answers are counted in %s", n, table)
+		}
+	}
+	if n := value[int](t, f, `SELECT last_value::int FROM counts`); n >= people-1 {
+		t.Errorf("the usage of a user was counted %d times for %d answers", n, people-1)
 	}
 }
 
