@@ -171,12 +171,11 @@ func (b *bench) measure(ctx context.Context, wanted []string) error {
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // It contains no secrets.
 		return err
 	}
-	b.dir = dir
+	b.dir, b.began = dir, time.Now()
 	if err := b.compilePDFium(ctx); err != nil {
 		return err
 	}
 	b.report = report{Machine: thisMachine(), Began: now(), Rounds: b.rounds, Quick: b.quick}
-	b.began = time.Now()
 	var failed []error
 	for _, s := range sections() {
 		if !slices.Contains(wanted, s.name) || ctx.Err() != nil {
