@@ -185,7 +185,6 @@ test('a long list of changes uses the height of the screen, and scrolls inside',
   await page.setViewportSize({ width: 1440, height: 900 })
   await proofread(chat, lines.join('\n'))
   await chat.finished()
-  await chat.threadId() // The page of the new thread replaces that of the skill.
   await expect(items(page)).toHaveCount(30)
   const list = page.getByRole('list', { name: '修正案の一覧' })
   for (const [width, height] of [
@@ -225,8 +224,6 @@ test('on a phone, a change is decided in a sheet below the text', async ({ page,
   await page.setViewportSize({ width: 390, height: 844 })
   await proofread(chat)
   await chat.finished()
-  // When the page of the new thread replaces that of the skill, an open sheet is closed.
-  await chat.threadId()
   await expect(button(page, '並べて表示')).toHaveCount(0)
   await view(page).locator('[data-mark]').nth(1).click()
   const sheet = page.getByRole('dialog', { name: '修正案（6件中2件目）' })

@@ -1,5 +1,5 @@
 /** The pages under /home/skill. They are one chunk, because users often open several of them. */
-export { ChatPage, SkillPage, skillLoader } from '@/features/chat/routes'
+export { ConversationPage, skillLoader } from '@/features/chat/routes'
 export { skillsLoader } from '@/features/skills/loader'
 export { threadsLoader } from '@/features/threads/loader'
 export { SkillLayout } from '@/features/threads/SkillLayout'

@@ -49,6 +49,8 @@ function adminPage(path: string, Component: Page, loader?: () => Promise<LoaderF
   return caught({ path, loader: adminOnly(load), shouldRevalidate: never, lazy: { Component } })
 }
 
+const conversationPage: Page = async () => (await import('./home')).ConversationPage
+
 const threadsLoader = signedIn(async (args) => (await import('./home')).threadsLoader(args))
 
 /** All routes of the app. */
@@ -138,14 +140,8 @@ const routes: RouteObject[] = [
                 lazy: { loader: async () => signedIn((await import('./home')).skillLoader) },
                 shouldRevalidate: onOtherThread,
                 children: [
-                  {
-                    index: true,
-                    lazy: { Component: async () => (await import('./home')).SkillPage },
-                  },
-                  {
-                    path: 'chat/:threadId',
-                    lazy: { Component: async () => (await import('./home')).ChatPage },
-                  },
+                  { index: true, lazy: { Component: conversationPage } },
+                  { path: 'chat/:threadId', lazy: { Component: conversationPage } },
                 ],
               }),
             ],

@@ -23,22 +23,63 @@ function useSkillData(): SkillData {
   return data
 }
 
-/** SkillPage shows a skill: its name, its description, and the composer or form that begins a thread. */
-export function SkillPage() {
-  const { skill } = useSkillData()
-  return <NewChat key={skill.id} />
+/**
+ * ConversationPage shows a thread with its composer or, on the page of a skill, the composer or form that begins one.
+ * It is the page of both, so that open dialogs and the focus stay when the first question leads to the new thread.
+ */
+export function ConversationPage() {
+  const { skill, conversation: opened } = useSkillData()
+  const { conversation, key } = useConversation(skill.id, opened)
+  const title = useThreadTitle(conversation)
+  useAskedSources(skill, useLocation())
+  const Follow = opened === null ? FollowNew : FollowOpened
+  return (
+    <>
+      <PageTitle>{opened === null ? skill.name : title}</PageTitle>
+      <Follow key={key} skill={skill} conversation={conversation} />
+      <Chat key={key} skill={skill} conversation={conversation} title={title} />
+    </>
+  )
 }
 
-function NewChat() {
-  const { skill } = useSkillData()
+/**
+ * useConversation returns the conversation of the thread in the URL or, if there is none, a new one of the skill, with
+ * a key. The conversation stays the same when its new thread is opened.
+ */
+function useConversation(skillId: string, opened: Conversation | null) {
+  const choose = () => ({
+    skillId,
+    opened,
+    conversation: opened ?? newConversation(skillId),
+    key: crypto.randomUUID() as string,
+  })
+  const [current, setCurrent] = useState(choose)
+  if (current.skillId === skillId && current.opened === opened) return current
+  const next = choose()
+  if (next.conversation === current.conversation) next.key = current.key
+  setCurrent(next)
+  return next
+}
+
+function useThreadTitle({ stateAtom }: Conversation): string {
+  const { thread } = useAtomValue(stateAtom)
+  const { items } = useThreads()
+  const known = items.find((item) => item.id === thread?.id)?.title ?? thread?.title
+  return known || (thread?.expires_at ? texts.temporary.title : texts.untitled)
+}
+
+interface FollowProps {
+  readonly skill: Skill
+  readonly conversation: Conversation
+}
+
+/** FollowNew opens the thread of a new conversation once it exists. */
+function FollowNew({ skill, conversation }: FollowProps) {
   const navigate = useNavigate()
-  const [conversation] = useState(() => newConversation(skill.id))
   const { thread } = useAtomValue(conversation.stateAtom)
   const left = useRef(false)
-  const location = useLocation()
   // If the question was asked on another page, going back must skip this page.
-  const passed = location.state?.asked === true
-  useAskedSources(skill, location)
+  const passed = useLocation().state?.asked === true
 
   useEffect(() => {
     begin(skill.id)
@@ -47,13 +88,26 @@ function NewChat() {
     else if (left.current) void navigate(`/home/skill/${skill.id}`, { replace: true })
     left.current = thread !== null
   }, [thread, navigate, skill.id, passed])
+  return null
+}
 
-  return (
-    <>
-      <PageTitle>{skill.name}</PageTitle>
-      <Chat skill={skill} conversation={conversation} />
-    </>
-  )
+/** FollowOpened keeps an opened thread up to date, and leaves it when it is deleted. */
+function FollowOpened({ skill, conversation }: FollowProps) {
+  const navigate = useNavigate()
+  const { thread, gone } = useAtomValue(conversation.stateAtom)
+  const unused = thread === null
+
+  useEffect(() => show(conversation), [conversation])
+  useEffect(() => {
+    if (unused) void navigate(`/home/skill/${skill.id}`, { replace: true })
+  }, [unused, navigate, skill.id])
+  useEffect(() => {
+    if (!gone) return
+    moveDraftToSkill(skill.id, thread?.id)
+    toast(texts.gone)
+    void navigate(`/home/skill/${skill.id}`, { replace: true })
+  }, [gone, navigate, skill.id, thread?.id])
+  return null
 }
 
 /** useAskedSources adds the data sources from the navigation state to the composer once, but not again on a reload. */
@@ -65,37 +119,4 @@ function useAskedSources(skill: Skill, { state }: Location): void {
     if (skill.accepts_data_sources) attach(draftKey(skill.id, undefined), ids)
     void navigate('.', { replace: true, state: null })
   }, [skill, state, navigate])
-}
-
-/** ChatPage shows a thread and the composer. */
-export function ChatPage() {
-  const { skill, conversation } = useSkillData()
-  return conversation && <OpenChat skill={skill} conversation={conversation} />
-}
-
-function OpenChat({ skill, conversation }: { skill: Skill; conversation: Conversation }) {
-  const { thread, gone } = useAtomValue(conversation.stateAtom)
-  const navigate = useNavigate()
-  const { items } = useThreads()
-
-  useEffect(() => show(conversation), [conversation])
-  const unused = thread === null
-  useEffect(() => {
-    if (unused) void navigate(`/home/skill/${skill.id}`, { replace: true })
-  }, [unused, navigate, skill.id])
-  useEffect(() => {
-    if (!gone) return
-    moveDraftToSkill(skill.id, thread?.id)
-    toast(texts.gone)
-    void navigate(`/home/skill/${skill.id}`, { replace: true })
-  }, [gone, navigate, skill.id, thread?.id])
-
-  const known = items.find((item) => item.id === thread?.id)?.title ?? thread?.title
-  const title = known || (thread?.expires_at ? texts.temporary.title : texts.untitled)
-  return (
-    <>
-      <PageTitle>{title}</PageTitle>
-      <Chat key={thread?.id} skill={skill} conversation={conversation} title={title} />
-    </>
-  )
 }
