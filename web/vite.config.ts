@@ -39,6 +39,8 @@ export default defineConfig({
   },
   test: {
     environment: 'happy-dom',
+    isolate: false, // See src/testSetup.ts.
+    unstubGlobals: true,
     include: ['src/**/*.test.{ts,tsx}'],
     setupFiles: ['src/testSetup.ts'],
     restoreMocks: true,

@@ -5,9 +5,6 @@ import { LazyPart } from '@/lib/ui/lazyPart'
 import { Markdown, preloadMarkdown } from './Markdown'
 import { Rendered } from './Rendered'
 
-// KaTeX checks this once, and happy-dom's documents have no doctype.
-Object.defineProperty(document, 'compatMode', { value: 'CSS1Compat' })
-
 beforeAll(async () => {
   await Promise.all([preloadMarkdown(), import('./math'), import('./highlight')])
   // The large parts are loaded on demand. Load them so that every test sees the final result.
