@@ -100,7 +100,7 @@ func (s *Service) deleteDue() (int, error) {
 func expiryNotification(t RetentionNotice) org.Notification {
 	first := t.First.In(japan.Zone)
 	return org.Notification{
-		ID: uuidv7.New(), OrganizationID: &t.Owner.OrganizationID, UserID: &t.Owner.UserID, Level: org.LevelWarning,
+		ID: uuidv7.New(), OrganizationID: &t.OrganizationID, UserID: &t.UserID, Level: org.LevelWarning,
 		Title: fmt.Sprintf("%d件のチャットがまもなく削除されます", t.Threads),
 		Body: fmt.Sprintf("組織の設定により、最後の質問から%d日が過ぎたチャットは、%sから順に削除されます。残すチャットは、一覧で「残す」を押してください。",
 			t.Days, first.Format("1月2日")),

@@ -206,7 +206,7 @@ func (db *DB) DeleteDue(ctx context.Context, limit int) ([]chat.DeletedThread, e
 func countDeleted(ctx context.Context, tx pgx.Tx, deleted []chat.DeletedThread) error {
 	counts := make(map[uuid.UUID]int)
 	for _, e := range deleted {
-		counts[e.Owner.OrganizationID]++
+		counts[e.OrganizationID]++
 	}
 	for organizationID, n := range counts {
 		if err := exec(ctx, tx, `

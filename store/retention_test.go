@@ -63,7 +63,7 @@ func (f *fixture) hold(t *testing.T, sql string, args ...any) (release func()) {
 
 func leavingNotice(telling chat.RetentionNotice) org.Notification {
 	return org.Notification{
-		ID: newID(), OrganizationID: &telling.Owner.OrganizationID, UserID: &telling.Owner.UserID,
+		ID: newID(), OrganizationID: &telling.OrganizationID, UserID: &telling.UserID,
 		Level: org.LevelWarning, Title: fmt.Sprintf("%d", telling.Threads),
 	}
 }

@@ -32,8 +32,8 @@ func (o *operation) AfterApply(command *kong.Context) error {
 	return command.BindSingletonProvider(o.open)
 }
 
-// AfterRun is called by kong after Run, even if that returns an error. kong requires a result.
-func (o *operation) AfterRun() error {
+// AfterRun is called by kong after Run, even if that returns an error.
+func (o *operation) AfterRun() error { //nolint:unparam // kong requires a result.
 	if o.db != nil {
 		o.db.Close()
 	}
