@@ -205,7 +205,7 @@ func (db *DB) PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, 
 	})
 }
 
-// usage is what a model has used for a user.
+// usage is the number of tokens of a model that a user has used.
 type usage struct {
 	owner        identity.Owner
 	model        string // A model id.
