@@ -129,8 +129,9 @@ func (g *group) commitTogether(all []*groupTx) error {
 	return g.pool.SendBatch(ctx, batch).Close()
 }
 
-// queueTogether queues the statements of transactions. All servers lock rows in the same order: threads by id, then usage
-// by user. Users are locked only for the commit, because all answers of a user update the same rows.
+// queueTogether queues the statements of transactions. All servers lock rows in the same order: threads by id, then
+// usage by user. Usage is counted last, because all answers of a user update the same rows, which stay locked until the
+// commit.
 func queueTogether(batch *pgx.Batch, all []*groupTx) {
 	slices.SortFunc(all, func(a, b *groupTx) int { return slices.Compare(a.thread[:], b.thread[:]) })
 	for _, t := range all {
