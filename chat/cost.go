@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
@@ -31,8 +32,9 @@ func (c *CostError) Unwrap() error { return c.error }
 // checkCost returns a CostError if the answer to a question would take more than ConfirmTokens, and more than
 // acceptedRatio times the accepted tokens.
 func (s *Service) checkCost(ctx context.Context, req AnswerRequest, accepted int) error {
-	tokens, err := s.grounder.Estimate(ctx, req)
-	if err != nil || tokens <= ConfirmTokens || tokens/acceptedRatio <= accepted {
+	limit := max(ConfirmTokens, acceptedRatio*min(accepted, math.MaxInt/acceptedRatio))
+	tokens, err := s.grounder.Estimate(ctx, req, limit)
+	if err != nil || tokens <= limit {
 		return err
 	}
 	return &CostError{

@@ -24,9 +24,8 @@ type Grounder interface {
 	Ground(ctx context.Context, req AnswerRequest, tell func(Step)) (Grounds, error)
 
 	// Estimate returns the approximate number of input tokens of all model calls for an answer about whole documents,
-	// before any of them is made. It returns 0 for other answers, and for short documents, whose answers take less than
-	// ConfirmTokens.
-	Estimate(ctx context.Context, req AnswerRequest) (int, error)
+	// before any of them is made. It returns 0 for other answers. It may be less exact if it is at most limit.
+	Estimate(ctx context.Context, req AnswerRequest, limit int) (int, error)
 }
 
 // Params are the optional parameters of an answer.
@@ -90,7 +89,7 @@ func (noGrounder) Ground(_ context.Context, req AnswerRequest, _ func(Step)) (Gr
 	return Grounds{Prompt: req.Prompt}, nil
 }
 
-func (noGrounder) Estimate(context.Context, AnswerRequest) (int, error) { return 0, nil }
+func (noGrounder) Estimate(context.Context, AnswerRequest, int) (int, error) { return 0, nil }
 
 // ground selects the sources of an answer, and publishes them.
 func (s *Service) ground(ctx context.Context, g *generation) (err error) {

@@ -29,7 +29,7 @@ func (g grounder) Ground(ctx context.Context, req chat.AnswerRequest, tell func(
 	return g(ctx, req, tell)
 }
 
-func (grounder) Estimate(context.Context, chat.AnswerRequest) (int, error) { return 0, nil }
+func (grounder) Estimate(context.Context, chat.AnswerRequest, int) (int, error) { return 0, nil }
 
 // three are the sources of groundedIn.
 var three = []string{

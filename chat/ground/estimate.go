@@ -14,18 +14,14 @@ import (
 )
 
 const (
-	// cheapTokens is the largest size of documents whose answer certainly takes less than chat.ConfirmTokens: their
-	// text is sent once, and a quarter of it again as notes.
-	cheapTokens = chat.ConfirmTokens / 2
-
 	passageTokens = 500 // Upper bound for a passage with its markup.
 	noteShare     = 5   // Ratio of the length of a part to the length of its notes, as the instructions demand.
 )
 
-// Estimate implements chat.Grounder. For long documents it runs the same steps as Ground with a rehearsal as the model,
-// so that both read the same parts. Stored notes cost nothing. If this takes longer than EstimateTime, Estimate uses
-// the size of the documents instead.
-func (g *Grounder) Estimate(ctx context.Context, req chat.AnswerRequest) (int, error) {
+// Estimate implements chat.Grounder. If the documents are so short that the answer certainly needs at most limit
+// tokens, it uses their size. Otherwise, it runs the same steps as Ground with a rehearsal as the model, so that both read
+// the same parts. Stored notes cost nothing. If this takes longer than EstimateTime, Estimate uses the size as well.
+func (g *Grounder) Estimate(ctx context.Context, req chat.AnswerRequest, limit int) (int, error) {
 	g = g.sizedFor(req.Model)
 	rehearsed := &rehearsal{Notes: g.summaries.Notes}
 	dry := *g
@@ -40,15 +36,16 @@ func (g *Grounder) Estimate(ctx context.Context, req chat.AnswerRequest) (int, e
 	case g.readsPage(req):
 		size = tokens(req.Prompt)
 	}
-	if err != nil || size <= cheapTokens {
-		return 0, err
+	bySize := size + size/4 // The documents are sent once, and about a quarter of them again as notes.
+	if err != nil || 2*size <= limit {
+		return bySize, err
 	}
 	within, cancel := context.WithTimeout(ctx, g.estimate)
 	defer cancel()
 	grounds, err := read(within, req, func(chat.Step) {})
 	switch {
 	case within.Err() != nil && ctx.Err() == nil:
-		return size + size/4, nil
+		return bySize, nil
 	case fault.CodeOf(err) == llm.CodeContextLength:
 		err = nil // Ground reports the error as the failure of the answer.
 	}

@@ -350,7 +350,7 @@ func (grounded) Ground(_ context.Context, req chat.AnswerRequest, tell func(chat
 }
 
 // Estimate implements chat.Grounder.
-func (grounded) Estimate(context.Context, chat.AnswerRequest) (int, error) { return 0, nil }
+func (grounded) Estimate(context.Context, chat.AnswerRequest, int) (int, error) { return 0, nil }
 
 // TestCompletionsInJSON: an answer in JSON is exactly the text of the model, without notices and citations.
 func TestCompletionsInJSON(t *testing.T) {
