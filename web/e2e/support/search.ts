@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process'
+import { build } from './build'
 import { Child } from './child'
-import { fakeSearch, readsFakePages, root } from './paths'
+import { fakeSearch, readsFakePages } from './paths'
 import { test } from './test'
 import { Tsumugi } from './tsumugi'
 
@@ -16,11 +16,8 @@ export class Search {
 
   /** Builds the programs, which no other test needs, and starts the server. */
   static async start(): Promise<Search> {
-    for (const [binary, args] of [
-      [fakeSearch, ['./test/fakes/search']],
-      [readsFakePages, ['-tags', 'fakepages', './cmd/tsumugi']],
-    ] as const)
-      execFileSync('go', ['build', '-o', binary, ...args], { cwd: root, stdio: 'inherit' })
+    build(fakeSearch, './test/fakes/search')
+    build(readsFakePages, './cmd/tsumugi', 'fakepages')
     const child = new Child(fakeSearch, ['--listen', '127.0.0.1:0'])
     const [url] = await child.says(/http:\/\/\S+/)
     return new Search(child, url)

@@ -5,9 +5,11 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const binary = `${root}.cache/fakeslack`
 
-/** Builds the command; vitest runs it once before all tests. */
+/** Builds the command, with the flags of scripts/build. vitest runs it once before all tests. */
 export default function setup(): void {
-  execFileSync('go', ['build', '-o', binary, './test/fakes/slack/fakeslack'], { cwd: root, stdio: 'inherit' })
+  const flags = ['-trimpath', '-tags', 'disable_grpc_modules', '-o', binary]
+  const env = { ...process.env, CGO_ENABLED: '0' }
+  execFileSync('go', ['build', ...flags, './test/fakes/slack/fakeslack'], { cwd: root, env, stdio: 'inherit' })
 }
 
 export const app = 'A0TSUMUGI1'

@@ -1,0 +1,9 @@
+import { execFileSync } from 'node:child_process'
+import { root } from './paths'
+
+/** Builds a Go program, with the flags of scripts/build, for which the build cache has most packages. */
+export function build(binary: string, command: string, ...tags: string[]): void {
+  const flags = ['-trimpath', '-tags', ['disable_grpc_modules', ...tags].join(','), '-o', binary]
+  const env = { ...process.env, CGO_ENABLED: '0' }
+  execFileSync('go', ['build', ...flags, command], { cwd: root, env, stdio: 'inherit' })
+}
