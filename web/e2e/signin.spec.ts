@@ -133,7 +133,7 @@ test.describe('a session', () => {
       localStorage.setItem('tsumugiToken', JSON.stringify(forged))
     })
     await page.route(lists, (route) => refuse(route, 'jwt expired'))
-    await page.reload()
+    await page.evaluate(() => location.reload()) // The app goes to another page before this one is loaded.
     await page.waitForURL('**/login')
     expect(await readToken(page)).toBeNull()
   })
