@@ -42,17 +42,7 @@ type commands struct {
 	Slack        slackCommand        `cmd:"" help:"Organizations' Slack workspaces."`
 	Audit        auditCommand        `cmd:"" help:"Show the audit log: who did what to whom, when and from where."`
 	Extract      extractCommand      `cmd:"" hidden:"" help:"Extract the text of an uploaded file, as a child process of the server."`
-	Version      versionCommand      `cmd:"" help:"Print the version."`
-}
-
-// version is set by the build.
-var version = "dev"
-
-type versionCommand struct{}
-
-func (versionCommand) Run(out *output) error {
-	_, err := fmt.Fprintln(out, "tsumugi", version)
-	return err
+	Version      versionCommand      `cmd:"" help:"Print the version, the commit, the version of the schema and that of Go."`
 }
 
 // output is the writer for a command's result. Logs are written to logOutput.
