@@ -40,6 +40,7 @@ type commands struct {
 	Keys         keysCommand         `cmd:"" help:"Keys that sign tokens."`
 	Secret       secretCommand       `cmd:"" help:"The key that encrypts secrets in the database."`
 	Slack        slackCommand        `cmd:"" help:"Organizations' Slack workspaces."`
+	Doctor       doctorCommand       `cmd:"" help:"Check everything that is configured, and print what to do about each problem."`
 	Audit        auditCommand        `cmd:"" help:"Show the audit log: who did what to whom, when and from where."`
 	Extract      extractCommand      `cmd:"" hidden:"" help:"Extract the text of an uploaded file, as a child process of the server."`
 	Version      versionCommand      `cmd:"" help:"Print the version, the commit, the version of the schema and that of Go."`
