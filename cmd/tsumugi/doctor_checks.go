@@ -26,6 +26,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	"github.com/tsumugi-ai/tsumugi/migrations"
+	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
 )
 
@@ -130,6 +131,10 @@ func (e *examination) checkDatabase(ctx context.Context) doctor.Result {
 	if err != nil {
 		return unread(err)
 	}
+	return databaseResult(h)
+}
+
+func databaseResult(h store.Health) doctor.Result {
 	r := doctor.Found("PostgreSQL %s、往復%v、利用できる接続%d、時計の差%v",
 		"PostgreSQL %s, round trip %v, %d connections available, clock difference %v",
 		h.Version, h.Latency.Round(10*time.Microsecond), h.FreeConns, h.ClockOffset.Round(time.Millisecond))

@@ -26,6 +26,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch/websearchtest"
+	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge/bridgetest"
 	fake "github.com/tsumugi-ai/tsumugi/test/fakes/slack"
@@ -398,6 +399,36 @@ func TestDoctorSpeaksJapanese(t *testing.T) {
 		for _, part := range parts {
 			if !strings.Contains(out, part) {
 				t.Errorf("%+v: no %q in\n%s", test, part, out)
+			}
+		}
+	}
+}
+
+func TestUnsuitableDatabasesAreReported(t *testing.T) {
+	t.Parallel()
+	good := store.Health{Version: "15.18", Major: 15, Latency: time.Millisecond, FreeConns: 97, NeededConns: 22}
+	old, slow, behind, all := good, good, good, good
+	old.Major, all.Major = 14, 14
+	slow.Latency, all.Latency = time.Second, time.Second
+	behind.ClockOffset, all.ClockOffset = -time.Minute, -time.Minute
+	for name, test := range map[string]struct {
+		health store.Health
+		state  doctor.State
+		advice []string
+	}{
+		"good":   {good, doctor.OK, nil},
+		"old":    {old, doctor.Failure, []string{"Upgrade to PostgreSQL 15"}},
+		"slow":   {slow, doctor.Warning, []string{"close to the server"}},
+		"behind": {behind, doctor.Warning, []string{"NTP"}},
+		"all":    {all, doctor.Failure, []string{"Upgrade to PostgreSQL 15", "close to the server", "NTP"}},
+	} {
+		r := databaseResult(test.health)
+		if r.State != test.state || (r.Advice.EN == "") != (len(test.advice) == 0) {
+			t.Errorf("%s: %+v", name, r)
+		}
+		for _, advice := range test.advice {
+			if !strings.Contains(r.Advice.EN, advice) {
+				t.Errorf("%s: %+v", name, r)
 			}
 		}
 	}
