@@ -34,11 +34,11 @@ func (db *DB) Health(ctx context.Context) (h Health, err error) {
 		began := time.Now()
 		// pg_stat_activity does not show the databases of other users' sessions, pg_stat_database counts them.
 		row, err := queryRow[healthRow](ctx, db.priorityPool, `
-			SELECT split_part(current_setting('server_version'), ' ', 1) AS version, current_setting('server_version_num')::int AS number,
-			    clock_timestamp() AS clock,
+			SELECT split_part(current_setting('server_version'), ' ', 1) AS version,
+			    current_setting('server_version_num')::int AS number, clock_timestamp() AS clock,
 			    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-			        - coalesce(sum(numbackends) FILTER (WHERE datname IS DISTINCT FROM current_database()), 0)::int AS free
-			FROM pg_stat_database`)
+			        - coalesce(sum(numbackends), 0)::int AS free
+			FROM pg_stat_database WHERE datname <> current_database()`)
 		if err != nil {
 			return Health{}, err
 		}

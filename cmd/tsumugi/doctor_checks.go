@@ -48,7 +48,10 @@ func (e *examination) checks(ctx context.Context) []doctor.Check {
 		},
 		e.modelChecks(name("モデル", "model")),
 		[]doctor.Check{
-			{ID: "embedding", Name: name("埋め込みモデル", "embedding model"), Subject: e.EmbeddingModel, Limit: modelLimit, Run: e.checkEmbedding},
+			{
+				ID: "embedding", Name: name("埋め込みモデル", "embedding model"), Subject: e.EmbeddingModel,
+				Limit: modelLimit, Run: e.checkEmbedding,
+			},
 			{ID: "web-search", Name: name("ウェブ検索", "web search"), Run: e.checkWebSearch},
 			{ID: "mail", Name: name("メール", "mail"), Run: e.checkMailServer},
 		},
@@ -146,7 +149,8 @@ func databaseResult(h store.Health) doctor.Result {
 	}
 	if h.FreeConns < h.NeededConns {
 		r = r.Warn("1台のサーバーは最大%d個の接続を使います。max_connectionsを増やすか、DATABASE_URLのpool_max_connsを減らしてください。",
-			"A server uses up to %d connections: raise max_connections, or reduce pool_max_conns in DATABASE_URL.", h.NeededConns)
+			"A server uses up to %d connections: raise max_connections, or reduce pool_max_conns in DATABASE_URL.",
+			h.NeededConns)
 	}
 	if h.ClockOffset.Abs() > clockTolerance {
 		r = r.Warn("両方のマシンの時計をNTPで合わせてください。", "Synchronize the clocks of both machines by NTP.")
@@ -181,14 +185,16 @@ func (e *examination) checkSecrets(ctx context.Context) doctor.Result {
 	}
 	switch {
 	case s.Unreadable > 0:
-		return doctor.Found("データベースの秘密情報%d件のうち%d件を復号できません。", "%[2]d of %[1]d secrets in the database cannot be decrypted",
-			s.All, s.Unreadable).Fail("それらを暗号化した鍵をTSUMUGI_SECRET_KEYに追加してください。",
+		return doctor.Found("データベースの秘密情報%d件のうち%d件を復号できません。",
+			"%[2]d of %[1]d secrets in the database cannot be decrypted", s.All, s.Unreadable).Fail(
+			"それらを暗号化した鍵をTSUMUGI_SECRET_KEYに追加してください。",
 			"Add the key that encrypted them to TSUMUGI_SECRET_KEY.")
 	case e.SecretKey.Empty():
 		return doctor.NotConfigured()
 	case s.Plain > 0:
-		return doctor.Found("データベースの秘密情報%d件のうち%d件が暗号化されていません。", "%[2]d of %[1]d secrets in the database are not encrypted",
-			s.All, s.Plain).Warn("tsumugi secret rotateを実行してください。", "Run tsumugi secret rotate.")
+		return doctor.Found("データベースの秘密情報%d件のうち%d件が暗号化されていません。",
+			"%[2]d of %[1]d secrets in the database are not encrypted", s.All, s.Plain).Warn(
+			"tsumugi secret rotateを実行してください。", "Run tsumugi secret rotate.")
 	}
 	return doctor.Found("データベースの秘密情報%d件を復号できます。", "decrypts all %d secrets in the database", s.All)
 }
@@ -238,7 +244,8 @@ func (e *examination) checkFiles(ctx context.Context) doctor.Result {
 		err = errors.Join(files.Check(ctx), files.Close())
 	}
 	if err != nil {
-		return doctor.Found("書き込み、読み取り、削除の確認に失敗しました: %s", "writing, reading and deleting failed: %s", doctor.Cause(err)).Fail(
+		return doctor.Found("書き込み、読み取り、削除の確認に失敗しました: %s", "writing, reading and deleting failed: %s",
+			doctor.Cause(err)).Fail(
 			"BLOB_URL、認証情報とその権限、またはフォルダーの所有者を確認してください。",
 			"Check BLOB_URL, the credentials and their permissions, or the owner of the folder.")
 	}
@@ -391,8 +398,8 @@ func (e *examination) checkMailServer(ctx context.Context) doctor.Result {
 	return doctor.Found("メールサーバーに接続できました（メールは送信していません）。", "connected to the mail server; no mail was sent")
 }
 
-// workspaces returns a check for each connected workspace. The workspace of the settings is checked even before a server
-// has stored it.
+// workspaces returns a check for each connected workspace. It includes the workspace of the settings even before a
+// server has stored it.
 func (e *examination) workspaces(ctx context.Context) (checks []doctor.Check, err error) {
 	installations, err := e.db.ListInstallations(ctx, slack.Name)
 	if err != nil {
@@ -497,6 +504,9 @@ func (e *examination) checkUserPool(ctx context.Context) doctor.Result {
 // proxyVariables are the variables with the URL of a proxy.
 var proxyVariables = []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"}
 
+// proxySchemes are the schemes of proxies that net/http supports.
+var proxySchemes = []string{"http", "https", "socks5", "socks5h"}
+
 // checkProxy checks the environment variables that net/http uses.
 func (e *examination) checkProxy(context.Context) doctor.Result {
 	var used, invalid []string
@@ -509,7 +519,7 @@ func (e *examination) checkProxy(context.Context) doctor.Result {
 			value = "http://" + value
 		}
 		u, err := url.Parse(value)
-		if err != nil || u.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
+		if err != nil || u.Hostname() == "" || !slices.Contains(proxySchemes, u.Scheme) {
 			invalid = append(invalid, name)
 			continue
 		}
@@ -528,7 +538,7 @@ func (e *examination) checkProxy(context.Context) doctor.Result {
 	case len(invalid) > 0:
 		return doctor.Found("値が正しくありません: %s", "invalid: %s", strings.Join(invalid, ", ")).Fail(
 			"プロキシはhttp://ホスト:ポート、NO_PROXYはドメイン、IPアドレス、CIDRをカンマ区切りで指定してください。",
-			"A proxy is given as http://host:port, NO_PROXY as domains, IP addresses and CIDR networks with commas between.")
+			"A proxy has the form http://host:port, NO_PROXY is a list of domains, IP addresses and CIDR networks.")
 	case len(used) == 0:
 		return doctor.NotConfigured()
 	}

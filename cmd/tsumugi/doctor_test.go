@@ -171,7 +171,8 @@ providers:
 	}
 	d := o.diagnose(append(newExternalPool(t).environ(),
 		"NATS_URL="+bridgetest.NewCluster(t, 1).URL(0), "BLOB_URL=file://"+files, "TSUMUGI_FONT="+font,
-		"TSUMUGI_MODELS="+models, "CLOUD_KEY=sk-"+hidden, "OPENAI_BASE_URL="+model+"/v1", "OPENAI_EMBEDDING_MODEL="+llmtest.Embed,
+		"TSUMUGI_MODELS="+models, "CLOUD_KEY=sk-"+hidden, "OPENAI_BASE_URL="+model+"/v1",
+		"OPENAI_EMBEDDING_MODEL="+llmtest.Embed,
 		"TSUMUGI_SEARCH_URL="+serveHTTP(t, websearchtest.New("https://pages.example")),
 		"SMTP_URL=smtp://user:"+hidden+"-mail@"+serveSMTP(t, "235 2.7.0 welcome")+"?tls=none",
 		"TSUMUGI_MAIL_FROM=no-reply@example.com", "TSUMUGI_PUBLIC_URL=http://localhost:8080",
@@ -187,8 +188,8 @@ providers:
 	}
 	if want := []string{
 		"database", "migrations", "secret-key", "disk", "files", "font", "nats", "model standard", "model large",
-		"model cloud", "embedding " + llmtest.Embed, "web-search", "mail", "slack SLACK_BOT_TOKEN", "single-sign-on 紡績株式会社",
-		"cognito", "proxy", "dns",
+		"model cloud", "embedding " + llmtest.Embed, "web-search", "mail", "slack SLACK_BOT_TOKEN",
+		"single-sign-on 紡績株式会社", "cognito", "proxy", "dns",
 	}; !slices.Equal(order, want) {
 		t.Errorf("checked %q", order)
 	}
@@ -240,12 +241,12 @@ func TestDoctorNamesBrokenDependencies(t *testing.T) {
 			exec(t, o, `CREATE SCHEMA public`)
 			return nil
 		}},
-		"other secret key": {"secret-key", doctor.Failure, "TSUMUGI_SECRET_KEY", func(_ *testing.T, o operating) []string {
+		"other key": {"secret-key", doctor.Failure, "TSUMUGI_SECRET_KEY", func(_ *testing.T, o operating) []string {
 			o.environ = append(o.environ, "TSUMUGI_SECRET_KEY="+secret.NewKey())
 			o.do("keys", "rotate")
 			return []string{"TSUMUGI_SECRET_KEY=" + secret.NewKey()}
 		}},
-		"secrets in plain text": {"secret-key", doctor.Warning, "secret rotate", func(_ *testing.T, o operating) []string {
+		"plain secrets": {"secret-key", doctor.Warning, "secret rotate", func(_ *testing.T, o operating) []string {
 			o.do("keys", "rotate")
 			return []string{"TSUMUGI_SECRET_KEY=" + secret.NewKey()}
 		}},
@@ -258,8 +259,10 @@ func TestDoctorNamesBrokenDependencies(t *testing.T) {
 		"NATS": {"nats", doctor.Failure, "NATS_URL", func(*testing.T, operating) []string {
 			return []string{"NATS_URL=nats://user:" + hidden + "-nats@127.0.0.1:1"}
 		}},
-		"NATS without JetStream": {"nats", doctor.Failure, "JetStream is enabled", func(t *testing.T, _ operating) []string {
-			nats, err := natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, NoSigs: true})
+		"no JetStream": {"nats", doctor.Failure, "JetStream is enabled", func(t *testing.T, _ operating) []string {
+			nats, err := natsserver.NewServer(&natsserver.Options{
+				Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, NoSigs: true,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -268,7 +271,9 @@ func TestDoctorNamesBrokenDependencies(t *testing.T) {
 			return []string{"NATS_URL=" + nats.ClientURL()}
 		}},
 		"model's key": {"model", doctor.Failure, "API key", func(t *testing.T, _ operating) []string {
-			return []string{"OPENAI_API_KEY=" + hidden + "-key", "OPENAI_BASE_URL=" + refusing(t, http.StatusUnauthorized)}
+			return []string{
+				"OPENAI_API_KEY=" + hidden + "-key", "OPENAI_BASE_URL=" + refusing(t, http.StatusUnauthorized),
+			}
 		}},
 		"models file": {"model", doctor.Failure, "TSUMUGI_MODELS", func(*testing.T, operating) []string {
 			return []string{"TSUMUGI_MODELS=doctor_test.go"}
@@ -287,8 +292,9 @@ func TestDoctorNamesBrokenDependencies(t *testing.T) {
 		}},
 		"mail": {"mail", doctor.Failure, "SMTP_URL", func(t *testing.T, _ operating) []string {
 			return []string{
-				"SMTP_URL=smtp://user:" + hidden + "%40mail@" + serveSMTP(t, "535 5.7.8 not "+hidden+"@mail") + "?tls=none",
 				"TSUMUGI_MAIL_FROM=no-reply@example.com",
+				"SMTP_URL=smtp://user:" + hidden + "%40mail@" + serveSMTP(t, "535 5.7.8 not "+hidden+"@mail") +
+					"?tls=none",
 			}
 		}},
 		"Slack": {"slack", doctor.Failure, "tsumugi slack test", func(t *testing.T, _ operating) []string {
@@ -297,7 +303,8 @@ func TestDoctorNamesBrokenDependencies(t *testing.T) {
 			url := serveHTTP(t, workspace)
 			workspace.SetURL(url)
 			return []string{
-				"SLACK_API_URL=" + url + "/api/", "SLACK_BOT_TOKEN=xoxb-" + hidden, "SLACK_SIGNING_SECRET=" + hidden + "-signing",
+				"SLACK_API_URL=" + url + "/api/", "SLACK_BOT_TOKEN=xoxb-" + hidden,
+				"SLACK_SIGNING_SECRET=" + hidden + "-signing",
 			}
 		}},
 		"expired certificate": {"single-sign-on", doctor.Failure, "expired", func(t *testing.T, o operating) []string {
@@ -305,7 +312,7 @@ func TestDoctorNamesBrokenDependencies(t *testing.T) {
 			signOn(t, o.dsn(), "紡", time.Now().AddDate(0, 0, -1))
 			return nil
 		}},
-		"certificate that ends soon": {"single-sign-on", doctor.Warning, "metadata", func(t *testing.T, o operating) []string {
+		"old certificate": {"single-sign-on", doctor.Warning, "metadata", func(t *testing.T, o operating) []string {
 			o.do("org", "create", "--name", "紡", "--domain", "example.co.jp")
 			signOn(t, o.dsn(), "紡", time.Now().AddDate(0, 0, 29))
 			return nil
@@ -316,7 +323,7 @@ func TestDoctorNamesBrokenDependencies(t *testing.T) {
 				"COGNITO_ENDPOINT=" + refusing(t, http.StatusNotFound),
 			}
 		}},
-		"proxy": {"proxy", doctor.Failure, "http://host:port", func(*testing.T, operating) []string {
+		"proxy": {"proxy", doctor.Failure, "form http://host:port", func(*testing.T, operating) []string {
 			return []string{"https_proxy=http://user:" + hidden + "-proxy@:3128"}
 		}},
 		"exceptions from the proxy": {"proxy", doctor.Failure, "CIDR", func(*testing.T, operating) []string {
@@ -388,7 +395,9 @@ func TestDoctorSpeaksJapanese(t *testing.T) {
 		o := operating{t, slices.Concat(o.environ, test.environ, []string{"TSUMUGI_FONT=/nowhere"})}
 		out, err := o.try("", append([]string{"doctor"}, test.args...)...)
 		failed := "checks failed"
-		parts := []string{"ok       database ", "ok       NATS ", "not configured", "failure  font ", " → Check TSUMUGI_FONT."}
+		parts := []string{
+			"ok       database ", "ok       NATS ", "not configured", "failure  font ", " → Check TSUMUGI_FONT.",
+		}
 		if test.japanese {
 			failed = "件中1件に異常があります"
 			parts = []string{"正常  データベース ", "正常  NATS ", "未設定", "異常  日本語フォント ", " → TSUMUGI_FONTを確認してください。"}

@@ -71,7 +71,7 @@ func format(ja, en string, args []any) Text {
 // NotConfigured returns the result for a dependency that is not configured.
 func NotConfigured() Result { return Found("未設定", "not configured") }
 
-// Warn returns r as a warning, or as the failure that it is, with an additional advice.
+// Warn returns r with additional advice, as a warning unless it is a failure already.
 func (r Result) Warn(ja, en string, args ...any) Result {
 	if r.State == OK {
 		r.State = Warning
@@ -81,7 +81,7 @@ func (r Result) Warn(ja, en string, args ...any) Result {
 	return r
 }
 
-// Fail returns r as a failure with an additional advice.
+// Fail returns r with additional advice, as a failure.
 func (r Result) Fail(ja, en string, args ...any) Result {
 	r.State = Failure
 	return r.Warn(ja, en, args...)

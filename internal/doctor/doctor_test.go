@@ -58,20 +58,22 @@ func TestChecksRunConcurrently(t *testing.T) {
 
 func TestReportsAreShortAndWithoutSecrets(t *testing.T) {
 	t.Parallel()
-	remote := "a\x1b[31m\n\u202eb key=geheim!1 key=geheim!1-long key=geheim%211 key=geheim%2521 " + strings.Repeat("長", 1000)
-	check := doctor.Check{ID: "x", Name: doctor.Text{JA: "名前", EN: "name"}, Subject: remote, Run: func(context.Context) doctor.Result {
+	remote := "a\x1b[31m\n\u202eb key=geheim!1 key=geheim!1-long key=geheim%211 " + strings.Repeat("長", 1000)
+	check := doctor.Check{ID: "x", Name: doctor.Text{JA: "名前", EN: "name"}, Subject: remote}
+	check.Run = func(context.Context) doctor.Result {
 		return doctor.Found("%s", "%s", remote).Warn("一つ目 100%", "first").Fail("%s", "%s", remote)
-	}}
+	}
+	secrets := []string{"geheim!1", "", "b", "geheim!1-long"}
 	for _, language := range []doctor.Language{doctor.Japanese, doctor.English} {
-		report := doctor.Run(t.Context(), []doctor.Check{check}, language, []string{"geheim!1", "", "b", "geheim!1-long"})[0]
+		report := doctor.Run(t.Context(), []doctor.Check{check}, language, secrets)[0]
 		if report.State != doctor.Failure || report.Name != check.Name.In(language) {
 			t.Errorf("got %+v", report)
 		}
-		if !strings.HasPrefix(report.Found, "a [31m b key=… key=… key=… ") && !strings.HasPrefix(report.Found, "a[31m b key=… key=… key=… ") {
+		if !strings.HasPrefix(report.Found, "a[31m b key=… key=… key=… ") {
 			t.Errorf("got %q", report.Found)
 		}
 		for _, text := range []string{report.Subject, report.Found, report.Advice} {
-			if strings.Contains(text, "geheim!") || strings.Contains(text, "geheim%211") || strings.Contains(text, "-long") ||
+			if strings.Contains(text, "geheim") || strings.Contains(text, "-long") ||
 				strings.ContainsAny(text, "\x1b\n\u202e") || utf8.RuneCountInString(text) > 300 {
 				t.Errorf("got %q", text)
 			}
