@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/doctor"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
@@ -19,18 +20,22 @@ type doctorCommand struct {
 	config `embed:""`
 	Lang   string `enum:"ja,en," default:"" placeholder:"LANGUAGE" help:"Language of the results: ja or en. Default: Japanese if LC_ALL or LANG begins with ja."`
 	JSON   bool   `help:"Print a JSON object."`
+
+	Timeout time.Duration `default:"5s" placeholder:"TIME" help:"Time limit of each check. Those of models have three times as long."`
 }
 
 // Run checks everything that is configured and prints the results. A failed check is an error.
 func (c *doctorCommand) Run(ctx context.Context, env variables, out *output) error {
 	language := c.language(env)
-	e := &examination{config: &c.config, env: env, log: slog.New(slog.DiscardHandler)}
+	e := &examination{config: &c.config, env: env, limit: c.Timeout, log: slog.New(slog.DiscardHandler)}
 	e.models, e.modelsErr = c.catalog(env)
 	e.connect(ctx)
 	if e.db != nil {
 		defer e.db.Close()
 	}
-	reports := doctor.Run(ctx, e.checks(ctx), language, e.secrets())
+	reports := doctor.Run(ctx, e.checks(ctx), doctor.Options{
+		Language: language, Limit: c.Timeout, Secrets: e.secrets(),
+	})
 	failed := 0
 	for _, r := range reports {
 		if r.State == doctor.Failure {
@@ -92,7 +97,8 @@ func (c *doctorCommand) print(out *output, reports []doctor.Report, language doc
 type examination struct {
 	*config
 	env       variables
-	log       *slog.Logger // Discards everything.
+	limit     time.Duration // Time limit of a check.
+	log       *slog.Logger  // Discards everything.
 	models    llm.Catalog
 	modelsErr error
 
@@ -103,7 +109,7 @@ type examination struct {
 
 // connect opens the database. Without DATABASE_URL, it is the one of the server that runs on the data folder.
 func (e *examination) connect(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, doctor.DefaultLimit)
+	ctx, cancel := context.WithTimeout(ctx, e.limit)
 	defer cancel()
 	dsn := e.DatabaseURL
 	if dsn == "" {

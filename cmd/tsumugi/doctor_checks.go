@@ -30,8 +30,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
 )
 
-// modelLimit is the time limit for the first token or the vector of a model.
-const modelLimit = 15 * time.Second
+// modelFactor multiplies the time limit of checks of models, which may have to be loaded first.
+const modelFactor = 3
 
 // checks returns all checks, in the order of the results.
 func (e *examination) checks(ctx context.Context) []doctor.Check {
@@ -50,7 +50,7 @@ func (e *examination) checks(ctx context.Context) []doctor.Check {
 		[]doctor.Check{
 			{
 				ID: "embedding", Name: name("埋め込みモデル", "embedding model"), Subject: e.EmbeddingModel,
-				Limit: modelLimit, Run: e.checkEmbedding,
+				Limit: modelFactor * e.limit, Run: e.checkEmbedding,
 			},
 			{ID: "web-search", Name: name("ウェブ検索", "web search"), Run: e.checkWebSearch},
 			{ID: "mail", Name: name("メール", "mail"), Run: e.checkMailServer},
@@ -104,7 +104,7 @@ func (e *examination) each(
 		return []doctor.Check{check}
 	}
 	check.Run = always(doctor.NotConfigured())
-	ctx, cancel := context.WithTimeout(ctx, doctor.DefaultLimit)
+	ctx, cancel := context.WithTimeout(ctx, e.limit)
 	defer cancel()
 	items, err := list(ctx)
 	if err != nil {
@@ -286,7 +286,7 @@ func (e *examination) checkNATS(ctx context.Context) doctor.Result {
 
 // modelChecks returns a check for each configured model.
 func (e *examination) modelChecks(name doctor.Text) []doctor.Check {
-	check := doctor.Check{ID: "model", Name: name, Limit: modelLimit}
+	check := doctor.Check{ID: "model", Name: name, Limit: modelFactor * e.limit}
 	switch {
 	case e.modelsErr != nil:
 		check.Run = always(doctor.Found("設定が正しくありません: %s", "the configuration is invalid: %s",

@@ -5,6 +5,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,9 +101,6 @@ func Cause(err error) string {
 	return string(failure.Code)
 }
 
-// DefaultLimit is the default of Check.Limit.
-const DefaultLimit = 5 * time.Second
-
 // grace is the additional wait for a check after its time limit.
 const grace = 500 * time.Millisecond
 
@@ -111,7 +109,7 @@ type Check struct {
 	ID      string // For programs.
 	Name    Text
 	Subject string        // The name of the checked one if there are several, such as a model. Untrusted.
-	Limit   time.Duration // Default DefaultLimit.
+	Limit   time.Duration // Time limit. Default Options.Limit.
 	Run     func(ctx context.Context) Result
 }
 
@@ -125,21 +123,28 @@ type Report struct {
 	Advice  string `json:"advice,omitempty"`
 }
 
+// Options are the options of Run.
+type Options struct {
+	Language Language
+	Limit    time.Duration // Default time limit of a check.
+	Secrets  []string      // Secrets that the reports must not contain.
+}
+
 // maxText is the maximum length of a reported text, in characters.
 const maxText = 300
 
 // Run runs the checks concurrently and returns their reports in the order of the checks. It returns soon after the
-// longest time limit, even if a check continues. The reported texts are short, on one line and without the secrets.
-func Run(ctx context.Context, checks []Check, language Language, secrets []string) []Report {
-	clean := cleaner(secrets)
+// longest time limit, even if a check continues. The reported texts are short, on one line and without secrets.
+func Run(ctx context.Context, checks []Check, o Options) []Report {
+	clean := cleaner(o.Secrets)
 	reports := make([]Report, len(checks))
 	var running sync.WaitGroup
 	for i, check := range checks {
 		running.Go(func() {
-			r := check.result(ctx)
+			r := check.result(ctx, cmp.Or(check.Limit, o.Limit))
 			reports[i] = Report{
-				ID: check.ID, Name: check.Name.In(language), Subject: clean(check.Subject), State: r.State,
-				Found: clean(r.Found.In(language)), Advice: clean(r.Advice.In(language)),
+				ID: check.ID, Name: check.Name.In(o.Language), Subject: clean(check.Subject), State: r.State,
+				Found: clean(r.Found.In(o.Language)), Advice: clean(r.Advice.In(o.Language)),
 			}
 		})
 	}
@@ -147,12 +152,8 @@ func Run(ctx context.Context, checks []Check, language Language, secrets []strin
 	return reports
 }
 
-// result runs the check within its time limit.
-func (c *Check) result(ctx context.Context) Result {
-	limit := c.Limit
-	if limit == 0 {
-		limit = DefaultLimit
-	}
+// result runs the check within a time limit.
+func (c *Check) result(ctx context.Context, limit time.Duration) Result {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	done := make(chan Result, 1)

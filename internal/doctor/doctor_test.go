@@ -34,7 +34,7 @@ func TestChecksRunConcurrently(t *testing.T) {
 			}},
 			{ID: "slow", Run: slow},
 			{ID: "slow", Run: slow},
-		}, doctor.English, nil)
+		}, doctor.Options{Language: doctor.English, Limit: 5 * time.Second})
 		if took := time.Since(began); took > 6*time.Second {
 			t.Errorf("took %v", took)
 		}
@@ -65,7 +65,9 @@ func TestReportsAreShortAndWithoutSecrets(t *testing.T) {
 	}
 	secrets := []string{"geheim!1", "", "b", "geheim!1-long"}
 	for _, language := range []doctor.Language{doctor.Japanese, doctor.English} {
-		report := doctor.Run(t.Context(), []doctor.Check{check}, language, secrets)[0]
+		report := doctor.Run(t.Context(), []doctor.Check{check}, doctor.Options{
+			Language: language, Limit: time.Minute, Secrets: secrets,
+		})[0]
 		if report.State != doctor.Failure || report.Name != check.Name.In(language) {
 			t.Errorf("got %+v", report)
 		}

@@ -12,9 +12,9 @@ import (
 // Check connects to one of the NATS servers and asks for JetStream, as Connect does, without creating anything. Its
 // error may contain texts of the server.
 func Check(ctx context.Context, url string) error {
-	limit := 3 * time.Second
+	limit := nats.DefaultTimeout
 	if deadline, ok := ctx.Deadline(); ok {
-		limit = min(limit, time.Until(deadline))
+		limit = time.Until(deadline) / 2 // Leaves time for a second server of the URL, or for JetStream.
 	}
 	nc, err := nats.Connect(url, nats.Name("tsumugi doctor"), nats.NoReconnect(), nats.Timeout(limit))
 	if err != nil {
