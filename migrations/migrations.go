@@ -7,3 +7,12 @@ import "embed"
 //
 //go:embed *.sql
 var Files embed.FS
+
+// Newest returns the number of the last step.
+func Newest() int {
+	steps, err := Files.ReadDir(".")
+	if err != nil {
+		panic(err) // The files are part of the program.
+	}
+	return len(steps)
+}

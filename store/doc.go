@@ -23,5 +23,5 @@
 //   - crx: secret.go
 //
 // The others serve all domains: store.go (connections, transactions), query.go (rows and statements), group.go (groups
-// of transactions), errors.go, listen.go (notifications), secret.go (encryption), migrate.go.
+// of transactions), errors.go, listen.go (notifications), secret.go (encryption), migrate.go, health.go.
 package store

@@ -26,6 +26,7 @@ const (
 	codeQueryCanceled    = "57014" // Caused by statement_timeout.
 	codeDiskFull         = "53100"
 	codeCannotConnectNow = "57P03"
+	codeUndefinedTable   = "42P01"
 	codeIdleInTx         = "25P03"
 	codeBadText          = "22021" // NUL, or invalid UTF-8.
 	codeBadJSONText      = "22P05" // NUL in JSON.

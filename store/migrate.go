@@ -77,7 +77,11 @@ func (db *DB) migrateFrom(ctx context.Context, files fs.FS) error {
 // isLocked reports whether other transactions had locked what a migration needs.
 func isLocked(err error) bool { return hasCode(err, codeLockTimeout) || hasCode(err, codeDeadlock) }
 
-// SchemaVersion returns the number of the last migration that was applied to the database.
+// SchemaVersion returns the number of the last migration that was applied to the database, or 0 for an empty database.
 func (db *DB) SchemaVersion(ctx context.Context) (int, error) {
-	return queryValue[int](ctx, db.pool, `SELECT version FROM public.schema_version`)
+	number, err := queryValue[int](ctx, db.pool, `SELECT version FROM public.schema_version`)
+	if hasCode(err, codeUndefinedTable) {
+		return 0, nil
+	}
+	return number, err
 }

@@ -117,12 +117,19 @@ func (c *cognito) issuers(users *pool.Pool, publicURL string, log *slog.Logger) 
 	federated.ClientID, federated.AuthType = federatedClientID, identity.AuthFederated
 	passwords.ClientID, passwords.AuthType = c.passwordClient(), identity.AuthCognito
 	if c.CognitoUserPoolID != "" {
-		passwords.URL = c.cognitoURL() + "/" + c.CognitoUserPoolID
-		keys := identity.NewRemoteKeys(passwords.URL+"/.well-known/jwks.json", &http.Client{Timeout: keysTimeout},
-			time.Now, log.With("part", "identity"))
-		passwords.Key = keys.Keyfunc
+		passwords.URL = c.issuerURL()
+		passwords.Key = c.remoteKeys(log).Keyfunc
 	}
 	return []identity.Issuer{passwords, federated}
+}
+
+// issuerURL returns the issuer in the tokens of AWS's user pool.
+func (c *cognito) issuerURL() string { return c.cognitoURL() + "/" + c.CognitoUserPoolID }
+
+// remoteKeys returns the public keys of AWS's user pool.
+func (c *cognito) remoteKeys(log *slog.Logger) *identity.RemoteKeys {
+	return identity.NewRemoteKeys(c.issuerURL()+"/.well-known/jwks.json", &http.Client{Timeout: keysTimeout}, time.Now,
+		log.With("part", "identity"))
 }
 
 // Invite implements org.Accounts. A member without a password gets another subject at the user pool. Their account in

@@ -41,22 +41,31 @@ func readStart(name string, size int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, size))
 }
 
+// filesDir returns the folder of uploaded files, or "" for a bucket.
+func (c *config) filesDir() string {
+	if c.BlobURL == "" {
+		return filepath.Join(c.Data, "files")
+	}
+	if u, err := url.Parse(c.BlobURL); err == nil && !bucket.IsStore(u.Scheme) {
+		return filepath.FromSlash(u.Path)
+	}
+	return ""
+}
+
 // openFiles opens the bucket, or the folder of uploaded files, which it creates if necessary.
 func (c *config) openFiles(ctx context.Context) (*bucket.Bucket, error) {
-	name, dir := "--data (TSUMUGI_DATA)", filepath.Join(c.Data, "files")
-	open := func() (*bucket.Bucket, error) { return bucket.Open(dir) }
-	if c.BlobURL != "" {
-		u, err := url.Parse(c.BlobURL)
-		if err != nil {
-			return nil, err
-		}
-		name, dir = "--blob-url (BLOB_URL)", filepath.FromSlash(u.Path)
-		if bucket.IsStore(u.Scheme) {
-			open = func() (*bucket.Bucket, error) { return bucket.OpenURL(ctx, c.BlobURL) }
-		}
+	var files *bucket.Bucket
+	var err error
+	if dir := c.filesDir(); dir != "" {
+		files, err = bucket.Open(dir)
+	} else {
+		files, err = bucket.OpenURL(ctx, c.BlobURL)
 	}
-	files, err := open()
 	if err != nil {
+		name := "--data (TSUMUGI_DATA)"
+		if c.BlobURL != "" {
+			name = "--blob-url (BLOB_URL)"
+		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return files, nil

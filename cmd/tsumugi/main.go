@@ -40,19 +40,10 @@ type commands struct {
 	Keys         keysCommand         `cmd:"" help:"Keys that sign tokens."`
 	Secret       secretCommand       `cmd:"" help:"The key that encrypts secrets in the database."`
 	Slack        slackCommand        `cmd:"" help:"Organizations' Slack workspaces."`
+	Doctor       doctorCommand       `cmd:"" help:"Check everything that is configured, and print what to do about each problem."`
 	Audit        auditCommand        `cmd:"" help:"Show the audit log: who did what to whom, when and from where."`
 	Extract      extractCommand      `cmd:"" hidden:"" help:"Extract the text of an uploaded file, as a child process of the server."`
-	Version      versionCommand      `cmd:"" help:"Print the version."`
-}
-
-// version is set by the build.
-var version = "dev"
-
-type versionCommand struct{}
-
-func (versionCommand) Run(out *output) error {
-	_, err := fmt.Fprintln(out, "tsumugi", version)
-	return err
+	Version      versionCommand      `cmd:"" help:"Print the version, the commit, the version of the schema and that of Go."`
 }
 
 // output is the writer for a command's result. Logs are written to logOutput.

@@ -117,6 +117,12 @@ func (k *RemoteKeys) refresh(ctx context.Context) {
 	}
 }
 
+// Check reads the keys, without keeping them, and returns the error.
+func (k *RemoteKeys) Check(ctx context.Context) error {
+	_, err := k.read(ctx)
+	return err
+}
+
 // read fetches the JWKS.
 func (k *RemoteKeys) read(ctx context.Context) (jwt.Keyfunc, error) {
 	// Other requests wait for this read, so the request that started it must not cancel it.

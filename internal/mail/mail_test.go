@@ -119,6 +119,10 @@ func TestMailsArrive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, server.config)
+			address := strings.ReplaceAll(server.url, "HOST", s.address)
+			if err := Check(t.Context(), address, SMTPConfig{RootCAs: s.roots}); err != nil || len(s.took) > 0 {
+				t.Errorf("the check: %v, and %d mails", err, len(s.took))
+			}
 			var log bytes.Buffer
 			if err := mailer(t, s, server.url, &log).SendInvitation(t.Context(), invited); err != nil {
 				t.Fatal(err)
@@ -286,6 +290,14 @@ func TestRefusals(t *testing.T) {
 			}
 			if len(s.took) != 0 {
 				t.Error("a mail was sent")
+			}
+			if len(server.config.refused) > 0 {
+				return
+			}
+			address := strings.NewReplacer("PORT", port, "HOST", s.address).Replace(server.url)
+			if err := Check(t.Context(), address, SMTPConfig{RootCAs: s.roots}); err == nil ||
+				strings.Contains(err.Error(), "hidden-word") {
+				t.Errorf("the check: %v", err)
 			}
 		})
 	}

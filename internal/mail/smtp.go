@@ -113,9 +113,35 @@ func (r *relay) send(ctx context.Context, letter letter, message *gomail.Msg) er
 	return fault.Wrap(errors.Join(err, ctx.Err()), fault.Unavailable, "メールを送信できませんでした。少し時間をおいて、もう一度お試しください。")
 }
 
-// transmit connects, sends and closes. It dials the connection itself, because the library extends the deadline with
-// each step and leaves the connection open after some failures.
+// Check connects to an SMTP server, starts TLS and signs in as for a mail, without sending one. Its error may contain
+// texts of the server.
+func Check(ctx context.Context, smtpURL string, cfg SMTPConfig) error {
+	r, err := newRelay(smtpURL, cfg)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
+	defer cancel()
+	err = r.session(ctx, func(client *gomail.Client) error {
+		if err := client.DialWithContext(ctx); err != nil {
+			return err
+		}
+		return client.Close()
+	})
+	if err != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	return nil
+}
+
+// transmit connects, sends and closes.
 func (r *relay) transmit(ctx context.Context, message *gomail.Msg) error {
+	return r.session(ctx, func(client *gomail.Client) error { return client.DialAndSendWithContext(ctx, message) })
+}
+
+// session calls use with a client of the server and then closes the connection. It dials the connection itself, because
+// the library extends the deadline with each step and leaves the connection open after some failures.
+func (r *relay) session(ctx context.Context, use func(*gomail.Client) error) error {
 	tcp, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(r.host, strconv.Itoa(r.port)))
 	if err != nil {
 		return err
@@ -151,7 +177,7 @@ func (r *relay) transmit(ctx context.Context, message *gomail.Msg) error {
 	if err != nil {
 		return err
 	}
-	return client.DialAndSendWithContext(ctx, message)
+	return use(client)
 }
 
 // messageID returns a message id in the sender's domain that contains no information about this machine.

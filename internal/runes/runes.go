@@ -2,6 +2,7 @@
 package runes
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -28,6 +29,18 @@ func Truncate(text string, n int) string {
 		return text
 	}
 	return First(text, n-1) + "…"
+}
+
+// OneLine returns at most n characters of an untrusted text, on one line and without invisible characters.
+func OneLine(text string, n int) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, text)
+	return Truncate(text, n)
 }
 
 // FirstBytes returns the longest prefix of whole characters with at most n bytes.

@@ -187,7 +187,7 @@ func clean(found []Result, allow func(netip.AddrPort) bool) []Result {
 		if err != nil || internal(u, allow) {
 			continue
 		}
-		r.URL, r.Title, r.Snippet = u.String(), oneLine(r.Title, maxTitle), oneLine(r.Snippet, maxSnippet)
+		r.URL, r.Title, r.Snippet = u.String(), runes.OneLine(r.Title, maxTitle), runes.OneLine(r.Snippet, maxSnippet)
 		if r.Title == "" {
 			r.Title = Site(r.URL)
 		}
@@ -216,16 +216,4 @@ func Site(address string) string {
 		return ""
 	}
 	return strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
-}
-
-// oneLine returns the first characters of a text on one line, without invisible characters.
-func oneLine(text string, most int) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, text)
-	return runes.Truncate(text, most)
 }

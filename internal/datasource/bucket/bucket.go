@@ -10,8 +10,10 @@ package bucket
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -73,6 +75,27 @@ func Open(dir string) (*Bucket, error) {
 		return nil, err
 	}
 	return &Bucket{blobs, true}, nil
+}
+
+// Check writes a test object, reads it, and deletes it. It creates no folder.
+func (b *Bucket) Check(ctx context.Context) (err error) {
+	name := "check-" + uuid.NewString()
+	if err := b.blobs.Upload(ctx, name, strings.NewReader(name), options()); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	defer func() {
+		if deleted := b.blobs.Delete(ctx, name); deleted != nil && err == nil {
+			err = fmt.Errorf("delete: %w", deleted)
+		}
+	}()
+	content, err := b.blobs.ReadAll(ctx, name)
+	if err == nil && string(content) != name {
+		err = errors.New("the content differs from the written one")
+	}
+	if err != nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	return nil
 }
 
 // Close closes the bucket.

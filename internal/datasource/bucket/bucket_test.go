@@ -83,6 +83,9 @@ func TestFilesAreStoredCompletelyOrNotAtAll(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = b.Close() }()
+			if err := b.Check(t.Context()); err != nil {
+				t.Errorf("the check: %v", err)
+			}
 			for size, content := range map[string][]byte{"small": []byte("議事録"), "large": large} {
 				id := uuid.New()
 				if err := b.Write(t.Context(), id, bytes.NewReader(content)); err != nil {

@@ -1,0 +1,56 @@
+package tsumugi_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestVersionsAreEqual compares the versions of the packages for npm, of the extension and of the CHANGELOG with the
+// product's. The app is part of the program and has none.
+func TestVersionsAreEqual(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile("cmd/tsumugi/VERSION")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := strings.TrimSpace(string(file))
+	type versioned struct {
+		Version string `json:"version"`
+	}
+	read := func(path string, into any) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, into); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+	var lock struct {
+		Packages map[string]versioned `json:"packages"`
+	}
+	read("package-lock.json", &lock)
+	got := make(map[string]string)
+	for _, folder := range []string{"clients/ai-sdk", "extension"} {
+		var own versioned
+		read(folder+"/package.json", &own)
+		got[folder+"/package.json"], got["package-lock.json, "+folder] = own.Version, lock.Packages[folder].Version
+	}
+	var manifest versioned
+	read("extension/public/manifest.json", &manifest)
+	got["extension/public/manifest.json"] = manifest.Version
+	for place, has := range got {
+		if has != version {
+			t.Errorf("%s has version %q, not %q", place, has, version)
+		}
+	}
+	changes, err := os.ReadFile("CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(changes), "\n## ["+version+"]") {
+		t.Errorf("CHANGELOG.md has no section [%s]", version)
+	}
+}
