@@ -55,6 +55,10 @@ bench *args: build browser
 eval dir="../shared/data" *args="":
     @mkdir -p .cache/bench && go build -o .cache/bench/eval ./bench/eval && .cache/bench/eval "{{ dir }}" {{ args }}
 
+# Build a release in dist/: programs, packages, images, checksums. --check tests it. See docs/installing.md.
+dist *args: build
+    @scripts/dist {{ args }}
+
 # Follow the README on a bare Debian, as root and as a user with sudo; --smoke runs only a few tests. Needs root.
 fresh *args:
     @scripts/fresh {{ args }}

@@ -43,3 +43,36 @@ digest() {
 # stale succeeds unless the stamp of a step has the given hash. fresh writes the stamp.
 stale() { [ "$(cat ".cache/$1.stamp" 2>/dev/null)" != "$2" ]; }
 fresh() { printf '%s' "$2" >".cache/$1.stamp"; }
+
+# server builds the program tsumugi as the file $1, for the system of GOOS and GOARCH. The tag excludes code for the gRPC
+# transport of Google's storage client; see package internal/datasource/bucket.
+server() {
+  local commit; commit=$(git describe --always --dirty --exclude='*' --abbrev=40 2>/dev/null || true)
+  CGO_ENABLED=0 go build -tags disable_grpc_modules -trimpath -ldflags "-s -w -X main.commit=$commit" -o "$1" \
+    ./cmd/tsumugi
+}
+
+# archives prints an apt source for each archive of this machine's distribution. It omits archives of other vendors.
+archives() {
+  . /etc/os-release
+  list() {
+    apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+      awk -v own="$ID" 'tolower($1) == own { print "deb", $2, $3, $4 }' | sort -u
+  }
+  local sources; sources=$(list)
+  [ -n "$sources" ] || { apt-get update -q >&2; sources=$(list); }
+  printf '%s\n' "$sources"
+}
+
+# bootstrap creates a Debian system in the folder $1. The other arguments are options of debootstrap.
+bootstrap() {
+  local to=$1 sources first codename
+  shift
+  command -v debootstrap >/dev/null || debian debootstrap debootstrap
+  sources=$(archives)
+  codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  first=$(awk -v suite="$codename" '$3 == suite { print $2; exit }' <<<"$sources")
+  mkdir -p "$(dirname "$to")"
+  debootstrap --variant=minbase "$@" "$codename" "$to" "$first" >"$to.log" || { tail -20 "$to.log" >&2; exit 1; }
+  printf '%s\n' "$sources" >"$to/etc/apt/sources.list"
+}

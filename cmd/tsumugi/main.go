@@ -16,6 +16,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	// Certificate authorities for systems without a list of their own, such as the image.
+	_ "golang.org/x/crypto/x509roots/fallback"
 )
 
 func main() {
@@ -31,6 +33,7 @@ func main() {
 // commands are the commands of the program.
 type commands struct {
 	Serve        serveCommand        `cmd:"" help:"Start the server: the app, the API and everything they need."`
+	Ready        readyCommand        `cmd:"" help:"Check that the server at TSUMUGI_LISTEN is ready, as a container's health check."`
 	Migrate      migrateCommand      `cmd:"" help:"Bring the schema of the database at DATABASE_URL up to date, and stop."`
 	Org          organizationCommand `cmd:"" help:"Organizations."`
 	Contract     contractCommand     `cmd:"" help:"Contracts of organizations."`
