@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -46,13 +47,31 @@ func restrict(cpuSeconds uint64, trusted bool) error {
 	return nil
 }
 
-// lowerPriority sets the nice value of all threads of this process, unless it is higher already.
+// lowerPriority sets the nice value of all threads of this process, except of those whose value is higher already. It
+// does not use the process group, which contains other processes if a shell has started this one.
 func lowerPriority() error {
-	level, err := unix.Getpriority(unix.PRIO_PGRP, 0) // 20 minus the nice value.
-	if err != nil || 20-level >= trustedPriority {
-		return err
+	for lowered := true; lowered; { // A thread that is created meanwhile may have its creator's old value.
+		lowered = false
+		threads, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			return err
+		}
+		for _, entry := range threads {
+			id, err := strconv.Atoi(entry.Name())
+			if err != nil {
+				return err
+			}
+			level, err := unix.Getpriority(unix.PRIO_PROCESS, id) // 20 minus the nice value.
+			if err == nil && 20-level < trustedPriority {
+				lowered = true
+				err = unix.Setpriority(unix.PRIO_PROCESS, id, trustedPriority)
+			}
+			if err != nil && !errors.Is(err, unix.ESRCH) { // The thread has ended.
+				return err
+			}
+		}
 	}
-	return unix.Setpriority(unix.PRIO_PGRP, 0, trustedPriority)
+	return nil
 }
 
 // killGroup kills a child and its descendants.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -88,6 +89,25 @@ func TestTrustedTaskWritesFilesAtALowPriority(t *testing.T) {
 	// The tests may run at a low priority themselves.
 	if nice, err := strconv.Atoi(string(priorities)); runtime.GOOS == "linux" && (err != nil || nice < 10) {
 		t.Errorf("nice values of the threads %q, want 10 for all", priorities)
+	}
+}
+
+// TestTrustedTaskChangesOnlyItsOwnPriority starts a child as a script does, in the same process group.
+func TestTrustedTaskChangesOnlyItsOwnPriority(t *testing.T) {
+	t.Parallel()
+	dir, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	before := niceValues()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], sandbox.Command, `{"task":"write","cpu":60}`)
+	cmd.ExtraFiles = []*os.File{dir}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if after := niceValues(); after != before {
+		t.Errorf("the nice values of the parent were %s, now %s", before, after)
 	}
 }
 
