@@ -43,10 +43,10 @@ var order = []string{
 	"internal/telemetry", "internal/api/scope", "internal/api/docs/gen", "internal/api/ratelimit", "internal/api/openai",
 	"internal/api", "web", "extension",
 	"test/fakes", "test/fakes/model", "test/fakes/idp", "test/fakes/slack", "test/fakes/slack/fakeslack",
-	"test/fakes/search", "test/cluster", "test/system",
+	"test/fakes/search", "test/cluster", "test/system", "test/release",
 	"bench/wire", "bench/eval", "bench", "bench/loadgen",
 	"cmd/cluster", "cmd/upslack", "cmd/tsumugi",
-	"scripts/figures",
+	"scripts/figures", "scripts/image",
 }
 
 // bans are imports that the order alone would allow, each with its reason. The paths are prefixes: a ban applies to the

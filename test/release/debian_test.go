@@ -1,7 +1,3 @@
-// Package release_test installs and runs what scripts/dist builds: the package, in a Debian system made by debootstrap,
-// and the image, as its configuration says.
-//
-// It needs root for chroot and mounts, and the folder of scripts/dist --quick in TSUMUGI_TEST_DIST.
 package release_test
 
 import (
