@@ -14,21 +14,43 @@ import (
 	"testing"
 )
 
-// TestSlimImage runs the image with an external PostgreSQL.
-func TestSlimImage(t *testing.T) {
-	image := dist(t, "*-slim-linux-"+runtime.GOARCH+".tar")
-	testImage(t, image, "DATABASE_URL="+startPostgres(t, newDebian(t)))
+// TestSlimImages runs the images with an external PostgreSQL.
+func TestSlimImages(t *testing.T) {
+	t.Parallel()
+	images := images(t, "slim")
+	database := startPostgres(t, newDebian(t))
+	for _, image := range images {
+		testImage(t, image, "DATABASE_URL="+database)
+	}
 }
 
-// TestFullImage runs the image with its own PostgreSQL. Only a whole release contains it.
-func TestFullImage(t *testing.T) {
-	testImage(t, dist(t, "*-full-linux-"+runtime.GOARCH+".tar"))
+// TestFullImages runs the images with their own PostgreSQL. scripts/dist --quick builds none.
+func TestFullImages(t *testing.T) {
+	t.Parallel()
+	for _, image := range images(t, "full") {
+		testImage(t, image)
+	}
+}
+
+// images returns the images of a kind for all processors whose programs this machine runs, itself or with qemu-user.
+func images(t *testing.T, kind string) (found []string) {
+	t.Helper()
+	for arch, emulator := range map[string]string{"amd64": "qemu-x86_64", "arm64": "qemu-aarch64"} {
+		if _, err := os.Stat("/proc/sys/fs/binfmt_misc/" + emulator); err == nil || arch == runtime.GOARCH {
+			found = append(found, dist(t, "*-"+kind+"-linux-"+arch+".tar")...)
+		}
+	}
+	if len(found) == 0 {
+		t.Skipf("the release has no %s images", kind)
+	}
+	return found
 }
 
 // testImage runs an image as its configuration says: with its account, on a read-only file system, with a writable
 // folder for each volume.
 func testImage(t *testing.T, image string, settings ...string) {
 	t.Helper()
+	t.Log(filepath.Base(image))
 	r := root(t.TempDir())
 	config := extractImage(t, image, r)
 	address := freeAddress(t)
@@ -51,6 +73,7 @@ func testImage(t *testing.T, image string, settings ...string) {
 		t.Errorf("the health check of a running server: %v: %s", err, out)
 	}
 	s.ask(t)
+	s.readPDF(t)
 	s.stop(t)
 	check = r.inside(t.Context(), config.User, mounts, config.Healthcheck.Test[1:]...)
 	check.Env = environ

@@ -16,9 +16,13 @@ const (
 // TestDebianPackage installs, upgrades, removes and purges the package, and runs the server as its systemd unit says.
 // systemd itself does not run in a chroot.
 func TestDebianPackage(t *testing.T) {
-	file := dist(t, "*_"+runtime.GOARCH+".deb")
+	t.Parallel()
+	files := dist(t, "*_"+runtime.GOARCH+".deb")
+	if len(files) != 1 {
+		t.Fatalf("packages: %v", files)
+	}
 	d := newDebian(t)
-	command(t, "cp", file, d.path("tmp/new.deb"))
+	command(t, "cp", files[0], d.path("tmp/new.deb"))
 	d.run(t, "dpkg", "--install", "/tmp/new.deb")
 	key := d.read(t, secret)
 	address := freeAddress(t)
@@ -29,6 +33,7 @@ func TestDebianPackage(t *testing.T) {
 	}
 	first := d.service(t, address)
 	thread := first.ask(t)
+	first.readPDF(t)
 	first.stop(t)
 
 	// The same program as the next version.
