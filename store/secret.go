@@ -36,28 +36,28 @@ func (db *DB) openSecret(kept, owner string) (string, error) {
 	return string(plain), err
 }
 
-// secretTables are the tables that contain secrets. The first parameter of an update is the id as text.
+// secretTables are the tables that contain secrets. The first parameter of a write is the id as text.
 var secretTables = []struct {
 	read, write string
 	owner       func(id string) string
 }{
 	{
-		`SELECT '' AS id, private_key AS kept FROM saml_keys FOR UPDATE`,
+		`SELECT '' AS id, private_key AS kept FROM saml_keys`,
 		`UPDATE saml_keys SET private_key = $2 WHERE $1 = ''`,
 		func(string) string { return samlKeyOwner },
 	},
 	{
-		`SELECT '' AS id, private_key AS kept FROM extension_release FOR UPDATE`,
+		`SELECT '' AS id, private_key AS kept FROM extension_release`,
 		`UPDATE extension_release SET private_key = $2 WHERE $1 = ''`,
 		func(string) string { return extensionKeyOwner },
 	},
 	{
-		`SELECT id, private_key AS kept FROM pool_keys FOR UPDATE`,
+		`SELECT id, private_key AS kept FROM pool_keys`,
 		`UPDATE pool_keys SET private_key = $2 WHERE id = $1`,
 		poolKeyOwner,
 	},
 	{
-		`SELECT id::text, credentials AS kept FROM channel_installations WHERE credentials <> '' FOR UPDATE`,
+		`SELECT id::text, credentials AS kept FROM channel_installations WHERE credentials <> ''`,
 		`UPDATE channel_installations SET credentials = $2 WHERE id::text = $1`,
 		func(id string) string { return credentialsOwner(uuid.MustParse(id)) },
 	},
@@ -73,7 +73,7 @@ func (db *DB) RotateSecrets(ctx context.Context, by org.AuditActor) (all, sealed
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		all, sealed = 0, 0
 		for _, v := range secretTables {
-			rows, err := queryRows[struct{ ID, Kept string }](ctx, tx, v.read)
+			rows, err := queryRows[struct{ ID, Kept string }](ctx, tx, v.read+` FOR UPDATE`)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,23 +13,57 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 )
 
+// filing configures the location of uploaded files.
+type filing struct {
+	BlobURL string `name:"blob-url" env:"BLOB_URL" placeholder:"URL" help:"Location of uploaded files, the same for all servers: a folder, as file:///srv/tsumugi, or a bucket, as s3://name, gs://name or azblob://name. Default: a folder of the data folder."`
+}
+
 // checkFiles checks the location of uploaded files.
-func (c *config) checkFiles() error {
-	if c.BlobURL == "" {
+func (c *filing) checkFiles() error {
+	if c.BlobURL == "" || isLocation(c.BlobURL) {
 		return nil
 	}
-	u, err := url.Parse(c.BlobURL)
+	return errors.New("--blob-url (BLOB_URL) " + locationHelp)
+}
+
+// openFiles opens the bucket, or the folder of uploaded files, which it creates if necessary.
+func (c *filing) openFiles(ctx context.Context, data string) (*bucket.Bucket, error) {
+	name := "--blob-url (BLOB_URL)"
+	if c.BlobURL == "" {
+		name = "--data (TSUMUGI_DATA)"
+	}
+	files, err := openLocation(ctx, cmp.Or(c.BlobURL, filepath.Join(data, "files")))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return files, nil
+}
+
+const locationHelp = "must be a folder, as file:///srv/tsumugi, or a bucket, as s3://name?region=ap-northeast-1, " +
+	"gs://name or azblob://name"
+
+// isLocation reports whether a text is the URL of a folder or a bucket.
+func isLocation(text string) bool {
+	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-	case u.Scheme == "file" && u.Host == "" && filepath.IsAbs(filepath.FromSlash(u.Path)) && u.RawQuery == "":
-		return nil
-	case bucket.IsStore(u.Scheme) && u.Host != "" && u.User == nil && (u.Path == "" || u.Path == "/"):
-		return nil
+		return false
+	case u.Scheme == "file":
+		return u.Host == "" && filepath.IsAbs(filepath.FromSlash(u.Path)) && u.RawQuery == ""
 	}
-	return errors.New(
-		"--blob-url (BLOB_URL) must be a folder, as file:///srv/tsumugi, or a bucket, as " +
-			"s3://name?region=ap-northeast-1, gs://name or azblob://name",
-	)
+	return bucket.IsStore(u.Scheme) && u.Host != "" && u.User == nil && (u.Path == "" || u.Path == "/")
+}
+
+// openLocation opens a bucket, or a folder that is given by its URL or its path. It creates the folder if necessary.
+func openLocation(ctx context.Context, location string) (*bucket.Bucket, error) {
+	u, err := url.Parse(location)
+	switch {
+	case err == nil && bucket.IsStore(u.Scheme):
+		return bucket.OpenURL(ctx, location)
+	case err == nil && u.Scheme == "file":
+		location = filepath.FromSlash(u.Path)
+	}
+	return bucket.Open(location)
 }
 
 // readStart returns the content of a file, at most size bytes of it.
@@ -39,25 +74,4 @@ func readStart(name string, size int64) ([]byte, error) {
 	}
 	defer func() { _ = file.Close() }()
 	return io.ReadAll(io.LimitReader(file, size))
-}
-
-// openFiles opens the bucket, or the folder of uploaded files, which it creates if necessary.
-func (c *config) openFiles(ctx context.Context) (*bucket.Bucket, error) {
-	name, dir := "--data (TSUMUGI_DATA)", filepath.Join(c.Data, "files")
-	open := func() (*bucket.Bucket, error) { return bucket.Open(dir) }
-	if c.BlobURL != "" {
-		u, err := url.Parse(c.BlobURL)
-		if err != nil {
-			return nil, err
-		}
-		name, dir = "--blob-url (BLOB_URL)", filepath.FromSlash(u.Path)
-		if bucket.IsStore(u.Scheme) {
-			open = func() (*bucket.Bucket, error) { return bucket.OpenURL(ctx, c.BlobURL) }
-		}
-	}
-	files, err := open()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return files, nil
 }
