@@ -194,6 +194,14 @@ func (s *Snapshot) SecretKeys(ctx context.Context) ([]string, error) {
 	return slices.Compact(ids), nil
 }
 
+// Check returns an error if the connection was lost. Servers may then have removed files of the snapshot.
+func (s *Snapshot) Check(ctx context.Context) error {
+	if err := s.conn.Ping(ctx); err != nil {
+		return fmt.Errorf("the connection to the database was lost, and with it the lock of this backup: %w", err)
+	}
+	return nil
+}
+
 // End ends the transaction, so that the database can remove old rows again. Servers still remove no files.
 func (s *Snapshot) End(ctx context.Context) error {
 	_, err := s.conn.Exec(ctx, `COMMIT`)

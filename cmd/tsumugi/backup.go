@@ -134,8 +134,8 @@ func (c *restoreCommand) Run(ctx context.Context, out *output, logs *logOutput) 
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(c.Source, "://") {
-		if _, err := os.Stat(c.Source); err != nil { // Opening it would create it.
+	if dir, ok := locationFolder(c.Source); ok {
+		if _, err := os.Stat(dir); err != nil { // Opening it would create it.
 			return err
 		}
 	}
@@ -221,9 +221,9 @@ func (c *restoreCommand) rehearse(ctx context.Context, source *backup.Source, ou
 		return fmt.Errorf("the rehearsal of the backup %s has failed, see %s.md: %s", source.Snapshot, name,
 			strings.Join(report.Problems, "; "))
 	}
-	_, err = fmt.Fprintf(out, "The backup %s can be restored: %d tables and %d files are as the manifest says, in %v. "+
+	_, err = fmt.Fprintf(out, "The backup %s can be restored: %d tables and %d files are as the manifest says, in %.1f s. "+
 		"The report is %s.md.\n", source.Snapshot, len(report.Tables), report.Files.Verified,
-		report.Duration.Round(time.Millisecond), name)
+		report.Seconds, name)
 	return err
 }
 

@@ -512,7 +512,7 @@ func TestRestoreRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	strange.refused("TSUMUGI_SECRET_KEY lacks the key with the fingerprint "+keys.String(), "restore", target)
-	strange.refused("no such file", "restore", filepath.Join(target, "nothing"))
+	strange.refused("no such file", "restore", "file://"+filepath.Join(target, "nothing"))
 	strange.refused("the location of the backup", "restore", "ftp://backups")
 	i.refused("the database is not empty", "restore", target)
 	i.into(dsn, i.data).refused("is not empty", "restore", target)

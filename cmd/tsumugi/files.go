@@ -54,16 +54,24 @@ func isLocation(text string) bool {
 	return bucket.IsStore(u.Scheme) && u.Host != "" && u.User == nil && (u.Path == "" || u.Path == "/")
 }
 
-// openLocation opens a bucket, or a folder that is given by its URL or its path. It creates the folder if necessary.
-func openLocation(ctx context.Context, location string) (*bucket.Bucket, error) {
+// locationFolder returns the folder that is given by its URL or its path. ok is false for a bucket.
+func locationFolder(location string) (dir string, ok bool) {
 	u, err := url.Parse(location)
 	switch {
 	case err == nil && bucket.IsStore(u.Scheme):
-		return bucket.OpenURL(ctx, location)
+		return "", false
 	case err == nil && u.Scheme == "file":
-		location = filepath.FromSlash(u.Path)
+		return filepath.FromSlash(u.Path), true
 	}
-	return bucket.Open(location)
+	return location, true
+}
+
+// openLocation opens a bucket, or a folder that is given by its URL or its path. It creates the folder if necessary.
+func openLocation(ctx context.Context, location string) (*bucket.Bucket, error) {
+	if dir, ok := locationFolder(location); ok {
+		return bucket.Open(dir)
+	}
+	return bucket.OpenURL(ctx, location)
 }
 
 // readStart returns the content of a file, at most size bytes of it.

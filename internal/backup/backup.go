@@ -112,6 +112,9 @@ func (r *run) copy(ctx context.Context, started time.Time, older []*snapshot) (m
 	if m.Files, copied, err = r.copyFiles(ctx, ids, older); err != nil {
 		return m, 0, err
 	}
+	if err := r.db.Check(ctx); err != nil {
+		return m, 0, err
+	}
 	m.Finished = time.Now().UTC()
 	text, err := json.MarshalIndent(m, "", "\t")
 	if err != nil {

@@ -22,7 +22,7 @@ type Report struct {
 	PostgreSQL string        `json:"postgresql"`
 	BackedUp   time.Time     `json:"backed_up"`
 	Started    time.Time     `json:"started"`
-	Duration   time.Duration `json:"duration_ns"`
+	Seconds    float64       `json:"seconds"`
 	OK         bool          `json:"ok"`
 	Problems   []string      `json:"problems"` // The first maxProblems of them.
 	Tables     []TableReport `json:"tables"`
@@ -74,7 +74,7 @@ func (s *Source) Rehearse(ctx context.Context, db *store.DB, progress Progress) 
 	}}
 	r.files(ctx, s, progress)
 	r.tables(ctx, s, db, progress)
-	r.report.Duration = time.Since(started)
+	r.report.Seconds = time.Since(started).Seconds()
 	return r.report, ctx.Err()
 }
 
@@ -150,8 +150,8 @@ func (r *Report) Markdown() string {
 	}
 	fmt.Fprintf(&b, "# Rehearsal of a restore, %s\n\n%s\n\n", r.Started.Format(time.DateOnly), result)
 	fmt.Fprintf(&b, "| | |\n|---|---|\n| Backup | %s |\n| Made by | tsumugi %s, schema %d, PostgreSQL %s |\n"+
-		"| Rehearsal began | %s |\n| Duration | %s |\n| Files | %d of %d verified, %d bytes |\n\n", r.Snapshot, r.Version,
-		r.Schema, r.PostgreSQL, r.Started.Format(time.RFC3339), r.Duration.Round(time.Millisecond), r.Files.Verified,
+		"| Rehearsal began | %s |\n| Duration | %.1f s |\n| Files | %d of %d verified, %d bytes |\n\n", r.Snapshot, r.Version,
+		r.Schema, r.PostgreSQL, r.Started.Format(time.RFC3339), r.Seconds, r.Files.Verified,
 		r.Files.Count, r.Files.Bytes)
 	if len(r.Problems) > 0 {
 		fmt.Fprintf(&b, "## Problems\n\n")
