@@ -59,7 +59,8 @@ func (db *DB) Restore(ctx context.Context, version int, load func(*Loader) error
 		if err != nil {
 			return err
 		}
-		// Migrations insert rows. This also makes the tables new files, to which COPY only appends.
+		// Removes the rows that migrations have inserted. COPY appends to a table whose file is this transaction's, so
+		// that CopyTable returns the rows in the order of LoadTable.
 		if err := exec(ctx, tx, `TRUNCATE `+identifiers(tables)); err != nil {
 			return err
 		}
@@ -139,8 +140,7 @@ func (l *Loader) LoadTable(ctx context.Context, table string, r io.Reader) (rows
 	return tag.RowsAffected(), err
 }
 
-// CopyTable writes the rows of a table in the format and the order in which LoadTable has read them, and returns their
-// number.
+// CopyTable writes the rows of a table in the format and the order of LoadTable, and returns their number.
 func (l *Loader) CopyTable(ctx context.Context, table string, w io.Writer) (rows int64, err error) {
 	return copyTable(ctx, l.conn, table, w)
 }
@@ -148,6 +148,17 @@ func (l *Loader) CopyTable(ctx context.Context, table string, w io.Writer) (rows
 // SetSequence sets the state of a sequence.
 func (l *Loader) SetSequence(ctx context.Context, s Sequence) error {
 	return exec(ctx, l.conn, `SELECT setval($1::text::regclass, $2, $3)`, identifiers([]string{s.Name}), s.Value, s.Called)
+}
+
+// Checkpoint writes all changes to disk. Without it, the embedded server of a large restored database would not stop in
+// time, and its next start would have to recover it. It needs a superuser.
+func (db *DB) Checkpoint(ctx context.Context) error {
+	conn, err := db.connectCopy(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	return exec(ctx, conn, `CHECKPOINT`)
 }
 
 // dropTimeout bounds the removal of a temporary database.

@@ -30,7 +30,7 @@ var copySettings = map[string]string{
 	"idle_session_timeout": "0", "transaction_timeout": "0",
 	"datestyle": "ISO, YMD", "intervalstyle": "postgres", "timezone": "UTC", "extra_float_digits": "1",
 	"bytea_output": "hex", "xmloption": "content", "row_security": "off",
-	"synchronize_seqscans": "off", // Rows are read in the order in which they are stored.
+	"synchronize_seqscans": "off", // Rows are read from the beginning of a table's file.
 	"tcp_keepalives_idle":  "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3",
 }
 
@@ -176,7 +176,7 @@ func listFiles(ctx context.Context, q querier) ([]uuid.UUID, error) {
 		ORDER BY id`)
 }
 
-// SecretKeys returns the ids of the keys that secrets in the snapshot are sealed with, sorted.
+// SecretKeys returns the ids of the keys that sealed secrets in the snapshot need, sorted.
 func (s *Snapshot) SecretKeys(ctx context.Context) ([]string, error) {
 	ids := []string{}
 	for _, table := range secretTables {

@@ -191,6 +191,11 @@ func (c *restoreCommand) restore(ctx context.Context, source *backup.Source, out
 	if err := db.Migrate(ctx); err != nil {
 		return fmt.Errorf("the backup is restored, but its schema is not up to date: %w", err)
 	}
+	if db.server != nil {
+		if err := db.Checkpoint(ctx); err != nil {
+			return err
+		}
+	}
 	m := source.Manifest
 	_, err = fmt.Fprintf(out, "Restored the backup %s: %d tables and %d files, in %v. Start the servers now.\n",
 		source.Snapshot, len(m.Tables), m.Files.Count, time.Since(began).Round(time.Millisecond))

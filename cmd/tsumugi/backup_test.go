@@ -46,7 +46,7 @@ func emptyDSN(t *testing.T) string {
 	return dsn
 }
 
-// contents returns the rows of each table, in the order in which they are stored, the state of each sequence, and the
+// contents returns the rows of each table in the order of the table's file, the state of each sequence, and the
 // definitions of the schema, by their names.
 func contents(t *testing.T, dsn string) map[string]string {
 	t.Helper()
@@ -229,7 +229,7 @@ func newPausingBucket(t *testing.T) *pausingBucket {
 
 // TestBackupOfARunningInstallationIsRestored makes a backup into a bucket. While it runs, rows are written and a file is
 // deleted. The backup is restored into a database and a folder, whose contents are those at the beginning, and into an
-// embedded database, on which a server then runs.
+// embedded database for a server.
 func TestBackupOfARunningInstallationIsRestored(t *testing.T) {
 	t.Parallel()
 	i, target := newInstallation(t), newPausingBucket(t)

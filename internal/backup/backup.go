@@ -22,7 +22,7 @@ import (
 // cleanUpTimeout bounds the removal of an unfinished backup or restore after an error or an interrupt.
 const cleanUpTimeout = 30 * time.Second
 
-// copyBuffer is the size of the pieces in which rows are compressed and hashed, in bytes.
+// copyBuffer is the size of a buffer of rows that are compressed and hashed together, in bytes.
 const copyBuffer = 64 << 10
 
 // Progress is called with the number of items that are done. It may be called concurrently.

@@ -8,9 +8,9 @@
 //	files/plain/<id>                                  a file
 //
 // In an encrypted snapshot, the names of the manifest and the tables end with .age, and "plain" is replaced by a name
-// that depends on the recipients, because nobody else can decrypt these files. The list of the files is not encrypted.
-// It contains ids, sizes and hashes of the encrypted files, from which the next backup determines what it has to copy
-// without being able to decrypt anything.
+// that depends on the recipients, because nobody else can decrypt these files. The list of the files is not encrypted:
+// it contains ids, and sizes and hashes of the encrypted files. The next backup reads it to find the files that it need
+// not copy, and cannot decrypt anything.
 //
 // The package imports store, which reads and writes the database, and bucket.
 package backup
@@ -51,7 +51,7 @@ type Manifest struct {
 	PostgreSQL string           `json:"postgresql"`
 	Started    time.Time        `json:"started"`
 	Finished   time.Time        `json:"finished"`
-	SecretKeys []string         `json:"secret_keys"` // Ids of the keys that secrets are sealed with.
+	SecretKeys []string         `json:"secret_keys"` // Ids of the keys that sealed secrets need.
 	Tables     []Table          `json:"tables"`
 	Sequences  []store.Sequence `json:"sequences"`
 	Files      FileList         `json:"files"`

@@ -99,11 +99,11 @@ func (s *Source) readFiles(ctx context.Context, name string) error {
 	return nil
 }
 
-// CheckKeys returns an error if the keyring lacks a key with which secrets in the backup are sealed.
+// CheckKeys returns an error if the keyring lacks a key that sealed secrets in the backup need.
 func (s *Source) CheckKeys(keys secret.Keyring) error {
 	if lacking := keys.Lacks(s.Manifest.SecretKeys); len(lacking) > 0 {
-		return fmt.Errorf("TSUMUGI_SECRET_KEY lacks the key with the fingerprint %s, with which secrets in the backup are "+
-			"encrypted: set the key that the servers used when the backup was made", strings.Join(lacking, ", "))
+		return fmt.Errorf("TSUMUGI_SECRET_KEY lacks the key with the fingerprint %s, which encrypts secrets in the backup: "+
+			"set the key that the servers used when the backup was made", strings.Join(lacking, ", "))
 	}
 	return nil
 }

@@ -84,8 +84,8 @@ func (b *Bucket) Write(ctx context.Context, id uuid.UUID, content io.Reader) err
 	return b.WriteObject(ctx, key(id), content)
 }
 
-// WriteObject stores an object completely and durably, or not at all. It replaces an object with the same name. The
-// error has the code fault.StorageFull if there is no space. Errors of content are returned unchanged.
+// WriteObject stores an object completely and durably, or not at all. It replaces an object with the same name. Its
+// errors are those of Write.
 func (b *Bucket) WriteObject(ctx context.Context, name string, content io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx) // Canceling the context makes the writer discard its data.
 	defer cancel()
