@@ -51,7 +51,11 @@ func (db *DB) Restore(ctx context.Context, version int, load func(*Loader) error
 		if err := createSchema(ctx, tx, version); err != nil {
 			return err
 		}
-		tables, err := listTables(ctx, tx)
+		tables, err := listRelations(ctx, tx, tableKind)
+		if err != nil {
+			return err
+		}
+		sequences, err := listRelations(ctx, tx, sequenceKind)
 		if err != nil {
 			return err
 		}
@@ -64,7 +68,7 @@ func (db *DB) Restore(ctx context.Context, version int, load func(*Loader) error
 		if err := exec(ctx, tx, `TRUNCATE `+identifiers(tables)); err != nil {
 			return err
 		}
-		if err := load(&Loader{Tables: tables, conn: conn}); err != nil {
+		if err := load(&Loader{Tables: tables, Sequences: sequences, conn: conn}); err != nil {
 			return err
 		}
 		for _, statement := range append(restoreChecks, `ANALYZE`) {
@@ -129,7 +133,8 @@ func dropChecks(ctx context.Context, tx pgx.Tx, tables []string) (restore []stri
 
 // Loader fills the tables of a database that is being restored.
 type Loader struct {
-	Tables []string // All tables, sorted. They are empty.
+	Tables    []string // All tables, sorted. They are empty.
+	Sequences []string // All sequences, sorted.
 
 	conn *pgx.Conn
 }

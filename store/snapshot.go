@@ -79,7 +79,7 @@ func (s *Snapshot) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before, err := listTables(ctx, s.conn)
+	before, err := listRelations(ctx, s.conn, tableKind)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (s *Snapshot) begin(ctx context.Context) error {
 		LOCK TABLE `+identifiers(before)+` IN ACCESS SHARE MODE`); err != nil {
 		return fmt.Errorf("locking the tables against changes of the schema: %w", err)
 	}
-	if s.Tables, err = listTables(ctx, s.conn); err != nil {
+	if s.Tables, err = listRelations(ctx, s.conn, tableKind); err != nil {
 		return err
 	}
 	if !slices.Equal(before, s.Tables) {
@@ -110,13 +110,19 @@ func (s *Snapshot) begin(ctx context.Context) error {
 	return nil
 }
 
-// listTables returns the tables of the schema, sorted.
-func listTables(ctx context.Context, q querier) ([]string, error) {
+// Kinds of relations, as in pg_class.
+const (
+	tableKind    = "r"
+	sequenceKind = "S"
+)
+
+// listRelations returns the tables or the sequences of the schema, sorted.
+func listRelations(ctx context.Context, q querier, kind string) ([]string, error) {
 	return queryValues[string](ctx, q, `
 		SELECT relname::text
 		FROM pg_class
-		WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname <> 'schema_version'
-		ORDER BY relname::text COLLATE "C"`)
+		WHERE relnamespace = current_schema()::regnamespace AND relkind::text = $1 AND relname <> 'schema_version'
+		ORDER BY relname::text COLLATE "C"`, kind)
 }
 
 func identifiers(names []string) string {
@@ -142,11 +148,7 @@ type Sequence struct {
 
 // Sequences returns the state of all sequences. Their values are not older than the snapshot.
 func (s *Snapshot) Sequences(ctx context.Context) ([]Sequence, error) {
-	names, err := queryValues[string](ctx, s.conn, `
-		SELECT relname::text
-		FROM pg_class
-		WHERE relnamespace = current_schema()::regnamespace AND relkind = 'S'
-		ORDER BY relname::text COLLATE "C"`)
+	names, err := listRelations(ctx, s.conn, sequenceKind)
 	if err != nil {
 		return nil, err
 	}

@@ -196,6 +196,9 @@ func (c *restoreCommand) restore(ctx context.Context, source *backup.Source, out
 			return err
 		}
 	}
+	for _, name := range source.Skipped {
+		_, _ = fmt.Fprintf(out, "The table %s is no part of tsumugi's schema and was not restored.\n", name)
+	}
 	m := source.Manifest
 	_, err = fmt.Fprintf(out, "Restored the backup %s: %d tables and %d files, in %v. Start the servers now.\n",
 		source.Snapshot, len(m.Tables), m.Files.Count, time.Since(began).Round(time.Millisecond))

@@ -91,6 +91,9 @@ func (r *run) copy(ctx context.Context, started time.Time, older []*snapshot) (m
 		Started: started, Tables: make([]Table, len(r.db.Tables)),
 	}
 	for i, name := range r.db.Tables {
+		if !namePattern.MatchString(name) {
+			return m, 0, fmt.Errorf("table %q is no part of tsumugi's schema: move it to another schema", name)
+		}
 		if m.Tables[i], err = r.copyTable(ctx, name); err != nil {
 			return m, 0, fmt.Errorf("table %s: %w", name, err)
 		}

@@ -108,6 +108,9 @@ func (r *rehearsal) tables(ctx context.Context, s *Source, db *store.DB, progres
 	err := db.Restore(ctx, s.Manifest.Schema, func(loader *store.Loader) error {
 		return s.load(ctx, loader, r.compare, progress)
 	})
+	for _, name := range s.Skipped {
+		r.problem("table %s is no part of tsumugi's schema and was not restored: move it to another schema", name)
+	}
 	if err == nil {
 		err = db.Migrate(ctx)
 	}

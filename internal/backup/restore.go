@@ -21,6 +21,7 @@ import (
 type Source struct {
 	Snapshot string
 	Manifest Manifest
+	Skipped  []string // Tables that the schema does not have, and that therefore were not restored.
 
 	from       *bucket.Bucket
 	suffix     string // Of encrypted objects.
@@ -163,15 +164,18 @@ func (s *Source) removeFiles(ctx context.Context, files *bucket.Bucket) error {
 
 // load fills the tables. If compare is not nil, it is called with each table as it was read from the database again.
 func (s *Source) load(ctx context.Context, loader *store.Loader, compare func(want, got Table), progress Progress) error {
-	names := make([]string, len(s.Manifest.Tables))
-	for i, table := range s.Manifest.Tables {
-		names[i] = table.Name
+	var names []string
+	for _, table := range s.Manifest.Tables {
+		names = append(names, table.Name)
 	}
-	if slices.Sort(names); !slices.Equal(names, loader.Tables) {
-		return fmt.Errorf("the tables of the backup are not those of the schema %d; only in the backup: %v, only in the "+
-			"schema: %v", s.Manifest.Schema, without(names, loader.Tables), without(loader.Tables, names))
+	if missing := without(loader.Tables, names); len(missing) > 0 {
+		return fmt.Errorf("the backup lacks tables of the schema %d: %v", s.Manifest.Schema, missing)
 	}
+	s.Skipped = without(names, loader.Tables)
 	for i, table := range s.Manifest.Tables {
+		if slices.Contains(s.Skipped, table.Name) {
+			continue
+		}
 		if err := s.loadTable(ctx, loader, table); err != nil {
 			return fmt.Errorf("table %s: %w", table.Name, err)
 		}
@@ -187,6 +191,9 @@ func (s *Source) load(ctx context.Context, loader *store.Loader, compare func(wa
 		progress("tables", i+1, len(names))
 	}
 	for _, sequence := range s.Manifest.Sequences {
+		if !slices.Contains(loader.Sequences, sequence.Name) {
+			continue
+		}
 		if err := loader.SetSequence(ctx, sequence); err != nil {
 			return fmt.Errorf("sequence %s: %w", sequence.Name, err)
 		}
