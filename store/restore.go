@@ -181,7 +181,7 @@ func (db *DB) OpenTemporary(ctx context.Context) (_ *DB, drop func() error, _ er
 	dropDatabase := func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 		defer cancel()
-		return exec(ctx, db.pool, `DROP DATABASE `+name+` WITH (FORCE)`)
+		return exec(ctx, db.pool, `DROP DATABASE `+name)
 	}
 	other, err := open(ctx, cfg)
 	if err != nil {

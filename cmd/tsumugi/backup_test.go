@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ import (
 	"filippo.io/age"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
@@ -660,4 +662,30 @@ func TestRehearsal(t *testing.T) {
 	if n := databases(); n > 0 {
 		t.Errorf("%d temporary databases are left", n)
 	}
+}
+
+// TestOwnerOfTheDatabaseSuffices makes, restores and rehearses a backup as a role that only owns the schema.
+func TestOwnerOfTheDatabaseSuffices(t *testing.T) {
+	t.Parallel()
+	pool := storetest.Pool(t, storetest.DSN(t))
+	role := "owner_" + strings.ToLower(rand.Text()[:12])
+	exec := func(pool *pgxpool.Pool, sql string) {
+		t.Helper()
+		if _, err := pool.Exec(context.WithoutCancel(t.Context()), sql); err != nil {
+			t.Error(err)
+		}
+	}
+	exec(pool, `CREATE ROLE `+role)
+	t.Cleanup(func() { exec(pool, `DROP ROLE `+role) }) // After the databases with its tables.
+	dsn := emptyDSN(t)
+	exec(storetest.Pool(t, dsn), `ALTER SCHEMA public OWNER TO `+role)
+	as := operating{t, []string{"DATABASE_URL=" + dsn + "&options=-c%20role%3D" + role, "TSUMUGI_DATA=" + t.TempDir()}}
+	o, target := on(t), t.TempDir()
+	o.do("backup", target)
+	as.do("restore", target)
+	as.do("backup", target)
+	rehearse := []string{"restore", target, "--rehearse", "--report", t.TempDir()}
+	as.refused("creating a temporary database", rehearse...)
+	exec(pool, `ALTER ROLE `+role+` CREATEDB`)
+	as.do(rehearse...)
 }
