@@ -25,8 +25,8 @@ type backupCommand struct {
 	RecipientsFile []string `type:"existingfile" placeholder:"FILE" help:"Encrypt for the age recipients in this file, one a line. May be repeated."`
 	Keep           int      `placeholder:"N" help:"Remove older backups from the target, so that N remain. Default: all remain."`
 
-	operation `embed:""`
-	filing    `embed:""`
+	operation    `embed:""`
+	fileSettings `embed:""`
 }
 
 // Validate is called by kong after parsing.
@@ -119,10 +119,10 @@ type restoreCommand struct {
 	Database string `placeholder:"URL" help:"With --rehearse: empty database to use, which is not dropped afterwards. Default: a new one next to that of DATABASE_URL, or of the server on the data folder."`
 	Report   string `type:"path" default:"." placeholder:"DIR" help:"With --rehearse: folder for the report."`
 
-	Data       string `env:"TSUMUGI_DATA" default:"./data" type:"path" help:"Data folder, for the embedded database and the uploaded files."`
-	databasing `embed:""`
-	filing     `embed:""`
-	sealing    `embed:""`
+	Data             string `env:"TSUMUGI_DATA" default:"./data" type:"path" help:"Data folder, for the embedded database and the uploaded files."`
+	databaseSettings `embed:""`
+	fileSettings     `embed:""`
+	sealing          `embed:""`
 }
 
 // Validate is called by kong after parsing.
@@ -239,7 +239,7 @@ func (c *restoreCommand) rehearse(ctx context.Context, source *backup.Source, ou
 func (c *restoreCommand) rehearsalDatabase(ctx context.Context, log *slog.Logger) (
 	_ *store.DB, end func() error, _ error,
 ) {
-	settings := c.databasing
+	settings := c.databaseSettings
 	if c.Database != "" {
 		settings.DatabaseURL = c.Database
 	}

@@ -28,8 +28,8 @@ type config struct {
 
 	Cache string `env:"TSUMUGI_CACHE" type:"path" placeholder:"DIR" help:"Folder for compiled code, which is compiled again when it is missing; several servers may share it. Default: cache/pdfium in the data folder."`
 
-	databasing `embed:""`
-	filing     `embed:""`
+	databaseSettings `embed:""`
+	fileSettings     `embed:""`
 
 	Font string `env:"TSUMUGI_FONT" type:"path" placeholder:"FILE" help:"Font with Japanese characters, to read PDF files without embedded fonts. Default: the server searches the system for one."`
 

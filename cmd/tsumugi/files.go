@@ -13,13 +13,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 )
 
-// filing configures the location of uploaded files.
-type filing struct {
+// fileSettings configures the location of uploaded files.
+type fileSettings struct {
 	BlobURL string `name:"blob-url" env:"BLOB_URL" placeholder:"URL" help:"Location of uploaded files, the same for all servers: a folder, as file:///srv/tsumugi, or a bucket, as s3://name, gs://name or azblob://name. Default: a folder of the data folder."`
 }
 
 // checkFiles checks the location of uploaded files.
-func (c *filing) checkFiles() error {
+func (c *fileSettings) checkFiles() error {
 	if c.BlobURL == "" || isLocation(c.BlobURL) {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (c *filing) checkFiles() error {
 }
 
 // openFiles opens the bucket, or the folder of uploaded files, which it creates if necessary.
-func (c *filing) openFiles(ctx context.Context, data string) (*bucket.Bucket, error) {
+func (c *fileSettings) openFiles(ctx context.Context, data string) (*bucket.Bucket, error) {
 	name := "--blob-url (BLOB_URL)"
 	if c.BlobURL == "" {
 		name = "--data (TSUMUGI_DATA)"

@@ -114,14 +114,14 @@ func (c *serveCommand) openDatabase(ctx context.Context, log *slog.Logger) (*dat
 	return db, nil
 }
 
-// databasing configures the database.
-type databasing struct {
+// databaseSettings configures the database.
+type databaseSettings struct {
 	DatabaseURL string `env:"DATABASE_URL" placeholder:"URL" help:"PostgreSQL to use, as postgres://user:password@host/name. Default: an embedded server with its data in the data folder."`
 	PostgresBin string `env:"TSUMUGI_POSTGRES_BIN" type:"path" placeholder:"DIR" help:"Folder with the programs postgres and initdb, for the embedded database. Default: the server searches the system for them."`
 }
 
 // open connects to the configured database, or starts the embedded one in a data folder.
-func (c *databasing) open(ctx context.Context, data string, log *slog.Logger) (*database, error) {
+func (c *databaseSettings) open(ctx context.Context, data string, log *slog.Logger) (*database, error) {
 	db, dsn := &database{}, c.DatabaseURL
 	if dsn == "" {
 		server, err := postgres.Start(ctx, postgres.Config{
