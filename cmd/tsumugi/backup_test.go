@@ -33,6 +33,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
@@ -688,4 +689,46 @@ func TestOwnerOfTheDatabaseSuffices(t *testing.T) {
 	as.refused("creating a temporary database", rehearse...)
 	exec(pool, `ALTER ROLE `+role+` CREATEDB`)
 	as.do(rehearse...)
+}
+
+// TestAnswerInProgressIsContinuedAfterARestore makes a backup during an answer, whose server is then killed. The server
+// of the restored data generates the answer again.
+func TestAnswerInProgressIsContinuedAfterARestore(t *testing.T) {
+	t.Parallel()
+	provider := llmtest.NewProvider(t)
+	reached := make(chan struct{})
+	provider.Add(llmtest.Bytes([]byte("半分まで")), llmtest.Reached(reached), llmtest.Stall())
+	provider.Add(llmtest.Answer("二度目の", "回答")...)
+	o, target := on(t), t.TempDir()
+	environ := append(o.environ, "OPENAI_BASE_URL="+provider.URL())
+	p := start(t, strings.TrimPrefix(o.environ[1], "TSUMUGI_DATA="), environ...)
+	token := p.signIn(t, "user@demo.example")
+	var exchange struct{ Answer message }
+	if status := p.json(t, "POST", "/v1/message/async", token, map[string]any{
+		"request_id": uuid.NewString(), "thread_id": p.thread(t, token), "content": "最後まで答えて",
+	}, &exchange); status != http.StatusAccepted {
+		t.Fatalf("got %d", status)
+	}
+	<-reached
+	o.do("backup", target)
+	_ = p.end(t, syscall.SIGKILL)
+
+	dsn, data := "DATABASE_URL="+emptyDSN(t), t.TempDir()
+	operating{t, []string{dsn, "TSUMUGI_DATA=" + data}}.do("restore", target)
+	restored := start(t, data, dsn, "OPENAI_BASE_URL="+provider.URL())
+	req, err := http.NewRequestWithContext(t.Context(), "GET",
+		restored.address+"/v1/message/"+exchange.Answer.ID+"/stream", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+restored.signIn(t, "user@demo.example"))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	stream, err := io.ReadAll(resp.Body)
+	if err != nil || !strings.Contains(string(stream), "二度目の") || !strings.Contains(string(stream), "data: [DONE]") {
+		t.Errorf("%v:\n%s", err, stream)
+	}
 }
