@@ -54,7 +54,8 @@ type run struct {
 }
 
 // Run makes a backup of the database and the files while servers use them. Each installation needs its own target.
-// After an error, the target contains no new snapshot; files that were copied already are used by the next backup.
+// After an error, the target contains no new snapshot. Files that were copied until then remain; the next backup copies
+// them again.
 func Run(ctx context.Context, db *store.DB, files, target *bucket.Bucket, options Options) (_ Summary, err error) {
 	started := time.Now().UTC()
 	view, err := db.OpenSnapshot(ctx)
@@ -227,10 +228,11 @@ func (r *run) copyFile(ctx context.Context, folder string, id uuid.UUID) (Object
 	return r.write(ctx, fileName(folder, id), r.Recipients, content)
 }
 
-// knownFiles returns the files of the newest snapshot with the same recipients that the target still contains.
+// knownFiles returns the files of all snapshots with the same recipients that the target still contains. A file that
+// any snapshot refers to must not be written again: encrypted again, it would have another hash.
 func (r *run) knownFiles(ctx context.Context, folder string, older []*snapshot) (map[uuid.UUID]Object, error) {
-	known := make(map[uuid.UUID]Object)
-	for _, s := range slices.Backward(older) {
+	listed := make(map[uuid.UUID]Object)
+	for _, s := range older { // The newest one is the last, and replaces the others.
 		if s.folder != folder {
 			continue
 		}
@@ -238,23 +240,22 @@ func (r *run) knownFiles(ctx context.Context, folder string, older []*snapshot) 
 		if err != nil {
 			return nil, err
 		}
-		listed := make(map[uuid.UUID]Object, len(files))
 		for _, f := range files {
 			listed[f.ID] = f.Object
 		}
-		for object, err := range r.target.List(ctx, filesFolder(folder)) {
-			if err != nil {
-				return nil, err
-			}
-			id, err := uuid.Parse(object.Name[len(filesFolder(folder)):])
-			if err != nil { // The temporary file of an interrupted write.
-				continue
-			}
-			if found, ok := listed[id]; ok && found.Size == object.Size {
-				known[id] = found
-			}
+	}
+	known := make(map[uuid.UUID]Object, len(listed))
+	for object, err := range r.target.List(ctx, filesFolder(folder)) {
+		if err != nil {
+			return nil, err
 		}
-		break
+		id, err := uuid.Parse(object.Name[len(filesFolder(folder)):])
+		if err != nil { // The temporary file of an interrupted write.
+			continue
+		}
+		if found, ok := listed[id]; ok && found.Size == object.Size {
+			known[id] = found
+		}
 	}
 	return known, nil
 }
