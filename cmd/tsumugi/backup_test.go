@@ -303,8 +303,8 @@ func TestBackupOfARunningInstallationIsRestored(t *testing.T) {
 	}
 }
 
-// TestBackupContainsEveryTable compares the manifest with the catalog. A table that is no part of the schema is not
-// restored, which the restore says and a rehearsal reports as a problem.
+// TestBackupContainsEveryTable compares the manifest with the catalog. A restore skips an operator's own table and names
+// it, and a rehearsal reports a problem.
 func TestBackupContainsEveryTable(t *testing.T) {
 	t.Parallel()
 	o, target := on(t), t.TempDir()

@@ -8,7 +8,7 @@
 //	files/plain/<id>                                  a file
 //
 // In an encrypted snapshot, the names of the manifest and the tables end with .age, and "plain" is replaced by a name
-// that depends on the recipients, because nobody else can decrypt these files. The list of the files is not encrypted:
+// that depends on the recipients, who alone can decrypt these files. The list of the files is not encrypted:
 // it contains ids, and sizes and hashes of the encrypted files. The next backup reads it to find the files that it need
 // not copy, and cannot decrypt anything.
 //
