@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -210,8 +211,17 @@ func (s *Snapshot) End(ctx context.Context) error {
 	return err
 }
 
-// Close ends the snapshot. It may be called after End.
-func (s *Snapshot) Close(ctx context.Context) { _ = s.conn.Close(context.WithoutCancel(ctx)) }
+// Close ends the snapshot. It may be called after End. The lock is released when Close returns, unless an error ended the
+// connection; then PostgreSQL releases it shortly afterwards.
+func (s *Snapshot) Close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	_, _ = s.conn.Exec(ctx, `SELECT pg_advisory_unlock_all()`)
+	_ = s.conn.Close(ctx)
+}
+
+// closeTimeout bounds the end of a snapshot when the database does not respond.
+const closeTimeout = 10 * time.Second
 
 // LatestSchema returns the version of the schema that this program uses.
 func LatestSchema() int {
