@@ -39,7 +39,7 @@ var order = []string{
 	"internal/websearch", "internal/websearch/websearchtest", "internal/webpage",
 	"chat", "chat/ground",
 	"internal/channel", "internal/channel/workspace", "internal/channel/channeltest", "internal/slack",
-	"store/postgres", "store", "store/storetest",
+	"store/postgres", "store", "store/storetest", "internal/backup",
 	"internal/telemetry", "internal/api/scope", "internal/api/docs/gen", "internal/api/ratelimit", "internal/api/openai",
 	"internal/api", "web", "extension",
 	"test/fakes", "test/fakes/model", "test/fakes/idp", "test/fakes/slack", "test/fakes/slack/fakeslack",

@@ -36,7 +36,7 @@ func (db *DB) openSecret(kept, owner string) (string, error) {
 	return string(plain), err
 }
 
-// secretTables are the tables that contain secrets. The first parameter of an update is the id as text.
+// secretTables are the tables that contain secrets. The first parameter of a write is the id as text.
 var secretTables = []struct {
 	read, write string
 	owner       func(id string) string

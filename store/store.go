@@ -65,6 +65,11 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 	if !hasPoolSize(dsn) {
 		cfg.MaxConns = defaultMaxConns
 	}
+	return open(ctx, cfg)
+}
+
+// open connects as cfg describes.
+func open(ctx context.Context, cfg *pgxpool.Config) (_ *DB, err error) {
 	cfg.MaxConnLifetimeJitter = 5 * time.Minute
 	cfg.ConnConfig.ConnectTimeout = connectTimeout
 	params := cfg.ConnConfig.RuntimeParams
@@ -102,6 +107,7 @@ func hasPoolSize(dsn string) bool {
 	return err == nil && cfg.RuntimeParams["pool_max_conns"] != ""
 }
 
+// applySettings sets those settings that the server's version knows.
 func applySettings(ctx context.Context, conn *pgx.Conn, settings map[string]string) error {
 	names := slices.Collect(maps.Keys(settings))
 	values := make([]string, len(names))
@@ -109,8 +115,8 @@ func applySettings(ctx context.Context, conn *pgx.Conn, settings map[string]stri
 		values[i] = settings[name]
 	}
 	_, err := conn.Exec(ctx,
-		`SELECT set_config(s.name, s.value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)`, names,
-		values)
+		`SELECT set_config(s.name, s.value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)
+		WHERE current_setting(s.name, true) IS NOT NULL`, names, values)
 	return err
 }
 

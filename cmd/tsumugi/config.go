@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -29,10 +28,8 @@ type config struct {
 
 	Cache string `env:"TSUMUGI_CACHE" type:"path" placeholder:"DIR" help:"Folder for compiled code, which is compiled again when it is missing; several servers may share it. Default: cache/pdfium in the data folder."`
 
-	DatabaseURL string `env:"DATABASE_URL" placeholder:"URL" help:"PostgreSQL to use, as postgres://user:password@host/name. Default: an embedded server with its data in the data folder."`
-	PostgresBin string `env:"TSUMUGI_POSTGRES_BIN" type:"path" placeholder:"DIR" help:"Folder with the programs postgres and initdb, for the embedded database. Default: the server searches the system for them."`
-
-	BlobURL string `name:"blob-url" env:"BLOB_URL" placeholder:"URL" help:"Location of uploaded files, the same for all servers: a folder, as file:///srv/tsumugi, or a bucket, as s3://name, gs://name or azblob://name. Default: a folder of the data folder."`
+	databaseSettings `embed:""`
+	fileSettings     `embed:""`
 
 	Font string `env:"TSUMUGI_FONT" type:"path" placeholder:"FILE" help:"Font with Japanese characters, to read PDF files without embedded fonts. Default: the server searches the system for one."`
 
@@ -242,8 +239,6 @@ func (c *config) openAIConnected() bool { return c.OpenAIAPIKey != "" || c.OpenA
 
 // databaseFolder is the folder of the embedded database in the data folder.
 const databaseFolder = "postgres"
-
-func (c *config) databaseDir() string { return filepath.Join(c.Data, databaseFolder) }
 
 func (c *config) logger(w io.Writer) *slog.Logger {
 	if c.Log == "json" {

@@ -233,13 +233,13 @@ func spaceResult(dir string, free uint64) doctor.Result {
 }
 
 func (e *examination) checkFiles(ctx context.Context) doctor.Result {
-	dir := e.filesDir()
-	if dir != "" {
+	dir, isFolder := locationFolder(e.filesLocation(e.Data))
+	if isFolder {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 			return doctor.Found("%sは、サーバーの起動時に作成されます。", "the start of the server creates %s", dir)
 		}
 	}
-	files, err := e.openFiles(ctx)
+	files, err := e.openFiles(ctx, e.Data)
 	if err == nil {
 		err = errors.Join(files.Check(ctx), files.Close())
 	}
@@ -249,7 +249,7 @@ func (e *examination) checkFiles(ctx context.Context) doctor.Result {
 			"BLOB_URL、認証情報とその権限、またはフォルダーの所有者を確認してください。",
 			"Check BLOB_URL, the credentials and their permissions, or the owner of the folder.")
 	}
-	if dir == "" {
+	if !isFolder {
 		dir, _, _ = strings.Cut(e.BlobURL, "?")
 	}
 	return doctor.Found("%sへの書き込み、読み取り、削除ができました。", "wrote, read and deleted an object in %s", dir)

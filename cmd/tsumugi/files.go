@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,23 +13,70 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 )
 
+// fileSettings configures the location of uploaded files.
+type fileSettings struct {
+	BlobURL string `name:"blob-url" env:"BLOB_URL" placeholder:"URL" help:"Location of uploaded files, the same for all servers: a folder, as file:///srv/tsumugi, or a bucket, as s3://name, gs://name or azblob://name. Default: a folder of the data folder."`
+}
+
 // checkFiles checks the location of uploaded files.
-func (c *config) checkFiles() error {
-	if c.BlobURL == "" {
+func (c *fileSettings) checkFiles() error {
+	if c.BlobURL == "" || isLocation(c.BlobURL) {
 		return nil
 	}
-	u, err := url.Parse(c.BlobURL)
+	return errors.New("--blob-url (BLOB_URL) " + locationHelp)
+}
+
+// filesLocation returns the URL or the path of the bucket or the folder of uploaded files.
+func (c *fileSettings) filesLocation(data string) string {
+	return cmp.Or(c.BlobURL, filepath.Join(data, "files"))
+}
+
+// openFiles opens the bucket, or the folder of uploaded files, which it creates if necessary.
+func (c *fileSettings) openFiles(ctx context.Context, data string) (*bucket.Bucket, error) {
+	name := "--blob-url (BLOB_URL)"
+	if c.BlobURL == "" {
+		name = "--data (TSUMUGI_DATA)"
+	}
+	files, err := openLocation(ctx, c.filesLocation(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return files, nil
+}
+
+const locationHelp = "must be a folder, as file:///srv/tsumugi, or a bucket, as s3://name?region=ap-northeast-1, " +
+	"gs://name or azblob://name"
+
+// isLocation reports whether a text is the URL of a folder or a bucket.
+func isLocation(text string) bool {
+	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-	case u.Scheme == "file" && u.Host == "" && filepath.IsAbs(filepath.FromSlash(u.Path)) && u.RawQuery == "":
-		return nil
-	case bucket.IsStore(u.Scheme) && u.Host != "" && u.User == nil && (u.Path == "" || u.Path == "/"):
-		return nil
+		return false
+	case u.Scheme == "file":
+		return u.Host == "" && filepath.IsAbs(filepath.FromSlash(u.Path)) && u.RawQuery == ""
 	}
-	return errors.New(
-		"--blob-url (BLOB_URL) must be a folder, as file:///srv/tsumugi, or a bucket, as " +
-			"s3://name?region=ap-northeast-1, gs://name or azblob://name",
-	)
+	return bucket.IsStore(u.Scheme) && u.Host != "" && u.User == nil && (u.Path == "" || u.Path == "/")
+}
+
+// locationFolder returns the folder that is given by its URL or its path. ok is false for a bucket.
+func locationFolder(location string) (dir string, ok bool) {
+	u, err := url.Parse(location)
+	switch {
+	case err == nil && bucket.IsStore(u.Scheme):
+		return "", false
+	case err == nil && u.Scheme == "file":
+		return filepath.FromSlash(u.Path), true
+	}
+	return location, true
+}
+
+// openLocation opens a bucket, or a folder that is given by its URL or its path. It creates the folder if necessary.
+func openLocation(ctx context.Context, location string) (*bucket.Bucket, error) {
+	if dir, ok := locationFolder(location); ok {
+		return bucket.Open(dir)
+	}
+	return bucket.OpenURL(ctx, location)
 }
 
 // readStart returns the content of a file, at most size bytes of it.
@@ -39,34 +87,4 @@ func readStart(name string, size int64) ([]byte, error) {
 	}
 	defer func() { _ = file.Close() }()
 	return io.ReadAll(io.LimitReader(file, size))
-}
-
-// filesDir returns the folder of uploaded files, or "" for a bucket.
-func (c *config) filesDir() string {
-	if c.BlobURL == "" {
-		return filepath.Join(c.Data, "files")
-	}
-	if u, err := url.Parse(c.BlobURL); err == nil && !bucket.IsStore(u.Scheme) {
-		return filepath.FromSlash(u.Path)
-	}
-	return ""
-}
-
-// openFiles opens the bucket, or the folder of uploaded files, which it creates if necessary.
-func (c *config) openFiles(ctx context.Context) (*bucket.Bucket, error) {
-	var files *bucket.Bucket
-	var err error
-	if dir := c.filesDir(); dir != "" {
-		files, err = bucket.Open(dir)
-	} else {
-		files, err = bucket.OpenURL(ctx, c.BlobURL)
-	}
-	if err != nil {
-		name := "--data (TSUMUGI_DATA)"
-		if c.BlobURL != "" {
-			name = "--blob-url (BLOB_URL)"
-		}
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return files, nil
 }

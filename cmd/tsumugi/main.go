@@ -35,6 +35,8 @@ type commands struct {
 	Serve        serveCommand        `cmd:"" help:"Start the server: the app, the API and everything they need."`
 	Ready        readyCommand        `cmd:"" help:"Check that the server at TSUMUGI_LISTEN is ready, as a container's health check."`
 	Migrate      migrateCommand      `cmd:"" help:"Bring the schema of the database at DATABASE_URL up to date, and stop."`
+	Backup       backupCommand       `cmd:"" help:"Copy the database and the files into a folder or a bucket, while servers run."`
+	Restore      restoreCommand      `cmd:"" help:"Restore a backup into an empty database and an empty folder or bucket, or rehearse that."`
 	Org          organizationCommand `cmd:"" help:"Organizations."`
 	Contract     contractCommand     `cmd:"" help:"Contracts of organizations."`
 	User         userCommand         `cmd:"" help:"Members of organizations."`

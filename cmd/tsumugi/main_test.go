@@ -38,6 +38,11 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} { // For buckets in this process.
+		if os.Getenv(name) == "" {
+			_ = os.Setenv(name, "test")
+		}
+	}
 	os.Exit(m.Run())
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/store"
@@ -102,10 +103,30 @@ var errDatabaseGone = errors.New("the database of our own cannot be kept running
 
 // openDatabase connects to the configured database, or starts the embedded one, and migrates it.
 func (c *serveCommand) openDatabase(ctx context.Context, log *slog.Logger) (*database, error) {
+	db, err := c.open(ctx, c.Data, log)
+	if err != nil {
+		return nil, err
+	}
+	db.DB = db.WithSecrets(c.SecretKey)
+	if err := db.Migrate(ctx); err != nil {
+		return nil, errors.Join(err, db.close(time.Time{}))
+	}
+	return db, nil
+}
+
+// databaseSettings configures the database.
+type databaseSettings struct {
+	DatabaseURL string `env:"DATABASE_URL" placeholder:"URL" help:"PostgreSQL to use, as postgres://user:password@host/name. Default: an embedded server with its data in the data folder."`
+	PostgresBin string `env:"TSUMUGI_POSTGRES_BIN" type:"path" placeholder:"DIR" help:"Folder with the programs postgres and initdb, for the embedded database. Default: the server searches the system for them."`
+}
+
+// open connects to the configured database, or starts the embedded one in a data folder.
+func (c *databaseSettings) open(ctx context.Context, data string, log *slog.Logger) (*database, error) {
 	db, dsn := &database{}, c.DatabaseURL
 	if dsn == "" {
 		server, err := postgres.Start(ctx, postgres.Config{
-			DataDir: c.databaseDir(), BinDir: c.PostgresBin, Durable: true, Logger: log.With("part", "postgres"),
+			DataDir: filepath.Join(data, databaseFolder), BinDir: c.PostgresBin, Durable: true,
+			Logger: log.With("part", "postgres"),
 		})
 		if err != nil {
 			return nil, err
@@ -116,10 +137,7 @@ func (c *serveCommand) openDatabase(ctx context.Context, log *slog.Logger) (*dat
 	if err != nil {
 		return nil, errors.Join(err, db.close(time.Time{}))
 	}
-	db.DB = opened.WithSecrets(c.SecretKey)
-	if err := db.Migrate(ctx); err != nil {
-		return nil, errors.Join(err, db.close(time.Time{}))
-	}
+	db.DB = opened
 	return db, nil
 }
 

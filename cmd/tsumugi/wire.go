@@ -103,7 +103,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	limiter := ratelimit.New(c.Limits, s.tally)
 	s.live = api.NewLive(s.feed, s.people, limiter, log.With("part", "live"), api.LiveConfig{PublicURL: public})
 	s.telemetry.WatchLive(s.live.Open)
-	if s.files, err = c.openFiles(ctx); err != nil {
+	if s.files, err = c.openFiles(ctx, c.Data); err != nil {
 		return nil, err
 	}
 	embedding, err := c.embedding(log.With("part", "model"))

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
@@ -131,6 +132,20 @@ func (k Keyring) Open(sealed, owner string) ([]byte, error) {
 
 // Sealed reports whether a text has the prefix of Seal's results.
 func Sealed(text string) bool { return strings.HasPrefix(text, mark) }
+
+// KeyID returns the id of the key that a result of Seal is sealed with, in the form of Keyring.String. ok is false for
+// other texts.
+func KeyID(sealed string) (id string, ok bool) {
+	id, _, ok = split(sealed)
+	return id, ok
+}
+
+// Lacks returns those of the ids that belong to no key of the keyring.
+func (k Keyring) Lacks(ids []string) []string {
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return slices.ContainsFunc(k.keys, func(key key) bool { return key.id == id })
+	})
+}
 
 // Current reports whether a text is sealed with the first key.
 func (k Keyring) Current(sealed string) bool {

@@ -183,7 +183,7 @@ func TestExplainsWhatIsWrong(t *testing.T) {
 		},
 		{"other version", func(t *testing.T, cfg *postgres.Config) {
 			put(t, filepath.Join(cfg.DataDir, "cluster", "PG_VERSION"), "9\n")
-		}, postgres.ErrVersion, "PostgreSQL 9"},
+		}, postgres.ErrVersion, "tsumugi backup"},
 		{"no cluster", func(t *testing.T, cfg *postgres.Config) {
 			put(t, filepath.Join(cfg.DataDir, "cluster", "base", "1"), "")
 		}, nil, "PG_VERSION is missing"},

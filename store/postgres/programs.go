@@ -57,7 +57,8 @@ func findPrograms(ctx context.Context, cfg Config, acct account, major int) (pro
 		looked = strings.Join(rejected, "; ")
 	}
 	if wrongVersion {
-		return programs{}, fmt.Errorf("%w: %s was made by PostgreSQL %d, which is not installed here (%s)", ErrVersion,
+		return programs{}, fmt.Errorf("%w: %s was made by PostgreSQL %d, which is not installed here (%s); install it, or "+
+			"run tsumugi backup where it is installed and tsumugi restore here, into another data folder", ErrVersion,
 			cfg.DataDir, major, looked)
 	}
 	return programs{}, fmt.Errorf("%w: install PostgreSQL %s, run npm install in the checkout, or name a "+

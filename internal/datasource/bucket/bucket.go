@@ -1,5 +1,5 @@
-// Package bucket stores uploaded files in a folder or in an object store, using gocloud.dev/blob. It implements
-// datasource.Files and imports datasource and fault.
+// Package bucket stores uploaded files, and backups, in a folder or in an object store, using gocloud.dev/blob. It
+// implements datasource.Files and imports datasource and fault.
 //
 // The drivers of all object stores are part of every binary, so that all binaries of one source support the same
 // settings. They add 10 MB with the build tag disable_grpc_modules, which excludes the gRPC transport of Google's
@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strings"
 	"syscall"
@@ -103,6 +104,12 @@ func (b *Bucket) Close() error { return b.blobs.Close() }
 
 // Write implements datasource.Files.
 func (b *Bucket) Write(ctx context.Context, id uuid.UUID, content io.Reader) error {
+	return b.WriteObject(ctx, key(id), content)
+}
+
+// WriteObject stores an object completely and durably, or not at all. It replaces an object with the same name. Its
+// errors are those of Write.
+func (b *Bucket) WriteObject(ctx context.Context, name string, content io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx) // Canceling the context makes the writer discard its data.
 	defer cancel()
 	source := &reader{Reader: content, cancel: cancel}
@@ -110,7 +117,7 @@ func (b *Bucket) Write(ctx context.Context, id uuid.UUID, content io.Reader) err
 	if b.folder {
 		write = b.writeFile
 	}
-	err := write(ctx, cancel, key(id), source)
+	err := write(ctx, cancel, name, source)
 	if source.err != nil {
 		return source.err
 	}
@@ -178,10 +185,25 @@ func storageError(err error) error {
 
 // Open implements datasource.Files.
 func (b *Bucket) Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error) {
-	return b.blobs.NewReader(ctx, key(id), nil)
+	return b.OpenObject(ctx, key(id))
 }
 
-// Remove implements datasource.Files.
+// OpenObject returns the content of an object. The caller must close it. For a missing object, the error is ErrMissing.
+func (b *Bucket) OpenObject(ctx context.Context, name string) (io.ReadCloser, error) {
+	content, err := b.blobs.NewReader(ctx, name, nil)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return nil, errors.Join(ErrMissing, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return content, nil
+}
+
+// ErrMissing is the error for an object that does not exist.
+var ErrMissing = errors.New("the object does not exist")
+
+// Remove implements datasource.Files. In a folder it also removes the temporary files of interrupted writes.
 func (b *Bucket) Remove(ctx context.Context, id uuid.UUID) error {
 	found := b.blobs.List(&blob.ListOptions{Prefix: key(id)})
 	for {
@@ -190,12 +212,73 @@ func (b *Bucket) Remove(ctx context.Context, id uuid.UUID) error {
 			return nil
 		}
 		if err == nil {
-			err = b.blobs.Delete(ctx, object.Key)
+			err = b.RemoveObject(ctx, object.Key)
 		}
-		if err != nil && gcerrors.Code(err) != gcerrors.NotFound { // Another server has already removed it.
+		if err != nil {
 			return err
 		}
 	}
 }
 
-func key(id uuid.UUID) string { return "data-source/" + id.String() }
+// RemoveObject removes an object. Removing a missing object is not an error: another server may have removed it.
+func (b *Bucket) RemoveObject(ctx context.Context, name string) error {
+	err := b.blobs.Delete(ctx, name)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return nil
+	}
+	return err
+}
+
+// Object describes a stored object.
+type Object struct {
+	Name string
+	Size int64
+}
+
+// Numbers of objects that are listed at a time. Object stores accept at most listPage. A folder is walked once for each
+// page.
+const (
+	listPage       = 1000
+	listFolderPage = 1 << 16
+)
+
+// List returns the objects whose names begin with prefix, in the order of their names. It ends after an error.
+func (b *Bucket) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
+	size := listPage
+	if b.folder {
+		size = listFolderPage
+	}
+	return func(yield func(Object, error) bool) {
+		for token := blob.FirstPageToken; token != nil; {
+			page, next, err := b.blobs.ListPage(ctx, token, size, &blob.ListOptions{Prefix: prefix})
+			if err != nil {
+				yield(Object{}, err)
+				return
+			}
+			for _, object := range page {
+				if !yield(Object{object.Key, object.Size}, nil) {
+					return
+				}
+			}
+			token = next
+		}
+	}
+}
+
+// filesPrefix begins the names of all uploaded files.
+const filesPrefix = "data-source/"
+
+func key(id uuid.UUID) string { return filesPrefix + id.String() }
+
+// Discard removes a file that was written completely. Unlike Remove, it does not list the folder.
+func (b *Bucket) Discard(ctx context.Context, id uuid.UUID) error {
+	return b.RemoveObject(ctx, key(id))
+}
+
+// Empty reports whether the bucket contains no uploaded files.
+func (b *Bucket) Empty(ctx context.Context) (bool, error) {
+	for _, err := range b.List(ctx, filesPrefix) {
+		return false, err
+	}
+	return true, nil
+}

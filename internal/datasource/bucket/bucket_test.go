@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -148,5 +149,56 @@ func TestMissingBuckets(t *testing.T) {
 			_ = b.Close()
 			t.Errorf("opened %s", url)
 		}
+	}
+}
+
+func TestObjectsAreListedAndRemoved(t *testing.T) {
+	t.Parallel()
+	for name, open := range openers(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = b.Close() }()
+			prefix := uuid.NewString() + "/"
+			list := func(prefix string) (all []bucket.Object) {
+				for object, err := range b.List(t.Context(), prefix) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					all = append(all, object)
+				}
+				return all
+			}
+			want := []bucket.Object{{Name: prefix + "a/b", Size: 2}, {Name: prefix + "a/c", Size: 1}, {Name: prefix + "b", Size: 0}}
+			for _, object := range want {
+				content := strings.Repeat("x", int(object.Size))
+				if err := b.WriteObject(t.Context(), object.Name, strings.NewReader(content)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := list(prefix); !slices.Equal(got, want) {
+				t.Errorf("listed %v", got)
+			}
+			if got := list(prefix + "a/"); !slices.Equal(got, want[:2]) {
+				t.Errorf("listed %v", got)
+			}
+			for range 2 { // Removing a missing object is not an error.
+				if err := b.RemoveObject(t.Context(), want[0].Name); err != nil {
+					t.Error(err)
+				}
+			}
+			if r, err := b.OpenObject(t.Context(), want[0].Name); !errors.Is(err, bucket.ErrMissing) {
+				t.Errorf("opened %v, %v", r, err)
+			}
+			if got := list(prefix); !slices.Equal(got, want[1:]) {
+				t.Errorf("listed %v", got)
+			}
+			for _, object := range want[1:] {
+				_ = b.RemoveObject(t.Context(), object.Name)
+			}
+		})
 	}
 }
