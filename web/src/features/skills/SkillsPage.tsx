@@ -18,7 +18,6 @@ import { SkillCards, SkillSkeletons } from './SkillCards'
 import styles from './SkillsPage.module.css'
 import { inCategories, recentSkills } from './select'
 import { texts } from './texts'
-import { useScrollRestoration } from './useScrollRestoration'
 
 /**
  * The skills: a greeting, the notices, a composer, and a card for each skill. The search and the category are in the
@@ -27,7 +26,6 @@ import { useScrollRestoration } from './useScrollRestoration'
 export function SkillsPage({ composer }: { composer: ReactNode }) {
   const { data: me } = useSuspenseQuery(meQuery)
   const [params, change] = useQueryState()
-  useScrollRestoration()
   const query = params.get('q') ?? ''
   const category = params.get('category') ?? ''
 
