@@ -1,5 +1,6 @@
 import type { Locator, Page } from '@playwright/test'
 import { plainSkill } from './support/chat'
+import { cards, openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
 const wide = { width: 1440, height: 900 }
@@ -117,5 +118,44 @@ test.describe('the shell', () => {
     await menu.getByRole('link', { name: '新しいチャット' }).click()
     await expect(page).toHaveURL(/\/home\/skill$/)
     await expect(chat.composer).toBeFocused()
+  })
+
+  test('shows nine cards of skills at home, four on a phone, with one right edge', async ({
+    page,
+    account,
+  }) => {
+    await account.reset()
+    await account.newThread('翻訳')
+    await account.newThread('壁打ち')
+    await account.readNotices()
+    await openSkills(page)
+    const names = await cards(page).allTextContents()
+    expect(names.slice(0, 2)).toEqual(['壁打ち', '翻訳'])
+    expect(names.toSorted()).toEqual((await account.skills()).map(({ name }) => name).toSorted())
+
+    const items = page.getByRole('main').getByRole('listitem')
+    const create = page.getByRole('link', { name: 'スキルを作成' })
+    for (const [size, visible, columns] of [
+      [wide, 9, 3],
+      [{ width: 1600, height: 900 }, 12, 4],
+      [narrow, 4, 1],
+    ] as const) {
+      await page.setViewportSize(size)
+      const boxes = await Promise.all((await items.all()).map(box))
+      const inside = boxes.filter(({ y, height }) => y + height <= size.height)
+      expect(inside.length).toBeGreaterThanOrEqual(visible)
+      expect(boxes.filter(({ y }) => y === boxes[0]?.y)).toHaveLength(columns)
+      // The row above the cards has the edges of the cards, and the composer is centred over them.
+      const right = Math.max(...boxes.map(({ x, width }) => x + width))
+      const [link, search, form] = [
+        await box(create),
+        await box(page.getByRole('textbox', { name: 'スキルを検索' })),
+        await box(page.getByRole('main').locator('form')),
+      ]
+      expect(link.x + link.width).toBe(right)
+      expect(search.x).toBe(boxes[0]?.x)
+      expect(form.x - search.x).toBeCloseTo(right - form.x - form.width, 0)
+      expect(Math.abs(link.y + link.height / 2 - search.y - search.height / 2)).toBeLessThan(1)
+    }
   })
 })
