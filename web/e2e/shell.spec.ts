@@ -122,6 +122,7 @@ test.describe('the shell', () => {
 
   test('shows nine cards of skills at home, four on a phone, with one right edge', async ({
     page,
+    chat,
     account,
   }) => {
     await account.reset()
@@ -147,15 +148,20 @@ test.describe('the shell', () => {
       expect(boxes.filter(({ y }) => y === boxes[0]?.y)).toHaveLength(columns)
       // The row above the cards has the edges of the cards, and the composer is centred over them.
       const right = Math.max(...boxes.map(({ x, width }) => x + width))
-      const [link, search, form] = [
+      const [link, search, form, question, send] = [
         await box(create),
         await box(page.getByRole('textbox', { name: 'スキルを検索' })),
         await box(page.getByRole('main').locator('form')),
+        await box(chat.composer),
+        await box(chat.send),
       ]
       expect(link.x + link.width).toBe(right)
       expect(search.x).toBe(boxes[0]?.x)
       expect(form.x - search.x).toBeCloseTo(right - form.x - form.width, 0)
       expect(Math.abs(link.y + link.height / 2 - search.y - search.height / 2)).toBeLessThan(1)
+      // The text has the full width of the composer, above the buttons.
+      expect(form.width - question.width).toBeLessThan(24)
+      expect(send.y).toBeGreaterThanOrEqual(question.y + question.height)
     }
   })
 })
