@@ -163,7 +163,7 @@ test.describe('at work', () => {
         await chat.open('ビジネスメール作成')
         await page.getByLabel('宛先').fill('株式会社山川商事 営業部 佐藤様')
         await page.getByRole('button', { name: '実行' }).click()
-        await expect(page.getByLabel('相手との関係')).toBeFocused()
+        await expect(page.getByLabel('用件')).toBeFocused()
       },
     })
     await conversation(chat, model)
