@@ -1,4 +1,5 @@
 import { hold } from './support/hold'
+import { breaches } from './support/inspect'
 import { openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
@@ -70,6 +71,7 @@ test.describe('the skills in the composer', () => {
     await page.getByRole('button', { name: 'スキルを選択' }).click()
     await expect(chat.composer).toBeFocused()
     await expect(offered).toHaveCount(names.length)
+    expect(await breaches(page)).toEqual([])
     await page.keyboard.type('質問')
     await expect(offered.first()).toHaveText(/^文書に質問/)
     await page.keyboard.press('Enter')

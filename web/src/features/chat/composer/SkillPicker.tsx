@@ -157,7 +157,7 @@ function List({ anchor, id, note, children }: ListProps) {
     // biome-ignore lint/a11y/noStaticElementInteractions: it only keeps the focus.
     <div ref={box} className={styles.box} data-floating onMouseDown={(event) => event.preventDefault()}>
       {note && <p className={styles.note}>{note}</p>}
-      <div id={id} className={styles.list} role="listbox" aria-label={words.label}>
+      <div id={id} className={styles.list} role="listbox" aria-label={words.label} tabIndex={0}>
         {children}
       </div>
     </div>,
