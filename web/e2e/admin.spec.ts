@@ -30,7 +30,10 @@ test.describe('the frame', () => {
     }
     await open(page, '/admin/nonsense', 'ページが見つかりません')
     await expect(nav).toBeVisible()
-    await page.getByRole('link', { name: 'アプリに戻る' }).click()
+    await page
+      .getByRole('navigation', { name: 'メニュー', exact: true })
+      .getByRole('link', { name: 'スキル' })
+      .click()
     await page.waitForURL('**/home/skill')
   })
 

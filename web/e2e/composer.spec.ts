@@ -1,16 +1,21 @@
 import { hold } from './support/hold'
+import { breaches } from './support/inspect'
+import { openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
 test.describe('the sending key', () => {
   test('can be chosen, and the texts around the composer follow', async ({ chat, page, model }) => {
     model.script('一行目', { text: '承知しました。' })
     await chat.open()
-    await expect(chat.composer).toHaveAttribute('placeholder', /Enter で送信、Shift \+ Enter で改行/)
+    const tip = page.locator('[role="tooltip"]')
+    await chat.send.hover()
+    await expect(tip).toHaveText('送信Enter（改行は Shift + Enter）')
     await page.getByRole('button', { name: /さんのメニュー$/ }).click()
     await page.getByRole('menuitemradio', { name: 'Ctrl + Enter' }).click()
     await page.keyboard.press('Escape')
     await page.reload()
-    await expect(chat.composer).toHaveAttribute('placeholder', /Ctrl \+ Enter で送信、Enter で改行/)
+    await chat.send.hover()
+    await expect(tip).toHaveText('送信Ctrl + Enter（改行は Enter）')
     await chat.composer.fill('一行目')
     await page.keyboard.press('Enter')
     await page.keyboard.type('二行目')
@@ -38,6 +43,53 @@ test.describe('the sending key', () => {
       await expect(chat.questions.last()).toContainText('二行目')
       await chat.finished()
     })
+  })
+})
+
+test.describe('the skills in the composer', () => {
+  test('are offered by a mark or the button, and take the question along', async ({
+    chat,
+    page,
+    account,
+  }) => {
+    const names = (await account.skills()).map(({ name }) => name)
+    await openSkills(page)
+    const list = page.getByRole('listbox', { name: 'スキル' })
+    const offered = list.getByRole('option')
+    await chat.composer.fill('来週の予定を英語で')
+    await chat.composer.press('End')
+    await page.keyboard.type(' ＠翻')
+    await expect(offered).toHaveText([/^翻訳/])
+    // Without a choice, the typed text stays.
+    await page.keyboard.press('Escape')
+    await expect(list).toHaveCount(0)
+    await expect(chat.composer).toHaveValue('来週の予定を英語で ＠翻')
+    await chat.composer.fill('山田@example.comへ')
+    await expect(list).toHaveCount(0)
+
+    await chat.composer.fill('来週の予定を英語で')
+    await page.getByRole('button', { name: 'スキルを選択' }).click()
+    await expect(chat.composer).toBeFocused()
+    await expect(offered).toHaveCount(names.length)
+    expect(await breaches(page)).toEqual([])
+    await page.keyboard.type('質問')
+    await expect(offered.first()).toHaveText(/^文書に質問/)
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('heading', { level: 1, name: '文書に質問' })).toBeVisible()
+    await expect(chat.composer).toHaveValue('来週の予定を英語で')
+    await expect(chat.composer).toBeFocused()
+    await openSkills(page)
+    await expect(chat.composer).toHaveValue('')
+
+    // The draft stays where it is if the skill has a form.
+    await chat.composer.fill('お礼のメール')
+    await chat.composer.press('End')
+    await page.keyboard.press('Shift+Enter')
+    await page.keyboard.type('/メール')
+    await offered.filter({ hasText: 'ビジネスメール作成' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'ビジネスメール作成' })).toBeVisible()
+    await page.goBack()
+    await expect(chat.composer).toHaveValue('お礼のメール\n')
   })
 })
 

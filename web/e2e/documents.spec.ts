@@ -143,8 +143,8 @@ offline.describe('a document', () => {
       await uploadFile(server.url, account, '就業規則.pdf', await pdfOf(browser, rules))
       await uploadFile(server.url, account, '旅費規程.pdf', await pdfOf(browser, travel))
       await chat.open('文書に質問')
-      await page.getByRole('button', { name: 'ファイルを添付' }).click()
-      const menu = page.getByRole('dialog', { name: 'ファイルを添付' })
+      await page.getByRole('button', { name: 'ファイルや画像を追加' }).click()
+      const menu = page.getByRole('dialog', { name: 'ファイルや画像を追加' })
       await menu.getByRole('button', { name: /^就業規則\.pdf/ }).click()
       await menu.getByRole('textbox', { name: '名前と内容を検索' }).fill('日当')
       await menu
@@ -189,7 +189,7 @@ offline.describe('a summary', () => {
     async ({ page, server, account, chat }) => {
       await uploadFile(server.url, account, '報告書.md', report)
       await chat.open('要約')
-      await page.getByRole('button', { name: 'ファイルを添付' }).click()
+      await page.getByRole('button', { name: 'ファイルや画像を追加' }).click()
       await page.getByRole('button', { name: /^報告書\.md/ }).click()
       await page.keyboard.press('Escape')
       const dialog = page.getByRole('dialog', { name: '使用するトークンの確認' })
@@ -236,7 +236,7 @@ offline.describe('a question', () => {
     async ({ page, browser, server, account, chat }) => {
       await uploadFile(server.url, account, '旅費規程.pdf', await pdfOf(browser, travel))
       await chat.open('文書に質問')
-      await page.getByRole('button', { name: 'ファイルを添付' }).click()
+      await page.getByRole('button', { name: 'ファイルや画像を追加' }).click()
       await page.getByRole('button', { name: /^旅費規程\.pdf/ }).click()
       await page.keyboard.press('Escape')
       await chat.ask('火星の衛星の名前を教えてください。')
@@ -282,7 +282,7 @@ base.describe('an answer', () => {
         text: '年次有給休暇は99日です[1]。\n\n| 項目 | 日数 |\n| --- | --- |\n| 休暇 | 99日[1] |\n\n`[1]`',
       })
       await chat.open('文書に質問')
-      await page.getByRole('button', { name: 'ファイルを添付' }).click()
+      await page.getByRole('button', { name: 'ファイルや画像を追加' }).click()
       await page.getByRole('button', { name: /^就業規則\.pdf/ }).click()
       await page.keyboard.press('Escape')
       await chat.ask(`年次有給休暇は何日ですか。${question}`)

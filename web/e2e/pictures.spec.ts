@@ -70,8 +70,9 @@ seeing.describe('pictures in questions', () => {
       await expect(strip(page).getByRole('button', { name: '画像2を拡大' })).toBeVisible()
       const large = info.outputPath('大きな写真.jpg')
       await writeFile(large, await draw(page, 3000, 1500, 'image/jpeg'))
+      await page.getByRole('button', { name: 'ファイルや画像を追加' }).click()
       const chooser = page.waitForEvent('filechooser')
-      await page.getByRole('button', { name: '画像を追加' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: '画像を追加' }).click()
       await (await chooser).setFiles(large)
       await expect(strip(page).getByRole('button', { name: '画像3を拡大' })).toBeVisible()
       expect(await breaches(page)).toEqual([])
@@ -173,10 +174,11 @@ seeing.describe('pictures in questions', () => {
   })
 })
 
-base('a model that does not see is shown no pictures, and the button says why', async ({ page, chat }) => {
+base('a model that does not see is shown no pictures, and the menu says why', async ({ page, chat }) => {
   await chat.open()
-  const button = page.getByRole('button', { name: /^画像を追加できません（/ })
-  await expect(button).toHaveAttribute('aria-disabled', 'true')
+  await page.getByRole('button', { name: 'ファイルや画像を追加' }).click()
+  await expect(page.getByRole('dialog').getByText(/^画像を追加できません（/)).toBeVisible()
+  await page.keyboard.press('Escape')
   await give(page, 'drop', [png(await draw(page, 20, 20))])
   await expect(page.getByRole('status').getByText(/^画像を追加できません（/)).toBeVisible()
   await expect(strip(page)).toBeHidden()

@@ -104,7 +104,7 @@ test.describe('a file', () => {
     }
     // The list in the composer shows it too.
     await page.goto('/home/skill')
-    await page.getByRole('button', { name: 'ファイルを添付' }).first().click()
+    await page.getByRole('button', { name: 'ファイルや画像を追加' }).first().click()
     await expect(page.getByRole('button', { name: '空白だけ.txt' })).toContainText(reason)
     await open(page)
     // An uploaded copy is the same data source, parsed again.

@@ -90,7 +90,7 @@ test.describe('a running answer', () => {
     await middle.reached
     const threadId = await chat.threadId()
     await page.getByRole('link', { name: 'Tsumugi スキル一覧' }).click()
-    await expect(page.getByRole('heading', { level: 2, name: '最近使ったスキル' })).toBeVisible()
+    await expect(page.getByRole('main').getByRole('listitem').first()).toContainText('汎用チャット')
     const entry = page.getByRole('navigation', { name: 'チャット' }).locator(`a[href$="${threadId}"]`)
     await expect(entry).toContainText('回答を作成しています')
     await entry.click()

@@ -1,6 +1,5 @@
-import { ArrowUp, Square } from 'lucide-react'
 import { type FormEvent, type KeyboardEvent, useState } from 'react'
-import { IconButton } from '@/components/IconButton'
+import { ComposerBox, SendButton, StopButton } from '@/components/ComposerBox'
 import { isEnter } from '@/lib/ui/ime'
 import { lengthOf, maxQuestion } from '../lib/limits'
 import { t } from '../lib/texts'
@@ -36,27 +35,22 @@ export function Ask({ placeholder, onAsk, writing = false, disabled = false, onS
   return (
     <form className={styles.ask} onSubmit={onSubmit}>
       {tooLong && <p className={styles.error}>{t('tooLong', maxQuestion)}</p>}
-      <div className={styles.box}>
-        <textarea
-          rows={1}
-          aria-label={t('askLabel')}
-          aria-invalid={tooLong || undefined}
-          placeholder={placeholder}
-          value={text}
-          disabled={disabled}
-          onChange={(event) => setText(event.target.value)}
-          onKeyDown={onKeyDown}
-        />
-        {writing ? (
-          <IconButton className={styles.stop} label={t('stop')} onClick={onStop}>
-            <Square size={14} fill="currentColor" />
-          </IconButton>
-        ) : (
-          <IconButton className={styles.send} type="submit" label={t('send')} disabled={!ready}>
-            <ArrowUp size={18} strokeWidth={2} />
-          </IconButton>
-        )}
-      </div>
+      <ComposerBox
+        over={tooLong}
+        aria-label={t('askLabel')}
+        placeholder={placeholder}
+        value={text}
+        disabled={disabled}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={onKeyDown}
+        actions={
+          writing ? (
+            <StopButton label={t('stop')} onClick={onStop} />
+          ) : (
+            <SendButton label={t('send')} shortcut="Enter" disabled={!ready} />
+          )
+        }
+      />
     </form>
   )
 }

@@ -163,7 +163,7 @@ test.describe('at work', () => {
         await chat.open('ビジネスメール作成')
         await page.getByLabel('宛先').fill('株式会社山川商事 営業部 佐藤様')
         await page.getByRole('button', { name: '実行' }).click()
-        await expect(page.getByLabel('相手との関係')).toBeFocused()
+        await expect(page.getByLabel('用件')).toBeFocused()
       },
     })
     await conversation(chat, model)
@@ -234,7 +234,7 @@ test('documents', async ({ page, browser, server, account, model, chat }) => {
   model.script(sample.asked, { text: sample.cited, title: '年次有給休暇の日数' })
   const attach = async () => {
     await chat.open('文書に質問')
-    await page.getByRole('button', { name: 'ファイルを添付' }).click()
+    await page.getByRole('button', { name: 'ファイルや画像を追加' }).click()
     for (const name of [/^就業規則\.pdf/, /^旅費規程\.md/]) {
       const file = page.getByRole('dialog').getByRole('button', { name })
       if ((await file.getAttribute('aria-pressed')) !== 'true') await file.click()

@@ -127,6 +127,12 @@ export class Account {
     await this.call('POST', '/v1/favorite_skill', { skill_id: (await this.skill(skill)).id })
   }
 
+  /** Marks all notices as read. */
+  async readNotices(): Promise<void> {
+    const ids = (await this.#list<{ id: string }>('/v1/notification')).map(({ id }) => id)
+    await this.call('PUT', '/v1/notification/read', { ids })
+  }
+
   /** Removes the threads and favourites of earlier tests. */
   async reset(): Promise<void> {
     for (const thread of await this.threads()) await this.call('DELETE', `/v1/thread/${thread.id}`)

@@ -4,28 +4,22 @@ import { followNotifications } from '@/entities/notice/notifications'
 import { followSources } from '@/entities/source/dataSources'
 import { askBeforeLeaving, uploads } from '@/entities/source/uploads'
 import { followThreads } from '@/entities/thread/threads'
-import { HomeComposer } from '@/features/chat/composer/HomeComposer'
 import { HomeLayout } from '@/features/home/HomeLayout'
 import { Shortcuts } from '@/features/shortcuts/Shortcuts'
-import { SkillsPage } from '@/features/skills/SkillsPage'
 import { EndNotices } from '@/features/threads/EndNotices'
 import { Finished } from '@/features/threads/Finished'
+import { Sidebar } from '@/features/threads/Sidebar'
 import { whenIdle } from '@/lib/browser/idle'
 import { live } from '@/lib/live'
 import { loadViewer, ViewerPlace } from './ViewerPlace'
 
-/** SkillsRoute shows the composer of the general chat, and the skills below. */
-export function SkillsRoute() {
-  return <SkillsPage composer={<HomeComposer />} />
-}
-
-/** HomeRoute is the layout of /home with its keyboard shortcuts. */
+/** HomeRoute is the layout of all pages for signed-in users, with the keyboard shortcuts. */
 export function HomeRoute() {
   useEffect(followLive, [])
   useEffect(loadChat, [])
   return (
     <>
-      <HomeLayout beside={<ViewerPlace />} />
+      <HomeLayout sidebar={<Sidebar />} beside={<ViewerPlace />} />
       <Shortcuts />
       <Finished />
       <EndNotices />
@@ -33,7 +27,7 @@ export function HomeRoute() {
   )
 }
 
-/** followLive applies live events of the server while /home is open. */
+/** followLive applies live events of the server while the layout is shown. */
 function followLive(): () => void {
   const stops = [
     followThreads(live),

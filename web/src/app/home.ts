@@ -1,6 +1,4 @@
 /** The pages under /home/skill. They are one chunk, because users often open several of them. */
 export { ConversationPage, skillLoader } from '@/features/chat/routes'
 export { skillsLoader } from '@/features/skills/loader'
-export { threadsLoader } from '@/features/threads/loader'
-export { SkillLayout } from '@/features/threads/SkillLayout'
-export { HomeRoute, SkillsRoute } from './HomeRoute'
+export { SkillsRoute } from './SkillsRoute'

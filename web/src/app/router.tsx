@@ -7,7 +7,7 @@ import {
   type ShouldRevalidateFunction,
 } from 'react-router'
 import { readToken } from '@/entities/identity/token'
-import { adminOnly, requireSession, signedIn, signingIn } from '@/entities/session/guard'
+import { adminOnly, signedIn, signingIn } from '@/entities/session/guard'
 import { hideQuery } from '@/entities/session/place'
 import { ForbiddenPage, NotFoundPage } from '@/features/errors/pages'
 import { RouteError } from '@/features/errors/RouteError'
@@ -51,7 +51,118 @@ function adminPage(path: string, Component: Page, loader?: () => Promise<LoaderF
 
 const conversationPage: Page = async () => (await import('./home')).ConversationPage
 
-const threadsLoader = signedIn(async (args) => (await import('./home')).threadsLoader(args))
+const threadsLoader = signedIn(async (args) =>
+  (await import('@/features/threads/loader')).threadsLoader(args),
+)
+
+/** homeRoutes are the pages under /home. */
+const homeRoutes: RouteObject[] = [
+  { path: '/home', loader: () => redirect('/home/skill') },
+  caught({
+    path: '/home/skill',
+    lazy: {
+      loader: async () => signedIn((await import('./home')).skillsLoader),
+      Component: async () => (await import('./home')).SkillsRoute,
+    },
+    shouldRevalidate: never,
+  }),
+  page('/home/skill/library', async () => (await import('@/features/skillEditor/routes')).LibraryPage),
+  page('/home/skill/leaving', async () => (await import('@/features/threads/LeavingPage')).LeavingPage),
+  page('/home/skill/new', async () => (await import('./SkillEditorRoute')).SkillEditorRoute),
+  page('/home/skill/:skillId/edit', async () => (await import('./SkillEditorRoute')).SkillEditorRoute),
+  caught({
+    id: 'skill',
+    path: '/home/skill/:skillId',
+    lazy: { loader: async () => signedIn((await import('./home')).skillLoader) },
+    shouldRevalidate: onOtherThread,
+    children: [
+      { index: true, lazy: { Component: conversationPage } },
+      { path: 'chat/:threadId', lazy: { Component: conversationPage } },
+    ],
+  }),
+  caught({
+    path: '/home/data-source',
+    lazy: {
+      loader: async () => signedIn((await import('@/features/sources/routes')).sourcesLoader),
+      Component: async () => (await import('@/features/sources/routes')).SourcesPage,
+    },
+    shouldRevalidate: never,
+  }),
+  ...['/home/*', '/chat/*', '/share/*'].map((path) => ({ path, Component: NotFoundPage })),
+]
+
+/** settingRoutes are the pages of the settings. */
+const settingRoutes: RouteObject = caught({
+  path: '/setting',
+  lazy: { Component: async () => (await import('@/features/settings/routes')).SettingLayout },
+  children: [
+    { index: true, loader: () => redirect('/setting/change-password') },
+    {
+      path: 'change-password',
+      lazy: {
+        loader: async () => (await import('@/features/settings/routes')).changePasswordLoader,
+        Component: async () => (await import('@/features/settings/routes')).ChangePasswordPage,
+      },
+    },
+    settingPage('about', async () => (await import('@/features/settings/AboutPage')).AboutPage),
+    settingPage('session', async () => (await import('@/features/settings/routes')).SessionsPage),
+    settingPage('share', async () => (await import('@/features/settings/SharesPage')).SharesPage),
+    settingPage(
+      'connections',
+      async () => (await import('@/features/settings/ConnectionsPage')).ConnectionsPage,
+    ),
+    settingPage('slack', async () => (await import('@/features/settings/SlackPage')).SlackPage),
+    { path: '*', Component: NotFoundPage },
+  ],
+})
+
+/** adminRoutes are the admin screens. */
+const adminRoutes: RouteObject = caught({
+  path: '/admin',
+  loader: adminOnly(),
+  shouldRevalidate: never,
+  lazy: { Component: async () => (await loadAdmin()).AdminLayout },
+  children: [
+    { index: true, loader: () => redirect('/admin/contract') },
+    adminPage(
+      'contract',
+      async () => (await loadAdmin()).ContractPage,
+      async () => (await loadAdmin()).contractLoader,
+    ),
+    adminPage(
+      'organization/member',
+      async () => (await loadAdmin()).MembersPage,
+      async () => (await loadAdmin()).membersLoader,
+    ),
+    adminPage(
+      'slack',
+      async () => (await loadAdmin()).SlackPage,
+      async () => (await loadAdmin()).slackLoader,
+    ),
+    adminPage(
+      'saml',
+      async () => (await loadAdmin()).SamlPage,
+      async () => (await loadAdmin()).samlLoader,
+    ),
+    adminPage(
+      'saml/edit',
+      async () => (await loadAdmin()).SamlEditPage,
+      async () => (await loadAdmin()).samlEditLoader,
+    ),
+    adminPage('instructions', async () => (await loadAdmin()).InstructionsPage),
+    adminPage('model', async () => (await loadAdmin()).ModelsPage),
+    adminPage('notice', async () => (await loadAdmin()).NoticesPage),
+    adminPage('notice/new', async () => (await loadAdmin()).NewNoticePage),
+    adminPage('notice/:noticeId', async () => (await loadAdmin()).NoticePage),
+    adminPage('retention', async () => (await loadAdmin()).RetentionPage),
+    adminPage('share', async () => (await loadAdmin()).SharesPage),
+    adminPage('connection', async () => (await loadAdmin()).ConnectionsPage),
+    adminPage('extension', async () => (await loadAdmin()).ExtensionPage),
+    adminPage('feedback', async () => (await loadAdmin()).FeedbackPage),
+    adminPage('audit', async () => (await loadAdmin()).AuditPage),
+    { path: '*', Component: NotFoundPage },
+  ],
+})
 
 /** All routes of the app. */
 const routes: RouteObject[] = [
@@ -109,170 +220,36 @@ const routes: RouteObject[] = [
         loader: () => (readToken() === null ? null : redirect('/home')),
         lazy: { Component: async () => (await import('@/features/login/routes')).SignedOutPage },
       },
+      // The errors of pages are shown in the layout of signed-in users.
       caught({
-        path: '/home',
-        loader: signedIn(),
-        shouldRevalidate: never,
-        lazy: { Component: async () => (await import('./home')).HomeRoute },
-        children: [
-          { index: true, loader: () => redirect('/home/skill') },
-          {
-            path: 'skill',
-            loader: threadsLoader,
-            shouldRevalidate: never,
-            lazy: { Component: async () => (await import('./home')).SkillLayout },
-            children: [
-              caught({
-                index: true,
-                lazy: {
-                  loader: async () => signedIn((await import('./home')).skillsLoader),
-                  Component: async () => (await import('./home')).SkillsRoute,
-                },
-                shouldRevalidate: never,
-              }),
-              page('library', async () => (await import('@/features/skillEditor/routes')).LibraryPage),
-              page('leaving', async () => (await import('@/features/threads/LeavingPage')).LeavingPage),
-              page('new', async () => (await import('./SkillEditorRoute')).SkillEditorRoute),
-              page(':skillId/edit', async () => (await import('./SkillEditorRoute')).SkillEditorRoute),
-              caught({
-                id: 'skill',
-                path: ':skillId',
-                lazy: { loader: async () => signedIn((await import('./home')).skillLoader) },
-                shouldRevalidate: onOtherThread,
-                children: [
-                  { index: true, lazy: { Component: conversationPage } },
-                  { path: 'chat/:threadId', lazy: { Component: conversationPage } },
-                ],
-              }),
-            ],
-          },
-          caught({
-            path: 'data-source',
-            lazy: {
-              loader: async () => signedIn((await import('@/features/sources/routes')).sourcesLoader),
-              Component: async () => (await import('@/features/sources/routes')).SourcesPage,
-            },
-            shouldRevalidate: never,
-          }),
-          { path: '*', Component: NotFoundPage },
-        ],
-      }),
-      // The error for a missing thread is shown in the layout of threads.
-      caught({
-        path: '/chat',
-        loader: signedIn(),
-        shouldRevalidate: never,
-        lazy: { Component: async () => (await import('./home')).HomeRoute },
-        children: [
-          {
-            loader: threadsLoader,
-            shouldRevalidate: never,
-            lazy: { Component: async () => (await import('./home')).SkillLayout },
-            children: [
-              caught({
-                path: ':threadId',
-                loader: signedIn(async ({ params, request }) => {
-                  const thread_id = params.threadId as string
-                  const thread = await call('getThread', { thread_id, signal: request.signal })
-                  return redirect(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
-                }),
-                element: null,
-              }),
-            ],
-          },
-          { path: '*', Component: NotFoundPage },
-        ],
-      }),
-      caught({
-        path: '/share',
-        loader: signedIn(),
+        loader: threadsLoader,
         shouldRevalidate: never,
         lazy: { Component: async () => (await import('./HomeRoute')).HomeRoute },
         children: [
+          ...homeRoutes,
           caught({
-            path: ':shareId',
+            path: '/chat/:threadId',
+            loader: signedIn(async ({ params, request }) => {
+              const thread_id = params.threadId as string
+              const thread = await call('getThread', { thread_id, signal: request.signal })
+              return redirect(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
+            }),
+            element: null,
+          }),
+          caught({
+            path: '/share/:shareId',
             lazy: {
               loader: async () => signedIn((await import('@/features/share/routes')).shareLoader),
               Component: async () => (await import('@/features/share/routes')).SharePage,
             },
             shouldRevalidate: never,
           }),
-          { path: '*', Component: NotFoundPage },
+          settingRoutes,
+          adminRoutes,
         ],
       }),
       page('/oauth/grant', async () => (await import('@/features/connect/routes')).GrantPage),
       page('/oauth/device', async () => (await import('@/features/connect/routes')).DevicePage),
-      caught({
-        path: '/setting',
-        loader: ({ request }) => requireSession(request) ?? null,
-        shouldRevalidate: never,
-        lazy: { Component: async () => (await import('@/features/settings/routes')).SettingLayout },
-        children: [
-          { index: true, loader: () => redirect('/setting/change-password') },
-          {
-            path: 'change-password',
-            lazy: {
-              loader: async () => (await import('@/features/settings/routes')).changePasswordLoader,
-              Component: async () => (await import('@/features/settings/routes')).ChangePasswordPage,
-            },
-          },
-          settingPage('about', async () => (await import('@/features/settings/AboutPage')).AboutPage),
-          settingPage('session', async () => (await import('@/features/settings/routes')).SessionsPage),
-          settingPage('share', async () => (await import('@/features/settings/SharesPage')).SharesPage),
-          settingPage(
-            'connections',
-            async () => (await import('@/features/settings/ConnectionsPage')).ConnectionsPage,
-          ),
-          settingPage('slack', async () => (await import('@/features/settings/SlackPage')).SlackPage),
-          { path: '*', Component: NotFoundPage },
-        ],
-      }),
-      caught({
-        path: '/admin',
-        loader: adminOnly(),
-        shouldRevalidate: never,
-        lazy: { Component: async () => (await loadAdmin()).AdminLayout },
-        children: [
-          { index: true, loader: () => redirect('/admin/contract') },
-          adminPage(
-            'contract',
-            async () => (await loadAdmin()).ContractPage,
-            async () => (await loadAdmin()).contractLoader,
-          ),
-          adminPage(
-            'organization/member',
-            async () => (await loadAdmin()).MembersPage,
-            async () => (await loadAdmin()).membersLoader,
-          ),
-          adminPage(
-            'slack',
-            async () => (await loadAdmin()).SlackPage,
-            async () => (await loadAdmin()).slackLoader,
-          ),
-          adminPage(
-            'saml',
-            async () => (await loadAdmin()).SamlPage,
-            async () => (await loadAdmin()).samlLoader,
-          ),
-          adminPage(
-            'saml/edit',
-            async () => (await loadAdmin()).SamlEditPage,
-            async () => (await loadAdmin()).samlEditLoader,
-          ),
-          adminPage('instructions', async () => (await loadAdmin()).InstructionsPage),
-          adminPage('model', async () => (await loadAdmin()).ModelsPage),
-          adminPage('notice', async () => (await loadAdmin()).NoticesPage),
-          adminPage('notice/new', async () => (await loadAdmin()).NewNoticePage),
-          adminPage('notice/:noticeId', async () => (await loadAdmin()).NoticePage),
-          adminPage('retention', async () => (await loadAdmin()).RetentionPage),
-          adminPage('share', async () => (await loadAdmin()).SharesPage),
-          adminPage('connection', async () => (await loadAdmin()).ConnectionsPage),
-          adminPage('extension', async () => (await loadAdmin()).ExtensionPage),
-          adminPage('feedback', async () => (await loadAdmin()).FeedbackPage),
-          adminPage('audit', async () => (await loadAdmin()).AuditPage),
-          { path: '*', Component: NotFoundPage },
-        ],
-      }),
       { path: '/forbidden', Component: ForbiddenPage },
       { path: '*', Component: NotFoundPage },
     ],

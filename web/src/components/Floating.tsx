@@ -74,7 +74,7 @@ export function Floating({
   }, [anchor])
 
   return createPortal(
-    <div ref={box} className={styles.floating}>
+    <div ref={box} className={styles.floating} data-floating>
       <div ref={panel} className={cx(styles.panel, className)} tabIndex={-1} {...rest} />
     </div>,
     layer,

@@ -3,7 +3,7 @@ import type { Side } from '@/lib/ui/anchored'
 import { cx } from '@/lib/ui/cx'
 import styles from './Button.module.css'
 
-interface IconButtonProps extends Omit<ComponentPropsWithRef<'button'>, 'aria-label' | 'title'> {
+export interface IconButtonProps extends Omit<ComponentPropsWithRef<'button'>, 'aria-label' | 'title'> {
   /** The action: the accessible name and the tooltip. */
   label: string
   /** The keyboard shortcut, shown in the tooltip. */

@@ -177,31 +177,6 @@ export function MenuChoice<T extends string>({
   )
 }
 
-/** An item that is on or off. It has a tick while it is on. */
-export function MenuCheck({
-  checked,
-  onChange,
-  children,
-}: {
-  checked: boolean
-  onChange: (checked: boolean) => void
-  children: ReactNode
-}) {
-  return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the menu's keys click it.
-    <div
-      className={styles.item}
-      role="menuitemcheckbox"
-      tabIndex={-1}
-      aria-checked={checked}
-      onClick={() => onChange(!checked)}
-    >
-      {children}
-      {checked && <Check className={styles.check} size={16} aria-hidden />}
-    </div>
-  )
-}
-
 /** A separator. */
 export function MenuSeparator() {
   return <div className={styles.separator} role="separator" />

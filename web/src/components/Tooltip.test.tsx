@@ -45,6 +45,26 @@ describe('a tooltip', () => {
     expect(tip()).toBeUndefined()
   })
 
+  it('never covers an open menu, but appears inside it', () => {
+    const menu = render(
+      <div data-floating>
+        <IconButton label="閉じる">
+          <svg />
+        </IconButton>
+      </div>,
+    )
+    enter('検索')
+    wait(500)
+    expect(tip()).toBeUndefined()
+    enter('閉じる')
+    wait(500)
+    expect(tip()).toBe('閉じる')
+    menu.unmount()
+    enter('お知らせ')
+    wait(500)
+    expect(tip()).toBe('お知らせ')
+  })
+
   it('disappears with its element, and then ignores Esc', () => {
     const added = render(
       <IconButton label="停止">

@@ -58,6 +58,9 @@ function followTips(show: (anchor: HTMLElement | null) => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
 
   const open = (anchor: HTMLElement) => {
+    // A tooltip must not cover an open menu.
+    const floating = document.querySelector('[data-floating]')
+    if (floating !== null && !floating.contains(anchor)) return
     shown = anchor
     show(anchor)
   }

@@ -1,6 +1,4 @@
-import { useSuspenseQuery } from '@tanstack/react-query'
 import {
-  ArrowLeft,
   Cpu,
   FileText,
   History,
@@ -16,16 +14,10 @@ import {
   ThumbsUp,
   Users,
 } from 'lucide-react'
-import { useEffect, useRef } from 'react'
-import { Link, NavLink, Outlet, useLocation } from 'react-router'
-import { ButtonLink } from '@/components/Button'
-import { Logo } from '@/components/Logo'
-import { meQuery } from '@/lib/api/queries'
-import { FrameContext } from '@/lib/ui/frame'
-import styles from './AdminLayout.module.css'
+import { Sections } from '@/components/Sections'
 import { texts } from './texts'
 
-const places: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
+const sections: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
   { to: '/admin/contract', label: texts.layout.contract, Icon: FileText },
   { to: '/admin/organization/member', label: texts.layout.members, Icon: Users },
   { to: '/admin/saml', label: texts.layout.saml, Icon: Shield },
@@ -41,56 +33,7 @@ const places: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
   { to: '/admin/audit', label: texts.layout.audit, Icon: ScrollText },
 ]
 
-/** The frame of the admin screens: a header, the navigation on the left (on phones at the top), and the page. */
+/** AdminLayout is the layout of the admin screens, with their navigation. */
 export function AdminLayout() {
-  const { data: me } = useSuspenseQuery(meQuery)
-  const nav = useRef<HTMLElement>(null)
-  const { pathname } = useLocation()
-  // On a phone the links are on one line, which scrolls.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the current link follows the URL.
-  useEffect(() => {
-    const place = nav.current?.querySelector('[aria-current="page"]')
-    place?.scrollIntoView({ block: 'nearest', inline: 'center' })
-  }, [pathname])
-  return (
-    <div className={styles.layout}>
-      <button type="button" className={styles.skip} onClick={skip}>
-        {texts.layout.skip}
-      </button>
-      <header className={styles.header} data-print="hide">
-        <Link className={styles.logo} to="/home/skill" aria-label={texts.layout.logo}>
-          <Logo size={26} />
-        </Link>
-        <p className={styles.where}>
-          <span>{texts.layout.title}</span>
-          <span className={styles.organization}>{me.organization.name}</span>
-        </p>
-        <ButtonLink className={styles.back} to="/home/skill" size="sm">
-          <ArrowLeft size={16} aria-hidden />
-          {texts.layout.back}
-        </ButtonLink>
-      </header>
-      <nav className={styles.nav} aria-label={texts.layout.nav} data-print="hide" ref={nav}>
-        <ul className={styles.list}>
-          {places.map(({ to, label, Icon }) => (
-            <li key={to}>
-              <NavLink className={styles.place ?? ''} to={to}>
-                <Icon size={16} aria-hidden />
-                {label}
-              </NavLink>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      <main id="main" className={styles.main} tabIndex={-1}>
-        <FrameContext value="main">
-          <Outlet />
-        </FrameContext>
-      </main>
-    </div>
-  )
-}
-
-function skip(): void {
-  document.querySelector<HTMLElement>('main')?.focus()
+  return <Sections label={texts.layout.nav} sections={sections} />
 }

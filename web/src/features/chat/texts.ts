@@ -47,13 +47,12 @@ export const texts = {
     label: '質問',
     placeholder: '質問や依頼を入力',
     placeholders: {
-      summarization: '要約する文章や、まとめ方の希望を入力',
-      document_qa: '添付したファイルへの質問を入力',
+      summarization: '要約する文章を入力',
+      document_qa: 'ファイルへの質問を入力',
       web_search: '調べたいことを入力',
     } as Readonly<Record<string, string>>,
-    next: '続きの質問や依頼を入力',
-    withKeys: (words: string, keys: { send: string; break: string }) =>
-      `${words}（${keys.send} で送信、${keys.break} で改行）`,
+    next: '続けて質問や依頼を入力',
+    keys: (keys: { send: string; break: string }) => `${keys.send}（改行は ${keys.break}）`,
     send: '送信',
     stop: '回答を停止',
     remaining: (count: number) => `残り${count.toLocaleString('ja-JP')}文字`,
@@ -65,15 +64,20 @@ export const texts = {
   model: {
     label: 'モデル',
     standard: '既定',
-    chosen: (name: string, thinking: boolean) =>
-      thinking ? `モデル: ${name}、じっくり考える` : `モデル: ${name}`,
-    withThinking: (name: string) => `${name}・じっくり考える`,
+    chosen: (name: string) => `モデル: ${name}`,
     think: 'じっくり考える',
     withdrawn: (name: string) => `選択していたモデルは利用できなくなりました。「${name}」が回答します。`,
     wrote: (name: string) => `回答したモデル: ${name}`,
     again: '回答を再生成',
     with: '別のモデルで再生成',
     by: (name: string) => `「${name}」で再生成`,
+  },
+
+  skills: {
+    choose: 'スキルを選択',
+    button: 'スキル',
+    label: 'スキル',
+    begins: '選んだスキルで、新しいチャットを始めます。',
   },
 
   guidance: {
@@ -90,6 +94,8 @@ export const texts = {
 
   files: {
     attach: 'ファイルを添付',
+    add: 'ファイルや画像を追加',
+    known: 'アップロード済みのファイル',
     upload: 'ファイルをアップロード',
     choose: 'ファイルを選択',
     drop: 'ここにドロップして添付',
@@ -126,7 +132,6 @@ export const texts = {
 
   pictures: {
     add: '画像を追加',
-    choose: '画像を選択',
     camera: '写真を撮る',
     blind: (reason: string) => `画像を追加できません（${reason}）`,
     cannotSee: (model: string) => `${model}は画像を読み取れません`,

@@ -17,9 +17,9 @@ interface ErrorPageProps {
   actions: ReactNode
 }
 
-/** ErrorPage explains an error and the next step, with a link back. It is rendered alone or in a layout. */
+/** ErrorPage explains an error and the next step, with a link back. It is rendered alone or in the frame. */
 export function ErrorPage({ code, title, body, detail, actions }: ErrorPageProps) {
-  const frame = useContext(FrameContext)
+  const framed = useContext(FrameContext)
   const content = (
     <div className={styles.column}>
       <PageTitle>{title}</PageTitle>
@@ -37,15 +37,12 @@ export function ErrorPage({ code, title, body, detail, actions }: ErrorPageProps
       <div className={styles.actions}>{actions}</div>
     </div>
   )
-  const className = cx(styles.page, frame === 'none' && styles.standalone)
-  if (frame === 'main') return <div className={className}>{content}</div>
+  if (framed) return <div className={styles.page}>{content}</div>
   return (
-    <main id="main" className={className} tabIndex={-1}>
-      {frame === 'none' && (
-        <Link className={styles.logo} to="/" aria-label={texts.top}>
-          <Logo size={32} />
-        </Link>
-      )}
+    <main id="main" className={cx(styles.page, styles.standalone)} tabIndex={-1}>
+      <Link className={styles.logo} to="/" aria-label={texts.top}>
+        <Logo size={32} />
+      </Link>
       {content}
     </main>
   )

@@ -1,9 +1,11 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { useAtomValue, useSetAtom } from 'jotai'
-import { PanelLeft, Search } from 'lucide-react'
-import { Link, NavLink, useMatch } from 'react-router'
+import { PanelLeft, Search, SquarePen } from 'lucide-react'
+import { Link } from 'react-router'
 import { IconButton } from '@/components/IconButton'
+import { IconLink } from '@/components/IconLink'
 import { Logo } from '@/components/Logo'
+import { useNewChat } from '@/entities/thread/newChat'
 import { configQuery, meQuery } from '@/lib/api/queries'
 import { keys } from '@/lib/browser/platform'
 import { NARROW, useMedia } from '@/lib/ui/media'
@@ -15,24 +17,23 @@ import { Notices } from './Notices'
 import { texts } from './texts'
 import { UserMenu } from './UserMenu'
 
-/** Header is the header of all pages under /home. */
+/** Header is the header of all pages for signed-in users. */
 export function Header() {
   const { data: me } = useSuspenseQuery(meQuery)
   const { links } = useQuery(configQuery).data ?? {}
   const narrow = useMedia(NARROW)
-  const withThreads = useMatch('/home/skill/*') !== null
+  const newChat = useNewChat()
   const openSidebar = useSetAtom(sidebarOpenAtom)
   const folded = useAtomValue(sidebarFoldedAtom)
   const openPalette = useSetAtom(paletteOpenAtom)
 
   return (
     <header className={styles.header} data-print="hide">
-      {narrow && withThreads && (
+      {narrow ? (
         <IconButton label={texts.threads} onClick={() => openSidebar(true)}>
           <PanelLeft size={20} />
         </IconButton>
-      )}
-      {!narrow && withThreads && (
+      ) : (
         <IconButton
           className={styles.fold}
           label={texts.fold}
@@ -49,15 +50,15 @@ export function Header() {
       </Link>
       <nav className={styles.nav} aria-label={texts.mainNav}>
         {!narrow && links?.news && <ExternalItem href={links.news}>{texts.news}</ExternalItem>}
-        {!narrow && (
-          <NavLink className={styles.item ?? ''} to="/home/data-source">
-            {texts.sources}
-          </NavLink>
-        )}
         <Favorites compact={narrow} />
         {!narrow && links?.help && <ExternalItem href={links.help}>{texts.help}</ExternalItem>}
       </nav>
       <div className={styles.tools}>
+        {narrow && (
+          <IconLink label={texts.newChat} {...newChat}>
+            <SquarePen size={18} />
+          </IconLink>
+        )}
         <IconButton label={texts.search} shortcut={keys('mod', 'K')} onClick={() => openPalette(true)}>
           <Search size={18} />
         </IconButton>

@@ -4,7 +4,6 @@ import {
   BellOff,
   Building2,
   CircleQuestionMark,
-  Files,
   FileText,
   Keyboard,
   LifeBuoy,
@@ -90,11 +89,6 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
       <MenuItem icon={<Link2 {...icon} />} onSelect={() => void navigate('/setting/share')}>
         {menu.shares}
       </MenuItem>
-      {narrow && (
-        <MenuItem icon={<Files {...icon} />} onSelect={() => void navigate('/home/data-source')}>
-          {texts.sources}
-        </MenuItem>
-      )}
       {narrow && <HeaderLinks links={links} />}
       {!narrow && (
         <MenuItem icon={<Keyboard {...icon} />} onSelect={() => openShortcuts(true)}>

@@ -5,7 +5,7 @@ export const texts = {
   skip: '本文へ移動',
   logo: 'Tsumugi スキル一覧',
   mainNav: 'メイン',
-  sources: 'ファイル',
+  newChat: '新しいチャット',
   news: 'ニュース',
   help: 'ヘルプ',
   newTab: '（新しいタブで開きます）',

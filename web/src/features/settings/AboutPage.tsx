@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { Button, ButtonLink } from '@/components/Button'
-import { Column } from '@/components/Column'
+import { Button } from '@/components/Button'
 import { TextArea, TextField } from '@/components/Field'
 import { Loaded } from '@/components/States'
 import { guidanceQuery, limits, saveAbout } from '@/entities/guidance/guidance'
@@ -10,7 +9,7 @@ import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import styles from './ChangePasswordPage.module.css'
 import page from './SessionsPage.module.css'
-import { SettingNav } from './SettingNav'
+import { SettingPage } from './SettingPage'
 import { texts } from './texts'
 
 const words = texts.about
@@ -19,11 +18,10 @@ const words = texts.about
 export function AboutPage() {
   const query = useQuery(guidanceQuery)
   return (
-    <Column title={words.title} home="/home/skill" homeLabel={texts.home}>
-      <SettingNav />
+    <SettingPage title={words.title}>
       <p className={page.lead}>{words.lead}</p>
       <Loaded query={query}>{({ about }) => <Form saved={about} />}</Loaded>
-    </Column>
+    </SettingPage>
   )
 }
 
@@ -64,9 +62,6 @@ function Form({ saved }: { saved: About }) {
         <Button type="submit" variant="primary" size="lg" loading={busy}>
           {words.save}
         </Button>
-        <ButtonLink to="/home/skill" variant="quiet" size="lg">
-          {texts.back}
-        </ButtonLink>
       </div>
     </form>
   )

@@ -1,8 +1,7 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { type FormEvent, useRef, useState } from 'react'
 import { useNavigate } from 'react-router'
-import { Button, ButtonLink } from '@/components/Button'
-import { Column } from '@/components/Column'
+import { Button } from '@/components/Button'
 import { PasswordField } from '@/components/Field'
 import { PasswordRules } from '@/components/PasswordRules'
 import { changePassword } from '@/entities/identity/identityAccount'
@@ -12,17 +11,16 @@ import { freshToken } from '@/entities/session/session'
 import { meQuery } from '@/lib/api/queries'
 import { toast } from '@/lib/ui/toast'
 import styles from './ChangePasswordPage.module.css'
-import { SettingNav } from './SettingNav'
+import { SettingPage } from './SettingPage'
 import { texts } from './texts'
 
 /** ChangePasswordPage changes the password of users who sign in with one. */
 export function ChangePasswordPage() {
   const { data: me } = useSuspenseQuery(meQuery)
   return (
-    <Column title={texts.title} home="/home/skill" homeLabel={texts.home}>
-      <SettingNav />
+    <SettingPage title={texts.title}>
       <Form email={me.email} />
-    </Column>
+    </SettingPage>
   )
 }
 
@@ -98,9 +96,6 @@ function Form({ email }: { email: string }) {
         <Button type="submit" variant="primary" size="lg" loading={busy}>
           {texts.submit}
         </Button>
-        <ButtonLink to="/home/skill" variant="quiet" size="lg">
-          {texts.back}
-        </ButtonLink>
       </div>
     </form>
   )

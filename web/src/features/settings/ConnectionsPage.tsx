@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { KeyRound, Plug } from 'lucide-react'
 import { useState } from 'react'
-import { Button, ButtonLink } from '@/components/Button'
-import { Column } from '@/components/Column'
+import { Button } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
 import { Loaded } from '@/components/States'
 import { connectionPolicyQuery, endConnection, ownConnectionsQuery } from '@/entities/connection/connections'
@@ -12,7 +11,7 @@ import { formatDate } from '@/lib/ui/dates'
 import styles from './ConnectionsPage.module.css'
 import { CreateToken } from './CreateToken'
 import sessions from './SessionsPage.module.css'
-import { SettingNav } from './SettingNav'
+import { SettingPage } from './SettingPage'
 import { texts } from './texts'
 
 const words = texts.connections
@@ -23,8 +22,7 @@ export function ConnectionsPage() {
   const { data } = query
   const { data: policy } = useQuery(connectionPolicyQuery)
   return (
-    <Column title={words.title} home="/home/skill" homeLabel={texts.home}>
-      <SettingNav />
+    <SettingPage title={words.title}>
       <p className={sessions.lead}>{words.lead}</p>
       <Loaded query={query} loading={<p role="status">{words.loading}</p>}>
         {(all) => <List label={words.title} none={words.none} connections={ofKind(all, 'client')} />}
@@ -41,12 +39,7 @@ export function ConnectionsPage() {
           <List label={words.tokens.title} none={words.tokens.none} connections={ofKind(data, 'personal')} />
         )}
       </section>
-      <div className={sessions.actions}>
-        <ButtonLink to="/home/skill" variant="quiet">
-          {texts.back}
-        </ButtonLink>
-      </div>
-    </Column>
+    </SettingPage>
   )
 }
 

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Monitor, Smartphone } from 'lucide-react'
-import { Button, ButtonLink } from '@/components/Button'
-import { Column } from '@/components/Column'
+import { Button } from '@/components/Button'
 import { Loaded } from '@/components/States'
 import { readToken } from '@/entities/identity/token'
 import { ApiError, call, errorMessage, type UserSession } from '@/lib/api'
@@ -9,7 +8,7 @@ import { formatDate } from '@/lib/ui/dates'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import styles from './SessionsPage.module.css'
-import { SettingNav } from './SettingNav'
+import { SettingPage } from './SettingPage'
 import { texts } from './texts'
 
 const words = texts.sessions
@@ -24,8 +23,7 @@ export function SessionsPage() {
   const { data, refetch } = query
   const others = data?.some((session) => !session.current) ?? false
   return (
-    <Column title={words.title} home="/home/skill" homeLabel={texts.home}>
-      <SettingNav />
+    <SettingPage title={words.title}>
       <p className={styles.lead}>
         {readToken()?.authType === 'federated_idp' ? words.leadFederated : words.lead}
       </p>
@@ -46,11 +44,8 @@ export function SessionsPage() {
             onEnded={() => void refetch()}
           />
         )}
-        <ButtonLink to="/home/skill" variant="quiet">
-          {texts.back}
-        </ButtonLink>
       </div>
-    </Column>
+    </SettingPage>
   )
 }
 

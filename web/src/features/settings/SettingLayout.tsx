@@ -1,6 +1,19 @@
-import { Outlet } from 'react-router'
+import { KeyRound, Link2, MessagesSquare, MonitorSmartphone, Plug, UserPen } from 'lucide-react'
+import { Sections } from '@/components/Sections'
+import { readToken } from '@/entities/identity/token'
+import { texts } from './texts'
 
-/** SettingLayout is the layout of the settings. Each page renders a column. */
+const password = { to: '/setting/change-password', label: texts.tabs.password, Icon: KeyRound }
+const sections = [
+  { to: '/setting/about', label: texts.tabs.about, Icon: UserPen },
+  { to: '/setting/session', label: texts.tabs.sessions, Icon: MonitorSmartphone },
+  { to: '/setting/share', label: texts.tabs.shares, Icon: Link2 },
+  { to: '/setting/connections', label: texts.tabs.connections, Icon: Plug },
+  { to: '/setting/slack', label: texts.slack.title, Icon: MessagesSquare },
+]
+
+/** SettingLayout is the layout of the settings. Users of single sign-on get no link to the password page. */
 export function SettingLayout() {
-  return <Outlet />
+  const federated = readToken()?.authType === 'federated_idp'
+  return <Sections label={texts.nav} sections={federated ? sections : [password, ...sections]} />
 }

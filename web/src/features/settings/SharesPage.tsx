@@ -2,8 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Copy } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'react-router'
-import { Button, ButtonLink } from '@/components/Button'
-import { Column } from '@/components/Column'
+import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import { Loaded } from '@/components/States'
 import { endShare, ownSharesQuery, shareUrl } from '@/entities/share/shares'
@@ -13,7 +12,7 @@ import { formatDate } from '@/lib/ui/dates'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import styles from './SessionsPage.module.css'
-import { SettingNav } from './SettingNav'
+import { SettingPage } from './SettingPage'
 import { texts } from './texts'
 
 const words = texts.shares
@@ -27,8 +26,7 @@ export function SharesPage() {
   const query = useQuery(ownSharesQuery({ offset, limit: PAGE }))
   const { data } = query
   return (
-    <Column title={words.title} home="/home/skill" homeLabel={texts.home}>
-      <SettingNav />
+    <SettingPage title={words.title}>
       <p className={styles.lead}>{words.lead}</p>
       <Loaded query={query} empty={<p>{words.none}</p>}>
         {({ items }) =>
@@ -45,11 +43,8 @@ export function SharesPage() {
         {data && offset + data.items.length < data.total && (
           <Button onClick={() => setOffset(offset + PAGE)}>{words.next}</Button>
         )}
-        <ButtonLink to="/home/skill" variant="quiet">
-          {texts.back}
-        </ButtonLink>
       </div>
-    </Column>
+    </SettingPage>
   )
 }
 

@@ -3,7 +3,6 @@ import { MessagesSquare } from 'lucide-react'
 import { useState } from 'react'
 import { useSearchParams } from 'react-router'
 import { Button } from '@/components/Button'
-import { Column } from '@/components/Column'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { ErrorState } from '@/components/States'
 import { ApiError, call, errorMessage, type SlackLink } from '@/lib/api'
@@ -12,7 +11,7 @@ import { formatDate } from '@/lib/ui/dates'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import sessions from './SessionsPage.module.css'
-import { SettingNav } from './SettingNav'
+import { SettingPage } from './SettingPage'
 import styles from './SlackPage.module.css'
 import { texts } from './texts'
 
@@ -34,14 +33,13 @@ export function SlackPage() {
   const { data, error, refetch } = useQuery(slackLinkQuery(state))
   const refused = error instanceof ApiError && error.code in words.failures ? error.code : null
   return (
-    <Column title={words.title} home="/home/skill" homeLabel={texts.home}>
-      <SettingNav />
+    <SettingPage title={words.title}>
       <Returned refused={refused ?? params.get('error')} linked={params.get('result') === 'linked'} />
       <p className={sessions.lead}>{words.lead}</p>
       {!data && error && refused === null && <ErrorState onRetry={() => void refetch()} />}
       {!data && !error && <p role="status">{words.loading}</p>}
       {data && <Own own={data} state={state} />}
-    </Column>
+    </SettingPage>
   )
 }
 

@@ -1,10 +1,9 @@
 /** The texts of the settings. */
 export const texts = {
-  home: 'Tsumugi スキル一覧',
   nav: 'アカウント設定',
   tabs: {
     password: 'パスワード',
-    about: 'プロフィール',
+    about: '回答のカスタマイズ',
     sessions: 'ログイン中の端末',
     shares: '共有リンク',
     connections: '連携アプリ',
@@ -13,7 +12,6 @@ export const texts = {
   current: '現在のパスワード',
   proposed: '新しいパスワード',
   submit: '変更する',
-  back: 'スキル一覧に戻る',
   currentRequired: '現在のパスワードを入力してください。',
   rulesUnmet: 'パスワードの条件をすべて満たしてください。',
   same: '現在と異なるパスワードを入力してください。',

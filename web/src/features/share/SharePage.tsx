@@ -23,34 +23,32 @@ export function SharePage() {
   )
   const at = formatFull(share.updated_at)
   return (
-    <main className={styles.page} tabIndex={-1}>
+    <div className={styles.column}>
       <PageTitle>{share.title}</PageTitle>
-      <div className={styles.column}>
-        <header className={styles.head}>
-          <p className={styles.skill}>
-            <SkillIcon path={share.skill.icon_path} size={20} />
-            {share.skill.name}
-          </p>
-          <h1 className={styles.title}>{share.title}</h1>
-          <p className={styles.quiet}>{share.own ? texts.own(at) : texts.shared(share.owner_name, at)}</p>
-          <p className={styles.quiet}>{texts.note}</p>
-        </header>
-        <ol className={styles.messages} aria-label={texts.messages}>
-          {data?.pages.flat().map((message, index) => (
-            // The order of a share's messages never changes.
-            // biome-ignore lint/suspicious/noArrayIndexKey: The messages have no ids.
-            <Message key={index} message={message} />
-          ))}
-        </ol>
-        {isFetchNextPageError && <p role="alert">{texts.moreFailed}</p>}
-        {hasNextPage && (
-          <Button loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            {texts.more}
-          </Button>
-        )}
-        <Foot share={share} />
-      </div>
-    </main>
+      <header className={styles.head}>
+        <p className={styles.skill}>
+          <SkillIcon path={share.skill.icon_path} size={20} />
+          {share.skill.name}
+        </p>
+        <h1 className={styles.title}>{share.title}</h1>
+        <p className={styles.quiet}>{share.own ? texts.own(at) : texts.shared(share.owner_name, at)}</p>
+        <p className={styles.quiet}>{texts.note}</p>
+      </header>
+      <ol className={styles.messages} aria-label={texts.messages}>
+        {data?.pages.flat().map((message, index) => (
+          // The order of a share's messages never changes.
+          // biome-ignore lint/suspicious/noArrayIndexKey: The messages have no ids.
+          <Message key={index} message={message} />
+        ))}
+      </ol>
+      {isFetchNextPageError && <p role="alert">{texts.moreFailed}</p>}
+      {hasNextPage && (
+        <Button loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          {texts.more}
+        </Button>
+      )}
+      <Foot share={share} />
+    </div>
   )
 }
 

@@ -93,9 +93,16 @@ describe('the shortcuts', () => {
   })
 
   it('start a new thread with the current skill', () => {
-    show('/home/skill/s1/chat/t1')
+    const skill = '/home/skill/01a1fbed-16d4-7674-9621-a2bbc8a4cc61'
+    show(`${skill}/chat/t1`)
     fireEvent.keyDown(document.body, { key: 'O', ctrlKey: true, shiftKey: true })
-    expect(place()).toBe('/home/skill/s1')
+    expect(place()).toBe(skill)
+  })
+
+  it('start a new thread at home from a page without a skill', () => {
+    show('/home/skill/library')
+    fireEvent.keyDown(document.body, { key: 'O', ctrlKey: true, shiftKey: true })
+    expect(place()).toBe('/home/skill')
   })
 
   it('focus the composer by /, but not while the user types in a field', () => {

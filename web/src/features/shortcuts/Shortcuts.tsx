@@ -1,7 +1,9 @@
 import { useAtom } from 'jotai'
 import { lazy, Suspense, useEffect } from 'react'
-import { useMatch, useNavigate } from 'react-router'
+import { useNavigate } from 'react-router'
+import { useNewChat } from '@/entities/thread/newChat'
 import { isApple } from '@/lib/browser/platform'
+import { focusComposer } from '@/lib/ui/composer'
 import { ime } from '@/lib/ui/ime'
 import { NARROW, useMedia } from '@/lib/ui/media'
 import { paletteOpenAtom, shortcutsOpenAtom } from '@/lib/ui/overlays'
@@ -11,13 +13,12 @@ import { store } from '@/lib/ui/store'
 const Palette = lazy(async () => ({ default: (await import('./Palette')).Palette }))
 const ShortcutList = lazy(async () => ({ default: (await import('./ShortcutList')).ShortcutList }))
 
-/** Shortcuts has the global shortcuts and their dialogs. It is rendered once in /home. */
+/** Shortcuts has the global shortcuts and their dialogs. It is rendered once. */
 export function Shortcuts() {
   const [palette, setPalette] = useAtom(paletteOpenAtom)
   const [list, setList] = useAtom(shortcutsOpenAtom)
   const navigate = useNavigate()
-  const skillId = useMatch('/home/skill/:skillId/*')?.params.skillId
-  const withThreads = useMatch('/home/skill/*') !== null
+  const { to: newChat, state } = useNewChat()
   const narrow = useMedia(NARROW)
 
   useEffect(() => {
@@ -29,12 +30,13 @@ export function Shortcuts() {
         event.preventDefault()
         setList(false)
         setPalette((open) => !open)
-      } else if (isFold(event) && withThreads && !narrow) {
+      } else if (isFold(event) && !narrow) {
         event.preventDefault()
         foldSidebar(!store.get(sidebarFoldedAtom))
       } else if (mod && event.shiftKey && !event.altKey && key === 'o') {
         event.preventDefault()
-        void navigate(skillId ? `/home/skill/${skillId}` : '/home/skill')
+        void navigate(newChat, { state })
+        focusComposer()
       } else if (
         !mod &&
         !event.altKey &&
@@ -56,7 +58,7 @@ export function Shortcuts() {
     }
     document.addEventListener('keydown', onKeyDown)
     return () => document.removeEventListener('keydown', onKeyDown)
-  }, [navigate, skillId, withThreads, narrow, setList, setPalette])
+  }, [navigate, newChat, state, narrow, setList, setPalette])
 
   return (
     <Suspense>

@@ -1,4 +1,5 @@
 import { useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { useNavigate } from 'react-router'
 import { ApiError, call, type MadeSkill } from '@/lib/api'
 import { toast } from '@/lib/ui/toast'
@@ -37,10 +38,13 @@ export function useSave(
       toast(texts.editor.saved, { tone: 'success' })
       if (!saved) void navigate(`/home/skill/${done.id}/edit`, { replace: true })
     } catch (cause) {
-      setFailure(cause instanceof ApiError ? cause : new ApiError(0, { detail: texts.failed }))
+      // Flushed, so that the invalid fields are marked before one of them gets the focus.
+      flushSync(() =>
+        setFailure(cause instanceof ApiError ? cause : new ApiError(0, { detail: texts.failed })),
+      )
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
       // Another session saved the skill since; Newer reports the new version.
       if (cause instanceof ApiError && cause.status === 409 && cause.fields.length === 0) refreshSkills()
-      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
     } finally {
       setBusy(false)
     }

@@ -17,7 +17,7 @@ export function ModelBanner({ role }: { role: Role }) {
   if (config === undefined || config.model_connected || skills === undefined) return null
   const usable = skills.filter((skill) => skillNote(skill, false) === undefined)
   return (
-    <section className={styles.banner} aria-label={words.title}>
+    <section aria-label={words.title}>
       <NoticeBox level="warning" title={words.title}>
         <p>{isAdmin(role) ? words.connect : words.ask}</p>
         {usable.length > 0 && <p>{words.usable(usable.map(({ name }) => name))}</p>}

@@ -1,14 +1,14 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { Plus, Settings2 } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Button, ButtonLink } from '@/components/Button'
 import { ChoiceChip } from '@/components/Chip'
+import { IconLink } from '@/components/IconLink'
 import { PageTitle } from '@/components/PageTitle'
 import { SearchField } from '@/components/SearchField'
 import { EmptyState, ErrorState } from '@/components/States'
-import { ThreadLine } from '@/components/ThreadLine'
-import { findSkills } from '@/entities/skill/findSkills'
 import { useThreads } from '@/entities/thread/threads'
-import type { Category, Skill } from '@/lib/api'
+import type { Category, Skill, Thread } from '@/lib/api'
 import { categoriesQuery, meQuery, skillsQuery } from '@/lib/api/queries'
 import { greeting } from '@/lib/ui/dates'
 import { setValues, useQueryState } from '@/lib/ui/queryState'
@@ -16,23 +16,24 @@ import { ModelBanner } from './ModelBanner'
 import { Notices } from './Notices'
 import { SkillCards, SkillSkeletons } from './SkillCards'
 import styles from './SkillsPage.module.css'
-import { inCategories, recentSkills } from './select'
+import { type Choice, shownSkills } from './select'
 import { texts } from './texts'
-import { useScrollRestoration } from './useScrollRestoration'
 
 /**
- * The skills: a greeting, the notices, a composer, and a card for each skill. The search and the category are in the
+ * The skills: the notices, a greeting, a composer, and a card for each skill. The search and the category are in the
  * URL.
  */
 export function SkillsPage({ composer }: { composer: ReactNode }) {
   const { data: me } = useSuspenseQuery(meQuery)
   const [params, change] = useQueryState()
-  useScrollRestoration()
-  const query = params.get('q') ?? ''
-  const category = params.get('category') ?? ''
-
-  const set = (values: Record<string, string>) => change((next) => setValues(next, values))
-
+  const choice = { query: params.get('q') ?? '', category: params.get('category') ?? '' }
+  const choose = ({ query, category }: Partial<Choice>) =>
+    change((next) =>
+      setValues(next, {
+        ...(query !== undefined && { q: query }),
+        ...(category !== undefined && { category }),
+      }),
+    )
   return (
     <div className={styles.page}>
       <PageTitle>{texts.title}</PageTitle>
@@ -40,60 +41,31 @@ export function SkillsPage({ composer }: { composer: ReactNode }) {
       <Notices />
       <div className={styles.head}>
         <h1 className={styles.greeting}>{texts.greeting(greeting(), me.name)}</h1>
-        <span className={styles.thread}>
-          <ThreadLine />
-        </span>
-        <p className={styles.lead}>{texts.lead}</p>
-        <div className={styles.composer}>{composer}</div>
+        {composer}
       </div>
-      <Browser
-        query={query}
-        category={category}
-        onQuery={(value) => set({ q: value })}
-        onCategory={(id) => set({ category: id })}
-        onReset={() => set({ q: '', category: '' })}
-      />
+      <Browser choice={choice} onChoose={choose} />
     </div>
   )
 }
 
 interface BrowserProps {
-  query: string
-  category: string
-  onQuery: (value: string) => void
-  onCategory: (id: string) => void
-  onReset: () => void
+  choice: Choice
+  onChoose: (choice: Partial<Choice>) => void
 }
 
-function Browser({ query, category, onQuery, onCategory, onReset }: BrowserProps) {
+function Browser({ choice, onChoose }: BrowserProps) {
   const skills = useQuery(skillsQuery)
   const categories = useQuery(categoriesQuery)
+  const threads = useThreads()
   const failed = skills.isError || categories.isError
+  // The order of the cards depends on the threads.
+  const ready = skills.data && categories.data && (threads.loaded || threads.error)
   return (
-    <>
-      <div className={styles.tools}>
-        <div className={styles.search}>
-          <SearchField label={texts.search} clearLabel={texts.clear} value={query} onChange={onQuery} />
-        </div>
-        <div className={styles.make}>
-          <ButtonLink to="/home/skill/new" size="sm">
-            {texts.make}
-          </ButtonLink>
-          <ButtonLink to="/home/skill/library" size="sm" variant="quiet">
-            {texts.library}
-          </ButtonLink>
-        </div>
-        <div className={styles.chips} role="group" aria-label={texts.categories}>
-          <ChoiceChip selected={category === ''} onClick={() => onCategory('')}>
-            {texts.all}
-          </ChoiceChip>
-          {categories.data?.map((item) => (
-            <ChoiceChip key={item.id} selected={category === item.id} onClick={() => onCategory(item.id)}>
-              {item.name}
-            </ChoiceChip>
-          ))}
-        </div>
-      </div>
+    <section className={styles.skills} aria-labelledby="skills">
+      <h2 className="visually-hidden" id="skills">
+        {texts.title}
+      </h2>
+      <Tools choice={choice} categories={categories.data ?? []} onChoose={onChoose} />
       {failed && (
         <ErrorState
           onRetry={() => {
@@ -102,35 +74,60 @@ function Browser({ query, category, onQuery, onCategory, onReset }: BrowserProps
           }}
         />
       )}
-      {!failed && !(skills.data && categories.data) && (
-        <div className={styles.groups}>
-          <SkillSkeletons />
-        </div>
-      )}
-      {skills.data && categories.data && (
+      {!failed && !ready && <SkillSkeletons />}
+      {ready && (
         <Results
           skills={skills.data}
           categories={categories.data}
-          query={query}
-          category={category}
-          onReset={onReset}
+          threads={threads.items}
+          choice={choice}
+          onChoose={onChoose}
         />
       )}
-    </>
+    </section>
   )
 }
 
-interface ResultsProps {
-  skills: Skill[]
-  categories: Category[]
-  query: string
-  category: string
-  onReset: () => void
+/** Tools is the row above the cards: the search, the categories, and the links to create and manage skills. */
+function Tools({ choice, categories, onChoose }: BrowserProps & { categories: readonly Category[] }) {
+  return (
+    <div className={styles.tools}>
+      <div className={styles.search}>
+        <SearchField
+          size="sm"
+          label={texts.search}
+          clearLabel={texts.clear}
+          value={choice.query}
+          onChange={(query) => onChoose({ query })}
+        />
+      </div>
+      <div className={styles.chips} role="group" aria-label={texts.categories}>
+        {[{ id: '', name: texts.all }, ...categories].map(({ id, name }) => (
+          <ChoiceChip key={id} selected={choice.category === id} onClick={() => onChoose({ category: id })}>
+            {name}
+          </ChoiceChip>
+        ))}
+      </div>
+      <div className={styles.make}>
+        <IconLink to="/home/skill/library" label={texts.library}>
+          <Settings2 size={18} />
+        </IconLink>
+        <ButtonLink to="/home/skill/new" size="sm">
+          <Plus size={16} aria-hidden />
+          <span>{texts.make}</span>
+        </ButtonLink>
+      </div>
+    </div>
+  )
 }
 
-function Results({ skills, categories, query, category, onReset }: ResultsProps) {
-  const { items: threads } = useThreads()
-  const shown = findSkills(skills, query).filter((skill) => category === '' || skill.category_id === category)
+interface ResultsProps extends BrowserProps {
+  skills: Skill[]
+  categories: Category[]
+  threads: readonly Thread[]
+}
+
+function Results({ skills, categories, threads, choice, onChoose }: ResultsProps) {
   if (skills.length === 0) {
     return (
       <EmptyState title={texts.none}>
@@ -138,26 +135,23 @@ function Results({ skills, categories, query, category, onReset }: ResultsProps)
       </EmptyState>
     )
   }
+  const shown = shownSkills(skills, categories, threads, choice)
   if (shown.length === 0) {
     return (
       <EmptyState title={texts.empty}>
         <p>{texts.emptyHint}</p>
-        <Button size="sm" onClick={onReset}>
+        <Button size="sm" onClick={() => onChoose({ query: '', category: '' })}>
           {texts.reset}
         </Button>
       </EmptyState>
     )
   }
-  const recent = query === '' && category === '' ? recentSkills(skills, threads) : []
   return (
-    <div className={styles.groups}>
+    <>
       <p className="visually-hidden" role="status">
-        {query !== '' && texts.found(shown.length)}
+        {choice.query !== '' && texts.found(shown.length)}
       </p>
-      {recent.length > 0 && <SkillCards title={texts.recent} skills={recent} brief />}
-      {inCategories(shown, categories).map(({ name, skills }) => (
-        <SkillCards key={name} title={name} skills={skills} />
-      ))}
-    </div>
+      <SkillCards skills={shown} />
+    </>
   )
 }

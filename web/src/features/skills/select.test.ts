@@ -1,25 +1,30 @@
 import { describe, expect, it } from 'vitest'
 import type { Category, Skill, Thread } from '@/lib/api'
-import { inCategories, recentSkills } from './select'
+import { shownSkills } from './select'
 
-const skill = (id: string, category_id = 'c1') => ({ id, name: id, category_id }) as Skill
+const skill = (id: string, category_id: string) =>
+  ({ id, name: id, description: '', keywords: [], category_id }) as unknown as Skill
 const thread = (skillId: string) => ({ id: `t-${skillId}`, skill: { id: skillId } }) as Thread
-const category = (id: string, position: number): Category => ({ id, name: id, position, editable: false })
+const categories = ['c1', 'c2'].map((id, position): Category => ({ id, name: id, position, editable: false }))
+const skills = [skill('x', 'none'), skill('a', 'c2'), skill('b', 'c1'), skill('c', 'c1'), skill('d', 'c2')]
+const all = { query: '', category: '' }
+
+function show(used: string[], choice = all): string[] {
+  return shownSkills(skills, categories, used.map(thread), choice).map(({ id }) => id)
+}
 
 describe('the skills of the page', () => {
-  it('used last come first, each once, at most four, none that is gone', () => {
-    const skills = ['a', 'b', 'c', 'd', 'e'].map((id) => skill(id))
-    const threads = ['c', 'gone', 'a', 'c', 'e', 'd', 'b'].map(thread)
-    expect(recentSkills(skills, threads).map(({ id }) => id)).toEqual(['c', 'a', 'e', 'd'])
+  it('are in the order of their categories, those without a known one last', () => {
+    expect(show([])).toEqual(['b', 'c', 'a', 'd', 'x'])
   })
 
-  it('stand under their categories; those without a known one come last', () => {
-    const skills = [skill('a', 'c2'), skill('b', 'c1'), skill('x', 'none')]
-    const groups = inCategories(skills, [category('c1', 0), category('c2', 1), category('empty', 2)])
-    expect(groups.map(({ name, skills }) => [name, skills.map(({ id }) => id)])).toEqual([
-      ['c1', ['b']],
-      ['c2', ['a']],
-      ['その他', ['x']],
-    ])
+  it('begin with at most four recently used ones, the latest first, each once', () => {
+    expect(show(['d', 'deleted', 'a', 'd'])).toEqual(['d', 'a', 'b', 'c', 'x'])
+    expect(show(['x', 'd', 'a', 'c', 'b'])).toEqual(['x', 'd', 'a', 'c', 'b'])
+  })
+
+  it('can be limited to a category and to a query', () => {
+    expect(show(['x', 'd'], { query: '', category: 'c2' })).toEqual(['d', 'a'])
+    expect(show(['x', 'd'], { query: 'c', category: '' })).toEqual(['c'])
   })
 })

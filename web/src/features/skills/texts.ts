@@ -2,14 +2,12 @@
 export const texts = {
   title: 'スキル',
   greeting: (greeting: string, name: string) => `${greeting}、${name}さん`,
-  lead: '今日は何から始めますか。',
   search: 'スキルを検索',
   clear: '検索語を消去',
   make: 'スキルを作成',
   library: 'スキルの管理',
   categories: '分類',
   all: 'すべて',
-  recent: '最近使ったスキル',
   favorite: (name: string) => `「${name}」をお気に入りに追加`,
   unfavorite: (name: string) => `「${name}」をお気に入りから外す`,
   empty: '一致するスキルはありません。',
@@ -29,5 +27,4 @@ export const texts = {
   close: (title: string) => `お知らせ「${title}」を閉じる`,
   loading: '読み込み中...',
   found: (count: number) => `${count}件のスキル`,
-  other: 'その他',
 } as const

@@ -12,11 +12,11 @@ import { UploadList } from './UploadList'
 
 /** SourcesPage adds files by button, drop or paste, and lists the data sources below. */
 export function SourcesPage() {
-  const main = useRef<HTMLElement>(null)
+  const scroller = useRef<HTMLDivElement>(null)
   const add = useCallback((files: readonly File[]) => uploads.add(files), [])
   const { over, handlers } = useFiles(add)
   return (
-    <main id="main" className={styles.main} tabIndex={-1} ref={main} {...handlers}>
+    <div className={styles.scroller} ref={scroller} {...handlers}>
       <PageTitle>{texts.title}</PageTitle>
       <div className={styles.page}>
         <div>
@@ -28,7 +28,7 @@ export function SourcesPage() {
         </div>
         <AddFiles over={over} onFiles={add} />
         <UploadList />
-        <SourceList scroller={main} />
+        <SourceList scroller={scroller} />
       </div>
       <Announcer />
       {over && (
@@ -36,6 +36,6 @@ export function SourcesPage() {
           <p>{texts.dropHere}</p>
         </div>
       )}
-    </main>
+    </div>
   )
 }

@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
-import { Archive, Files, History, LayoutGrid, ListChecks, MoreHorizontal, Plus, X } from 'lucide-react'
+import { Archive, Files, History, LayoutGrid, ListChecks, MoreHorizontal, SquarePen, X } from 'lucide-react'
 import { useRef, useState } from 'react'
-import { Link, useMatch } from 'react-router'
-import { ButtonLink } from '@/components/Button'
+import { Link, NavLink } from 'react-router'
 import { IconButton } from '@/components/IconButton'
 import { Menu, MenuItem } from '@/components/Menu'
 import { SearchField } from '@/components/SearchField'
 import { retentionQuery } from '@/entities/thread/leaving'
+import { useNewChat } from '@/entities/thread/newChat'
 import { keys } from '@/lib/browser/platform'
+import { cx } from '@/lib/ui/cx'
 import { ArchivedThreads, SearchResults } from './FoundThreads'
 import { SelectionBar } from './SelectionBar'
 import { SelectionContext } from './selection'
@@ -20,22 +21,48 @@ function LeavingLink() {
   const threads = useQuery(retentionQuery).data?.leaving.threads ?? 0
   if (threads === 0) return null
   return (
-    <Link className={styles.skills} to="/home/skill/leaving">
-      <History size={16} aria-hidden />
-      {texts.leaving.link(threads)}
-    </Link>
+    <div className={styles.foot}>
+      <NavLink className={styles.place ?? ''} to="/home/skill/leaving">
+        <History size={16} aria-hidden />
+        {texts.leaving.link(threads)}
+      </NavLink>
+    </div>
   )
 }
 
-/**
- * The column with the threads: the links to the skills and the data sources, the button for a new thread with the
- * current skill, the search, the list.
- */
+/** The links of the sidebar: a new chat, the skills and the files. */
+function Places({ onClose }: { onClose: (() => void) | undefined }) {
+  const newChat = useNewChat()
+  return (
+    <nav className={styles.places} aria-label={texts.places}>
+      <div className={styles.row}>
+        <Link className={cx(styles.place, styles.new)} {...newChat} title={keys('mod', 'shift', 'O')}>
+          <SquarePen size={16} aria-hidden />
+          {texts.newThread}
+        </Link>
+        {onClose && (
+          <IconButton label={texts.close} onClick={onClose}>
+            <X size={18} />
+          </IconButton>
+        )}
+      </div>
+      <NavLink className={styles.place ?? ''} to="/home/skill" end>
+        <LayoutGrid size={16} aria-hidden />
+        {texts.skills}
+      </NavLink>
+      <NavLink className={styles.place ?? ''} to="/home/data-source">
+        <Files size={16} aria-hidden />
+        {texts.sources}
+      </NavLink>
+    </nav>
+  )
+}
+
+/** The content of the sidebar: the links to the main pages, the search, and the list of threads. */
 export function ThreadColumn({ onClose }: { onClose?: () => void }) {
   const [query, setQuery] = useState('')
   const [archive, setArchive] = useState(false)
   const [chosen, setChosen] = useState<ReadonlySet<string> | null>(null)
-  const skillId = useMatch('/home/skill/:skillId/*')?.params.skillId
   const scroller = useRef<HTMLElement>(null)
   const toggle = (id: string) => {
     const next = new Set(chosen)
@@ -45,43 +72,8 @@ export function ThreadColumn({ onClose }: { onClose?: () => void }) {
   const searching = query.trim() !== ''
   return (
     <div className={styles.column}>
-      <div className={styles.head}>
-        <div className={styles.row}>
-          <Link className={styles.skills} to="/home/skill" aria-current={skillId ? undefined : 'page'}>
-            <LayoutGrid size={16} aria-hidden />
-            {texts.skills}
-          </Link>
-          <Menu
-            trigger={
-              <IconButton label={texts.listMenu}>
-                <MoreHorizontal size={18} />
-              </IconButton>
-            }
-          >
-            <MenuItem icon={<ListChecks size={16} aria-hidden />} onSelect={() => setChosen(new Set())}>
-              {texts.choose}
-            </MenuItem>
-            <MenuItem icon={<Archive size={16} aria-hidden />} onSelect={() => setArchive(!archive)}>
-              {archive ? texts.showList : texts.showArchive}
-            </MenuItem>
-          </Menu>
-          {onClose && (
-            <IconButton label={texts.close} onClick={onClose}>
-              <X size={18} />
-            </IconButton>
-          )}
-        </div>
-        <Link className={styles.skills} to="/home/data-source">
-          <Files size={16} aria-hidden />
-          {texts.sources}
-        </Link>
-        <LeavingLink />
-        {skillId && (
-          <ButtonLink to={`/home/skill/${skillId}`} wide title={keys('mod', 'shift', 'O')}>
-            <Plus size={16} aria-hidden />
-            {texts.newThread}
-          </ButtonLink>
-        )}
+      <Places onClose={onClose} />
+      <div className={cx(styles.row, styles.search)}>
         <SearchField
           label={texts.search}
           clearLabel={texts.clear}
@@ -89,6 +81,20 @@ export function ThreadColumn({ onClose }: { onClose?: () => void }) {
           onChange={setQuery}
           size="sm"
         />
+        <Menu
+          trigger={
+            <IconButton label={texts.listMenu}>
+              <MoreHorizontal size={18} />
+            </IconButton>
+          }
+        >
+          <MenuItem icon={<ListChecks size={16} aria-hidden />} onSelect={() => setChosen(new Set())}>
+            {texts.choose}
+          </MenuItem>
+          <MenuItem icon={<Archive size={16} aria-hidden />} onSelect={() => setArchive(!archive)}>
+            {archive ? texts.showList : texts.showArchive}
+          </MenuItem>
+        </Menu>
       </div>
       <nav className={styles.scroller} aria-label={texts.label} ref={scroller}>
         <SelectionContext value={chosen && { ids: chosen, toggle }}>
@@ -97,6 +103,7 @@ export function ThreadColumn({ onClose }: { onClose?: () => void }) {
           {!searching && !archive && <ThreadGroups scroller={scroller} />}
         </SelectionContext>
       </nav>
+      {!chosen && <LeavingLink />}
       {chosen && <SelectionBar ids={chosen} archived={archive} onDone={() => setChosen(null)} />}
     </div>
   )

@@ -6,7 +6,7 @@ import { Menu } from '@/components/Menu'
 import { RenameField } from '@/components/RenameField'
 import { SkillIcon } from '@/components/SkillIcon'
 import { Snippet } from '@/components/Snippet'
-import { ThreadLine } from '@/components/ThreadLine'
+import { Spinner } from '@/components/Spinner'
 import { ThreadMenuItems } from '@/components/ThreadMenuItems'
 import { threadPath } from '@/entities/thread/foundThreads'
 import { changeThread, useDeleteThreads } from '@/entities/thread/threads'
@@ -72,13 +72,15 @@ export function ThreadItem({ thread }: { thread: Thread }) {
         aria-current={current ? 'page' : undefined}
         title={`${title}\n${thread.skill.name}・${formatFull(thread.touched_at)}`}
       >
-        {thread.running && (
-          <span className={styles.running}>
-            <ThreadLine direction="vertical" running />
-            <span className="visually-hidden">{texts.running}</span>
-          </span>
-        )}
-        <SkillIcon path={thread.skill.icon_path} size={18} />
+        <span className={styles.icon}>
+          <SkillIcon path={thread.skill.icon_path} size={18} />
+          {thread.running && (
+            <>
+              <Spinner size={26} />
+              <span className="visually-hidden">{texts.running}</span>
+            </>
+          )}
+        </span>
         <Lines thread={thread} title={title} />
       </Link>
       <span className={styles.menu}>

@@ -2,7 +2,8 @@
 export const texts = {
   label: 'チャット',
   close: '閉じる',
-  skills: 'スキル一覧',
+  places: 'メニュー',
+  skills: 'スキル',
   sources: 'ファイル',
   newThread: '新しいチャット',
   search: 'チャットを検索',

@@ -1,7 +1,4 @@
 import { createContext } from 'react'
 
-/**
- * FrameContext is the frame of a page: none, the frame of /home (header above), or a layout with the page's main
- * element.
- */
-export const FrameContext = createContext<'none' | 'home' | 'main'>('none')
+/** FrameContext is true for pages in the frame of signed-in users, which has the header and the main element. */
+export const FrameContext = createContext(false)

@@ -1,10 +1,7 @@
 /** The frame of the admin screens, and common texts. */
 export const frame = {
   layout: {
-    skip: '本文へ移動',
-    logo: 'Tsumugi スキル一覧',
     title: '管理者画面',
-    back: 'アプリに戻る',
     nav: '管理者画面のメニュー',
     contract: '契約',
     members: 'メンバー',

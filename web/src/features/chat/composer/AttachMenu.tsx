@@ -1,7 +1,8 @@
-import { Check, Paperclip, Upload } from 'lucide-react'
-import { useState } from 'react'
+import { Check, Plus, Upload } from 'lucide-react'
+import { type ComponentProps, useState } from 'react'
 import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
+import type { Trigger } from '@/components/Menu'
 import { Popover } from '@/components/Popover'
 import { SearchField } from '@/components/SearchField'
 import { useSourceSearch } from '@/entities/source/dataSources'
@@ -9,81 +10,95 @@ import { ACCEPTED } from '@/entities/source/files'
 import { describeStatus } from '@/entities/source/status'
 import type { DataSource } from '@/lib/api'
 import { formatDate } from '@/lib/ui/dates'
+import { PictureActions } from '../pictures/PictureActions'
 import { texts } from '../texts'
 import styles from './AttachMenu.module.css'
 
 const words = texts.files
 
-interface AttachMenuProps {
+/** FileChoice has the files of a question or a form field. */
+export interface FileChoice {
   /** The ids of the chosen data sources. */
   readonly chosen: ReadonlySet<string>
   readonly onChoose: (source: DataSource) => void
   readonly onFiles: (files: readonly File[]) => void
   /** Whether only one file can be chosen, which then closes the menu. */
   readonly single?: boolean
-  readonly disabled?: boolean
-  /** The id of the button in a form field. */
-  readonly id?: string
-  readonly name?: string
-  readonly describedBy?: string | undefined
 }
 
-/** AttachMenu adds files to a question: new uploads or earlier ones. */
-export function AttachMenu({
-  chosen,
-  onChoose,
-  onFiles,
-  single = false,
-  disabled = false,
-  id,
-  name,
-  describedBy,
-}: AttachMenuProps) {
+interface AttachMenuProps {
+  readonly label: string
+  /** The button that opens the menu, instead of a plus. */
+  readonly trigger?: Trigger
+  readonly disabled?: boolean
+  /** Absent if the question cannot have files. */
+  readonly files?: FileChoice | undefined
+  /** Absent if the place cannot have pictures. */
+  readonly pictures?: ComponentProps<typeof PictureActions>
+}
+
+/** AttachMenu adds files and pictures: new uploads or earlier ones. */
+export function AttachMenu({ label, trigger, disabled, files, pictures }: AttachMenuProps) {
   const [open, setOpen] = useState(false)
-  const upload = () => {
-    chooseFiles(!single, onFiles)
-    setOpen(false)
-  }
+  const close = () => setOpen(false)
   return (
     <Popover
-      label={words.attach}
+      label={label}
       align="start"
       open={open}
       onOpenChange={setOpen}
       className={styles.panel}
       trigger={
-        single ? (
-          <Button id={id} name={name} aria-describedby={describedBy} disabled={disabled}>
-            {words.choose}
-          </Button>
-        ) : (
-          <IconButton label={words.attach} side="top" disabled={disabled}>
-            <Paperclip size={18} />
+        trigger ?? (
+          <IconButton label={label} side="top" disabled={disabled}>
+            <Plus size={20} />
           </IconButton>
         )
       }
     >
-      <Button className={styles.upload} onClick={upload}>
-        <Upload size={16} aria-hidden />
-        {words.upload}
-      </Button>
-      <Known
-        chosen={chosen}
-        onChoose={(source) => {
-          onChoose(source)
-          if (single) setOpen(false)
-        }}
-      />
+      <div className={styles.actions}>
+        {files && (
+          <Button
+            variant="quiet"
+            onClick={() => {
+              chooseFiles(!files.single, files.onFiles)
+              close()
+            }}
+          >
+            <Upload size={16} aria-hidden />
+            {words.upload}
+          </Button>
+        )}
+        {pictures && (
+          <PictureActions
+            {...pictures}
+            onFiles={(added) => {
+              pictures.onFiles(added)
+              close()
+            }}
+          />
+        )}
+      </div>
+      {files && (
+        <Known
+          chosen={files.chosen}
+          onChoose={(source) => {
+            files.onChoose(source)
+            if (files.single) close()
+          }}
+        />
+      )}
     </Popover>
   )
 }
 
-function Known({ chosen, onChoose }: Pick<AttachMenuProps, 'chosen' | 'onChoose'>) {
+function Known({ chosen, onChoose }: Pick<FileChoice, 'chosen' | 'onChoose'>) {
   const [query, setQuery] = useState('')
   const { items, loaded, error, asking, hasMore, ready, loadMore, retry } = useSourceSearch(query)
   const searched = query.trim() !== ''
   return (
-    <>
+    <div className={styles.known}>
+      <h2 className={styles.title}>{words.known}</h2>
       <SearchField
         size="sm"
         label={words.search}
@@ -131,7 +146,7 @@ function Known({ chosen, onChoose }: Pick<AttachMenuProps, 'chosen' | 'onChoose'
           {searched ? words.notFound : words.none}
         </p>
       )}
-    </>
+    </div>
   )
 }
 

@@ -1,5 +1,5 @@
 import { useAtom, useAtomValue } from 'jotai'
-import { ArrowUp, Square, X } from 'lucide-react'
+import { LayoutGrid, X } from 'lucide-react'
 import {
   type FormEvent,
   type KeyboardEvent,
@@ -9,24 +9,23 @@ import {
   useLayoutEffect,
   useRef,
 } from 'react'
+import { useNavigate } from 'react-router'
+import { ComposerBox, ComposerTool, SendButton, StopButton } from '@/components/ComposerBox'
 import { IconButton } from '@/components/IconButton'
 import type { Skill } from '@/lib/api'
 import { focusComposer } from '@/lib/ui/composer'
-import { cx } from '@/lib/ui/cx'
 import { ime } from '@/lib/ui/ime'
-import { useMedia } from '@/lib/ui/media'
 import { isSend, sendKeys, useSendKey } from '@/lib/ui/sendKey'
 import type { Conversation } from '../conversation/conversation'
 import { isBusy, type Question } from '../conversation/conversationState'
 import { askInBackground } from '../conversations'
 import { attach, detach, detachPicture, setWaiting } from '../draft/attachments'
-import { draftAtom, draftKey } from '../draft/drafts'
+import { draftAtom, draftKey, moveDraftToOtherSkill } from '../draft/drafts'
 import { maxLength } from '../draft/limits'
 import { type ComposedQuestion, sendWhenReady } from '../draft/pendingQuestion'
 import { addPictures } from '../draft/pictures'
 import { addFiles, addSources, takeQuestion, useQuestionFiles } from '../draft/questionFiles'
 import { maxQueued, queueAtom } from '../draft/queue'
-import { PictureButton } from '../pictures/PictureButton'
 import { Pictures } from '../pictures/Pictures'
 import { usePictureRefusal } from '../pictures/pictureSupport'
 import { texts } from '../texts'
@@ -35,6 +34,7 @@ import { Attachments } from './Attachments'
 import styles from './Composer.module.css'
 import { ComposerNote, countFrom } from './ComposerNote'
 import { ModelMenu, ModelNote } from './ModelMenu'
+import { useSkillPicker } from './SkillPicker'
 
 interface ComposerProps {
   readonly skill: Skill
@@ -43,6 +43,8 @@ interface ComposerProps {
   readonly stopping?: boolean
   /** Whether the composer takes the focus on devices with a keyboard. */
   readonly focused?: boolean
+  /** Whether the question can be asked with another skill. */
+  readonly offersSkills?: boolean
   readonly onAsk: (question: Question) => void
   /** Asks the question after the running answer. */
   readonly onAskLater?: (question: ComposedQuestion) => void
@@ -60,12 +62,20 @@ export function Composer(props: ComposerProps) {
  * break.
  */
 function QuestionForm(props: ComposerProps) {
-  const { skill, conversation, writing = false, stopping = false, focused = true } = props
+  const {
+    skill,
+    conversation,
+    writing = false,
+    stopping = false,
+    focused = true,
+    offersSkills = true,
+  } = props
   const { thread, turns } = conversation.state
   const key = draftKey(skill.id, thread?.id)
   const [text, setText] = useAtom(draftAtom(key))
   const sendKey = useSendKey()
-  const field = useRef<HTMLTextAreaElement>(null)
+  const form = useRef<HTMLFormElement>(null)
+  const navigate = useNavigate()
   const noteId = useId()
   const length = text.length > countFrom ? [...text].length : text.length
   const question = useQuestion(props, key)
@@ -79,13 +89,21 @@ function QuestionForm(props: ComposerProps) {
   useLayoutEffect(() => {
     if (focused) focusComposer()
   }, [focused])
-  useGrow(field, text)
+
+  const chooseSkill = (chosen: Skill) => {
+    if (chosen.id === skill.id && thread === null) return
+    moveDraftToOtherSkill(key, chosen)
+    void navigate(`/home/skill/${chosen.id}`)
+  }
+  const note = turns.length > 0 ? texts.skills.begins : undefined
+  const picker = useSkillPicker({ text, onText: setText, note, onChoose: chooseSkill })
 
   const onSubmit = (event: FormEvent) => {
     event.preventDefault()
     if (sendable) question.send()
   }
   const onKeyDown = (event: KeyboardEvent) => {
+    if (picker.onKeyDown(event)) return
     if (files.waiting && event.key === 'Escape' && !ime.isComposing(event)) {
       event.preventDefault()
       setWaiting(key, false)
@@ -95,76 +113,91 @@ function QuestionForm(props: ComposerProps) {
     if (sendable) question.send()
   }
 
-  const touch = useMedia('(pointer: coarse), (max-width: 720px)')
-  const words = turns.length > 0 ? texts.composer.next : firstWords(skill)
-  const hint = touch ? words : texts.composer.withKeys(words, sendKeys(sendKey))
   return (
-    <form className={styles.form} onSubmit={onSubmit}>
-      <div className={cx(styles.box, length > maxLength && styles.over)}>
-        <Attachments draft={key} files={files} />
-        <Pictures
-          pictures={files.pictures}
-          uploads={files.pictureUploads}
-          disabled={files.waiting}
-          onRemove={({ id }) => detachPicture(key, id)}
-        />
-        <div className={styles.add}>
-          {question.accepts && <Attach draft={key} conversation={conversation} files={files} />}
-          <PictureButton
-            blind={blind}
-            disabled={files.waiting}
-            onFiles={(added) => addPictures(key, added)}
-          />
-        </div>
-        <textarea
-          ref={field}
-          className={styles.field}
-          rows={1}
-          data-composer={key}
-          aria-label={texts.composer.label}
-          aria-describedby={noteId}
-          aria-invalid={length > maxLength || undefined}
-          aria-keyshortcuts="/"
-          placeholder={hint}
-          enterKeyHint={sendKey === 'enter' ? 'send' : 'enter'}
-          value={text}
-          readOnly={files.waiting}
-          onChange={(event) => setText(event.target.value)}
-          onKeyDown={onKeyDown}
-        />
-        <div className={styles.buttons}>
-          <ModelMenu skillId={skill.id} />
-          {writing && <StopButton conversation={conversation} stopping={stopping} />}
-          {files.waiting ? (
-            // The keys separate the two elements. With a single element, the click that cancels would submit the form.
-            <IconButton
-              key="cancel"
-              label={texts.files.cancel}
-              side="top"
-              onClick={() => {
-                setWaiting(key, false)
-                focusComposer()
-              }}
-            >
-              <X size={18} />
-            </IconButton>
-          ) : (
-            (!writing || ready) && (
-              <IconButton
-                key="send"
-                className={styles.send}
-                type="submit"
-                label={busy ? texts.queue.later : texts.composer.send}
-                shortcut={sendKeys(sendKey).send}
-                side="top"
-                disabled={!sendable}
+    <form className={styles.form} ref={form} onSubmit={onSubmit}>
+      <ComposerBox
+        {...(offersSkills && picker.field)}
+        over={length > maxLength}
+        data-composer={key}
+        aria-label={texts.composer.label}
+        aria-describedby={noteId}
+        aria-keyshortcuts="/"
+        placeholder={turns.length > 0 ? texts.composer.next : firstWords(skill)}
+        enterKeyHint={sendKey === 'enter' ? 'send' : 'enter'}
+        value={text}
+        readOnly={files.waiting}
+        onChange={(event) => {
+          if (offersSkills) picker.field.onChange(event)
+          setText(event.target.value)
+        }}
+        onKeyDown={onKeyDown}
+        attachments={
+          <>
+            <Attachments draft={key} files={files} />
+            <Pictures
+              pictures={files.pictures}
+              uploads={files.pictureUploads}
+              disabled={files.waiting}
+              onRemove={({ id }) => detachPicture(key, id)}
+            />
+          </>
+        }
+        tools={
+          <>
+            <Attach
+              draft={key}
+              conversation={conversation}
+              files={files}
+              accepts={question.accepts}
+              blind={blind}
+            />
+            {offersSkills && (
+              <ComposerTool
+                icon={<LayoutGrid size={16} aria-hidden />}
+                aria-label={texts.skills.choose}
+                aria-expanded={picker.open}
+                data-tip="top"
+                data-tip-keys="@"
+                disabled={files.waiting}
+                onMouseDown={(event) => event.preventDefault()} // The focus stays in the field.
+                onClick={() => picker.toggle(form.current?.querySelector('textarea') ?? null)}
               >
-                <ArrowUp size={18} strokeWidth={2} />
+                {texts.skills.button}
+              </ComposerTool>
+            )}
+          </>
+        }
+        actions={
+          <>
+            <ModelMenu skillId={skill.id} />
+            {writing && <Stop conversation={conversation} stopping={stopping} />}
+            {files.waiting ? (
+              // The keys separate the two elements. With a single element, the click that cancels would submit the form.
+              <IconButton
+                key="cancel"
+                label={texts.files.cancel}
+                side="top"
+                onClick={() => {
+                  setWaiting(key, false)
+                  focusComposer()
+                }}
+              >
+                <X size={18} />
               </IconButton>
-            )
-          )}
-        </div>
-      </div>
+            ) : (
+              (!writing || ready) && (
+                <SendButton
+                  key="send"
+                  label={busy ? texts.queue.later : texts.composer.send}
+                  shortcut={texts.composer.keys(sendKeys(sendKey))}
+                  disabled={!sendable}
+                />
+              )
+            )}
+          </>
+        }
+      />
+      {offersSkills && picker.list}
       <ModelNote skillId={skill.id} />
       <ComposerNote id={noteId} length={length} full={full} unread={unread} files={files} />
     </form>
@@ -208,47 +241,58 @@ function useQuestion(
   return { accepts, files, busy, full: busy && queued >= maxQueued, send }
 }
 
-/** Attach chooses or uploads files for the question. */
+/** Attach adds files and pictures to the question. */
 function Attach({
   draft,
   conversation,
   files: { files, waiting },
+  accepts,
+  blind,
 }: {
   draft: string
   conversation: Conversation
   files: ReturnType<typeof useQuestionFiles>
+  /** Whether the question can have files. */
+  accepts: boolean
+  /** The reason why the question cannot have pictures; '' if it can. */
+  blind: string
 }) {
   const used = files.filter((file) => file.used)
+  const label = accepts ? texts.files.add : texts.pictures.add
   return (
     <AttachMenu
+      label={label}
       disabled={waiting}
-      chosen={new Set(used.map(({ id }) => id))}
-      onFiles={(added) => addFiles(draft, conversation.state, added)}
-      onChoose={(source) => {
-        const file = files.find(({ id }) => id === source.id)
-        if (file === undefined) addSources(draft, conversation.state, [source])
-        else if (file.used) detach(draft, file.id, file.ofThread)
-        else attach(draft, [file.id])
-      }}
+      files={
+        accepts
+          ? {
+              chosen: new Set(used.map(({ id }) => id)),
+              onFiles: (added) => addFiles(draft, conversation.state, added),
+              onChoose: (source) => {
+                const file = files.find(({ id }) => id === source.id)
+                if (file === undefined) addSources(draft, conversation.state, [source])
+                else if (file.used) detach(draft, file.id, file.ofThread)
+                else attach(draft, [file.id])
+              },
+            }
+          : undefined
+      }
+      pictures={{ blind, onFiles: (added) => addPictures(draft, added) }}
     />
   )
 }
 
-function StopButton({ conversation, stopping }: { conversation: Conversation; stopping: boolean }) {
+function Stop({ conversation, stopping }: { conversation: Conversation; stopping: boolean }) {
   return (
-    <IconButton
-      className={styles.stop}
+    <StopButton
       label={texts.composer.stop}
       shortcut="Esc"
-      side="top"
       aria-disabled={stopping || undefined}
       onClick={() => {
         void conversation.stop()
         focusComposer()
       }}
-    >
-      <Square size={14} fill="currentColor" />
-    </IconButton>
+    />
   )
 }
 
@@ -256,15 +300,4 @@ function StopButton({ conversation, stopping }: { conversation: Conversation; st
 function firstWords({ kind, task_type }: Skill): string {
   const { placeholder, placeholders } = texts.composer
   return placeholders[task_type ?? ''] ?? placeholders[kind ?? ''] ?? placeholder
-}
-
-/** useGrow sets the field's height in browsers without `field-sizing`. */
-function useGrow(field: { current: HTMLTextAreaElement | null }, text: string): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the height follows the text.
-  useLayoutEffect(() => {
-    const element = field.current
-    if (element === null || CSS.supports('field-sizing', 'content')) return
-    element.style.height = 'auto'
-    element.style.height = `${element.scrollHeight}px`
-  }, [field, text])
 }

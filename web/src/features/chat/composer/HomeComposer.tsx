@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useNavigate } from 'react-router'
 import { findGeneralChat } from '@/entities/skill/generalChat'
 import { useSkillNote } from '@/entities/skill/skillNote'
+import { useBeginsChat } from '@/entities/thread/newChat'
 import type { Skill } from '@/lib/api'
 import { queryClient, skillQuery, skillsQuery } from '@/lib/api/queries'
 import { loadFormulaStyles, preloadMarkdown } from '@/lib/markdown'
@@ -24,6 +25,7 @@ function Asking({ skill }: { skill: Skill }) {
   const navigate = useNavigate()
   const [conversation] = useState(() => newConversation(skill.id))
   const note = useSkillNote(skill)
+  const beginsChat = useBeginsChat()
 
   const ask = (question: Question) => {
     preloadMarkdown().catch(() => {})
@@ -36,9 +38,9 @@ function Asking({ skill }: { skill: Skill }) {
   }
 
   return (
-    <DropTarget className={styles.home} skill={skill} conversation={conversation}>
+    <DropTarget className={styles.form} skill={skill} conversation={conversation}>
       {note && !skill.unavailable_reason && <p className={styles.blocked}>{note}</p>}
-      <Composer skill={skill} conversation={conversation} focused={false} onAsk={ask} />
+      <Composer skill={skill} conversation={conversation} focused={beginsChat} onAsk={ask} />
     </DropTarget>
   )
 }

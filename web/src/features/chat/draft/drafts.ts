@@ -1,4 +1,5 @@
 import { atom, type WritableAtom } from 'jotai'
+import type { Skill } from '@/lib/api'
 import { followStoredTexts, readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
 import { store } from '@/lib/ui/store'
 import { clearAdded, readAttachments, restoreAttachments } from './attachments'
@@ -50,6 +51,21 @@ function replace(key: string, expected: string, text: string): boolean {
 export function moveDraftToSkill(skillId: string, threadId: string | undefined): void {
   const queued = threadId === undefined ? [] : clearQueue(threadId)
   move(draftKey(skillId, threadId), draftKey(skillId, undefined), queued)
+}
+
+/**
+ * moveDraftToOtherSkill moves the text of a composer, and its attachments if the skill accepts them, to the composer of
+ * another skill's next thread, after the text there. A skill with a form has no composer, so that nothing moves.
+ */
+export function moveDraftToOtherSkill(from: string, skill: Skill): void {
+  if (skill.form_type === 'form' || skill.unavailable_reason) return
+  const to = draftAtom(draftKey(skill.id, undefined))
+  store.set(to, [store.get(to), store.get(draftAtom(from))].filter(Boolean).join('\n\n'))
+  store.set(draftAtom(from), '')
+  const { added, pictures } = readAttachments(from)
+  if (!skill.accepts_data_sources && added.length > 0) return
+  restoreAttachments(draftKey(skill.id, undefined), { sources: added, pictures })
+  clearAdded(from)
 }
 
 /**

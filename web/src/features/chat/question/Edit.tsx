@@ -5,13 +5,13 @@ import type { Message, Skill } from '@/lib/api'
 import { ime } from '@/lib/ui/ime'
 import { useLazyPart } from '@/lib/ui/lazyPart'
 import { isSend, useSendKey } from '@/lib/ui/sendKey'
+import { AttachMenu } from '../composer/AttachMenu'
 import type { Conversation } from '../conversation/conversation'
 import { attachmentsAtom, clearAdded, detachPicture } from '../draft/attachments'
 import { draftAtom } from '../draft/drafts'
 import { maxLength } from '../draft/limits'
 import { addPictures } from '../draft/pictures'
 import { usePictureUploads } from '../draft/questionFiles'
-import { PictureButton } from '../pictures/PictureButton'
 import { Pictures } from '../pictures/Pictures'
 import { usePictureRefusal } from '../pictures/pictureSupport'
 import { formPart } from '../start/formPart'
@@ -146,7 +146,10 @@ function TextEdit({
         </p>
       )}
       <div className={styles.buttons}>
-        <PictureButton blind={blind} onFiles={(files) => addPictures(draft, files, own.length)} />
+        <AttachMenu
+          label={texts.pictures.add}
+          pictures={{ blind, onFiles: (files) => addPictures(draft, files, own.length) }}
+        />
         <Button size="sm" onClick={onCancel}>
           {texts.edit.cancel}
         </Button>

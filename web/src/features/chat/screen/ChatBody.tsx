@@ -75,6 +75,7 @@ export function ChatBody({ skill, conversation, scroll, embedded = false }: Chat
             writing={isWriting(turns.at(-1))}
             stopping={stopping}
             focused={!embedded}
+            offersSkills={!embedded}
             onAsk={ask}
             onAskLater={(question) => threadId && enqueueQuestion(conversation, threadId, question)}
           />

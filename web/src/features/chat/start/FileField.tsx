@@ -1,9 +1,11 @@
+import { Button } from '@/components/Button'
 import { Field } from '@/components/Field'
 import { addUploaded, rememberSources, useSource } from '@/entities/source/dataSources'
 import { uploads } from '@/entities/source/uploads'
 import { AttachMenu } from '../composer/AttachMenu'
 import { FileChip, UploadChip } from '../composer/Attachments'
 import { useUploads } from '../draft/questionFiles'
+import { texts } from '../texts'
 import styles from './FileField.module.css'
 
 interface FileFieldProps {
@@ -48,18 +50,22 @@ export function FileField({
             </ul>
           )}
           <AttachMenu
-            id={ids.id}
-            describedBy={ids['aria-describedby']}
-            name={name}
-            single
-            disabled={disabled}
-            chosen={new Set([value])}
-            onChoose={(source) => {
-              for (const { id } of uploading) uploads.remove(id)
-              rememberSources([source])
-              onChange(source.id)
+            label={texts.files.attach}
+            trigger={
+              <Button id={ids.id} name={name} aria-describedby={ids['aria-describedby']} disabled={disabled}>
+                {texts.files.choose}
+              </Button>
+            }
+            files={{
+              single: true,
+              chosen: new Set([value]),
+              onChoose: (source) => {
+                for (const { id } of uploading) uploads.remove(id)
+                rememberSources([source])
+                onChange(source.id)
+              },
+              onFiles: (files) => uploadTo(target, files, onChange),
             }}
-            onFiles={(files) => uploadTo(target, files, onChange)}
           />
         </div>
       )}

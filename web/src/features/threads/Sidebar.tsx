@@ -1,34 +1,21 @@
-import { useAtom, useAtomValue } from 'jotai'
+import { useAtom } from 'jotai'
 import { useEffect, useRef } from 'react'
-import { Outlet, useLocation } from 'react-router'
+import { useLocation } from 'react-router'
 import { focusComposer } from '@/lib/ui/composer'
-import { FrameContext } from '@/lib/ui/frame'
 import { useLayer } from '@/lib/ui/layers'
 import { NARROW, useMedia } from '@/lib/ui/media'
-import { sidebarFoldedAtom, sidebarOpenAtom } from '@/lib/ui/sidebar'
-import styles from './SkillLayout.module.css'
+import { sidebarOpenAtom } from '@/lib/ui/sidebar'
+import styles from './Sidebar.module.css'
 import { ThreadColumn } from './ThreadColumn'
 import { texts } from './texts'
 
-/** The collapsible thread list at the left (a sheet on narrow screens), the page at the right. */
-export function SkillLayout() {
-  const narrow = useMedia(NARROW)
-  const folded = useAtomValue(sidebarFoldedAtom)
+/** Sidebar has the links to the main pages and the list of threads. On narrow screens it is a sheet. */
+export function Sidebar() {
+  if (useMedia(NARROW)) return <Sheet />
   return (
-    <div className={styles.layout} data-folded={folded || undefined}>
-      {narrow ? (
-        <Sheet />
-      ) : (
-        <aside className={styles.side} id="threads" aria-label={texts.label} data-print="hide">
-          <ThreadColumn />
-        </aside>
-      )}
-      <main id="main" className={styles.main} tabIndex={-1}>
-        <FrameContext value="main">
-          <Outlet />
-        </FrameContext>
-      </main>
-    </div>
+    <aside className={styles.side} id="threads" aria-label={texts.label} data-print="hide">
+      <ThreadColumn />
+    </aside>
   )
 }
 
