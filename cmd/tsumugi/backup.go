@@ -244,7 +244,7 @@ func (c *restoreCommand) rehearsalDatabase(ctx context.Context, log *slog.Logger
 		settings.DatabaseURL = c.Database
 	}
 	if settings.DatabaseURL == "" {
-		if dsn, err := postgres.Running(filepath.Join(c.Data, databaseFolder)); err == nil {
+		if dsn, err := postgres.Running(databaseDir(c.Data)); err == nil {
 			settings.DatabaseURL = dsn
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -237,8 +238,8 @@ func (c *config) modelConnected() bool { return c.Models != "" || c.openAIConnec
 // openAIConnected reports whether the settings OPENAI_* name a provider.
 func (c *config) openAIConnected() bool { return c.OpenAIAPIKey != "" || c.OpenAIBaseURL != "" }
 
-// databaseFolder is the folder of the embedded database in the data folder.
-const databaseFolder = "postgres"
+// databaseDir returns the folder of the embedded database in a data folder.
+func databaseDir(data string) string { return filepath.Join(data, "postgres") }
 
 func (c *config) logger(w io.Writer) *slog.Logger {
 	if c.Log == "json" {

@@ -114,7 +114,7 @@ func (e *examination) connect(ctx context.Context) {
 	dsn := e.DatabaseURL
 	if dsn == "" {
 		var err error
-		if dsn, err = postgres.Running(e.databaseDir()); err != nil {
+		if dsn, err = postgres.Running(databaseDir(e.Data)); err != nil {
 			e.database = new(e.notRunning(ctx, err))
 			return
 		}
@@ -136,7 +136,7 @@ func (e *examination) connect(ctx context.Context) {
 
 // notRunning returns the result for the embedded database without a running server.
 func (e *examination) notRunning(ctx context.Context, err error) doctor.Result {
-	version, missing := postgres.Installed(ctx, postgres.Config{DataDir: e.databaseDir(), BinDir: e.PostgresBin})
+	version, missing := postgres.Installed(ctx, postgres.Config{DataDir: databaseDir(e.Data), BinDir: e.PostgresBin})
 	if missing != nil {
 		return doctor.Found("組み込みのデータベースを起動できません: %s", "the embedded database cannot start: %s",
 			doctor.Cause(missing)).Fail(

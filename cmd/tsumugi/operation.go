@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os/user"
-	"path/filepath"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -45,7 +44,7 @@ func (o *operation) open(ctx context.Context) (*store.DB, error) {
 	dsn := o.DatabaseURL
 	if dsn == "" {
 		var err error
-		if dsn, err = postgres.Running(filepath.Join(o.Data, databaseFolder)); err != nil {
+		if dsn, err = postgres.Running(databaseDir(o.Data)); err != nil {
 			return nil, fmt.Errorf(
 				"%w; start the server, or name its --data (TSUMUGI_DATA) or --database-url (DATABASE_URL)", err,
 			)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/store"
@@ -125,7 +124,7 @@ func (c *databaseSettings) open(ctx context.Context, data string, log *slog.Logg
 	db, dsn := &database{}, c.DatabaseURL
 	if dsn == "" {
 		server, err := postgres.Start(ctx, postgres.Config{
-			DataDir: filepath.Join(data, databaseFolder), BinDir: c.PostgresBin, Durable: true,
+			DataDir: databaseDir(data), BinDir: c.PostgresBin, Durable: true,
 			Logger: log.With("part", "postgres"),
 		})
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/backup"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
+	"github.com/tsumugi-ai/tsumugi/migrations"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
