@@ -16,7 +16,7 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
-	// Certificate authorities for systems without a list of their own, such as the image.
+	// Certificate authorities for systems that have no list, such as the slim image.
 	_ "golang.org/x/crypto/x509roots/fallback"
 )
 

@@ -44,6 +44,6 @@ func (c *readyCommand) Run(ctx context.Context) error {
 	if response.StatusCode == http.StatusOK {
 		return nil
 	}
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxReadyBody)) // What was read describes the error.
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxReadyBody)) // The body is part of the error only.
 	return fmt.Errorf("the server is not ready: %s: %s", response.Status, strings.TrimSpace(string(body)))
 }

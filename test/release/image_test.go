@@ -46,8 +46,8 @@ func images(t *testing.T, kind string) (found []string) {
 	return found
 }
 
-// testImage runs an image as its configuration says: with its account, on a read-only file system, with a writable
-// folder for each volume.
+// testImage runs an image with the account and the environment of its configuration, on a read-only file system with a
+// writable folder for each volume.
 func testImage(t *testing.T, image string, settings ...string) {
 	t.Helper()
 	t.Log(filepath.Base(image))

@@ -13,8 +13,8 @@ const (
 	secret   = "etc/tsumugi/secret.env"
 )
 
-// TestDebianPackage installs, upgrades, removes and purges the package, and runs the server as its systemd unit says.
-// systemd itself does not run in a chroot.
+// TestDebianPackage installs, upgrades, removes and purges the package, and runs the server with the account, the
+// settings and the command of its systemd unit. systemd itself does not run in a chroot.
 func TestDebianPackage(t *testing.T) {
 	t.Parallel()
 	files := dist(t, "*_"+runtime.GOARCH+".deb")

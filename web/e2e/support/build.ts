@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { root } from './paths'
 
-/** Builds a Go program, with the flags of scripts/build, for which the build cache has most packages. */
+/** Builds a Go program, with the flags of scripts/build, so that most packages are in the build cache. */
 export function build(binary: string, command: string, ...tags: string[]): void {
   const flags = ['-trimpath', '-tags', ['disable_grpc_modules', ...tags].join(','), '-o', binary]
   const env = { ...process.env, CGO_ENABLED: '0' }
