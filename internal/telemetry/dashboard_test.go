@@ -7,8 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
@@ -27,6 +31,14 @@ func everything(t *testing.T) string {
 	tel.WatchGenerations(func() chat.Stats { return chat.Stats{} })
 	tel.WatchChannels(func() channel.Stats { return channel.Stats{} })
 	tel.WatchWebSearch(func() websearch.Stats { return websearch.Stats{} })
+	pool, err := pgxpool.New(t.Context(), "postgres://127.0.0.1/unused") // It connects when it is used.
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	tel.WatchDatabase(pool.Stat)
+	tel.WatchMail(func() mail.Stats { return mail.Stats{} })
+	tel.WatchReadings(func() datasource.Stats { return datasource.Stats{} })
 	tel.WatchBridge(func() bool { return true })
 	tel.WatchTally(func() tally.Stats { return tally.Stats{} })
 	tel.WatchLive(func() int { return 1 })
