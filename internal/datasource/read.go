@@ -31,7 +31,12 @@ func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration
 	if err == nil {
 		source, err = s.end(ctx, reading, result)
 	}
-	if err != nil && fault.CodeOf(err) != fault.NotFound {
+	switch {
+	case err == nil && source.Status == Success:
+		s.stats.read.Add(1)
+	case err == nil:
+		s.stats.unreadable.Add(1)
+	case fault.CodeOf(err) != fault.NotFound:
 		options := RequeueOptions{After: pause * time.Duration(reading.Attempt*reading.Attempt), CountAttempt: true}
 		switch why := context.Cause(ctx); {
 		case errors.Is(why, errInterrupted):
@@ -43,10 +48,6 @@ func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration
 		}
 		s.stats.interrupted.Add(1)
 		source, err = s.putBack(ctx, reading, options)
-	} else if err == nil && source.Status == Success {
-		s.stats.read.Add(1)
-	} else if err == nil {
-		s.stats.unreadable.Add(1)
 	}
 	switch {
 	case err == nil:

@@ -43,7 +43,7 @@ func (l Lease) Hold(ctx context.Context, acquire, run func(ctx context.Context) 
 			until = renewed
 		case errors.Is(err, ErrLost), time.Now().After(until.Add(-l.Renewal)):
 			cancel(ErrLost)
-			_ = <-ended
+			<-ended //nolint:errcheck // The lease is lost, whatever the error.
 			return ErrLost
 		}
 	}
