@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/lru"
+	"github.com/tsumugi-ai/tsumugi/internal/proxy"
 	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
@@ -51,6 +53,17 @@ type Config struct {
 
 	PageTimeout   time.Duration // Time limit for fetching a page. Default 8 s.
 	CacheLifetime time.Duration // Lifetime of cached results and pages. Default 1 h.
+
+	// Proxy returns the proxy for fetching pages. Default: proxy.FromEnvironment. The search API uses
+	// http.ProxyFromEnvironment.
+	Proxy proxy.Func
+
+	// ProxyResolves sends names of pages to the proxy without resolving them, for networks without DNS for external
+	// names. Then only the proxy can refuse names of internal addresses.
+	ProxyResolves bool
+
+	// Resolver resolves the names of pages. Default: net.DefaultResolver. Tests use it.
+	Resolver *net.Resolver
 
 	// AllowAddress permits fetching pages from addresses that are not public. Tests use it for pages on this machine.
 	AllowAddress func(netip.AddrPort) bool
@@ -112,6 +125,9 @@ func New(cfg Config) (*Service, error) {
 	}
 	if cfg.CacheLifetime <= 0 {
 		cfg.CacheLifetime = defaultCacheLifetime
+	}
+	if cfg.Proxy == nil {
+		cfg.Proxy = proxy.FromEnvironment()
 	}
 	return &Service{
 		provider: provider, fetcher: newFetcher(cfg), cacheLifetime: cfg.CacheLifetime,
