@@ -15,9 +15,10 @@ var setRoots sync.Once
 // trust sets the certificate authorities of all TLS connections of this process: those of the system, or the bundled
 // ones on a system that has none, such as the slim image. caFile names a file with additional ones, or is empty.
 //
-// The pool is that of the process, because net/http, the SDKs of AWS, Azure and Google, pgx, NATS, OpenTelemetry and SMTP
-// all use it by default, and not all of them accept another pool. The environment variables SSL_CERT_FILE and SSL_CERT_DIR
-// are unsuitable: they replace the system's authorities, disable the bundled ones, and apply to Unix systems only.
+// The pool is that of the process, because net/http, the SDKs of AWS, Azure and Google, pgx, NATS, OpenTelemetry and
+// SMTP all use it by default, and not all of them accept another pool. The environment variables SSL_CERT_FILE and
+// SSL_CERT_DIR are unsuitable: they replace the system's authorities, disable the bundled ones, and apply to Unix
+// systems only.
 func trust(caFile string) error {
 	if caFile == "" {
 		setRoots.Do(func() { x509.SetFallbackRoots(bundledRoots()) })

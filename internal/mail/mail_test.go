@@ -468,7 +468,9 @@ func TestMailThroughAProxy(t *testing.T) {
 			startTLS: scheme == "smtp", implicitTLS: scheme == "smtps", credentials: "user\x00secret",
 		})
 		p := proxytest.New(t, map[string]string{"mail.example:2525": s.address})
-		cfg := SMTPConfig{RootCAs: s.roots, Proxy: func(*url.URL) (*url.URL, error) { return p.URL("proxy", "pass"), nil }}
+		cfg := SMTPConfig{
+			RootCAs: s.roots, Proxy: func(*url.URL) (*url.URL, error) { return p.URL("proxy", "pass"), nil },
+		}
 		if err := Check(t.Context(), scheme+"://user:secret@mail.example:2525", cfg); err != nil {
 			t.Errorf("%s: %v", scheme, err)
 		}

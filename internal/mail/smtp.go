@@ -185,7 +185,8 @@ func (r *relay) session(ctx context.Context, use func(*gomail.Client) error) err
 	return use(client)
 }
 
-// dial connects to the server, directly or through a proxy. HTTPS_PROXY applies, because it is the variable for tunnels.
+// dial connects to the server, directly or through a proxy. The proxy is that for https, whose connections are tunnels
+// as well.
 func (r *relay) dial(ctx context.Context) (net.Conn, error) {
 	address := net.JoinHostPort(r.host, strconv.Itoa(r.port))
 	via, err := r.cfg.Proxy(&url.URL{Scheme: "https", Host: address})

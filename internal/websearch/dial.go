@@ -10,7 +10,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/proxy"
 )
 
-// dialer connects to the servers of pages, directly or through a proxy, and refuses addresses outside of the public web.
+// dialer connects to the servers of pages, directly or through a proxy. It refuses addresses outside of the public
+// web.
 //
 // Transport.Proxy is not used, because it sends names to the proxy, which resolves them: the addresses could not be
 // checked. A dialer resolves names itself and requests a tunnel to a checked address. TLS and HTTP continue to use the

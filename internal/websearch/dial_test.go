@@ -26,7 +26,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/websearch/websearchtest"
 )
 
-// publicAddress is the address to which the test's DNS resolves the name of the test certificate of httptest.
+// publicAddress is the address of example.com in the DNS of these tests. The certificate of httptest has this name.
 const publicAddress = "93.184.215.14"
 
 // names are the names that the test's DNS knows.
@@ -150,7 +150,7 @@ func (w *web) targets(host string) map[string]string {
 	}
 }
 
-// through returns the proxy for all URLs except those that match noProxy.
+// through returns a proxy function: the proxy at a URL, with the exceptions of noProxy.
 func through(at *url.URL, noProxy string) proxy.Func {
 	return (&httpproxy.Config{HTTPProxy: at.String(), HTTPSProxy: at.String(), NoProxy: noProxy}).ProxyFunc()
 }
