@@ -2,6 +2,7 @@ package tsumugi_test
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -209,5 +210,35 @@ func TestDocumentsShowTheScreenshots(t *testing.T) {
 		if !shown[filepath.Base(picture)] {
 			t.Errorf("no document shows %s", picture)
 		}
+	}
+}
+
+// TestTroubleshootingQuotesLogLines compares the log lines of the runbook with the code.
+func TestTroubleshootingQuotesLogLines(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := slices.Collect(maps.Values(textFiles(t, ".go")))
+	quoted := 0
+	table := false
+	for line := range strings.Lines(string(text)) {
+		switch cells := strings.Split(line, "|"); {
+		case len(cells) < 3:
+			table = false
+		case strings.Contains(cells[1], "ログの文"):
+			table = true
+		case table && strings.Contains(cells[1], "`"):
+			quoted++
+			_, message, _ := strings.Cut(cells[1], "`")
+			message, _, _ = strings.Cut(message, "`")
+			if !slices.ContainsFunc(code, func(file string) bool { return strings.Contains(file, `"`+message+`"`) }) {
+				t.Errorf("no program logs %q", message)
+			}
+		}
+	}
+	if quoted < 20 {
+		t.Errorf("%d log lines are quoted", quoted)
 	}
 }

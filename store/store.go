@@ -68,6 +68,9 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 	return open(ctx, cfg)
 }
 
+// PoolStat returns statistics of the connections for calls.
+func (db *DB) PoolStat() *pgxpool.Stat { return db.pool.Stat() }
+
 // open connects as cfg describes.
 func open(ctx context.Context, cfg *pgxpool.Config) (_ *DB, err error) {
 	cfg.MaxConnLifetimeJitter = 5 * time.Minute

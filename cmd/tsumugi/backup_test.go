@@ -712,7 +712,7 @@ func TestAnswerInProgressIsContinuedAfterARestore(t *testing.T) {
 	provider.Add(llmtest.Bytes([]byte("半分まで")), llmtest.Reached(reached), llmtest.Stall())
 	provider.Add(llmtest.Answer("二度目の", "回答")...)
 	o, target := on(t), t.TempDir()
-	environ := append(o.environ, "OPENAI_BASE_URL="+provider.URL())
+	environ := slices.Concat(o.environ, []string{"OPENAI_BASE_URL=" + provider.URL()})
 	p := start(t, strings.TrimPrefix(o.environ[1], "TSUMUGI_DATA="), environ...)
 	token := p.signIn(t, "user@demo.example")
 	var exchange struct{ Answer message }

@@ -89,6 +89,8 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if err != nil {
 		return nil, fmt.Errorf("--data (TSUMUGI_DATA) %w", err)
 	}
+	s.telemetry.WatchDatabase(db.PoolStat)
+	s.telemetry.WatchMail(mailer.Stats)
 	if s.accounts, err = c.openAccounts(ctx, db, public, mailer, log); err != nil {
 		return nil, err
 	}
@@ -113,6 +115,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	extractor, pictures := c.sandboxed(log)
 	s.sources = datasource.NewService(db, s.files, extractor, events, log.With("part", "datasource"),
 		datasource.Config{StoragePerPerson: c.PersonStorage << 20, Embedding: embedding})
+	s.telemetry.WatchReadings(s.sources.Stats)
 	s.pictures = picture.NewService(db, s.files, pictures, log.With("part", "picture"), c.PersonStorage<<20)
 	if s.web, err = c.openSearch(extractor); err != nil {
 		return nil, err

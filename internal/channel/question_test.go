@@ -99,7 +99,7 @@ func (g grounder) Ground(ctx context.Context, req chat.AnswerRequest, tell func(
 }
 
 // Estimate implements chat.Grounder.
-func (grounder) Estimate(context.Context, chat.AnswerRequest) (int, error) { return 0, nil }
+func (grounder) Estimate(context.Context, chat.AnswerRequest, int) (int, error) { return 0, nil }
 
 func TestFilesThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
@@ -180,7 +180,7 @@ func (costly) Ground(_ context.Context, req chat.AnswerRequest, _ func(chat.Step
 	return chat.Grounds{Prompt: req.Prompt}, nil
 }
 
-func (c costly) Estimate(context.Context, chat.AnswerRequest) (int, error) { return int(c), nil }
+func (c costly) Estimate(context.Context, chat.AnswerRequest, int) (int, error) { return int(c), nil }
 
 // TestCostlyAnswerIsAnnounced: the person receives one notice before the model is called.
 func TestCostlyAnswerIsAnnounced(t *testing.T) {

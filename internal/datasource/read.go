@@ -41,7 +41,12 @@ func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration
 		case why != nil: // This server is stopping or has lost the reading.
 			options = RequeueOptions{}
 		}
+		s.stats.interrupted.Add(1)
 		source, err = s.putBack(ctx, reading, options)
+	} else if err == nil && source.Status == Success {
+		s.stats.read.Add(1)
+	} else if err == nil {
+		s.stats.unreadable.Add(1)
 	}
 	switch {
 	case err == nil:

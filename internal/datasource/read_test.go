@@ -26,7 +26,8 @@ func TestEachFileIsReadByOneServer(t *testing.T) {
 	f.must(err)
 	t.Cleanup(db.Close)
 	f.start(f.Service)
-	f.start(f.service(db))
+	other := f.service(db)
+	f.start(other)
 	const n = 20
 	for i := range n {
 		f.upload(f.ann, "a.txt", strings.Repeat("あ", i+1))
@@ -43,6 +44,9 @@ func TestEachFileIsReadByOneServer(t *testing.T) {
 	if running := count(all, datasource.Running); running != n {
 		t.Errorf("%d readings of %d files", running, n)
 	}
+	if read := f.Stats().Read + other.Stats().Read; read != n {
+		t.Errorf("the statistics have %d readings of %d files", read, n)
+	}
 }
 
 func TestFailedReadingIsRetried(t *testing.T) {
@@ -55,6 +59,9 @@ func TestFailedReadingIsRetried(t *testing.T) {
 	if last := all[len(all)-1]; last.Status != datasource.Failed || !strings.Contains(last.Failure, "管理者") ||
 		len(all) != 1+2*5 {
 		t.Errorf("events %v, ended as %+v", statuses(all), last)
+	}
+	if got := f.Stats(); got != (datasource.Stats{Unreadable: 1, Interrupted: 4}) {
+		t.Errorf("statistics %+v", got)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"hash"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,10 +42,24 @@ type Service struct {
 	pages     *lru.Cache[pageKey, []byte]           // Cache of the pictures of pages.
 	log       *slog.Logger
 
+	stats struct{ read, unreadable, interrupted atomic.Int64 }
+
 	viewSlots chan struct{} // Holds a value for each view in progress.
 	transient chan struct{} // Holds a value for each file that is read without being stored.
 	orphans   work.Signal   // There may be a file to remove.
 	group     *work.Group
+}
+
+// Stats are numbers of readings that this server has ended since its start.
+type Stats struct {
+	Read        int64
+	Unreadable  int64 // It ended with a failure.
+	Interrupted int64 // The file was queued again.
+}
+
+// Stats returns the numbers of readings.
+func (s *Service) Stats() Stats {
+	return Stats{s.stats.read.Load(), s.stats.unreadable.Load(), s.stats.interrupted.Load()}
 }
 
 // NewService returns a Service. events may be nil. The Service reads no file before Start.

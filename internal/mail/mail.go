@@ -12,6 +12,7 @@ import (
 	"net/mail"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -65,7 +66,15 @@ type Mailer struct {
 	cfg     Config
 	from    *mail.Address
 	deliver func(ctx context.Context, letter letter, message *gomail.Msg) error
+
+	sent, failed atomic.Int64
 }
+
+// Stats are numbers of mails since the start.
+type Stats struct{ Sent, Failed int64 }
+
+// Stats returns the numbers of mails.
+func (m *Mailer) Stats() Stats { return Stats{m.sent.Load(), m.failed.Load()} }
 
 // localSender is the sender of mails that are not sent.
 const localSender = "Tsumugi <tsumugi@localhost>"
@@ -147,8 +156,10 @@ func (m *Mailer) send(ctx context.Context, kind string, letter letter) error {
 	}
 	began := time.Now()
 	if err := m.deliver(ctx, letter, message); err != nil {
+		m.failed.Add(1)
 		return err
 	}
+	m.sent.Add(1)
 	m.cfg.Logger.InfoContext(ctx, "mail sent", "kind", kind, "took", time.Since(began))
 	return nil
 }

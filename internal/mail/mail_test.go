@@ -125,8 +125,12 @@ func TestMailsArrive(t *testing.T) {
 				t.Errorf("the check: %v, and %d mails", err, len(s.took))
 			}
 			var log bytes.Buffer
-			if err := mailer(t, s, server.url, &log).SendInvitation(t.Context(), invited); err != nil {
+			m := mailer(t, s, server.url, &log)
+			if err := m.SendInvitation(t.Context(), invited); err != nil {
 				t.Fatal(err)
+			}
+			if got := m.Stats(); got != (Stats{Sent: 1}) {
+				t.Errorf("statistics %+v", got)
 			}
 			got := <-s.took
 			if got.from != "no-reply@tsumugi.example" || got.to != invited.Email {
@@ -281,7 +285,11 @@ func TestRefusals(t *testing.T) {
 			s := serve(t, server.config)
 			_, port, _ := net.SplitHostPort(s.address)
 			var log bytes.Buffer
-			err := mailer(t, s, strings.ReplaceAll(server.url, "PORT", port), &log).SendInvitation(t.Context(), invited)
+			m := mailer(t, s, strings.ReplaceAll(server.url, "PORT", port), &log)
+			err := m.SendInvitation(t.Context(), invited)
+			if got := m.Stats(); got != (Stats{Failed: 1}) {
+				t.Errorf("statistics %+v", got)
+			}
 			if fault.CodeOf(err) != fault.Unavailable || !strings.Contains(fault.DetailOf(err), server.says) {
 				t.Errorf("got %v", err)
 			}

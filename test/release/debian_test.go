@@ -48,6 +48,10 @@ func dist(t *testing.T, pattern string) []string {
 	if dir == "" || os.Geteuid() != 0 {
 		t.Skip("needs root, and the folder of scripts/dist in TSUMUGI_TEST_DIST")
 	}
+	probe := exec.CommandContext(t.Context(), "unshare", "--mount", "--pid", "--fork", "true")
+	if out, err := probe.CombinedOutput(); err != nil {
+		t.Skipf("needs mounts of its own, which are not allowed here: %v: %s", err, out)
+	}
 	found, err := filepath.Glob(filepath.Join(dir, pattern))
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import { Logo } from './Logo'
 import { PageTitle } from './PageTitle'
 import { ThreadLine } from './ThreadLine'
 
-/** A page with one centered column on paper: sign-in, reset and settings. */
+/** A page with one centered column on paper, such as the sign-in. */
 export function Column({
   title,
   home,
