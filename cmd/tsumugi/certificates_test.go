@@ -66,20 +66,12 @@ func TestAdditionalAuthorities(t *testing.T) {
 		"TSUMUGI_DATA=" + t.TempDir(), "OPENAI_BASE_URL=" + model.URL + "/v1", "TSUMUGI_SEARCH_URL=" + search.URL,
 		"https_proxy=http://" + p.Host, "no_proxy=",
 	}
-	execute := func(mode string, environ []string) (stdout, stderr string) {
-		//nolint:gosec // Itself.
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "doctor", "--json", "--lang=en", doctorTimeout)
-		var out, log bytes.Buffer
-		cmd.Env, cmd.Stdout, cmd.Stderr = append(append(os.Environ(), environ...), child+"="+mode), &out, &log
-		_ = cmd.Run() // Without a database, doctor exits with an error.
-		return out.String(), log.String()
-	}
 	for _, trusted := range []bool{true, false} {
 		environ, state := environ, doctor.Failure
 		if trusted {
 			environ, state = append(environ, "TSUMUGI_CA_FILE="+caFile), doctor.OK
 		}
-		out, log := execute("1", environ)
+		out, log := runChild(t, "1", environ)
 		var d diagnosis
 		if err := json.Unmarshal([]byte(out), &d); err != nil {
 			t.Fatalf("%v: %s%s", err, out, log)
@@ -92,10 +84,34 @@ func TestAdditionalAuthorities(t *testing.T) {
 		if len(d.of("model")) == 0 || len(d.of("web-search")) == 0 {
 			t.Errorf("checked %+v", d.Checks)
 		}
-		page, log := execute(readPage, environ)
+		page, log := runChild(t, readPage, environ)
 		if strings.Contains(page, "1,142円") != trusted || strings.Contains(log, "unknown authority") == trusted {
 			t.Errorf("with the file: %v: the page is %q%s", trusted, page, log)
 		}
+	}
+}
+
+// runChild runs tsumugi doctor in a child process, or printPage if mode is readPage.
+func runChild(t *testing.T, mode string, environ []string) (stdout, stderr string) {
+	t.Helper()
+	//nolint:gosec // Itself.
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "doctor", "--json", "--lang=en", doctorTimeout)
+	var out, log bytes.Buffer
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(append(os.Environ(), environ...), child+"="+mode), &out, &log
+	_ = cmd.Run() // Without a database, doctor exits with an error. The callers check the output.
+	return out.String(), log.String()
+}
+
+// TestRefusingProxyIsLogged verifies that the log names a proxy that refuses tunnels, without its password and the page.
+func TestRefusingProxyIsLogged(t *testing.T) {
+	t.Parallel()
+	p := proxytest.New(t, nil)
+	_, log := runChild(t, readPage, []string{"https_proxy=" + p.URL("user", hidden).String(), "no_proxy="})
+	warning, _, _ := strings.Cut(log, "\n")
+	if !strings.Contains(warning, "WARN websearch: the proxy fetches no page") || !strings.Contains(warning, p.Host) ||
+		!strings.Contains(warning, "403 Forbidden") || strings.Contains(warning, "example.com") ||
+		strings.Contains(log, hidden) {
+		t.Errorf("logged %s", log)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -25,8 +24,21 @@ type Func func(*url.URL) (*url.URL, error)
 // net/http.
 func FromEnvironment() Func { return httpproxy.FromEnvironment().ProxyFunc() }
 
+// Error is the error of a connection through a proxy. Its text has no credentials and no destination.
+type Error struct {
+	Host   string // Host and port of the proxy.
+	Status int    // Status code of the proxy's response, 0 without a response. 5xx: the destination is unavailable.
+	Err    error
+}
+
+// Error implements error.
+func (e *Error) Error() string { return "the proxy " + e.Host + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
 // Dial connects to an address, which is a host and a port, through the proxy at via. It supports the schemes http,
-// https, socks5 and socks5h. An error contains the host of the proxy and not its credentials.
+// https, socks5 and socks5h. Its errors are of the type *Error.
 func Dial(ctx context.Context, via *url.URL, address string) (conn net.Conn, err error) {
 	switch via.Scheme {
 	case "socks5", "socks5h":
@@ -36,18 +48,35 @@ func Dial(ctx context.Context, via *url.URL, address string) (conn net.Conn, err
 	default:
 		err = errors.New("its scheme is not supported")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("connection to %s through the proxy %s: %w", address, via.Host, cmp.Or(ctx.Err(), err))
+	if err == nil {
+		return conn, nil
 	}
-	return conn, nil
+	failure := &Error{Host: via.Host, Err: cmp.Or(ctx.Err(), err)}
+	if status, ok := errors.AsType[statusError](err); ok {
+		failure.Status = status.code
+	}
+	return nil, failure
 }
+
+// statusError is a response that refuses a tunnel.
+type statusError struct {
+	code   int
+	status string
+}
+
+// Error implements error.
+func (e statusError) Error() string { return "refused with status " + e.status }
 
 func dialSOCKS(ctx context.Context, via *url.URL, address string) (net.Conn, error) {
 	dialer, err := proxy.FromURL(via, new(net.Dialer))
 	if err != nil {
 		return nil, err
 	}
-	return dialer.(proxy.ContextDialer).DialContext(ctx, "tcp", address)
+	conn, err := dialer.(proxy.ContextDialer).DialContext(ctx, "tcp", address)
+	if failure, ok := errors.AsType[*net.OpError](err); ok {
+		err = failure.Err // Without the destination.
+	}
+	return conn, err
 }
 
 // defaultPorts are the ports of HTTP proxies whose URL has none.
@@ -95,7 +124,7 @@ func requestTunnel(conn net.Conn, reader *bufio.Reader, user *url.Userinfo, addr
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("refused with status %s", response.Status)
+		return statusError{response.StatusCode, response.Status}
 	}
 	return nil
 }

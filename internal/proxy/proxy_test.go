@@ -78,6 +78,34 @@ func TestFirstBytesOfTheServer(t *testing.T) {
 	}
 }
 
+// TestRefusals verifies that errors distinguish proxies that refuse from servers that a proxy cannot reach, and do not
+// contain the destination.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for _, refusal := range []struct {
+		scheme, response string
+		status           int
+		cause            string
+	}{
+		{"http", "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n", 407, "407"},
+		{"http", "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", 502, "502 Bad Gateway"},
+		{"http", "", 0, "EOF"},
+		{"socks5", "\x05\xff", 0, "no acceptable authentication methods"},
+	} {
+		via := &url.URL{Scheme: refusal.scheme, Host: accept(t, func(conn net.Conn) {
+			_, _ = conn.Read(make([]byte, 1000))
+			_, _ = io.WriteString(conn, refusal.response)
+		})}
+		_, err := proxy.Dial(t.Context(), via, "mail.example:587")
+		failure, ok := errors.AsType[*proxy.Error](err)
+		if !ok || failure.Status != refusal.status || failure.Host != via.Host {
+			t.Errorf("%+v: %#v", refusal, err)
+		} else if text := err.Error(); !strings.Contains(text, refusal.cause) || strings.Contains(text, "mail.example") {
+			t.Errorf("%+v: %s", refusal, text)
+		}
+	}
+}
+
 // TestSilentProxy verifies that a proxy that does not respond delays the caller until its context ends.
 func TestSilentProxy(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -175,6 +177,9 @@ func (s *Service) Read(ctx context.Context, address string) (Page, error) {
 		return Page{}, err
 	case err != nil:
 		s.unreadable.Add(1)
+		if failure, ok := errors.AsType[*proxy.Error](err); ok && failure.Status < http.StatusInternalServerError {
+			slog.WarnContext(ctx, "websearch: the proxy fetches no page", "err", failure) // Without the page's URL.
+		}
 		return Page{}, err
 	}
 	s.read.Add(1)
