@@ -155,7 +155,7 @@ func through(at *url.URL, noProxy string) proxy.Func {
 	return (&httpproxy.Config{HTTPProxy: at.String(), HTTPSProxy: at.String(), NoProxy: noProxy}).ProxyFunc()
 }
 
-func TestPagesThroughAProxy(t *testing.T) {
+func TestR90_PagesThroughAProxy(t *testing.T) {
 	t.Parallel()
 	var p *proxytest.Proxy
 	w := startWeb(t, func(w *web) websearch.Config {

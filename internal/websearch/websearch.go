@@ -177,9 +177,7 @@ func (s *Service) Read(ctx context.Context, address string) (Page, error) {
 		return Page{}, err
 	case err != nil:
 		s.unreadable.Add(1)
-		if failure, ok := errors.AsType[*proxy.Error](err); ok && failure.Status < http.StatusInternalServerError {
-			slog.WarnContext(ctx, "websearch: the proxy fetches no page", "err", failure) // Without the page's URL.
-		}
+		logProxy(ctx, err)
 		return Page{}, err
 	}
 	s.read.Add(1)
@@ -189,6 +187,15 @@ func (s *Service) Read(ctx context.Context, address string) (Page, error) {
 	}
 	s.pages.Put(address, cacheEntry[Page]{page, time.Now()}, size)
 	return page, nil
+}
+
+// logProxy logs the error of a page if the proxy has failed or refused, rather than the server of the page. The log does
+// not contain the address of the page.
+func logProxy(ctx context.Context, err error) {
+	failure, ok := errors.AsType[*proxy.Error](err)
+	if ok && failure.Status < http.StatusInternalServerError && ctx.Err() == nil {
+		slog.WarnContext(ctx, "websearch: the proxy fetches no page", "err", failure)
+	}
 }
 
 // Limits of search results.
