@@ -22,8 +22,8 @@ const module = "github.com/tsumugi-ai/tsumugi"
 // in the same order.
 var order = []string{
 	"clients/go", "test/leak", "migrations",
-	"internal/fault", "internal/timeout", "internal/japan", "internal/uuidv7", "internal/runes", "internal/ngram",
-	"internal/lru", "internal/doctor", "internal/work", "internal/secret", "internal/crx", "internal/ooxml",
+	"internal/fault", "internal/timeout", "internal/proxy", "internal/proxy/proxytest", "internal/japan",
+	"internal/uuidv7", "internal/runes", "internal/ngram", "internal/lru", "internal/doctor", "internal/work", "internal/secret", "internal/crx", "internal/ooxml",
 	"internal/sandbox", "internal/sandbox/sandboxtest",
 	"internal/answer", "internal/redline", "internal/proofread",
 	"stream", "stream/streamtest", "stream/sse", "stream/bridge", "stream/bridge/bridgetest",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,14 +69,19 @@ type setting struct{ name, def string }
 // settings returns the environment variables of `tsumugi serve` and their defaults.
 func settings(t *testing.T) []setting {
 	t.Helper()
-	parser, err := kong.New(&config{})
+	parser, err := kong.New(&commands{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []setting
-	for _, flag := range parser.Model.Flags {
-		for _, name := range flag.Envs {
-			all = append(all, setting{name, flag.Default})
+	for _, command := range parser.Model.Leaves(false) {
+		if command.Name != "serve" {
+			continue
+		}
+		for _, flag := range slices.Concat(command.AllFlags(false)...) {
+			for _, name := range flag.Envs {
+				all = append(all, setting{name, flag.Default})
+			}
 		}
 	}
 	if len(all) < 20 {

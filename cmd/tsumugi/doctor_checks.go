@@ -542,7 +542,14 @@ func (e *examination) checkProxy(context.Context) doctor.Result {
 	case len(used) == 0:
 		return doctor.NotConfigured()
 	}
-	return doctor.Found("%s", "%s", strings.Join(used, ", "))
+	r := doctor.Found("%s", "%s", strings.Join(used, ", "))
+	if e.ProxyResolves {
+		r = r.Warn("ウェブページのホスト名をこのサーバーでは確認しません。プロキシで内部のアドレスへの接続を拒否してください。"+
+			"外部のホスト名をこのサーバーで解決できる場合は、TSUMUGI_PROXY_RESOLVESを外してください。",
+			"This server does not check the addresses of web pages: make the proxy refuse internal addresses, or remove "+
+				"TSUMUGI_PROXY_RESOLVES if this server can resolve external names.")
+	}
+	return r
 }
 
 // checkNames resolves the host names of the configuration.

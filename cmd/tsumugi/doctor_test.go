@@ -337,6 +337,11 @@ func TestDoctorNamesBrokenDependencies(t *testing.T) {
 		"proxy": {"proxy", doctor.Failure, "form http://host:port", func(*testing.T, operating) []string {
 			return []string{"https_proxy=http://user:" + hidden + "-proxy@:3128"}
 		}},
+		"proxy that resolves names": {"proxy", doctor.Warning, "refuse internal", func(*testing.T, operating) []string {
+			return []string{
+				"HTTPS_PROXY=http://user:" + hidden + "-proxy@proxy.example:3128", "TSUMUGI_PROXY_RESOLVES=true",
+			}
+		}},
 		"exceptions from the proxy": {"proxy", doctor.Failure, "CIDR", func(*testing.T, operating) []string {
 			return []string{"NO_PROXY=10.0.0.0/99"}
 		}},

@@ -16,8 +16,6 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
-	// Certificate authorities for systems that have no list, such as the slim image.
-	_ "golang.org/x/crypto/x509roots/fallback"
 )
 
 func main() {
@@ -32,6 +30,8 @@ func main() {
 
 // commands are the commands of the program.
 type commands struct {
+	CAFile string `name:"ca-file" env:"TSUMUGI_CA_FILE" type:"path" placeholder:"FILE" help:"PEM file with certificate authorities that every TLS connection accepts in addition to those of the system."`
+
 	Serve        serveCommand        `cmd:"" help:"Start the server: the app, the API and everything they need."`
 	Ready        readyCommand        `cmd:"" help:"Check that the server at TSUMUGI_LISTEN is ready, as a container's health check."`
 	Migrate      migrateCommand      `cmd:"" help:"Bring the schema of the database at DATABASE_URL up to date, and stop."`
@@ -102,6 +102,9 @@ func runWithInput(ctx context.Context, args, environ []string, stdin io.Reader, 
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
+		return err
+	}
+	if err := trust(cli.CAFile); err != nil {
 		return err
 	}
 	return command.Run()

@@ -13,6 +13,7 @@ type searching struct {
 	SearchProvider string `env:"TSUMUGI_SEARCH_PROVIDER" placeholder:"NAME" help:"Service for web search in place of a SearXNG server: brave, tavily or google. Default: none."`
 	SearchKey      string `env:"TSUMUGI_SEARCH_KEY" placeholder:"KEY" help:"Key of that service."`
 	SearchEngineID string `name:"search-engine-id" env:"TSUMUGI_SEARCH_ENGINE_ID" placeholder:"ID" help:"Id (cx) of Google's search engine."`
+	ProxyResolves  bool   `env:"TSUMUGI_PROXY_RESOLVES" help:"Send the names of web pages to the proxy without resolving them, where DNS knows no external names. The proxy must refuse internal addresses."`
 }
 
 // searches reports whether web search is configured.
@@ -57,7 +58,7 @@ func (s *searching) openSearch(extractor websearch.Extractor) (*websearch.Servic
 	}
 	service, err := websearch.New(websearch.Config{
 		Provider:  websearch.ProviderConfig{Kind: kind, URL: s.SearchURL, Key: s.SearchKey, EngineID: s.SearchEngineID},
-		Extractor: extractor, AllowAddress: fakePages(),
+		Extractor: extractor, ProxyResolves: s.ProxyResolves, AllowAddress: fakePages(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("web search (TSUMUGI_SEARCH_URL, TSUMUGI_SEARCH_PROVIDER): %w", err)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	. "github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/internal/proxy/proxytest"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
@@ -464,5 +465,29 @@ func check(t testing.TB, email, name, code string) {
 	}
 	if strings.ContainsAny(console.String(), "\r\x1b\x00") {
 		t.Errorf("the console is told %q", console.String())
+	}
+}
+
+// TestMailThroughAProxy verifies that the proxy receives the name of the server, and that TLS verifies the same name.
+func TestMailThroughAProxy(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range []string{"smtp", "smtps"} {
+		s := serve(t, serverConfig{
+			startTLS: scheme == "smtp", implicitTLS: scheme == "smtps", credentials: "user\x00secret",
+		})
+		p := proxytest.New(t, map[string]string{"mail.example:2525": s.address})
+		cfg := SMTPConfig{
+			RootCAs: s.roots, Proxy: func(*url.URL) (*url.URL, error) { return p.URL("proxy", "pass"), nil },
+		}
+		if err := Check(t.Context(), scheme+"://user:secret@mail.example:2525", cfg); err != nil {
+			t.Errorf("%s: %v", scheme, err)
+		}
+		if n := len(p.Requests()); n != 1 {
+			t.Errorf("%s: the proxy received %d requests", scheme, n)
+		}
+		err := Check(t.Context(), scheme+"://user:secret@other.example:2525", cfg)
+		if err == nil || !strings.Contains(err.Error(), "403") || strings.Contains(err.Error(), "pass") {
+			t.Errorf("%s: a tunnel that the proxy refuses: %v", scheme, err)
+		}
 	}
 }

@@ -15,12 +15,14 @@ import (
 	gomail "github.com/wneessen/go-mail"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/proxy"
 )
 
 // SMTPConfig tunes sending by SMTP. Zero values mean the defaults.
 type SMTPConfig struct {
 	Timeout time.Duration  // Limit for the whole session. Default 10 s, because a person may be waiting.
 	RootCAs *x509.CertPool // Trusted certificates. Default: the machine's.
+	Proxy   proxy.Func     // Proxy for the server. Default: proxy.FromEnvironment.
 }
 
 // sendTimeout is the default of SMTPConfig.Timeout.
@@ -55,6 +57,9 @@ func CheckURL(smtpURL string) error {
 func newRelay(smtpURL string, cfg SMTPConfig) (*relay, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = sendTimeout
+	}
+	if cfg.Proxy == nil {
+		cfg.Proxy = proxy.FromEnvironment()
 	}
 	u, err := url.Parse(smtpURL)
 	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.Fragment != "" ||
@@ -142,7 +147,7 @@ func (r *relay) transmit(ctx context.Context, message *gomail.Msg) error {
 // session calls use with a client of the server and then closes the connection. It dials the connection itself, because
 // the library extends the deadline with each step and leaves the connection open after some failures.
 func (r *relay) session(ctx context.Context, use func(*gomail.Client) error) error {
-	tcp, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(r.host, strconv.Itoa(r.port)))
+	tcp, err := r.dial(ctx)
 	if err != nil {
 		return err
 	}
@@ -178,6 +183,20 @@ func (r *relay) session(ctx context.Context, use func(*gomail.Client) error) err
 		return err
 	}
 	return use(client)
+}
+
+// dial connects to the server, directly or through a proxy. The proxy is that for https, whose connections are tunnels
+// as well.
+func (r *relay) dial(ctx context.Context) (net.Conn, error) {
+	address := net.JoinHostPort(r.host, strconv.Itoa(r.port))
+	via, err := r.cfg.Proxy(&url.URL{Scheme: "https", Host: address})
+	if err != nil {
+		return nil, err
+	}
+	if via == nil {
+		return new(net.Dialer).DialContext(ctx, "tcp", address)
+	}
+	return proxy.Dial(ctx, via, address)
 }
 
 // messageID returns a message id in the sender's domain that contains no information about this machine.

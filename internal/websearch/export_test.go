@@ -1,6 +1,10 @@
 package websearch
 
-import "net/http"
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+)
 
 // Exports for tests.
 var (
@@ -21,4 +25,9 @@ func (r rules) Allow(path string) bool { return r.allow(path) }
 // ProviderOf returns a SearXNG provider that uses a transport.
 func ProviderOf(transport http.RoundTripper) Provider {
 	return Provider{adapter: searxng{"http://search.example"}, client: &http.Client{Transport: transport}}
+}
+
+// Trust makes a service accept certificates of other authorities when it fetches pages.
+func (s *Service) Trust(roots *x509.CertPool) {
+	s.fetcher.client.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
 }

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
@@ -51,15 +49,10 @@ type fetcher struct {
 }
 
 func newFetcher(cfg Config) *fetcher {
-	dialer := &net.Dialer{
-		Timeout: dialTimeout,
-		Control: func(_, address string, _ syscall.RawConn) error { return checkDial(address, cfg.AllowAddress) },
-	}
 	f := &fetcher{
 		client: &http.Client{
-			// Use no proxy, regardless of the environment, because a proxy would resolve names itself.
 			Transport: &http.Transport{
-				DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout,
+				DialContext: newDialer(cfg).dialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout,
 				MaxResponseHeaderBytes: maxHeader, IdleConnTimeout: dialTimeout,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -10,6 +10,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
+	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -20,6 +23,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/lru"
+	"github.com/tsumugi-ai/tsumugi/internal/proxy"
 	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
@@ -51,6 +55,17 @@ type Config struct {
 
 	PageTimeout   time.Duration // Time limit for fetching a page. Default 8 s.
 	CacheLifetime time.Duration // Lifetime of cached results and pages. Default 1 h.
+
+	// Proxy returns the proxy for fetching pages. Default: proxy.FromEnvironment. The search API uses
+	// http.ProxyFromEnvironment.
+	Proxy proxy.Func
+
+	// ProxyResolves sends names of pages to the proxy without resolving them, for networks without DNS for external
+	// names. Then only the proxy can refuse names of internal addresses.
+	ProxyResolves bool
+
+	// Resolver resolves the names of pages. Default: net.DefaultResolver. Tests use it.
+	Resolver *net.Resolver
 
 	// AllowAddress permits fetching pages from addresses that are not public. Tests use it for pages on this machine.
 	AllowAddress func(netip.AddrPort) bool
@@ -113,6 +128,9 @@ func New(cfg Config) (*Service, error) {
 	if cfg.CacheLifetime <= 0 {
 		cfg.CacheLifetime = defaultCacheLifetime
 	}
+	if cfg.Proxy == nil {
+		cfg.Proxy = proxy.FromEnvironment()
+	}
 	return &Service{
 		provider: provider, fetcher: newFetcher(cfg), cacheLifetime: cfg.CacheLifetime,
 		results: lru.New[string, cacheEntry[[]Result]](resultBytes), pages: lru.New[string, cacheEntry[Page]](pageBytes),
@@ -159,6 +177,7 @@ func (s *Service) Read(ctx context.Context, address string) (Page, error) {
 		return Page{}, err
 	case err != nil:
 		s.unreadable.Add(1)
+		logProxy(ctx, err)
 		return Page{}, err
 	}
 	s.read.Add(1)
@@ -168,6 +187,15 @@ func (s *Service) Read(ctx context.Context, address string) (Page, error) {
 	}
 	s.pages.Put(address, cacheEntry[Page]{page, time.Now()}, size)
 	return page, nil
+}
+
+// logProxy logs the error of a page if the proxy has failed or refused, rather than the server of the page. The log does
+// not contain the address of the page.
+func logProxy(ctx context.Context, err error) {
+	failure, ok := errors.AsType[*proxy.Error](err)
+	if ok && failure.Status < http.StatusInternalServerError && ctx.Err() == nil {
+		slog.WarnContext(ctx, "websearch: the proxy fetches no page", "err", failure)
+	}
 }
 
 // Limits of search results.
