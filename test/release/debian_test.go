@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -48,9 +49,8 @@ func dist(t *testing.T, pattern string) []string {
 	if dir == "" || os.Geteuid() != 0 {
 		t.Skip("needs root, and the folder of scripts/dist in TSUMUGI_TEST_DIST")
 	}
-	probe := exec.CommandContext(t.Context(), "unshare", "--mount", "--pid", "--fork", "true")
-	if out, err := probe.CombinedOutput(); err != nil {
-		t.Skipf("needs mounts of its own, which are not allowed here: %v: %s", err, out)
+	if !mayMount() {
+		t.Skip("needs mounts of its own, which are not allowed here")
 	}
 	found, err := filepath.Glob(filepath.Join(dir, pattern))
 	if err != nil {
@@ -58,6 +58,20 @@ func dist(t *testing.T, pattern string) []string {
 	}
 	return found
 }
+
+// unshare has the arguments of unshare for mounts and processes of its own. In a chroot, propagation cannot be changed.
+var unshare = []string{"--mount", "--pid", "--fork", "--propagation", "private"}
+
+// mayMount reports whether unshare works, after it has adapted unshare to this machine.
+var mayMount = sync.OnceValue(func() bool {
+	works := func() bool {
+		return exec.Command("unshare", append(unshare, "true")...).Run() == nil //nolint:gosec // Constants.
+	}
+	if !works() {
+		unshare[len(unshare)-1] = "unchanged"
+	}
+	return works()
+})
 
 // root is the folder of a root file system.
 type root string
@@ -119,9 +133,8 @@ func (r root) inside(ctx context.Context, account, mounts string, args ...string
 		root=$0
 		exec /usr/sbin/chroot --userspec="$1" "$root" "${@:2}"`
 	//nolint:gosec // The arguments are the test's.
-	cmd := exec.CommandContext(ctx, "unshare", append([]string{
-		"--mount", "--pid", "--fork", "--propagation", "private", "bash", "-euc", script, string(r), account,
-	}, args...)...)
+	cmd := exec.CommandContext(ctx, "unshare", slices.Concat(unshare,
+		[]string{"bash", "-euc", script, string(r), account}, args)...)
 	// The first process changes its account, which clears the signal that it would get at the end of unshare.
 	cmd.Cancel = func() error { return signalFirst(cmd, syscall.SIGKILL) }
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"}
