@@ -147,7 +147,7 @@ test.describe('a file', () => {
 
   test('can be dropped and pasted', async ({ page }) => {
     await open(page)
-    await drop(page, 'main', '置いた.md', '置いた内容')
+    await drop(page, 'main > div', '置いた.md', '置いた内容')
     await expect(row(page, '置いた.md')).toContainText('読み取り済み')
     await paste(page, '貼り付けた.txt', '貼り付けた内容')
     await expect(row(page, '貼り付けた.txt')).toContainText('読み取り済み')

@@ -33,7 +33,7 @@ test.describe('a passage of a PDF', () => {
       const name = `就業規則_${layout}.pdf`
       const other = await device()
       for (const each of [page, other]) await openSources(each)
-      await drop(page, 'main', name, await print(browser, [rules(layout, target)]))
+      await drop(page, 'main > div', name, await print(browser, [rules(layout, target)]))
       for (const each of [page, other]) await expect(row(each, name)).toContainText('読み取り済み')
 
       await page.getByRole('textbox', { name: '名前と内容を検索' }).fill('特別休暇を与える')
