@@ -37,6 +37,8 @@ test.describe('the first load', () => {
     await page.goto(`/home/skill/${id}`, { waitUntil: 'commit' })
     await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
     const color = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    // Nothing is painted before the style sheets are loaded.
+    await expect.poll(color).not.toBe('rgba(0, 0, 0, 0)')
     const first = await color()
     started.release()
     await expect(page.getByRole('textbox', { name: '質問' })).toBeFocused()

@@ -423,11 +423,8 @@ test.describe('several data sources', () => {
   })
 })
 
-test('the page is reached from the header, the side column and the palette', async ({ page }) => {
+test('the page is reached from the sidebar and the palette', async ({ page }) => {
   const heading = page.getByRole('heading', { level: 1, name: 'ファイル' })
-  await openSkills(page)
-  await page.getByRole('banner').getByRole('link', { name: 'ファイル' }).click()
-  await expect(heading).toBeVisible()
   await openSkills(page)
   await page.getByRole('complementary').getByRole('link', { name: 'ファイル' }).click()
   await expect(heading).toBeVisible()
