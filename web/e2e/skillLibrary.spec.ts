@@ -174,6 +174,8 @@ test('a skill with documents is for chosen members', async ({
   await member.reload()
   await member.getByRole('link', { name: '宿泊費の相談' }).click()
   await expect(member).toHaveURL(/\/home\/skill\/[0-9a-f-]{36}$/)
+  // The address changes before the page, whose composer has the same name.
+  await expect(member.getByRole('textbox', { name: 'スキルを検索' })).toHaveCount(0)
   model.script('宿泊費の上限は', { text: '宿泊費の上限は、一泊一万二千円です[1]。' })
   await member.getByRole('textbox', { name: '質問' }).fill('宿泊費の上限はいくらですか')
   await member.keyboard.press('Enter')
