@@ -50,7 +50,7 @@ func dist(t *testing.T, pattern string) []string {
 		t.Skip("needs root, and the folder of scripts/dist in TSUMUGI_TEST_DIST")
 	}
 	if !mayMount() {
-		t.Skip("needs mounts of its own, which are not allowed here")
+		t.Skip("needs a mount namespace, which is not allowed here")
 	}
 	found, err := filepath.Glob(filepath.Join(dir, pattern))
 	if err != nil {
@@ -59,7 +59,8 @@ func dist(t *testing.T, pattern string) []string {
 	return found
 }
 
-// unshare has the arguments of unshare for mounts and processes of its own. In a chroot, propagation cannot be changed.
+// unshare are the arguments of unshare(1) for new mount and process namespaces. In a chroot, their propagation cannot be
+// changed.
 var unshare = []string{"--mount", "--pid", "--fork", "--propagation", "private"}
 
 // mayMount reports whether unshare works, after it has adapted unshare to this machine.
