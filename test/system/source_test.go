@@ -308,7 +308,9 @@ func TestR23_FullDiskOnUpload(t *testing.T) {
 
 	await(t, "no file is being read, which would keep its space", waitLimit, func() bool {
 		list, err := s.sources(ctx, s.url())
-		return err == nil && !slices.ContainsFunc(kept, func(id string) bool { return list[id].Status != "success" })
+		return err == nil && !slices.ContainsFunc(kept, func(id string) bool {
+			return list[id].Status == "pending" || list[id].Status == "running"
+		})
 	})
 	must(t, s.call(ctx, http.MethodDelete, s.url()+"/v1/data-source/"+kept[0], nil, nil))
 	await(t, "the deleted file is gone", waitLimit, func() bool {
