@@ -173,7 +173,9 @@ func (db *DB) Balance(ctx context.Context, organizationID uuid.UUID) (org.Balanc
 		SELECT c.status IN ('suspended', 'ended') OR coalesce(c.ends_on < `+japanToday+`, false) AS over,
 		       false AS unlimited, c.tokens AS "limit", `+nextMonth+` AS resets_on,
 		       EXISTS (SELECT FROM organizations o WHERE o.id = $1 AND o.member_tokens IS NOT NULL)
-		       OR EXISTS (SELECT FROM users u WHERE u.organization_id = $1 AND u.limit_rule = 'own') AS member_limits,
+		       OR EXISTS (SELECT FROM users u WHERE u.organization_id = $1 AND u.limit_rule = 'own')
+		       OR EXISTS (SELECT FROM member_groups g WHERE g.organization_id = $1 AND g.token_limit IS NOT NULL)
+		           AS member_limits,
 		       (SELECT coalesce(sum(d.input_tokens + d.output_tokens), 0)::bigint FROM usage_daily d
 		        WHERE d.organization_id = c.organization_id AND d.date >= `+thisMonth+`) AS used,
 		       (SELECT coalesce(max(n.percent), 0) FROM contract_notices n

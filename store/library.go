@@ -100,7 +100,17 @@ func findMade(ctx context.Context, tx pgx.Tx, m skill.Editor, id uuid.UUID) (ski
 		JOIN users u ON u.id = k.user_id
 		WHERE k.skill_id = $1
 		ORDER BY u.name, u.id`, id)
+	if err != nil {
+		return custom, err
+	}
 	custom.Members = orEmpty(custom.Members)
+	custom.Groups, err = queryRows[skill.Group](ctx, tx, `
+		SELECT g.id, g.name
+		FROM skill_groups k
+		JOIN member_groups g ON g.id = k.group_id
+		WHERE k.skill_id = $1
+		ORDER BY g.name, g.id`, id)
+	custom.Groups = orEmpty(custom.Groups)
 	return custom, err
 }
 

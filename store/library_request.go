@@ -161,10 +161,12 @@ func publish(ctx context.Context, tx pgx.Tx, m skill.Editor, r requestRecord) er
 		Version   int
 		Audience  skill.Audience
 		MemberIDs []uuid.UUID
+		GroupIDs  []uuid.UUID
 	}
 	before, err := queryRow[row](ctx, tx, `
 		SELECT s.id, s.version, s.audience,
-		       ARRAY(SELECT k.user_id FROM skill_members k WHERE k.skill_id = s.id) AS member_ids
+		       ARRAY(SELECT k.user_id FROM skill_members k WHERE k.skill_id = s.id) AS member_ids,
+		       ARRAY(SELECT k.group_id FROM skill_groups k WHERE k.skill_id = s.id) AS group_ids
 		FROM skills s
 		WHERE s.organization_id = $1 AND s.published_from = $2 AND s.origin = 'app' AND s.retired_at IS NULL
 		ORDER BY s.id
@@ -178,7 +180,7 @@ func publish(ctx context.Context, tx pgx.Tx, m skill.Editor, r requestRecord) er
 		return err
 	default:
 		s.id, s.isNew, s.version = before.ID, false, before.Version+1
-		s.Audience, s.MemberIDs = before.Audience, before.MemberIDs
+		s.Audience, s.MemberIDs, s.GroupIDs = before.Audience, before.MemberIDs, before.GroupIDs
 	}
 	return saveMade(ctx, tx, m, s)
 }

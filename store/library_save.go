@@ -125,6 +125,11 @@ func saveMade(ctx context.Context, tx pgx.Tx, m skill.Editor, s savedSkill) erro
 			INSERT INTO skill_members (organization_id, skill_id, user_id)
 			SELECT DISTINCT $1::uuid, $2::uuid, w.id FROM unnest($3::uuid[]) AS w (id)`, m.OrganizationID, s.id,
 			orEmpty(s.MemberIDs))
+		batch.Queue(`DELETE FROM skill_groups WHERE skill_id = $1`, s.id)
+		batch.Queue(`
+			INSERT INTO skill_groups (organization_id, skill_id, group_id)
+			SELECT DISTINCT $1::uuid, $2::uuid, w.id FROM unnest($3::uuid[]) AS w (id)`, m.OrganizationID, s.id,
+			orEmpty(s.GroupIDs))
 	}); err != nil {
 		return err
 	}
@@ -160,21 +165,23 @@ func sendSkill(ctx context.Context, tx pgx.Tx, m skill.Editor, s savedSkill, que
 	return err
 }
 
-// checkReferences refuses a category, members or documents that do not exist. A document must belong to the lender or
+// checkReferences refuses a category, members, groups or documents that do not exist. A document must belong to the lender or
 // be in use by the skill.
 func checkReferences(ctx context.Context, tx pgx.Tx, m skill.Editor, s savedSkill) error {
 	var category bool
-	var members, documents []uuid.UUID
+	var members, groups, documents []uuid.UUID
 	err := tx.QueryRow(ctx, `
 		SELECT EXISTS (SELECT FROM categories WHERE id = $4 AND (organization_id IS NULL OR organization_id = $1)),
 		       ARRAY(SELECT id FROM users WHERE organization_id = $1 AND id = ANY ($5)),
+		       ARRAY(SELECT id FROM member_groups WHERE organization_id = $1 AND id = ANY ($10) FOR KEY SHARE),
 		       ARRAY(SELECT d.id FROM data_sources d
 		             WHERE d.organization_id = $1 AND d.id = ANY ($6) AND (d.user_id = $7 OR EXISTS (
 		                 SELECT FROM skill_documents k
 		                 JOIN skills s ON s.id = k.skill_id
 		                 WHERE k.data_source_id = d.id AND (s.id = $8 OR $9 AND `+mayEdit+`))))`,
 		m.OrganizationID, m.UserID, m.Admin, s.Content.CategoryID, orEmpty(s.MemberIDs),
-		orEmpty(s.Content.DocumentIDs), s.lender, s.id, s.isDraft).Scan(&category, &members, &documents)
+		orEmpty(s.Content.DocumentIDs), s.lender, s.id, s.isDraft, orEmpty(s.GroupIDs)).Scan(&category, &members, &groups,
+		&documents)
 	switch {
 	case err != nil:
 		return err
@@ -182,6 +189,8 @@ func checkReferences(ctx context.Context, tx pgx.Tx, m skill.Editor, s savedSkil
 		return fault.InvalidField("category_id", "分類を選択してください。")
 	case !containsAll(members, s.MemberIDs):
 		return fault.InvalidField("member_ids", "選択したメンバーの中に、組織にいない人が含まれています。選び直してください。")
+	case !containsAll(groups, s.GroupIDs):
+		return fault.InvalidField("group_ids", "選択したグループの中に、すでに削除されたものが含まれています。選び直してください。")
 	case !containsAll(documents, s.Content.DocumentIDs):
 		return errNoDocument()
 	}

@@ -29,15 +29,17 @@ const selectMember = `
 	       u.limit_rule, ` + monthsLimit + ` AS limit_tokens, ` + tokensUsed + ` AS tokens_used
 	FROM users u`
 
-// whereMembers selects members. Its parameters are the organization, the search text, the role and the state; an empty
-// string selects all.
+// whereMembers selects members. Its parameters are the organization, the search text, the role, the state and the group;
+// an empty string and the zero group select all.
 const whereMembers = `
 	WHERE u.organization_id = $1
 	  AND ($2 = '' OR position($2 IN lower(normalize(u.name, NFKC))) > 0 OR position($2 IN u.email) > 0)
 	  AND ($3 = '' OR u.role = $3)
 	  AND ($4 = '' OR $4 = CASE WHEN u.state = 'inactive' THEN 'inactive'
 	                            WHEN u.invited_at > coalesce(u.last_signed_in_at, '-infinity') THEN 'invited'
-	                            ELSE 'active' END)`
+	                            ELSE 'active' END)
+	  AND ($5 = '00000000-0000-0000-0000-000000000000'::uuid
+	       OR EXISTS (SELECT FROM group_members k WHERE k.group_id = $5 AND k.user_id = u.id))`
 
 // hasPassword is the condition that member u has set a password and can sign in with it. In the embedded user pool, the
 // account must be confirmed. With another provider, the member must have signed in since the last invitation, if there
@@ -52,10 +54,10 @@ const hasPassword = `
 
 // ListMembers implements org.Store.
 func (db *DB) ListMembers(ctx context.Context, organizationID uuid.UUID, q org.MemberQuery) ([]org.Member, int, error) {
-	args := []any{organizationID, normalizeSearch(q.Search), q.Role, q.State}
+	args := []any{organizationID, normalizeSearch(q.Search), q.Role, q.State, q.GroupID}
 	return queryPage[org.Member](ctx, db, `SELECT count(*) FROM users u`+whereMembers, selectMember+whereMembers+`
 		ORDER BY u.name, u.id
-		OFFSET $5 LIMIT $6`, args, q.Offset, q.Limit)
+		OFFSET $6 LIMIT $7`, args, q.Offset, q.Limit)
 }
 
 // FindMemberByEmail implements org.Store.

@@ -87,11 +87,15 @@ const tokensUsed = `
 	(SELECT coalesce(sum(d.input_tokens + d.output_tokens), 0)::bigint FROM usage_daily d
 	 WHERE d.organization_id = u.organization_id AND d.user_id = u.id AND d.date = ANY (` + thisMonthsDays + `))`
 
-// monthsLimit is the number of tokens that member u may use per month, NULL for no limit.
+// monthsLimit is the number of tokens that member u may use per month, NULL for no limit. The highest limit of the
+// member's groups replaces that of the organization.
 const monthsLimit = `
 	CASE u.limit_rule
 	    WHEN 'own' THEN u.limit_tokens
-	    WHEN 'default' THEN (SELECT o.member_tokens FROM organizations o WHERE o.id = u.organization_id)
+	    WHEN 'default' THEN coalesce(
+	        (SELECT max(g.token_limit) FROM group_members k JOIN member_groups g ON g.id = k.group_id
+	         WHERE k.user_id = u.id),
+	        (SELECT o.member_tokens FROM organizations o WHERE o.id = u.organization_id))
 	END`
 
 // MemberBalance implements org.BudgetStore.

@@ -28,6 +28,8 @@ const mayUse = `(s.organization_id IS NULL OR s.organization_id = $1 AND CASE s.
 	    WHEN 'self' THEN s.owner_id = $2
 	    WHEN 'organization' THEN true
 	    ELSE EXISTS (SELECT FROM skill_members u WHERE u.skill_id = s.id AND u.user_id = $2)
+	        OR EXISTS (SELECT FROM skill_groups k JOIN group_members u ON u.group_id = k.group_id
+	                   WHERE k.skill_id = s.id AND u.user_id = $2)
 	END)`
 
 // documentsOf is an array of the documents of the skill s. A document that only skills use has no owner; see isOwn.

@@ -24,6 +24,7 @@ const (
 	aTrial      kind = "trial"
 	aShare      kind = "share"
 	aNotice     kind = "notice"
+	aGroup      kind = "group"
 	aRating     kind = "rating"
 
 	aConnection kind = "connection"
@@ -193,6 +194,16 @@ var access = map[string]rule{
 	"DELETE /v1/notification/{notification_id}":   {may: admins, status: 204, names: aNotice},
 	"POST /v1/notification/{notification_id}/end": {may: admins, status: 409, names: aNotice}, // It is scheduled.
 	"GET /v1/organization/notification":           {may: admins, status: 200},
+	"GET /v1/group":                               {may: admins, status: 200},
+	"POST /v1/group": {may: admins, status: 201, body: func(string) any {
+		return map[string]any{"request_id": newID(), "name": newID()}
+	}},
+	"GET /v1/group/{group_id}": {may: admins, status: 200, names: aGroup},
+	"PUT /v1/group/{group_id}": {
+		may: admins, status: 200, names: aGroup, body: func(id string) any { return map[string]any{"name": id} },
+	},
+	"PUT /v1/group/{group_id}/member": {may: admins, status: 200, names: aGroup, body: with(map[string]any{})},
+	"DELETE /v1/group/{group_id}":     {may: admins, status: 204, names: aGroup},
 
 	"GET /v1/models": {may: everybody, status: 200}, "GET /v1/models/{model}": {may: everybody, status: 200, names: aSkill},
 	"POST /v1/chat/completions": {

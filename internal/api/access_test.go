@@ -120,6 +120,11 @@ func (w *world) make(k kind, token, super string) string {
 				"published_at": time.Now().Add(time.Hour).Format(time.RFC3339),
 			},
 		}).ID.String()
+	case aGroup:
+		return get[api.Group](w.fixture, http.StatusCreated, call{
+			method: "POST", path: "/v1/group", token: super,
+			body: map[string]any{"request_id": newID(), "name": newID()},
+		}).ID.String()
 	case aConnection:
 		return w.personalToken(token, "chat").Connection.ID.String()
 	case aSkill:

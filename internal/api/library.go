@@ -13,7 +13,7 @@ import (
 )
 
 func (s *Server) createSkill(c *call, req SkillCreateRequest) (any, error) {
-	input := c.saving(req.RequestID, req.Audience, req.MemberIds, req.Content)
+	input := c.saving(req.RequestID, req.Audience, req.MemberIds, req.GroupIds, req.Content)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func (s *Server) createSkill(c *call, req SkillCreateRequest) (any, error) {
 }
 
 func (s *Server) changeSkill(c *call, req SkillChangeRequest) (any, error) {
-	input := c.saving(req.RequestID, req.Audience, req.MemberIds, req.Content)
+	input := c.saving(req.RequestID, req.Audience, req.MemberIds, req.GroupIds, req.Content)
 	if input.BaseVersion = req.Version; req.Version < 1 {
 		c.fail("version", "編集した版の番号を指定してください。")
 	}
@@ -35,7 +35,7 @@ func (s *Server) changeSkill(c *call, req SkillChangeRequest) (any, error) {
 
 // saving parses the input for saving a skill.
 func (c *checks) saving(
-	requestID string, audience SkillAudience, members []string, content SkillContentInput,
+	requestID string, audience SkillAudience, members, groups []string, content SkillContentInput,
 ) skill.Input {
 	input := skill.Input{
 		RequestID: c.requiredRequestID(requestID), Audience: skill.Audience(audience), Content: c.content(content),
@@ -43,7 +43,7 @@ func (c *checks) saving(
 	if !audience.Valid() {
 		c.fail("audience", "self、organization、members のどれかを指定してください。")
 	}
-	input.MemberIDs = c.ids("member_ids", members)
+	input.MemberIDs, input.GroupIDs = c.ids("member_ids", members), c.ids("group_ids", groups)
 	return input
 }
 
@@ -76,7 +76,7 @@ func inContent(err error) error {
 	}
 	named := *failed
 	named.Fields = convert(failed.Fields, func(f fault.FieldError) fault.FieldError {
-		if f.Field != "audience" && f.Field != "member_ids" {
+		if f.Field != "audience" && f.Field != "member_ids" && f.Field != "group_ids" {
 			f.Field = "content." + f.Field
 		}
 		return f
@@ -177,6 +177,7 @@ func toMadeSkill(m skill.CustomSkill) MadeSkill {
 		Members: convert(m.Members, func(u skill.Member) SkillMember {
 			return SkillMember{ID: u.ID, Name: u.Name, Email: u.Email}
 		}),
+		Groups:  convert(m.Groups, func(g skill.Group) SkillGroup { return SkillGroup{ID: g.ID, Name: g.Name} }),
 		Content: toSkillContent(m.Content), Documents: convert(m.Documents, toSkillDocument), Version: m.Version,
 		MissingDocuments: m.MissingDocuments, Archived: m.Archived, UpdatedAt: m.UpdatedAt.UTC(), UpdatedBy: m.UpdatedBy,
 		Request: optional(m.Request, toSkillRequest),

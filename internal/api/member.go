@@ -14,6 +14,9 @@ func (s *Server) listUsers(c *call) (any, error) {
 		Search: c.text("q", maxSearch), Role: identity.Role(choice[Role](&c.checks, "role")),
 		State: org.MemberState(choice[MemberFilter](&c.checks, "state")),
 	}
+	if id := c.optionalQueryID("group_id"); id != nil {
+		query.GroupID = *id
+	}
 	query.Offset, query.Limit = c.page()
 	if err := c.err(); err != nil {
 		return nil, err

@@ -216,6 +216,21 @@ func (e FormFieldType) Valid() bool {
 	}
 }
 
+// Defines values for GroupSource.
+const (
+	Manual GroupSource = "manual"
+)
+
+// Valid indicates whether the value is a known member of the GroupSource enum.
+func (e GroupSource) Valid() bool {
+	switch e {
+	case Manual:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for HealthStatus.
 const (
 	Ok HealthStatus = "ok"
@@ -1390,6 +1405,62 @@ type GrantRequested struct {
 	Scopes     []Scope `json:"scopes,omitempty,omitzero"`
 }
 
+// Group defines model for Group.
+type Group struct {
+	Description string             `json:"description"`
+	ID          openapi_types.UUID `json:"id"`
+	MemberCount int                `json:"member_count"`
+	Name        string             `json:"name"`
+
+	// Source `manual`: an administrator has created it.
+	Source GroupSource `json:"source"`
+
+	// TokenLimit Tokens per month for each member. Without it, the organization's limit applies.
+	TokenLimit *int64 `json:"token_limit,omitempty"`
+}
+
+// GroupSource `manual`: an administrator has created it.
+type GroupSource string
+
+// GroupList defines model for GroupList.
+type GroupList struct {
+	Items []Group `json:"items"`
+	Total int     `json:"total"`
+}
+
+// GroupMembersPutRequest defines model for GroupMembersPutRequest.
+type GroupMembersPutRequest struct {
+	Add       []string `json:"add,omitempty,omitzero"`
+	AddEmails []string `json:"add_emails,omitempty,omitzero"`
+	Remove    []string `json:"remove,omitempty,omitzero"`
+}
+
+// GroupMembersPutResult defines model for GroupMembersPutResult.
+type GroupMembersPutResult struct {
+	Group Group `json:"group"`
+
+	// UnknownEmails Addresses of nobody in the organization. They were ignored.
+	UnknownEmails []string `json:"unknown_emails"`
+}
+
+// GroupPostRequest defines model for GroupPostRequest.
+type GroupPostRequest struct {
+	Description string `json:"description,omitempty,omitzero"`
+	Name        string `json:"name"`
+	RequestID   string `json:"request_id"`
+	TokenLimit  *int64 `json:"token_limit,omitempty"`
+}
+
+// GroupPutRequest defines model for GroupPutRequest.
+type GroupPutRequest struct {
+	Description string `json:"description,omitempty,omitzero"`
+	Name        string `json:"name"`
+
+	// TokenLimit Tokens per month for each member with the rule `default`. Of several groups the highest limit applies. Without
+	// it, the organization's limit applies.
+	TokenLimit *int64 `json:"token_limit,omitempty"`
+}
+
 // Guidance defines model for Guidance.
 type Guidance struct {
 	About About `json:"about"`
@@ -1551,10 +1622,11 @@ type LiveThreadDeleted struct {
 type MadeSkill struct {
 	Archived bool `json:"archived"`
 
-	// Audience Who may use it: oneself, all members, or the chosen ones.
+	// Audience Who may use it: oneself, all members, or the chosen ones and those of the chosen groups.
 	Audience  SkillAudience      `json:"audience"`
 	Content   SkillContent       `json:"content"`
 	Documents []SkillDocument    `json:"documents"`
+	Groups    []SkillGroup       `json:"groups"`
 	IconPath  string             `json:"icon_path"`
 	ID        openapi_types.UUID `json:"id"`
 	Members   []SkillMember      `json:"members"`
@@ -2601,14 +2673,15 @@ type SkillOrigin string
 // SkillTaskType defines model for Skill.TaskType.
 type SkillTaskType string
 
-// SkillAudience Who may use it: oneself, all members, or the chosen ones.
+// SkillAudience Who may use it: oneself, all members, or the chosen ones and those of the chosen groups.
 type SkillAudience string
 
 // SkillChangeRequest defines model for SkillChangeRequest.
 type SkillChangeRequest struct {
-	// Audience Who may use it: oneself, all members, or the chosen ones.
+	// Audience Who may use it: oneself, all members, or the chosen ones and those of the chosen groups.
 	Audience  SkillAudience     `json:"audience"`
 	Content   SkillContentInput `json:"content"`
+	GroupIds  []string          `json:"group_ids,omitempty,omitzero"`
 	MemberIds []string          `json:"member_ids,omitempty,omitzero"`
 	RequestID string            `json:"request_id"`
 
@@ -2715,9 +2788,12 @@ type SkillCopyRequest struct {
 
 // SkillCreateRequest defines model for SkillCreateRequest.
 type SkillCreateRequest struct {
-	// Audience Who may use it: oneself, all members, or the chosen ones.
+	// Audience Who may use it: oneself, all members, or the chosen ones and those of the chosen groups.
 	Audience SkillAudience     `json:"audience"`
 	Content  SkillContentInput `json:"content"`
+
+	// GroupIds With the audience `members`, groups whose members may use it; at most 100.
+	GroupIds []string `json:"group_ids,omitempty,omitzero"`
 
 	// MemberIds With the audience `members`, at most 500.
 	MemberIds []string `json:"member_ids,omitempty,omitzero"`
@@ -2763,6 +2839,12 @@ type SkillFeedback struct {
 // SkillFeedbackList defines model for SkillFeedbackList.
 type SkillFeedbackList struct {
 	Items []SkillFeedback `json:"items"`
+}
+
+// SkillGroup defines model for SkillGroup.
+type SkillGroup struct {
+	ID   openapi_types.UUID `json:"id"`
+	Name string             `json:"name"`
 }
 
 // SkillHideRequest defines model for SkillHideRequest.
@@ -3394,6 +3476,9 @@ type ConnectionID = openapi_types.UUID
 // DataSourceID defines model for DataSourceId.
 type DataSourceID = openapi_types.UUID
 
+// GroupID defines model for GroupId.
+type GroupID = openapi_types.UUID
+
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = openapi_types.UUID
 
@@ -3602,6 +3687,18 @@ type ListPassagesParams struct {
 
 // ListFavoriteSkillsParams defines parameters for ListFavoriteSkills.
 type ListFavoriteSkillsParams struct {
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListGroupsParams defines parameters for ListGroups.
+type ListGroupsParams struct {
+	// Q A part of the name.
+	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
+
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -3992,6 +4089,9 @@ type ListUsersParams struct {
 	Q     string       `form:"q,omitempty" json:"q,omitempty,omitzero"`
 	Role  Role         `form:"role,omitempty" json:"role,omitempty,omitzero"`
 	State MemberFilter `form:"state,omitempty" json:"state,omitempty,omitzero"`
+
+	// GroupID Only the members of this group.
+	GroupID openapi_types.UUID `form:"group_id,omitempty" json:"group_id,omitempty,omitzero"`
 }
 
 // InviteUsersParams defines parameters for InviteUsers.
@@ -4041,6 +4141,15 @@ type RemoveFavoriteSkillJSONRequestBody = FavoriteSkillDeleteRequest
 
 // AddFavoriteSkillJSONRequestBody defines body for AddFavoriteSkill for application/json ContentType.
 type AddFavoriteSkillJSONRequestBody = FavoriteSkillPostRequest
+
+// AddGroupJSONRequestBody defines body for AddGroup for application/json ContentType.
+type AddGroupJSONRequestBody = GroupPostRequest
+
+// EditGroupJSONRequestBody defines body for EditGroup for application/json ContentType.
+type EditGroupJSONRequestBody = GroupPutRequest
+
+// ChangeGroupMembersJSONRequestBody defines body for ChangeGroupMembers for application/json ContentType.
+type ChangeGroupMembersJSONRequestBody = GroupMembersPutRequest
 
 // PutAboutJSONRequestBody defines body for PutAbout for application/json ContentType.
 type PutAboutJSONRequestBody = About

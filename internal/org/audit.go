@@ -67,6 +67,10 @@ const (
 	// A code or refresh token was used twice, and the connection ended.
 	ActionConnectionReused Action = "connection.reuse"
 	ActionConnectionPolicy Action = "connection_policy.edit"
+	ActionGroupCreate      Action = "group.create"
+	ActionGroupEdit        Action = "group.edit"
+	ActionGroupDelete      Action = "group.delete"
+	ActionGroupMembers     Action = "group.members"
 	ActionSignInFailed     Action = "session.fail"
 )
 
@@ -94,6 +98,7 @@ func Actions() []Action {
 		ActionSecretRotate, ActionSlackEdit, ActionSlackRemove, ActionSlackLink,
 		ActionSlackUnlink, ActionShare, ActionShareUpdate, ActionShareEnd,
 		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy,
+		ActionGroupCreate, ActionGroupEdit, ActionGroupDelete, ActionGroupMembers,
 
 		// Package identity/pool logs these, and identity/saml some of them.
 		"session.begin", ActionSignInFailed, "session.lock", "session.end", "session.end_all", "session.refuse",
@@ -149,6 +154,7 @@ const (
 	TargetShare        = "share"
 	TargetConnection   = "connection"
 	TargetSlack        = "slack"
+	TargetGroup        = "group"
 )
 
 // Change is a changed field. It must not contain secrets.

@@ -50,6 +50,7 @@ type MemberQuery struct {
 	Search        string // Part of a name or an address, ignoring case and width.
 	Role          identity.Role
 	State         MemberState
+	GroupID       uuid.UUID
 	Offset, Limit int
 }
 

@@ -118,6 +118,31 @@ type Store interface {
 	ChangeMember(ctx context.Context, organizationID, userID uuid.UUID, by AuditActor,
 		decide func(MemberContext) (MemberChange, error)) (Member, error)
 
+	// Groups of members.
+
+	// ListGroups returns the groups of an organization whose name contains a text, by name, and their total number.
+	ListGroups(ctx context.Context, organizationID uuid.UUID, search string, offset, limit int) ([]Group, int, error)
+
+	// FindGroup returns a group, or ErrNoGroup.
+	FindGroup(ctx context.Context, organizationID, id uuid.UUID) (Group, error)
+
+	// AddGroup adds a group of the actor's organization, and logs it. For a repeated call it returns the group of the
+	// first call. It calls check with the actor's current state, and returns its error unchanged. Other errors:
+	// ErrRequestConflict, ErrTooManyGroups, and that of ErrGroupName.
+	AddGroup(ctx context.Context, actor identity.Actor, call GroupCall, check func(actor *Member) error) (Group, error)
+
+	// EditGroup changes the name, description and limit of a group, and logs it. Errors: that of check, ErrNoGroup, and
+	// that of ErrGroupName.
+	EditGroup(ctx context.Context, actor identity.Actor, group Group, check func(actor *Member) error) (Group, error)
+
+	// DeleteGroup deletes a group, and logs it. Errors: that of check, and ErrNoGroup.
+	DeleteGroup(ctx context.Context, actor identity.Actor, id uuid.UUID, check func(actor *Member) error) error
+
+	// ChangeGroupMembers adds and removes members of a group, and logs it. It returns the addresses of nobody in the
+	// organization. Errors: that of check, ErrNoGroup, ErrGroupFull, and fault.Invalid for an unknown member id.
+	ChangeGroupMembers(ctx context.Context, actor identity.Actor, id uuid.UUID, members GroupMembers,
+		check func(actor *Member) error) (group Group, unknown []string, err error)
+
 	// Invitations.
 
 	// BeginInvite adds a member with a seat for each invitee who can become one, and logs it. It locks the organization

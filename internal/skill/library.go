@@ -19,6 +19,7 @@ const (
 	MaxPerPerson       = 200 // Skills of a person, including archived ones.
 	MaxPerOrganization = 500 // Skills of an organization, including archived ones.
 	maxMembers         = 500 // Selected members of a skill.
+	maxGroups          = 100 // Selected groups of a skill.
 	maxNote            = 1000
 	draftSlots         = 20 // Drafts of a person; a further one replaces the oldest.
 )
@@ -30,7 +31,7 @@ type Audience string
 const (
 	AudienceSelf         Audience = "self"         // The owner only.
 	AudienceOrganization Audience = "organization" // All members.
-	AudienceMembers      Audience = "members"      // The selected members.
+	AudienceMembers      Audience = "members"      // The selected members, and those of the selected groups.
 )
 
 // Valid reports whether the audience is one of the above.
@@ -69,6 +70,12 @@ type Member struct {
 	Email string
 }
 
+// Group is a group whose members may use a skill.
+type Group struct {
+	ID   uuid.UUID
+	Name string
+}
+
 // DocumentInfo is a document of a skill as shown to its editors.
 type DocumentInfo struct {
 	ID        uuid.UUID
@@ -90,6 +97,7 @@ type CustomSkill struct {
 	OwnerID   *uuid.UUID // Nil for a skill of the organization.
 	Audience  Audience
 	Members   []Member // For AudienceMembers, by name.
+	Groups    []Group  // For AudienceMembers, by name.
 	Content   Content
 	Documents []DocumentInfo // Those of Content.DocumentIDs that still exist.
 	Version   int
@@ -106,6 +114,7 @@ type Input struct {
 	RequestID   uuid.UUID
 	Audience    Audience
 	MemberIDs   []uuid.UUID
+	GroupIDs    []uuid.UUID
 	Content     Content
 	BaseVersion int // The edited version; 0 for a new skill.
 }
@@ -273,12 +282,14 @@ func (l *Library) save(ctx context.Context, m Editor, id uuid.UUID, s Input) (Cu
 		return CustomSkill{}, org.ErrForbidden
 	}
 	switch {
-	case s.Audience == AudienceMembers && len(s.MemberIDs) == 0:
-		return CustomSkill{}, fault.InvalidField("member_ids", "利用できるメンバーを一人以上選択してください。")
+	case s.Audience == AudienceMembers && len(s.MemberIDs)+len(s.GroupIDs) == 0:
+		return CustomSkill{}, fault.InvalidField("member_ids", "利用できるメンバーまたはグループを一つ以上選択してください。")
 	case len(s.MemberIDs) > maxMembers:
 		return CustomSkill{}, fault.InvalidField("member_ids", "メンバーは%d人まで選択できます。", maxMembers)
+	case len(s.GroupIDs) > maxGroups:
+		return CustomSkill{}, fault.InvalidField("group_ids", "グループは%d件まで選択できます。", maxGroups)
 	case s.Audience != AudienceMembers:
-		s.MemberIDs = nil
+		s.MemberIDs, s.GroupIDs = nil, nil
 	}
 	s.Content = s.Content.tidied()
 	if err := s.Content.check(); err != nil {

@@ -149,6 +149,8 @@ const adminRoutes: RouteObject = caught({
       async () => (await loadAdmin()).SamlEditPage,
       async () => (await loadAdmin()).samlEditLoader,
     ),
+    adminPage('group', async () => (await loadAdmin()).GroupsPage),
+    adminPage('group/:groupId', async () => (await loadAdmin()).GroupPage),
     adminPage('instructions', async () => (await loadAdmin()).InstructionsPage),
     adminPage('model', async () => (await loadAdmin()).ModelsPage),
     adminPage('notice', async () => (await loadAdmin()).NoticesPage),

@@ -12,6 +12,7 @@ import {
   ScrollText,
   Shield,
   ThumbsUp,
+  UserRoundCog,
   Users,
 } from 'lucide-react'
 import { Sections } from '@/components/Sections'
@@ -20,6 +21,7 @@ import { texts } from './texts'
 const sections: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
   { to: '/admin/contract', label: texts.layout.contract, Icon: FileText },
   { to: '/admin/organization/member', label: texts.layout.members, Icon: Users },
+  { to: '/admin/group', label: texts.layout.groups, Icon: UserRoundCog },
   { to: '/admin/saml', label: texts.layout.saml, Icon: Shield },
   { to: '/admin/instructions', label: texts.layout.instructions, Icon: MessageSquareText },
   { to: '/admin/model', label: texts.layout.models, Icon: Cpu },

@@ -44,6 +44,18 @@ export const memberUsageQuery = (page: number) => read('listMemberUsage', pageOf
 export const membersQuery = (query: MemberQuery, page: number) =>
   read('listUsers', { ...query, ...pageOf(page) })
 
+/** A page of the groups whose name contains a text. */
+export const groupsQuery = (q: string, page: number) =>
+  readNow('listGroups', { ...(q && { q }), ...pageOf(page) })
+
+/** A group. */
+export const groupQuery = (id: string) => readNow('getGroup', { group_id: id })
+
+/** Reloads what a change of a group or of its members has made stale. */
+export async function refreshGroups(): Promise<void> {
+  await Promise.all([reload(['admin', 'listGroups']), reload(['admin', 'getGroup']), refreshMembers()])
+}
+
 /** sharedDocumentsQuery reads the skills that use files of a member. */
 export const sharedDocumentsQuery = (userId: string) =>
   queryOptions({ ...readNow('listSharedDocuments', { user_id: userId }), select: ({ items }) => items })

@@ -1,7 +1,8 @@
+import { Chooser } from '@/components/Chooser'
 import { Select } from '@/components/Field'
 import type { SkillAudience } from '@/lib/api'
 import type { Draft } from './content'
-import { Members } from './Members'
+import { groupsQuery, membersQuery } from './queries'
 import { texts } from './texts'
 
 const words = texts.editor
@@ -36,11 +37,22 @@ export function AudienceFields({ draft, fixed, errorOf, onChange }: AudienceFiel
         ))}
       </Select>
       {draft.audience === 'members' && (
-        <Members
-          chosen={draft.members}
-          error={errorOf('member_ids')}
-          onChange={(members) => onChange({ ...draft, members })}
-        />
+        <>
+          <Chooser
+            words={words.members}
+            query={membersQuery}
+            chosen={draft.members}
+            error={errorOf('member_ids')}
+            onChange={(members) => onChange({ ...draft, members })}
+          />
+          <Chooser
+            words={words.groups}
+            query={groupsQuery}
+            chosen={draft.groups}
+            error={errorOf('group_ids')}
+            onChange={(groups) => onChange({ ...draft, groups })}
+          />
+        </>
       )}
     </>
   )

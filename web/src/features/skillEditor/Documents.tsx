@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import chooser from '@/components/Chooser.module.css'
 import { FieldErrorText } from '@/components/Field'
 import type { SkillDocument } from '@/lib/api'
 import { Checkbox } from '@/lib/ui/Checkbox'
@@ -31,11 +32,11 @@ export function Documents({ chosen, saved, missing, error, onChange }: Documents
     ...own.map(({ id, filename }) => ({ id, filename, note: '' })),
   ]
   return (
-    <fieldset className={styles.checks}>
+    <fieldset className={chooser.chooser}>
       <legend>{words.documents}</legend>
       <p className={styles.hint}>{list.length === 0 ? words.noDocuments : words.documentsHint}</p>
       {missing > 0 && <FieldErrorText>{words.missing(missing)}</FieldErrorText>}
-      <div className={styles.scroll}>
+      <div className={chooser.scroll}>
         {list.map(({ id, filename, note }) => (
           <label key={id}>
             <Checkbox

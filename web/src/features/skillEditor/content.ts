@@ -1,4 +1,4 @@
-import type { MadeSkill, Skill, SkillAudience, SkillContent, SkillMember } from '@/lib/api'
+import type { MadeSkill, Skill, SkillAudience, SkillContent, SkillGroup, SkillMember } from '@/lib/api'
 import { texts } from './texts'
 
 /** icons are the app's own icons, which skills can use in addition to emoji. */
@@ -30,6 +30,8 @@ export interface Draft {
   readonly audience: SkillAudience
   /** The chosen members if the audience is `members`. */
   readonly members: readonly SkillMember[]
+  /** The chosen groups if the audience is `members`. */
+  readonly groups: readonly SkillGroup[]
   readonly content: SkillContent
   /** The version that the draft modifies; 0 for a new skill. */
   readonly version: number
@@ -47,6 +49,7 @@ export function emptyDraft(categoryId: string): Draft {
   return {
     audience: 'self',
     members: [],
+    groups: [],
     version: 0,
     content: {
       name: '',
@@ -73,6 +76,7 @@ export function draftOf(made: MadeSkill): Draft {
   return {
     audience: made.audience,
     members: made.members,
+    groups: made.groups,
     content: made.content,
     version: made.version,
   }

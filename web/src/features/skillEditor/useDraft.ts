@@ -24,7 +24,8 @@ function parse(text: string): Draft | null {
     const value = JSON.parse(text) as Draft
     return typeof value?.content?.prompt === 'string' &&
       Array.isArray(value.content.form_fields) &&
-      Array.isArray(value.members)
+      Array.isArray(value.members) &&
+      Array.isArray(value.groups)
       ? value
       : null
   } catch {

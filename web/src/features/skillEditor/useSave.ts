@@ -22,6 +22,7 @@ export function useSave(
     const body = {
       audience: draft.audience,
       member_ids: draft.members.map(({ id }) => id),
+      group_ids: draft.groups.map(({ id }) => id),
       content: draft.content,
     }
     const of = JSON.stringify(body)

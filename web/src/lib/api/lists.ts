@@ -18,7 +18,8 @@ export interface ListPage<T> {
 }
 
 type Pages<T> = InfiniteData<ListPage<T>, number>
-type ListQuery<T> = UseInfiniteQueryOptions<ListPage<T>, Error, Pages<T>, QueryKey, number>
+/** ListQuery is the query of a list. */
+export type ListQuery<T> = UseInfiniteQueryOptions<ListPage<T>, Error, Pages<T>, QueryKey, number>
 type ListKey<T> = DataTag<QueryKey, InfiniteData<ListPage<T>>, Error>
 type Identified = { readonly id: string }
 

@@ -1574,6 +1574,85 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/group": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The groups of the organization, by name
+         * @description For the organization's administrators. `GET /v1/user?group_id=` lists the members of a group.
+         */
+        get: operations["listGroups"];
+        put?: never;
+        /**
+         * Add a group without members
+         * @description For the organization's administrators. An organization has at most 500 groups, with different names. Repeating a
+         *     call with the same `request_id` returns the same group; with another body it is 409 `request_id_conflict`.
+         */
+        post: operations["addGroup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/group/{group_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group_id: components["parameters"]["GroupId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * A group
+         * @description For the organization's administrators.
+         */
+        get: operations["getGroup"];
+        /**
+         * Change the name, description and limit of a group
+         * @description For the organization's administrators.
+         */
+        put: operations["editGroup"];
+        post?: never;
+        /**
+         * Delete a group
+         * @description For the organization's administrators. Its members keep their accounts. They lose the skills that were offered to
+         *     the group only, and its limit.
+         */
+        delete: operations["deleteGroup"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/group/{group_id}/member": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group_id: components["parameters"]["GroupId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add and remove members of a group
+         * @description For the organization's administrators. At most 1,000 members in each list; a group has at most 20,000 members.
+         *     Repeating a call changes nothing: members of the group are not added again, and others are not removed.
+         */
+        put: operations["changeGroupMembers"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/member-limit": {
         parameters: {
             query?: never;
@@ -3523,6 +3602,60 @@ export interface components {
         LeavingThreadList: {
             items: components["schemas"]["LeavingThread"][];
         };
+        Group: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            description: string;
+            /**
+             * @description `manual`: an administrator has created it.
+             * @enum {string}
+             */
+            source: "manual";
+            /**
+             * Format: int64
+             * @description Tokens per month for each member. Without it, the organization's limit applies.
+             */
+            token_limit?: number;
+            member_count: number;
+        };
+        GroupList: {
+            items: components["schemas"]["Group"][];
+            total: number;
+        };
+        GroupPostRequest: {
+            /** Format: uuid */
+            request_id: string;
+            name: string;
+            description?: string;
+            /** Format: int64 */
+            token_limit?: number;
+        };
+        GroupPutRequest: {
+            name: string;
+            description?: string;
+            /**
+             * Format: int64
+             * @description Tokens per month for each member with the rule `default`. Of several groups the highest limit applies. Without
+             *     it, the organization's limit applies.
+             */
+            token_limit?: number;
+        };
+        GroupMembersPutRequest: {
+            add?: string[];
+            add_emails?: string[];
+            remove?: string[];
+        };
+        GroupMembersPutResult: {
+            group: components["schemas"]["Group"];
+            /** @description Addresses of nobody in the organization. They were ignored. */
+            unknown_emails: string[];
+        };
+        SkillGroup: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+        };
         DefaultMemberLimit: {
             /**
              * Format: int64
@@ -4278,7 +4411,7 @@ export interface components {
             items: components["schemas"]["SkillContent"][];
         };
         /**
-         * @description Who may use it: oneself, all members, or the chosen ones.
+         * @description Who may use it: oneself, all members, or the chosen ones and those of the chosen groups.
          * @enum {string}
          */
         SkillAudience: "self" | "organization" | "members";
@@ -4288,6 +4421,8 @@ export interface components {
             audience: components["schemas"]["SkillAudience"];
             /** @description With the audience `members`, at most 500. */
             member_ids?: string[];
+            /** @description With the audience `members`, groups whose members may use it; at most 100. */
+            group_ids?: string[];
             content: components["schemas"]["SkillContentInput"];
         };
         SkillChangeRequest: {
@@ -4297,6 +4432,7 @@ export interface components {
             version: number;
             audience: components["schemas"]["SkillAudience"];
             member_ids?: string[];
+            group_ids?: string[];
             content: components["schemas"]["SkillContentInput"];
         };
         SkillTryRequest: {
@@ -4359,6 +4495,7 @@ export interface components {
             id: string;
             audience: components["schemas"]["SkillAudience"];
             members: components["schemas"]["SkillMember"][];
+            groups: components["schemas"]["SkillGroup"][];
             icon_path: string;
             content: components["schemas"]["SkillContent"];
             documents: components["schemas"]["SkillDocument"][];
@@ -5571,6 +5708,7 @@ export interface components {
         DataSourceId: string;
         ThreadId: string;
         ShareId: string;
+        GroupId: string;
         NotificationId: string;
         /** @description The id of the answer. */
         MessageId: string;
@@ -7583,6 +7721,8 @@ export interface operations {
                 q?: string;
                 role?: components["schemas"]["Role"];
                 state?: components["schemas"]["MemberFilter"];
+                /** @description Only the members of this group. */
+                group_id?: string;
             };
             header?: never;
             path?: never;
@@ -7835,6 +7975,157 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LeavingThreadList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listGroups: {
+        parameters: {
+            query?: {
+                /** @description A part of the name. */
+                q?: string;
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Groups */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addGroup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GroupPostRequest"];
+            };
+        };
+        responses: {
+            /** @description The group */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Group"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getGroup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group_id: components["parameters"]["GroupId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The group */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Group"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    editGroup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group_id: components["parameters"]["GroupId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GroupPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The group */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Group"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteGroup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group_id: components["parameters"]["GroupId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    changeGroupMembers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group_id: components["parameters"]["GroupId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GroupMembersPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The group */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupMembersPutResult"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -5,6 +5,7 @@ export const frame = {
     nav: '管理者画面のメニュー',
     contract: '契約',
     members: 'メンバー',
+    groups: 'グループ',
     saml: 'シングルサインオン',
     instructions: '組織の指示',
     models: 'モデル',

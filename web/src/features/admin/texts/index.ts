@@ -4,6 +4,7 @@ import { contractScreen } from './contractScreen'
 import { extensionScreen } from './extensionScreen'
 import { feedbackScreen } from './feedbackScreen'
 import { frame } from './frame'
+import { groupsScreen } from './groupsScreen'
 import { instructionsScreen } from './instructionsScreen'
 import { memberScreens } from './memberScreens'
 import { modelsScreen } from './modelsScreen'
@@ -21,6 +22,7 @@ export const texts = {
   ...frame,
   ...contractScreen,
   ...memberScreens,
+  ...groupsScreen,
   ...retentionScreen,
   ...samlScreens,
   ...sharesScreen,

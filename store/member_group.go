@@ -1,0 +1,273 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+// maxLoggedMembers is the maximum number of addresses in an entry of the audit log.
+const maxLoggedMembers = 50
+
+// selectGroup begins the queries for groups of members.
+const selectGroup = `
+	SELECT g.id, g.name, g.description, g.source, g.token_limit,
+	       (SELECT count(*) FROM group_members k WHERE k.group_id = g.id) AS member_count
+	FROM member_groups g
+	WHERE g.organization_id = $1`
+
+// searchGroups selects the groups whose name contains $2.
+const searchGroups = ` AND ($2 = '' OR position($2 IN lower(normalize(g.name, NFKC))) > 0)`
+
+// ListGroups implements org.Store.
+func (db *DB) ListGroups(ctx context.Context, organizationID uuid.UUID, search string, offset, limit int) (
+	[]org.Group, int, error,
+) {
+	return queryPage[org.Group](ctx, db, `
+		SELECT count(*) FROM member_groups g WHERE g.organization_id = $1`+searchGroups,
+		selectGroup+searchGroups+` ORDER BY g.name, g.id OFFSET $3 LIMIT $4`,
+		[]any{organizationID, normalizeSearch(search)}, offset, limit)
+}
+
+// FindGroup implements org.Store.
+func (db *DB) FindGroup(ctx context.Context, organizationID, id uuid.UUID) (org.Group, error) {
+	return findGroup(ctx, db.pool, organizationID, id)
+}
+
+func findGroup(ctx context.Context, q querier, organizationID, id uuid.UUID) (org.Group, error) {
+	return findRow[org.Group](ctx, q, org.ErrNoGroup, selectGroup+` AND g.id = $2`, organizationID, id)
+}
+
+// AddGroup implements org.Store.
+func (db *DB) AddGroup(ctx context.Context, actor identity.Actor, call org.GroupCall,
+	check func(*org.Member) error,
+) (org.Group, error) {
+	return changeGroup(ctx, db, actor, check, func(tx pgx.Tx) (org.Group, error) {
+		known, err := queryRows[struct {
+			ID   uuid.UUID
+			Same bool
+		}](ctx, tx, `
+			SELECT id, request_hash = $3 AS same FROM member_groups WHERE organization_id = $1 AND request_id = $2`,
+			actor.OrganizationID, call.RequestID, call.RequestHash[:])
+		switch {
+		case err != nil:
+			return org.Group{}, err
+		case len(known) == 1 && known[0].Same:
+			return findGroup(ctx, tx, actor.OrganizationID, known[0].ID)
+		case len(known) == 1:
+			return org.Group{}, org.ErrRequestConflict
+		}
+		n, err := queryValue[int](ctx, tx, `SELECT count(*) FROM member_groups WHERE organization_id = $1`,
+			actor.OrganizationID)
+		if err != nil {
+			return org.Group{}, err
+		}
+		if n >= org.MaxGroups {
+			return org.Group{}, org.ErrTooManyGroups
+		}
+		g := call.Group
+		if err := saveGroup(ctx, tx, g.Name, `
+			INSERT INTO member_groups (organization_id, id, name, description, token_limit, request_id, request_hash)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`, actor.OrganizationID, g.ID, g.Name, g.Description, g.TokenLimit,
+			call.RequestID, call.RequestHash[:]); err != nil {
+			return g, err
+		}
+		if err := auditGroup(ctx, tx, actor, org.ActionGroupCreate, g, groupChanges(org.Group{}, g)); err != nil {
+			return g, err
+		}
+		return findGroup(ctx, tx, actor.OrganizationID, g.ID)
+	})
+}
+
+// EditGroup implements org.Store.
+func (db *DB) EditGroup(ctx context.Context, actor identity.Actor, g org.Group, check func(*org.Member) error) (
+	org.Group, error,
+) {
+	return changeGroup(ctx, db, actor, check, func(tx pgx.Tx) (org.Group, error) {
+		before, err := findGroup(ctx, tx, actor.OrganizationID, g.ID)
+		if err != nil {
+			return before, err
+		}
+		changes := groupChanges(before, g)
+		if len(changes) == 0 {
+			return before, nil
+		}
+		if err := saveGroup(ctx, tx, g.Name, `
+			UPDATE member_groups SET name = $3, description = $4, token_limit = $5
+			WHERE organization_id = $1 AND id = $2`, actor.OrganizationID, g.ID, g.Name, g.Description,
+			g.TokenLimit); err != nil {
+			return before, err
+		}
+		if err := auditGroup(ctx, tx, actor, org.ActionGroupEdit, g, changes); err != nil {
+			return before, err
+		}
+		return findGroup(ctx, tx, actor.OrganizationID, g.ID)
+	})
+}
+
+// DeleteGroup implements org.Store.
+func (db *DB) DeleteGroup(ctx context.Context, actor identity.Actor, id uuid.UUID, check func(*org.Member) error) error {
+	_, err := changeGroup(ctx, db, actor, check, func(tx pgx.Tx) (org.Group, error) {
+		g, err := findGroup(ctx, tx, actor.OrganizationID, id)
+		if err != nil {
+			return g, err
+		}
+		if err := exec(ctx, tx, `DELETE FROM member_groups WHERE organization_id = $1 AND id = $2`,
+			actor.OrganizationID, id); err != nil {
+			return g, err
+		}
+		return g, auditGroup(ctx, tx, actor, org.ActionGroupDelete, g, []org.Change{
+			{Field: "members", Before: strconv.Itoa(g.MemberCount)},
+		})
+	})
+	return err
+}
+
+// ChangeGroupMembers implements org.Store.
+func (db *DB) ChangeGroupMembers(ctx context.Context, actor identity.Actor, id uuid.UUID, members org.GroupMembers,
+	check func(*org.Member) error,
+) (group org.Group, unknown []string, err error) {
+	group, err = changeGroup(ctx, db, actor, check, func(tx pgx.Tx) (org.Group, error) {
+		g, err := findGroup(ctx, tx, actor.OrganizationID, id)
+		if err != nil {
+			return g, err
+		}
+		add, missing, err := findMembers(ctx, tx, actor.OrganizationID, members)
+		if err != nil {
+			return g, err
+		}
+		unknown = missing
+		removed, err := queryValues[string](ctx, tx, `
+			WITH removed AS (
+			    DELETE FROM group_members WHERE organization_id = $1 AND group_id = $2 AND user_id = ANY ($3)
+			    RETURNING user_id
+			)
+			SELECT u.email FROM removed r JOIN users u ON u.id = r.user_id ORDER BY u.email`,
+			actor.OrganizationID, id, orEmpty(members.Remove))
+		if err != nil {
+			return g, err
+		}
+		added, err := queryValues[string](ctx, tx, `
+			WITH added AS (
+			    INSERT INTO group_members (organization_id, group_id, user_id)
+			    SELECT $1, $2, w.id FROM unnest($3::uuid[]) AS w (id)
+			    ON CONFLICT DO NOTHING
+			    RETURNING user_id
+			)
+			SELECT u.email FROM added a JOIN users u ON u.id = a.user_id ORDER BY u.email`,
+			actor.OrganizationID, id, add)
+		if err != nil || len(added)+len(removed) == 0 {
+			return g, err
+		}
+		if g, err = findGroup(ctx, tx, actor.OrganizationID, id); err != nil {
+			return g, err
+		}
+		if g.MemberCount > org.MaxGroupMembers {
+			return g, org.ErrGroupFull
+		}
+		return g, auditGroup(ctx, tx, actor, org.ActionGroupMembers, g, changed([]org.Change{
+			{Field: "added", After: listMembers(added)}, {Field: "removed", Before: listMembers(removed)},
+		}))
+	})
+	return group, unknown, err
+}
+
+// findMembers returns the members to add to a group, and the addresses of nobody in the organization. It locks them, so
+// that none is removed meanwhile.
+func findMembers(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, members org.GroupMembers) (
+	found []uuid.UUID, unknown []string, err error,
+) {
+	rows, err := queryRows[struct {
+		ID    uuid.UUID
+		Email string
+	}](ctx, tx, `
+		SELECT id, email FROM users
+		WHERE organization_id = $1 AND (id = ANY ($2) OR email = ANY ($3))
+		ORDER BY id
+		FOR KEY SHARE`, organizationID, orEmpty(members.Add), orEmpty(members.AddEmails))
+	if err != nil {
+		return nil, nil, err
+	}
+	ids, emails := make(map[uuid.UUID]bool, len(rows)), make(map[string]bool, len(rows))
+	for _, row := range rows {
+		ids[row.ID], emails[row.Email] = true, true
+	}
+	if slices.ContainsFunc(members.Add, func(id uuid.UUID) bool { return !ids[id] }) {
+		return nil, nil, fault.InvalidField("add", "選択したメンバーの中に、組織にいない人が含まれています。選び直してください。")
+	}
+	for _, email := range members.AddEmails {
+		if !emails[email] {
+			unknown = append(unknown, email)
+		}
+	}
+	for _, row := range rows {
+		found = append(found, row.ID)
+	}
+	return orEmpty(found), unknown, nil
+}
+
+// changeGroup calls change with the actor's organization locked, if check allows it.
+func changeGroup(ctx context.Context, db *DB, actor identity.Actor, check func(*org.Member) error,
+	change func(pgx.Tx) (org.Group, error),
+) (org.Group, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (org.Group, error) {
+		member, err := lockForActor(ctx, tx, actor)
+		if err != nil {
+			return org.Group{}, err
+		}
+		if err := check(member); err != nil {
+			return org.Group{}, err
+		}
+		return change(tx)
+	})
+}
+
+// saveGroup executes a statement that stores a group with a name. It refuses a name that is taken.
+func saveGroup(ctx context.Context, tx pgx.Tx, name, sql string, args ...any) error {
+	err := exec(ctx, tx, sql, args...)
+	if violates(err, "member_groups_name") {
+		return org.ErrGroupName(name)
+	}
+	return err
+}
+
+func auditGroup(ctx context.Context, tx pgx.Tx, actor identity.Actor, action org.Action, g org.Group,
+	details []org.Change,
+) error {
+	return audit(ctx, tx, org.Event{
+		OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: action,
+		TargetKind: org.TargetGroup, TargetID: g.ID.String(), TargetLabel: g.Name, Details: details,
+	})
+}
+
+// groupChanges returns the differences between two versions of a group.
+func groupChanges(before, after org.Group) []org.Change {
+	limit := func(g org.Group) string {
+		if g.TokenLimit == nil {
+			return ""
+		}
+		return strconv.FormatInt(*g.TokenLimit, 10)
+	}
+	return changed([]org.Change{
+		{Field: "name", Before: before.Name, After: after.Name},
+		{Field: "description", Before: before.Description, After: after.Description},
+		{Field: "token_limit", Before: limit(before), After: limit(after)},
+	})
+}
+
+// listMembers returns addresses for the audit log.
+func listMembers(emails []string) string {
+	if len(emails) <= maxLoggedMembers {
+		return strings.Join(emails, ", ")
+	}
+	return fmt.Sprintf("%s (+%d)", strings.Join(emails[:maxLoggedMembers], ", "), len(emails)-maxLoggedMembers)
+}

@@ -1,0 +1,97 @@
+import { useState } from 'react'
+import { Button } from '@/components/Button'
+import { type Choosable, Chooser } from '@/components/Chooser'
+import { Dialog } from '@/components/Dialog'
+import { FieldErrorText } from '@/components/Field'
+import { call, errorMessage, type Group } from '@/lib/api'
+import { listQuery } from '@/lib/api/lists'
+import { useTask } from '@/lib/ui/task'
+import { toast } from '@/lib/ui/toast'
+import { formatNumber } from '../format'
+import styles from '../members/Dialogs.module.css'
+import { readInvitees } from '../members/invite/invitees'
+import { ListField } from '../members/invite/ListField'
+import { Notice } from '../parts/Page'
+import { refreshGroups } from '../queries'
+import { texts } from '../texts'
+
+const words = texts.group.adding
+
+/** A dialog to add members to a group: chosen ones, and those in a list of addresses. */
+export function AddMembers({ group, onClose }: { group: Group; onClose: () => void }) {
+  const [chosen, setChosen] = useState<readonly Choosable[]>([])
+  const [list, setList] = useState('')
+  const [unknown, setUnknown] = useState<readonly string[]>([])
+  const [error, setError] = useState<string>()
+  const { busy, run } = useTask()
+  const lines = readInvitees(list, { role: 'general-user', mayGrant: true })
+  const wrong = lines.find((line) => line.error !== undefined)
+  const count = chosen.length + lines.length
+  const add = () =>
+    run(
+      async () => {
+        const { group: changed, unknown_emails } = await call('changeGroupMembers', {
+          group_id: group.id,
+          body: { add: chosen.map(({ id }) => id), add_emails: lines.map(({ email }) => email) },
+        })
+        void refreshGroups()
+        toast(words.done(formatNumber(changed.member_count)), { tone: 'success' })
+        if (unknown_emails.length === 0) return onClose()
+        setUnknown(unknown_emails)
+        setChosen([])
+        setList('')
+      },
+      (cause) => setError(errorMessage(cause)),
+    )
+  return (
+    <Dialog
+      title={words.title(group.name)}
+      wide
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{unknown.length > 0 ? texts.common.close : texts.common.cancel}</Button>
+          <Button
+            variant="primary"
+            disabled={count === 0 || wrong !== undefined}
+            loading={busy}
+            onClick={() => void add()}
+          >
+            {count === 0 ? words.nobody : words.submit(formatNumber(count))}
+          </Button>
+        </>
+      }
+    >
+      <div className={styles.body}>
+        {unknown.length > 0 && (
+          <Notice level="warning" role="alert">
+            <p>{words.unknown(formatNumber(unknown.length))}</p>
+            <p>{unknown.join('、')}</p>
+          </Notice>
+        )}
+        <Chooser words={words.choose} query={peopleQuery} chosen={chosen} onChange={setChosen} />
+        <ListField
+          label={words.list}
+          hint={words.listHint}
+          placeholder={words.listPlaceholder}
+          text={list}
+          onText={(text) => {
+            setList(text)
+            setError(undefined)
+          }}
+        />
+        <div role="alert">
+          {wrong && <FieldErrorText>{words.wrong(wrong.line, wrong.error ?? '')}</FieldErrorText>}
+          {error && <FieldErrorText>{error}</FieldErrorText>}
+        </div>
+      </div>
+    </Dialog>
+  )
+}
+
+/** peopleQuery searches members by name or address. */
+function peopleQuery(q: string) {
+  return listQuery<Choosable>(['group-candidates', q], 20, (page, signal) =>
+    call('listUsers', { q, ...page, signal }),
+  )
+}

@@ -1,0 +1,175 @@
+import { useQuery } from '@tanstack/react-query'
+import { ArrowLeft, Plus } from 'lucide-react'
+import { useState } from 'react'
+import { useNavigate, useParams } from 'react-router'
+import { Button, ButtonLink } from '@/components/Button'
+import { EndDialog } from '@/components/EndDialog'
+import { EmptyState, ErrorState } from '@/components/States'
+import { ApiError, call, errorMessage, type Group, type GroupMembersPutRequest, type Member } from '@/lib/api'
+import { cx } from '@/lib/ui/cx'
+import { offerUndo, toastFailure } from '@/lib/ui/toast'
+import { formatNumber } from '../format'
+import filters from '../parts/Filters.module.css'
+import { BoxesLoading } from '../parts/Loading'
+import { BoxedFacts, Fact, Page, Section } from '../parts/Page'
+import { NoMatch, PagedList } from '../parts/PagedList'
+import { SearchBox } from '../parts/SearchBox'
+import table from '../parts/Table.module.css'
+import { groupQuery, membersQuery, refreshGroups } from '../queries'
+import { texts } from '../texts'
+import { useUrlState } from '../urlState'
+import { AddMembers } from './AddMembers'
+import { GroupForm } from './GroupForm'
+import { limitText } from './GroupsPage'
+
+const words = texts.group
+
+/** A group with its members. */
+export function GroupPage() {
+  const { groupId = '' } = useParams()
+  const { data, error, refetch } = useQuery(groupQuery(groupId))
+  if (data !== undefined) return <Loaded group={data} />
+  // The API responds with 400 to an invalid id.
+  const missing = error instanceof ApiError && (error.status === 404 || error.status === 400)
+  return (
+    <Page title={texts.groups.title} actions={<Back />}>
+      {error === null ? (
+        <BoxesLoading heights={[120, 300]} />
+      ) : missing ? (
+        <EmptyState title={words.missing} />
+      ) : (
+        <ErrorState onRetry={() => void refetch()} />
+      )}
+    </Page>
+  )
+}
+
+function Back() {
+  return (
+    <ButtonLink to="/admin/group">
+      <ArrowLeft size={16} aria-hidden />
+      {words.back}
+    </ButtonLink>
+  )
+}
+
+function Loaded({ group }: { group: Group }) {
+  const navigate = useNavigate()
+  const [open, setOpen] = useState<'edit' | 'remove' | 'add' | null>(null)
+  const close = () => setOpen(null)
+  return (
+    <Page
+      title={group.name}
+      lead={group.description}
+      actions={
+        <>
+          <Back />
+          <Button onClick={() => setOpen('edit')}>{words.edit}</Button>
+          <Button onClick={() => setOpen('remove')}>{words.remove}</Button>
+        </>
+      }
+    >
+      <BoxedFacts>
+        <Fact name={texts.groups.members}>{texts.groups.people(formatNumber(group.member_count))}</Fact>
+        <Fact name={texts.groups.limit}>{limitText(group)}</Fact>
+        <Fact name={texts.groups.source}>{texts.groups.sources[group.source]}</Fact>
+      </BoxedFacts>
+      <Section
+        title={words.members}
+        actions={
+          <Button variant="primary" onClick={() => setOpen('add')}>
+            <Plus size={16} aria-hidden />
+            {words.addMembers}
+          </Button>
+        }
+      >
+        <Members group={group} />
+      </Section>
+      {open === 'edit' && <GroupForm group={group} onClose={close} />}
+      {open === 'add' && <AddMembers group={group} onClose={close} />}
+      {open === 'remove' && (
+        <EndDialog
+          words={words.removing}
+          end={async () => {
+            await call('deleteGroup', { group_id: group.id })
+            void navigate('/admin/group', { replace: true })
+          }}
+          changes={['admin', 'listGroups']}
+          onClose={close}
+        >
+          <p>{words.removing.body(group.name)}</p>
+        </EndDialog>
+      )}
+    </Page>
+  )
+}
+
+function Members({ group }: { group: Group }) {
+  const url = useUrlState()
+  const q = url.get('q') ?? ''
+  return (
+    <div>
+      <div className={filters.filters}>
+        <SearchBox label={words.search} value={q} onChange={(next) => url.set({ q: next })} />
+      </div>
+      <PagedList
+        url={url}
+        query={(page) => membersQuery({ group_id: group.id, ...(q && { q }) }, page)}
+        found={words.found}
+        empty={
+          q === '' ? (
+            <EmptyState title={words.none} />
+          ) : (
+            <NoMatch words={words} onReset={() => url.set({ q: '' })} />
+          )
+        }
+      >
+        {(members, busy) => (
+          <table className={cx(table.table, table.stacked)} aria-busy={busy}>
+            <caption className="visually-hidden">{words.members}</caption>
+            <thead>
+              <tr>
+                <th scope="col">{words.name}</th>
+                <th scope="col">{words.email}</th>
+                <th scope="col" className={table.narrow}>
+                  <span className="visually-hidden">{words.actions}</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {members.map((member) => (
+                <tr key={member.id}>
+                  <th scope="row">{member.name}</th>
+                  <td className={table.quiet} data-label={words.email}>
+                    {member.email}
+                  </td>
+                  <td className={table.narrow}>
+                    <Button size="sm" onClick={() => void remove(group, member)}>
+                      <span className="visually-hidden">{words.of(member.name)}</span>
+                      {words.take}
+                    </Button>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </PagedList>
+    </div>
+  )
+}
+
+/** Removes a member from a group, and offers to undo it. */
+async function remove(group: Group, { id, name }: Member) {
+  const change = async (body: GroupMembersPutRequest) => {
+    try {
+      await call('changeGroupMembers', { group_id: group.id, body })
+      await refreshGroups()
+      return true
+    } catch (cause) {
+      toastFailure(words.notTaken(errorMessage(cause)))
+      return false
+    }
+  }
+  if (await change({ remove: [id] })) offerUndo(words.taken(name), () => void change({ add: [id] }))
+}

@@ -1,0 +1,106 @@
+import { Plus } from 'lucide-react'
+import { useState } from 'react'
+import { Link, useNavigate } from 'react-router'
+import { Button } from '@/components/Button'
+import { EmptyState } from '@/components/States'
+import type { Group } from '@/lib/api'
+import { cx } from '@/lib/ui/cx'
+import { formatNumber } from '../format'
+import filters from '../parts/Filters.module.css'
+import { Page } from '../parts/Page'
+import { NoMatch, PagedList } from '../parts/PagedList'
+import { SearchBox } from '../parts/SearchBox'
+import table from '../parts/Table.module.css'
+import { groupsQuery } from '../queries'
+import { texts } from '../texts'
+import { useUrlState } from '../urlState'
+import { GroupForm } from './GroupForm'
+
+const words = texts.groups
+
+/** The groups of the organization. */
+export function GroupsPage() {
+  const url = useUrlState()
+  const navigate = useNavigate()
+  const [adding, setAdding] = useState(false)
+  const q = url.get('q') ?? ''
+  return (
+    <Page
+      title={words.title}
+      lead={words.lead}
+      actions={
+        <Button variant="primary" onClick={() => setAdding(true)}>
+          <Plus size={16} aria-hidden />
+          {words.add}
+        </Button>
+      }
+    >
+      <div>
+        <div className={filters.filters}>
+          <SearchBox label={words.search} value={q} onChange={(next) => url.set({ q: next })} />
+        </div>
+        <PagedList
+          url={url}
+          query={(page) => groupsQuery(q, page)}
+          found={words.found}
+          empty={
+            q === '' ? (
+              <EmptyState title={words.none}>
+                <p>{words.noneHint}</p>
+              </EmptyState>
+            ) : (
+              <NoMatch words={words} onReset={() => url.set({ q: '' })} />
+            )
+          }
+        >
+          {(groups, busy) => <GroupTable groups={groups} busy={busy} />}
+        </PagedList>
+      </div>
+      {adding && (
+        <GroupForm
+          onSaved={(group) => void navigate(`/admin/group/${group.id}`)}
+          onClose={() => setAdding(false)}
+        />
+      )}
+    </Page>
+  )
+}
+
+function GroupTable({ groups, busy }: { groups: readonly Group[]; busy: boolean }) {
+  return (
+    <table className={cx(table.table, table.stacked)} aria-busy={busy}>
+      <caption className="visually-hidden">{words.table}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{words.name}</th>
+          <th scope="col">{words.members}</th>
+          <th scope="col">{words.limit}</th>
+          <th scope="col">{words.source}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {groups.map((group) => (
+          <tr key={group.id}>
+            <th scope="row">
+              <Link to={`/admin/group/${group.id}`}>{group.name}</Link>
+            </th>
+            <td className={table.nowrap} data-label={words.members}>
+              {words.people(formatNumber(group.member_count))}
+            </td>
+            <td className={table.nowrap} data-label={words.limit}>
+              {limitText(group)}
+            </td>
+            <td className={cx(table.nowrap, table.quiet)} data-label={words.source}>
+              {words.sources[group.source]}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+/** limitText returns the monthly limit of each member of a group. */
+export function limitText({ token_limit: limit }: Group): string {
+  return limit === undefined ? words.byDefault : words.tokens(formatNumber(limit))
+}
