@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestVersionsAreEqual compares the versions of the packages for npm, of the extension, of the Helm chart, of the image in
-// the Compose files and of the CHANGELOG with the product's. The app is part of the program and has none.
+// TestVersionsAreEqual compares the versions of the packages for npm, of the extension, of the Helm chart, of the image
+// in the Compose files and of the CHANGELOG with the product's. The app is part of the program and has none.
 func TestVersionsAreEqual(t *testing.T) {
 	t.Parallel()
 	file, err := os.ReadFile("cmd/tsumugi/VERSION")

@@ -127,13 +127,14 @@ func checkMounts(t *testing.T, project *types.Project, service types.ServiceConf
 // checkNATS checks that the servers and the nodes of NATS know all nodes, with one password.
 func checkNATS(t *testing.T, project *types.Project) {
 	t.Helper()
+	settings := readFile(t, "deploy/compose/nats.conf")
 	var nodes []string
 	for _, name := range slices.Sorted(maps.Keys(project.Services)) {
 		node := project.Services[name]
 		if !strings.HasPrefix(name, "nats") {
 			continue
 		}
-		if *node.Environment["NATS_NAME"] != name || !strings.Contains(readFile(t, "deploy/compose/nats.conf"), name+":6222") {
+		if *node.Environment["NATS_NAME"] != name || !strings.Contains(settings, name+":6222") {
 			t.Errorf("the node %s has another name", name)
 		}
 		nodes = append(nodes, "nats://tsumugi:"+*node.Environment["NATS_PASSWORD"]+"@"+name+":4222")

@@ -48,7 +48,8 @@ func TestSignature(t *testing.T) {
 	if err := os.WriteFile(file, []byte("another file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := offline(append([]string{cosign}, verify...)...); err == nil || !strings.Contains(out, "invalid signature") {
+	out, err := offline(append([]string{cosign}, verify...)...)
+	if err == nil || !strings.Contains(out, "invalid signature") {
 		t.Errorf("changed checksums are verified: %v: %s", err, out)
 	}
 }
