@@ -15,8 +15,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
 )
 
-// TestComposeBalancer runs Debian's Caddy with the settings of the Compose files in front of three servers. It passes
-// text on while an answer is being written, and an answer goes on when two servers die.
+// TestComposeBalancer runs Debian's Caddy with the settings of the Compose files in front of three servers. It checks
+// that text arrives before the end of the answer, and that an answer continues after two servers are killed.
 func TestComposeBalancer(t *testing.T) {
 	t.Parallel()
 	archives, programs := dist(t, "*-compose.tar.gz"), dist(t, "tsumugi-*-linux-"+runtime.GOARCH)
