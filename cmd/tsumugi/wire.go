@@ -30,6 +30,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
@@ -41,6 +42,7 @@ import (
 type server struct {
 	log       *slog.Logger
 	telemetry *telemetry.Telemetry
+	upkeep    *work.Group    // Reads the times of telemetry.Upkeep.
 	bridge    *bridge.Bridge // Nil for a single server.
 	feed      *stream.Feed
 	tally     *tally.Tally // Nil without other servers.
@@ -91,6 +93,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	}
 	s.telemetry.WatchDatabase(db.PoolStat)
 	s.telemetry.WatchMail(mailer.Stats)
+	s.watchUpkeep(db)
 	if s.accounts, err = c.openAccounts(ctx, db, public, mailer, log); err != nil {
 		return nil, err
 	}
@@ -108,6 +111,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if s.files, err = c.openFiles(ctx, c.Data); err != nil {
 		return nil, err
 	}
+	s.telemetry.WatchFiles(s.files.Stats)
 	embedding, err := c.embedding(log.With("part", "model"))
 	if err != nil {
 		return nil, fmt.Errorf("the embedding model's settings (OPENAI_EMBEDDING_MODEL): %w", err)
@@ -176,6 +180,34 @@ func (c *serveCommand) extension(ctx context.Context, db *store.DB, public strin
 		return browser, []string{browser.Origin()}, nil
 	}
 	return browser, c.ExtensionOrigins, nil
+}
+
+// upkeepInterval is the interval of reading the times of telemetry.Upkeep.
+const upkeepInterval = time.Minute
+
+// watchUpkeep begins to read the times that operators monitor, and adds their metrics.
+func (s *server) watchUpkeep(db *store.DB) {
+	var last atomic.Pointer[telemetry.Upkeep]
+	last.Store(&telemetry.Upkeep{})
+	s.telemetry.WatchUpkeep(func() telemetry.Upkeep { return *last.Load() })
+	s.upkeep = work.NewGroup(s.log)
+	s.upkeep.Every(upkeepInterval, nil, func(ctx context.Context) error {
+		backup, backupErr := db.LastBackup(ctx)
+		end, err := db.FirstCertificateEnd(ctx)
+		if err := errors.Join(backupErr, err); err != nil {
+			return err
+		}
+		last.Store(&telemetry.Upkeep{LastBackup: unix(backup), CertificateEnd: unix(end)})
+		return nil
+	}, "monitoring: reading the last backup and the certificates failed, retrying")
+}
+
+// unix returns the Unix time in seconds, or 0 for the zero time.
+func unix(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
 }
 
 // join creates the transport of texts and events, and connects it to other servers if NATS is configured.
@@ -303,6 +335,9 @@ func (s *server) drain() {
 func (s *server) close() {
 	ctx, done := context.WithTimeout(context.Background(), closeGrace)
 	defer done()
+	if s.upkeep != nil {
+		s.upkeep.Stop()
+	}
 	if s.streams != nil {
 		s.streams.Close()
 	}
