@@ -49,6 +49,7 @@ type server struct {
 	hub       *stream.Hub
 	streams   *sse.Server
 	chat      *chat.Service
+	router    *llm.Router
 	models    *chat.Models
 	search    *chat.Searcher
 	accounts  accounts
@@ -147,7 +148,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 			PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "saml"),
 		}, db, s.accounts.users),
 		Sessions: s.accounts.users, Pool: s.accounts.users.Handler(), App: web.App(), Browser: browser,
-		Metrics: s.telemetry.Handler(), Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
+		State: newStateReader(s, &c.config, db).read, Metrics: s.telemetry.Handler(), Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
 		Ready: func(ctx context.Context) error {
 			if !s.ready.Load() {
 				return errStopping
@@ -241,7 +242,7 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 	if err != nil {
 		return fmt.Errorf("the model's settings (OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL): %w", err)
 	}
-	s.models = chat.NewModels(model, skills, db)
+	s.router, s.models = model, chat.NewModels(model, skills, db)
 	defaultID, _ := model.Offers()
 	grounds := ground.Config{
 		ContextTokens: c.ContextTokens,
