@@ -47,8 +47,9 @@ func gauge(t *testing.T, page, name string) time.Time {
 	return time.Unix(int64(value), 0)
 }
 
-// TestBackupsAndCertificatesAreMonitored makes a backup that fails and one that succeeds, and reads the metrics of a
-// server. The certificate is that of the organization whose single sign-on ends first.
+// TestBackupsAndCertificatesAreMonitored makes a backup that fails and two that succeed, and reads the metrics of a
+// server. The certificate is that of the organization whose single sign-on ends first. The server has all metrics of the
+// alerts and of the dashboard.
 func TestBackupsAndCertificatesAreMonitored(t *testing.T) {
 	t.Parallel()
 	o, began := on(t), time.Now().Truncate(time.Second)
@@ -70,7 +71,7 @@ func TestBackupsAndCertificatesAreMonitored(t *testing.T) {
 	o.do("backup", t.TempDir())
 	o.do("backup", t.TempDir())
 
-	p := start(t, t.TempDir(), o.environ[0], "TSUMUGI_DEMO=false")
+	p := start(t, t.TempDir(), o.environ[0], "TSUMUGI_DEMO=false", "TSUMUGI_SEARCH_URL=http://127.0.0.1:1")
 	page := p.metrics(t)
 	for gauge(t, page, "tsumugi_last_backup_timestamp_seconds").Unix() == 0 { // Not read yet.
 		page = p.metrics(t)
@@ -81,12 +82,21 @@ func TestBackupsAndCertificatesAreMonitored(t *testing.T) {
 	if at := gauge(t, page, "tsumugi_certificate_expiry_timestamp_seconds"); !at.Equal(end) {
 		t.Errorf("the first certificate ends at %v, want %v", at, end)
 	}
-	for _, name := range []string{
-		`tsumugi_file_operations_total{operation="write",result="failed"}`, "tsumugi_embedding_failures_total",
-		"tsumugi_embedded_texts_total",
-	} {
-		if !strings.Contains(page, "\n"+name+" 0\n") {
-			t.Errorf("%s is missing", name)
+	if !strings.Contains(page, "\n"+`tsumugi_file_operations_total{operation="write",result="failed"} 0`+"\n") {
+		t.Error("failed writes are not counted")
+	}
+	p.json(t, "GET", "/v1/me", "", nil, nil)                      // Calls are counted from the first one on.
+	page = p.metrics(t) + "# TYPE tsumugi_nats_connected gauge\n" // Of servers with NATS.
+	for _, file := range []string{"prometheus/alerts.yaml", "grafana/tsumugi.json"} {
+		text, err := os.ReadFile("../../deploy/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`\btsumugi_[a-z_]*[a-z]\b`).FindAllString(string(text), -1) {
+			metric := regexp.MustCompile(`_(bucket|count)$`).ReplaceAllString(name, "")
+			if !strings.Contains(page, "# TYPE "+metric+" ") {
+				t.Errorf("%s names %s, which a server does not have", file, name)
+			}
 		}
 	}
 }
