@@ -104,6 +104,7 @@ var access = map[string]rule{
 	"DELETE /v1/session/{session_id}":   {may: everybody, status: 404},
 	"DELETE /v1/user/{user_id}/session": {may: admins, status: 204, names: aMember},
 	"GET /v1/session-limits":            {may: admins, status: 200},
+	"GET /v1/organization/state":        {may: supers, status: 200},
 	"GET /v1/retention":                 {may: everybody, status: 200},
 	"PUT /v1/retention":                 {may: admins, status: 200, body: with(map[string]any{"days": 400})},
 	"GET /v1/retention/preview":         {may: admins, status: 400}, // Without days.

@@ -27,6 +27,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
+	"github.com/tsumugi-ai/tsumugi/internal/doctor"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
@@ -292,6 +293,9 @@ func (f *fixture) services() api.Services {
 		},
 		Pool:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }),
 		Ready: func(context.Context) error { return f.ready },
+		State: func(context.Context, identity.Actor) ([]doctor.Report, error) {
+			return []doctor.Report{{ID: "files", State: doctor.OK}}, nil
+		},
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain")
 			_, _ = io.WriteString(w, "up 1\n")

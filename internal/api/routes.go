@@ -177,6 +177,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/session-limits", s.call(reads, s.getSessionLimits))
 		r.Put("/v1/session-limits", s.call(writes, withBody(s.putSessionLimits)))
 		r.Get("/v1/audit", s.call(reads, s.listAuditEvents))
+		r.Get("/v1/organization/state", s.call(reads, s.getOrganizationState))
 
 		r.Get("/v1/thread", s.call(reads, s.listThreads))
 		r.Post("/v1/thread", s.call(writes, withBody(s.createThread)))

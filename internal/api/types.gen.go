@@ -516,6 +516,60 @@ func (e Scope) Valid() bool {
 	}
 }
 
+// Defines values for ServiceID.
+const (
+	ServiceEmbedding    ServiceID = "embedding"
+	ServiceFiles        ServiceID = "files"
+	ServiceMail         ServiceID = "mail"
+	ServiceModel        ServiceID = "model"
+	ServiceSingleSignOn ServiceID = "single-sign-on"
+	ServiceSlack        ServiceID = "slack"
+	ServiceWebSearch    ServiceID = "web-search"
+)
+
+// Valid indicates whether the value is a known member of the ServiceID enum.
+func (e ServiceID) Valid() bool {
+	switch e {
+	case ServiceEmbedding:
+		return true
+	case ServiceFiles:
+		return true
+	case ServiceMail:
+		return true
+	case ServiceModel:
+		return true
+	case ServiceSingleSignOn:
+		return true
+	case ServiceSlack:
+		return true
+	case ServiceWebSearch:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ServiceLevel.
+const (
+	ServiceFailure ServiceLevel = "failure"
+	ServiceOk      ServiceLevel = "ok"
+	ServiceWarning ServiceLevel = "warning"
+)
+
+// Valid indicates whether the value is a known member of the ServiceLevel enum.
+func (e ServiceLevel) Valid() bool {
+	switch e {
+	case ServiceFailure:
+		return true
+	case ServiceOk:
+		return true
+	case ServiceWarning:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SkillFormType.
 const (
 	Chat SkillFormType = "chat"
@@ -2038,6 +2092,11 @@ type OrganizationModelsRequest struct {
 	Models    []OrganizationModelSetting `json:"models"`
 }
 
+// OrganizationState defines model for OrganizationState.
+type OrganizationState struct {
+	Items []ServiceState `json:"items"`
+}
+
 // OwnStorage defines model for OwnStorage.
 type OwnStorage struct {
 	// Limit What one's own files may have together, in bytes.
@@ -2422,6 +2481,20 @@ type Seats struct {
 
 	// Used Active members, invited ones included.
 	Used int `json:"used"`
+}
+
+// ServiceID defines model for ServiceID.
+type ServiceID string
+
+// ServiceLevel With a warning, the service works, or will fail soon.
+type ServiceLevel string
+
+// ServiceState defines model for ServiceState.
+type ServiceState struct {
+	ID ServiceID `json:"id"`
+
+	// State With a warning, the service works, or will fail soon.
+	State ServiceLevel `json:"state"`
 }
 
 // Session defines model for Session.

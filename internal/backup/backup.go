@@ -54,8 +54,9 @@ type run struct {
 }
 
 // Run makes a backup of the database and the files while servers use them. Each installation needs its own target.
-// After an error, the target contains no new snapshot. Files that were copied until then remain; the next backup copies
-// them again.
+// After an error, the target contains no new snapshot, except after an error whose text calls the backup complete. Files
+// that were copied until then remain; the next backup copies them again. Run stores the time of the backup in the
+// database.
 func Run(ctx context.Context, db *store.DB, files, target *bucket.Bucket, options Options) (_ Summary, err error) {
 	started := time.Now().UTC()
 	view, err := db.OpenSnapshot(ctx)
@@ -75,6 +76,10 @@ func Run(ctx context.Context, db *store.DB, files, target *bucket.Bucket, option
 	summary := Summary{Snapshot: r.snapshot.name}
 	if summary.Manifest, summary.Copied, err = r.copy(ctx, started, complete(older)); err != nil {
 		return Summary{}, errors.Join(err, r.cleanUp(ctx))
+	}
+	if err := db.RecordBackup(ctx, summary.Manifest.Finished); err != nil {
+		return summary, fmt.Errorf("the backup %s is complete, but its time could not be stored in the database: %w",
+			r.snapshot.name, err)
 	}
 	if options.Keep > 0 {
 		if summary.Removed, err = r.prune(ctx, older); err != nil {

@@ -131,6 +131,9 @@ export const feedbackTextQuery = (id: string) => ({
   gcTime: 0,
 })
 
+/** The state of the services that the organization uses; 403 unless the user is a super-admin. */
+export const stateQuery = readNow('getOrganizationState', {})
+
 /** The organization's Slack settings. */
 export const slackQuery = read('getSlackConfig', {})
 

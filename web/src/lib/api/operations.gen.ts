@@ -65,6 +65,7 @@ export const endpoints = {
   getNotification: {"method":"GET","path":"/v1/notification/{notification_id}"},
   getOrganizationFeedback: {"method":"GET","path":"/v1/organization/feedback/{message_id}"},
   getOrganizationModels: {"method":"GET","path":"/v1/organization/model"},
+  getOrganizationState: {"method":"GET","path":"/v1/organization/state"},
   getRetention: {"method":"GET","path":"/v1/retention"},
   getSAMLConfig: {"method":"GET","path":"/v1/saml-config"},
   getSAMLTest: {"method":"GET","path":"/v1/saml-config/test/{test_id}"},

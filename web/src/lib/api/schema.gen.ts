@@ -1600,6 +1600,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/organization/state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The state of the services that the organization uses
+         * @description For super-admins. Services that are not configured are absent. Results are at most a minute old. No model is
+         *     asked and nothing is searched: the states of these services are those of the server's last requests.
+         */
+        get: operations["getOrganizationState"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/session-limits": {
         parameters: {
             query?: never;
@@ -3865,6 +3886,20 @@ export interface components {
              */
             expires_at: string;
         };
+        OrganizationState: {
+            items: components["schemas"]["ServiceState"][];
+        };
+        ServiceState: {
+            id: components["schemas"]["ServiceID"];
+            state: components["schemas"]["ServiceLevel"];
+        };
+        /** @enum {string} */
+        ServiceID: "files" | "model" | "embedding" | "web-search" | "mail" | "slack" | "single-sign-on";
+        /**
+         * @description With a warning, the service works, or will fail soon.
+         * @enum {string}
+         */
+        ServiceLevel: "ok" | "warning" | "failure";
         SessionLimits: {
             single_sign_on: components["schemas"]["SessionLimit"];
             password: components["schemas"]["SessionLimit"];
@@ -7881,6 +7916,27 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DefaultMemberLimit"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getOrganizationState: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The services */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrganizationState"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -16,6 +16,7 @@ export const frame = {
     slack: 'Slack',
     feedback: '評価',
     audit: '監査ログ',
+    state: '稼働状況',
   },
   common: {
     loading: '読み込み中...',
