@@ -71,6 +71,8 @@ type Services struct {
 	Ready    func(context.Context) error // Returns nil if the server can receive traffic.
 	Metrics  http.Handler                // Serves /metrics.
 
+	SigningKey []byte // Public half of the key that signs certificates of deletions, in PEM.
+
 	// Measure is called after each call except streams. It may be nil.
 	Measure func(method, route string, status int, took time.Duration)
 	Tracer  trace.Tracer // Nil for no tracing.
