@@ -225,6 +225,9 @@ func TestOrganizationIsDeleted(t *testing.T) {
 	token := p.signIn(t, "user@demo.example")
 	l.do("org", "delete", l.id)
 	l.do("org", "delete", l.id) // Changes nothing.
+	if list := l.do("org", "list"); strings.Count(list, "deleted from 20") != 1 {
+		t.Error(list)
+	}
 	if status := p.json(t, "GET", "/v1/me", token, nil, nil); status != http.StatusUnauthorized {
 		t.Errorf("a member of a locked organization got %d", status)
 	}

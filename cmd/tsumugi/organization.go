@@ -224,7 +224,11 @@ func (c *organizationListCommand) Run(ctx context.Context, db *store.DB, out *ou
 		if o.AuthType == string(identity.AuthFederated) {
 			signIn = "single sign-on"
 		}
-		rows.add(o.ID.String(), o.Name, strings.Join(o.MailDomains, " "), signIn, o.Plan, string(o.Status),
+		status := string(o.Status)
+		if o.DeletesAt != nil {
+			status = "deleted from " + day(o.DeletesAt)
+		}
+		rows.add(o.ID.String(), o.Name, strings.Join(o.MailDomains, " "), signIn, o.Plan, status,
 			day(&o.StartsOn), day(o.EndsOn),
 			fmt.Sprintf("%d/%d", o.SeatsUsed, o.Seats), fmt.Sprintf("%d/%d", o.TokensUsed, o.Tokens))
 	}
