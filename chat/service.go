@@ -303,6 +303,13 @@ func (s *Service) ListMessages(
 	return s.store.ListMessages(ctx, owner, threadID, leaf, offset, limit)
 }
 
+// ListAllMessages returns a page of the messages of a thread in all branches, oldest first.
+func (s *Service) ListAllMessages(
+	ctx context.Context, owner identity.Owner, threadID uuid.UUID, offset, limit int,
+) ([]Message, error) {
+	return s.store.ListAllMessages(ctx, owner, threadID, offset, limit)
+}
+
 // FindMessage returns one of the owner's messages, in any branch.
 func (s *Service) FindMessage(ctx context.Context, owner identity.Owner, id uuid.UUID) (Message, error) {
 	return s.find(ctx, owner, id)

@@ -56,6 +56,7 @@ type server struct {
 	people    *identity.Service
 	org       *org.Service
 	budget    *org.Budget
+	deletions *org.Deletions
 	live      *api.Live
 	files     *bucket.Bucket
 	sources   *datasource.Service
@@ -106,6 +107,11 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	events := api.NewLiveEvents(s.feed)
 	s.org = org.NewService(db, s.accounts, events, log.With("part", "org"))
 	s.budget = org.NewBudget(db, log.With("part", "org"))
+	signing, err := db.SigningKey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.deletions = org.NewDeletions(db, signing, log.With("part", "org"))
 	limiter := ratelimit.New(c.Limits, s.tally)
 	s.live = api.NewLive(s.feed, s.people, limiter, log.With("part", "live"), api.LiveConfig{PublicURL: public})
 	s.telemetry.WatchLive(s.live.Open)
@@ -141,7 +147,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 			PublicURL: public, Clients: oauth.Clients(origins),
 		}, db, s.people),
 		Org: s.org, Skill: skills, Library: skill.NewLibrary(db), Sources: s.sources, Chat: s.chat, Models: s.models,
-		Pictures: s.pictures, Search: s.search,
+		Pictures: s.pictures, Search: s.search, SigningKey: signing.Public(),
 		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
 		Shares: chat.NewSharer(db, events), Reviews: chat.NewReviewer(db), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SAML: saml.New(saml.Config{
@@ -282,6 +288,7 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 	s.tally.Start()
 	s.people.Start(api.NewPresence(s.streams, s.live))
 	s.org.Start()
+	s.deletions.Start()
 	s.sources.Start()
 	s.pictures.Start()
 	s.search.Start()
@@ -316,6 +323,7 @@ func (s *server) drain() {
 	s.chat.BeginStop()
 	s.org.Stop()
 	var leaving sync.WaitGroup
+	leaving.Go(s.deletions.Stop)
 	leaving.Go(s.sources.Stop)
 	leaving.Go(s.pictures.Stop)
 	leaving.Go(s.search.Stop)

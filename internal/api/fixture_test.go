@@ -291,8 +291,9 @@ func (f *fixture) services() api.Services {
 			ID: strings.Repeat("abcd", 8), Version: "1.0.0.1", Updates: []byte("<gupdate/>"),
 			Files: func() (crx.Files, error) { return crx.Files{CRX: []byte("Cr24"), ZIP: []byte("PK")}, nil },
 		},
-		Pool:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }),
-		Ready: func(context.Context) error { return f.ready },
+		Pool:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }),
+		SigningKey: []byte("-----BEGIN PUBLIC KEY-----\n"),
+		Ready:      func(context.Context) error { return f.ready },
 		State: func(context.Context, identity.Actor) ([]doctor.Report, error) {
 			return []doctor.Report{{ID: "files", State: doctor.OK}}, nil
 		},

@@ -73,7 +73,8 @@ type Services struct {
 	Metrics  http.Handler                // Serves /metrics.
 
 	// State returns the ids and states of the services that the actor's organization uses.
-	State func(context.Context, identity.Actor) ([]doctor.Report, error)
+	State      func(context.Context, identity.Actor) ([]doctor.Report, error)
+	SigningKey []byte // Public half of the key that signs certificates of deletions, in PEM.
 
 	// Measure is called after each call except streams. It may be nil.
 	Measure func(method, route string, status int, took time.Duration)

@@ -28,6 +28,10 @@ func (s *Server) appConfig(w http.ResponseWriter, _ *http.Request) error {
 	})
 }
 
+func (s *Server) signingKey(w http.ResponseWriter, _ *http.Request) error {
+	return writeBytes(w, "text/plain; charset=utf-8", "no-cache", s.SigningKey)
+}
+
 func (s *Server) openapi(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/yaml")
 	_, _ = w.Write(openapiYAML) // The client may have disconnected.

@@ -1686,6 +1686,25 @@ type MemberLimit struct {
 // MemberLimitRule The organization's limit for every member, a limit of the member's own, or none.
 type MemberLimitRule string
 
+// MemberRemoval What removing a member does to their data. Deleted are also the answers' ratings and everything else of the member
+// alone. Usage and the audit log keep their entries.
+type MemberRemoval struct {
+	// Files Number of files that are deleted.
+	Files int `json:"files"`
+
+	// Kept Skills of the organization, by name, that use files of the member and keep them.
+	Kept []SharedDocuments `json:"kept"`
+
+	// Shares Number of shared links that end.
+	Shares int `json:"shares"`
+
+	// Skills Number of the member's own skills that are deleted.
+	Skills int `json:"skills"`
+
+	// Threads Number of threads that are deleted.
+	Threads int `json:"threads"`
+}
+
 // MemberTokens A member's tokens of this month, by the calendar of Japan.
 type MemberTokens struct {
 	// Limit By the rule. Absent: no limit.
@@ -2594,11 +2613,6 @@ type SharedCitation struct {
 
 	// URL Of a page of the web: http or https.
 	URL string `json:"url,omitempty,omitzero"`
-}
-
-// SharedDocumentList defines model for SharedDocumentList.
-type SharedDocumentList struct {
-	Items []SharedDocuments `json:"items"`
 }
 
 // SharedDocuments The files of one member that a skill of the organization uses.

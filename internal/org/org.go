@@ -118,6 +118,9 @@ type Store interface {
 	ChangeMember(ctx context.Context, organizationID, userID uuid.UUID, by AuditActor,
 		decide func(MemberContext) (MemberChange, error)) (Member, error)
 
+	// PreviewRemoval returns the consequences of removing a member, or ErrNoMember.
+	PreviewRemoval(ctx context.Context, organizationID, userID uuid.UUID) (RemovalPreview, error)
+
 	// Invitations.
 
 	// BeginInvite adds a member with a seat for each invitee who can become one, and logs it. It locks the organization

@@ -111,6 +111,7 @@ const settingRoutes: RouteObject = caught({
       'connections',
       async () => (await import('@/features/settings/ConnectionsPage')).ConnectionsPage,
     ),
+    settingPage('data', async () => (await import('@/features/settings/DataPage')).DataPage),
     settingPage('slack', async () => (await import('@/features/settings/SlackPage')).SlackPage),
     { path: '*', Component: NotFoundPage },
   ],

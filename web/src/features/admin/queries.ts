@@ -44,9 +44,8 @@ export const memberUsageQuery = (page: number) => read('listMemberUsage', pageOf
 export const membersQuery = (query: MemberQuery, page: number) =>
   read('listUsers', { ...query, ...pageOf(page) })
 
-/** sharedDocumentsQuery reads the skills that use files of a member. */
-export const sharedDocumentsQuery = (userId: string) =>
-  queryOptions({ ...readNow('listSharedDocuments', { user_id: userId }), select: ({ items }) => items })
+/** removalQuery reads what removing a member does to their data. */
+export const removalQuery = (userId: string) => readNow('previewRemoval', { user_id: userId })
 
 /** The organization's single sign-on. */
 export const samlQuery = read('getSAMLConfig', {})
