@@ -83,9 +83,7 @@ export const texts = {
 
   result: {
     copy: '校正後の文章をコピー',
-    copied: '校正後の文章をコピーしました。',
-    unanswered: (count: number) => `要確認の${n(count)}件は元のままです。`,
-    copyFailed: 'コピーできませんでした。',
+    unanswered: (count: number) => `コピーした文章では、要確認の${n(count)}件は元のままです。`,
     word: 'Wordで保存',
     tracked: '変更履歴つき',
     applied: '反映済み',
