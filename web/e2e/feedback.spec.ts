@@ -16,7 +16,7 @@ async function rateBad(member: Page, comment: string, withText: boolean): Promis
   await expect(choice).not.toBeChecked()
   if (withText) await choice.check()
   await dialog.getByRole('button', { name: '送信' }).click()
-  const toast = member.getByRole('status').filter({ hasText: 'フィードバックを送信しました。' })
+  const toast = member.getByRole('status').filter({ hasText: '評価を送信しました。' })
   await expect(toast).toBeVisible()
   await expectOverComposer(toast, member)
   return choice

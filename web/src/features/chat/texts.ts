@@ -286,7 +286,7 @@ export const texts = {
     send: '送信',
     cancel: 'キャンセル',
     withdraw: '評価を取り消す',
-    thanks: 'フィードバックを送信しました。',
+    thanks: '評価を送信しました。',
     failed: '評価を送信できませんでした。',
   },
 
