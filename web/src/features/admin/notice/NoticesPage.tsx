@@ -89,7 +89,7 @@ function Line({ notice, onEnd }: { notice: ManagedNotice; onEnd: () => void }) {
       </td>
       <td className={table.narrow}>
         {notice.own && notice.state !== 'ended' && (
-          <Button size="sm" onClick={onEnd}>
+          <Button size="sm" variant="quietDanger" onClick={onEnd}>
             <span className="visually-hidden">{words.of(notice.title)}</span>
             {notice.state === 'scheduled' ? words.deleting.action : words.ending.action}
           </Button>
