@@ -176,7 +176,7 @@ const routes: RouteObject[] = [
       {
         path: '/',
         loader: () => (readToken() === null ? null : redirect('/home')),
-        lazy: { Component: async () => (await import('@/features/landing/LandingPage')).LandingPage },
+        lazy: { Component: async () => (await import('./LandingRoute')).LandingRoute },
       },
       {
         path: '/login',

@@ -25,8 +25,6 @@ export const frame = {
     retry: '再試行',
     copy: 'コピー',
     copyLabel: (label: string) => `${label}をコピー`,
-    copied: (label: string) => `${label}をコピーしました。`,
-    notCopied: 'コピーできませんでした。値を選択してコピーしてください。',
     unset: '未設定',
     clear: '検索語を消去',
     reset: '絞り込みを解除',

@@ -3,7 +3,7 @@ import { type ChangeEvent, type ReactNode, useDeferredValue, useMemo, useRef, us
 import { Button } from '@/components/Button'
 import { TextArea } from '@/components/Field'
 import type { NewMember, Role } from '@/lib/api'
-import { formatNumber } from '../../format'
+import { formatNumber } from '@/lib/ui/numbers'
 import { texts } from '../../texts'
 import styles from '../Dialogs.module.css'
 import { mayGrant } from '../may'
