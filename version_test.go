@@ -3,12 +3,14 @@ package tsumugi_test
 import (
 	"encoding/json"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-// TestVersionsAreEqual compares the versions of the packages for npm, of the extension and of the CHANGELOG with the
-// product's. The app is part of the program and has none.
+// TestVersionsAreEqual compares the versions of the packages for npm, of the extension, of the Helm chart, of the image
+// in the Compose files and of the CHANGELOG with the product's. The app is part of the program and has none.
 func TestVersionsAreEqual(t *testing.T) {
 	t.Parallel()
 	file, err := os.ReadFile("cmd/tsumugi/VERSION")
@@ -41,6 +43,22 @@ func TestVersionsAreEqual(t *testing.T) {
 	var manifest versioned
 	read("extension/public/manifest.json", &manifest)
 	got["extension/public/manifest.json"] = manifest.Version
+	for path, pattern := range map[string]string{
+		"deploy/helm/tsumugi/Chart.yaml": `(?m)^(?:version|appVersion): (.+)$`,
+		"deploy/compose/one.yaml":        `image: tsumugi:\$\{TSUMUGI_VERSION:-(.+)\}`,
+		"deploy/compose/three.yaml":      `image: tsumugi:\$\{TSUMUGI_VERSION:-(.+)\}`,
+	} {
+		text, err := os.ReadFile(path) //nolint:gosec // A file of this repository.
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+			got[path+", "+strconv.Itoa(i)] = found[1]
+		}
+	}
+	if len(got) != 9 {
+		t.Errorf("versions: %v", got)
+	}
 	for place, has := range got {
 		if has != version {
 			t.Errorf("%s has version %q, not %q", place, has, version)

@@ -148,8 +148,8 @@ func TestProofreading(t *testing.T) {
 	call.Reason("考える")
 	said := strings.TrimSuffix(proposals("行ます", "行きます", "資料をを", "資料を", "120名", "102名", "無い", "ない"), "]}")
 	call.Emit(said[:strings.Index(said, `},{`)+1])
-	raw := f.drainUntil(live, `"data-change"`)
-	if !strings.Contains(raw, "会議に行きます") || !strings.Contains(raw, "考える") {
+	raw := f.drainUntil(live, "会議に行きます")
+	if !strings.Contains(raw, `"data-change"`) || !strings.Contains(raw, "考える") {
 		t.Errorf("the first change is told before the next is known: %s", raw)
 	}
 	call.Emit(said[strings.Index(said, `},{`)+1:])

@@ -92,12 +92,12 @@ func tooManySources() error {
 	return fault.InvalidField("data_source_ids", "一度に使えるファイルは%d件までです。", datasource.MaxSearchSources)
 }
 
-// commitTimeout bounds a transaction started by the Service, and a whole Send. Storing a question does not end with the
+// commitTimeout bounds a transaction started by the Service. Storing a question does not end with the
 // request, because a client that disconnects must find its question later.
 const commitTimeout = 5 * time.Second
 
 // Send stores a question and starts its answer, or finds the exchange of a repeated request. It returns when the
-// question is stored, within commitTimeout. The error is a CostError if the answer would take more tokens than the
+// question is stored, within Config.SendTimeout. The error is a CostError if the answer would take more tokens than the
 // question accepts.
 func (s *Service) Send(ctx context.Context, owner identity.Owner, q Question) (exchange Exchange, err error) {
 	ctx, span := s.tracer.Start(ctx, "chat.send")
@@ -113,7 +113,7 @@ func (s *Service) Send(ctx context.Context, owner identity.Owner, q Question) (e
 		return Exchange{}, err
 	}
 	since := time.Now()
-	ctx, cancel := context.WithDeadline(ctx, since.Add(commitTimeout))
+	ctx, cancel := context.WithDeadline(ctx, since.Add(s.cfg.SendTimeout))
 	defer cancel()
 	// One at a time per thread: of concurrent copies of a request, the first one begins the answer and the others find
 	// it.

@@ -28,8 +28,9 @@ type Config struct {
 	// How often this server renews its lease. Default 400 ms, or 2 s if Alone, but at most a quarter of Lease.
 	Heartbeat time.Duration
 	// Interval of the search for generations of failed servers. Default 250 ms, or 1 s if Alone.
-	Sweep      time.Duration
-	StoreRetry time.Duration // Longest pause between attempts to store an answer. Default 5 s.
+	Sweep       time.Duration
+	SendTimeout time.Duration // Timeout of storing a question and starting its answer. Default 5 s.
+	StoreRetry  time.Duration // Longest pause between attempts to store an answer. Default 5 s.
 	// Interval at which a request that waits for another server's answer reads the answer. Default 5 s.
 	Patience     time.Duration
 	TitleTimeout time.Duration // Timeout of generating a title, in the background. Default 30 s.
@@ -78,6 +79,7 @@ func (c Config) withDefaults() Config {
 	}
 	set(&c.Heartbeat, min(heartbeat, max(c.Lease/4, 10*time.Millisecond)))
 	set(&c.Sweep, sweep)
+	set(&c.SendTimeout, 5*time.Second)
 	set(&c.StoreRetry, 5*time.Second)
 	set(&c.Patience, 5*time.Second)
 	set(&c.TitleTimeout, 30*time.Second)
@@ -299,6 +301,13 @@ func (s *Service) ListMessages(
 	ctx context.Context, owner identity.Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int,
 ) ([]Message, error) {
 	return s.store.ListMessages(ctx, owner, threadID, leaf, offset, limit)
+}
+
+// ListAllMessages returns a page of the messages of a thread in all branches, oldest first.
+func (s *Service) ListAllMessages(
+	ctx context.Context, owner identity.Owner, threadID uuid.UUID, offset, limit int,
+) ([]Message, error) {
+	return s.store.ListAllMessages(ctx, owner, threadID, offset, limit)
 }
 
 // FindMessage returns one of the owner's messages, in any branch.

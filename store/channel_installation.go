@@ -356,8 +356,10 @@ func (db *DB) TakeInstall(
 		    DELETE FROM channel_installs
 		    WHERE hash = $1 AND browser_hash = $2 AND surface = $3 AND expires_at > $4
 		    RETURNING organization_id, user_id)
-		SELECT u.id, u.organization_id, u.name, u.email, u.role, u.state
-		FROM taken t JOIN users u ON u.organization_id = t.organization_id AND u.id = t.user_id`,
+		SELECT u.id, u.organization_id, u.name, u.email, u.role, `+memberState+` AS state
+		FROM taken t
+		JOIN users u ON u.organization_id = t.organization_id AND u.id = t.user_id
+		JOIN organizations o ON o.id = u.organization_id`,
 		hash, browserHash, surface, at)
 	if isNoRows(err) || err == nil && row.State != identity.StateActive {
 		return identity.Actor{}, workspace.ErrState

@@ -22,8 +22,10 @@ func (db *DB) PersonLink(ctx context.Context, in channel.Installation, person st
 		Name, Email string
 		State       identity.State
 	}](ctx, db.pool, `
-		SELECT u.id AS user_id, u.name, u.email, u.state
-		FROM channel_links l JOIN users u ON u.organization_id = l.organization_id AND u.id = l.user_id
+		SELECT u.id AS user_id, u.name, u.email, `+memberState+` AS state
+		FROM channel_links l
+		JOIN users u ON u.organization_id = l.organization_id AND u.id = l.user_id
+		JOIN organizations o ON o.id = u.organization_id
 		WHERE l.organization_id = $1 AND l.installation_id = $2 AND l.person = $3`, in.OrganizationID, in.ID, person)
 	switch {
 	case isNoRows(err):

@@ -408,12 +408,14 @@ const selectOrganization = `SELECT id, name, auth_type, mail_domains FROM organi
 type OrganizationSummary struct {
 	org.Organization
 	org.ContractView // Without Usage.
+
+	DeletesAt *time.Time // Time of a requested deletion, or nil.
 }
 
 // ListOrganizations returns all organizations, by name.
 func (db *DB) ListOrganizations(ctx context.Context) ([]OrganizationSummary, error) {
 	return queryRows[OrganizationSummary](ctx, db.pool, `
-		SELECT o.id, o.name, o.auth_type, o.mail_domains, c.*
+		SELECT o.id, o.name, o.auth_type, o.mail_domains, o.deletes_at, c.*
 		FROM organizations o
 		CROSS JOIN LATERAL (`+selectContract+` WHERE c.organization_id = o.id) c
 		ORDER BY o.name, o.id`)

@@ -14,7 +14,8 @@
 //   - datasource: source.go, source_index.go (passages), reading.go (queue), embedding.go
 //   - picture: picture.go
 //   - skill: skill.go, category.go, library.go, library_save.go, library_request.go, skill_import.go
-//   - org: org.go (settings), contract.go (also usage), member.go, invite.go, notice.go, audit.go, operator.go
+//   - org: org.go (settings), contract.go (also usage), member.go, invite.go, notice.go, audit.go, operator.go,
+//     deletion.go
 //   - identity: identity.go, session.go
 //   - identity/oauth: oauth.go
 //   - identity/saml: saml.go
@@ -23,5 +24,6 @@
 //   - crx: secret.go
 //
 // The others serve all domains: store.go (connections, transactions), query.go (rows and statements), group.go (groups
-// of transactions), errors.go, listen.go (notifications), secret.go (encryption), migrate.go, health.go.
+// of transactions), errors.go, listen.go (notifications), secret.go (encryption), export.go (records
+// of an export), migrate.go, health.go.
 package store

@@ -47,3 +47,20 @@ func (db *DB) Occupy(ctx context.Context) (release func(), err error) {
 		}
 	}, nil
 }
+
+// ExportQueries returns the query of each kind of records of an export.
+func ExportQueries() map[string]string {
+	queries := make(map[string]string)
+	for _, e := range exports {
+		queries[e.kind] = e.sql
+	}
+	return queries
+}
+
+// ExportTables returns the exported tables, and the other tables with the reasons.
+func ExportTables() (exported []string, others map[string]string) {
+	for _, e := range exports {
+		exported = append(exported, e.tables...)
+	}
+	return exported, notExported
+}

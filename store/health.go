@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 )
 
 // otherConns is the number of connections that a server opens in addition to the pool: listeners, jobs and the lease.
@@ -49,4 +52,33 @@ func (db *DB) Health(ctx context.Context) (h Health, err error) {
 	}
 	h.NeededConns = int(db.pool.Config().MaxConns) + otherConns
 	return h, nil
+}
+
+// RecordBackup stores when a successful backup has ended.
+func (db *DB) RecordBackup(ctx context.Context, at time.Time) error {
+	return exec(ctx, db.pool, `
+		INSERT INTO last_backup (ended_at) VALUES ($1)
+		ON CONFLICT (id) DO UPDATE SET ended_at = greatest(last_backup.ended_at, excluded.ended_at)`, at)
+}
+
+// LastBackup returns when the last successful backup ended, or the zero time before the first backup.
+func (db *DB) LastBackup(ctx context.Context) (time.Time, error) {
+	at, err := queryValue[time.Time](ctx, db.pool, `SELECT ended_at FROM last_backup`)
+	return at, ifNoRows(err, nil)
+}
+
+// FirstCertificateEnd returns when the first organization's single sign-on ends because the certificates of its identity
+// provider have expired. It returns the zero time if no organization uses single sign-on.
+func (db *DB) FirstCertificateEnd(ctx context.Context) (first time.Time, _ error) {
+	all, err := queryValues[[][]byte](ctx, db.pool, `
+		SELECT c.certificates
+		FROM organizations o
+		JOIN saml_configs c ON c.organization_id = o.id
+		WHERE o.auth_type = $1`, identity.AuthFederated)
+	for _, certificates := range all {
+		if end := saml.CertificateEnd(certificates); first.IsZero() || end.Before(first) {
+			first = end
+		}
+	}
+	return first, err
 }

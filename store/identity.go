@@ -16,7 +16,7 @@ var _ identity.Store = (*DB)(nil)
 func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identity.UserStatus, error) {
 	return findRow[identity.UserStatus](ctx, db.pool, fault.Errorf(fault.NotFound, "ユーザーが見つかりません。"), `
 		SELECT u.id, u.organization_id, o.name AS organization_name, u.subject, u.email, u.name,
-		       u.role, u.state, u.auth_type,
+		       u.role, `+memberState+` AS state, u.auth_type,
 		    o.auth_type AS organization_auth_type, s.used_at AS session_used_at,
 		    coalesce(`+sessionEnded("$3::timestamptz", "$4::text")+`, false) AS session_over
 		FROM users u
@@ -34,7 +34,7 @@ func (db *DB) ChangedUsers(ctx context.Context, userIDs []uuid.UUID, within time
 		FROM unnest($1::uuid[]) AS p(id)
 		LEFT JOIN users u ON u.id = p.id
 		LEFT JOIN organizations o ON o.id = u.organization_id
-		WHERE u.state IS DISTINCT FROM 'active'
+		WHERE u.id IS NULL OR `+memberState+` <> 'active'
 		   OR greatest(u.changed_at, o.changed_at) > now() - $2::interval OR u.subject IN (
 		    SELECT g.sub::text FROM pool_grants g WHERE g.revoked_at > now() - $2::interval)
 		    OR EXISTS (SELECT FROM sessions s WHERE s.organization_id = u.organization_id AND s.user_id = u.id

@@ -123,23 +123,6 @@ func documentInfos(ctx context.Context, tx pgx.Tx, where string, args ...any) ([
 	return orEmpty(list), err
 }
 
-// ListShared implements skill.LibraryStore.
-func (db *DB) ListShared(ctx context.Context, m skill.Editor, userID uuid.UUID) ([]skill.SharedDocuments, error) {
-	return txResult(ctx, db, func(tx pgx.Tx) ([]skill.SharedDocuments, error) {
-		if _, err := findMember(ctx, tx, m.OrganizationID, userID); err != nil {
-			return nil, err
-		}
-		return queryRows[skill.SharedDocuments](ctx, tx, `
-			SELECT s.id AS skill_id, s.name AS skill_name, array_agg(d.filename ORDER BY k.place) AS filenames
-			FROM data_sources d
-			JOIN shared_documents k ON k.data_source_id = d.id
-			JOIN skills s ON s.id = k.skill_id
-			WHERE d.organization_id = $1 AND d.user_id = $2
-			GROUP BY s.id, s.name
-			ORDER BY s.name, s.id`, m.OrganizationID, userID)
-	})
-}
-
 // ListCustomSkills implements skill.LibraryStore.
 func (db *DB) ListCustomSkills(
 	ctx context.Context, m skill.Editor, shelf skill.Shelf, archived bool, offset, limit int,

@@ -144,6 +144,33 @@ func removeMember(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UU
 	return exec(ctx, tx, `DELETE FROM users WHERE organization_id = $1 AND id = $2`, organizationID, userID)
 }
 
+// PreviewRemoval implements org.Store.
+func (db *DB) PreviewRemoval(ctx context.Context, organizationID, userID uuid.UUID) (org.RemovalPreview, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (org.RemovalPreview, error) {
+		preview, err := findRow[org.RemovalPreview](ctx, tx, org.ErrNoMember, `
+			SELECT (SELECT count(*) FROM threads t WHERE t.user_id = u.id AND t.expires_at IS NULL) AS threads,
+			       (SELECT count(*) FROM data_sources d
+			        WHERE d.user_id = u.id
+			          AND NOT EXISTS (SELECT FROM shared_documents k WHERE k.data_source_id = d.id)) AS files,
+			       (SELECT count(*) FROM skills s WHERE s.owner_id = u.id AND s.origin <> 'draft') AS skills,
+			       (SELECT count(*) FROM shares h WHERE h.organization_id = $1 AND h.user_id = u.id) AS shares
+			FROM users u
+			WHERE u.organization_id = $1 AND u.id = $2`, organizationID, userID)
+		if err != nil {
+			return preview, err
+		}
+		preview.Kept, err = queryRows[org.SharedDocuments](ctx, tx, `
+			SELECT s.id AS skill_id, s.name AS skill_name, array_agg(d.filename ORDER BY k.place) AS filenames
+			FROM data_sources d
+			JOIN shared_documents k ON k.data_source_id = d.id
+			JOIN skills s ON s.id = k.skill_id
+			WHERE d.organization_id = $1 AND d.user_id = $2
+			GROUP BY s.id, s.name
+			ORDER BY s.name, s.id`, organizationID, userID)
+		return preview, err
+	})
+}
+
 // lockRoster locks an organization and reads the members that the rules of org depend on. It reads in separate
 // statements after the lock, so that they see everything that was committed before the lock was granted. Inserts that
 // refer to the member's row by a foreign key do not wait.

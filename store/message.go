@@ -105,6 +105,14 @@ func (db *DB) ListMessages(
 	return convert(rows, messageRow.message), err
 }
 
+// ListAllMessages implements chat.Store.
+func (db *DB) ListAllMessages(
+	ctx context.Context, owner identity.Owner, threadID uuid.UUID, offset, limit int,
+) ([]chat.Message, error) {
+	return queryMessages(ctx, db.pool, owner, ` WHERE m.thread_id = $3 ORDER BY m.seq OFFSET $4 LIMIT $5`,
+		threadID, offset, limit)
+}
+
 // branchSQL reads the ids of a branch, from its end to the end of a page. Its parameters are the owner's organization
 // and user, the thread, a message of the branch or NULL, the offset of the page, and its length.
 const branchSQL = `

@@ -13,8 +13,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
-// retentionApplies is the condition that the retention setting of organization o applies to its thread t.
-const retentionApplies = `o.retention_days IS NOT NULL AND NOT t.pinned AND t.expires_at IS NULL`
+// retentionApplies is the condition that the retention setting of organization o applies to its thread t. It does not
+// while the organization is locked before its deletion, because the owners cannot read the notices.
+const retentionApplies = `o.retention_days IS NOT NULL AND NOT t.pinned AND t.expires_at IS NULL AND o.deletes_at IS NULL`
 
 // retentionPeriod is the time for which organization o keeps threads that are not touched. A day has 24 hours, whatever
 // the time zone of the database session.

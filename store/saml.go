@@ -244,11 +244,12 @@ var errRefused = errors.New("refused")
 func samlCandidates(ctx context.Context, tx pgx.Tx, a saml.Acceptance) (found saml.Candidates, err error) {
 	// A member has signed in if they have opened the app or any identity provider has authenticated them.
 	const member = `
-		SELECT u.id, u.organization_id, u.subject, u.email, u.name, u.role, u.state, u.auth_type,
+		SELECT u.id, u.organization_id, u.subject, u.email, u.name, u.role, ` + memberState + ` AS state, u.auth_type,
 		    u.last_signed_in_at IS NOT NULL OR EXISTS (
 		        SELECT 1 FROM federated_identities i WHERE i.organization_id = u.organization_id
 		            AND i.user_id = u.id) AS signed_in
-		FROM users u `
+		FROM users u
+		JOIN organizations o ON o.id = u.organization_id `
 	linked, err := queryRows[saml.Member](ctx, tx, member+`
 		JOIN federated_identities f ON f.organization_id = u.organization_id AND f.user_id = u.id
 		WHERE f.organization_id = $1 AND f.entity_id = $2 AND f.name_id = $3`, a.OrganizationID, a.EntityID, a.NameID)
@@ -330,7 +331,7 @@ func (db *DB) TakeSAMLCode(
 	return queryRow[saml.Grantee](ctx, db.pool, `
 		DELETE FROM saml_codes c USING users u, organizations o
 		WHERE c.hash = $1 AND c.browser_hash = $2 AND c.organization_id = $3 AND c.expires_at > $4
-		  AND u.organization_id = c.organization_id AND u.id = c.user_id AND u.state = $5
+		  AND u.organization_id = c.organization_id AND u.id = c.user_id AND `+memberState+` = $5
 		  AND o.id = c.organization_id AND o.auth_type = $6
 		RETURNING u.subject, u.email, u.name, c.next, c.session_until`,
 		hash, browserHash, organizationID, at, identity.StateActive, identity.AuthFederated)

@@ -15,6 +15,7 @@ import (
 const (
 	samlKeyOwner      = "saml_keys"
 	extensionKeyOwner = "extension_release"
+	signingKeyOwner   = "signing_keys"
 )
 
 func poolKeyOwner(id string) string { return "pool_keys " + id }
@@ -50,6 +51,11 @@ var secretTables = []struct {
 		`SELECT '' AS id, private_key AS kept FROM extension_release`,
 		`UPDATE extension_release SET private_key = $2 WHERE $1 = ''`,
 		func(string) string { return extensionKeyOwner },
+	},
+	{
+		`SELECT '' AS id, private_key AS kept FROM signing_keys`,
+		`UPDATE signing_keys SET private_key = $2 WHERE $1 = ''`,
+		func(string) string { return signingKeyOwner },
 	},
 	{
 		`SELECT id, private_key AS kept FROM pool_keys`,
@@ -163,4 +169,33 @@ func (db *DB) ExtensionRelease(ctx context.Context, digest [32]byte, create func
 			kept, digest[:], r.Build)
 	})
 	return r, err
+}
+
+// SigningKey returns the key that signs certificates. It creates the key if there is none.
+func (db *DB) SigningKey(ctx context.Context) (org.SigningKey, error) {
+	text, err := txResult(ctx, db, func(tx pgx.Tx) (string, error) {
+		// This lock serializes servers that start at the same time, so that they share one key.
+		if err := exec(ctx, tx, `LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+			return "", err
+		}
+		kept, err := queryValue[string](ctx, tx, `SELECT private_key FROM signing_keys`)
+		if !isNoRows(err) {
+			if err != nil {
+				return "", err
+			}
+			return db.openSecret(kept, signingKeyOwner)
+		}
+		text, err := org.NewSigningKey()
+		if err != nil {
+			return "", err
+		}
+		if kept, err = db.sealSecret(text, signingKeyOwner); err != nil {
+			return "", err
+		}
+		return text, exec(ctx, tx, `INSERT INTO signing_keys (private_key) VALUES ($1)`, kept)
+	})
+	if err != nil {
+		return org.SigningKey{}, err
+	}
+	return org.ParseSigningKey(text)
 }

@@ -22,7 +22,7 @@ import (
 const backupLock = `hashtext('tsumugi backup')`
 
 // ErrBackupRunning means that another backup of the same database is running.
-var ErrBackupRunning = errors.New("another backup of this database is running; try again when it has ended")
+var ErrBackupRunning = errors.New("another backup or export of this database is running; try again when it has ended")
 
 // copySettings make COPY independent of the settings of the role and the database, and allow it to take long. The
 // keepalives end the connection, and with it the backup's lock, within a minute after the client's machine has failed.

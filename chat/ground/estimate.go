@@ -44,7 +44,9 @@ func (g *Grounder) Estimate(ctx context.Context, req chat.AnswerRequest, limit i
 	defer cancel()
 	grounds, err := read(within, req, func(chat.Step) {})
 	switch {
-	case within.Err() != nil && ctx.Err() == nil:
+	case ctx.Err() != nil:
+		return 0, llm.Canceled(ctx)
+	case within.Err() != nil:
 		return bySize, nil
 	case fault.CodeOf(err) == llm.CodeContextLength:
 		err = nil // Ground reports the error as the failure of the answer.

@@ -63,6 +63,9 @@ func newFixture(t *testing.T, cfg ground.Config, model llm.Model) *fixture {
 	return f
 }
 
+// unlimited is a time limit that no test reaches.
+const unlimited = time.Hour
+
 // serve starts another server's chat service. It can summarize if the configuration has a budget.
 func (f *fixture) serve(cfg ground.Config, model llm.Model) *chat.Service {
 	f.t.Helper()
@@ -71,7 +74,7 @@ func (f *fixture) serve(cfg ground.Config, model llm.Model) *chat.Service {
 	if cfg.Summaries.Budget != nil {
 		cfg.Summaries.Model, cfg.Summaries.Notes = f.listening(model), f.db
 	}
-	cfg.EstimateTime = 4 * time.Second // A call takes at most five seconds.
+	cfg.EstimateTime = unlimited
 	if cfg.Searches.Web != nil {
 		cfg.Searches.Model = f.listening(model)
 	}
@@ -79,7 +82,7 @@ func (f *fixture) serve(cfg ground.Config, model llm.Model) *chat.Service {
 		Store: f.db, Skills: skill.NewService(f.db, skill.Config{WebSearch: cfg.Searches.Web != nil}),
 		Model: f.listening(model), Feed: feed, Log: slog.New(slog.DiscardHandler),
 		Hub: stream.NewHub(stream.HubConfig{}), Grounder: ground.New(f.sources, cfg),
-	}, chat.Config{Alone: true})
+	}, chat.Config{Alone: true, Lease: unlimited, SendTimeout: unlimited})
 	f.must(s.Start(f.t.Context()))
 	f.t.Cleanup(func() { stop(s) })
 	return s

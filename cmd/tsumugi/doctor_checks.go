@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/doctor"
 	"github.com/tsumugi-ai/tsumugi/migrations"
 	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
 // modelFactor multiplies the time limit of checks of models, which may have to be loaded first.
@@ -108,9 +109,8 @@ func (e *examination) each(
 
 // Limits of a good connection to the database.
 const (
-	oldestPostgreSQL = 15
-	slowDatabase     = 20 * time.Millisecond
-	clockTolerance   = time.Second
+	slowDatabase   = 20 * time.Millisecond
+	clockTolerance = time.Second
 )
 
 func (e *examination) checkDatabase(ctx context.Context) doctor.Result {
@@ -128,8 +128,8 @@ func databaseResult(h store.Health) doctor.Result {
 	r := doctor.Found("PostgreSQL %s、往復%v、利用できる接続%d、時計の差%v",
 		"PostgreSQL %s, round trip %v, %d connections available, clock difference %v",
 		h.Version, h.Latency.Round(10*time.Microsecond), h.FreeConns, h.ClockOffset.Round(time.Millisecond))
-	if h.Major < oldestPostgreSQL {
-		r = r.Fail("PostgreSQL %d以降に更新してください。", "Upgrade to PostgreSQL %d or newer.", oldestPostgreSQL)
+	if h.Major < postgres.MinMajor {
+		r = r.Fail("PostgreSQL %d以降に更新してください。", "Upgrade to PostgreSQL %d or newer.", postgres.MinMajor)
 	}
 	if h.Latency > slowDatabase {
 		r = r.Warn("応答が遅いため、サーバーの近くにデータベースを置いてください。", "It is slow: run the database close to the server.")

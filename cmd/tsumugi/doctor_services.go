@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/x509"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/doctor"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
@@ -207,19 +207,13 @@ func (e *examination) identityProviders(ctx context.Context) (checks []doctor.Ch
 	return checks, err
 }
 
-// checkSAML checks the identity provider's certificate that is valid longest, because each of them may sign.
+// checkSAML checks the certificates of an organization's identity provider.
 func (e *examination) checkSAML(ctx context.Context, organization uuid.UUID) doctor.Result {
 	settings, err := e.db.SAMLSettings(ctx, organization)
 	if err != nil {
 		return unread(err)
 	}
-	var end time.Time
-	for _, der := range settings.Certificates {
-		if certificate, err := x509.ParseCertificate(der); err == nil && certificate.NotAfter.After(end) {
-			end = certificate.NotAfter
-		}
-	}
-	return certificateResult(end, time.Now())
+	return certificateResult(saml.CertificateEnd(settings.Certificates), time.Now())
 }
 
 func certificateResult(end, now time.Time) doctor.Result {

@@ -58,7 +58,7 @@ func (o *operation) open(ctx context.Context) (*store.DB, error) {
 	return o.db, nil
 }
 
-// findOrganization returns the organization with the id or name given by a flag.
+// findOrganization returns the organization with the id or name given by a flag or an argument.
 func findOrganization(ctx context.Context, db *store.DB, given string) (org.Organization, error) {
 	if id, err := uuid.Parse(given); err == nil {
 		return db.FindOrganization(ctx, id)
@@ -76,12 +76,12 @@ func findOrganization(ctx context.Context, db *store.DB, given string) (org.Orga
 	switch len(found) {
 	case 0:
 		return org.Organization{}, fmt.Errorf(
-			"--organization %q: there is none with this id or name; tsumugi org list shows them", given,
+			"organization %q: there is none with this id or name; tsumugi org list shows them", given,
 		)
 	case 1:
 		return found[0], nil
 	default:
-		return org.Organization{}, fmt.Errorf("--organization %q: %d have this name; give the id", given, len(found))
+		return org.Organization{}, fmt.Errorf("organization %q: %d have this name; give the id", given, len(found))
 	}
 }
 

@@ -17,6 +17,10 @@ type organizationCommand struct {
 	Create organizationCreateCommand `cmd:"" help:"Create an organization with its contract and, optionally, its first super-admin."`
 	Edit   organizationEditCommand   `cmd:"" help:"Change an organization's name or mail domains."`
 	List   organizationListCommand   `cmd:"" help:"Show all organizations with their contracts and usage."`
+
+	Export      organizationExportCommand      `cmd:"" help:"Write all data of an organization into an empty folder or bucket, in open formats."`
+	Delete      organizationDeleteCommand      `cmd:"" help:"Lock an organization, and delete it with all its data after 30 days."`
+	Certificate organizationCertificateCommand `cmd:"" help:"Print the signed certificate of an organization's deletion."`
 }
 
 // terms are the flags of a contract. A flag that is not set keeps the current value, or the default of a new
@@ -220,7 +224,11 @@ func (c *organizationListCommand) Run(ctx context.Context, db *store.DB, out *ou
 		if o.AuthType == string(identity.AuthFederated) {
 			signIn = "single sign-on"
 		}
-		rows.add(o.ID.String(), o.Name, strings.Join(o.MailDomains, " "), signIn, o.Plan, string(o.Status),
+		status := string(o.Status)
+		if o.DeletesAt != nil {
+			status = "deleted from " + day(o.DeletesAt)
+		}
+		rows.add(o.ID.String(), o.Name, strings.Join(o.MailDomains, " "), signIn, o.Plan, status,
 			day(&o.StartsOn), day(o.EndsOn),
 			fmt.Sprintf("%d/%d", o.SeatsUsed, o.Seats), fmt.Sprintf("%d/%d", o.TokensUsed, o.Tokens))
 	}

@@ -131,7 +131,7 @@ func TestEndedBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-killed.reached
-	i.refused("another backup of this database is running", "backup", t.TempDir())
+	i.refused("another backup or export of this database is running", "backup", t.TempDir())
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

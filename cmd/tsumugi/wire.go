@@ -30,6 +30,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
@@ -41,18 +42,21 @@ import (
 type server struct {
 	log       *slog.Logger
 	telemetry *telemetry.Telemetry
+	upkeep    *work.Group    // Reads the times of telemetry.Upkeep.
 	bridge    *bridge.Bridge // Nil for a single server.
 	feed      *stream.Feed
 	tally     *tally.Tally // Nil without other servers.
 	hub       *stream.Hub
 	streams   *sse.Server
 	chat      *chat.Service
+	router    *llm.Router
 	models    *chat.Models
 	search    *chat.Searcher
 	accounts  accounts
 	people    *identity.Service
 	org       *org.Service
 	budget    *org.Budget
+	deletions *org.Deletions
 	live      *api.Live
 	files     *bucket.Bucket
 	sources   *datasource.Service
@@ -91,6 +95,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	}
 	s.telemetry.WatchDatabase(db.PoolStat)
 	s.telemetry.WatchMail(mailer.Stats)
+	s.watchUpkeep(db)
 	if s.accounts, err = c.openAccounts(ctx, db, public, mailer, log); err != nil {
 		return nil, err
 	}
@@ -102,12 +107,18 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	events := api.NewLiveEvents(s.feed)
 	s.org = org.NewService(db, s.accounts, events, log.With("part", "org"))
 	s.budget = org.NewBudget(db, log.With("part", "org"))
+	signing, err := db.SigningKey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.deletions = org.NewDeletions(db, signing, log.With("part", "org"))
 	limiter := ratelimit.New(c.Limits, s.tally)
 	s.live = api.NewLive(s.feed, s.people, limiter, log.With("part", "live"), api.LiveConfig{PublicURL: public})
 	s.telemetry.WatchLive(s.live.Open)
 	if s.files, err = c.openFiles(ctx, c.Data); err != nil {
 		return nil, err
 	}
+	s.telemetry.WatchFiles(s.files.Stats)
 	embedding, err := c.embedding(log.With("part", "model"))
 	if err != nil {
 		return nil, fmt.Errorf("the embedding model's settings (OPENAI_EMBEDDING_MODEL): %w", err)
@@ -136,14 +147,14 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 			PublicURL: public, Clients: oauth.Clients(origins),
 		}, db, s.people),
 		Org: s.org, Skill: skills, Library: skill.NewLibrary(db), Sources: s.sources, Chat: s.chat, Models: s.models,
-		Pictures: s.pictures, Search: s.search,
+		Pictures: s.pictures, Search: s.search, SigningKey: signing.Public(),
 		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
 		Shares: chat.NewSharer(db, events), Reviews: chat.NewReviewer(db), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SAML: saml.New(saml.Config{
 			PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "saml"),
 		}, db, s.accounts.users),
 		Sessions: s.accounts.users, Pool: s.accounts.users.Handler(), App: web.App(), Browser: browser,
-		Metrics: s.telemetry.Handler(), Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
+		State: newStateReader(s, &c.config, db).read, Metrics: s.telemetry.Handler(), Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
 		Ready: func(ctx context.Context) error {
 			if !s.ready.Load() {
 				return errStopping
@@ -178,6 +189,34 @@ func (c *serveCommand) extension(ctx context.Context, db *store.DB, public strin
 	return browser, c.ExtensionOrigins, nil
 }
 
+// upkeepInterval is the interval of reading the times of telemetry.Upkeep.
+const upkeepInterval = time.Minute
+
+// watchUpkeep begins to read the times that operators monitor, and adds their metrics.
+func (s *server) watchUpkeep(db *store.DB) {
+	var last atomic.Pointer[telemetry.Upkeep]
+	last.Store(&telemetry.Upkeep{})
+	s.telemetry.WatchUpkeep(func() telemetry.Upkeep { return *last.Load() })
+	s.upkeep = work.NewGroup(s.log)
+	s.upkeep.Every(upkeepInterval, nil, func(ctx context.Context) error {
+		backup, backupErr := db.LastBackup(ctx)
+		end, err := db.FirstCertificateEnd(ctx)
+		if err := errors.Join(backupErr, err); err != nil {
+			return err
+		}
+		last.Store(&telemetry.Upkeep{LastBackup: unix(backup), CertificateEnd: unix(end)})
+		return nil
+	}, "monitoring: reading the last backup and the certificates failed, retrying")
+}
+
+// unix returns the Unix time in seconds, or 0 for the zero time.
+func unix(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
+}
+
 // join creates the transport of texts and events, and connects it to other servers if NATS is configured.
 func (s *server) join(ctx context.Context, c *serveCommand) (err error) {
 	var transport stream.Transport
@@ -209,7 +248,7 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 	if err != nil {
 		return fmt.Errorf("the model's settings (OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL): %w", err)
 	}
-	s.models = chat.NewModels(model, skills, db)
+	s.router, s.models = model, chat.NewModels(model, skills, db)
 	defaultID, _ := model.Offers()
 	grounds := ground.Config{
 		ContextTokens: c.ContextTokens,
@@ -249,6 +288,7 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 	s.tally.Start()
 	s.people.Start(api.NewPresence(s.streams, s.live))
 	s.org.Start()
+	s.deletions.Start()
 	s.sources.Start()
 	s.pictures.Start()
 	s.search.Start()
@@ -283,6 +323,7 @@ func (s *server) drain() {
 	s.chat.BeginStop()
 	s.org.Stop()
 	var leaving sync.WaitGroup
+	leaving.Go(s.deletions.Stop)
 	leaving.Go(s.sources.Stop)
 	leaving.Go(s.pictures.Stop)
 	leaving.Go(s.search.Stop)
@@ -303,6 +344,9 @@ func (s *server) drain() {
 func (s *server) close() {
 	ctx, done := context.WithTimeout(context.Background(), closeGrace)
 	defer done()
+	if s.upkeep != nil {
+		s.upkeep.Stop()
+	}
 	if s.streams != nil {
 		s.streams.Close()
 	}

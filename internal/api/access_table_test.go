@@ -54,6 +54,7 @@ var access = map[string]rule{
 	"GET /ping": {status: 200}, "GET /healthz": {status: 200}, "GET /readyz": {status: 200},
 	"GET /metrics":     {status: 200},
 	"GET /config.json": {status: 200}, "GET /openapi.yaml": {status: 200}, "GET /docs/api": {status: 200},
+	"GET /.well-known/tsumugi-signing-key": {status: 200}, "GET /v1/me/export": {may: everybody, status: 200},
 	"GET /docs/api.css":          {status: 200},
 	"GET /extension/updates.xml": {status: 200},
 	"GET /extension/tsumugi.crx": {status: 200},
@@ -105,6 +106,7 @@ var access = map[string]rule{
 	"DELETE /v1/session/{session_id}":   {may: everybody, status: 404},
 	"DELETE /v1/user/{user_id}/session": {may: admins, status: 204, names: aMember},
 	"GET /v1/session-limits":            {may: admins, status: 200},
+	"GET /v1/organization/state":        {may: supers, status: 200},
 	"GET /v1/retention":                 {may: everybody, status: 200},
 	"PUT /v1/retention":                 {may: admins, status: 200, body: with(map[string]any{"days": 400})},
 	"GET /v1/retention/preview":         {may: admins, status: 400}, // Without days.
@@ -289,9 +291,9 @@ var access = map[string]rule{
 		may: admins, status: 200, names: aMember,
 		body: with(map[string]any{"name": "新しい名前"}),
 	},
-	"DELETE /v1/user/{user_id}":              {may: admins, status: 204, names: aMember},
-	"GET /v1/user/{user_id}/shared-document": {may: admins, status: 200, names: aMember},
-	"DELETE /v1/user/{user_id}/sso-link":     {may: admins, status: 409, names: aMember}, // The member is not linked.
+	"DELETE /v1/user/{user_id}":          {may: admins, status: 204, names: aMember},
+	"GET /v1/user/{user_id}/removal":     {may: admins, status: 200, names: aMember},
+	"DELETE /v1/user/{user_id}/sso-link": {may: admins, status: 409, names: aMember}, // The member is not linked.
 	"POST /v1/user/invite": {may: admins, status: 200, body: func(string) any {
 		return map[string]any{"users": []any{map[string]any{
 			"email": newID() + "@tsumugi.example", "name": "新人",

@@ -27,6 +27,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
+	"github.com/tsumugi-ai/tsumugi/internal/doctor"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
@@ -290,8 +291,12 @@ func (f *fixture) services() api.Services {
 			ID: strings.Repeat("abcd", 8), Version: "1.0.0.1", Updates: []byte("<gupdate/>"),
 			Files: func() (crx.Files, error) { return crx.Files{CRX: []byte("Cr24"), ZIP: []byte("PK")}, nil },
 		},
-		Pool:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }),
-		Ready: func(context.Context) error { return f.ready },
+		Pool:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }),
+		SigningKey: []byte("-----BEGIN PUBLIC KEY-----\n"),
+		Ready:      func(context.Context) error { return f.ready },
+		State: func(context.Context, identity.Actor) ([]doctor.Report, error) {
+			return []doctor.Report{{ID: "files", State: doctor.OK}}, nil
+		},
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain")
 			_, _ = io.WriteString(w, "up 1\n")

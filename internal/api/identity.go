@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // afterSignOut is the page for the browser after sign-out.
@@ -42,8 +43,12 @@ func (s *Server) signOut(c *call) (any, error) {
 func (s *Server) me(c *call) (any, error) {
 	a := c.actor
 	s.Identity.RecordSignIn(c.ctx(), a) // The app requests it once, at startup.
+	return toMe(a), nil
+}
+
+func toMe(a identity.Actor) Me {
 	return Me{
 		ID: a.ID, Name: a.Name, Email: a.Email, Role: Role(a.Role), State: UserState(a.State),
 		AuthType: AuthKind(a.AuthType), Organization: Organization{ID: a.OrganizationID, Name: a.OrganizationName},
-	}, nil
+	}
 }

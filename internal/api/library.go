@@ -110,15 +110,6 @@ func (s *Server) listMadeSkills(c *call) (any, error) {
 	return MadeSkillList{Items: convert(list, toMadeSkill), Total: total}, err
 }
 
-func (s *Server) listSharedDocuments(c *call) (any, error) {
-	list, err := s.Library.Shared(c.ctx(), c.actor, c.pathID)
-	return SharedDocumentList{
-		Items: convert(list, func(d skill.SharedDocuments) SharedDocuments {
-			return SharedDocuments{SkillID: d.SkillID, SkillName: d.SkillName, Filenames: d.Filenames}
-		}),
-	}, err
-}
-
 func (s *Server) getSkillContent(c *call) (any, error) {
 	custom, err := s.Library.Find(c.ctx(), c.actor, c.pathID)
 	return toMadeSkill(custom), err

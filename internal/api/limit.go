@@ -32,6 +32,7 @@ var (
 	follows   = class{held: ratelimit.KindStream}
 	uploads   = class{minute: ratelimit.KindUpload, held: ratelimit.KindTransfer}
 	downloads = class{held: ratelimit.KindTransfer}
+	exports   = class{minute: ratelimit.KindExport, held: ratelimit.KindTransfer}
 )
 
 // slotKey is the context key of a call's slot.

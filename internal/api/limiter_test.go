@@ -20,6 +20,7 @@ import (
 // the proxy, or are called by Slack for all offices, with signatures that are checked in memory first.
 var unlimited = []string{
 	"GET /.well-known/oauth-authorization-server",
+	"GET /.well-known/tsumugi-signing-key",
 	"GET /ping", "GET /healthz", "GET /readyz", "GET /metrics", "GET /config.json", "GET /openapi.yaml",
 	"GET /docs/api", "GET /docs/api.css",
 	"GET /extension/updates.xml", "GET /extension/tsumugi.crx", "GET /extension/tsumugi.zip",

@@ -38,6 +38,16 @@ func (s *Server) removeUser(c *call) (any, error) {
 	return nil, s.Org.RemoveMember(c.ctx(), c.actor, c.pathID)
 }
 
+func (s *Server) previewRemoval(c *call) (any, error) {
+	preview, err := s.Org.PreviewRemoval(c.ctx(), c.actor, c.pathID)
+	return MemberRemoval{
+		Threads: preview.Threads, Files: preview.Files, Skills: preview.Skills, Shares: preview.Shares,
+		Kept: convert(preview.Kept, func(d org.SharedDocuments) SharedDocuments {
+			return SharedDocuments{SkillID: d.SkillID, SkillName: d.SkillName, Filenames: d.Filenames}
+		}),
+	}, err
+}
+
 func (s *Server) getMemberLimit(c *call) (any, error) {
 	tokens, err := s.Org.MemberTokens(c.ctx(), c.actor)
 	return DefaultMemberLimit{Tokens: tokens}, err

@@ -26,6 +26,7 @@ func (s *Server) routes() (http.Handler, error) {
 	}
 	r.Get("/config.json", s.handle(s.appConfig))
 	r.Get("/openapi.yaml", s.handle(s.openapi))
+	r.Get("/.well-known/tsumugi-signing-key", s.handle(s.signingKey))
 	r.Get("/docs/api", s.handle(serveDocsPage))
 	r.Get("/docs/api.css", s.handle(serveDocsStyle))
 
@@ -165,7 +166,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/user/invite/resend", s.call(mails, withBody(s.resendInvitation)))
 		r.Put("/v1/user/{user_id}", s.call(writes, withBody(s.editUser)))
 		r.Delete("/v1/user/{user_id}", s.call(writes, s.removeUser))
-		r.Get("/v1/user/{user_id}/shared-document", s.call(reads, s.listSharedDocuments))
+		r.Get("/v1/user/{user_id}/removal", s.call(reads, s.previewRemoval))
 		r.Delete("/v1/user/{user_id}/sso-link", s.call(writes, s.unlinkUser))
 		r.Delete("/v1/user/{user_id}/session", s.call(writes, s.endMemberSessions))
 		r.Get("/v1/retention", s.call(reads, s.getRetention))
@@ -183,6 +184,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/session-limits", s.call(reads, s.getSessionLimits))
 		r.Put("/v1/session-limits", s.call(writes, withBody(s.putSessionLimits)))
 		r.Get("/v1/audit", s.call(reads, s.listAuditEvents))
+		r.Get("/v1/organization/state", s.call(reads, s.getOrganizationState))
 
 		r.Get("/v1/thread", s.call(reads, s.listThreads))
 		r.Post("/v1/thread", s.call(writes, withBody(s.createThread)))
@@ -250,6 +252,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/picture", s.call(uploads, s.uploadPicture))
 		r.Get("/v1/picture/{picture_id}", s.as(downloads, s.showPicture))
 		r.Post("/external/chrome_extension/v1/page/file", s.call(uploads, s.readPageFile))
+		r.Get("/v1/me/export", s.as(exports, s.exportOwnData))
 		r.Get("/v1/contract/usage/csv", s.as(downloads, s.exportUsage))
 		r.Get("/v1/user/csv", s.as(downloads, s.exportMembers))
 		r.Get("/v1/audit/csv", s.as(downloads, s.exportAudit))

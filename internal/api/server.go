@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/doctor"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
@@ -70,6 +71,10 @@ type Services struct {
 	App      fs.FS                       // The built app, with index.html at its root.
 	Ready    func(context.Context) error // Returns nil if the server can receive traffic.
 	Metrics  http.Handler                // Serves /metrics.
+
+	// State returns the ids and states of the services that the actor's organization uses.
+	State      func(context.Context, identity.Actor) ([]doctor.Report, error)
+	SigningKey []byte // Public half of the key that signs certificates of deletions, in PEM.
 
 	// Measure is called after each call except streams. It may be nil.
 	Measure func(method, route string, status int, took time.Duration)

@@ -3,7 +3,9 @@ package api
 import (
 	"net/http"
 
+	"github.com/tsumugi-ai/tsumugi/internal/doctor"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // brand is the product's name.
@@ -26,8 +28,22 @@ func (s *Server) appConfig(w http.ResponseWriter, _ *http.Request) error {
 	})
 }
 
+func (s *Server) signingKey(w http.ResponseWriter, _ *http.Request) error {
+	return writeBytes(w, "text/plain; charset=utf-8", "no-cache", s.SigningKey)
+}
+
 func (s *Server) openapi(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/yaml")
 	_, _ = w.Write(openapiYAML) // The client may have disconnected.
 	return nil
+}
+
+func (s *Server) getOrganizationState(c *call) (any, error) {
+	if c.actor.Role != identity.RoleOrganizationSuperAdmin {
+		return nil, identity.ErrForbidden
+	}
+	reports, err := s.State(c.ctx(), c.actor)
+	return OrganizationState{Items: convert(reports, func(r doctor.Report) ServiceState {
+		return ServiceState{ID: ServiceID(r.ID), State: ServiceLevel(r.State)}
+	})}, err
 }

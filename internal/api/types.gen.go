@@ -531,6 +531,60 @@ func (e Scope) Valid() bool {
 	}
 }
 
+// Defines values for ServiceID.
+const (
+	ServiceEmbedding    ServiceID = "embedding"
+	ServiceFiles        ServiceID = "files"
+	ServiceMail         ServiceID = "mail"
+	ServiceModel        ServiceID = "model"
+	ServiceSingleSignOn ServiceID = "single-sign-on"
+	ServiceSlack        ServiceID = "slack"
+	ServiceWebSearch    ServiceID = "web-search"
+)
+
+// Valid indicates whether the value is a known member of the ServiceID enum.
+func (e ServiceID) Valid() bool {
+	switch e {
+	case ServiceEmbedding:
+		return true
+	case ServiceFiles:
+		return true
+	case ServiceMail:
+		return true
+	case ServiceModel:
+		return true
+	case ServiceSingleSignOn:
+		return true
+	case ServiceSlack:
+		return true
+	case ServiceWebSearch:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ServiceLevel.
+const (
+	ServiceFailure ServiceLevel = "failure"
+	ServiceOk      ServiceLevel = "ok"
+	ServiceWarning ServiceLevel = "warning"
+)
+
+// Valid indicates whether the value is a known member of the ServiceLevel enum.
+func (e ServiceLevel) Valid() bool {
+	switch e {
+	case ServiceFailure:
+		return true
+	case ServiceOk:
+		return true
+	case ServiceWarning:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SkillFormType.
 const (
 	Chat SkillFormType = "chat"
@@ -1704,6 +1758,25 @@ type MemberLimit struct {
 // MemberLimitRule The organization's limit for every member, a limit of the member's own, or none.
 type MemberLimitRule string
 
+// MemberRemoval What removing a member does to their data. Deleted are also the answers' ratings and everything else of the member
+// alone. Usage and the audit log keep their entries.
+type MemberRemoval struct {
+	// Files Number of files that are deleted.
+	Files int `json:"files"`
+
+	// Kept Skills of the organization, by name, that use files of the member and keep them.
+	Kept []SharedDocuments `json:"kept"`
+
+	// Shares Number of shared links that end.
+	Shares int `json:"shares"`
+
+	// Skills Number of the member's own skills that are deleted.
+	Skills int `json:"skills"`
+
+	// Threads Number of threads that are deleted.
+	Threads int `json:"threads"`
+}
+
 // MemberTokens A member's tokens of this month, by the calendar of Japan.
 type MemberTokens struct {
 	// Limit By the rule. Absent: no limit.
@@ -2110,6 +2183,11 @@ type OrganizationModelsRequest struct {
 	Models    []OrganizationModelSetting `json:"models"`
 }
 
+// OrganizationState defines model for OrganizationState.
+type OrganizationState struct {
+	Items []ServiceState `json:"items"`
+}
+
 // OwnStorage defines model for OwnStorage.
 type OwnStorage struct {
 	// Limit What one's own files may have together, in bytes.
@@ -2496,6 +2574,20 @@ type Seats struct {
 	Used int `json:"used"`
 }
 
+// ServiceID defines model for ServiceID.
+type ServiceID string
+
+// ServiceLevel With a warning, the service works, or will fail soon.
+type ServiceLevel string
+
+// ServiceState defines model for ServiceState.
+type ServiceState struct {
+	ID ServiceID `json:"id"`
+
+	// State With a warning, the service works, or will fail soon.
+	State ServiceLevel `json:"state"`
+}
+
 // Session defines model for Session.
 type Session struct {
 	// Address Where the last call came from.
@@ -2593,11 +2685,6 @@ type SharedCitation struct {
 
 	// URL Of a page of the web: http or https.
 	URL string `json:"url,omitempty,omitzero"`
-}
-
-// SharedDocumentList defines model for SharedDocumentList.
-type SharedDocumentList struct {
-	Items []SharedDocuments `json:"items"`
 }
 
 // SharedDocuments The files of one member that a skill of the organization uses.

@@ -54,8 +54,9 @@ type run struct {
 }
 
 // Run makes a backup of the database and the files while servers use them. Each installation needs its own target.
-// After an error, the target contains no new snapshot. Files that were copied until then remain; the next backup copies
-// them again.
+// After an error, the target contains no new snapshot, except after an error whose text calls the backup complete. Files
+// that were copied until then remain; the next backup copies them again. Run stores the time of the backup in the
+// database.
 func Run(ctx context.Context, db *store.DB, files, target *bucket.Bucket, options Options) (_ Summary, err error) {
 	started := time.Now().UTC()
 	view, err := db.OpenSnapshot(ctx)
@@ -74,7 +75,11 @@ func Run(ctx context.Context, db *store.DB, files, target *bucket.Bucket, option
 	}
 	summary := Summary{Snapshot: r.snapshot.name}
 	if summary.Manifest, summary.Copied, err = r.copy(ctx, started, complete(older)); err != nil {
-		return Summary{}, errors.Join(err, r.cleanUp(ctx))
+		return Summary{}, errors.Join(err, r.cleanUp(ctx, r.snapshot.object("")))
+	}
+	if err := db.RecordBackup(ctx, summary.Manifest.Finished); err != nil {
+		return summary, fmt.Errorf("the backup %s is complete, but its time could not be stored in the database: %w",
+			r.snapshot.name, err)
 	}
 	if options.Keep > 0 {
 		if summary.Removed, err = r.prune(ctx, older); err != nil {
@@ -216,16 +221,22 @@ func (r *run) copyFiles(ctx context.Context, ids []uuid.UUID, older []*snapshot)
 
 // copyFile copies a file.
 func (r *run) copyFile(ctx context.Context, folder string, id uuid.UUID) (Object, error) {
-	content, err := r.files.Open(ctx, id)
-	if errors.Is(err, bucket.ErrMissing) {
-		return Object{}, fmt.Errorf("the file %s is missing in the servers' files, and the database refers to it: put it "+
-			"back, or delete its data source or picture (%w)", id, err)
-	}
+	content, err := r.openFile(ctx, id)
 	if err != nil {
 		return Object{}, err
 	}
 	defer func() { _ = content.Close() }()
 	return r.write(ctx, fileName(folder, id), r.Recipients, content)
+}
+
+// openFile opens one of the servers' files.
+func (r *run) openFile(ctx context.Context, id uuid.UUID) (io.ReadCloser, error) {
+	content, err := r.files.Open(ctx, id)
+	if errors.Is(err, bucket.ErrMissing) {
+		err = fmt.Errorf("the file %s is missing in the servers' files, and the database refers to it: put it "+
+			"back, or delete its data source or picture (%w)", id, err)
+	}
+	return content, err
 }
 
 // knownFiles returns the files of all snapshots with the same recipients that the target still contains. A file that
@@ -270,11 +281,11 @@ func readFiles(ctx context.Context, target *bucket.Bucket, s *snapshot) ([]File,
 	return decodeFiles(list)
 }
 
-// cleanUp removes the objects of an unfinished snapshot.
-func (r *run) cleanUp(ctx context.Context) error {
+// cleanUp removes the objects of an unfinished snapshot or export, whose names begin with prefix.
+func (r *run) cleanUp(ctx context.Context, prefix string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 	defer cancel()
-	for object, err := range r.target.List(ctx, r.snapshot.object("")) {
+	for object, err := range r.target.List(ctx, prefix) {
 		if err == nil {
 			err = r.target.RemoveObject(ctx, object.Name)
 		}

@@ -1,4 +1,5 @@
-// Package backup copies the database and the files of an installation into a folder or a bucket, and restores them.
+// Package backup copies the database and the files of an installation into a folder or a bucket, and restores them. It
+// also exports the data of an organization.
 //
 // A target contains any number of snapshots, which share the files, because a stored file never changes:
 //
@@ -11,6 +12,8 @@
 // that depends on the recipients, who alone can decrypt these files. The list of the files is not encrypted:
 // it contains ids, and sizes and hashes of the encrypted files. The next backup reads it to find the files that it need
 // not copy, and cannot decrypt anything.
+//
+// Export writes the data of one organization for its readers, in open formats. See export/README.en.md.
 //
 // The package imports store, which reads and writes the database, and bucket.
 package backup

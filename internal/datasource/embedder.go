@@ -79,6 +79,39 @@ type embedder struct {
 	wakeup      work.Signal // There may be passages to embed.
 	state       atomic.Pointer[ModelState]
 	pausedUntil atomic.Int64 // End of the pause for questions, in Unix nanoseconds.
+
+	embedded, failures atomic.Int64 // See Stats.
+	failing            atomic.Bool
+}
+
+func newEmbedder(service *Service, cfg Embedding) *embedder {
+	e := &embedder{service: service, wakeup: work.NewSignal()}
+	if cfg.Embedder != nil {
+		cfg.Embedder = countingEmbedder{cfg.Embedder, e}
+	}
+	e.cfg = cfg
+	return e
+}
+
+// countingEmbedder is an Embedder that counts the requests for Stats.
+type countingEmbedder struct {
+	Embedder
+
+	counts *embedder
+}
+
+// Embed implements Embedder.
+func (c countingEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors, err := c.Embedder.Embed(ctx, texts)
+	switch {
+	case err == nil:
+		c.counts.embedded.Add(int64(len(texts)))
+		c.counts.failing.Store(false)
+	case !errors.Is(ctx.Err(), context.Canceled): // The caller still needs the vectors.
+		c.counts.failures.Add(1)
+		c.counts.failing.Store(true)
+	}
+	return vectors, err
 }
 
 // start starts to embed passages without vectors.

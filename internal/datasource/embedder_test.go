@@ -181,10 +181,17 @@ func TestR80_VectorsAreUsedOnceTheyImproveResults(t *testing.T) {
 		t.Errorf("%v, %+v", err, passage)
 	}
 
+	before := s.Stats()
+	if before.Embedded == 0 || before.EmbedFailures != 0 || before.EmbedderFailing {
+		t.Errorf("%+v", before)
+	}
 	model.away.Store(true)
 	want := f.retrieve(f.Service, f.ann, sources, "m33a")
 	if got := f.retrieve(s, f.ann, sources, "m33a"); !slices.Equal(ids(got), ids(want)) || len(want) == 0 {
 		t.Errorf("while it is away %d are found, want %d", len(got), len(want))
+	}
+	if after := s.Stats(); after.Embedded != before.Embedded || after.EmbedFailures != 1 || !after.EmbedderFailing {
+		t.Errorf("%+v", after)
 	}
 	calls := model.calls.Load()
 	f.retrieve(s, f.ann, sources, "m33a")

@@ -50,16 +50,24 @@ type Service struct {
 	group     *work.Group
 }
 
-// Stats are numbers of readings that this server has ended since its start.
+// Stats are numbers of readings that this server has ended since its start, and of its requests to the Embedder.
 type Stats struct {
 	Read        int64
 	Unreadable  int64 // It ended with a failure.
 	Interrupted int64 // The file was queued again.
+
+	Embedded        int64 // Passages and questions that received a vector.
+	EmbedFailures   int64 // Failed requests to the Embedder.
+	EmbedderFailing bool  // The last request to the Embedder failed.
 }
 
-// Stats returns the numbers of readings.
+// Stats returns the numbers of readings and of requests to the Embedder.
 func (s *Service) Stats() Stats {
-	return Stats{s.stats.read.Load(), s.stats.unreadable.Load(), s.stats.interrupted.Load()}
+	e := s.embedder
+	return Stats{
+		s.stats.read.Load(), s.stats.unreadable.Load(), s.stats.interrupted.Load(),
+		e.embedded.Load(), e.failures.Load(), e.failing.Load(),
+	}
 }
 
 // NewService returns a Service. events may be nil. The Service reads no file before Start.
@@ -77,7 +85,7 @@ func NewService(store Store, files Files, extractor Extractor, events Events, lo
 	s.indexes, s.places = lru.New[indexKey, any](cfg.Cache), lru.New[uuid.UUID, []extract.Rect](placeBytes)
 	s.pages = lru.New[pageKey, []byte](pageBytes)
 	s.vectors = lru.New[vectorKey, index.Vectors](cfg.Vectors)
-	s.embedder = &embedder{service: s, cfg: cfg.Embedding, wakeup: work.NewSignal()}
+	s.embedder = newEmbedder(s, cfg.Embedding)
 	return s
 }
 

@@ -26,6 +26,8 @@ type list struct {
 	mu    sync.Mutex // Held during the request, so that concurrent callers send only one.
 	until time.Time
 	names map[string]bool // Nil if the request failed.
+
+	unreachable bool // The provider did not respond.
 }
 
 // Available reports for each model id whether its provider lists the model. It omits models whose provider could not be
@@ -52,6 +54,12 @@ func (l *list) known() map[string]bool {
 	return l.names
 }
 
+func (l *list) isUnreachable() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unreachable
+}
+
 // refresh requests the list unless the cached one is recent.
 func (l *list) refresh(ctx context.Context, client *Client) {
 	l.mu.Lock()
@@ -64,6 +72,7 @@ func (l *list) refresh(ctx context.Context, client *Client) {
 		return // The caller has disconnected, which is not a failure of the provider.
 	}
 	l.names, l.until = names, time.Now().Add(listLifetime)
+	l.unreachable = err != nil && !errors.Is(err, errNoList)
 	if err != nil {
 		l.until = time.Now().Add(failureLifetime)
 		client.cfg.Logger.InfoContext(ctx, "the provider did not list its models", "provider", client.endpoint.baseURL,
@@ -99,7 +108,7 @@ func (c *Client) models(ctx context.Context) (map[string]bool, error) {
 		} `json:"data"`
 	}
 	if err := json.NewDecoder(io.LimitReader(response.Body, maxList)).Decode(&listed); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errNoList, err)
 	}
 	names := make(map[string]bool, len(listed.Data))
 	for _, m := range listed.Data {

@@ -98,6 +98,16 @@ func fallbackHelps(err error) bool {
 	}
 }
 
+// concernsAll reports whether the reason of an error applies to every request, not only to the failed one.
+func concernsAll(err error) bool {
+	switch fault.CodeOf(err) {
+	case CodeTimeout, CodeQuota, CodeAuth, CodeUnavailable, CodeBadResponse, CodeNotFound:
+		return true
+	default:
+		return false
+	}
+}
+
 // statusError is a response of the provider with a status other than 200.
 type statusError struct {
 	status     int

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 
 	"github.com/tsumugi-ai/tsumugi/internal/tally"
 )
@@ -81,6 +82,7 @@ type route struct {
 	Route
 
 	provider *provider
+	failing  atomic.Bool // See Failing.
 }
 
 var _ Model = (*Router)(nil)
@@ -150,6 +152,13 @@ func (r *Router) Offers() (defaultID string, offers []Offer) {
 // TitleModel returns the id of the model that writes titles, or "" for the answering model.
 func (r *Router) TitleModel() string { return r.catalog.Title }
 
+// Failing reports whether a model's last request failed for a reason that concerns every request, or its provider could
+// not be reached when Available last asked it.
+func (r *Router) Failing(id string) bool {
+	to := r.routes[id]
+	return to != nil && (to.failing.Load() || to.provider.list.isUnreachable())
+}
+
 // Close closes the idle connections. Streams in progress continue.
 func (r *Router) Close() {
 	for _, p := range r.providers {
@@ -211,6 +220,12 @@ func (to *route) stream(ctx context.Context, req Request, emit func(text string)
 		defer c.close()
 	}
 	result, err = to.provider.client.Stream(ctx, req, emit)
+	switch {
+	case err == nil:
+		to.failing.Store(false)
+	case concernsAll(err):
+		to.failing.Store(true)
+	}
 	result.ModelID = to.ID
 	return result, err
 }

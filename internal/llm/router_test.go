@@ -394,6 +394,30 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
+// TestFailing uses a provider that refuses the key once, and one that does not respond. A provider without a list of
+// models is not failing.
+func TestFailing(t *testing.T) {
+	t.Parallel()
+	provider := llmtest.NewProvider(t)
+	away := httptest.NewServer(nil)
+	away.Close()
+	router := newRouterOf(t,
+		llm.Provider{Config: llm.Config{BaseURL: provider.URL()}, Routes: []llm.Route{route("one", "", "")}},
+		llm.Provider{Config: llm.Config{BaseURL: away.URL}, Routes: []llm.Route{route("away", "", "")}},
+	)
+	router.Available(t.Context())
+	if router.Failing("one") || !router.Failing("away") || router.Failing("unknown") {
+		t.Error("before a question")
+	}
+	provider.Add(llmtest.Status(http.StatusUnauthorized, `{}`)).Add(llmtest.Answer("はい")...)
+	for _, refused := range []bool{true, false} {
+		if _, err := router.Stream(t.Context(), question(), func(string) {}); (err != nil) != refused ||
+			router.Failing("one") != refused {
+			t.Errorf("refused %v: %v, failing %v", refused, err, router.Failing("one"))
+		}
+	}
+}
+
 func TestCatalogIsChecked(t *testing.T) {
 	t.Parallel()
 	provider := func(routes ...llm.Route) llm.Provider {

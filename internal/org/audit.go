@@ -33,6 +33,7 @@ const (
 	ActionSAMLTest         Action = "saml.test"
 	ActionOrganization     Action = "organization.create"
 	ActionOrganizationEdit Action = "organization.edit"
+	ActionDeletion         Action = "organization.delete" // The time of the deletion, set or canceled. Of no organization.
 	ActionContract         Action = "contract.set"
 	actionUserCreate       Action = "user.create"
 	actionUserDisable      Action = "user.disable"
@@ -90,7 +91,7 @@ func Actions() []Action {
 		ActionSessionEnd, ActionSessionLimits, ActionInstructions, ActionModels, ActionMemberLimit,
 		ActionRetention, ActionRetentionDelete,
 		"saml.edit", "saml.on", "saml.off", ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
-		ActionContract, actionUserCreate, actionUserDisable, ActionPublish,
+		ActionDeletion, ActionContract, actionUserCreate, actionUserDisable, ActionPublish,
 		ActionNoticeEdit, actionNoticeEnd, ActionNoticeDelete,
 		ActionSkillImport, ActionSkillCreate, ActionSkillEdit, ActionSkillArchive, ActionSkillRestore,
 		ActionSkillPublish, ActionSkillReject, ActionSkillHide, ActionSkillShow,

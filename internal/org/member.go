@@ -104,6 +104,31 @@ func (s *Service) RemoveMember(ctx context.Context, actor identity.Actor, userID
 	return err
 }
 
+// RemovalPreview describes the consequences of removing a member for their data.
+type RemovalPreview struct {
+	// Numbers of records that are deleted: threads without temporary ones, files that no shared skill uses, the member's
+	// own skills, and shared links.
+	Threads, Files, Skills, Shares int
+
+	Kept []SharedDocuments `db:"-"`
+}
+
+// SharedDocuments are documents of a member that a skill of the organization uses. The skill keeps them.
+type SharedDocuments struct {
+	SkillID   uuid.UUID
+	SkillName string
+	Filenames []string
+}
+
+// PreviewRemoval returns the consequences of removing a member of the actor's organization. For administrators. Errors:
+// fault.Forbidden, fault.NotFound.
+func (s *Service) PreviewRemoval(ctx context.Context, actor identity.Actor, userID uuid.UUID) (RemovalPreview, error) {
+	if err := administers(actor); err != nil {
+		return RemovalPreview{}, err
+	}
+	return s.store.PreviewRemoval(ctx, actor.OrganizationID, userID)
+}
+
 // UnlinkMember removes the links of a member of the actor's organization to its identity provider, and ends their
 // sessions: their next single sign-on is treated as their first. Errors: fault.Forbidden, fault.NotFound, and
 // fault.Conflict for a member who is not linked.

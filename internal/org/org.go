@@ -118,6 +118,9 @@ type Store interface {
 	ChangeMember(ctx context.Context, organizationID, userID uuid.UUID, by AuditActor,
 		decide func(MemberContext) (MemberChange, error)) (Member, error)
 
+	// PreviewRemoval returns the consequences of removing a member, or ErrNoMember.
+	PreviewRemoval(ctx context.Context, organizationID, userID uuid.UUID) (RemovalPreview, error)
+
 	// Groups of members.
 
 	// ListGroups returns the groups of an organization whose name contains a text, by name, and their total number.

@@ -84,13 +84,6 @@ type DocumentInfo struct {
 	OwnerName string // Empty if only skills use it, because its owner has deleted it or left.
 }
 
-// SharedDocuments are one person's documents that a skill of the organization uses.
-type SharedDocuments struct {
-	SkillID   uuid.UUID
-	SkillName string
-	Filenames []string
-}
-
 // CustomSkill is a skill created in the app, as shown to its editors.
 type CustomSkill struct {
 	ID        uuid.UUID
@@ -227,10 +220,6 @@ type LibraryStore interface {
 
 	// ListHidden returns the skills hidden by the organization.
 	ListHidden(ctx context.Context, m Editor) ([]Skill, error)
-
-	// ListShared returns the skills of the organization that use documents of a member, by name. If the user is not a
-	// member, the error has the code fault.NotFound.
-	ListShared(ctx context.Context, m Editor, userID uuid.UUID) ([]SharedDocuments, error)
 
 	// ListAllCategories returns all categories of the organization, including empty ones.
 	ListAllCategories(ctx context.Context, organizationID uuid.UUID) ([]KeyedCategory, error)
@@ -414,16 +403,6 @@ func (l *Library) Decide(ctx context.Context, actor identity.Actor, id uuid.UUID
 		return err
 	}
 	return l.store.DecideRequest(ctx, m, id, d)
-}
-
-// Shared returns the skills of the actor's organization that use documents of a member. The skills keep the documents
-// when the member is removed. For administrators.
-func (l *Library) Shared(ctx context.Context, actor identity.Actor, userID uuid.UUID) ([]SharedDocuments, error) {
-	m := editorOf(actor)
-	if !m.Admin {
-		return nil, org.ErrForbidden
-	}
-	return l.store.ListShared(ctx, m, userID)
 }
 
 // Hide hides a built-in or imported skill from the organization's members, or shows it again. For administrators.

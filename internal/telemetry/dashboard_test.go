@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
@@ -37,6 +38,8 @@ func everything(t *testing.T) string {
 	}
 	t.Cleanup(pool.Close)
 	tel.WatchDatabase(pool.Stat)
+	tel.WatchFiles(func() bucket.Stats { return bucket.Stats{} })
+	tel.WatchUpkeep(func() telemetry.Upkeep { return telemetry.Upkeep{} })
 	tel.WatchMail(func() mail.Stats { return mail.Stats{} })
 	tel.WatchReadings(func() datasource.Stats { return datasource.Stats{} })
 	tel.WatchBridge(func() bool { return true })

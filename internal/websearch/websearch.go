@@ -89,6 +89,7 @@ type Service struct {
 	pages         *lru.Cache[string, cacheEntry[Page]]
 
 	searches, failed, read, unreadable, forbidden, cacheHits atomic.Int64 // See Stats.
+	failing                                                  atomic.Bool
 }
 
 // Stats contains counters of a Service.
@@ -99,6 +100,7 @@ type Stats struct {
 	Unreadable int64 // Pages that could not be read: unavailable, in an unsupported format, or disallowed for robots.
 	Forbidden  int64 // Pages whose URL, or a redirect of it, is forbidden.
 	CacheHits  int64 // Queries and pages served from the cache.
+	Failing    bool  // The last query failed.
 }
 
 // Stats returns the counters since the start of the Service.
@@ -106,6 +108,7 @@ func (s *Service) Stats() Stats {
 	return Stats{
 		Searches: s.searches.Load(), Failed: s.failed.Load(), Read: s.read.Load(), Unreadable: s.unreadable.Load(),
 		Forbidden: s.forbidden.Load(), CacheHits: s.cacheHits.Load(),
+		Failing: s.failing.Load(),
 	}
 }
 
@@ -153,9 +156,13 @@ func (s *Service) Search(ctx context.Context, query string) ([]Result, error) {
 	results, err := s.provider.Search(ctx, query)
 	if err != nil {
 		s.failed.Add(1)
+		if !errors.Is(ctx.Err(), context.Canceled) { // The caller still needs the results.
+			s.failing.Store(true)
+		}
 		return nil, err
 	}
 	s.searches.Add(1)
+	s.failing.Store(false)
 	size := len(query)
 	for _, r := range results {
 		size += len(r.URL) + len(r.Title) + len(r.Snippet) + 100

@@ -1,12 +1,13 @@
 // Command image writes an OCI image with the server to an archive, without Docker.
 //
-// The archive is a tar file in the OCI image layout, which podman, skopeo, crane and Docker 25 read. The same arguments
-// give the same bytes.
+// The archive is a tar file in the OCI image layout, which podman, skopeo and crane read, with the manifest.json that
+// `docker load` needs. The same arguments give the same bytes.
 package main
 
 import (
 	"archive/tar"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -78,12 +79,37 @@ func write(opts options) error {
 	if err != nil {
 		return err
 	}
+	name := "tsumugi:" + opts.version
 	if err := l.AppendImage(img, layout.WithPlatform(v1.Platform{OS: "linux", Architecture: opts.arch}),
-		layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": "tsumugi:" + opts.version}),
+		layout.WithAnnotations(map[string]string{
+			"org.opencontainers.image.ref.name": name,
+			"io.containerd.image.name":          "docker.io/library/" + name, // For Docker's containerd image store.
+		}),
 	); err != nil {
 		return err
 	}
+	if err := writeDockerManifest(dir, name, img); err != nil {
+		return err
+	}
 	return archive(dir, opts)
+}
+
+// writeDockerManifest writes the manifest of Docker's own format, which names the blobs of the OCI image layout.
+func writeDockerManifest(dir, name string, img v1.Image) error {
+	manifest, err := img.Manifest()
+	if err != nil {
+		return err
+	}
+	blob := func(d v1.Descriptor) string { return "blobs/" + d.Digest.Algorithm + "/" + d.Digest.Hex }
+	docker := tarball.Descriptor{Config: blob(manifest.Config), RepoTags: []string{name}}
+	for _, layer := range manifest.Layers {
+		docker.Layers = append(docker.Layers, blob(layer))
+	}
+	text, err := json.Marshal(tarball.Manifest{docker})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "manifest.json"), text, 0o600)
 }
 
 // build returns the image: the optional root file system, and a layer with the server.

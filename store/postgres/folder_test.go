@@ -181,6 +181,16 @@ func TestExplainsWhatIsWrong(t *testing.T) {
 			postgres.ErrNoBinaries,
 			"DATABASE_URL",
 		},
+		{"old programs", func(t *testing.T, cfg *postgres.Config) {
+			cfg.BinDir = folder(t)
+			for _, name := range []string{"postgres", "initdb"} {
+				path := filepath.Join(cfg.BinDir, name)
+				put(t, path, "#!/bin/sh\necho 'postgres (PostgreSQL) 14.9'\n")
+				if err := os.Chmod(path, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, postgres.ErrNoBinaries, "14.9 is older than 15"},
 		{"other version", func(t *testing.T, cfg *postgres.Config) {
 			put(t, filepath.Join(cfg.DataDir, "cluster", "PG_VERSION"), "9\n")
 		}, postgres.ErrVersion, "tsumugi backup"},

@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// minMajor is the oldest PostgreSQL that supports the SQL of package store.
-const minMajor = 14
+// MinMajor is the oldest PostgreSQL that supports the SQL of package store: UNIQUE NULLS NOT DISTINCT and ON DELETE SET
+// NULL (column) are new in PostgreSQL 15.
+const MinMajor = 15
 
 var versionPattern = regexp.MustCompile(`\(PostgreSQL\) ((\d+)[.\w]*)`)
 
@@ -43,8 +44,8 @@ func findPrograms(ctx context.Context, cfg Config, acct account, major int) (pro
 		case major != 0 && p.major != major:
 			wrongVersion = true
 			rejected = append(rejected, fmt.Sprintf("%s: version %s", dir, p.version))
-		case p.major < minMajor:
-			rejected = append(rejected, fmt.Sprintf("%s: version %s is older than %d", dir, p.version, minMajor))
+		case p.major < MinMajor:
+			rejected = append(rejected, fmt.Sprintf("%s: version %s is older than %d", dir, p.version, MinMajor))
 		default:
 			return p, nil
 		}
@@ -67,7 +68,7 @@ func findPrograms(ctx context.Context, cfg Config, acct account, major int) (pro
 
 func wanted(major int) string {
 	if major == 0 {
-		return "15"
+		return strconv.Itoa(MinMajor)
 	}
 	return strconv.Itoa(major)
 }

@@ -68,13 +68,8 @@ func startOwn(ctx context.Context, dir string, remove func() error) (*backend, e
 	if err != nil {
 		return nil, errors.Join(err, srv.Stop(ctx))
 	}
-	strategy, err := copyStrategy(ctx, admin)
-	if err != nil {
-		return nil, errors.Join(err, srv.Stop(ctx))
-	}
 	return &backend{
 		template: templateName,
-		strategy: strategy,
 		prefix:   "test_",
 		dsn:      srv.DatabaseDSN,
 		admin:    admin,
@@ -83,23 +78,6 @@ func startOwn(ctx context.Context, dir string, remove func() error) (*backend, e
 			return errors.Join(admin.Close(ctx), srv.Stop(ctx), remove())
 		},
 	}, nil
-}
-
-// copyStrategy returns the clause that makes CREATE DATABASE copy files instead of writing every page to the WAL, which
-// is several times faster. PostgreSQL 14 always copies files and does not know the clause.
-func copyStrategy(ctx context.Context, conn *pgx.Conn) (string, error) {
-	var text string
-	if err := conn.QueryRow(ctx, `SHOW server_version_num`).Scan(&text); err != nil {
-		return "", err
-	}
-	version, err := strconv.Atoi(text)
-	if err != nil {
-		return "", err
-	}
-	if version < 150000 {
-		return "", nil
-	}
-	return " STRATEGY FILE_COPY", nil
 }
 
 // migrateTemplate migrates the database that a connection string names.
@@ -141,10 +119,6 @@ const (
 )
 
 func (b *backend) prepareForeign(ctx context.Context, tag string) error {
-	var err error
-	if b.strategy, err = copyStrategy(ctx, b.admin); err != nil {
-		return err
-	}
 	if _, err := b.admin.Exec(ctx, `SELECT pg_advisory_lock(hashtext($1))`, foreignPrefix+tag); err != nil {
 		return err
 	}
@@ -154,7 +128,7 @@ func (b *backend) prepareForeign(ctx context.Context, tag string) error {
 	if _, err := b.admin.Exec(ctx, `SELECT pg_advisory_lock(hashtext($1))`, b.template); err != nil {
 		return err
 	}
-	err = b.makeTemplate(ctx)
+	err := b.makeTemplate(ctx)
 	_, unlockErr := b.admin.Exec(ctx, `SELECT pg_advisory_unlock(hashtext($1))`, b.template)
 	return errors.Join(err, unlockErr)
 }

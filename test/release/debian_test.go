@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// base is a Debian system with PostgreSQL, which all tests copy.
+// base is a Debian system with Caddy and PostgreSQL, which all tests copy.
 var base struct {
 	sync.Once
 
@@ -77,7 +77,7 @@ var mayMount = sync.OnceValue(func() bool {
 // root is the folder of a root file system.
 type root string
 
-// newDebian returns a Debian system with PostgreSQL's programs.
+// newDebian returns a Debian system with Caddy and PostgreSQL's programs.
 func newDebian(t *testing.T) root {
 	t.Helper()
 	base.Do(func() {
@@ -86,7 +86,7 @@ func newDebian(t *testing.T) root {
 		}
 		//nolint:gosec // A script of the repository.
 		cmd := exec.Command("../../scripts/bootstrap", filepath.Join(base.dir, "debian"),
-			"--include=ca-certificates,postgresql")
+			"--include=ca-certificates,caddy,postgresql")
 		var log bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &log, &log
 		if err := cmd.Run(); err != nil {
@@ -154,6 +154,29 @@ func (r root) run(t *testing.T, args ...string) string {
 	return string(out)
 }
 
+// background starts a command of inside, which runs until the test ends, and returns when it is ready.
+func background(t *testing.T, cmd *exec.Cmd, ready func() bool) {
+	t.Helper()
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait()
+	}()
+	t.Cleanup(func() { <-ended }) // The test's context, and with it the command, ends before.
+	for !ready() {
+		select {
+		case <-ended:
+			t.Fatalf("%q ended: %s", cmd.Args, log.String())
+		default:
+		}
+	}
+}
+
 // server is a running server in a root file system.
 type server struct {
 	cmd     *exec.Cmd
@@ -210,20 +233,13 @@ func (s *server) stop(t *testing.T) {
 // ask asks a question and returns the thread with the answer.
 func (s *server) ask(t *testing.T) tsumugi.Thread {
 	t.Helper()
-	client := s.client()
-	skill, err := client.ChatSkill(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	thread, err := client.NewThread(t.Context(), skill.ID, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, err := range client.Ask(tsumugi.Question{ThreadID: thread.ID, Content: "こんにちは"}).Events(t.Context()) {
+	answer := ask(t, s.client(), "こんにちは")
+	for _, err := range answer.Events(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+	thread := tsumugi.Thread{ID: answer.ThreadID}
 	s.hasAnswer(t, thread)
 	return thread
 }

@@ -1,7 +1,6 @@
 package release_test
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -94,26 +93,10 @@ func startPostgres(t *testing.T, d root) string {
 		/` + programs + `/initdb -D /tmp/database -U tsumugi -E UTF8 --locale=C.UTF-8 --auth=trust --no-sync
 		exec /` + programs + `/postgres -D /tmp/database -k /tmp -c port=` + port
 	cmd := d.inside(t.Context(), "postgres:postgres", debianMounts, "sh", "-ec", script)
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = cmd.Wait()
-	}()
-	t.Cleanup(func() { <-ended }) // The test's context, and with it the command, ends before.
 	url := "postgres://tsumugi@127.0.0.1:" + port + "/postgres"
-	for ready := false; !ready; {
-		select {
-		case <-ended:
-			t.Fatalf("PostgreSQL ended: %s", log.String())
-		default:
-			ready = d.inside(t.Context(), "0:0", "", "/"+programs+"/pg_isready", "-q", "-d", url).Run() == nil
-		}
-	}
+	background(t, cmd, func() bool {
+		return d.inside(t.Context(), "0:0", "", "/"+programs+"/pg_isready", "-q", "-d", url).Run() == nil
+	})
 	return url
 }
 
@@ -163,6 +146,24 @@ func extractImage(t *testing.T, archive string, to root) imageConfig {
 	read(index.Manifests[0], &manifest)
 	var image struct{ Config imageConfig }
 	read(manifest.Config, &image)
+	// Docker reads another manifest, of the same blobs.
+	var docker []struct {
+		Config           string
+		RepoTags, Layers []string
+	}
+	content, err = os.ReadFile(filepath.Join(layout, "manifest.json"))
+	if err == nil {
+		err = json.Unmarshal(content, &docker)
+	}
+	if err != nil || len(docker) != 1 || filepath.Join(layout, docker[0].Config) != blob(manifest.Config) ||
+		len(docker[0].Layers) != len(manifest.Layers) || len(docker[0].RepoTags) != 1 {
+		t.Fatalf("the manifest for Docker: %v: %s", err, content)
+	}
+	for i, layer := range manifest.Layers {
+		if filepath.Join(layout, docker[0].Layers[i]) != blob(layer) {
+			t.Errorf("layer %d for Docker is %s", i, docker[0].Layers[i])
+		}
+	}
 	for _, layer := range manifest.Layers {
 		command(t, "tar", "--extract", "--gzip", "--same-owner", "--numeric-owner", "--same-permissions",
 			"--file", blob(layer), "--directory", string(to))

@@ -383,8 +383,9 @@ test('single sign-on is configured, tested and switched on and off', async ({ pa
   try {
     await open(page, '/admin/saml', 'シングルサインオン')
     await expect(page.getByRole('button', { name: 'オンにする' })).toBeDisabled()
-    await page.getByRole('button', { name: 'エンティティIDをコピー' }).click()
-    await expect(page.getByText('エンティティIDをコピーしました。')).toBeVisible()
+    const copy = page.getByRole('button', { name: 'エンティティIDをコピー' })
+    await copy.click()
+    await expect(copy.locator('.lucide-check')).toBeVisible()
     const entityId = await page.evaluate(() => navigator.clipboard.readText())
     expect(entityId).toMatch(/\/v1\/saml\/[0-9a-f-]{36}\/metadata$/)
     const download = page.waitForEvent('download')

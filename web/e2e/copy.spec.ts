@@ -47,18 +47,18 @@ test.describe('copying', () => {
     await chat.open()
     await chat.ask(question)
     await chat.finished()
-    await chat.answer
+    const copy = chat.answer
       .getByRole('group', { name: '回答の操作' })
-      .getByRole('button', { name: 'コピー' })
-      .click()
-    await expect(page.getByText('コピーしました。')).toBeVisible()
+      .getByRole('button', { name: 'コピー', exact: true })
+    await copy.click()
+    await expect(copy.locator('.lucide-check')).toBeVisible()
     expect(await clipboard(page, 'text/plain')).toBe(answer)
     const html = await clipboard(page, 'text/html')
     for (const part of ['<h2>売上の報告</h2>', '<strong>営業部</strong>', '<table', '<pre'])
       expect(html).toContain(part)
 
     await page.getByRole('button', { name: '表をコピー' }).press('Enter')
-    await expect(chat.answer.getByText('コピーしました', { exact: true })).toBeVisible()
+    await expect(page.getByRole('button', { name: 'コピーしました' })).toBeVisible()
     expect(await clipboard(page, 'text/plain')).toBe('品番\t部署\t売上\n0012\t営業部\t1,200')
     expect(await clipboard(page, 'text/html')).toMatch(/<table[\s\S]*>0012<[\s\S]*<\/table>/)
 
@@ -91,10 +91,10 @@ test.describe('copying', () => {
     await chat.ask(question)
     await chat.finished()
     await page.getByRole('button', { name: '件名をコピー' }).click()
-    await expect(page.getByText('件名をコピーしました。')).toBeVisible()
+    await expect(page.getByRole('button', { name: '件名をコピー' }).locator('.lucide-check')).toBeVisible()
     expect(await clipboard(page, 'text/plain')).toBe('納期のご相談')
     await page.getByRole('button', { name: '本文をコピー' }).click()
-    await expect(page.getByText('本文をコピーしました。')).toBeVisible()
+    await expect(page.getByRole('button', { name: '本文をコピー' }).locator('.lucide-check')).toBeVisible()
     expect(await clipboard(page, 'text/plain')).toBe(
       '佐藤様\n\nいつもお世話になっております。\n10日までにお願いいたします。',
     )

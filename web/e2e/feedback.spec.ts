@@ -16,8 +16,20 @@ async function rateBad(member: Page, comment: string, withText: boolean): Promis
   await expect(choice).not.toBeChecked()
   if (withText) await choice.check()
   await dialog.getByRole('button', { name: '送信' }).click()
-  await expect(member.getByText('フィードバックを送信しました。')).toBeVisible()
+  const toast = member.getByRole('status').filter({ hasText: '評価を送信しました。' })
+  await expect(toast).toBeVisible()
+  await expectOverComposer(toast, member)
   return choice
+}
+
+/** Checks that a toast is above the composer, in the middle of the page. */
+async function expectOverComposer(toast: Locator, page: Page): Promise<void> {
+  const boxes = [toast, page.getByRole('textbox', { name: '質問' }), page.getByRole('main')]
+  const [box, composer, main] = await Promise.all(boxes.map((item) => item.boundingBox()))
+  if (!box || !composer || !main) throw new Error('not shown')
+  expect(box.y + box.height).toBeLessThan(composer.y)
+  expect(box.y).toBeGreaterThan(composer.y - 120)
+  expect(Math.abs(box.x + box.width / 2 - main.x - main.width / 2)).toBeLessThan(2)
 }
 
 async function asked(account: Account, skill: string, question: string): Promise<string> {

@@ -18,13 +18,18 @@ for (const viewport of [
         await expect(page.getByRole('button', { name: '実行' }), name).toBeInViewport({ ratio: 1 })
         for (const select of await page.locator('form select[required]').all())
           await expect(select, name).not.toHaveValue('')
+        const marks = await page.locator('form label').allInnerTexts()
+        const optional = marks.map((mark) => mark.endsWith('任意'))
+        expect(optional, name).toEqual([...optional].sort())
       }
     })
 
     test('a pasted text is sufficient for proofreading', async ({ page, chat }) => {
       await chat.open('文章校正')
-      await page.getByRole('textbox', { name: '文章' }).fill('導入にに伴い、変更します。')
-      await page.getByRole('button', { name: '実行' }).click()
+      await page.evaluate(() => navigator.clipboard.writeText('導入にに伴い、変更します。'))
+      await expect(page.getByRole('textbox', { name: '文章' })).toBeFocused()
+      await page.keyboard.press('Control+V')
+      await page.keyboard.press('Control+Enter')
       await expect(chat.questions.last()).toContainText('誤字脱字と文法だけ')
       await expect(chat.questions.last()).toContainText('元の文体のまま')
     })

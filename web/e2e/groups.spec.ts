@@ -60,7 +60,7 @@ test('an administrator makes a group, adds members, offers a skill to it and del
   await expect(member.getByRole('link', { name: /見積書の確認/ })).toBeVisible()
 
   await open(page, '/admin/group', 'グループ')
-  await expect(page.getByRole('row').filter({ hasText: '営業部' })).toContainText('2人')
+  await expect(page.getByRole('row').filter({ hasText: '営業部' })).toContainText('2名')
   await page.getByRole('link', { name: '営業部' }).click()
   await page.getByRole('button', { name: '削除' }).click()
   await page.getByRole('dialog').getByRole('button', { name: '削除する' }).click()

@@ -25,7 +25,17 @@ test.describe('a shared thread', () => {
     const dialog = page.getByRole('dialog', { name: 'チャットを共有' })
     await dialog.getByRole('button', { name: 'リンクを作成' }).click()
     await expect(dialog.getByText(/時点の2件のメッセージを共有しています/)).toBeVisible()
-    await dialog.getByRole('button', { name: 'リンクをコピー' }).click()
+    const copyLink = dialog.getByRole('button', { name: 'リンクをコピー' })
+    await copyLink.click()
+    await expect(copyLink.locator('.lucide-check')).toBeVisible()
+    const field = await dialog.getByRole('textbox', { name: '共有リンク' }).boundingBox()
+    expect((await copyLink.boundingBox())?.y).toBe(field?.y)
+    await expect(dialog.getByRole('button')).toHaveText([
+      'リンクをコピー',
+      '最新の内容に更新',
+      '共有を終了',
+      '閉じる',
+    ])
     const link = await page.evaluate(() => navigator.clipboard.readText())
     expect(link).toMatch(/\/share\/[0-9a-f-]{36}$/)
     await page.keyboard.press('Escape')
@@ -62,7 +72,7 @@ test.describe('a shared thread', () => {
     await copy.finished()
 
     await page.goto('/setting/share')
-    await expect(page.getByRole('link', { name: '社内研修の案' })).toBeVisible()
+    await expect(page.getByRole('main').getByRole('link', { name: '社内研修の案' })).toBeVisible()
     await page.getByRole('button', { name: /「社内研修の案」の\s*共有を終了/ }).click()
     await expect(page.getByText('共有しているチャットはありません。', { exact: false })).toBeVisible()
     await colleague.goto(link)
@@ -104,7 +114,7 @@ test.describe('a temporary chat', () => {
     await expect(chat.turns).toHaveCount(2)
     await expect(page.getByText(/このチャットは一覧に残らず/)).toBeVisible()
     await page.getByRole('button', { name: 'チャットのメニュー' }).click()
-    await expect(page.getByRole('menuitem')).toHaveText(['削除', 'Markdownで保存', '印刷'])
+    await expect(page.getByRole('menuitem')).toHaveText(['Markdownで保存', '印刷', '削除'])
     await page.keyboard.press('Escape')
     // It is the last item of every list.
     const kept = await account.newThread(plainSkill, '残すチャット')

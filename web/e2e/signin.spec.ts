@@ -1,5 +1,6 @@
 import type { Route } from '@playwright/test'
 import { emails } from './support/account'
+import { inspect } from './support/inspect'
 import { enter, readToken } from './support/people'
 import { openSkills } from './support/skills'
 import { expect, test } from './support/test'
@@ -13,6 +14,77 @@ function refuse(route: Route, detail: string): Promise<void> {
 
 test.describe('signing in', () => {
   test.use({ who: null })
+
+  test('begins on a landing page that shows an answer being written, without moving anything', async ({
+    page,
+  }) => {
+    await page.emulateMedia({ reducedMotion: 'no-preference' })
+    await page.addInitScript(() => {
+      const seen = { shift: 0, lengths: new Set<number>() }
+      Object.assign(window, { seen })
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) seen.shift += (entry as unknown as { value: number }).value
+      }).observe({ type: 'layout-shift', buffered: true })
+      new MutationObserver(() => {
+        const answer = document.querySelector('[data-written] ol > li:last-child')
+        if (answer) seen.lengths.add(answer.textContent.length)
+      }).observe(document, { subtree: true, childList: true, characterData: true })
+    })
+    await page.goto('/')
+    const answer = page.locator('[data-written]').getByRole('listitem').filter({ hasText: '回答' })
+    await expect(answer.getByText('出張旅費規程.pdf')).toBeVisible()
+    await expect(answer.getByRole('row')).toHaveCount(3)
+    await answer
+      .getByRole('button', { name: /^出典1、出張旅費規程/ })
+      .first()
+      .hover()
+    await expect(page.getByRole('tooltip')).toContainText('第8条')
+    const { shift, steps, api, script } = await page.evaluate(() => {
+      const { seen } = window as unknown as { seen: { shift: number; lengths: Set<number> } }
+      const resources = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
+      // The renderer is loaded after the first load, and is not a part of it.
+      const renderer = resources.find(({ name }) => name.includes('/SampleChat-'))?.startTime ?? 0
+      const scripts = resources.filter(({ name, startTime }) => name.endsWith('.js') && startTime < renderer)
+      return {
+        shift: seen.shift,
+        steps: seen.lengths.size,
+        api: resources.map(({ name }) => new URL(name).pathname).filter((path) => path.startsWith('/v1/')),
+        script: scripts.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0),
+      }
+    })
+    expect(steps).toBeGreaterThan(10)
+    expect(shift).toBeLessThan(0.01)
+    expect(api).toEqual([])
+    expect(script).toBeGreaterThan(50_000)
+    expect(script).toBeLessThan(300_000)
+
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    await page.reload()
+    await expect(answer.getByText('出張旅費規程.pdf')).toBeVisible()
+    const lengths = () => (window as unknown as { seen: { lengths: Set<number> } }).seen.lengths.size
+    expect(await page.evaluate(lengths)).toBeLessThan(4)
+
+    await page.getByRole('button', { name: '使い方を見る' }).click()
+    await expect(page.getByRole('heading', { name: '用件から、整ったメールに' })).toBeInViewport()
+  })
+
+  test('has help for people without an invitation', async ({ page }) => {
+    await inspect(page, {
+      name: 'the sign-in with help',
+      open: async () => {
+        await page.goto('/login')
+        await page.getByText('招待を受けていない方・ログインできない方').click()
+        await expect(page.getByText('組織の管理者からの招待が必要です。')).toBeVisible()
+      },
+    })
+    await inspect(page, {
+      name: 'the landing page',
+      open: async () => {
+        await page.goto('/')
+        await expect(page.getByText('出張旅費規程.pdf')).toBeVisible()
+      },
+    })
+  })
 
   test('leads from the landing page to the skills and keeps the token record', async ({ page }) => {
     await page.goto('/')

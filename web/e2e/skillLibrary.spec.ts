@@ -155,7 +155,7 @@ test('a skill with documents is for chosen members', async ({
   const search = page.getByRole('textbox', { name: '名前またはメールアドレスで検索' })
   await search.fill('people-29')
   await page.getByRole('checkbox', { name: /people-29/ }).check()
-  await expect(page.getByRole('list', { name: '選択中のメンバー（1人）' })).toContainText('people-29')
+  await expect(page.getByRole('list', { name: '選択中のメンバー（1名）' })).toContainText('people-29')
   await inspect(page, { name: 'the chosen members', open: async () => {} })
   await page.setViewportSize({ width: 1280, height: 800 })
   await page.getByRole('button', { name: '保存', exact: true }).click()

@@ -200,3 +200,31 @@ test.describe('the skills', () => {
     await expect(chat.composer).toBeFocused()
   })
 })
+
+test.describe('an administrator', () => {
+  test.use({ who: 'admin' })
+
+  test('is led to a first cited answer by steps that go away when they are done', async ({
+    page,
+    account,
+  }) => {
+    await account.reset()
+    await openSkills(page)
+    const steps = page.getByRole('region', { name: 'はじめに' })
+    await expect(steps).toContainText('3件中2件が完了')
+    await expect(steps.getByRole('link', { name: /（完了）$/ })).toHaveText([
+      /^モデルを接続/,
+      /^メンバーを招待/,
+    ])
+    await steps.getByRole('link', { name: 'スキルを選ぶ' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: '文書に質問' })).toBeVisible()
+    const { id } = await account.newThread('文書に質問')
+    await openSkills(page)
+    await expect(steps).toHaveCount(0)
+    // They do not come back with the next empty list.
+    await account.call('DELETE', `/v1/thread/${id}`)
+    await openSkills(page)
+    await expect(cards(page).first()).toBeVisible()
+    await expect(steps).toHaveCount(0)
+  })
+})

@@ -245,7 +245,7 @@ test.describe('an answer', () => {
     const dialog = page.getByRole('dialog', { name: '良くなかった点を教えてください' })
     await dialog.getByRole('textbox', { name: 'コメント' }).fill('担当の部署が違います。')
     await dialog.getByRole('button', { name: '送信' }).click()
-    await expect(page.getByText('フィードバックを送信しました。')).toBeVisible()
+    await expect(page.getByText('評価を送信しました。')).toBeVisible()
     await expect(chat.answer.getByRole('button', { name: '良くない回答' })).toHaveAttribute(
       'aria-pressed',
       'true',

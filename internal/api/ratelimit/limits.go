@@ -20,6 +20,7 @@ const (
 	KindQuestion Kind = "question" // Questions; a repeated one is counted once.
 	KindUpload   Kind = "upload"   // Files.
 	KindMail     Kind = "mail"     // Calls that send invitations.
+	KindExport   Kind = "export"   // Downloads of all data of a person.
 	KindSignIn   Kind = "sign_in"  // Calls that lead to a session, by address.
 	// Sign-in calls with a wrong password or code, or that send a code, by account and address.
 	KindGuess        Kind = "guess"
@@ -54,6 +55,7 @@ func DefaultLimits() Limits {
 		KindQuestion:     {60, 6_000},
 		KindUpload:       {1_200, 6_000},
 		KindMail:         {60, 300},
+		KindExport:       {5, 60},
 		KindSignIn:       {Each: 1_200}, // 200 people behind one address sign in at the same time, with six calls each.
 		KindGuess:        {Each: 20},
 		KindAddressGuess: {Each: 300}, // A person who forgot a password must not lock out the office.

@@ -15,6 +15,7 @@ import (
 	"iter"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -34,6 +35,36 @@ import (
 type Bucket struct {
 	blobs  *blob.Bucket
 	folder bool
+
+	reads, writes, removals counter
+}
+
+// Stats are the operations since the Bucket was opened.
+type Stats struct {
+	Reads    Count // An object is opened.
+	Writes   Count
+	Removals Count
+}
+
+// Count is the number of operations by their result, without operations that their caller has canceled.
+type Count struct{ Done, Failed int64 }
+
+// Stats returns the numbers of operations.
+func (b *Bucket) Stats() Stats { return Stats{b.reads.count(), b.writes.count(), b.removals.count()} }
+
+// counter counts operations by their result.
+type counter struct{ done, failed atomic.Int64 }
+
+func (c *counter) count() Count { return Count{c.done.Load(), c.failed.Load()} }
+
+// add counts an operation that has ended with err.
+func (c *counter) add(ctx context.Context, err error) {
+	switch {
+	case err == nil:
+		c.done.Add(1)
+	case ctx.Err() == nil:
+		c.failed.Add(1)
+	}
 }
 
 var _ datasource.Files = (*Bucket)(nil)
@@ -75,7 +106,7 @@ func Open(dir string) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Bucket{blobs, true}, nil
+	return &Bucket{blobs: blobs, folder: true}, nil
 }
 
 // Check writes a test object, reads it, and deletes it. It creates no folder.
@@ -110,17 +141,18 @@ func (b *Bucket) Write(ctx context.Context, id uuid.UUID, content io.Reader) err
 // WriteObject stores an object completely and durably, or not at all. It replaces an object with the same name. Its
 // errors are those of Write.
 func (b *Bucket) WriteObject(ctx context.Context, name string, content io.Reader) error {
-	ctx, cancel := context.WithCancel(ctx) // Canceling the context makes the writer discard its data.
+	writing, cancel := context.WithCancel(ctx) // Canceling the context makes the writer discard its data.
 	defer cancel()
 	source := &reader{Reader: content, cancel: cancel}
 	write := b.upload
 	if b.folder {
 		write = b.writeFile
 	}
-	err := write(ctx, cancel, name, source)
+	err := write(writing, cancel, name, source)
 	if source.err != nil {
 		return source.err
 	}
+	b.writes.add(ctx, err)
 	return storageError(err)
 }
 
@@ -191,6 +223,7 @@ func (b *Bucket) Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error) 
 // OpenObject returns the content of an object. The caller must close it. For a missing object, the error is ErrMissing.
 func (b *Bucket) OpenObject(ctx context.Context, name string) (io.ReadCloser, error) {
 	content, err := b.blobs.NewReader(ctx, name, nil)
+	b.reads.add(ctx, err)
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return nil, errors.Join(ErrMissing, err)
 	}
@@ -211,10 +244,11 @@ func (b *Bucket) Remove(ctx context.Context, id uuid.UUID) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil {
-			err = b.RemoveObject(ctx, object.Key)
-		}
 		if err != nil {
+			b.removals.add(ctx, err)
+			return err
+		}
+		if err := b.RemoveObject(ctx, object.Key); err != nil {
 			return err
 		}
 	}
@@ -224,8 +258,9 @@ func (b *Bucket) Remove(ctx context.Context, id uuid.UUID) error {
 func (b *Bucket) RemoveObject(ctx context.Context, name string) error {
 	err := b.blobs.Delete(ctx, name)
 	if gcerrors.Code(err) == gcerrors.NotFound {
-		return nil
+		err = nil
 	}
+	b.removals.add(ctx, err)
 	return err
 }
 

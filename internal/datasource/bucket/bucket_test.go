@@ -113,7 +113,19 @@ func TestFilesAreStoredCompletelyOrNotAtAll(t *testing.T) {
 				}
 				wantNone(t, b, id)
 			}
+			wantStats(t, b)
 		})
+	}
+}
+
+// wantStats checks that operations are counted by their result: two files were written and removed, and both were opened
+// again. Opening a missing file fails, but a write whose source fails is not an error of the bucket.
+func wantStats(t *testing.T, b *bucket.Bucket) {
+	t.Helper()
+	stats := b.Stats()
+	if stats.Reads.Done != 2 || stats.Reads.Failed == 0 || stats.Writes != (bucket.Count{Done: 2}) ||
+		stats.Removals.Done != 2 || stats.Removals.Failed != 0 {
+		t.Errorf("%+v", stats)
 	}
 }
 

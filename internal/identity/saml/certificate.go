@@ -86,6 +86,17 @@ func describeCertificate(c *x509.Certificate) Certificate {
 	return Certificate{Subject: c.Subject.String(), Fingerprint: Fingerprint(c.Raw), NotAfter: c.NotAfter.UTC()}
 }
 
+// CertificateEnd returns the end of the certificate that is valid longest, because each of them may sign. The
+// certificates are in DER; if none can be parsed, the result is the zero time.
+func CertificateEnd(certificates [][]byte) (end time.Time) {
+	for _, der := range certificates {
+		if c, err := x509.ParseCertificate(der); err == nil && c.NotAfter.After(end) {
+			end = c.NotAfter
+		}
+	}
+	return end
+}
+
 // Fingerprint returns the SHA-256 of a certificate in DER, in hexadecimal pairs separated by colons.
 func Fingerprint(der []byte) string {
 	sum := sha256.Sum256(der)

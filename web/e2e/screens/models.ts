@@ -55,6 +55,21 @@ test('skills of people', async ({ page }) => {
   await shoot(page, { name: 'skill-library', open: at('/home/skill/library', 'スキルの管理') })
 })
 
+test('the state of services', async ({ page }) => {
+  const states = {
+    model: 'ok',
+    embedding: 'warning',
+    'web-search': 'ok',
+    files: 'ok',
+    mail: 'failure',
+    slack: 'ok',
+  }
+  await page.route('**/v1/organization/state', (route) =>
+    route.fulfill({ json: { items: Object.entries(states).map(([id, state]) => ({ id, state })) } }),
+  )
+  await shoot(page, { name: 'admin-state', open: at('/admin/state', '稼働状況') })
+})
+
 test('retention', async ({ page, account }) => {
   const threads: Awaited<ReturnType<typeof account.newThread>>[] = []
   for (const [skill, title] of sample.threads.slice(0, 4)) threads.push(await account.newThread(skill, title))

@@ -111,6 +111,7 @@ const settingRoutes: RouteObject = caught({
       'connections',
       async () => (await import('@/features/settings/ConnectionsPage')).ConnectionsPage,
     ),
+    settingPage('data', async () => (await import('@/features/settings/DataPage')).DataPage),
     settingPage('slack', async () => (await import('@/features/settings/SlackPage')).SlackPage),
     { path: '*', Component: NotFoundPage },
   ],
@@ -162,6 +163,7 @@ const adminRoutes: RouteObject = caught({
     adminPage('extension', async () => (await loadAdmin()).ExtensionPage),
     adminPage('feedback', async () => (await loadAdmin()).FeedbackPage),
     adminPage('audit', async () => (await loadAdmin()).AuditPage),
+    adminPage('state', async () => (await loadAdmin()).StatePage),
     { path: '*', Component: NotFoundPage },
   ],
 })
@@ -176,7 +178,7 @@ const routes: RouteObject[] = [
       {
         path: '/',
         loader: () => (readToken() === null ? null : redirect('/home')),
-        lazy: { Component: async () => (await import('@/features/landing/LandingPage')).LandingPage },
+        lazy: { Component: async () => (await import('./LandingRoute')).LandingRoute },
       },
       {
         path: '/login',

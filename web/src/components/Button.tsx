@@ -4,8 +4,11 @@ import { cx } from '@/lib/ui/cx'
 import styles from './Button.module.css'
 import { Spinner } from './Spinner'
 
-/** The emphasis of a button. A group has at most one `primary`. */
-export type ButtonVariant = 'primary' | 'secondary' | 'quiet' | 'danger' | 'link'
+/**
+ * The emphasis of a button. A group has at most one `primary`. A destructive action is `quietDanger` and last; only the
+ * button that confirms it in a dialog is `danger`.
+ */
+export type ButtonVariant = 'primary' | 'secondary' | 'quiet' | 'danger' | 'quietDanger' | 'link'
 export type ButtonSize = 'sm' | 'md' | 'lg'
 
 interface Look {
@@ -14,7 +17,7 @@ interface Look {
   wide?: boolean
 }
 
-interface ButtonProps extends ComponentPropsWithRef<'button'>, Look {
+export interface ButtonProps extends ComponentPropsWithRef<'button'>, Look {
   /** Shows that work is in progress. Clicks are ignored and the focus stays. */
   loading?: boolean | undefined
 }

@@ -2,19 +2,21 @@ import type { ReactNode } from 'react'
 import { Link } from 'react-router'
 import styles from './Column.module.css'
 import { Logo } from './Logo'
+import { PageHeading } from './PageHeading'
 import { PageTitle } from './PageTitle'
-import { ThreadLine } from './ThreadLine'
 
-/** A page with one centered column on paper, such as the sign-in. */
+/** A page with one centered column, such as the sign-in. In a wide window, `beside` is to the right of it. */
 export function Column({
   title,
   home,
   homeLabel,
+  beside,
   children,
 }: {
   title: string
   home: string
   homeLabel: string
+  beside?: ReactNode
   children: ReactNode
 }) {
   return (
@@ -26,12 +28,10 @@ export function Column({
         </Link>
       </header>
       <main className={styles.column} tabIndex={-1}>
-        <h1 className={styles.title}>{title}</h1>
-        <span className={styles.thread}>
-          <ThreadLine />
-        </span>
+        <PageHeading title={title} />
         {children}
       </main>
+      {beside && <aside className={styles.beside}>{beside}</aside>}
     </div>
   )
 }

@@ -1,7 +1,5 @@
-import { percentOf } from '@/lib/ui/numbers'
+import { formatNumber, percentOf } from '@/lib/ui/numbers'
 import styles from './Meter.module.css'
-
-const inWords = (count: number) => count.toLocaleString('ja-JP')
 
 /** The used share of a limit: a warning from 80 %, an error at 100 %. */
 export function Meter({ label, used, limit }: { label: string; used: number; limit: number }) {
@@ -16,7 +14,7 @@ export function Meter({ label, used, limit }: { label: string; used: number; lim
       aria-valuemin={0}
       aria-valuemax={100}
       aria-valuenow={Math.min(100, percent)}
-      aria-valuetext={`${inWords(limit)}のうち${inWords(used)}を使用、${percent}%`}
+      aria-valuetext={`${formatNumber(limit)}のうち${formatNumber(used)}を使用、${percent}%`}
     >
       <span style={{ width: `${Math.min(100, percent)}%` }} />
     </div>

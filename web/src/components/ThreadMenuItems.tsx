@@ -1,7 +1,8 @@
 import { Archive, ArchiveRestore, Pencil, Pin, PinOff, Trash2 } from 'lucide-react'
+import type { ReactNode } from 'react'
 import { archiveThreads, changeThread } from '@/entities/thread/threads'
 import type { Thread } from '@/lib/api'
-import { MenuItem } from './Menu'
+import { MenuItem, MenuSeparator } from './Menu'
 
 const texts = {
   rename: '名前を変更',
@@ -17,19 +18,26 @@ export function ThreadMenuItems({
   thread,
   onRename,
   onDelete,
+  children,
 }: {
   thread: Thread
   onRename: () => void
   onDelete: () => void
+  /** Further items, which are shown before 削除. */
+  children?: ReactNode
 }) {
   const { id, pinned, archived } = thread
-  const remove = (
-    <MenuItem icon={<Trash2 size={16} aria-hidden />} danger onSelect={onDelete}>
-      {texts.delete}
-    </MenuItem>
+  const last = (
+    <>
+      {children}
+      {children && <MenuSeparator />}
+      <MenuItem icon={<Trash2 size={16} aria-hidden />} danger onSelect={onDelete}>
+        {texts.delete}
+      </MenuItem>
+    </>
   )
   // A temporary thread is in no list, so it cannot be renamed or pinned.
-  if (thread.expires_at !== undefined) return remove
+  if (thread.expires_at !== undefined) return last
   return (
     <>
       <MenuItem icon={<Pencil size={16} aria-hidden />} onSelect={onRename}>
@@ -49,7 +57,7 @@ export function ThreadMenuItems({
       >
         {archived ? texts.restore : texts.archive}
       </MenuItem>
-      {remove}
+      {last}
     </>
   )
 }

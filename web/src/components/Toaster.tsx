@@ -5,14 +5,23 @@ import { createPortal } from 'react-dom'
 import { cx } from '@/lib/ui/cx'
 import { layerAtom } from '@/lib/ui/layers'
 import { dismissToast, type Toast, toastsAtom } from '@/lib/ui/toast'
+import { toastPlaceAtom } from '@/lib/ui/toastPlace'
 import styles from './Toaster.module.css'
 
 /** Shows the toasts; rendered once at the end of the app. */
 export function Toaster() {
   const toasts = useAtomValue(toastsAtom)
   const layer = useAtomValue(layerAtom)
+  const { page, foot } = useAtomValue(toastPlaceAtom)
+  const place = { left: page?.left, width: page?.width, bottom: foot?.height }
   return createPortal(
-    <section className={styles.region} aria-label="操作の結果" aria-live="polite" data-print="hide">
+    <section
+      className={styles.region}
+      style={layer ? undefined : place}
+      aria-label="操作の結果"
+      aria-live="polite"
+      data-print="hide"
+    >
       {toasts.map((item) => (
         <ToastItem key={item.id} toast={item} />
       ))}

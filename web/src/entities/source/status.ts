@@ -1,4 +1,5 @@
 import type { DataSource } from '@/lib/api'
+import { formatNumber } from '@/lib/ui/numbers'
 import { pageUnit } from './files'
 
 const statuses = {
@@ -14,7 +15,7 @@ const units = { page: 'ページ', slide: '枚', sheet: 'シート' } as const
 export function describeStatus({ status, progress, filename }: DataSource): string {
   if (status !== 'running' || progress === undefined) return statuses[status]
   const { stage, done, total } = progress
-  const count = total > 0 ? ` ${done.toLocaleString('ja-JP')}/${total.toLocaleString('ja-JP')}` : ''
+  const count = total > 0 ? ` ${formatNumber(done)}/${formatNumber(total)}` : ''
   if (stage === 'reading') return `${statuses.running}${count && `${count}${units[pageUnit(filename)]}`}`
   return stage === 'indexing' ? '索引を作成中' : `意味を解析中${count}`
 }

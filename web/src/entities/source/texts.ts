@@ -1,3 +1,5 @@
+import { formatNumber } from '@/lib/ui/numbers'
+
 /** Texts of uploads and downloads. */
 export const texts = {
   refused: {
@@ -15,6 +17,6 @@ export const texts = {
     `「${name}」と同じ内容のファイルがすでに${waits ? 'あり、読み取りを待っています' : 'あります'}。`,
   readingUnchanged: '読み取りの状態を変更できませんでした。もう一度お試しください。',
   deleted: (count: number) =>
-    count === 1 ? 'ファイルを削除しました。' : `${count}件のファイルを削除しました。`,
+    count === 1 ? 'ファイルを削除しました。' : `${formatNumber(count)}件のファイルを削除しました。`,
   deleteFailed: 'ファイルを削除できませんでした。',
 } as const

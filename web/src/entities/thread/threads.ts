@@ -5,6 +5,7 @@ import { queryClient, reload } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
 import type { ThreadTitle } from '@/lib/stream'
 import { Deletions } from '@/lib/ui/deletions'
+import { formatNumber } from '@/lib/ui/numbers'
 import { dismissToastsAbout, offerUndo, toastFailure } from '@/lib/ui/toast'
 
 /** The key prefix of everything about threads that will be deleted. */
@@ -184,10 +185,12 @@ function sorted(items: readonly Thread[]): readonly Thread[] {
 const texts = {
   changeFailed: 'チャットを変更できませんでした。',
   archived: (count: number) =>
-    count === 1 ? 'チャットをアーカイブしました。' : `${count}件のチャットをアーカイブしました。`,
+    count === 1
+      ? 'チャットをアーカイブしました。'
+      : `${formatNumber(count)}件のチャットをアーカイブしました。`,
   archiveFailed: 'アーカイブを変更できませんでした。',
   deleted: (count: number) =>
-    count === 1 ? 'チャットを削除しました。' : `${count}件のチャットを削除しました。`,
+    count === 1 ? 'チャットを削除しました。' : `${formatNumber(count)}件のチャットを削除しました。`,
   failed: 'チャットを削除できませんでした。',
 } as const
 

@@ -1,4 +1,6 @@
+import { useSuspenseQuery } from '@tanstack/react-query'
 import {
+  Activity,
   Cpu,
   FileText,
   History,
@@ -16,6 +18,7 @@ import {
   Users,
 } from 'lucide-react'
 import { Sections } from '@/components/Sections'
+import { meQuery } from '@/lib/api/queries'
 import { texts } from './texts'
 
 const sections: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
@@ -34,8 +37,11 @@ const sections: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> =
   { to: '/admin/feedback', label: texts.layout.feedback, Icon: ThumbsUp },
   { to: '/admin/audit', label: texts.layout.audit, Icon: ScrollText },
 ]
+const superSections = [...sections, { to: '/admin/state', label: texts.layout.state, Icon: Activity }]
 
 /** AdminLayout is the layout of the admin screens, with their navigation. */
 export function AdminLayout() {
-  return <Sections label={texts.layout.nav} sections={sections} />
+  const { data: me } = useSuspenseQuery(meQuery)
+  const all = me.role === 'organization-super-admin' ? superSections : sections
+  return <Sections label={texts.layout.nav} sections={all} />
 }

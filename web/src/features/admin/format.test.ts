@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { formatDay } from '@/lib/ui/dates'
+import { formatNumber } from '@/lib/ui/numbers'
 import {
   daysUntil,
   endOfDayInJapan,
-  formatDay,
   formatJapan,
-  formatNumber,
   formatShort,
   formatTick,
   formatWeekday,

@@ -1,10 +1,5 @@
-// One formatter for all: creating one costs more than formatting a page of numbers.
-const numbers = new Intl.NumberFormat('ja-JP')
-
-/** formatNumber formats a number with commas: 12,345. */
-export function formatNumber(value: number): string {
-  return numbers.format(value)
-}
+import { formatDay } from '@/lib/ui/dates'
+import { formatNumber } from '@/lib/ui/numbers'
 
 /** formatShort abbreviates a number for a chart: 9,800, 1.2万, 350万, 1.5億. It has at most three digits. */
 export function formatShort(value: number): string {
@@ -16,9 +11,9 @@ export function formatShort(value: number): string {
   ] as const) {
     if (value < size * 0.99995) continue
     const count = value / size
-    return numbers.format(Number(count.toFixed(count < 10 ? 1 : 0))) + unit
+    return formatNumber(Number(count.toFixed(count < 10 ? 1 : 0))) + unit
   }
-  return numbers.format(Math.round(value))
+  return formatNumber(Math.round(value))
 }
 
 interface Day {
@@ -31,12 +26,6 @@ interface Day {
 function parts(date: string): Day {
   const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
   return { year, month, day }
-}
-
-/** A date of the contract: 2026年11月21日. */
-export function formatDay(date: string): string {
-  const { year, month, day } = parts(date)
-  return `${year}年${month}月${day}日`
 }
 
 /** A date within a few weeks: 11月21日（土）. */

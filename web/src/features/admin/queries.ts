@@ -56,9 +56,8 @@ export async function refreshGroups(): Promise<void> {
   await Promise.all([reload(['admin', 'listGroups']), reload(['admin', 'getGroup']), refreshMembers()])
 }
 
-/** sharedDocumentsQuery reads the skills that use files of a member. */
-export const sharedDocumentsQuery = (userId: string) =>
-  queryOptions({ ...readNow('listSharedDocuments', { user_id: userId }), select: ({ items }) => items })
+/** removalQuery reads what removing a member does to their data. */
+export const removalQuery = (userId: string) => readNow('previewRemoval', { user_id: userId })
 
 /** The organization's single sign-on. */
 export const samlQuery = read('getSAMLConfig', {})
@@ -142,6 +141,9 @@ export const feedbackTextQuery = (id: string) => ({
   ...read('getOrganizationFeedback', { message_id: id }),
   gcTime: 0,
 })
+
+/** The state of the services that the organization uses; 403 unless the user is a super-admin. */
+export const stateQuery = readNow('getOrganizationState', {})
 
 /** The organization's Slack settings. */
 export const slackQuery = read('getSlackConfig', {})

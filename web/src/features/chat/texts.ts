@@ -188,7 +188,7 @@ export const texts = {
     either: '文章とファイルは、どちらか一つだけを指定してください。',
     requiredChoice: (label: string) => `${label}を選択してください。`,
     tooLong: (label: string, limit: number, count: number) =>
-      `${label}は${limit}文字以内で入力してください（現在${count}文字）。`,
+      `${label}は${limit.toLocaleString('ja-JP')}文字以内で入力してください（現在${count.toLocaleString('ja-JP')}文字）。`,
     number: (label: string) => `${label}は数字で入力してください。`,
   },
 
@@ -267,12 +267,8 @@ export const texts = {
   actions: {
     label: '回答の操作',
     copy: 'コピー',
-    copied: 'コピーしました。',
-    copyFailed: 'コピーできませんでした。',
     copySubject: '件名をコピー',
-    subjectCopied: '件名をコピーしました。',
     copyBody: '本文をコピー',
-    bodyCopied: '本文をコピーしました。',
     good: '良い回答',
     bad: '良くない回答',
     regenerate: '回答を再生成',
@@ -290,7 +286,7 @@ export const texts = {
     send: '送信',
     cancel: 'キャンセル',
     withdraw: '評価を取り消す',
-    thanks: 'フィードバックを送信しました。',
+    thanks: '評価を送信しました。',
     failed: '評価を送信できませんでした。',
   },
 
@@ -323,8 +319,6 @@ export const texts = {
     shared: (at: string, messages: number) => `${at}時点の${messages}件のメッセージを共有しています。`,
     link: '共有リンク',
     copy: 'リンクをコピー',
-    copied: 'リンクをコピーしました。',
-    copyFailed: 'コピーできませんでした。リンクを選択してコピーしてください。',
     update: '最新の内容に更新',
     updated: '共有する内容を更新しました。',
     end: '共有を終了',

@@ -1,6 +1,7 @@
 import { useEffect } from 'react'
 import { Button, ButtonLink } from '@/components/Button'
-import { toast } from '@/lib/ui/toast'
+import { CopyButton } from '@/components/CopyButton'
+import { copyText } from '@/lib/browser/clipboard'
 import { ErrorPage } from './ErrorPage'
 import styles from './ErrorPage.module.css'
 import { texts } from './texts'
@@ -29,11 +30,6 @@ export function ForbiddenPage() {
 
 /** FailedPage is the page for status 500, with the request id for support. */
 export function FailedPage({ requestId }: { requestId: string }) {
-  const copy = () =>
-    void navigator.clipboard.writeText(requestId).then(
-      () => toast(texts.copied),
-      () => {},
-    )
   return (
     <ErrorPage
       code="500"
@@ -44,9 +40,9 @@ export function FailedPage({ requestId }: { requestId: string }) {
           <p className={styles.id}>
             {texts.failed.requestId}
             <code>{requestId}</code>
-            <Button variant="link" onClick={copy}>
+            <CopyButton variant="link" copy={() => copyText(requestId)}>
               {texts.copy}
-            </Button>
+            </CopyButton>
           </p>
         )
       }

@@ -22,5 +22,4 @@ export const texts = {
   home: 'スキル一覧に戻る',
   reload: '再読み込み',
   copy: '番号をコピー',
-  copied: '番号をコピーしました。',
 } as const

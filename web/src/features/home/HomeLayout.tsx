@@ -3,6 +3,7 @@ import { type ReactNode, useRef } from 'react'
 import { Outlet } from 'react-router'
 import { FrameContext } from '@/lib/ui/frame'
 import { sidebarFoldedAtom } from '@/lib/ui/sidebar'
+import { useToastPlace } from '@/lib/ui/toastPlace'
 import { Header } from './Header'
 import styles from './HomeLayout.module.css'
 import { texts } from './texts'
@@ -13,6 +14,7 @@ export function HomeLayout({ sidebar, beside }: { sidebar: ReactNode; beside: Re
   const folded = useAtomValue(sidebarFoldedAtom)
   const main = useRef<HTMLElement>(null)
   useScrollRestoration(main)
+  useToastPlace('page', main)
   return (
     <div className={styles.home}>
       <button type="button" className={styles.skip} onClick={() => main.current?.focus()}>

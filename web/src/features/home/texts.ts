@@ -1,4 +1,4 @@
-const inWords = (count: number) => count.toLocaleString('ja-JP')
+import { formatNumber } from '@/lib/ui/numbers'
 
 /** The texts of the header. */
 export const texts = {
@@ -35,7 +35,7 @@ export const texts = {
     usage: {
       label: '今月のご利用',
       used: (messages: number, tokens: number, limit?: number) =>
-        `回答${inWords(messages)}件・${inWords(tokens)}${limit === undefined ? '' : ` / ${inWords(limit)}`}トークン`,
+        `回答${formatNumber(messages)}件・${formatNumber(tokens)}${limit === undefined ? '' : ` / ${formatNumber(limit)}`}トークン`,
       limit: '今月のトークン',
       reached: '上限に達しています。お急ぎの場合は、組織の管理者にご相談ください。',
       /** A day in the API's format, 2026-12-01. */

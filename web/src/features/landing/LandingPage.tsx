@@ -1,14 +1,26 @@
 import { useQuery } from '@tanstack/react-query'
 import { ArrowRight } from 'lucide-react'
-import { ButtonLink } from '@/components/Button'
+import { type ComponentType, useRef } from 'react'
+import { Button, ButtonLink } from '@/components/Button'
 import { Logo } from '@/components/Logo'
 import { PageTitle } from '@/components/PageTitle'
 import { configQuery } from '@/lib/api/queries'
 import styles from './LandingPage.module.css'
-import { texts } from './texts'
+import { examples, texts, written } from './texts'
 
-/** LandingPage introduces Tsumugi and links to the sign-in. */
-export function LandingPage() {
+interface Example {
+  readonly skill: string
+  readonly question: string
+  readonly answer: string
+  readonly sources?: readonly { readonly name: string; readonly page: number; readonly quote: string }[]
+}
+
+/** The component that renders an example as a chat, or null while it is loading. */
+type Chat = ComponentType<Omit<Example, 'skill'> & { written?: boolean }> | null
+
+/** LandingPage shows Tsumugi at work: an answer that is being written, and an example for each audience. */
+export function LandingPage({ Chat }: { Chat: Chat }) {
+  const how = useRef<HTMLElement>(null)
   return (
     <div className={styles.page}>
       <PageTitle />
@@ -18,7 +30,7 @@ export function LandingPage() {
           {texts.signIn}
         </ButtonLink>
       </header>
-      <main className={styles.main} tabIndex={-1}>
+      <main tabIndex={-1}>
         <section className={styles.hero}>
           <h1 className={styles.headline}>
             {texts.headline.map((line) => (
@@ -27,46 +39,62 @@ export function LandingPage() {
           </h1>
           <div className={styles.lead}>
             <p>{texts.lead}</p>
-            <ButtonLink to="/login" variant="primary" size="lg">
-              {texts.signIn}
-              <ArrowRight size={18} aria-hidden />
-            </ButtonLink>
+            <div className={styles.actions}>
+              <ButtonLink to="/login" variant="primary" size="lg">
+                {texts.signIn}
+                <ArrowRight size={18} aria-hidden />
+              </ButtonLink>
+              <Button
+                size="lg"
+                onClick={() => {
+                  how.current?.scrollIntoView()
+                  how.current?.focus({ preventScroll: true })
+                }}
+              >
+                {texts.how}
+              </Button>
+            </div>
           </div>
-          <Thread />
+          <Screen example={written} Chat={Chat} written />
         </section>
-        <ul className={styles.features}>
-          {texts.features.map((feature) => (
-            <li key={feature.mark}>
-              <span className={styles.mark} aria-hidden>
-                {feature.mark}
-              </span>
-              <h2>{feature.title}</h2>
-              <p>{feature.body}</p>
-            </li>
+        <section className={styles.examples} aria-label={texts.examples} tabIndex={-1} ref={how}>
+          {examples.map((example) => (
+            <article className={styles.example} key={example.mark}>
+              <div className={styles.what}>
+                <p className={styles.whom}>
+                  <span className={styles.mark} aria-hidden>
+                    {example.mark}
+                  </span>
+                  {example.whom}
+                </p>
+                <h2>{example.title}</h2>
+                <p>{example.body}</p>
+              </div>
+              <Screen example={example} Chat={Chat} />
+            </article>
           ))}
-        </ul>
+        </section>
       </main>
       <Footer />
     </div>
   )
 }
 
-/** Thread draws a thread from the end of the headline to the button. */
-function Thread() {
+/** Screen is a window with an example. Its height does not depend on its content, so that nothing below it moves. */
+function Screen({
+  example: { skill, ...chat },
+  Chat,
+  written = false,
+}: {
+  example: Example
+  Chat: Chat
+  written?: boolean
+}) {
   return (
-    <svg
-      className={styles.thread}
-      viewBox="0 0 800 200"
-      preserveAspectRatio="none"
-      fill="none"
-      aria-hidden="true"
-    >
-      <path
-        d="M800 0C800 120 700 170 560 168 430 166 420 70 480 70S520 178 400 180C270 182 200 96 0 96"
-        stroke="currentColor"
-        vectorEffect="non-scaling-stroke"
-      />
-    </svg>
+    <figure className={styles.screen} data-written={written || undefined}>
+      <figcaption>{texts.skill(skill)}</figcaption>
+      {Chat && <Chat {...chat} written={written} />}
+    </figure>
   )
 }
 

@@ -1,3 +1,4 @@
+import { useEffect, useEffectEvent } from 'react'
 import { Button, ButtonLink } from '@/components/Button'
 import { rememberedPlace } from '@/entities/session/place'
 import type { AuthTypeAnswer } from '@/lib/api'
@@ -6,7 +7,7 @@ import { Account } from './Account'
 import styles from './steps.module.css'
 import { texts } from './texts'
 
-/** FederatedStep links to the organization's identity provider. */
+/** FederatedStep goes to the organization's identity provider. Its button is for users who return from there. */
 export function FederatedStep({
   email,
   way,
@@ -19,6 +20,8 @@ export function FederatedStep({
   const go = () => {
     window.location.assign(oauth2Authorize(way.organization_id, rememberedPlace()))
   }
+  const goAtOnce = useEffectEvent(go)
+  useEffect(() => goAtOnce(), [])
   return (
     <div className={styles.form}>
       <Account email={email} onBack={onBack} />

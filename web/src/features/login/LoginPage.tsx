@@ -6,8 +6,10 @@ import type { TokenRecord } from '@/entities/identity/token'
 import { rememberedEndReason } from '@/entities/session/place'
 import type { AuthTypeAnswer } from '@/lib/api'
 import { AddressStep } from './AddressStep'
+import { Context } from './Context'
 import { FederatedStep } from './FederatedStep'
 import { type Challenge, NewPasswordStep } from './NewPasswordStep'
+import { NoInvitation } from './NoInvitation'
 import { PasswordStep } from './PasswordStep'
 import { providerOf } from './provider'
 import { startSession } from './startSession'
@@ -40,16 +42,20 @@ export function LoginPage() {
       title={step.name === 'new-password' ? texts.newPassword.title : texts.title}
       home="/"
       homeLabel={texts.home}
+      beside={<Context />}
     >
       {step.name === 'address' && (
-        <AddressStep
-          email={email}
-          intro={ending && <p className={styles.notice}>{texts.ended[ending]}</p>}
-          onNext={(address, way) => {
-            setEmail(address)
-            setStep({ name: way.auth_type === 'cognito' ? 'password' : 'federated', way })
-          }}
-        />
+        <>
+          <AddressStep
+            email={email}
+            intro={ending && <p className={styles.notice}>{texts.ended[ending]}</p>}
+            onNext={(address, way) => {
+              setEmail(address)
+              setStep({ name: way.auth_type === 'cognito' ? 'password' : 'federated', way })
+            }}
+          />
+          <NoInvitation />
+        </>
       )}
       {step.name === 'password' && (
         <PasswordStep

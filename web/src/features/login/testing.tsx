@@ -1,7 +1,9 @@
+import { QueryClientProvider } from '@tanstack/react-query'
 import { cleanup, render } from '@testing-library/react'
 import type { ComponentType } from 'react'
 import { createMemoryRouter, RouterProvider } from 'react-router'
 import { vi } from 'vitest'
+import { configQuery, queryClient } from '@/lib/api/queries'
 
 /** way returns a response of POST /v1/auth-type. */
 export const way = (auth_type: string) => ({
@@ -58,7 +60,12 @@ export function show(path: string, Component: ComponentType, state?: unknown) {
     ],
     { initialEntries: [{ pathname, search: search && `?${search}`, state }] },
   )
-  render(<RouterProvider router={router} />)
+  queryClient.setQueryData(configQuery.queryKey, { brand: 'Tsumugi', links: {}, model_connected: true })
+  render(
+    <QueryClientProvider client={queryClient}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>,
+  )
   return router
 }
 

@@ -85,7 +85,7 @@ function Line({ connection, onEnd }: { connection: Connection; onEnd: () => void
             : words.began(formatDate(created_at), scopeNames(scopes))}
         </p>
       </div>
-      <Button size="sm" onClick={onEnd}>
+      <Button size="sm" variant="quietDanger" onClick={onEnd}>
         <span className="visually-hidden">{words.of(name)}</span>
         {personal ? words.remove : words.end}
       </Button>

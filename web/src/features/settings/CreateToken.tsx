@@ -1,7 +1,7 @@
-import { Copy } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
 import { Button } from '@/components/Button'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
+import { CopyButton } from '@/components/CopyButton'
 import { Dialog } from '@/components/Dialog'
 import { FieldErrorText, Select, TextField } from '@/components/Field'
 import { ownConnectionsQuery } from '@/entities/connection/connections'
@@ -10,7 +10,7 @@ import { ApiError, call, errorMessage, type Scope } from '@/lib/api'
 import { reload } from '@/lib/api/queries'
 import { copyText } from '@/lib/browser/clipboard'
 import { Checkbox } from '@/lib/ui/Checkbox'
-import { toast, toastFailure } from '@/lib/ui/toast'
+import { toastFailure } from '@/lib/ui/toast'
 import styles from './ConnectionsPage.module.css'
 import { texts } from './texts'
 
@@ -130,11 +130,6 @@ function dayAfter(days: number): string {
 }
 
 function TokenDialog({ token, onClose }: { token: string; onClose: () => void }) {
-  const copy = () =>
-    copyText(token).then(
-      () => toast(words.copied, { tone: 'success' }),
-      () => toastFailure(words.copyFailed),
-    )
   return (
     <Dialog
       title={words.created}
@@ -142,10 +137,9 @@ function TokenDialog({ token, onClose }: { token: string; onClose: () => void })
       actions={
         <>
           <Button onClick={onClose}>{words.close}</Button>
-          <Button variant="primary" onClick={() => void copy()}>
-            <Copy size={16} aria-hidden />
+          <CopyButton variant="primary" copy={() => copyText(token)}>
             {words.copy}
-          </Button>
+          </CopyButton>
         </>
       }
     >

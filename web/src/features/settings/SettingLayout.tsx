@@ -1,4 +1,4 @@
-import { KeyRound, Link2, MessagesSquare, MonitorSmartphone, Plug, UserPen } from 'lucide-react'
+import { Download, KeyRound, Link2, MessagesSquare, MonitorSmartphone, Plug, UserPen } from 'lucide-react'
 import { Sections } from '@/components/Sections'
 import { readToken } from '@/entities/identity/token'
 import { texts } from './texts'
@@ -10,6 +10,7 @@ const sections = [
   { to: '/setting/share', label: texts.tabs.shares, Icon: Link2 },
   { to: '/setting/connections', label: texts.tabs.connections, Icon: Plug },
   { to: '/setting/slack', label: texts.slack.title, Icon: MessagesSquare },
+  { to: '/setting/data', label: texts.data.title, Icon: Download },
 ]
 
 /** SettingLayout is the layout of the settings. Users of single sign-on get no link to the password page. */

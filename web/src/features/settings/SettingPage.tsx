@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
+import { PageHeading } from '@/components/PageHeading'
 import { PageTitle } from '@/components/PageTitle'
-import { ThreadLine } from '@/components/ThreadLine'
 import styles from './SettingPage.module.css'
 
 /** SettingPage is a page of the settings: its heading, and its content below. */
@@ -8,10 +8,7 @@ export function SettingPage({ title, children }: { title: string; children: Reac
   return (
     <div className={styles.page}>
       <PageTitle>{title}</PageTitle>
-      <h1 className={styles.title}>{title}</h1>
-      <span className={styles.thread}>
-        <ThreadLine />
-      </span>
+      <PageHeading title={title} />
       {children}
     </div>
   )

@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { Copy } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'react-router'
 import { Button } from '@/components/Button'
-import { IconButton } from '@/components/IconButton'
+import { CopyIconButton } from '@/components/CopyButton'
 import { Loaded } from '@/components/States'
 import { endShare, ownSharesQuery, shareUrl } from '@/entities/share/shares'
 import type { Share } from '@/lib/api'
@@ -50,11 +49,6 @@ export function SharesPage() {
 
 function Line({ share }: { share: Share }) {
   const { busy, run } = useTask()
-  const copy = () =>
-    copyText(shareUrl(share.id)).then(
-      () => toast(words.copied, { tone: 'success' }),
-      () => toastFailure(words.copyFailed),
-    )
   const end = async () => {
     await run(
       async () => {
@@ -66,16 +60,14 @@ function Line({ share }: { share: Share }) {
   }
   return (
     <li className={styles.line}>
-      <IconButton label={words.copy(share.title)} onClick={() => void copy()}>
-        <Copy size={18} />
-      </IconButton>
+      <CopyIconButton label={words.copy(share.title)} copy={() => copyText(shareUrl(share.id))} />
       <div className={styles.what}>
         <p className={styles.name}>
           <Link to={`/share/${share.id}`}>{share.title}</Link>
         </p>
         <p>{words.facts(share.skill.name, share.messages, formatDate(share.updated_at))}</p>
       </div>
-      <Button size="sm" loading={busy} onClick={() => void end()}>
+      <Button size="sm" variant="quietDanger" loading={busy} onClick={() => void end()}>
         <span className="visually-hidden">{words.of(share.title)}</span>
         {words.end}
       </Button>

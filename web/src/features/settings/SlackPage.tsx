@@ -126,7 +126,7 @@ function Linked({ link, workspace }: { link: NonNullable<SlackLink['link']>; wor
           </p>
           <p>{link.automatic ? words.automatic(since) : words.since(since)}</p>
         </div>
-        <Button size="sm" onClick={() => setAsking(true)}>
+        <Button size="sm" variant="quietDanger" onClick={() => setAsking(true)}>
           {words.unlink}
         </Button>
       </li>

@@ -1,3 +1,5 @@
+import { formatNumber } from '@/lib/ui/numbers'
+
 /** The texts of the settings. */
 export const texts = {
   nav: 'アカウント設定',
@@ -30,7 +32,7 @@ export const texts = {
         example: '例: 株式会社○○ 営業部\n田中 太郎',
       },
     },
-    tooLong: (limit: number) => `${limit}文字以内で入力してください。`,
+    tooLong: (limit: number) => `${formatNumber(limit)}文字以内で入力してください。`,
     save: '保存',
     saved: '保存しました。次の質問から使われます。',
     notSaved: (why: string) => `保存できませんでした。${why}`,
@@ -39,15 +41,29 @@ export const texts = {
     title: '共有リンク',
     lead: '組織のメンバーに共有しているチャットです。共有を終了すると、リンクは開けなくなります。',
     none: '共有しているチャットはありません。チャットのメニューの「共有」から、リンクを作成できます。',
-    facts: (skill: string, messages: number, at: string) => `${skill}・メッセージ${messages}件・${at}時点`,
+    facts: (skill: string, messages: number, at: string) =>
+      `${skill}・メッセージ${formatNumber(messages)}件・${at}時点`,
     copy: (title: string) => `「${title}」のリンクをコピー`,
-    copied: 'リンクをコピーしました。',
-    copyFailed: 'コピーできませんでした。',
     of: (title: string) => `「${title}」の`,
     end: '共有を終了',
     ended: '共有を終了しました。',
     notEnded: '共有を終了できませんでした。',
     next: '次を表示',
+  },
+  data: {
+    title: 'データの書き出し',
+    lead: '自分のデータを、1つのZIPファイルにまとめて保存できます。次のものを含みます。',
+    contents: [
+      'チャット（Markdown と JSON。JSON には別の質問や回答も含みます）',
+      '質問に付けた画像',
+      'アップロードしたファイル',
+      '自分専用のスキル',
+      'アカウントの情報と「回答のカスタマイズ」の内容',
+    ],
+    without: '一時チャット、組織のスキル、ほかのメンバーが共有したチャットは含みません。',
+    submit: '自分のデータを書き出す',
+    wait: '書き出しています。終わるまで、このページを開いたままにしてください。',
+    failed: (why: string) => `データを書き出せませんでした。${why}`,
   },
   connections: {
     title: '連携アプリ',
@@ -88,8 +104,6 @@ export const texts = {
       created: 'トークンを作成しました',
       once: 'このトークンは、この画面を閉じると二度と表示できません。今すぐコピーして、安全な場所に保管してください。',
       copy: 'コピー',
-      copied: 'コピーしました。',
-      copyFailed: 'コピーできませんでした。',
       close: '閉じる',
     },
   },

@@ -1,3 +1,5 @@
+import { formatNumber } from '@/lib/ui/numbers'
+
 /** The texts of the palette and of the list of shortcuts. */
 export const texts = {
   palette: '検索と操作',
@@ -9,7 +11,7 @@ export const texts = {
   empty: '一致するものはありません。',
   asking: '検索しています…',
   untitled: '新しいチャット',
-  count: (count: number) => `${count}件`,
+  count: (count: number) => `${formatNumber(count)}件`,
   do: {
     home: 'スキル一覧を開く',
     sources: 'ファイルの画面を開く',

@@ -92,7 +92,12 @@ function Line({ category, others, at, onMove }: LineProps) {
           <Button size="sm" aria-label={words.renameOf(name)} onClick={() => setDialog('rename')}>
             {words.rename}
           </Button>
-          <Button size="sm" aria-label={words.removeOf(name)} onClick={() => setDialog('remove')}>
+          <Button
+            size="sm"
+            variant="quietDanger"
+            aria-label={words.removeOf(name)}
+            onClick={() => setDialog('remove')}
+          >
             {words.remove}
           </Button>
         </span>

@@ -1,3 +1,5 @@
+import { formatNumber } from '@/lib/ui/numbers'
+
 /** Texts of the skill editor. */
 export const texts = {
   library: 'スキルの管理',
@@ -21,7 +23,7 @@ export const texts = {
   copyOwn: '自分用に複製',
   copyOrganization: '組織用に複製',
   archive: 'アーカイブ',
-  missing: (count: number) => `登録したファイルのうち${count}件が削除されています。`,
+  missing: (count: number) => `登録したファイルのうち${formatNumber(count)}件が削除されています。`,
   restore: '元に戻す',
   exportFile: '書き出し',
   importFile: 'ファイルから読み込む',
@@ -119,18 +121,18 @@ export const texts = {
     options: '選択肢（1行に一つ）',
     suggestions: '質問の例（1行に一つ、6件まで）',
     keywords: '検索用の言葉（1行に一つ）',
-    accepts: '利用者によるファイルの追加を許可',
+    accepts: 'メンバーによるファイルの追加を許可',
     documents: '登録するファイル',
-    documentsHint: 'すべての回答で参照されます。利用者には、回答の出典として該当箇所だけが表示されます。',
+    documentsHint: 'すべての回答で参照されます。メンバーには、回答の出典として該当箇所だけが表示されます。',
     noDocuments: '読み取りの済んだファイルがありません。「ファイル」の画面で追加してください。',
     of: (name: string) => `${name}さんのファイル`,
     ofSkill: '元の所有者が削除したか、組織を離れたファイル',
     missing: (count: number) =>
-      `登録したファイルのうち${count}件が削除されています。回答には、その内容に基づいていないと表示されます。ファイルを選び直すか、このまま保存してください。`,
+      `登録したファイルのうち${formatNumber(count)}件が削除されています。回答には、その内容に基づいていないと表示されます。ファイルを選び直すか、このまま保存してください。`,
     answerLength: '回答の長さ',
     lengths: { '': '指定しない', short: '短め', standard: '標準', long: '詳しく' },
     model: 'モデル',
-    modelHint: '利用者が別のモデルを選ばなければ、このモデルが回答します。',
+    modelHint: 'メンバーが別のモデルを選ばなければ、このモデルが回答します。',
     standardModel: (name: string) => `既定（${name}）`,
     noModel: '既定',
     goneModel: (id: string) => `${id}（利用できません。既定のモデルが回答します）`,

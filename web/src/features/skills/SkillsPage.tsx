@@ -12,6 +12,8 @@ import type { Category, Skill, Thread } from '@/lib/api'
 import { categoriesQuery, meQuery, skillsQuery } from '@/lib/api/queries'
 import { greeting } from '@/lib/ui/dates'
 import { setValues, useQueryState } from '@/lib/ui/queryState'
+import { FirstSteps } from './FirstSteps'
+import { useFirstSteps } from './firstSteps'
 import { ModelBanner } from './ModelBanner'
 import { Notices } from './Notices'
 import { SkillCards, SkillSkeletons } from './SkillCards'
@@ -20,11 +22,12 @@ import { type Choice, shownSkills } from './select'
 import { texts } from './texts'
 
 /**
- * The skills: the notices, a greeting, a composer, and a card for each skill. The search and the category are in the
+ * The skills: the setup for administrators, the notices, a greeting, a composer, and a card for each skill. The search and the category are in the
  * URL.
  */
 export function SkillsPage({ composer }: { composer: ReactNode }) {
   const { data: me } = useSuspenseQuery(meQuery)
+  const { steps, hide } = useFirstSteps(me)
   const [params, change] = useQueryState()
   const choice = { query: params.get('q') ?? '', category: params.get('category') ?? '' }
   const choose = ({ query, category }: Partial<Choice>) =>
@@ -37,7 +40,8 @@ export function SkillsPage({ composer }: { composer: ReactNode }) {
   return (
     <div className={styles.page}>
       <PageTitle>{texts.title}</PageTitle>
-      <ModelBanner role={me.role} />
+      {steps && <FirstSteps steps={steps} onHide={hide} />}
+      {steps === null && <ModelBanner role={me.role} />}
       <Notices />
       <div className={styles.head}>
         <h1 className={styles.greeting}>{texts.greeting(greeting(), me.name)}</h1>

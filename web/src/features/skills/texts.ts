@@ -1,3 +1,5 @@
+import { formatNumber } from '@/lib/ui/numbers'
+
 /** The texts of the skill list. */
 export const texts = {
   title: 'スキル',
@@ -23,8 +25,26 @@ export const texts = {
     how: 'モデルの接続方法',
     help: 'ヘルプ',
   },
+  firstSteps: {
+    title: 'はじめに',
+    count: (done: number, all: number) => `${all}件中${done}件が完了`,
+    done: '（完了）',
+    hide: '「はじめに」を閉じる',
+    model: {
+      title: 'モデルを接続',
+      body: '回答を書くAIモデルを接続します。接続すると、すべてのスキルを利用できます。',
+    },
+    members: {
+      title: 'メンバーを招待',
+      body: '同僚のメールアドレスを入力して、招待のメールを送ります。',
+    },
+    skill: {
+      title: 'スキルを選ぶ',
+      body: '「文書に質問」でファイルを追加して質問すると、出典つきの回答が届きます。',
+    },
+  },
   notices: 'お知らせ',
   close: (title: string) => `お知らせ「${title}」を閉じる`,
   loading: '読み込み中...',
-  found: (count: number) => `${count}件のスキル`,
+  found: (count: number) => `${formatNumber(count)}件のスキル`,
 } as const

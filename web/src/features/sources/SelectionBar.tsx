@@ -39,7 +39,7 @@ export function SelectionBar({
       )}
       <Button
         size="sm"
-        variant="danger"
+        variant="quietDanger"
         onClick={() => {
           sourceDeletions.delete(selected.map(({ id }) => id))
           onClear()

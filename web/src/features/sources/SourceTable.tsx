@@ -12,6 +12,7 @@ import type { DataSource } from '@/lib/api'
 import { Checkbox } from '@/lib/ui/Checkbox'
 import { cx } from '@/lib/ui/cx'
 import { formatDate, formatFull } from '@/lib/ui/dates'
+import { formatNumber } from '@/lib/ui/numbers'
 import styles from './SourceTable.module.css'
 import type { Selection } from './selection'
 import { texts } from './texts'
@@ -90,7 +91,7 @@ const SourceRow = memo(({ source, selected, onSelect }: SourceRowProps) => {
       <td className={styles.quiet}>{kindOf(filename)}</td>
       <td className={cx(styles.quiet, styles.number)}>{formatSize(size)}</td>
       <td className={cx(styles.quiet, styles.number)} data-none={pages === 0 || undefined}>
-        {pages > 0 ? pages.toLocaleString('ja-JP') : words.unread}
+        {pages > 0 ? formatNumber(pages) : words.unread}
         <span className={styles.unit}>{words.pageUnit}</span>
       </td>
       <td className={styles.status}>

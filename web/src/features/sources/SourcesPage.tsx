@@ -1,6 +1,6 @@
 import { useCallback, useRef } from 'react'
+import { PageHeading } from '@/components/PageHeading'
 import { PageTitle } from '@/components/PageTitle'
-import { ThreadLine } from '@/components/ThreadLine'
 import { uploads } from '@/entities/source/uploads'
 import { useFiles } from '@/entities/source/useFiles'
 import { AddFiles } from './AddFiles'
@@ -19,13 +19,7 @@ export function SourcesPage() {
     <div className={styles.scroller} ref={scroller} {...handlers}>
       <PageTitle>{texts.title}</PageTitle>
       <div className={styles.page}>
-        <div>
-          <h1 className={styles.title}>{texts.title}</h1>
-          <span className={styles.thread}>
-            <ThreadLine />
-          </span>
-          <p className={styles.lead}>{texts.lead}</p>
-        </div>
+        <PageHeading title={texts.title} lead={texts.lead} />
         <AddFiles over={over} onFiles={add} />
         <UploadList />
         <SourceList scroller={scroller} />

@@ -1,3 +1,5 @@
+import { formatNumber } from '@/lib/ui/numbers'
+
 /** The words of the data sources. */
 export const texts = {
   title: 'ファイル',
@@ -41,7 +43,8 @@ export const texts = {
     clear: '検索語を消去',
     noMatch: '一致するファイルはありません。',
     noMatchHint: '別の言葉や、短い言葉で検索してみてください。',
-    found: (count: number, more: boolean) => (more ? `${count}件以上` : `${count}件`),
+    found: (count: number, more: boolean) =>
+      more ? `${formatNumber(count)}件以上` : `${formatNumber(count)}件`,
     select: (name: string) => `「${name}」を選択`,
     selectAll: 'すべて選択',
     open: (name: string) => `「${name}」を表示`,
@@ -49,7 +52,7 @@ export const texts = {
   },
   selection: {
     label: '選択中のファイル',
-    count: (count: number) => `${count}件を選択中`,
+    count: (count: number) => `${formatNumber(count)}件を選択中`,
     ask: '質問する',
     summarize: '要約する',
     delete: '削除',
@@ -69,10 +72,10 @@ export const texts = {
   delete: (name: string) => `「${name}」を削除`,
   said: {
     ready: (name: string) => `「${name}」を読み取りました。`,
-    readyMany: (count: number) => `${count}件のファイルを読み取りました。`,
+    readyMany: (count: number) => `${formatNumber(count)}件のファイルを読み取りました。`,
     failed: (name: string, reason: string) => `「${name}」を読み取れませんでした。${reason}`,
-    failedMany: (count: number) => `${count}件のファイルを読み取れませんでした。`,
+    failedMany: (count: number) => `${formatNumber(count)}件のファイルを読み取れませんでした。`,
     refused: (name: string, reason: string) => `「${name}」をアップロードできませんでした。${reason}`,
-    refusedMany: (count: number) => `${count}件のファイルをアップロードできませんでした。`,
+    refusedMany: (count: number) => `${formatNumber(count)}件のファイルをアップロードできませんでした。`,
   },
 } as const

@@ -101,11 +101,12 @@ describe('an answer that has ended', () => {
   it('is named by its thread, shortly, and by no name if it is not at hand', () => {
     fillList(threadsQuery, [thread('t', 'とても長い題名のスレッドなので途中で切られて短く示される')])
     tell(ended())
-    fillList(threadsQuery, [])
-    tell(ended({ id: 'next' }))
     expect(shown()).toEqual([
       'plain: 『とても長い題名のスレッドなので途中で切られて短…』の回答が完了しました。',
-      'plain: 『新しいチャット』の回答が完了しました。',
     ])
+    fillList(threadsQuery, [])
+    tell(ended({ id: 'next' }))
+    // A thread has one toast.
+    expect(shown()).toEqual(['plain: 『新しいチャット』の回答が完了しました。'])
   })
 })

@@ -34,11 +34,11 @@ export function SelectionBar({
       >
         {archived ? texts.restore : texts.archive}
       </Button>
-      <Button size="sm" variant="danger" disabled={none} onClick={remove}>
-        {texts.delete}
-      </Button>
       <Button size="sm" onClick={onDone}>
         {texts.cancel}
+      </Button>
+      <Button size="sm" variant="quietDanger" disabled={none} onClick={remove}>
+        {texts.delete}
       </Button>
     </div>
   )

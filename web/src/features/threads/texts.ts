@@ -1,3 +1,5 @@
+import { formatNumber } from '@/lib/ui/numbers'
+
 /** The texts of the thread list. */
 export const texts = {
   label: 'チャット',
@@ -17,7 +19,7 @@ export const texts = {
   showList: 'チャット一覧に戻る',
   archivedThreads: 'アーカイブ',
   nothingArchived: 'アーカイブしたチャットはありません。',
-  chosen: (count: number) => `${count}件を選択中`,
+  chosen: (count: number) => `${formatNumber(count)}件を選択中`,
   archive: 'アーカイブ',
   restore: '戻す',
   cancel: 'キャンセル',
@@ -31,25 +33,28 @@ export const texts = {
   noMatchHint: 'チャット名と、これまでの質問と回答から検索しました。別の言葉でもお試しください。',
   searchFailed: '検索できませんでした。',
   retry: '再試行',
-  found: (count: number, more: boolean) => (more ? `${count}件以上` : `${count}件`),
+  found: (count: number, more: boolean) =>
+    more ? `${formatNumber(count)}件以上` : `${formatNumber(count)}件`,
   loading: '読み込み中...',
   error: '読み込みに失敗しました',
   reload: '再試行',
   leaving: {
     title: 'まもなく削除されるチャット',
-    link: (count: number) => `まもなく削除：${count}件`,
+    link: (count: number) => `まもなく削除：${formatNumber(count)}件`,
     lead: (days: number) =>
       `組織の設定により、最後の質問から${days}日が過ぎたチャットは自動で削除されます。残すチャットは「残す」を押してください。質問するか、ピン留めしても残ります。`,
     none: 'まもなく削除されるチャットはありません。',
     noneHint: '削除が近づくと、14日以上前にお知らせします。',
     keep: '残す',
     of: (title: string) => `「${title}」を`,
-    keepAll: (count: number) => `表示中の${count}件をすべて残す`,
-    kept: (count: number) => (count === 1 ? 'チャットを残しました。' : `${count}件のチャットを残しました。`),
-    notKept: (count: number) => `${count}件のチャットを残せませんでした。`,
+    keepAll: (count: number) => `表示中の${formatNumber(count)}件をすべて残す`,
+    kept: (count: number) =>
+      count === 1 ? 'チャットを残しました。' : `${formatNumber(count)}件のチャットを残しました。`,
+    notKept: (count: number) => `${formatNumber(count)}件のチャットを残せませんでした。`,
     facts: (skill: string, touched: string) => `${skill}・最後の利用 ${touched}`,
     deletes: (day: string) => `${day}に削除`,
-    more: (count: number) => `ほかに${count}件あります。上のチャットを残すか、削除されると表示されます。`,
+    more: (count: number) =>
+      `ほかに${formatNumber(count)}件あります。上のチャットを残すか、削除されると表示されます。`,
   },
   notices: {
     finished: '回答が完了しました。',

@@ -4,6 +4,7 @@ import { IconButton } from '@/components/IconButton'
 import { pageUnit } from '@/entities/source/files'
 import type { SourcePlace } from '@/entities/source/openSource'
 import { isEnter } from '@/lib/ui/ime'
+import { formatNumber } from '@/lib/ui/numbers'
 import { texts } from './texts'
 import styles from './Viewer.module.css'
 import { stepZoom, type Zoom } from './zoom'
@@ -88,7 +89,7 @@ function PageField({
           go()
         }}
       />
-      <span>/ {pages.toLocaleString('ja-JP')}</span>
+      <span>/ {formatNumber(pages)}</span>
     </span>
   )
 }

@@ -291,6 +291,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The user's own data as a ZIP archive
+         * @description Threads as Markdown and JSON, without temporary ones, files, pictures of questions, the user's own skills and
+         *     their profile. The archive is streamed; if something cannot be read, the connection ends before the archive does.
+         */
+        get: operations["exportOwnData"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/contract/usage/csv": {
         parameters: {
             query?: never;
@@ -1455,8 +1476,9 @@ export interface paths {
         put: operations["editUser"];
         post?: never;
         /**
-         * Remove a member with their threads
-         * @description For the organization's administrators; only a super-admin removes administrators.
+         * Remove a member with their threads, files and skills
+         * @description For the organization's administrators; only a super-admin removes administrators. See
+         *     `GET /v1/user/{user_id}/removal`.
          */
         delete: operations["removeUser"];
         options?: never;
@@ -1464,7 +1486,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/user/{user_id}/shared-document": {
+    "/v1/user/{user_id}/removal": {
         parameters: {
             query?: never;
             header?: never;
@@ -1474,11 +1496,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The organization's skills that use files of a member
-         * @description For the organization's administrators, before they remove the member. The skills keep these files and go on
-         *     answering from them; the member's other files are deleted.
+         * What removing a member does to their data
+         * @description For the organization's administrators, before they remove the member.
          */
-        get: operations["listSharedDocuments"];
+        get: operations["previewRemoval"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1672,6 +1693,27 @@ export interface paths {
          * @description For the organization's administrators. Without `tokens` there is no limit.
          */
         put: operations["putMemberLimit"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/organization/state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The state of the services that the organization uses
+         * @description For super-admins. Services that are not configured are absent. Results are at most a minute old. No model is
+         *     asked and nothing is searched: the states of these services are those of the server's last requests.
+         */
+        get: operations["getOrganizationState"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -3167,6 +3209,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/.well-known/tsumugi-signing-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The public key of certificates
+         * @description Certificates of deleted organizations are signed with Ed25519. This is the public half of the key,
+         *     SubjectPublicKeyInfo in PEM, which never changes.
+         */
+        get: operations["signingKey"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/openapi.yaml": {
         parameters: {
             query?: never;
@@ -3998,6 +4061,20 @@ export interface components {
              */
             expires_at: string;
         };
+        OrganizationState: {
+            items: components["schemas"]["ServiceState"][];
+        };
+        ServiceState: {
+            id: components["schemas"]["ServiceID"];
+            state: components["schemas"]["ServiceLevel"];
+        };
+        /** @enum {string} */
+        ServiceID: "files" | "model" | "embedding" | "web-search" | "mail" | "slack" | "single-sign-on";
+        /**
+         * @description With a warning, the service works, or will fail soon.
+         * @enum {string}
+         */
+        ServiceLevel: "ok" | "warning" | "failure";
         SessionLimits: {
             single_sign_on: components["schemas"]["SessionLimit"];
             password: components["schemas"]["SessionLimit"];
@@ -4479,8 +4556,21 @@ export interface components {
             /** @description Empty where only skills have it, because its owner has deleted it or left. */
             owner_name: string;
         };
-        SharedDocumentList: {
-            items: components["schemas"]["SharedDocuments"][];
+        /**
+         * @description What removing a member does to their data. Deleted are also the answers' ratings and everything else of the member
+         *     alone. Usage and the audit log keep their entries.
+         */
+        MemberRemoval: {
+            /** @description Number of threads that are deleted. */
+            threads: number;
+            /** @description Number of files that are deleted. */
+            files: number;
+            /** @description Number of the member's own skills that are deleted. */
+            skills: number;
+            /** @description Number of shared links that end. */
+            shares: number;
+            /** @description Skills of the organization, by name, that use files of the member and keep them. */
+            kept: components["schemas"]["SharedDocuments"][];
         };
         /** @description The files of one member that a skill of the organization uses. */
         SharedDocuments: {
@@ -6065,6 +6155,27 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OwnUsage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    exportOwnData: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The archive */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
                 };
             };
             default: components["responses"]["Problem"];
@@ -7841,7 +7952,7 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
-    listSharedDocuments: {
+    previewRemoval: {
         parameters: {
             query?: never;
             header?: never;
@@ -7852,13 +7963,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The skills, by name */
+            /** @description The data that are deleted, and the files that skills keep */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SharedDocumentList"];
+                    "application/json": components["schemas"]["MemberRemoval"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -8172,6 +8283,27 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DefaultMemberLimit"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getOrganizationState: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The services */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrganizationState"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -10200,6 +10332,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AppConfig"];
+                };
+            };
+        };
+    };
+    signingKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
                 };
             };
         };

@@ -1,12 +1,12 @@
 import { Check, Copy, Download } from 'lucide-react'
-import { useEffect, useState } from 'react'
 import { download } from '@/lib/browser/download'
+import { useBrief } from '@/lib/ui/brief'
 import { texts } from './texts'
 import styles from './tools.module.css'
 
 /** Copies the content, and shows for two seconds whether that succeeded. */
 export function CopyButton({ label, copy }: { label?: string; copy: () => Promise<void> }) {
-  const [said, setSaid] = useButtonText()
+  const [said = '', setSaid] = useBrief<string>()
   const onClick = () => {
     copy().then(
       () => setSaid(texts.copied),
@@ -28,17 +28,6 @@ export function CopyButton({ label, copy }: { label?: string; copy: () => Promis
   )
 }
 
-/** useButtonText returns a button's label that can be replaced for two seconds. */
-function useButtonText(): [string, (text: string) => void] {
-  const [said, say] = useState('')
-  useEffect(() => {
-    if (said === '') return
-    const timer = setTimeout(() => say(''), 2000)
-    return () => clearTimeout(timer)
-  }, [said])
-  return [said, say]
-}
-
 interface SaveProps {
   readonly label: string
   readonly text: string
@@ -51,7 +40,7 @@ interface SaveProps {
 
 /** Saves a file, or shows for two seconds that it failed. */
 export function SaveButton({ label, text, file }: SaveProps) {
-  const [said, say] = useButtonText()
+  const [said = '', say] = useBrief<string>()
   const onClick = async () => {
     try {
       download(file.name, await file.body(), file.type)

@@ -1,3 +1,11 @@
+// One formatter for all: creating one costs more than formatting a page of numbers.
+const numbers = new Intl.NumberFormat('ja-JP')
+
+/** formatNumber formats a number with commas: 12,345. */
+export function formatNumber(value: number): string {
+  return numbers.format(value)
+}
+
 /**
  * percentOf returns a fraction in whole percent: never 100% before the whole is reached, nor 0% of a positive amount.
  */

@@ -6,7 +6,7 @@ export interface Toast {
   id: number
   message: string
   tone: 'plain' | 'danger' | 'success'
-  /** The id of the toast's thread. The toast is removed when the thread is opened. */
+  /** The id of the toast's thread, which has one toast at most. It is removed when the thread is opened. */
   threadId?: string
   action?: { label: string; run: () => void }
   /** How long it stays, in milliseconds. It stays longer under the pointer or the focus. */
@@ -29,10 +29,15 @@ export function toast(message: string, options: Partial<Omit<Toast, 'id' | 'mess
     id: lastId,
     message,
   }
-  // A repeated message replaces the previous one, unless one of them has an action.
-  const others = store.get(toasts).filter((other) => item.action || other.action || other.message !== message)
+  const others = store.get(toasts).filter((other) => !replaces(item, other))
   store.set(toasts, [...others.slice(-2), item])
   return item.id
+}
+
+/** Whether a toast replaces another: that of its thread, or the same message, unless one of them has an action. */
+function replaces(item: Toast, other: Toast): boolean {
+  if (item.threadId !== undefined) return item.threadId === other.threadId
+  return !item.action && !other.action && item.message === other.message
 }
 
 /** The time to undo, in milliseconds. */

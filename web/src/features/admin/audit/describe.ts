@@ -1,6 +1,6 @@
 import type { AuditEvent } from '@/lib/api'
-import { formatFull } from '@/lib/ui/dates'
-import { formatDay, formatNumber } from '../format'
+import { formatDay, formatFull } from '@/lib/ui/dates'
+import { formatNumber } from '@/lib/ui/numbers'
 import { texts } from '../texts'
 
 const words = texts.audit

@@ -79,7 +79,7 @@ function Line({ connection, onEnd }: { connection: Connection; onEnd: () => void
         <div>{[device, address].filter(Boolean).join('・')}</div>
       </td>
       <td className={table.narrow}>
-        <Button size="sm" onClick={onEnd}>
+        <Button size="sm" variant="quietDanger" onClick={onEnd}>
           <span className="visually-hidden">{words.of(name)}</span>
           {words.end}
         </Button>

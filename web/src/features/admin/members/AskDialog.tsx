@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
-import type { Member } from '@/lib/api'
+import type { Member, MemberRemoval } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
-import { sharedDocumentsQuery } from '../queries'
+import { removalQuery } from '../queries'
 import { texts } from '../texts'
 import { remove, resend, signOut, unlink } from './changes'
 import styles from './Dialogs.module.css'
@@ -32,13 +32,13 @@ interface AskDialogProps {
 export function AskDialog({ question, member, onClose }: AskDialogProps) {
   const { words, danger, act } = questions[question]
   const removes = question === 'remove'
-  const shared = useQuery({ ...sharedDocumentsQuery(member.id), enabled: removes }, queryClient)
+  const removal = useQuery({ ...removalQuery(member.id), enabled: removes }, queryClient)
   return (
     <ConfirmDialog
       title={words.title(member.name)}
       confirm={words.submit}
       danger={danger}
-      busy={removes && shared.isPending}
+      busy={removes && removal.isPending}
       onClose={onClose}
       onConfirm={() => {
         onClose()
@@ -47,19 +47,35 @@ export function AskDialog({ question, member, onClose }: AskDialogProps) {
     >
       <div className={styles.body}>
         <p>{words.body(member.name, member.email)}</p>
-        {removes && shared.isError && <p role="alert">{texts.removing.sharedFailed}</p>}
-        {shared.data && shared.data.length > 0 && (
-          <>
-            <p>{texts.removing.shared}</p>
-            <ul>
-              {shared.data.map(({ skill_id, skill_name, filenames }) => (
-                <li key={skill_id}>{texts.removing.sharedFiles(skill_name, filenames)}</li>
-              ))}
-            </ul>
-          </>
-        )}
+        {removes && removal.isError && <p role="alert">{texts.removing.failed}</p>}
+        {removal.data && <Consequences removal={removal.data} />}
         <p className={styles.quiet}>{words.hint}</p>
       </div>
     </ConfirmDialog>
+  )
+}
+
+/** Consequences lists the data of a member that are deleted, and those that remain. */
+function Consequences({ removal }: { removal: MemberRemoval }) {
+  const words = texts.removing
+  return (
+    <>
+      <ul className={styles.consequences}>
+        {words.deleted(removal).map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+      <p>{words.left}</p>
+      {removal.kept.length > 0 && (
+        <>
+          <p>{words.kept}</p>
+          <ul className={styles.consequences}>
+            {removal.kept.map(({ skill_id, skill_name, filenames }) => (
+              <li key={skill_id}>{words.keptFiles(skill_name, filenames)}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
   )
 }

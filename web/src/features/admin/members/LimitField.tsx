@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Select, TextField } from '@/components/Field'
 import type { MemberTokens } from '@/lib/api'
-import { formatNumber } from '../format'
+import { formatNumber } from '@/lib/ui/numbers'
 import { memberLimitQuery } from '../queries'
 import { texts } from '../texts'
 import type { LimitValues } from './limit'

@@ -4,7 +4,6 @@ import { Link } from 'react-router'
 import { Button, ButtonLink } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
 import { call, type ManagedNotice } from '@/lib/api'
-import { cx } from '@/lib/ui/cx'
 import { formatJapan } from '../format'
 import { Page } from '../parts/Page'
 import { PagedTable } from '../parts/PagedTable'
@@ -85,12 +84,12 @@ function Line({ notice, onEnd }: { notice: ManagedNotice; onEnd: () => void }) {
       <td className={table.nowrap} data-label={words.columns.audience}>
         {words.audiences[notice.audience]}
       </td>
-      <td className={cx(table.quiet, styles.period)} data-label={words.columns.period}>
+      <td className={table.quiet} data-label={words.columns.period}>
         {words.period(formatJapan(notice.published_at), to)}
       </td>
       <td className={table.narrow}>
         {notice.own && notice.state !== 'ended' && (
-          <Button size="sm" onClick={onEnd}>
+          <Button size="sm" variant="quietDanger" onClick={onEnd}>
             <span className="visually-hidden">{words.of(notice.title)}</span>
             {notice.state === 'scheduled' ? words.deleting.action : words.ending.action}
           </Button>

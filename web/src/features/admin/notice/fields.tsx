@@ -1,6 +1,7 @@
 import { Select, TextArea, TextField } from '@/components/Field'
 import type { ManagedNotice } from '@/lib/api'
-import { formatJapan, formatNumber, fromJapan } from '../format'
+import { formatNumber } from '@/lib/ui/numbers'
+import { formatJapan, fromJapan } from '../format'
 import { texts } from '../texts'
 import styles from './Notice.module.css'
 import { limits, type NoticeErrors, type NoticeValues } from './noticeForm'

@@ -1,7 +1,7 @@
 import { Check, CircleAlert, Info, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
+import { PageHeading } from '@/components/PageHeading'
 import { PageTitle } from '@/components/PageTitle'
-import { ThreadLine } from '@/components/ThreadLine'
 import { texts } from '../texts'
 import styles from './Page.module.css'
 import table from './Table.module.css'
@@ -22,13 +22,7 @@ export function Page({
     <div className={styles.page}>
       <PageTitle>{`${title} | ${texts.layout.title}`}</PageTitle>
       <div className={styles.head}>
-        <div>
-          <h1 className={styles.title}>{title}</h1>
-          <span className={styles.thread}>
-            <ThreadLine />
-          </span>
-          {lead && <p className={styles.lead}>{lead}</p>}
-        </div>
+        <PageHeading title={title} lead={lead} />
         {actions && <div className={styles.actions}>{actions}</div>}
       </div>
       {children}

@@ -62,7 +62,7 @@ function Line({ share, onEnd }: { share: Share; onEnd: () => void }) {
         {formatFull(share.updated_at)}
       </td>
       <td className={table.narrow}>
-        <Button size="sm" onClick={onEnd}>
+        <Button size="sm" variant="quietDanger" onClick={onEnd}>
           <span className="visually-hidden">{words.of(share.title)}</span>
           {words.end}
         </Button>

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { Copy, ExternalLink } from 'lucide-react'
+import { ExternalLink } from 'lucide-react'
 import { useState } from 'react'
-import { Button } from '@/components/Button'
 import { Choice } from '@/components/Choice'
+import { CopyButton } from '@/components/CopyButton'
 import { ErrorState, Skeleton } from '@/components/States'
-import { toast, toastFailure } from '@/lib/ui/toast'
+import { copyText } from '@/lib/browser/clipboard'
 import { Section } from '../parts/Page'
 import { slackManifestQuery } from '../queries'
 import saml from '../saml/Saml.module.css'
@@ -17,14 +17,6 @@ const words = texts.slack.app
 export function AppSection({ socketOnly }: { socketOnly: boolean }) {
   const [socket, setSocket] = useState(socketOnly)
   const { data: manifest, isError, refetch } = useQuery(slackManifestQuery(socket))
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(manifest ?? '')
-      toast(texts.common.copied(words.manifest), { tone: 'success' })
-    } catch {
-      toastFailure(texts.common.notCopied)
-    }
-  }
   return (
     <Section title={words.title} lead={words.lead}>
       <ol className={saml.steps}>
@@ -42,10 +34,9 @@ export function AppSection({ socketOnly }: { socketOnly: boolean }) {
         </pre>
       )}
       <div className={styles.actions}>
-        <Button disabled={manifest === undefined} onClick={() => void copy()}>
-          <Copy size={15} aria-hidden />
+        <CopyButton disabled={manifest === undefined} copy={() => copyText(manifest ?? '')}>
           {words.copy}
-        </Button>
+        </CopyButton>
         <a className={saml.download} href="https://api.slack.com/apps" target="_blank" rel="noreferrer">
           <ExternalLink size={15} aria-hidden />
           {words.open}

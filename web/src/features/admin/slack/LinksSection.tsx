@@ -49,7 +49,7 @@ export function LinksSection({ mayEdit }: { mayEdit: boolean }) {
             </td>
             {mayEdit && (
               <td className={table.narrow}>
-                <Button size="sm" onClick={() => setEnding(link)}>
+                <Button size="sm" variant="quietDanger" onClick={() => setEnding(link)}>
                   <span className="visually-hidden">{words.of(link.user_name)}</span>
                   {words.end}
                 </Button>

@@ -40,7 +40,11 @@ export function StatusSection({ config, mayEdit }: { config: SlackConfig; mayEdi
           <Button loading={busy} onClick={() => void test()}>
             {busy ? words.testing : words.test}
           </Button>
-          {source === 'stored' && <Button onClick={() => setEnding(true)}>{words.disconnect}</Button>}
+          {source === 'stored' && (
+            <Button variant="quietDanger" onClick={() => setEnding(true)}>
+              {words.disconnect}
+            </Button>
+          )}
         </div>
       )}
       {checks && <Checks checks={checks} />}

@@ -47,6 +47,7 @@ export const auditScreen = {
       'saml.test': 'テストログイン',
       'organization.create': '組織の作成',
       'organization.edit': '組織の変更',
+      'organization.delete': '組織の削除の予定',
       'contract.set': '契約の変更',
       'user.create': 'メンバーの作成',
       'user.disable': 'メンバーの停止',

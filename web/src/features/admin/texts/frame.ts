@@ -17,6 +17,7 @@ export const frame = {
     slack: 'Slack',
     feedback: '評価',
     audit: '監査ログ',
+    state: '稼働状況',
   },
   common: {
     loading: '読み込み中...',
@@ -25,8 +26,6 @@ export const frame = {
     retry: '再試行',
     copy: 'コピー',
     copyLabel: (label: string) => `${label}をコピー`,
-    copied: (label: string) => `${label}をコピーしました。`,
-    notCopied: 'コピーできませんでした。値を選択してコピーしてください。',
     unset: '未設定',
     clear: '検索語を消去',
     reset: '絞り込みを解除',

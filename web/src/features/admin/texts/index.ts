@@ -14,6 +14,7 @@ import { retentionScreen } from './retentionScreen'
 import { samlScreens } from './samlScreens'
 import { sharesScreen } from './sharesScreen'
 import { slackScreen } from './slackScreen'
+import { stateScreen } from './stateScreen'
 
 /** The texts of the admin screens. */
 export const texts = {
@@ -34,4 +35,5 @@ export const texts = {
   ...noticesScreen,
   ...modelsScreen,
   ...feedbackScreen,
+  ...stateScreen,
 } as const

@@ -1,4 +1,5 @@
-import type { Role } from '@/lib/api'
+import type { MemberRemoval, Role } from '@/lib/api'
+import { formatNumber } from '@/lib/ui/numbers'
 import { invitationResults } from './names'
 
 /** The members, and the dialogs about them. */
@@ -127,14 +128,20 @@ export const memberScreens = {
   removing: {
     title: (name: string) => `${name}さんを削除しますか`,
     body: (name: string, email: string) =>
-      `${name}さん（${email}）を組織から削除します。${name}さんのチャットとお気に入りもすべて削除され、元に戻すことはできません。`,
-    hint: '一時的に利用を止めるだけの場合は、編集で状態を「停止中」にしてください。',
+      `${name}さん（${email}）を組織から削除します。次のデータは削除され、元に戻すことはできません。`,
+    hint: '本人に必要なデータがあれば、削除する前に、本人が「アカウント設定」の「データの書き出し」で保存できます。一時的に利用を止めるだけの場合は、編集で状態を「停止中」にしてください。',
     submit: '削除する',
-    shared:
-      '次の組織のスキルは、このメンバーのファイルを使っています。削除した後も、これらのファイルはスキルに残り、回答に使われます。',
-    sharedFiles: (skill: string, files: readonly string[]) => `${skill}：${files.join('、')}`,
-    sharedFailed:
-      '組織のスキルで使われているファイルを確認できませんでした。閉じて、もう一度お試しください。',
+    deleted: ({ threads, files, skills, shares }: MemberRemoval) => [
+      `チャット ${formatNumber(threads)}件（質問、回答、画像を含みます）`,
+      `チャットの共有リンク ${formatNumber(shares)}件`,
+      `ファイル ${formatNumber(files)}件`,
+      `自分専用のスキル ${formatNumber(skills)}件`,
+      '一時チャット、お気に入り、回答の評価、連携アプリの接続、Slackの連携',
+    ],
+    left: '組織に公開したスキル、掲載したお知らせ、利用量、監査ログ、Slackに投稿された質問と回答は残ります。',
+    kept: '次の組織のスキルは、このメンバーのファイルを使っています。これらのファイルはスキルに残り、回答に使われます。',
+    keptFiles: (skill: string, files: readonly string[]) => `${skill}：${files.join('、')}`,
+    failed: '削除されるデータを確認できませんでした。閉じて、もう一度お試しください。',
   },
   inviting: {
     title: 'メンバーを招待',

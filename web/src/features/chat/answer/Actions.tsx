@@ -1,13 +1,13 @@
 import { useAtomValue } from 'jotai'
-import { Copy, ThumbsDown, ThumbsUp } from 'lucide-react'
+import { ThumbsDown, ThumbsUp } from 'lucide-react'
 import { useMemo, useState } from 'react'
-import { Button } from '@/components/Button'
+import { CopyButton, CopyIconButton } from '@/components/CopyButton'
 import { IconButton } from '@/components/IconButton'
 import type { Message } from '@/lib/api'
 import { copyRich, copyText } from '@/lib/browser/clipboard'
 import { markdownToHtml } from '@/lib/markdown'
 import { formatDate, formatFull } from '@/lib/ui/dates'
-import { toast, toastFailure } from '@/lib/ui/toast'
+import { toast } from '@/lib/ui/toast'
 import { sourceLines } from '../citations/citations'
 import type { Conversation } from '../conversation/conversation'
 import { texts } from '../texts'
@@ -37,13 +37,7 @@ export function Actions({
         <>
           {/* For a proofread text, copy the corrected text instead of the report. */}
           {!message.proofread && (
-            <IconButton
-              size="sm"
-              label={texts.actions.copy}
-              onClick={() => copy(() => copyMarkdown(withSources(message)), texts.actions.copied)}
-            >
-              <Copy size={16} />
-            </IconButton>
+            <CopyIconButton label={texts.actions.copy} copy={() => copyMarkdown(withSources(message))} />
           )}
           <IconButton
             size="sm"
@@ -102,20 +96,12 @@ function MailCopies({ content }: { content: string }) {
   if (mail === null) return null
   return (
     <div className={styles.mail}>
-      <Button
-        size="sm"
-        variant="quiet"
-        onClick={() => copy(() => copyText(mail.subject), texts.actions.subjectCopied)}
-      >
+      <CopyButton size="sm" variant="quiet" copy={() => copyText(mail.subject)}>
         {texts.actions.copySubject}
-      </Button>
-      <Button
-        size="sm"
-        variant="quiet"
-        onClick={() => copy(() => copyText(mail.body), texts.actions.bodyCopied)}
-      >
+      </CopyButton>
+      <CopyButton size="sm" variant="quiet" copy={() => copyText(mail.body)}>
         {texts.actions.copyBody}
-      </Button>
+      </CopyButton>
     </div>
   )
 }
@@ -130,11 +116,4 @@ function withSources(message: Message): string {
 
 function copyMarkdown(text: string): Promise<void> {
   return copyRich(text, markdownToHtml(text))
-}
-
-function copy(write: () => Promise<void>, done: string): void {
-  write().then(
-    () => toast(done, { tone: 'success' }),
-    () => toastFailure(texts.actions.copyFailed, () => copy(write, done)),
-  )
 }

@@ -1,6 +1,7 @@
 import { useAtomValue } from 'jotai'
-import { ChevronDown, Copy, FileDown } from 'lucide-react'
+import { ChevronDown, FileDown } from 'lucide-react'
 import { Button } from '@/components/Button'
+import { CopyButton } from '@/components/CopyButton'
 import { Menu, MenuItem } from '@/components/Menu'
 import { Spinner } from '@/components/Spinner'
 import { copyText } from '@/lib/browser/clipboard'
@@ -51,23 +52,19 @@ function ModeSwitch() {
 
 /** Result has the actions on the corrected text: copy it, or save it as a Word file. */
 function Result({ proofread, changes, decisions, onSave }: HeadProps) {
-  const copy = () =>
-    copyText(resultOf(proofread.text, changes, decisions)).then(
-      () => {
-        const open = openQuestions(changes, decisions)
-        toast(texts.result.copied + (open > 0 ? texts.result.unanswered(open) : ''), { tone: 'success' })
-      },
-      () => toastFailure(texts.result.copyFailed, copy),
-    )
+  const copy = async () => {
+    await copyText(resultOf(proofread.text, changes, decisions))
+    const open = openQuestions(changes, decisions)
+    if (open > 0) toast(texts.result.unanswered(open))
+  }
   const save = (how: WordChanges) => {
     onSave(how).catch(() => toastFailure(texts.result.wordFailed, () => save(how)))
   }
   return (
     <>
-      <Button size="sm" onClick={copy}>
-        <Copy size={14} aria-hidden />
+      <CopyButton size="sm" copy={copy}>
         {texts.result.copy}
-      </Button>
+      </CopyButton>
       <Menu
         trigger={
           <Button size="sm">

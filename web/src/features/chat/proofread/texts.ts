@@ -1,7 +1,6 @@
 import type { ChangeKind } from '@/lib/stream'
+import { formatNumber } from '@/lib/ui/numbers'
 import type { Decision } from './review'
-
-const n = (count: number) => count.toLocaleString('ja-JP')
 
 const decisions: Readonly<Record<Decision, string>> = { accepted: '採用', refused: '不採用' }
 
@@ -9,10 +8,10 @@ const decisions: Readonly<Record<Decision, string>> = { accepted: '採用', refu
 export const texts = {
   label: '校正の結果',
   reading: '文章を確認しています',
-  found: (count: number) => `修正が必要な箇所が${n(count)}件あります`,
+  found: (count: number) => `修正が必要な箇所が${formatNumber(count)}件あります`,
   none: '修正が必要な箇所はありませんでした。',
   noneChecked: '確認できた範囲では、修正が必要な箇所はありませんでした。',
-  checked: (length: number) => `${n(length)}文字を確認しました。`,
+  checked: (length: number) => `${formatNumber(length)}文字を確認しました。`,
   original: '元の文章',
   corrected: '校正後',
 
@@ -31,7 +30,7 @@ export const texts = {
   } satisfies Record<ChangeKind, string>,
   filter: '修正案の種類',
   all: 'すべて',
-  kindCount: (name: string, count: number) => `${name} ${n(count)}`,
+  kindCount: (name: string, count: number) => `${name} ${formatNumber(count)}`,
 
   list: '修正案の一覧',
   question: '要確認',
@@ -59,13 +58,13 @@ export const texts = {
   refuseAll: 'すべて元に戻す',
   acceptShown: (kind: string) => `${kind}をすべて採用`,
   refuseShown: (kind: string) => `${kind}をすべて元に戻す`,
-  accepted: (count: number) => `${n(count)}件の修正案を採用しました。`,
-  refused: (count: number) => `${n(count)}件を元の文章に戻しました。`,
+  accepted: (count: number) => `${formatNumber(count)}件の修正案を採用しました。`,
+  refused: (count: number) => `${formatNumber(count)}件を元の文章に戻しました。`,
   undo: '取り消す',
   counts: (accepted: number, refused: number, open: number) =>
-    `採用 ${n(accepted)}・不採用 ${n(refused)}・未確認 ${n(open)}`,
+    `採用 ${formatNumber(accepted)}・不採用 ${formatNumber(refused)}・未確認 ${formatNumber(open)}`,
   decided: (decision: Decision | null, open: number) =>
-    `${decision === null ? '未確認に戻しました' : `${decisions[decision]}にしました`}。未確認は${n(open)}件です。`,
+    `${decision === null ? '未確認に戻しました' : `${decisions[decision]}にしました`}。未確認は${formatNumber(open)}件です。`,
   openNote: '未確認の修正案は、校正後の文章に反映されます。要確認の箇所は、採用するまで反映されません。',
   keys: 'J・Kで前後の修正案に移り、Aで採用、Rで不採用にします。',
 
@@ -78,23 +77,21 @@ export const texts = {
     previous: '前の修正案',
     next: '次の修正案',
     close: '閉じる',
-    position: (at: number, count: number) => `修正案（${n(count)}件中${n(at)}件目）`,
+    position: (at: number, count: number) => `修正案（${formatNumber(count)}件中${formatNumber(at)}件目）`,
   },
 
   result: {
     copy: '校正後の文章をコピー',
-    copied: '校正後の文章をコピーしました。',
-    unanswered: (count: number) => `要確認の${n(count)}件は元のままです。`,
-    copyFailed: 'コピーできませんでした。',
+    unanswered: (count: number) => `コピーした文章では、要確認の${formatNumber(count)}件は元のままです。`,
     word: 'Wordで保存',
     tracked: '変更履歴つき',
     applied: '反映済み',
     wordFailed: 'Wordのファイルを保存できませんでした。',
   },
 
-  dropped: (count: number) => `本文と照合できなかった${n(count)}件を除外しました。`,
+  dropped: (count: number) => `本文と照合できなかった${formatNumber(count)}件を除外しました。`,
   unchecked: '次の箇所は、校正できませんでした。時間をおいて、その部分をもう一度お試しください。',
-  range: (beginning: string, length: number) => `「${beginning}…」からの${n(length)}文字`,
+  range: (beginning: string, length: number) => `「${beginning}…」からの${formatNumber(length)}文字`,
 } as const
 
 function change(before: string, after: string): string {

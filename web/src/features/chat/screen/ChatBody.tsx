@@ -1,12 +1,13 @@
 import { useAtomValue } from 'jotai'
 import { ArrowDown } from 'lucide-react'
-import { useCallback } from 'react'
+import { useCallback, useRef } from 'react'
 import { Button } from '@/components/Button'
 import type { Skill } from '@/lib/api'
 import { whenIdle } from '@/lib/browser/idle'
 import { loadFormulaStyles, preloadMarkdown } from '@/lib/markdown'
 import { focusComposer } from '@/lib/ui/composer'
 import { cx } from '@/lib/ui/cx'
+import { useToastPlace } from '@/lib/ui/toastPlace'
 import { Composer } from '../composer/Composer'
 import { Queue } from '../composer/Queue'
 import type { Conversation } from '../conversation/conversation'
@@ -39,6 +40,8 @@ export function ChatBody({ skill, conversation, scroll, embedded = false }: Chat
   const empty = turns.length === 0
   const form = empty && skill.form_type === 'form'
   const threadId = thread?.id
+  const foot = useRef<HTMLDivElement>(null)
+  useToastPlace('foot', foot, !embedded && !form)
 
   const ask = useCallback(
     (question: Question) => {
@@ -61,7 +64,7 @@ export function ChatBody({ skill, conversation, scroll, embedded = false }: Chat
           )}
         </div>
       </div>
-      <div className={styles.foot} data-print={embedded ? undefined : 'hide'}>
+      <div className={styles.foot} ref={foot} data-print={embedded ? undefined : 'hide'}>
         {away && !embedded && <ToEnd scroll={scroll} />}
         <Busy turn={turns.at(-1)} />
         {otherBranch && !embedded && <OtherBranchNotice place={otherBranch} conversation={conversation} />}

@@ -3,7 +3,7 @@ import { Download, MoreHorizontal, Printer, Share2 } from 'lucide-react'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
 import { Link } from 'react-router'
 import { IconButton } from '@/components/IconButton'
-import { Menu, MenuItem, MenuSeparator } from '@/components/Menu'
+import { Menu, MenuItem } from '@/components/Menu'
 import { RenameField } from '@/components/RenameField'
 import { SkillIcon } from '@/components/SkillIcon'
 import { ThreadMenuItems } from '@/components/ThreadMenuItems'
@@ -47,6 +47,16 @@ export function ChatHead({
   usePrintKey(conversation, print)
   const save = () =>
     download(fileName(title), toMarkdown(title, skill.name, conversation.state.turns), 'text/markdown')
+  const output = (
+    <>
+      <MenuItem icon={<Download size={16} aria-hidden />} onSelect={() => withAll(save)}>
+        {texts.menu.save}
+      </MenuItem>
+      <MenuItem icon={<Printer size={16} aria-hidden />} onSelect={print}>
+        {texts.menu.print}
+      </MenuItem>
+    </>
+  )
   return (
     <header className={styles.head}>
       <Link className={styles.skill} to={`/home/skill/${skill.id}`} title={skill.name}>
@@ -88,25 +98,20 @@ export function ChatHead({
             {texts.share.item}
           </MenuItem>
         )}
-        {thread && (
-          <>
-            <ThreadMenuItems
-              thread={thread}
-              onRename={() => {
-                keepFocus.current = true
-                setRenaming(true)
-              }}
-              onDelete={remove}
-            />
-            <MenuSeparator />
-          </>
+        {thread ? (
+          <ThreadMenuItems
+            thread={thread}
+            onRename={() => {
+              keepFocus.current = true
+              setRenaming(true)
+            }}
+            onDelete={remove}
+          >
+            {output}
+          </ThreadMenuItems>
+        ) : (
+          output
         )}
-        <MenuItem icon={<Download size={16} aria-hidden />} onSelect={() => withAll(save)}>
-          {texts.menu.save}
-        </MenuItem>
-        <MenuItem icon={<Printer size={16} aria-hidden />} onSelect={print}>
-          {texts.menu.print}
-        </MenuItem>
       </Menu>
       {thread && sharing && (
         <ShareDialog threadId={thread.id} leaf={sharing} onClose={() => setSharing(null)} />

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Button } from '@/components/Button'
+import { CopyButton } from '@/components/CopyButton'
 import { Dialog } from '@/components/Dialog'
 import { TextField } from '@/components/Field'
 import { ErrorState } from '@/components/States'
@@ -47,20 +48,10 @@ export function ShareDialog({ threadId, leaf, onClose }: ShareDialogProps) {
       onClose={onClose}
       actions={
         <>
-          {share && (
-            <Button
-              className={styles.end}
-              variant="danger"
-              loading={busy === 'end'}
-              onClick={() => end(share.id)}
-            >
-              {words.end}
-            </Button>
-          )}
           <Button onClick={onClose}>{words.close}</Button>
-          {share !== undefined && (
-            <Button variant={share ? 'secondary' : 'primary'} loading={busy === 'put'} onClick={put}>
-              {share ? words.update : words.create}
+          {share === null && (
+            <Button variant="primary" loading={busy === 'put'} onClick={put}>
+              {words.create}
             </Button>
           )}
         </>
@@ -71,19 +62,26 @@ export function ShareDialog({ threadId, leaf, onClose }: ShareDialogProps) {
         {share === undefined && isError && (
           <ErrorState message={words.loadFailed} onRetry={() => void refetch()} />
         )}
-        {share ? <Shared share={share} /> : <p className={styles.quiet}>{words.snapshot}</p>}
+        {share ? (
+          <Shared share={share}>
+            <Button size="sm" loading={busy === 'put'} onClick={put}>
+              {words.update}
+            </Button>
+            <Button size="sm" variant="quietDanger" loading={busy === 'end'} onClick={() => end(share.id)}>
+              {words.end}
+            </Button>
+          </Shared>
+        ) : (
+          <p className={styles.quiet}>{words.snapshot}</p>
+        )}
       </div>
     </Dialog>
   )
 }
 
-function Shared({ share }: { share: Share }) {
+/** Shared shows the link with its copy button, the shared part, and the actions on it. */
+function Shared({ share, children }: { share: Share; children: ReactNode }) {
   const url = shareUrl(share.id)
-  const copy = () =>
-    copyText(url).then(
-      () => toast(words.copied, { tone: 'success' }),
-      () => toastFailure(words.copyFailed),
-    )
   return (
     <>
       <div className={styles.link}>
@@ -93,11 +91,14 @@ function Shared({ share }: { share: Share }) {
           value={url}
           onFocus={(event) => event.currentTarget.select()}
         />
-        <Button variant="primary" onClick={() => void copy()}>
+        <CopyButton variant="primary" size="lg" copy={() => copyText(url)}>
           {words.copy}
-        </Button>
+        </CopyButton>
       </div>
-      <p className={styles.quiet}>{words.shared(formatFull(share.updated_at), share.messages)}</p>
+      <div className={styles.shared}>
+        <p className={styles.quiet}>{words.shared(formatFull(share.updated_at), share.messages)}</p>
+        {children}
+      </div>
     </>
   )
 }

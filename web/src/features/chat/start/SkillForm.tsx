@@ -1,7 +1,15 @@
 import { useQueries } from '@tanstack/react-query'
 import { useAtom, useAtomValue } from 'jotai'
 import { FileUp } from 'lucide-react'
-import { type FormEvent, useEffect, useEffectEvent, useRef, useState, useSyncExternalStore } from 'react'
+import {
+  type FormEvent,
+  useEffect,
+  useEffectEvent,
+  useLayoutEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react'
 import { Button } from '@/components/Button'
 import { Select, TextArea, TextField } from '@/components/Field'
 import { sourceQuery } from '@/entities/source/dataSources'
@@ -9,7 +17,11 @@ import { uploads } from '@/entities/source/uploads'
 import { useFiles } from '@/entities/source/useFiles'
 import type { FormField, Skill } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
+import { keys } from '@/lib/browser/platform'
+import { focusComposer } from '@/lib/ui/composer'
+import { isSend } from '@/lib/ui/sendKey'
 import { store } from '@/lib/ui/store'
+import { useToastPlace } from '@/lib/ui/toastPlace'
 import drop from '../composer/DropTarget.module.css'
 import { ModelMenu, ModelNote } from '../composer/ModelMenu'
 import type { Conversation } from '../conversation/conversation'
@@ -24,6 +36,7 @@ import {
   eitherOf,
   type FormValues,
   filled,
+  inOrder,
   lengthOf,
   limitOf,
   renderForm,
@@ -38,6 +51,7 @@ export function SkillForm({
   disabled,
   draft = `form:${skill.id}`,
   initial = {},
+  focused = false,
   onAsk,
   onCancel,
 }: {
@@ -47,6 +61,8 @@ export function SkillForm({
   /** The key under which the values are stored, and the initial values. */
   draft?: string
   initial?: FormValues
+  /** Whether the first text field takes the focus on devices with a keyboard, so that a text can be pasted at once. */
+  focused?: boolean
   onAsk: (question: Question) => void
   onCancel?: () => void
 }) {
@@ -55,6 +71,11 @@ export function SkillForm({
   const { failure } = useAtomValue(conversation.stateAtom)
   const [tried, setTried] = useState(false)
   const form = useRef<HTMLFormElement>(null)
+  const foot = useRef<HTMLDivElement>(null)
+  useToastPlace('foot', foot, focused)
+  useLayoutEffect(() => {
+    if (focused) focusComposer()
+  }, [focused])
   const files = useFormFiles(skill, values, draft)
   const [waiting, setWaiting] = useState(false)
   const wrong = { ...fieldMessages(failure?.cause), ...(tried && !waiting && checkForm(skill, values)) }
@@ -82,16 +103,29 @@ export function SkillForm({
   const locked = disabled || waiting
   const { over, handlers } = useFormDrop(skill, draft, locked, setValue)
   const either = eitherOf(skill)
+  const fields = inOrder(skill)
+  const first = fields.find(({ type }) => type === 'text' || type === 'textarea')
 
   return (
-    <form className={styles.form} ref={form} onSubmit={onSubmit} noValidate {...handlers}>
+    <form
+      className={styles.form}
+      ref={form}
+      onSubmit={onSubmit}
+      onKeyDown={(event) => {
+        if (!isSend(event, 'mod-enter') || locked) return
+        event.preventDefault()
+        submit()
+      }}
+      noValidate
+      {...handlers}
+    >
       {over && (
         <p className={drop.over} aria-hidden>
           <FileUp size={22} />
           {texts.files.dropHere}
         </p>
       )}
-      {skill.form_fields.map((field) => (
+      {fields.map((field) => (
         <FormControl
           key={field.name}
           field={field}
@@ -100,6 +134,7 @@ export function SkillForm({
           optional={either.length > 1 && either.includes(field) ? texts.form.oneOf : !field.required}
           disabled={locked}
           target={targetOf(draft, field)}
+          composer={focused && field === first ? draft : undefined}
           onChange={(value) => setValue(field.name, value)}
         />
       ))}
@@ -112,14 +147,20 @@ export function SkillForm({
         </p>
       )}
       <ModelNote skillId={skill.id} />
-      <div className={styles.submit}>
+      <div className={styles.submit} ref={foot}>
         <ModelMenu skillId={skill.id} />
         {onCancel && (
           <Button size="lg" onClick={onCancel}>
             {texts.edit.cancel}
           </Button>
         )}
-        <Button variant="primary" size="lg" type="submit" disabled={locked || files.readiness === 'failed'}>
+        <Button
+          variant="primary"
+          size="lg"
+          type="submit"
+          title={keys('mod', 'Enter')}
+          disabled={locked || files.readiness === 'failed'}
+        >
           {onCancel ? texts.edit.send : texts.form.submit}
         </Button>
       </div>
@@ -190,10 +231,12 @@ interface ControlProps {
   readonly optional: boolean | string
   readonly disabled: boolean
   readonly target: string
+  /** Marks the field as the composer of its page. */
+  readonly composer: string | undefined
   readonly onChange: (value: string) => void
 }
 
-function FormControl({ field, value, error, optional, disabled, target, onChange }: ControlProps) {
+function FormControl({ field, value, error, optional, disabled, target, composer, onChange }: ControlProps) {
   const common = {
     label: field.label,
     name: field.name,
@@ -212,6 +255,7 @@ function FormControl({ field, value, error, optional, disabled, target, onChange
       return (
         <TextArea
           {...common}
+          data-composer={composer}
           hint={hint}
           rows={5}
           placeholder={field.placeholder}
@@ -233,6 +277,7 @@ function FormControl({ field, value, error, optional, disabled, target, onChange
       return (
         <TextField
           {...common}
+          data-composer={composer}
           hint={hint}
           inputMode={field.type === 'number' ? 'decimal' : 'text'}
           placeholder={field.placeholder}

@@ -40,7 +40,15 @@ export function Start({
         <p className={styles.description}>{skill.description}</p>
       </header>
       {note && (form || !blocked) && <p className={styles.blocked}>{note}</p>}
-      {SkillForm && <SkillForm skill={skill} conversation={conversation} disabled={blocked} onAsk={onAsk} />}
+      {SkillForm && (
+        <SkillForm
+          skill={skill}
+          conversation={conversation}
+          disabled={blocked}
+          focused={Heading === 'h1'}
+          onAsk={onAsk}
+        />
+      )}
       {!form && !blocked && skill.suggestions.length > 0 && (
         <section aria-label={texts.suggestions}>
           <ul className={styles.suggestions}>

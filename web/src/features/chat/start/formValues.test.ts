@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { FormField, Skill } from '@/lib/api'
-import { checkForm, filled, lengthOf, renderForm, withDefaults } from './formValues'
+import { checkForm, filled, inOrder, lengthOf, renderForm, withDefaults } from './formValues'
 
 const fields: FormField[] = [
   { name: 'to', label: '宛先', type: 'text', required: true, max_length: 5 },
@@ -31,6 +31,12 @@ it('begins with the first option of every required select', () => {
   expect(withDefaults(skill, { style: '簡潔', length: '長く' })).toEqual({ style: '簡潔', length: '長く' })
   // The skill no longer has this option.
   expect(withDefaults(skill, { style: '丁寧' })).toEqual({ style: '標準' })
+})
+
+it('shows required fields first, with the alternatives of which one is required', () => {
+  const names = (skill: Skill) => inOrder(skill).map(({ name }) => name)
+  expect(names(skill)).toEqual(['to', 'style', 'count', 'text'])
+  expect(names({ ...skill, kind: 'proofreading_v2' })).toEqual(['to', 'style', 'text', 'count'])
 })
 
 it('requires either a text or a file to proofread, not both', () => {

@@ -21,6 +21,13 @@ export function lengthOf(value: string): number {
   return [...value.replace(/\r\n?/g, '\n')].length
 }
 
+/** inOrder returns the fields in the order of the form: first the required ones and the alternatives (`eitherOf`). */
+export function inOrder(skill: Skill): readonly FormField[] {
+  const either = eitherOf(skill)
+  const optional = (field: FormField) => !field.required && !either.includes(field)
+  return [...skill.form_fields].sort((a, b) => Number(optional(a)) - Number(optional(b)))
+}
+
 /** withDefaults sets every required select without a valid choice to its first option. */
 export function withDefaults(skill: Skill, values: FormValues): FormValues {
   const chosen = { ...values }

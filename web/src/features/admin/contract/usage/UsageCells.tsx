@@ -1,5 +1,5 @@
 import { cx } from '@/lib/ui/cx'
-import { formatNumber } from '../../format'
+import { formatNumber } from '@/lib/ui/numbers'
 import table from '../../parts/Table.module.css'
 import { texts } from '../../texts'
 import styles from './MemberUsageTable.module.css'

@@ -1,6 +1,7 @@
 import { type CSSProperties, type KeyboardEvent, type PointerEvent, useRef, useState } from 'react'
 import type { DayUsage } from '@/lib/api'
-import { formatNumber, formatShort, formatTick, formatWeekday } from '../../format'
+import { formatNumber } from '@/lib/ui/numbers'
+import { formatShort, formatTick, formatWeekday } from '../../format'
 import { texts } from '../../texts'
 import styles from './UsageChart.module.css'
 import { heightOf, type Measure, ticksFor } from './usage'

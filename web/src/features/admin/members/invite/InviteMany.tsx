@@ -1,7 +1,7 @@
 import { type ReactNode, useDeferredValue, useMemo, useState } from 'react'
 import { Button } from '@/components/Button'
 import type { NewMember, Role } from '@/lib/api'
-import { formatNumber } from '../../format'
+import { formatNumber } from '@/lib/ui/numbers'
 import { texts } from '../../texts'
 import { mayGrant } from '../may'
 import { RoleSelect } from '../RoleSelect'

@@ -1,5 +1,5 @@
 import { Check, CircleAlert } from 'lucide-react'
-import { formatNumber } from '../../format'
+import { formatNumber } from '@/lib/ui/numbers'
 import { texts } from '../../texts'
 import styles from '../Dialogs.module.css'
 import type { Invitee } from './invitees'

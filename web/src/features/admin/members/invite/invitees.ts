@@ -1,4 +1,5 @@
 import type { NewMember, Role } from '@/lib/api'
+import { formatNumber } from '@/lib/ui/numbers'
 import { texts } from '../../texts'
 import { type CsvLine, readCsv } from './csv'
 
@@ -70,7 +71,7 @@ export function readInvitees(text: string, options: ListOptions): Invitee[] {
     }
     const error =
       index >= MOST_INVITEES
-        ? errors.tooMany(MOST_INVITEES.toLocaleString('ja-JP'))
+        ? errors.tooMany(formatNumber(MOST_INVITEES))
         : known === null
           ? errors.badRole(role)
           : problemOf(invitee, options.mayGrant, seen, line.line)

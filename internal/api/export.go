@@ -1,0 +1,313 @@
+package api
+
+import (
+	"archive/zip"
+	"compress/flate"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/japan"
+	"github.com/tsumugi-ai/tsumugi/internal/picture"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+)
+
+// exportPage is the number of records read at once.
+const exportPage = 100
+
+// exportGuide explains the archive to its reader.
+//
+//go:embed export.txt
+var exportGuide []byte
+
+// exportOwnData streams the person's data as a ZIP archive. An error after the first byte ends the connection, so that
+// the client notices that the archive is incomplete.
+func (s *Server) exportOwnData(c *call) error {
+	guidance, err := s.Org.Guidance(c.ctx(), c.actor)
+	if err != nil {
+		return err
+	}
+	threads, err := s.threadIDs(c)
+	if err != nil {
+		return err
+	}
+	attach(c.w, "tsumugi-data.zip")
+	c.w.Header().Set("Content-Type", "application/zip")
+	c.w.Header().Set("Cache-Control", "no-store")
+	a := newArchive(s, c)
+	if err := a.writeAll(threads, toAbout(guidance.About)); err != nil {
+		s.log.WarnContext(c.ctx(), "api: export ended early", "user_id", c.actor.ID, "err", err)
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// threadIDs returns the ids of all listed and archived threads of the person, most recently used first.
+func (s *Server) threadIDs(c *call) (ids []uuid.UUID, _ error) {
+	for _, archived := range []bool{false, true} {
+		list, err := allPages(func(offset int) ([]chat.Thread, error) {
+			return s.Chat.ListThreads(c.ctx(), c.actor.Owner(), archived, offset, exportPage)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range list {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids, nil
+}
+
+// allPages reads all pages of a list.
+func allPages[T any](read func(offset int) ([]T, error)) (all []T, _ error) {
+	for {
+		page, err := read(len(all))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if len(page) < exportPage {
+			return all, nil
+		}
+	}
+}
+
+// archive is the export of a person in progress.
+type archive struct {
+	*Server
+	*call
+	zip      *zip.Writer
+	pictures map[uuid.UUID]bool // Ids of the written pictures.
+}
+
+func newArchive(s *Server, c *call) *archive {
+	a := &archive{s, c, zip.NewWriter(patientWriter{c.w}), make(map[uuid.UUID]bool)}
+	a.zip.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
+		return flate.NewWriter(w, flate.BestSpeed)
+	})
+	return a
+}
+
+// writeAll writes the archive. It skips what is deleted meanwhile.
+func (a *archive) writeAll(threads []uuid.UUID, about About) error {
+	if err := a.write("README.txt", exportGuide); err != nil {
+		return err
+	}
+	if err := a.writeJSON("profile.json", struct {
+		Me    Me    `json:"me"`
+		About About `json:"about"`
+	}{toMe(a.actor), about}); err != nil {
+		return err
+	}
+	for _, id := range threads {
+		if err := a.writeThread(id); err != nil && fault.CodeOf(err) != fault.NotFound {
+			return err
+		}
+	}
+	if err := a.writeFiles(); err != nil {
+		return err
+	}
+	if err := a.writeSkills(); err != nil {
+		return err
+	}
+	return a.zip.Close()
+}
+
+// writeThread writes a thread with all its branches as JSON, the branch that was shown last as Markdown, and the
+// pictures of its questions.
+func (a *archive) writeThread(id uuid.UUID) error {
+	owner := a.actor.Owner()
+	thread, err := a.Chat.FindThread(a.ctx(), owner, id)
+	if err != nil {
+		return err
+	}
+	messages, err := allPages(func(offset int) ([]chat.Message, error) {
+		return a.Chat.ListAllMessages(a.ctx(), owner, id, offset, exportPage)
+	})
+	if err != nil {
+		return err
+	}
+	branch, err := allPages(func(offset int) ([]chat.Message, error) {
+		return a.Chat.ListMessages(a.ctx(), owner, id, nil, offset, exportPage)
+	})
+	if err != nil {
+		return err
+	}
+	slices.Reverse(branch)
+	name := entryName("threads", thread.CreatedAt.In(japan.Zone).Format(time.DateOnly)+" "+thread.Title, id)
+	if err := a.writeJSON(name+".json", struct {
+		Thread   Thread    `json:"thread"`
+		Messages []Message `json:"messages"`
+	}{toThread(thread), convert(messages, toMessage)}); err != nil {
+		return err
+	}
+	if err := a.write(name+".md", []byte(threadMarkdown(thread, branch))); err != nil {
+		return err
+	}
+	for _, m := range messages {
+		for _, p := range m.Pictures {
+			if err := a.writePicture(p.ID); err != nil && fault.CodeOf(err) != fault.NotFound {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (a *archive) writePicture(id uuid.UUID) error {
+	if a.pictures[id] {
+		return nil
+	}
+	p, content, err := a.Pictures.Open(a.ctx(), a.actor.Owner(), id, picture.Full)
+	if err != nil {
+		return err
+	}
+	a.pictures[id] = true
+	ending := ".jpg"
+	if p.MediaType == "image/png" {
+		ending = ".png"
+	}
+	return a.copy("pictures/"+id.String()+ending, content)
+}
+
+func (a *archive) writeFiles() error {
+	sources, err := allPages(func(offset int) ([]datasource.ListItem, error) {
+		return a.Sources.List(a.ctx(), a.actor.Owner(), "", offset, exportPage)
+	})
+	for i := 0; i < len(sources) && err == nil; i++ {
+		err = a.writeFile(sources[i].Source)
+	}
+	return err
+}
+
+func (a *archive) writeFile(source datasource.Source) error {
+	_, content, err := a.Sources.Open(a.ctx(), a.actor.Owner(), source.ID)
+	if fault.CodeOf(err) == fault.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	ending := path.Ext(source.Filename)
+	return a.copy(entryName("files", strings.TrimSuffix(source.Filename, ending), source.ID)+plainName(ending), content)
+}
+
+// writeSkills writes the person's own skills.
+func (a *archive) writeSkills() error {
+	for _, archived := range []bool{false, true} {
+		skills, err := allPages(func(offset int) ([]skill.CustomSkill, error) {
+			list, _, err := a.Library.List(a.ctx(), a.actor, skill.ShelfOwn, archived, offset, exportPage)
+			return list, err
+		})
+		if err != nil {
+			return err
+		}
+		for _, s := range skills {
+			content, err := a.Library.Export(a.ctx(), a.actor, s.ID)
+			if fault.CodeOf(err) == fault.NotFound {
+				continue
+			}
+			if err == nil {
+				err = a.write(entryName("skills", s.Content.Name, s.ID)+".yaml", content)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (a *archive) writeJSON(name string, record any) error {
+	text, err := json.MarshalIndent(record, "", "  ")
+	if err != nil {
+		return err
+	}
+	return a.write(name, text)
+}
+
+func (a *archive) write(name string, content []byte) error {
+	w, err := a.create(name)
+	if err == nil {
+		_, err = w.Write(content)
+	}
+	return err
+}
+
+// copy writes a file and closes it.
+func (a *archive) copy(name string, content io.ReadCloser) error {
+	defer func() { _ = content.Close() }()
+	w, err := a.create(name)
+	if err == nil {
+		_, err = io.Copy(w, content)
+	}
+	return err
+}
+
+func (a *archive) create(name string) (io.Writer, error) {
+	return a.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
+}
+
+const maxEntryName = 60 // Characters of a title or a filename.
+
+// entryName returns the name of an entry without its extension. It ends with a part of the id, because titles and
+// filenames are not unique.
+func entryName(folder, title string, id uuid.UUID) string {
+	text := id.String()
+	return fmt.Sprintf("%s/%s-%s", folder, runes.First(plainName(title), maxEntryName), text[len(text)-12:])
+}
+
+// plainName replaces characters that a file system may not allow in names.
+func plainName(name string) string {
+	return strings.TrimLeft(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) || strings.ContainsRune(`\/:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, name), " ")
+}
+
+// threadMarkdown returns a branch as a Markdown document. The app saves threads in the same form.
+func threadMarkdown(thread chat.Thread, branch []chat.Message) string {
+	parts := []string{"# " + thread.Title, thread.SkillName + "・" + local(&thread.CreatedAt)}
+	for _, m := range branch {
+		switch {
+		case m.Role == chat.RoleUser:
+			parts = append(parts, "---", "## 質問", "> "+strings.ReplaceAll(m.Content, "\n", "\n> "))
+		case m.Content != "":
+			parts = append(parts, "## 回答", m.Content)
+			if sources := sourceLines(m.Citations); len(sources) > 0 {
+				parts = append(parts, "### 出典", strings.Join(sources, "\n"))
+			}
+		}
+	}
+	return strings.Join(parts, "\n\n") + "\n"
+}
+
+// sourceLines lists the sources that an answer refers to.
+func sourceLines(citations []chat.Citation) (lines []string) {
+	for _, c := range citations {
+		if c.Support == "" { // It was only consulted.
+			continue
+		}
+		line := fmt.Sprintf("- [%d] %s", c.Index, c.Filename)
+		if c.Page > 0 && c.URL == "" {
+			line += fmt.Sprintf("（%dページ）", c.Page)
+		}
+		lines = append(lines, strings.TrimSpace(line+" "+c.URL))
+	}
+	return lines
+}

@@ -1,0 +1,95 @@
+package org
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/work"
+)
+
+// DeletionGrace is the time between an operator's request to delete an organization and the deletion.
+const DeletionGrace = 30 * 24 * time.Hour
+
+const (
+	deletionInterval = time.Minute
+	deletionTimeout  = 2 * time.Minute // Of one batch.
+)
+
+// Deletion is the requested deletion of an organization.
+type Deletion struct {
+	ID          uuid.UUID // The organization's.
+	Name        string
+	RequestedAt time.Time
+	DeletesAt   *time.Time       // Nil once the organization does not exist.
+	StartedAt   *time.Time       // Nil before the start.
+	Counts      map[string]int64 // By kind, what existed at the start.
+	Certificate string           // "" until nothing is left.
+}
+
+// DeletionStore is the database of Deletions.
+type DeletionStore interface {
+	// DueDeletions returns the organizations whose deletion is due or in progress.
+	DueDeletions(ctx context.Context) ([]uuid.UUID, error)
+
+	// DeleteBatch deletes some rows of a due organization, and queues the deletion of its members' accounts. more is
+	// false if no rows are left, or another server is deleting them.
+	DeleteBatch(ctx context.Context, id uuid.UUID) (more bool, err error)
+
+	// FinishDeletion stores the certificate that certify returns. It does nothing while rows, accounts or files of the
+	// organization are left.
+	FinishDeletion(ctx context.Context, id uuid.UUID, certify func(Deletion) (string, error)) (done bool, err error)
+}
+
+// Deletions deletes organizations when they are due. Every server runs it, so that no leader is needed: an organization
+// is locked for each batch, and the next server continues after a crash.
+type Deletions struct {
+	store DeletionStore
+	key   SigningKey
+	log   *slog.Logger
+	group *work.Group
+}
+
+// NewDeletions returns a Deletions that signs certificates with key. It starts no goroutine before Start.
+func NewDeletions(store DeletionStore, key SigningKey, log *slog.Logger) *Deletions {
+	return &Deletions{store: store, key: key, log: log, group: work.NewGroup(log)}
+}
+
+// Start begins to delete due organizations. It must be called once; the caller must then call Stop.
+func (d *Deletions) Start() {
+	d.group.Every(deletionInterval, nil, d.Run, "org: deleting an organization failed, retrying")
+}
+
+// Stop ends the goroutine of Start after its current batch and waits for it.
+func (d *Deletions) Stop() { d.group.Stop() }
+
+// Run deletes due organizations. It leaves those unfinished whose accounts or files are not removed yet.
+func (d *Deletions) Run(ctx context.Context) error {
+	due, err := d.store.DueDeletions(ctx)
+	for i := 0; i < len(due) && err == nil; i++ {
+		err = d.delete(ctx, due[i])
+	}
+	return err
+}
+
+// delete deletes an organization in batches, and finishes its deletion if nothing is left.
+func (d *Deletions) delete(ctx context.Context, id uuid.UUID) error {
+	for more := true; more; {
+		batch, cancel := context.WithTimeout(ctx, deletionTimeout)
+		var err error
+		more, err = d.store.DeleteBatch(batch, id)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+	done, err := d.store.FinishDeletion(ctx, id, func(finished Deletion) (string, error) {
+		return d.key.sign(certificateOf(finished, time.Now()))
+	})
+	if done {
+		d.log.InfoContext(ctx, "org: organization deleted", "organization_id", id)
+	}
+	return err
+}
