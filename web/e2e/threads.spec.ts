@@ -8,7 +8,7 @@ test.describe('the thread list', () => {
     await openSkills(page)
     const list = page.getByRole('navigation', { name: 'チャット' })
     const icon = list.getByRole('link', { name: '英訳の依頼' }).locator('img')
-    await expect(icon).toHaveAttribute('src', '/icons/skills/translation.svg')
+    await expect(icon).toHaveAttribute('src', '/icons/skills.svg#translation')
     const button = page.getByRole('button', { name: 'チャット一覧', exact: true })
     await expect(button).toHaveAttribute('aria-expanded', 'true')
     const main = page.getByRole('main')

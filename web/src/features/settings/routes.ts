@@ -1,4 +1,8 @@
+export { AboutPage } from './AboutPage'
 export { ChangePasswordPage } from './ChangePasswordPage'
+export { ConnectionsPage } from './ConnectionsPage'
 export { changePasswordLoader } from './loader'
 export { SessionsPage } from './SessionsPage'
 export { SettingLayout } from './SettingLayout'
+export { SharesPage } from './SharesPage'
+export { SlackPage } from './SlackPage'
