@@ -8,7 +8,7 @@ export interface Place {
 }
 
 /** The rules whose result depends on the colour scheme. */
-const colorRules = ['color-contrast', 'link-in-text-block']
+export const colorRules = ['color-contrast', 'link-in-text-block']
 
 /** Applies these rules of axe, or all of them, to a page with its frames. */
 async function violations(page: Page, rules?: readonly string[]): Promise<Result[]> {
