@@ -84,6 +84,8 @@ test.describe('the sending key', () => {
       await page.keyboard.press('Escape')
       await expect(skills).toHaveCount(0)
       await page.getByRole('button', { name: 'スキルを選択' }).tap()
+      await skills.getByRole('option').last().scrollIntoViewIfNeeded()
+      await expect(skills.getByRole('option').last()).toBeInViewport({ ratio: 1 })
       await skills.getByRole('option', { name: /^壁打ち/ }).tap()
       await expect(page.getByRole('heading', { level: 1, name: '壁打ち' })).toBeVisible()
 
