@@ -1,11 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
+import type { Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
 
 const server = process.env.TSUMUGI_DEV_SERVER ?? 'http://127.0.0.1:8080'
 
+/** The icons of all skills in one picture, so that a page loads them with one request. */
+function skillIcons(): string {
+  const folder = fileURLToPath(new URL('./public/icons/skills/', import.meta.url))
+  const icons = readdirSync(folder).map((file, at) => {
+    const place = `x="${at * 48}" width="48" height="48"`
+    const icon = readFileSync(folder + file, 'utf8').replace('xmlns="http://www.w3.org/2000/svg"', place)
+    return `<view id="${file.replace('.svg', '')}" viewBox="${at * 48} 0 48 48"/>${icon}`
+  })
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="48" height="48">${icons.join('')}</svg>`
+}
+
+/** Adds the file that SkillIcon shows. */
+const skillIconsFile: Plugin = {
+  name: 'skill-icons',
+  generateBundle() {
+    this.emitFile({ type: 'asset', fileName: 'icons/skills.svg', source: skillIcons() })
+  },
+  configureServer({ middlewares }) {
+    middlewares.use('/icons/skills.svg', (_, response) => {
+      response.setHeader('Content-Type', 'image/svg+xml').end(skillIcons())
+    })
+  },
+}
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), skillIconsFile],
   resolve: {
     alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) },
   },
@@ -20,18 +46,23 @@ export default defineConfig({
     // The content security policy allows no data: fonts, so nothing is inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 600, // The part that every page needs.
     rolldownOptions: {
       output: {
-        strictExecutionOrder: true, // The groups below may import each other.
         chunkFileNames: ({ name }) => `assets/${name.replace(/~.*/, '')}-[hash].js`,
         assetFileNames: ({ names }) =>
           `assets/${names[0]?.replace(/~.*(?=\.)|\.[^.]*$/g, '') ?? '[name]'}-[hash][extname]`,
-        // Without it every shared icon and style is a file of its own, and a first load takes a hundred requests.
+        // Without groups every shared icon and style is a file of its own, and a first load takes a hundred requests.
+        // A group contains the static imports of its modules, unless an earlier group has them.
         codeSplitting: {
           groups: [
-            // The style sheets of components import nothing, so this file precedes those of the pages.
-            { name: 'components', test: /\/src\/components\/.*\.module\.css/, priority: 1 },
-            { name: 'shared', minShareCount: 2, entriesAware: true, entriesAwareMergeThreshold: 40_000 },
+            {
+              name: 'app',
+              test: /\/src\/(app\/main|(components|entities|lib\/(api|browser|live|ui))\/)|\/lucide-react\//,
+            },
+            { name: 'layout', test: /\/src\/app\/HomeRoute/ },
+            { name: 'home', test: /\/src\/app\/home\.ts/ },
+            { name: 'Rendered', test: /\/src\/lib\/markdown\/Rendered/ },
           ],
         },
       },

@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test'
-import { breaches, inspect, overflow, type Place } from './support/inspect'
+import { breaches, colorRules, inspect, overflow, type Place } from './support/inspect'
 import { openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
@@ -143,7 +143,15 @@ test.describe('accessibility', () => {
         await page.goto(path)
         await expect(page.getByRole('heading', { level: 1 }).first(), path).toBeVisible()
         await expect(page.getByText('読み込み中...'), path).toHaveCount(0)
-        found.push(...(await breaches(page, 'any')).map((one) => `${path}: ${one}`))
+        found.push(...(await breaches(page)).map((one) => `${path}: ${one}`))
+        await page.emulateMedia({ colorScheme: 'dark' })
+        found.push(...(await breaches(page, colorRules)).map((one) => `${path}, dark: ${one}`))
+        await page.emulateMedia({ colorScheme: 'light' })
+        // 1440 px wide, enlarged to 200 %.
+        await page.setViewportSize({ width: 720, height: 450 })
+        const { by, what } = await overflow(page)
+        if (by > 0) found.push(`${path}, 200 %: ${by} px: ${what}`)
+        await page.setViewportSize({ width: 390, height: 800 })
       }
       expect(found).toEqual([])
     })

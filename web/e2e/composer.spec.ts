@@ -43,6 +43,68 @@ test.describe('the sending key', () => {
       await expect(chat.questions.last()).toContainText('二行目')
       await chat.finished()
     })
+
+    test('leaves 70 % of the height to the text, and stays above the keyboard and within the safe area', async ({
+      chat,
+      page,
+      model,
+      account,
+      question,
+    }) => {
+      const wide = 'graph LR; A[申請書の提出]-->B[承認]-->C[発注]-->D[納品]-->E[検収]-->F[支払]-->G[記帳]'
+      model.script(question, { text: `手順です。\n\n\`\`\`mermaid\n${wide}\n\`\`\`` })
+      await chat.open()
+      await chat.composer.fill(question)
+      await chat.send.tap()
+      await chat.finished()
+      const text = page.locator('[data-scroller]')
+      const height = async () => (await text.boundingBox())?.height ?? 0
+      expect(await height()).toBeGreaterThanOrEqual(0.7 * 844)
+
+      const drawing = chat.answer.getByRole('region', { name: 'フローチャート' }).getByRole('img')
+      await expect(drawing).toBeVisible()
+      expect(
+        await drawing.evaluate(({ parentElement: box }) => box && box.scrollWidth - box.clientWidth),
+      ).toBe(0)
+      await drawing.tap()
+      const enlarged = page.getByRole('dialog', { name: 'フローチャート' })
+      await expect(enlarged).toBeVisible()
+      await enlarged.getByRole('button', { name: '閉じる' }).tap()
+      await expect(enlarged).toHaveCount(0)
+
+      await page.getByRole('button', { name: 'スキルを選択' }).tap()
+      const skills = page.getByRole('listbox', { name: 'スキル' })
+      await expect(skills).toBeFocused()
+      await expect(skills.getByRole('option')).toHaveCount((await account.skills()).length)
+      expect(await breaches(page)).toEqual([])
+      const box = await skills.evaluate(({ parentElement }) =>
+        parentElement?.getBoundingClientRect().toJSON(),
+      )
+      expect(box).toMatchObject({ x: 0, width: 390, bottom: 844 })
+      await page.keyboard.press('Escape')
+      await expect(skills).toHaveCount(0)
+      await page.getByRole('button', { name: 'スキルを選択' }).tap()
+      await skills.getByRole('option').last().scrollIntoViewIfNeeded()
+      await expect(skills.getByRole('option').last()).toBeInViewport({ ratio: 1 })
+      await skills.getByRole('option', { name: /^壁打ち/ }).tap()
+      await expect(page.getByRole('heading', { level: 1, name: '壁打ち' })).toBeVisible()
+
+      const bottom = () =>
+        chat.composer.evaluate((field) => field.closest('form')?.getBoundingClientRect().bottom)
+      const session = await page.context().newCDPSession(page)
+      const insets = { top: 47, bottom: 34 }
+      await session.send('Emulation.setSafeAreaInsetsOverride', { insets })
+      await expect.poll(bottom).toBeLessThanOrEqual(844 - 34)
+      expect((await page.getByRole('banner').boundingBox())?.y).toBe(47)
+      await session.send('Emulation.setSafeAreaInsetsOverride', { insets: {} })
+
+      // The keyboard of Safari covers the page instead of shrinking it.
+      await page.evaluate(() => {
+        Object.defineProperty(visualViewport, 'height', { value: 500 })
+        visualViewport?.dispatchEvent(new Event('resize'))
+      })
+      await expect.poll(bottom).toBeLessThanOrEqual(500)
+    })
   })
 })
 

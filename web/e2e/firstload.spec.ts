@@ -3,7 +3,7 @@ import { hold } from './support/hold'
 import { expect, test } from './support/test'
 
 const renderer = /\/assets\/Rendered-[^/]+\.js$/
-const app = /\/assets\/index-[^/]+\.js$/
+const app = /\/assets\/app-[^/]+\.js$/
 const answer = { text: '## 見出し\n\n- **太字**の項目\n- `コード`の項目' }
 
 /** The page's requests from now on, in order: paths with queries, files without their hashes. */
@@ -14,6 +14,15 @@ function watchRequests(page: Page): string[] {
     asked.push(pathname.replace(/-[\w-]{8}\.(js|css)$/, '.$1') + search)
   })
   return asked
+}
+
+/** Returns a function that returns the total size of the page's scripts, compressed as they are sent. */
+function watchScripts(page: Page): () => Promise<number> {
+  const sizes: Promise<string | null>[] = []
+  page.on('response', (response) => {
+    if (new URL(response.url()).pathname.endsWith('.js')) sizes.push(response.headerValue('content-length'))
+  })
+  return async () => (await Promise.all(sizes)).reduce((sum, size) => sum + Number(size), 0)
 }
 
 /** Checks that a floating box is under its button, within the window. */
@@ -82,36 +91,73 @@ test.describe('the first load', () => {
     await expect(chat.answer.locator('.katex')).toHaveCount(0)
   })
 
-  test('of the skills, of a skill and of a thread requests nothing twice', async ({
-    account,
-    chat,
-    page,
-    model,
-    question,
-  }) => {
-    model.script(question, answer)
-    await chat.open()
-    await chat.ask(question)
-    await chat.finished()
-    const thread = await chat.threadId()
-    const { id } = await account.skill('汎用チャット')
+  test.describe('of an administrator', () => {
+    test.use({ who: 'admin' })
 
-    for (const { path, needs } of [
-      { path: '/home/skill', needs: ['/v1/skill?offset=0&limit=100', '/v1/category?offset=0&limit=100'] },
-      { path: `/home/skill/${id}`, needs: [`/v1/skill/${id}`] },
-      {
-        path: `/home/skill/${id}/chat/${thread}`,
-        needs: [`/v1/thread/${thread}`, `/v1/message?thread_id=${thread}&offset=0&limit=20`],
-      },
-    ]) {
-      const tab = await page.context().newPage()
-      const asked = watchRequests(tab)
-      await tab.goto(path)
-      await expect(tab.getByRole('heading', { level: 1 })).toBeVisible()
-      for (const one of ['/v1/me', '/assets/home.js', ...needs])
-        expect(asked.filter((path) => path === one)).toEqual([one])
-      await tab.close()
-    }
+    test('requests little, and nothing twice', async ({
+      account,
+      chat,
+      contexts,
+      page,
+      server,
+      model,
+      question,
+    }) => {
+      model.script(question, answer)
+      await chat.open()
+      await chat.ask(question)
+      await chat.finished()
+      const thread = await chat.threadId()
+      const { id } = await account.skill('汎用チャット')
+      const signedOut = await contexts.open(server.url, {})
+      const user = ['/v1/me', '/assets/layout.js']
+
+      for (const { path, needs, from = page } of [
+        { path: '/login', needs: ['/config.json'], from: signedOut },
+        {
+          path: '/home/skill',
+          needs: [...user, '/v1/skill?offset=0&limit=100', '/v1/category?offset=0&limit=100'],
+        },
+        { path: `/home/skill/${id}`, needs: [...user, `/v1/skill/${id}`] },
+        {
+          path: `/home/skill/${id}/chat/${thread}`,
+          needs: [...user, `/v1/thread/${thread}`, `/v1/message?thread_id=${thread}&offset=0&limit=20`],
+        },
+        { path: '/home/skill/library', needs: user },
+        { path: '/home/data-source', needs: user },
+        { path: '/setting/change-password', needs: user },
+        { path: '/admin/organization/member', needs: [...user, '/v1/user?offset=0&limit=20'] },
+        { path: '/admin/contract', needs: [...user, '/v1/contract'] },
+      ]) {
+        const tab = await from.context().newPage()
+        const asked = watchRequests(tab)
+        const scripts = watchScripts(tab)
+        const rendering = path.startsWith('/home/') ? tab.waitForRequest(renderer) : undefined
+        await tab.goto(path)
+        await expect(tab.getByRole('heading', { level: 1 })).toBeVisible()
+        await rendering // The last script. It is loaded when the browser is idle.
+        await tab.waitForLoadState('networkidle')
+        for (const one of needs) expect(asked.filter((request) => request === one)).toEqual([one])
+        expect(asked.length, `${path}: ${asked.join(' ')}`).toBeLessThanOrEqual(25)
+        const size = await scripts()
+        expect(size, `${path}: bytes of scripts`).toBeLessThanOrEqual(300_000)
+        expect(size).toBeGreaterThan(100_000)
+        await tab.close()
+      }
+
+      const asked = watchRequests(page)
+      for (const { name, title } of [
+        { name: 'スキル', title: /さん/ },
+        { name: 'ファイル', title: 'ファイル' },
+        { name: '新しいチャット', title: /./ },
+      ]) {
+        asked.length = 0
+        await page.getByRole('navigation', { name: 'メニュー' }).getByRole('link', { name }).click()
+        await expect(page.getByRole('heading', { level: 1, name: title })).toBeVisible()
+        await page.waitForLoadState('networkidle')
+        expect(asked.length, `${name}: ${asked.join(' ')}`).toBeLessThanOrEqual(10)
+      }
+    })
   })
 
   test('does not delay the composer for the renderer; the first answer uses it', async ({

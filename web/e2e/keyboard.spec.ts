@@ -1,6 +1,9 @@
+import type { Locator, Page } from '@playwright/test'
+import { emails } from './support/account'
 import { InputMethod } from './support/ime'
-import { openSkills } from './support/skills'
+import { card, openSkills } from './support/skills'
 import { expect, test } from './support/test'
+import { password } from './support/tsumugi'
 
 test.describe('typing Japanese', () => {
   test('the Enter of a conversion sends nothing, the next one does', async ({
@@ -223,3 +226,73 @@ test.describe('the keyboard', () => {
     middle.release()
   })
 })
+
+test.describe('the keyboard alone', () => {
+  test.use({ who: null })
+
+  test('is enough to sign in, ask with a skill, stop, copy, open the pages and sign out', async ({
+    chat,
+    page,
+    model,
+    question,
+  }) => {
+    // The focus and the selection are visible without backgrounds and shadows, too.
+    await page.emulateMedia({ forcedColors: 'active' })
+    model.script(question, { chars: 600, tokens_per_second: 60 })
+    const middle = model.pause(question, 40)
+    await page.goto('/login')
+    await expect(page.getByLabel('メールアドレス')).toBeFocused()
+    await page.keyboard.type(emails.user)
+    await page.keyboard.press('Enter')
+    await expect(page.getByLabel('パスワード', { exact: true })).toBeFocused()
+    await page.keyboard.type(password)
+    await page.keyboard.press('Enter')
+
+    await expect(card(page, '汎用チャット')).toBeVisible()
+    await goTo(page, card(page, '汎用チャット'))
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('heading', { level: 1, name: '汎用チャット' })).toBeVisible()
+    await expect(chat.composer).toBeFocused()
+    await page.keyboard.type(question)
+    await page.keyboard.press('Enter')
+    await middle.reached
+    await goTo(page, chat.stop)
+    await page.keyboard.press('Enter')
+    await chat.finished()
+    middle.release()
+    await expect(chat.composer).toBeFocused()
+    await goTo(page, chat.answer.getByRole('button', { name: 'コピー', exact: true }), 'Shift+Tab')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).not.toBe('')
+
+    const places = page.getByRole('navigation', { name: 'メニュー', exact: true })
+    await goTo(page, places.getByRole('link', { name: 'ファイル' }), 'Shift+Tab')
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('heading', { level: 1, name: 'ファイル' })).toBeVisible()
+    await expect(places.locator('[aria-current="page"]')).toHaveCSS('outline-style', 'solid')
+    const menu = page.getByRole('banner').getByRole('button', { name: /さんのメニュー$/ })
+    await chooseItem(page, menu, 'アカウント設定')
+    await expect(page.getByRole('heading', { level: 1, name: 'パスワードの変更' })).toBeVisible()
+    await chooseItem(page, menu, 'ログアウト')
+    await expect(page.getByRole('heading', { level: 1, name: 'ログアウトしました' })).toBeVisible()
+  })
+})
+
+/** Presses Tab until an element has the focus, and checks that its outline is visible. */
+async function goTo(page: Page, element: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
+  const reached = () => element.evaluate((node) => node === document.activeElement)
+  for (let presses = 0; presses < 100 && !(await reached()); presses++) await page.keyboard.press(key)
+  await expect(element).toBeFocused()
+  await expect(element).toHaveCSS('outline-style', 'solid')
+}
+
+/** Opens a menu and chooses an item by the arrow keys. */
+async function chooseItem(page: Page, menu: Locator, name: string): Promise<void> {
+  await goTo(page, menu, 'Shift+Tab')
+  await page.keyboard.press('Enter')
+  const item = page.getByRole('menuitem', { name, exact: true })
+  const reached = () => item.evaluate((node) => node === document.activeElement)
+  for (let presses = 0; presses < 20 && !(await reached()); presses++) await page.keyboard.press('ArrowDown')
+  await expect(item).toHaveCSS('outline-style', 'solid')
+  await page.keyboard.press('Enter')
+}

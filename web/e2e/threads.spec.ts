@@ -8,7 +8,7 @@ test.describe('the thread list', () => {
     await openSkills(page)
     const list = page.getByRole('navigation', { name: 'チャット' })
     const icon = list.getByRole('link', { name: '英訳の依頼' }).locator('img')
-    await expect(icon).toHaveAttribute('src', '/icons/skills/translation.svg')
+    await expect(icon).toHaveAttribute('src', '/icons/skills.svg#translation')
     const button = page.getByRole('button', { name: 'チャット一覧', exact: true })
     await expect(button).toHaveAttribute('aria-expanded', 'true')
     const main = page.getByRole('main')
@@ -201,6 +201,45 @@ test.describe('the thread list', () => {
     ])
     expect(pages[0]).toBe('?offset=0&limit=20')
     await expect(list.getByRole('link').last()).toHaveText('1番目のチャット')
+    await account.reset()
+  })
+
+  test('renders a part of ten thousand, which the keyboard and a screen reader can go through', async ({
+    page,
+    account,
+  }) => {
+    const first = await account.newThread('要約', '1番目')
+    const items = Array.from({ length: 10_000 }, (_, at) => ({
+      ...first,
+      id: `t${at}`,
+      title: `${at + 1}番目`,
+    }))
+    await page.route(/\/v1\/thread\?offset=0&/, (route) => route.fulfill({ json: { items } }))
+    await page.route(/\/v1\/thread\?offset=10000&/, (route) => route.fulfill({ json: { items: [] } }))
+    await page.goto('/home/skill')
+    const list = page.getByRole('navigation', { name: 'チャット' })
+    const row = (name: string) => list.getByRole('link', { name, exact: true })
+    const rendered = () => list.getByRole('listitem').count()
+    await expect(row('1番目')).toBeVisible()
+    expect(await rendered()).toBeLessThan(100)
+    await row('1番目').focus()
+    // A link and a menu in each row.
+    for (let presses = 0; presses < 2 * 44; presses++) await page.keyboard.press('Tab')
+    await expect(row('45番目')).toBeFocused()
+    await expect(row('45番目')).toBeInViewport()
+    await list.evaluate((element) => element.scrollTo(0, element.scrollHeight / 2))
+    await expect(row('5010番目')).toBeVisible()
+    expect(await rendered()).toBeLessThan(100)
+    const link = page.getByRole('link', { name: '5010番目', exact: true })
+    const item = list.getByRole('listitem').filter({ has: link })
+    await expect(item).toHaveAttribute('aria-posinset', '5010')
+    // The row with the focus was removed; Tab continues at the rows that are rendered.
+    await expect(list).toBeFocused()
+    await page.keyboard.press('Tab')
+    await expect(list.getByRole('link').and(page.locator(':focus'))).toBeInViewport()
+    await list.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+    await expect(row('10000番目')).toBeInViewport()
+    expect(await rendered()).toBeLessThan(100)
     await account.reset()
   })
 

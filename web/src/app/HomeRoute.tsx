@@ -1,4 +1,5 @@
 import { useEffect } from 'react'
+import { useLocation } from 'react-router'
 import { readToken } from '@/entities/identity/token'
 import { followNotifications } from '@/entities/notice/notifications'
 import { followSources } from '@/entities/source/dataSources'
@@ -11,12 +12,15 @@ import { Finished } from '@/features/threads/Finished'
 import { Sidebar } from '@/features/threads/Sidebar'
 import { whenIdle } from '@/lib/browser/idle'
 import { live } from '@/lib/live'
-import { loadViewer, ViewerPlace } from './ViewerPlace'
+import { ViewerPlace } from './ViewerPlace'
+
+export { threadsLoader } from '@/features/threads/loader'
 
 /** HomeRoute is the layout of all pages for signed-in users, with the keyboard shortcuts. */
 export function HomeRoute() {
   useEffect(followLive, [])
-  useEffect(loadChat, [])
+  const nearChat = useLocation().pathname.startsWith('/home/')
+  useEffect(() => (nearChat ? loadChat() : undefined), [nearChat])
   return (
     <>
       <HomeLayout sidebar={<Sidebar />} beside={<ViewerPlace />} />
@@ -42,13 +46,10 @@ function followLive(): () => void {
 }
 
 /**
- * loadChat loads the chunks of the chat, the renderer of answers and the viewer when the browser is idle, so that they
- * open without delay. If a chunk cannot be loaded, opening its page tries again.
+ * loadChat loads the chunks of the chat and the renderer of answers when the browser is idle, so that a chat opens
+ * without delay. If a chunk cannot be loaded, opening its page tries again.
  */
 function loadChat(): () => void {
-  const load = async () => {
-    await (await import('@/features/chat/routes')).preloadMarkdown()
-    await loadViewer()
-  }
+  const load = async () => (await import('@/features/chat/routes')).preloadMarkdown()
   return whenIdle(() => void load().catch(() => {}))
 }

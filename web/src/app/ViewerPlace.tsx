@@ -6,11 +6,6 @@ import { toastFailure } from '@/lib/ui/toast'
 
 const viewer = new LazyPart(() => import('@/features/viewer/Viewer'))
 
-/** loadViewer loads the viewer's chunk without showing it. */
-export function loadViewer(): Promise<void> {
-  return viewer.load()
-}
-
 /** ViewerPlace shows the viewer while the URL contains a place in a data source. */
 export function ViewerPlace() {
   const [params] = useSearchParams()

@@ -5,6 +5,7 @@ import { createRoot } from 'react-dom/client'
 import { session } from '@/entities/session/session'
 import { callAs } from '@/lib/api/caller'
 import { configQuery, queryClient } from '@/lib/api/queries'
+import { followKeyboard } from '@/lib/browser/keyboard'
 import { forgetReload } from '@/lib/browser/reload'
 import { refuseStrayFiles } from '@/lib/browser/strayFiles'
 import { startTagManager } from '@/lib/browser/tagManager'
@@ -24,6 +25,7 @@ ime.watch(document)
 session.follow(window)
 followTheme(window)
 refuseStrayFiles(window)
+followKeyboard(window)
 followSendKey(window)
 forgetReload(window)
 

@@ -51,10 +51,6 @@ function adminPage(path: string, Component: Page, loader?: () => Promise<LoaderF
 
 const conversationPage: Page = async () => (await import('./home')).ConversationPage
 
-const threadsLoader = signedIn(async (args) =>
-  (await import('@/features/threads/loader')).threadsLoader(args),
-)
-
 /** homeRoutes are the pages under /home. */
 const homeRoutes: RouteObject[] = [
   { path: '/home', loader: () => redirect('/home/skill') },
@@ -104,15 +100,12 @@ const settingRoutes: RouteObject = caught({
         Component: async () => (await import('@/features/settings/routes')).ChangePasswordPage,
       },
     },
-    settingPage('about', async () => (await import('@/features/settings/AboutPage')).AboutPage),
+    settingPage('about', async () => (await import('@/features/settings/routes')).AboutPage),
     settingPage('session', async () => (await import('@/features/settings/routes')).SessionsPage),
-    settingPage('share', async () => (await import('@/features/settings/SharesPage')).SharesPage),
-    settingPage(
-      'connections',
-      async () => (await import('@/features/settings/ConnectionsPage')).ConnectionsPage,
-    ),
-    settingPage('data', async () => (await import('@/features/settings/DataPage')).DataPage),
-    settingPage('slack', async () => (await import('@/features/settings/SlackPage')).SlackPage),
+    settingPage('share', async () => (await import('@/features/settings/routes')).SharesPage),
+    settingPage('connections', async () => (await import('@/features/settings/routes')).ConnectionsPage),
+    settingPage('data', async () => (await import('@/features/settings/routes')).DataPage),
+    settingPage('slack', async () => (await import('@/features/settings/routes')).SlackPage),
     { path: '*', Component: NotFoundPage },
   ],
 })
@@ -226,9 +219,11 @@ const routes: RouteObject[] = [
       },
       // The errors of pages are shown in the layout of signed-in users.
       caught({
-        loader: threadsLoader,
         shouldRevalidate: never,
-        lazy: { Component: async () => (await import('./HomeRoute')).HomeRoute },
+        lazy: {
+          loader: async () => signedIn((await import('./HomeRoute')).threadsLoader),
+          Component: async () => (await import('./HomeRoute')).HomeRoute,
+        },
         children: [
           ...homeRoutes,
           caught({

@@ -11,6 +11,7 @@ import { createPortal } from 'react-dom'
 import { type Align, keepBeside } from '@/lib/ui/anchored'
 import { cx } from '@/lib/ui/cx'
 import { layerAtom } from '@/lib/ui/layers'
+import { PHONE, useMedia } from '@/lib/ui/media'
 import { store } from '@/lib/ui/store'
 import styles from './Floating.module.css'
 
@@ -18,6 +19,8 @@ export interface FloatingProps extends HTMLAttributes<HTMLDivElement> {
   /** The button that opens the panel. Events there do not count as outside, and the focus returns to it. */
   anchor: RefObject<HTMLElement | null>
   align: Align
+  /** Shows the panel at the bottom of a phone instead. */
+  sheet?: boolean | undefined
   onClose: () => void
   /**
    * Called after the panel was removed from the page. `preventDefault` keeps the focus from returning to the anchor.
@@ -34,12 +37,14 @@ export interface FloatingProps extends HTMLAttributes<HTMLDivElement> {
 export function Floating({
   anchor,
   align,
+  sheet = false,
   onClose,
   onCloseAutoFocus,
   onOpen,
   className,
   ...rest
 }: FloatingProps) {
+  const atBottom = useMedia(PHONE) && sheet
   const [layer] = useState(() => store.get(layerAtom) ?? document.body)
   const box = useRef<HTMLDivElement>(null)
   const panel = useRef<HTMLDivElement>(null)
@@ -49,16 +54,17 @@ export function Floating({
 
   useLayoutEffect(() => {
     const [element, button] = [box.current, anchor.current]
-    return element && button ? keepBeside(element, button, 'bottom', align) : undefined
-  }, [anchor, align])
+    return element && button && !atBottom ? keepBeside(element, button, 'bottom', align) : undefined
+  }, [anchor, align, atBottom])
 
   useEffect(() => {
-    const [element, button] = [box.current, anchor.current]
-    if (element === null || button === null) return
-    if (panel.current) open(panel.current)
+    const [element, content, button] = [box.current, panel.current, anchor.current]
+    if (element === null || content === null || button === null) return
+    open(content)
     let left = false
-    const stop = whenLeft(element, button, (outside) => {
-      left = outside
+    const stop = whenLeft(content, button, (target) => {
+      // A press on the dimmed page only closes a sheet.
+      left = target !== undefined && !element.contains(target)
       close()
     })
     return () => {
@@ -74,19 +80,19 @@ export function Floating({
   }, [anchor])
 
   return createPortal(
-    <div ref={box} className={styles.floating} data-floating>
+    <div ref={box} className={cx(atBottom ? styles.sheet : styles.floating)} data-floating>
       <div ref={panel} className={cx(styles.panel, className)} tabIndex={-1} {...rest} />
     </div>,
     layer,
   )
 }
 
-/** whenLeft calls back on Esc, and on a press or focus outside. The returned function unsubscribes. */
-function whenLeft(box: HTMLElement, anchor: HTMLElement, onLeft: (outside: boolean) => void): () => void {
+/** whenLeft calls back on Esc, and on a press or focus on a target outside. The returned function unsubscribes. */
+function whenLeft(panel: HTMLElement, anchor: HTMLElement, onLeft: (target?: Node) => void): () => void {
   const controller = new AbortController()
   const options = { capture: true, signal: controller.signal }
   const leave = ({ target }: Event) => {
-    if (target instanceof Node && !box.contains(target) && !anchor.contains(target)) onLeft(true)
+    if (target instanceof Node && !panel.contains(target) && !anchor.contains(target)) onLeft(target)
   }
   // A touch may begin a scroll, so only a click counts as a press.
   const onPointerDown = (event: PointerEvent) => {
@@ -96,7 +102,7 @@ function whenLeft(box: HTMLElement, anchor: HTMLElement, onLeft: (outside: boole
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Escape' || event.defaultPrevented) return
     event.preventDefault()
-    onLeft(false)
+    onLeft()
   }
   document.addEventListener('pointerdown', onPointerDown, options)
   document.addEventListener('focusin', leave, options)

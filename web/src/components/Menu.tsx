@@ -12,6 +12,7 @@ import {
 } from 'react'
 import type { Align } from '@/lib/ui/anchored'
 import { cx } from '@/lib/ui/cx'
+import { PHONE, useMedia } from '@/lib/ui/media'
 import { Floating, type FloatingProps } from './Floating'
 import styles from './Menu.module.css'
 import { itemsOf, useMenuKeys } from './menuKeys'
@@ -22,6 +23,8 @@ export type Trigger = ReactElement<ComponentPropsWithRef<'button'>>
 interface MenuProps {
   trigger: Trigger
   align?: Align
+  /** Shows the menu at the bottom of a phone. */
+  sheet?: boolean
   /** Called after closing. `preventDefault` keeps the focus from returning to the trigger. */
   onCloseAutoFocus?: (event: Event) => void
   children: ReactNode
@@ -31,7 +34,7 @@ interface MenuProps {
 const CloseContext = createContext(() => {})
 
 /** A non-modal menu under a button. */
-export function Menu({ trigger, align = 'end', onCloseAutoFocus, children }: MenuProps) {
+export function Menu({ trigger, align = 'end', sheet, onCloseAutoFocus, children }: MenuProps) {
   const button = useRef<HTMLButtonElement>(null)
   const id = useId()
   const [open, setOpen] = useState<'by pointer' | 'by key' | null>(null)
@@ -66,6 +69,7 @@ export function Menu({ trigger, align = 'end', onCloseAutoFocus, children }: Men
           aria-labelledby={id}
           anchor={button}
           align={align}
+          sheet={sheet}
           onClose={() => setOpen(null)}
           onCloseAutoFocus={onCloseAutoFocus}
           onOpen={(menu) => ((open === 'by key' && itemsOf(menu)[0]) || menu).focus({ preventScroll: true })}
@@ -78,8 +82,15 @@ export function Menu({ trigger, align = 'end', onCloseAutoFocus, children }: Men
 }
 
 function MenuPanel({ children, ...rest }: FloatingProps) {
+  const covers = useMedia(PHONE) && rest.sheet === true
   return (
-    <Floating {...rest} {...useMenuKeys()} className={styles.menu} role="menu" aria-orientation="vertical">
+    <Floating
+      {...rest}
+      {...useMenuKeys(covers)}
+      className={styles.menu}
+      role="menu"
+      aria-orientation="vertical"
+    >
       <CloseContext value={rest.onClose}>{children}</CloseContext>
     </Floating>
   )

@@ -9,6 +9,8 @@ interface PopoverProps {
   open?: boolean
   onOpenChange?: (open: boolean) => void
   align?: Align
+  /** Shows the panel at the bottom of a phone. */
+  sheet?: boolean
   className?: string | undefined
   children: ReactNode
 }
@@ -20,6 +22,7 @@ export function Popover({
   open,
   onOpenChange,
   align = 'end',
+  sheet,
   className,
   children,
 }: PopoverProps) {
@@ -41,6 +44,7 @@ export function Popover({
         <Floating
           anchor={button}
           align={align}
+          sheet={sheet}
           id={id}
           className={className}
           role="dialog"

@@ -12,11 +12,11 @@ export function itemsOf(menu: Element): HTMLElement[] {
 
 /**
  * useMenuKeys implements a menu: arrow keys, Home, End, letters and the pointer move to an item; a press or a release
- * chooses it.
+ * chooses it. `covers` means that the menu opened over its button, so the release of the press that opened it is ignored.
  */
-export function useMenuKeys() {
+export function useMenuKeys(covers: boolean) {
   const typed = useRef({ text: '', at: 0 })
-  const pressed = useRef(false)
+  const pressed = useRef(covers)
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     const { key, currentTarget: menu } = event

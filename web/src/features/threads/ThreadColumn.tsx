@@ -96,7 +96,7 @@ export function ThreadColumn({ onClose }: { onClose?: () => void }) {
           </MenuItem>
         </Menu>
       </div>
-      <nav className={styles.scroller} aria-label={texts.label} ref={scroller}>
+      <nav className={styles.scroller} aria-label={texts.label} ref={scroller} tabIndex={-1}>
         <SelectionContext value={chosen && { ids: chosen, toggle }}>
           {searching && <SearchResults query={query} scroller={scroller} />}
           {!searching && archive && <ArchivedThreads scroller={scroller} onClose={() => setArchive(false)} />}

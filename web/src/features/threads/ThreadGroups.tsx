@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type RefObject, useId } from 'react'
+import { type RefObject, useId, useRef } from 'react'
 import { useMatch } from 'react-router'
 import { Button } from '@/components/Button'
 import { EmptyState } from '@/components/States'
@@ -11,6 +11,7 @@ import { Skeletons } from './Skeletons'
 import styles from './ThreadColumn.module.css'
 import { ThreadItem } from './ThreadItem'
 import { texts } from './texts'
+import { useRows } from './useRows'
 
 /** The threads by date, loading more near the end. */
 export function ThreadGroups({ scroller }: { scroller: RefObject<HTMLElement | null> }) {
@@ -24,9 +25,9 @@ export function ThreadGroups({ scroller }: { scroller: RefObject<HTMLElement | n
 
   return (
     <>
-      {opened && <Group name={texts.opened} threads={[opened]} />}
+      {opened && <Group name={texts.opened} threads={[opened]} scroller={scroller} />}
       {groups(items).map(([name, threads]) => (
-        <Group key={name} name={name} threads={threads} />
+        <Group key={name} name={name} threads={threads} scroller={scroller} />
       ))}
       {loading && !loaded && <Skeletons />}
       {loading && loaded && <p className={styles.note}>{texts.loading}</p>}
@@ -65,16 +66,33 @@ function useOpened(): Thread | null {
   return data ?? null
 }
 
-function Group({ name, threads }: { name: string; threads: readonly Thread[] }) {
+interface GroupProps {
+  name: string
+  threads: readonly Thread[]
+  scroller: RefObject<HTMLElement | null>
+}
+
+function Group({ name, threads, scroller }: GroupProps) {
   const id = useId()
+  const list = useRef<HTMLUListElement>(null)
+  const { from, to, height } = useRows(scroller, list, threads.length)
   return (
     <section aria-labelledby={id}>
       <h2 className={styles.group} id={id}>
         {name}
       </h2>
-      <ul className={styles.list}>
-        {threads.map((thread) => (
-          <ThreadItem key={thread.id} thread={thread} />
+      <ul
+        className={styles.list}
+        ref={list}
+        style={{ paddingBlock: `${from * height}px ${(threads.length - to) * height}px` }}
+      >
+        {threads.slice(from, to).map((thread, at) => (
+          <ThreadItem
+            key={thread.id}
+            thread={thread}
+            aria-posinset={from + at + 1}
+            aria-setsize={threads.length}
+          />
         ))}
       </ul>
     </section>

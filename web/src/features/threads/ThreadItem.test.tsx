@@ -11,7 +11,7 @@ const thread = (id: string, title: string) =>
   ({
     id,
     title,
-    skill: { id: 's', name: '汎用チャット' },
+    skill: { id: 's', name: '汎用チャット', icon_path: '/i.svg' },
     touched_at: '2026-01-01T00:00:00Z',
     running: false,
   }) as Thread

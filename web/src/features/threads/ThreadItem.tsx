@@ -1,5 +1,5 @@
 import { MoreHorizontal } from 'lucide-react'
-import { useRef, useState } from 'react'
+import { type AriaAttributes, useRef, useState } from 'react'
 import { Link, useMatch } from 'react-router'
 import { IconButton } from '@/components/IconButton'
 import { Menu } from '@/components/Menu'
@@ -18,8 +18,15 @@ import { useSelection } from './selection'
 import styles from './ThreadItem.module.css'
 import { texts } from './texts'
 
-/** One thread of the list: its title, whether an answer is running, and its menu. */
-export function ThreadItem({ thread }: { thread: Thread }) {
+interface ThreadItemProps extends AriaAttributes {
+  thread: Thread
+}
+
+/**
+ * One thread of the list: its title, whether an answer is running, and its menu. A list that renders a part of its
+ * threads passes the thread's position.
+ */
+export function ThreadItem({ thread, ...position }: ThreadItemProps) {
   const path = `/home/skill/${thread.skill.id}/chat/${thread.id}`
   const current = useMatch(path) !== null
   const deleteThreads = useDeleteThreads()
@@ -48,7 +55,7 @@ export function ThreadItem({ thread }: { thread: Thread }) {
 
   if (selection !== null) {
     return (
-      <li className={styles.item}>
+      <li className={styles.item} {...position}>
         <label className={styles.choice}>
           <Checkbox checked={selection.ids.has(thread.id)} onChange={() => selection.toggle(thread.id)} />
           <SkillIcon path={thread.skill.icon_path} size={18} />
@@ -59,13 +66,13 @@ export function ThreadItem({ thread }: { thread: Thread }) {
   }
   if (renaming) {
     return (
-      <li className={styles.item} data-current={current || undefined} ref={item}>
+      <li className={styles.item} data-current={current || undefined} ref={item} {...position}>
         <RenameField title={thread.title} onDone={renamed} />
       </li>
     )
   }
   return (
-    <li className={styles.item} data-current={current || undefined} ref={item}>
+    <li className={styles.item} data-current={current || undefined} ref={item} {...position}>
       <Link
         className={cx(styles.link)}
         to={threadPath(thread)}

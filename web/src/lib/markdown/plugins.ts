@@ -1,17 +1,31 @@
 import type { Element, ElementContent, Root, Text } from 'hast'
+import { gfmFromMarkdown } from 'mdast-util-gfm'
+import { gfm } from 'micromark-extension-gfm'
 import type { Options } from 'react-markdown'
 import remarkCjkFriendly from 'remark-cjk-friendly/parseOnly'
 import remarkCjkStrikethrough from 'remark-cjk-friendly-gfm-strikethrough/parseOnly'
-import remarkGfm from 'remark-gfm'
+import type { Processor } from 'unified'
 import { texts } from './texts'
 import { citationForm } from './weak'
 
 // A single tilde is a range in Japanese (10~20), not strikethrough.
 const strike = { singleTilde: false }
 
+interface ParserData {
+  micromarkExtensions?: object[]
+  fromMarkdownExtensions?: object[]
+}
+
+/** remarkGfm parses GitHub's Markdown. The library of this name can also write it, which takes 10 KB more. */
+function remarkGfm(this: Processor): void {
+  const data = this.data() as ParserData
+  data.micromarkExtensions = [...(data.micromarkExtensions ?? []), gfm(strike)]
+  data.fromMarkdownExtensions = [...(data.fromMarkdownExtensions ?? []), gfmFromMarkdown()]
+}
+
 /** The parser plugins for every output. Formulas are added to them. */
 export const remarkPlugins: NonNullable<Options['remarkPlugins']> = [
-  [remarkGfm, strike],
+  remarkGfm,
   remarkCjkFriendly,
   [remarkCjkStrikethrough, strike],
 ]

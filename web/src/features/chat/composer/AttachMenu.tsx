@@ -45,6 +45,7 @@ export function AttachMenu({ label, trigger, disabled, files, pictures }: Attach
     <Popover
       label={label}
       align="start"
+      sheet
       open={open}
       onOpenChange={setOpen}
       className={styles.panel}

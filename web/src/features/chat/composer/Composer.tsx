@@ -160,7 +160,9 @@ function QuestionForm(props: ComposerProps) {
                 data-tip-keys="@"
                 disabled={files.waiting}
                 onMouseDown={(event) => event.preventDefault()} // The focus stays in the field.
-                onClick={() => picker.toggle(form.current?.querySelector('textarea') ?? null)}
+                onClick={({ currentTarget }) =>
+                  picker.toggle(form.current?.querySelector('textarea') ?? null, currentTarget)
+                }
               >
                 {texts.skills.button}
               </ComposerTool>

@@ -19,7 +19,10 @@ export function ModelMenu({ skillId }: { skillId: string }) {
   return (
     <>
       {choice.models.length > 1 && (
-        <Menu trigger={<ComposerTool aria-label={words.chosen(current.name)}>{current.name}</ComposerTool>}>
+        <Menu
+          sheet
+          trigger={<ComposerTool aria-label={words.chosen(current.name)}>{current.name}</ComposerTool>}
+        >
           <MenuChoice
             label={words.label}
             value={current.id}

@@ -3,22 +3,28 @@ import {
   type ChangeEvent,
   type KeyboardEvent,
   type ReactNode,
+  type RefObject,
   useId,
   useLayoutEffect,
   useRef,
   useState,
 } from 'react'
 import { createPortal } from 'react-dom'
+import { Floating } from '@/components/Floating'
 import { SkillIcon } from '@/components/SkillIcon'
 import { findSkills } from '@/entities/skill/findSkills'
 import type { Skill } from '@/lib/api'
 import { skillsQuery } from '@/lib/api/queries'
 import { keepBeside } from '@/lib/ui/anchored'
 import { ime } from '@/lib/ui/ime'
+import { PHONE, useMedia } from '@/lib/ui/media'
 import { texts } from '../texts'
 import styles from './SkillPicker.module.css'
 
 const words = texts.skills
+
+/** On phones the button opens a sheet instead of the list above the composer, without the on-screen keyboard. */
+const TOUCH_PHONE = `${PHONE} and (pointer: coarse)`
 
 /** A mark that opens the list: @ or /, also full-width, at the beginning of a word. */
 const MARK = /(?:^|\s)[@＠/／]$/
@@ -48,6 +54,9 @@ export function useSkillPicker({ text, onText, note, onChoose }: PickerOptions) 
   const [place, setPlace] = useState<Place | null>(null)
   const [active, setActive] = useState(0)
   const anchor = useRef<HTMLTextAreaElement>(null)
+  const opener = useRef<HTMLElement>(null)
+  const touch = useMedia(TOUCH_PHONE)
+  const sheet = touch && place?.mark === 0
   const skills = useQuery({ ...skillsQuery, enabled: place !== null }).data ?? []
   const query = place ? text.slice(place.start + place.mark, place.end) : ''
   const found = place ? findSkills(skills, query) : []
@@ -92,9 +101,11 @@ export function useSkillPicker({ text, onText, note, onChoose }: PickerOptions) 
     event.preventDefault()
     return true
   }
-  const toggle = (field: HTMLTextAreaElement | null) => {
+  const toggle = (field: HTMLTextAreaElement | null, button: HTMLElement) => {
     if (field === null) return
-    field.focus()
+    opener.current = button
+    if (touch) field.blur()
+    else field.focus()
     const start = field.selectionStart
     if (place) close()
     else show(field, { start, mark: 0, end: start })
@@ -102,6 +113,24 @@ export function useSkillPicker({ text, onText, note, onChoose }: PickerOptions) 
 
   const listId = `${id}list`
   const optionId = (skill: Skill) => `${id}${skill.id}`
+  const options = found.map((skill) => (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the keys of the field or the list choose it.
+    // biome-ignore lint/a11y/useFocusableInteractive: the field or the list has the focus and uses aria-activedescendant.
+    <div
+      key={skill.id}
+      id={optionId(skill)}
+      className={styles.option}
+      role="option"
+      aria-selected={skill === current}
+      ref={skill === current ? showOption : null}
+      onClick={() => choose(skill)}
+    >
+      <SkillIcon path={skill.icon_path} size={20} />
+      <span className={styles.name}>{skill.name}</span>
+      <span className={styles.description}>{skill.description}</span>
+    </div>
+  ))
+  const box = { anchor, id: listId, note, children: options }
   return {
     open,
     toggle,
@@ -113,32 +142,24 @@ export function useSkillPicker({ text, onText, note, onChoose }: PickerOptions) 
       'aria-controls': open ? listId : undefined,
       'aria-activedescendant': open && current ? optionId(current) : undefined,
     } as const,
-    list: open && (
-      <List anchor={anchor} id={listId} note={note}>
-        {found.map((skill) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the keys of the field choose it.
-          // biome-ignore lint/a11y/useFocusableInteractive: the field has the focus and uses aria-activedescendant.
-          <div
-            key={skill.id}
-            id={optionId(skill)}
-            className={styles.option}
-            role="option"
-            aria-selected={skill === current}
-            ref={skill === current ? showOption : null}
-            onClick={() => choose(skill)}
-          >
-            <SkillIcon path={skill.icon_path} size={20} />
-            <span className={styles.name}>{skill.name}</span>
-            <span className={styles.description}>{skill.description}</span>
-          </div>
-        ))}
-      </List>
-    ),
+    list:
+      open &&
+      (sheet ? (
+        <Sheet
+          {...box}
+          anchor={opener}
+          active={current && optionId(current)}
+          onKeyDown={onKeyDown}
+          onClose={close}
+        />
+      ) : (
+        <List {...box} />
+      )),
   }
 }
 
 interface ListProps {
-  anchor: { readonly current: HTMLElement | null }
+  anchor: RefObject<HTMLElement | null>
   id: string
   note: string | undefined
   children: ReactNode
@@ -162,6 +183,38 @@ function List({ anchor, id, note, children }: ListProps) {
       </div>
     </div>,
     document.body,
+  )
+}
+
+interface SheetProps extends ListProps {
+  active: string | undefined
+  onKeyDown: (event: KeyboardEvent) => void
+  onClose: () => void
+}
+
+/** Sheet is the list at the bottom of a phone. It has the focus. */
+function Sheet({ anchor, id, note, active, onKeyDown, onClose, children }: SheetProps) {
+  return (
+    <Floating
+      anchor={anchor}
+      align="start"
+      sheet
+      onClose={onClose}
+      onOpen={(panel) => panel.querySelector('div')?.focus()}
+    >
+      {note && <p className={styles.note}>{note}</p>}
+      <div
+        id={id}
+        className={styles.list}
+        role="listbox"
+        aria-label={words.label}
+        aria-activedescendant={active}
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+      >
+        {children}
+      </div>
+    </Floating>
   )
 }
 
