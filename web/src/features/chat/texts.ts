@@ -276,6 +276,7 @@ export const texts = {
     good: '良い回答',
     bad: '良くない回答',
     regenerate: '回答を再生成',
+    more: 'その他の操作',
   },
 
   feedback: {
@@ -364,7 +365,9 @@ export const texts = {
   menu: {
     label: 'チャットのメニュー',
     save: 'Markdownで保存',
-    print: '印刷',
+    word: 'Wordで保存',
+    wordFailed: 'Wordの文書を作成できませんでした。',
+    print: '印刷・PDFで保存',
     failed: 'チャットを読み込めませんでした。',
     you: '質問',
     answer: '回答',

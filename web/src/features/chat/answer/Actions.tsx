@@ -13,6 +13,7 @@ import type { Conversation } from '../conversation/conversation'
 import { texts } from '../texts'
 import styles from './Answer.module.css'
 import { FeedbackDialog } from './FeedbackDialog'
+import { More } from './More'
 import { readMail } from './mail'
 import { Regenerate, WrittenBy } from './Regenerate'
 
@@ -66,6 +67,7 @@ export function Actions({
       {message.status !== 'failed' && !closed && (
         <Regenerate conversation={conversation} messageId={message.id} disabled={busy} />
       )}
+      {message.content !== '' && <More message={message} conversation={conversation} />}
       <time className={styles.time} dateTime={at} title={formatFull(at)}>
         {formatDate(at)}
       </time>
