@@ -198,6 +198,8 @@ export const texts = {
     rewriting: '回答を再作成しています',
     stopped: '回答を停止しました',
     length: '文字数の上限に達したため、回答は途中までです。',
+    continue: '続きを書く',
+    continuation: '回答が途中で切れています。切れたところから、続きを書いてください。',
     failed: '回答を最後まで作成できませんでした。',
     again: '再試行',
     finished: (text: string) => `回答です。${text}`,
@@ -277,6 +279,15 @@ export const texts = {
     bad: '良くない回答',
     regenerate: '回答を再生成',
     more: 'その他の操作',
+  },
+
+  selection: {
+    label: '選択した部分の操作',
+    ask: '質問する',
+    rephrase: '言い換える',
+    rephraseRequest: '次の部分を、意味を変えずに、別の言い方にしてください。',
+    translate: '訳す',
+    translateRequest: '次の部分を訳してください。日本語は英語に、ほかの言語は日本語に訳してください。',
   },
 
   feedback: {

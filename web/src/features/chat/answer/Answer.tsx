@@ -13,6 +13,7 @@ import { Citation, CitationsContext } from '../citations/Citation'
 import { canOpen, markUnsupported, type Source, sortSources, sourcesOf } from '../citations/citations'
 import { Sources } from '../citations/Sources'
 import type { Conversation } from '../conversation/conversation'
+import type { Question } from '../conversation/conversationState'
 import { isRunning, type Turn } from '../conversation/turns'
 import { streams } from '../conversations'
 import { Alternatives } from '../question/Alternatives'
@@ -31,13 +32,15 @@ interface AnswerProps {
   readonly closed: boolean
   /** Whether the answer is far enough up to skip its rendering outside the viewport. */
   readonly settled: boolean
+  /** Asks the next question; null if this is not the last answer. */
+  readonly onAsk: ((question: Question) => void) | null
 }
 
 const noView = atom<AnswerView | null>(null)
 const noText = atom('')
 
 /** Answer shows an answer. While it is running, an animated line runs along its side. */
-export const Answer = memo(function Answer({ turn, conversation, closed, settled }: AnswerProps) {
+export const Answer = memo(function Answer({ turn, conversation, closed, settled, onAsk }: AnswerProps) {
   const { message, live, successor } = turn
   useWatch(live)
   useWatch(successor)
@@ -63,7 +66,7 @@ export const Answer = memo(function Answer({ turn, conversation, closed, settled
           </div>
         )}
       </div>
-      <div className={styles.body}>
+      <div className={styles.body} data-passages={proofread ? undefined : true}>
         <MissingDocuments steps={steps} />
         {/* After the answer, its cited sources replace the steps. */}
         {(writing || cited.length === 0) && <Steps steps={steps} writing={writing} />}
@@ -93,7 +96,7 @@ export const Answer = memo(function Answer({ turn, conversation, closed, settled
           <Sources cited={cited} consulted={consulted} text={message.content} onOpen={citations.open} />
         )}
         {view && <Waiting view={view} />}
-        {!writing && <Ending message={message} conversation={conversation} closed={closed} />}
+        {!writing && <Ending message={message} conversation={conversation} closed={closed} onAsk={onAsk} />}
         <div className={styles.under}>
           <Alternatives message={message} conversation={conversation} />
           {!writing && !isRunning(message) && (
@@ -154,7 +157,8 @@ function Ending({
   message,
   conversation,
   closed,
-}: Pick<AnswerProps, 'conversation' | 'closed'> & { message: Message }) {
+  onAsk,
+}: Pick<AnswerProps, 'conversation' | 'closed' | 'onAsk'> & { message: Message }) {
   const busy = useAtomValue(conversation.busyAtom)
   if (message.status === 'failed') {
     return (
@@ -185,5 +189,23 @@ function Ending({
       </p>
     )
   }
-  return message.finish_reason === 'length' ? <p className={styles.quiet}>{texts.status.length}</p> : null
+  if (message.finish_reason !== 'length') return null
+  return (
+    <div className={styles.cut}>
+      <p className={styles.quiet}>{texts.status.length}</p>
+      {/* A question after a list of changes would be proofread. */}
+      {onAsk && !closed && !message.proofread && (
+        <Button
+          size="sm"
+          disabled={busy}
+          onClick={() => {
+            onAsk({ kind: 'text', content: texts.status.continuation })
+            focusComposer()
+          }}
+        >
+          {texts.status.continue}
+        </Button>
+      )}
+    </div>
+  )
 }
