@@ -1,20 +1,19 @@
 import { useAtomValue } from 'jotai'
 import { Copy, ThumbsDown, ThumbsUp } from 'lucide-react'
-import { useMemo, useState } from 'react'
-import { Button } from '@/components/Button'
+import { useState } from 'react'
 import { IconButton } from '@/components/IconButton'
 import type { Message } from '@/lib/api'
-import { copyRich, copyText } from '@/lib/browser/clipboard'
+import { copyRich } from '@/lib/browser/clipboard'
 import { markdownToHtml } from '@/lib/markdown'
 import { formatDate, formatFull } from '@/lib/ui/dates'
-import { toast, toastFailure } from '@/lib/ui/toast'
+import { toast } from '@/lib/ui/toast'
 import { sourceLines } from '../citations/citations'
 import type { Conversation } from '../conversation/conversation'
 import { texts } from '../texts'
 import styles from './Answer.module.css'
+import { copyWithToast } from './copy'
 import { FeedbackDialog } from './FeedbackDialog'
 import { More } from './More'
-import { readMail } from './mail'
 import { Regenerate, WrittenBy } from './Regenerate'
 
 /** Actions shows the actions on a finished answer and its time. */
@@ -41,7 +40,7 @@ export function Actions({
             <IconButton
               size="sm"
               label={texts.actions.copy}
-              onClick={() => copy(() => copyMarkdown(withSources(message)), texts.actions.copied)}
+              onClick={() => copyWithToast(() => copyMarkdown(withSources(message)), texts.actions.copied)}
             >
               <Copy size={16} />
             </IconButton>
@@ -72,7 +71,6 @@ export function Actions({
         {formatDate(at)}
       </time>
       <WrittenBy message={message} skillId={conversation.skillId} />
-      <MailCopies content={message.content} />
       {commenting && (
         <FeedbackDialog
           comment={message.feedback?.comment ?? ''}
@@ -98,30 +96,6 @@ export function Actions({
   )
 }
 
-/** MailCopies has buttons to copy the subject and the body of a mail. */
-function MailCopies({ content }: { content: string }) {
-  const mail = useMemo(() => readMail(content), [content])
-  if (mail === null) return null
-  return (
-    <div className={styles.mail}>
-      <Button
-        size="sm"
-        variant="quiet"
-        onClick={() => copy(() => copyText(mail.subject), texts.actions.subjectCopied)}
-      >
-        {texts.actions.copySubject}
-      </Button>
-      <Button
-        size="sm"
-        variant="quiet"
-        onClick={() => copy(() => copyText(mail.body), texts.actions.bodyCopied)}
-      >
-        {texts.actions.copyBody}
-      </Button>
-    </div>
-  )
-}
-
 /** withSources returns an answer with the list of its cited sources. */
 function withSources(message: Message): string {
   const lines = sourceLines(message)
@@ -132,11 +106,4 @@ function withSources(message: Message): string {
 
 function copyMarkdown(text: string): Promise<void> {
   return copyRich(text, markdownToHtml(text))
-}
-
-function copy(write: () => Promise<void>, done: string): void {
-  write().then(
-    () => toast(done, { tone: 'success' }),
-    () => toastFailure(texts.actions.copyFailed, () => copy(write, done)),
-  )
 }

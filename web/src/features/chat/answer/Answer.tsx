@@ -1,16 +1,15 @@
 import { atom, useAtomValue } from 'jotai'
 import { CircleAlert, CircleStop, RotateCcw } from 'lucide-react'
-import { memo, useContext, useEffect, useMemo } from 'react'
+import { memo, useEffect, useMemo } from 'react'
 import { Button } from '@/components/Button'
 import { ThreadLine } from '@/components/ThreadLine'
 import { type SourcePlace, useOpenSource } from '@/entities/source/openSource'
 import type { Message } from '@/lib/api'
-import { Markdown } from '@/lib/markdown'
 import type { AnswerView, LiveAnswer } from '@/lib/stream'
 import { focusComposer } from '@/lib/ui/composer'
 import { cx } from '@/lib/ui/cx'
-import { Citation, CitationsContext } from '../citations/Citation'
-import { canOpen, markUnsupported, type Source, sortSources, sourcesOf } from '../citations/citations'
+import { CitationsContext } from '../citations/Citation'
+import { canOpen, type Source, sortSources, sourcesOf } from '../citations/citations'
 import { Sources } from '../citations/Sources'
 import type { Conversation } from '../conversation/conversation'
 import type { Question } from '../conversation/conversationState'
@@ -20,6 +19,7 @@ import { Alternatives } from '../question/Alternatives'
 import { texts } from '../texts'
 import { Actions } from './Actions'
 import styles from './Answer.module.css'
+import { AnswerText } from './AnswerText'
 import { ProofreadAnswer } from './ProofreadAnswer'
 import { Reasoning, storedThinking } from './Reasoning'
 import { MissingDocuments, Steps } from './Steps'
@@ -37,7 +37,6 @@ interface AnswerProps {
 }
 
 const noView = atom<AnswerView | null>(null)
-const noText = atom('')
 
 /** Answer shows an answer. While it is running, an animated line runs along its side. */
 export const Answer = memo(function Answer({ turn, conversation, closed, settled, onAsk }: AnswerProps) {
@@ -141,15 +140,6 @@ function placeIn({ id, index, page, dataSourceId }: Source): SourcePlace {
 /** useWatch keeps the answer's stream connected while the answer is on the screen. */
 function useWatch(live: LiveAnswer | null): void {
   useEffect(() => (live === null ? undefined : streams.watch(live)), [live])
-}
-
-/** AnswerText is the only component that renders again for each delta of the text. */
-function AnswerText({ live, stored, cut }: { live: LiveAnswer | null; stored: string; cut: boolean }) {
-  const text = useAtomValue(live?.textAtom ?? noText)
-  const citations = useContext(CitationsContext)
-  const shown = live ? text : stored
-  const marked = useMemo(() => markUnsupported(shown, citations?.byIndex.values() ?? []), [shown, citations])
-  return <Markdown text={marked} growing={live !== null} cut={cut} Citation={Citation} />
 }
 
 /** Ending shows why an answer is incomplete and the possible actions. */

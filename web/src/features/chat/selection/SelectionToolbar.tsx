@@ -8,7 +8,7 @@ import { keepBeside } from '@/lib/ui/anchored'
 import { focusComposer } from '@/lib/ui/composer'
 import { useMedia } from '@/lib/ui/media'
 import { store } from '@/lib/ui/store'
-import { toast, toastFailure } from '@/lib/ui/toast'
+import { copyWithToast } from '../answer/copy'
 import type { Conversation } from '../conversation/conversation'
 import type { Question } from '../conversation/conversationState'
 import { draftAtom, draftKey } from '../draft/drafts'
@@ -77,10 +77,7 @@ function Toolbar({
     requestAnimationFrame(moveCaretToEnd)
   }
   const copy = () => {
-    copyText(text).then(
-      () => toast(texts.actions.copied, { tone: 'success' }),
-      () => toastFailure(texts.actions.copyFailed, copy),
-    )
+    copyWithToast(() => copyText(text), texts.actions.copied)
     onDone()
   }
   const finish = () => {
