@@ -13,7 +13,7 @@ import { texts } from '../texts'
 import styles from './Answer.module.css'
 import { copyWithToast } from './copy'
 import { FeedbackDialog } from './FeedbackDialog'
-import { More } from './More'
+import { More, StopReading } from './More'
 import { Regenerate, WrittenBy } from './Regenerate'
 
 /** Actions shows the actions on a finished answer and its time. */
@@ -67,6 +67,7 @@ export function Actions({
         <Regenerate conversation={conversation} messageId={message.id} disabled={busy} />
       )}
       {message.content !== '' && <More message={message} conversation={conversation} />}
+      <StopReading messageId={message.id} />
       <time className={styles.time} dateTime={at} title={formatFull(at)}>
         {formatDate(at)}
       </time>

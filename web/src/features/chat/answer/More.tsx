@@ -1,9 +1,15 @@
-import { FileText, MoreHorizontal, Printer } from 'lucide-react'
+import { useAtomValue } from 'jotai'
+import { CircleStop, FileText, MoreHorizontal, Printer, Volume2 } from 'lucide-react'
+import { useEffect } from 'react'
+import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import { Menu, MenuItem } from '@/components/Menu'
 import type { Message } from '@/lib/api'
 import { printOnly } from '@/lib/browser/print'
-import { toastFailure } from '@/lib/ui/toast'
+import { canSpeak, speak, speakingAtom, stopSpeaking } from '@/lib/browser/speech'
+import { markdownToSpeech } from '@/lib/markdown'
+import { store } from '@/lib/ui/store'
+import { toast, toastFailure } from '@/lib/ui/toast'
 import type { Conversation } from '../conversation/conversation'
 import { answerParts, saveDocx } from '../conversation/export'
 import { texts } from '../texts'
@@ -33,6 +39,34 @@ export function More({ message, conversation }: { message: Message; conversation
       <MenuItem icon={<Printer size={16} aria-hidden />} onSelect={print}>
         {texts.menu.print}
       </MenuItem>
+      {canSpeak() && !message.proofread && (
+        <MenuItem icon={<Volume2 size={16} aria-hidden />} onSelect={() => readAloud(message)}>
+          {texts.speech.read}
+        </MenuItem>
+      )}
     </Menu>
+  )
+}
+
+function readAloud(message: Message): void {
+  markdownToSpeech(message.content)
+    .then((text) => speak(message.id, text))
+    .then(
+      (spoken) => spoken || toast(texts.speech.noVoice, { duration: 10_000 }),
+      () => toastFailure(texts.speech.failed, () => readAloud(message)),
+    )
+}
+
+/** StopReading stops reading an answer aloud. It is shown while the answer is read. Leaving the chat also stops it. */
+export function StopReading({ messageId }: { messageId: string }) {
+  const speaking = useAtomValue(speakingAtom, { store }) === messageId
+  useEffect(() => (speaking ? stopSpeaking : undefined), [speaking])
+  return (
+    speaking && (
+      <Button size="sm" variant="quiet" onClick={stopSpeaking}>
+        <CircleStop size={14} aria-hidden />
+        {texts.speech.stop}
+      </Button>
+    )
   )
 }
