@@ -1,4 +1,4 @@
-/** The time in which an open menu closes, in milliseconds; it would be printed otherwise. */
+/** The time for an open menu to close, in milliseconds. An open menu would be printed. */
 const closingMs = 100
 
 /** printSoon calls print after an open menu has closed. */

@@ -110,7 +110,7 @@ export class Body {
     return `<w:numbering xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">${abstract.join('')}<w:num w:numId="${bullets}"><w:abstractNumId w:val="0"/></w:num>${ordered.join('')}</w:numbering>`
   }
 
-  /** Writes blocks, and the inline content between them as paragraphs. Returns the place of what follows. */
+  /** Writes blocks, and the inline content between them as paragraphs. */
   #flow(children: readonly ElementContent[], from: Place): void {
     let place = from
     let inline: ElementContent[] = []

@@ -25,7 +25,7 @@ const maxBefore = 200
  * or a fence with the language `mail`. It also parses the beginning of a mail, while its answer is `growing`.
  */
 export function readMail(answer: string, growing = false): Mail | null {
-  // Most answers are no mails, and a growing one is parsed for each frame.
+  // Most answers are not mails. A growing answer is parsed for each frame.
   if (!answer.slice(0, 2 * maxBefore).includes('件名')) return null
   const text = answer.replace(/\r\n?/g, '\n')
   const fenced = fence.exec(text)

@@ -134,22 +134,25 @@ function usePassage(root: RefObject<HTMLElement | null>, enabled: boolean): [Pas
     const controller = new AbortController()
     const options = { signal: controller.signal }
     let pressed = false
-    const update = () => setPassage(root.current && !pressed ? selectedPassage(root.current) : null)
-    const release = () => {
-      pressed = false
-      // A click on a selection removes it after this event.
-      setTimeout(update)
+    // A press that leaves the selection as it is must not show the toolbar again.
+    let changed = false
+    const update = () => setPassage(root.current ? selectedPassage(root.current) : null)
+    const onPress = () => {
+      pressed = true
+      changed = false
     }
-    document.addEventListener(
-      'pointerdown',
-      ({ target }) => {
-        pressed = !(target instanceof Element && target.closest('[role="toolbar"]'))
-      },
-      options,
-    )
-    document.addEventListener('pointerup', release, options)
-    document.addEventListener('pointercancel', release, options)
-    document.addEventListener('selectionchange', () => pressed || update(), options)
+    const onRelease = () => {
+      pressed = false
+      if (changed) update()
+    }
+    const onSelection = () => {
+      changed = true
+      if (!pressed) update()
+    }
+    document.addEventListener('pointerdown', onPress, options)
+    document.addEventListener('pointerup', onRelease, options)
+    document.addEventListener('pointercancel', onRelease, options)
+    document.addEventListener('selectionchange', onSelection, options)
     return () => {
       controller.abort()
       setPassage(null)
