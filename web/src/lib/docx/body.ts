@@ -234,8 +234,10 @@ export class Body {
   }
 
   #link(href: unknown, content: string): string {
-    const url = String(href ?? '')
-    if (url === '') return content
+    // Word does not open a document with an invalid address.
+    const address = String(href ?? '')
+    if (!URL.canParse(address)) return content
+    const url = new URL(address).href
     const found = this.links.indexOf(url)
     const id = found === -1 ? this.links.push(url) : found + 1
     return `<w:hyperlink r:id="rId${id}">${content}</w:hyperlink>`

@@ -37,6 +37,7 @@ describe('a document for Word, read back by mammoth', () => {
     ['> 引用\n> 二行目\n>\n> 次', '<blockquote><p>引用<br />二行目</p><p>次</p></blockquote>'],
     ['```js\nif (a < b) {\n\tc()\n}\n```', '<pre>if (a &lt; b) {<br />\tc()<br />}</pre>'],
     ['[規程](https://example.com/?a=1&b=2)', '<p><a href="https://example.com/?a=1&amp;b=2">規程</a></p>'],
+    ['[規程](https://[x/規程)', '<p>規程</p>'],
     ['値[1]です[^a]。\n\n[^a]: 注', '<p>値[1]です<sup>1</sup>。</p><p><sup>1</sup>注</p>'],
     ['<ruby>紡<rt>つむぎ</rt></ruby>とH<sub>2</sub>O', '<p>紡（つむぎ）とH<sub>2</sub>O</p>'],
   ])('%j', async (text, expected) => {

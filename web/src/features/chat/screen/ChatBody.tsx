@@ -18,7 +18,7 @@ import { Busy } from '../notices/Busy'
 import { CostDialog } from '../notices/CostDialog'
 import { Failure } from '../notices/Failure'
 import { OtherBranchNotice } from '../notices/OtherBranchNotice'
-import { SelectionToolbar } from '../selection/SelectionToolbar'
+import { PassageActions } from '../selection/PassageActions'
 import { Start } from '../start/Start'
 import { texts } from '../texts'
 import styles from './Chat.module.css'
@@ -82,7 +82,7 @@ export function ChatBody({ skill, conversation, scroll, embedded = false }: Chat
           />
         )}
       </div>
-      <SelectionToolbar
+      <PassageActions
         conversation={conversation}
         root={content}
         closed={Boolean(skill.unavailable_reason)}

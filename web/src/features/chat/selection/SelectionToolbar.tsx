@@ -6,7 +6,6 @@ import { Button } from '@/components/Button'
 import { copyText } from '@/lib/browser/clipboard'
 import { keepBeside } from '@/lib/ui/anchored'
 import { focusComposer } from '@/lib/ui/composer'
-import { useMedia } from '@/lib/ui/media'
 import { store } from '@/lib/ui/store'
 import { copyWithToast } from '../answer/copy'
 import type { Conversation } from '../conversation/conversation'
@@ -18,7 +17,7 @@ import styles from './SelectionToolbar.module.css'
 
 const words = texts.selection
 
-interface SelectionToolbarProps {
+export interface SelectionToolbarProps {
   readonly conversation: Conversation
   /** The element with the answers. */
   readonly root: RefObject<HTMLElement | null>
@@ -29,11 +28,10 @@ interface SelectionToolbarProps {
 
 /**
  * SelectionToolbar offers actions on a selected passage of an answer. Alt + F10 moves the focus to it, as to other
- * floating toolbars. It is not shown on touch screens, where the system's own menu appears in its place.
+ * floating toolbars.
  */
 export function SelectionToolbar(props: SelectionToolbarProps) {
-  const touch = useMedia('(pointer: coarse)')
-  const [passage, dismiss] = usePassage(props.root, !touch)
+  const [passage, dismiss] = usePassage(props.root)
   return passage && <Toolbar {...props} passage={passage} onDone={dismiss} />
 }
 
@@ -127,10 +125,9 @@ function moveCaretToEnd(): void {
 }
 
 /** usePassage returns the selected passage once the selection is complete, and a function that hides it. */
-function usePassage(root: RefObject<HTMLElement | null>, enabled: boolean): [Passage | null, () => void] {
+function usePassage(root: RefObject<HTMLElement | null>): [Passage | null, () => void] {
   const [passage, setPassage] = useState<Passage | null>(null)
   useEffect(() => {
-    if (!enabled) return
     const controller = new AbortController()
     const options = { signal: controller.signal }
     let pressed = false
@@ -153,11 +150,9 @@ function usePassage(root: RefObject<HTMLElement | null>, enabled: boolean): [Pas
     document.addEventListener('pointerup', onRelease, options)
     document.addEventListener('pointercancel', onRelease, options)
     document.addEventListener('selectionchange', onSelection, options)
-    return () => {
-      controller.abort()
-      setPassage(null)
-    }
-  }, [root, enabled])
+    update()
+    return () => controller.abort()
+  }, [root])
   const [dismiss] = useState(() => () => setPassage(null))
   return [passage, dismiss]
 }
