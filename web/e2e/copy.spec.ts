@@ -98,5 +98,12 @@ test.describe('copying', () => {
     expect(await clipboard(page, 'text/plain')).toBe(
       '佐藤様\n\nいつもお世話になっております。\n10日までにお願いいたします。',
     )
+    const card = chat.answer.getByRole('region', { name: 'メールの文面' })
+    await expect(card.getByText('送る前の確認')).toHaveCount(0)
+    await expect(chat.answer.getByText('送る前の確認')).toBeVisible()
+    const address = await card.getByRole('link', { name: 'メールソフトで開く' }).getAttribute('href')
+    expect(decodeURIComponent(address ?? '')).toMatch(
+      /^mailto:\?subject=納期のご相談&body=佐藤様\r\n\r\nいつも/,
+    )
   })
 })

@@ -114,7 +114,12 @@ test.describe('a temporary chat', () => {
     await expect(chat.turns).toHaveCount(2)
     await expect(page.getByText(/このチャットは一覧に残らず/)).toBeVisible()
     await page.getByRole('button', { name: 'チャットのメニュー' }).click()
-    await expect(page.getByRole('menuitem')).toHaveText(['Markdownで保存', '印刷', '削除'])
+    await expect(page.getByRole('menuitem')).toHaveText([
+      'Markdownで保存',
+      'Wordで保存',
+      '印刷・PDFで保存',
+      '削除',
+    ])
     await page.keyboard.press('Escape')
     // It is the last item of every list.
     const kept = await account.newThread(plainSkill, '残すチャット')

@@ -19,6 +19,7 @@ export interface Directive {
   readonly fail_after?: number
   readonly status?: number
   readonly title?: string
+  readonly finish?: 'stop' | 'length'
   /** The answer lists the pictures of the conversation. */
   readonly pictures?: boolean
 }

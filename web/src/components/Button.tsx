@@ -46,6 +46,17 @@ export function ButtonLink({ variant, size, wide, className, ...rest }: LinkProp
   return <Link {...rest} className={buttonClass({ variant, size, wide }, className)} />
 }
 
+/** A link that another program opens and that looks like a button. */
+export function ExternalButtonLink({
+  variant,
+  size,
+  wide,
+  className,
+  ...rest
+}: ComponentPropsWithRef<'a'> & Look) {
+  return <a {...rest} className={buttonClass({ variant, size, wide }, className)} />
+}
+
 function buttonClass(
   { variant = 'secondary', size = 'md', wide }: { [K in keyof Look]: Look[K] | undefined },
   extra?: string,

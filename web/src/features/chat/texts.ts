@@ -198,6 +198,8 @@ export const texts = {
     rewriting: '回答を再作成しています',
     stopped: '回答を停止しました',
     length: '文字数の上限に達したため、回答は途中までです。',
+    continue: '続きを書く',
+    continuation: '回答が途中で切れています。切れたところから、続きを書いてください。',
     failed: '回答を最後まで作成できませんでした。',
     again: '再試行',
     finished: (text: string) => `回答です。${text}`,
@@ -272,6 +274,43 @@ export const texts = {
     good: '良い回答',
     bad: '良くない回答',
     regenerate: '回答を再生成',
+    more: 'その他の操作',
+  },
+
+  mail: {
+    label: 'メールの文面',
+    subject: '件名',
+    body: '本文',
+    open: 'メールソフトで開く',
+    bodyToPaste: '本文が長いため、クリップボードにコピーしました。メールソフトの本文に貼り付けてください。',
+    bodyTooLong:
+      '本文が長いため、メールソフトに渡せません。「本文をコピー」でコピーして、貼り付けてください。',
+  },
+
+  dictation: {
+    label: '音声で入力',
+    button: '音声入力',
+    stop: '停止',
+    notAllowed: 'マイクを使用できません。ブラウザーのサイト設定で、マイクを許可してください。',
+    failed: '音声を認識できませんでした。',
+  },
+
+  speech: {
+    read: '読み上げる',
+    stop: '読み上げを停止',
+    failed: '読み上げられませんでした。',
+    noVoice: 'この端末には、読み上げに使える音声がありません。端末の設定で、日本語の音声を追加してください。',
+  },
+
+  selection: {
+    label: '選択した部分の操作',
+    copied: 'コピーしました。',
+    copyFailed: 'コピーできませんでした。選択してコピーしてください。',
+    ask: '質問する',
+    rephrase: '言い換える',
+    rephraseRequest: '次の部分を、意味を変えずに、別の言い方にしてください。',
+    translate: '訳す',
+    translateRequest: '次の部分を訳してください。日本語は英語に、ほかの言語は日本語に訳してください。',
   },
 
   feedback: {
@@ -358,7 +397,9 @@ export const texts = {
   menu: {
     label: 'チャットのメニュー',
     save: 'Markdownで保存',
-    print: '印刷',
+    word: 'Wordで保存',
+    wordFailed: 'Wordの文書を作成できませんでした。',
+    print: '印刷・PDFで保存',
     failed: 'チャットを読み込めませんでした。',
     you: '質問',
     answer: '回答',

@@ -15,6 +15,7 @@ export function ShortcutList({ onClose }: { onClose: () => void }) {
     [texts.list.fold, keys('mod', 'B')],
     [texts.list.send, composer.send],
     [texts.list.break, composer.break],
+    [texts.list.selection, keys('Alt', 'F10')],
     [texts.list.change, 'J・K'],
     [texts.list.decide, 'A・R'],
     [texts.list.escape, 'Esc'],

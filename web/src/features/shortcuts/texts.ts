@@ -30,6 +30,7 @@ export const texts = {
     newThread: '新しいチャットを始める',
     composer: '入力欄へ移動',
     fold: 'チャット一覧の表示と非表示',
+    selection: '回答の選択した部分の操作へ移動',
     change: '校正で、次の修正案、前の修正案へ移動',
     decide: '校正で、修正案を採用、不採用',
     escape: '回答を停止、または画面を閉じる',

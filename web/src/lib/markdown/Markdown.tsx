@@ -15,6 +15,11 @@ export async function markdownToHtml(text: string): Promise<string> {
   return (await import('./html')).toHtml(text)
 }
 
+/** markdownToSpeech converts a Markdown text to words for reading aloud. Its code is loaded on the first call. */
+export async function markdownToSpeech(text: string): Promise<string> {
+  return (await import('./speech')).toSpeech(text)
+}
+
 /**
  * Renders Markdown from a model. It is safe for any content (no HTML except a few tags, no scripts, no external
  * pictures) and fast while the text grows. The renderer is loaded when the first text is shown; until then the text is

@@ -1,5 +1,5 @@
 export { loadFormulaStyles } from './formulaStyles'
-export { Markdown, markdownToHtml, preloadMarkdown } from './Markdown'
+export { Markdown, markdownToHtml, markdownToSpeech, preloadMarkdown } from './Markdown'
 export type { CitationProps, MarkdownProps } from './markdownProps'
 export { type MarkdownTexts, setMarkdownTexts } from './texts'
 export { markWeak } from './weak'

@@ -1,10 +1,8 @@
 import katex from 'katex'
 import { useLayoutEffect, useRef, useState } from 'react'
 import remarkMath from 'remark-math'
+import { formulaLimits } from './formulaLimits'
 import { texts } from './texts'
-
-// Formulas are untrusted: no links, pictures or HTML, and bounded sizes and expansions.
-const limits = { trust: false, strict: 'ignore', maxExpand: 500, maxSize: 20, throwOnError: true } as const
 
 export interface FormulaProps {
   readonly tex: string
@@ -23,7 +21,7 @@ function Formula({ tex, display }: FormulaProps) {
   useLayoutEffect(() => {
     if (place.current === null) return
     try {
-      katex.render(tex, place.current, { ...limits, displayMode: display })
+      katex.render(tex, place.current, { ...formulaLimits, displayMode: display })
       makeReachable(place.current.querySelector<HTMLElement>('.katex-display'))
       setWrong(null)
     } catch (error) {

@@ -8,12 +8,12 @@ const margin = 8
 const opposite = { top: 'bottom', bottom: 'top', left: 'right', right: 'left' } as const
 
 /**
- * keepBeside keeps a box (position: fixed at 0, 0) next to its anchor, on the side with more space. --room is the
+ * keepBeside keeps a box (position: fixed at 0, 0) next to its anchor, an element or a range of text, on the side with more space. --room is the
  * available height. It calls onGone if the anchor is removed or hidden. The returned function stops it.
  */
 export function keepBeside(
   box: HTMLElement,
-  anchor: Element,
+  anchor: Element | Range,
   side: Side,
   align: Align,
   onGone?: () => void,
@@ -26,7 +26,7 @@ export function keepBeside(
   move()
   const observer = new ResizeObserver(move)
   observer.observe(box)
-  observer.observe(anchor)
+  observer.observe(elementOf(anchor))
   window.addEventListener('resize', move)
   window.addEventListener('scroll', onScroll, { capture: true, passive: true })
   return () => {
@@ -36,8 +36,15 @@ export function keepBeside(
   }
 }
 
-function isShown(anchor: Element): boolean {
-  return anchor.isConnected && (anchor.checkVisibility?.() ?? true)
+function elementOf(anchor: Element | Range): Element {
+  if (anchor instanceof Element) return anchor
+  const { commonAncestorContainer: node } = anchor
+  return node instanceof Element ? node : (node.parentElement ?? document.body)
+}
+
+function isShown(anchor: Element | Range): boolean {
+  const element = elementOf(anchor)
+  return element.isConnected && (element.checkVisibility?.() ?? true)
 }
 
 function putBeside(box: HTMLElement, at: DOMRect, side: Side, align: Align): void {

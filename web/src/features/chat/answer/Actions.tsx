@@ -1,10 +1,10 @@
 import { useAtomValue } from 'jotai'
 import { ThumbsDown, ThumbsUp } from 'lucide-react'
-import { useMemo, useState } from 'react'
-import { CopyButton, CopyIconButton } from '@/components/CopyButton'
+import { useState } from 'react'
+import { CopyIconButton } from '@/components/CopyButton'
 import { IconButton } from '@/components/IconButton'
 import type { Message } from '@/lib/api'
-import { copyRich, copyText } from '@/lib/browser/clipboard'
+import { copyRich } from '@/lib/browser/clipboard'
 import { markdownToHtml } from '@/lib/markdown'
 import { formatDate, formatFull } from '@/lib/ui/dates'
 import { toast } from '@/lib/ui/toast'
@@ -13,7 +13,7 @@ import type { Conversation } from '../conversation/conversation'
 import { texts } from '../texts'
 import styles from './Answer.module.css'
 import { FeedbackDialog } from './FeedbackDialog'
-import { readMail } from './mail'
+import { More, StopReading } from './More'
 import { Regenerate, WrittenBy } from './Regenerate'
 
 /** Actions shows the actions on a finished answer and its time. */
@@ -60,11 +60,12 @@ export function Actions({
       {message.status !== 'failed' && !closed && (
         <Regenerate conversation={conversation} messageId={message.id} disabled={busy} />
       )}
+      {message.content !== '' && <More message={message} conversation={conversation} />}
+      <StopReading messageId={message.id} />
       <time className={styles.time} dateTime={at} title={formatFull(at)}>
         {formatDate(at)}
       </time>
       <WrittenBy message={message} skillId={conversation.skillId} />
-      <MailCopies content={message.content} />
       {commenting && (
         <FeedbackDialog
           comment={message.feedback?.comment ?? ''}
@@ -86,22 +87,6 @@ export function Actions({
           }}
         />
       )}
-    </div>
-  )
-}
-
-/** MailCopies has buttons to copy the subject and the body of a mail. */
-function MailCopies({ content }: { content: string }) {
-  const mail = useMemo(() => readMail(content), [content])
-  if (mail === null) return null
-  return (
-    <div className={styles.mail}>
-      <CopyButton size="sm" variant="quiet" copy={() => copyText(mail.subject)}>
-        {texts.actions.copySubject}
-      </CopyButton>
-      <CopyButton size="sm" variant="quiet" copy={() => copyText(mail.body)}>
-        {texts.actions.copyBody}
-      </CopyButton>
     </div>
   )
 }

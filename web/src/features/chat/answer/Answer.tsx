@@ -1,24 +1,25 @@
 import { atom, useAtomValue } from 'jotai'
 import { CircleAlert, CircleStop, RotateCcw } from 'lucide-react'
-import { memo, useContext, useEffect, useMemo } from 'react'
+import { memo, useEffect, useMemo } from 'react'
 import { Button } from '@/components/Button'
 import { ThreadLine } from '@/components/ThreadLine'
 import { type SourcePlace, useOpenSource } from '@/entities/source/openSource'
 import type { Message } from '@/lib/api'
-import { Markdown } from '@/lib/markdown'
 import type { AnswerView, LiveAnswer } from '@/lib/stream'
 import { focusComposer } from '@/lib/ui/composer'
 import { cx } from '@/lib/ui/cx'
-import { Citation, CitationsContext } from '../citations/Citation'
-import { canOpen, markUnsupported, type Source, sortSources, sourcesOf } from '../citations/citations'
+import { CitationsContext } from '../citations/Citation'
+import { canOpen, type Source, sortSources, sourcesOf } from '../citations/citations'
 import { Sources } from '../citations/Sources'
 import type { Conversation } from '../conversation/conversation'
+import type { Question } from '../conversation/conversationState'
 import { isRunning, type Turn } from '../conversation/turns'
 import { streams } from '../conversations'
 import { Alternatives } from '../question/Alternatives'
 import { texts } from '../texts'
 import { Actions } from './Actions'
 import styles from './Answer.module.css'
+import { AnswerText } from './AnswerText'
 import { ProofreadAnswer } from './ProofreadAnswer'
 import { Reasoning, storedThinking } from './Reasoning'
 import { MissingDocuments, Steps } from './Steps'
@@ -31,13 +32,14 @@ interface AnswerProps {
   readonly closed: boolean
   /** Whether the answer is far enough up to skip its rendering outside the viewport. */
   readonly settled: boolean
+  /** Asks the next question; null if this is not the last answer. */
+  readonly onAsk: ((question: Question) => void) | null
 }
 
 const noView = atom<AnswerView | null>(null)
-const noText = atom('')
 
 /** Answer shows an answer. While it is running, an animated line runs along its side. */
-export const Answer = memo(function Answer({ turn, conversation, closed, settled }: AnswerProps) {
+export const Answer = memo(function Answer({ turn, conversation, closed, settled, onAsk }: AnswerProps) {
   const { message, live, successor } = turn
   useWatch(live)
   useWatch(successor)
@@ -63,7 +65,7 @@ export const Answer = memo(function Answer({ turn, conversation, closed, settled
           </div>
         )}
       </div>
-      <div className={styles.body}>
+      <div className={styles.body} data-passages={proofread ? undefined : true}>
         <MissingDocuments steps={steps} />
         {/* After the answer, its cited sources replace the steps. */}
         {(writing || cited.length === 0) && <Steps steps={steps} writing={writing} />}
@@ -93,7 +95,7 @@ export const Answer = memo(function Answer({ turn, conversation, closed, settled
           <Sources cited={cited} consulted={consulted} text={message.content} onOpen={citations.open} />
         )}
         {view && <Waiting view={view} />}
-        {!writing && <Ending message={message} conversation={conversation} closed={closed} />}
+        {!writing && <Ending message={message} conversation={conversation} closed={closed} onAsk={onAsk} />}
         <div className={styles.under}>
           <Alternatives message={message} conversation={conversation} />
           {!writing && !isRunning(message) && (
@@ -140,21 +142,13 @@ function useWatch(live: LiveAnswer | null): void {
   useEffect(() => (live === null ? undefined : streams.watch(live)), [live])
 }
 
-/** AnswerText is the only component that renders again for each delta of the text. */
-function AnswerText({ live, stored, cut }: { live: LiveAnswer | null; stored: string; cut: boolean }) {
-  const text = useAtomValue(live?.textAtom ?? noText)
-  const citations = useContext(CitationsContext)
-  const shown = live ? text : stored
-  const marked = useMemo(() => markUnsupported(shown, citations?.byIndex.values() ?? []), [shown, citations])
-  return <Markdown text={marked} growing={live !== null} cut={cut} Citation={Citation} />
-}
-
 /** Ending shows why an answer is incomplete and the possible actions. */
 function Ending({
   message,
   conversation,
   closed,
-}: Pick<AnswerProps, 'conversation' | 'closed'> & { message: Message }) {
+  onAsk,
+}: Pick<AnswerProps, 'conversation' | 'closed' | 'onAsk'> & { message: Message }) {
   const busy = useAtomValue(conversation.busyAtom)
   if (message.status === 'failed') {
     return (
@@ -185,5 +179,23 @@ function Ending({
       </p>
     )
   }
-  return message.finish_reason === 'length' ? <p className={styles.quiet}>{texts.status.length}</p> : null
+  if (message.finish_reason !== 'length') return null
+  return (
+    <div className={styles.cut}>
+      <p className={styles.quiet}>{texts.status.length}</p>
+      {/* A question after a list of changes would be proofread. */}
+      {onAsk && !closed && !message.proofread && (
+        <Button
+          size="sm"
+          disabled={busy}
+          onClick={() => {
+            onAsk({ kind: 'text', content: texts.status.continuation })
+            focusComposer()
+          }}
+        >
+          {texts.status.continue}
+        </Button>
+      )}
+    </div>
+  )
 }

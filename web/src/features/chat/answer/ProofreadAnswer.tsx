@@ -2,14 +2,13 @@ import { useAtomValue } from 'jotai'
 import { useMemo } from 'react'
 import { call, type Message, type Proofread } from '@/lib/api'
 import { download } from '@/lib/browser/download'
+import { docxType } from '@/lib/docx'
 import type { Proofreading } from '@/lib/stream'
 import { useLazyPart } from '@/lib/ui/lazyPart'
 import type { Conversation } from '../conversation/conversation'
 import { fileName } from '../conversation/export'
 import { proofreadPart } from '../proofread/proofreadPart'
 import { texts } from '../texts'
-
-const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
 
 /** ProofreadAnswer shows an answer that is a list of changes to a text, while running and finished. */
 export function ProofreadAnswer({
@@ -33,7 +32,7 @@ export function ProofreadAnswer({
       conversation.state.thread?.title ||
       texts.untitled
     const file = await call('downloadDocx', { message_id: message.id, changes })
-    download(fileName(name, texts.proofread.saved), file, docx)
+    download(fileName(name, texts.proofread.saved), file, docxType)
   }
   return (
     View && (

@@ -33,6 +33,7 @@ import { AttachMenu } from './AttachMenu'
 import { Attachments } from './Attachments'
 import styles from './Composer.module.css'
 import { ComposerNote, countFrom } from './ComposerNote'
+import { DictationButton } from './DictationButton'
 import { ModelMenu, ModelNote } from './ModelMenu'
 import { useSkillPicker } from './SkillPicker'
 
@@ -167,6 +168,7 @@ function QuestionForm(props: ComposerProps) {
                 {texts.skills.button}
               </ComposerTool>
             )}
+            <DictationButton draft={key} disabled={files.waiting} />
           </>
         }
         actions={

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Message } from '@/lib/api'
-import { fileName, toMarkdown } from './export'
+import { fileName, threadParts, toMarkdown } from './export'
 import { storedTurn } from './turns'
 
 const base: Message = {
@@ -50,6 +50,14 @@ it('writes a thread as a document', () => {
     [storedTurn(base), storedTurn(answer)],
     new Date('2026-03-04T05:06:07Z'),
   )
+  expect(threadParts('題', '汎用', [storedTurn(base), storedTurn(answer)]).slice(2)).toEqual([
+    { kind: 'heading', level: 1, text: '質問' },
+    { kind: 'quote', text: '一行目\n二行目' },
+    { kind: 'heading', level: 1, text: '回答' },
+    { kind: 'markdown', level: 2, text: '**答え**[1]' },
+    { kind: 'heading', level: 2, text: '出典' },
+    { kind: 'source', text: '[1] 規程.pdf 3ページ（要確認）' },
+  ])
   expect(text).toContain('# 題\n\n汎用・')
   expect(text).toContain('## 質問\n\n> 一行目\n> 二行目')
   expect(text).toContain('## 回答\n\n**答え**[1]\n\n### 出典\n\n- [1] 規程.pdf 3ページ（要確認）\n')

@@ -19,6 +19,7 @@ import { Busy } from '../notices/Busy'
 import { CostDialog } from '../notices/CostDialog'
 import { Failure } from '../notices/Failure'
 import { OtherBranchNotice } from '../notices/OtherBranchNotice'
+import { PassageActions } from '../selection/PassageActions'
 import { Start } from '../start/Start'
 import { texts } from '../texts'
 import styles from './Chat.module.css'
@@ -60,7 +61,7 @@ export function ChatBody({ skill, conversation, scroll, embedded = false }: Chat
           {empty ? (
             <Start skill={skill} conversation={conversation} heading={embedded ? 'h3' : 'h1'} onAsk={ask} />
           ) : (
-            <Turns skill={skill} conversation={conversation} scroller={scroller} />
+            <Turns skill={skill} conversation={conversation} scroller={scroller} onAsk={ask} />
           )}
         </div>
       </div>
@@ -84,6 +85,12 @@ export function ChatBody({ skill, conversation, scroll, embedded = false }: Chat
           />
         )}
       </div>
+      <PassageActions
+        conversation={conversation}
+        root={content}
+        closed={Boolean(skill.unavailable_reason)}
+        onAsk={ask}
+      />
       <Announcer turn={turns.at(-1)} />
     </>
   )

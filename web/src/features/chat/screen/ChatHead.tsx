@@ -1,5 +1,5 @@
 import { useAtomValue } from 'jotai'
-import { Download, MoreHorizontal, Printer, Share2 } from 'lucide-react'
+import { Download, FileText, MoreHorizontal, Printer, Share2 } from 'lucide-react'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
 import { Link } from 'react-router'
 import { IconButton } from '@/components/IconButton'
@@ -10,9 +10,10 @@ import { ThreadMenuItems } from '@/components/ThreadMenuItems'
 import { changeThread, useDeleteThreads, useThreads } from '@/entities/thread/threads'
 import type { Skill, Thread } from '@/lib/api'
 import { download } from '@/lib/browser/download'
+import { printSoon } from '@/lib/browser/print'
 import { toastFailure } from '@/lib/ui/toast'
 import type { Conversation } from '../conversation/conversation'
-import { fileName, toMarkdown } from '../conversation/export'
+import { fileName, saveDocx, threadParts, toMarkdown } from '../conversation/export'
 import { isRunning, isWriting } from '../conversation/turns'
 import { texts } from '../texts'
 import styles from './ChatHead.module.css'
@@ -47,10 +48,18 @@ export function ChatHead({
   usePrintKey(conversation, print)
   const save = () =>
     download(fileName(title), toMarkdown(title, skill.name, conversation.state.turns), 'text/markdown')
+  const saveWord = () => {
+    saveDocx(title, threadParts(title, skill.name, conversation.state.turns)).catch(() =>
+      toastFailure(texts.menu.wordFailed, saveWord),
+    )
+  }
   const output = (
     <>
       <MenuItem icon={<Download size={16} aria-hidden />} onSelect={() => withAll(save)}>
         {texts.menu.save}
+      </MenuItem>
+      <MenuItem icon={<FileText size={16} aria-hidden />} onSelect={() => withAll(saveWord)}>
+        {texts.menu.word}
       </MenuItem>
       <MenuItem icon={<Printer size={16} aria-hidden />} onSelect={print}>
         {texts.menu.print}
@@ -159,8 +168,7 @@ function usePrint(conversation: Conversation): () => void {
       if (shown.current === here) then()
     }
     conversation.loadAll().then(
-      // Wait for the menu to close, because it would be printed.
-      () => setTimeout(() => ended(() => window.print()), 100),
+      () => printSoon(() => ended(() => window.print())),
       () => ended(() => toastFailure(texts.menu.failed, print)),
     )
   }

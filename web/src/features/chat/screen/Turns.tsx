@@ -6,6 +6,7 @@ import type { Skill } from '@/lib/api'
 import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
 import { Answer } from '../answer/Answer'
 import type { Conversation } from '../conversation/conversation'
+import type { Question as AskedQuestion } from '../conversation/conversationState'
 import { Question } from '../question/Question'
 import { texts } from '../texts'
 import styles from './Chat.module.css'
@@ -15,10 +16,12 @@ export function Turns({
   skill,
   conversation,
   scroller,
+  onAsk,
 }: {
   skill: Skill
   conversation: Conversation
   scroller: RefObject<HTMLDivElement | null>
+  onAsk: (question: AskedQuestion) => void
 }) {
   const { turns, older, editing } = useAtomValue(conversation.stateAtom)
   const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
@@ -62,6 +65,7 @@ export function Turns({
               conversation={conversation}
               closed={Boolean(skill.unavailable_reason)}
               settled={index < turns.length - 4}
+              onAsk={index === turns.length - 1 ? onAsk : null}
             />
           ),
         )}
