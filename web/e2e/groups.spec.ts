@@ -49,6 +49,7 @@ test('an administrator makes a group, adds members, offers a skill to it and del
   // A skill of the group is offered to its members only.
   await page.goto('/home/skill/new')
   await page.getByRole('textbox', { name: '名前', exact: true }).fill('見積書の確認')
+  await page.getByRole('textbox', { name: '説明', exact: true }).fill('見積書の誤りを探します。')
   await page.getByRole('textbox', { name: 'プロンプト' }).fill('あなたは見積書を確認する担当です。')
   await page.getByRole('combobox', { name: '公開範囲' }).selectOption('選択したメンバーとグループ')
   const groups = page.getByRole('group', { name: '利用できるグループ' })

@@ -53,11 +53,13 @@ test.describe('a selected passage of an answer', () => {
 
     await page.getByText('最初の段落です。', { exact: true }).click()
     await select(page, '次の段落です。')
+    await expect(toolbar).toBeVisible()
     await page.keyboard.press('Escape')
     await chat.answer.getByRole('button', { name: '良い回答' }).click()
     await expect(toolbar).toHaveCount(0)
     await select(page, '最初の段落です。')
     await select(page, '次の段落です。')
+    await expect(toolbar).toBeVisible()
     // The toolbar is reachable by keyboard.
     await page.keyboard.press('Alt+F10')
     await expect(toolbar.getByRole('button', { name: '質問する' })).toBeFocused()
