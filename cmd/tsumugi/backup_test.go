@@ -178,10 +178,10 @@ func TestEncryptedBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	backup := []string{"backup", target, "--recipient", recipients[0], "--recipients-file", second}
+	want := contents(t, i.dsn)
 	if out := i.do(backup...); !strings.Contains(out, "(2 of them new)") {
 		t.Error(out)
 	}
-	want := contents(t, i.dsn)
 	// A file that only the first backup has exists again, as after a restore of that one.
 	pool := storetest.Pool(t, i.dsn)
 	for _, sql := range []string{

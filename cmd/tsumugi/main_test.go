@@ -403,8 +403,8 @@ func TestNoticesArePublishedByCommand(t *testing.T) {
 	}
 	for wrong, extra := range map[string][]string{
 		"--title": {"--title", strings.Repeat("長", 201)}, "--url": {"--url", "javascript:alert(1)"},
-		"--level":        {"--level", "loud"},
-		"--organization": {"--organization", "x"}, "組織": {"--organization", uuid.NewString()},
+		"--level":       {"--level", "loud"},
+		"there is none": {"--organization", "x"}, "組織": {"--organization", uuid.NewString()},
 	} {
 		if err := run(t.Context(), append(args[:len(args):len(args)], extra...), nil, io.Discard,
 			io.Discard); err == nil || !strings.Contains(err.Error(), wrong) {

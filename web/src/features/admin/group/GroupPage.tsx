@@ -65,7 +65,9 @@ function Loaded({ group }: { group: Group }) {
         <>
           <Back />
           <Button onClick={() => setOpen('edit')}>{words.edit}</Button>
-          <Button onClick={() => setOpen('remove')}>{words.remove}</Button>
+          <Button variant="quietDanger" onClick={() => setOpen('remove')}>
+            {words.remove}
+          </Button>
         </>
       }
     >
@@ -144,7 +146,7 @@ function Members({ group }: { group: Group }) {
                     {member.email}
                   </td>
                   <td className={table.narrow}>
-                    <Button size="sm" onClick={() => void remove(group, member)}>
+                    <Button size="sm" variant="quietDanger" onClick={() => void remove(group, member)}>
                       <span className="visually-hidden">{words.of(member.name)}</span>
                       {words.take}
                     </Button>
