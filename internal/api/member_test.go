@@ -46,7 +46,7 @@ func TestR61_ServerControlledFieldsAreRefused(t *testing.T) {
 	w := newWorld(t)
 	ids := map[kind]string{nothing: newID()} // A well-formed id of no object.
 	for _, k := range []kind{
-		aThread, aMessage, aSkill, aMadeSkill, aRequest, aCategory, aMember, aTrial, aShare, aNotice,
+		aThread, aMessage, aSkill, aMadeSkill, aRequest, aCategory, aMember, aTrial, aShare, aNotice, aGroup,
 	} {
 		ids[k] = w.make(k, w.super, w.super)
 	}
