@@ -9,7 +9,11 @@ const binary = `${root}.cache/fakeslack`
 export default function setup(): void {
   const flags = ['-trimpath', '-tags', 'disable_grpc_modules', '-o', binary]
   const env = { ...process.env, CGO_ENABLED: '0' }
-  execFileSync('go', ['build', ...flags, './test/fakes/slack/fakeslack'], { cwd: root, env, stdio: 'inherit' })
+  execFileSync('go', ['build', ...flags, './test/fakes/slack/fakeslack'], {
+    cwd: root,
+    env,
+    stdio: 'inherit',
+  })
 }
 
 export const app = 'A0TSUMUGI1'
