@@ -61,7 +61,7 @@ test.describe('the sending key', () => {
       const height = async () => (await text.boundingBox())?.height ?? 0
       expect(await height()).toBeGreaterThanOrEqual(0.7 * 844)
 
-      const drawing = chat.answer.getByRole('region', { name: 'フローチャート' }).getByRole('img')
+      const drawing = chat.answer.getByRole('group', { name: 'フローチャート' }).getByRole('img')
       await expect(drawing).toBeVisible()
       expect(
         await drawing.evaluate(({ parentElement: box }) => box && box.scrollWidth - box.clientWidth),

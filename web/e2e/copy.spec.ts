@@ -77,7 +77,7 @@ test.describe('copying', () => {
     const wrap = page.getByRole('button', { name: '折り返す' })
     await wrap.click()
     await expect(wrap).toHaveAttribute('aria-pressed', 'true')
-    await expect(page.getByRole('region', { name: 'Pythonのコード' })).toHaveCSS('white-space', 'pre-wrap')
+    await expect(page.getByRole('group', { name: 'Pythonのコード' })).toHaveCSS('white-space', 'pre-wrap')
   })
 
   test('the subject and the text of a mail are copied separately', async ({

@@ -77,7 +77,7 @@ test.describe('the appearance of an answer', () => {
       await expect(picture).toBeVisible()
       expect(await picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(100)
       // An invalid diagram is shown as its source.
-      await expect(chat.answer.getByRole('region', { name: 'Mermaidのコード' })).toContainText('図ではない')
+      await expect(chat.answer.getByRole('group', { name: 'Mermaidのコード' })).toContainText('図ではない')
 
       const [frame] = frames()
       expect(frames()).toHaveLength(1)
@@ -165,8 +165,8 @@ test.describe('the appearance of an answer', () => {
     await chat.ask(question)
     await chat.finished()
     const first = chat.answers.first()
-    const table = first.getByRole('region', { name: '表' })
-    const lines = first.getByRole('region', { name: 'SQLのコード' })
+    const table = first.getByRole('group', { name: '表' })
+    const lines = first.getByRole('group', { name: 'SQLのコード' })
     const size = async (of: typeof table) => (await of.boundingBox()) ?? { x: 0, width: 0 }
     const check = async () => {
       const [text, turn, main] = [
@@ -246,7 +246,7 @@ test.describe('the appearance of an answer', () => {
     await chat.open()
     await chat.ask(question)
     await chat.finished()
-    const table = chat.answer.getByRole('region', { name: '表' })
+    const table = chat.answer.getByRole('group', { name: '表' })
     const remark = table.getByRole('cell', { name: /大型案件/ })
     const height = () => remark.evaluate((cell) => cell.clientHeight)
     expect(await height()).toBeLessThan(100)

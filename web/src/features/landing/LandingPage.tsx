@@ -55,6 +55,7 @@ export function LandingPage({ Chat }: { Chat: Chat }) {
               </Button>
             </div>
           </div>
+          <h2 className="visually-hidden">{texts.example}</h2>
           <Screen example={written} Chat={Chat} written />
         </section>
         <section className={styles.examples} aria-label={texts.examples} tabIndex={-1} ref={how}>

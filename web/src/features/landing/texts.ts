@@ -5,6 +5,7 @@ export const texts = {
   signIn: 'ログイン',
   how: '使い方を見る',
   skill: (name: string) => `スキル: ${name}`,
+  example: '回答の例',
   examples: '使い方',
   news: 'ニュース',
   help: 'ヘルプ',

@@ -66,7 +66,7 @@ const Fence = memo(function Fence({ code, language, growing = false }: CodeBlock
         data-wrapped={wrapped || undefined}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard.
         tabIndex={0}
-        role="region"
+        role="group"
         aria-label={texts.codeRegion(name)}
       >
         <code>

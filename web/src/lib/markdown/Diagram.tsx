@@ -86,7 +86,7 @@ export function Diagram({ code, children }: { code: string; children: ReactNode 
         children
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard.
-        <div className={styles.drawing} tabIndex={0} role="region" aria-label={drawn.title || name}>
+        <div className={styles.drawing} tabIndex={0} role="group" aria-label={drawn.title || name}>
           {/* biome-ignore lint/a11y/useKeyWithClickEvents: the button above does the same. */}
           <img
             src={url}

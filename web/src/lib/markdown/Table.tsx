@@ -24,7 +24,7 @@ export function Table({ node, growing, children }: TableProps) {
   return (
     <div className={styles.tableBox}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard. */}
-      <div className={styles.table} tabIndex={0} role="region" aria-label={texts.table}>
+      <div className={styles.table} tabIndex={0} role="group" aria-label={texts.table}>
         <table>{children}</table>
       </div>
       {node && !growing && (
