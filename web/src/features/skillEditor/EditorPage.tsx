@@ -8,6 +8,7 @@ import { isAdmin } from '@/entities/session/guard'
 import type { MadeSkill } from '@/lib/api'
 import { meQuery } from '@/lib/api/queries'
 import { formatDate } from '@/lib/ui/dates'
+import { useToastPlace } from '@/lib/ui/toastPlace'
 import { AudienceFields } from './AudienceFields'
 import { ContentFields } from './ContentFields'
 import { type Draft, draftOf, emptyDraft, previewOf } from './content'
@@ -68,6 +69,8 @@ function Editor({ title, begin, saved, trial }: EditorProps) {
   const [slot] = useState(() => crypto.randomUUID())
   const [versions, setVersions] = useState(false)
   const form = useRef<HTMLFormElement>(null)
+  const foot = useRef<HTMLElement>(null)
+  useToastPlace('foot', foot)
   const { save, busy, failure } = useSave(draft, saved, discard, form)
   const onSubmit = (event: FormEvent) => {
     event.preventDefault()
@@ -104,7 +107,7 @@ function Editor({ title, begin, saved, trial }: EditorProps) {
           errorOf={(field) => errorOf(`content.${field}`)}
           onChange={(content) => change({ ...draft, content })}
         />
-        <footer className={styles.foot}>
+        <footer className={styles.foot} ref={foot}>
           {changed && <p role="status">{texts.editor.kept}</p>}
           {saved && <Button onClick={() => setVersions(true)}>{texts.editor.versions}</Button>}
           {changed && (

@@ -1,9 +1,11 @@
 import { X } from 'lucide-react'
+import { useRef } from 'react'
 import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import { MAX_ASKED, useAskSources } from '@/entities/source/askSources'
 import { sourceDeletions } from '@/entities/source/dataSources'
 import type { DataSource } from '@/lib/api'
+import { useToastPlace } from '@/lib/ui/toastPlace'
 import styles from './SelectionBar.module.css'
 import { texts } from './texts'
 
@@ -18,11 +20,13 @@ export function SelectionBar({
   onClear: () => void
 }) {
   const { ask, summarize } = useAskSources()
+  const bar = useRef<HTMLDivElement>(null)
+  useToastPlace('foot', bar)
   const usable = selected.filter(({ status }) => status !== 'failed')
   const why = whyUnusable(selected.length, usable.length)
   const use = (way: (ids: readonly string[]) => void) => () => way(usable.map(({ id }) => id))
   return (
-    <div className={styles.bar} role="group" aria-label={words.label}>
+    <div className={styles.bar} ref={bar} role="group" aria-label={words.label}>
       <p className={styles.count} role="status">
         {words.count(selected.length)}
         {why && <span className={styles.why}>{why}</span>}

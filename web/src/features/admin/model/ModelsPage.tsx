@@ -8,6 +8,7 @@ import { configQuery } from '@/lib/api/queries'
 import { cx } from '@/lib/ui/cx'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
+import { useToastPlace } from '@/lib/ui/toastPlace'
 import { BoxesLoading } from '../parts/Loading'
 import { Notice, Page } from '../parts/Page'
 import table from '../parts/Table.module.css'
@@ -46,6 +47,8 @@ function Form({ loaded }: { loaded: OrganizationModels }) {
   const { busy, run } = useTask()
   const released = useRef(false)
   const dirty = JSON.stringify(chosen) !== JSON.stringify(saved)
+  const bar = useRef<HTMLDivElement>(null)
+  useToastPlace('foot', bar, dirty)
   const none = chosen.models.every(({ allowed }) => !allowed)
   const save = async (event?: FormEvent) => {
     event?.preventDefault()
@@ -108,7 +111,7 @@ function Form({ loaded }: { loaded: OrganizationModels }) {
         </table>
       </div>
       {dirty && (
-        <div className={styles.bar}>
+        <div className={styles.bar} ref={bar}>
           <p role="status">{words.changed}</p>
           <Button variant="quiet" onClick={() => setChosen(saved)}>
             {words.discard}
