@@ -181,8 +181,8 @@ func (db *DB) ChangeGroupMembers(ctx context.Context, actor identity.Actor, id u
 	return group, unknown, err
 }
 
-// findMembers returns the members to add to a group, and the addresses of nobody in the organization. It locks them, so
-// that none is removed meanwhile.
+// findMembers returns the members to add to a group, and the addresses that no member of the organization has. It locks
+// the members, so that none is removed meanwhile.
 func findMembers(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, members org.GroupMembers) (
 	found []uuid.UUID, unknown []string, err error,
 ) {

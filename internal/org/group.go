@@ -138,8 +138,8 @@ func (s *Service) DeleteGroup(ctx context.Context, actor identity.Actor, id uuid
 	return s.store.DeleteGroup(ctx, actor, id, stillAdministers)
 }
 
-// ChangeGroupMembers adds and removes members of a group. It returns the group, and the addresses of nobody in the
-// organization, which are ignored. For administrators. Errors: fault.Forbidden, fault.Invalid, also for an unknown
+// ChangeGroupMembers adds and removes members of a group. It returns the group, and the addresses that no member of the
+// organization has, which are ignored. For administrators. Errors: fault.Forbidden, fault.Invalid, also for an unknown
 // member id, ErrNoGroup and ErrGroupFull.
 func (s *Service) ChangeGroupMembers(ctx context.Context, actor identity.Actor, id uuid.UUID, members GroupMembers) (
 	group Group, unknown []string, err error,

@@ -141,8 +141,8 @@ type Store interface {
 	// DeleteGroup deletes a group, and logs it. Errors: that of check, and ErrNoGroup.
 	DeleteGroup(ctx context.Context, actor identity.Actor, id uuid.UUID, check func(actor *Member) error) error
 
-	// ChangeGroupMembers adds and removes members of a group, and logs it. It returns the addresses of nobody in the
-	// organization. Errors: that of check, ErrNoGroup, ErrGroupFull, and fault.Invalid for an unknown member id.
+	// ChangeGroupMembers adds and removes members of a group, and logs it. It returns the addresses that no member of the
+	// organization has. Errors: that of check, ErrNoGroup, ErrGroupFull, and fault.Invalid for an unknown member id.
 	ChangeGroupMembers(ctx context.Context, actor identity.Actor, id uuid.UUID, members GroupMembers,
 		check func(actor *Member) error) (group Group, unknown []string, err error)
 

@@ -58,6 +58,9 @@ test.describe('a selected passage of an answer', () => {
     await chat.answer.getByRole('button', { name: '良い回答' }).click()
     await expect(toolbar).toHaveCount(0)
     await select(page, '最初の段落です。')
+    await expect(toolbar).toBeVisible()
+    await page.keyboard.press('Escape')
+    await expect(toolbar).toHaveCount(0)
     await select(page, '次の段落です。')
     await expect(toolbar).toBeVisible()
     // The toolbar is reachable by keyboard.

@@ -151,7 +151,9 @@ test('a skill with documents is for chosen members', async ({
   await page.getByLabel('宿泊規程.txt').check()
   await page.getByLabel('公開範囲').selectOption('選択したメンバーとグループ')
   await page.getByRole('button', { name: '保存', exact: true }).click()
-  await expect(page.getByText('利用できるメンバーまたはグループを一つ以上選択してください').first()).toBeVisible()
+  await expect(
+    page.getByText('利用できるメンバーまたはグループを一つ以上選択してください').first(),
+  ).toBeVisible()
   const search = page.getByRole('textbox', { name: '名前またはメールアドレスで検索' })
   await search.fill('people-29')
   await page.getByRole('checkbox', { name: /people-29/ }).check()

@@ -1,5 +1,5 @@
 import { call, type Notification } from '@/lib/api'
-import { changeData, notificationsQuery, queryClient, reload, reloadMissed } from '@/lib/api/queries'
+import { changeData, notificationsQuery, queryClient, reload } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
 
 const { queryKey } = notificationsQuery
@@ -31,7 +31,7 @@ export function followNotifications(live: Pick<Live, 'on' | 'onMissed'>): () => 
       const unread = queryClient.getQueryData(queryKey) === undefined
       if (unread && queryClient.isFetching({ queryKey }) === 0) void reload(queryKey)
     }),
-    live.onMissed(() => void reloadMissed(queryKey)),
+    live.onMissed(() => void reload(queryKey)),
   ]
   return () => {
     for (const stop of stops) stop()

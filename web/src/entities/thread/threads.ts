@@ -1,7 +1,7 @@
 import { useMatch, useNavigate } from 'react-router'
 import { call, type Retention, type Thread, type ThreadEditRequest } from '@/lib/api'
 import { changeItems, itemsOf, type List, listQuery, useList } from '@/lib/api/lists'
-import { queryClient, reload, reloadMissed } from '@/lib/api/queries'
+import { queryClient, reload } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
 import type { ThreadTitle } from '@/lib/stream'
 import { Deletions } from '@/lib/ui/deletions'
@@ -99,7 +99,7 @@ export function followThreads(live: Pick<Live, 'on' | 'onMissed'>): () => void {
       // Another tab has deleted it while undo was possible here, so undo is no longer possible.
       threadDeletions.callOff(id)
     }),
-    live.onMissed(() => void reloadMissed(threadsQuery.queryKey)),
+    live.onMissed(() => void reload(threadsQuery.queryKey)),
   ]
   return () => {
     for (const stop of stops) stop()

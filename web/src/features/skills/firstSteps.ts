@@ -24,7 +24,7 @@ export function useFirstSteps({ id, role }: Me): {
   const [hidden, setHidden] = useState(() => localStorage.getItem(key) !== null)
   const enabled = isAdmin(role) && !hidden
   // The state may have changed on the pages of the steps.
-  const config = useQuery({ ...configQuery, enabled, staleTime: 0 }).data
+  const config = useQuery({ ...configQuery, enabled, staleTime: 10_000 }).data
   const members = useQuery({
     queryKey: ['members', 'count'],
     queryFn: async ({ signal }) => (await call('listUsers', { offset: 0, limit: 1, signal })).total,

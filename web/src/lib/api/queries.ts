@@ -55,20 +55,6 @@ export async function reload(queryKey: QueryKey): Promise<void> {
   await queryClient.invalidateQueries({ queryKey })
 }
 
-/** The maximum age of data that is not loaded again because of a gap in the events. */
-const recentMs = 1000
-
-/**
- * reloadMissed reloads data after a gap in the events. Every page is loaded before its events arrive, so data that was
- * loaded a moment ago is only marked as outdated: it is loaded again when the user returns to the tab or opens a page.
- */
-export async function reloadMissed(queryKey: QueryKey): Promise<void> {
-  const age = Date.now() - (queryClient.getQueryState(queryKey)?.dataUpdatedAt ?? 0)
-  const pending = queryClient.isFetching({ queryKey }) > 0
-  if (pending || age > recentMs) await reload(queryKey)
-  else await queryClient.invalidateQueries({ queryKey, refetchType: 'none' })
-}
-
 /** The signed-in user. */
 export const meQuery = queryOptions({
   queryKey: ['me'],
