@@ -35,7 +35,8 @@ test('an administrator makes a group, adds members, offers a skill to it and del
   expect(await breaches(page)).toEqual([])
   await adding.getByRole('button', { name: '3名を追加' }).click()
   await expect(adding.getByText('nobody@demo.example')).toBeVisible()
-  await adding.getByRole('button', { name: '閉じる', exact: true }).first().click()
+  await adding.getByRole('button', { name: '閉じる' }).filter({ hasText: '閉じる' }).click()
+  await expect(adding).toHaveCount(0)
   await expect(page.getByRole('row')).toHaveCount(3)
   expect(await breaches(page)).toEqual([])
 
