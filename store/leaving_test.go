@@ -59,8 +59,8 @@ func TestEveryTableIsExportedOrLeftOut(t *testing.T) {
 	}
 }
 
-// TestDeletionContinuesAfterACrash: two servers delete parts of an organization. There is no certificate before
-// the accounts and the files are deleted.
+// TestDeletionContinuesAfterACrash: two servers each delete a part of an organization. The certificate is stored
+// after the accounts and the files are deleted.
 func TestDeletionContinuesAfterACrash(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -171,7 +171,7 @@ func (db *DB) ExtensionRelease(ctx context.Context, digest [32]byte, create func
 	return r, err
 }
 
-// SigningKey returns the key that signs certificates. It creates the key if there is none.
+// SigningKey returns the key that signs certificates. It creates the key at the first call.
 func (db *DB) SigningKey(ctx context.Context) (org.SigningKey, error) {
 	text, err := txResult(ctx, db, func(tx pgx.Tx) (string, error) {
 		// This lock serializes servers that start at the same time, so that they share one key.

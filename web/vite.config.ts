@@ -52,7 +52,7 @@ export default defineConfig({
         chunkFileNames: ({ name }) => `assets/${name.replace(/~.*/, '')}-[hash].js`,
         assetFileNames: ({ names }) =>
           `assets/${names[0]?.replace(/~.*(?=\.)|\.[^.]*$/g, '') ?? '[name]'}-[hash][extname]`,
-        // Without groups every shared icon and style is a file of its own, and a first load takes a hundred requests.
+        // Without groups, each shared icon and style would be a separate file, and a first load would take 100 requests.
         // A group contains the static imports of its modules, unless an earlier group has them.
         codeSplitting: {
           groups: [

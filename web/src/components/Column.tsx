@@ -5,7 +5,7 @@ import { Logo } from './Logo'
 import { PageHeading } from './PageHeading'
 import { PageTitle } from './PageTitle'
 
-/** A page with one centered column, such as the sign-in. In a wide window, `beside` is to the right of it. */
+/** A page with one centered column, such as the sign-in. `beside` is shown at its right in wide windows. */
 export function Column({
   title,
   home,

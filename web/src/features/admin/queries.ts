@@ -56,7 +56,7 @@ export async function refreshGroups(): Promise<void> {
   await Promise.all([reload(['admin', 'listGroups']), reload(['admin', 'getGroup']), refreshMembers()])
 }
 
-/** removalQuery reads what removing a member does to their data. */
+/** removalQuery reads the consequences of removing a member. */
 export const removalQuery = (userId: string) => readNow('previewRemoval', { user_id: userId })
 
 /** The organization's single sign-on. */

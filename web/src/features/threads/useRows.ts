@@ -2,7 +2,7 @@ import { type RefObject, useLayoutEffect, useState } from 'react'
 
 /** The number of rows to render above and below the visible part, so that Tab and the screen reader find the next. */
 const spare = 20
-/** The number of rows up to which all are rendered. */
+/** The maximum number of rows that are all rendered. */
 const few = 60
 /** The range changes in steps of this number of rows, so that scrolling rarely renders. */
 const step = 10

@@ -55,7 +55,7 @@ export function AskDialog({ question, member, onClose }: AskDialogProps) {
   )
 }
 
-/** Consequences lists the data of a member that are deleted, and those that remain. */
+/** Consequences lists which data of a member are deleted, and which remain. */
 function Consequences({ removal }: { removal: MemberRemoval }) {
   const words = texts.removing
   return (
