@@ -20,6 +20,7 @@ export const texts = {
   toEnd: '最新へ',
 
   suggestions: '質問の例',
+  followUps: '続きの質問の例',
   unfold: 'すべて表示',
   fold: '折りたたむ',
 

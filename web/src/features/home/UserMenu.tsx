@@ -10,6 +10,8 @@ import {
   Link2,
   LogOut,
   Mail,
+  MessageCircleOff,
+  MessageCircleQuestionMark,
   Monitor,
   MonitorSmartphone,
   Moon,
@@ -29,6 +31,7 @@ import type { AppConfig, Me } from '@/lib/api'
 import { canNotify, type SystemNotices, setNotices, useNotices } from '@/lib/browser/systemNotices'
 import { shortcutsOpenAtom } from '@/lib/ui/overlays'
 import { sendKeys, setSendKey, useSendKey } from '@/lib/ui/sendKey'
+import { setSuggestions, useSuggestions } from '@/lib/ui/suggestions'
 import { setTheme, themeAtom } from '@/lib/ui/theme'
 import { toast } from '@/lib/ui/toast'
 import styles from './Header.module.css'
@@ -117,6 +120,16 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
           icon: <SendHorizontal {...icon} />,
         }))}
       />
+      <MenuSeparator />
+      <MenuChoice
+        label={menu.suggestions}
+        value={useSuggestions()}
+        onChange={setSuggestions}
+        options={[
+          { value: 'on', label: menu.on, icon: <MessageCircleQuestionMark {...icon} /> },
+          { value: 'off', label: menu.off, icon: <MessageCircleOff {...icon} /> },
+        ]}
+      />
       {canNotify() && <NoticesChoice />}
       <MenuSeparator />
       <MenuItem icon={<LogOut {...icon} />} onSelect={() => void signOutEverywhere()}>
@@ -143,8 +156,8 @@ function NoticesChoice() {
         value={useNotices()}
         onChange={(choice) => void choose(choice)}
         options={[
-          { value: 'on', label: notices.on, icon: <Bell {...icon} /> },
-          { value: 'off', label: notices.off, icon: <BellOff {...icon} /> },
+          { value: 'on', label: texts.menu.on, icon: <Bell {...icon} /> },
+          { value: 'off', label: texts.menu.off, icon: <BellOff {...icon} /> },
         ]}
       />
     </>

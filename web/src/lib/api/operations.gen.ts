@@ -174,6 +174,7 @@ export const endpoints = {
   stopMessage: {"method":"POST","path":"/v1/message/{message_id}/stop"},
   streamChatCompletion: {"method":"POST","path":"/external/chrome_extension/v1/chat/completion/stream","body":"chatCompletionStreamRequest","file":true},
   streamMessage: {"method":"POST","path":"/v1/message/stream","body":"messageRequest","file":true},
+  suggestQuestions: {"method":"POST","path":"/v1/message/{message_id}/suggestion"},
   testSAML: {"method":"POST","path":"/v1/saml-config/test"},
   testSlack: {"method":"POST","path":"/v1/slack-config/test"},
   token: {"method":"POST","path":"/v1/oauth2/token","open":true},

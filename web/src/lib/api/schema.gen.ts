@@ -2928,6 +2928,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/message/{message_id}/suggestion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Questions that may follow an answer
+         * @description The first call for an answer asks the model that writes titles, which may take some seconds, and counts its
+         *     tokens; other calls return what is stored. There are none for an incomplete answer, a proofreading, an answer in
+         *     JSON or in a temporary thread, if that model has a price, without a model, and if the model fails.
+         */
+        post: operations["suggestQuestions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/message/{message_id}/docx": {
         parameters: {
             query?: never;
@@ -3536,6 +3561,16 @@ export interface components {
             sees: boolean;
             thinking: components["schemas"]["ModelThinking"];
             context_tokens: number;
+            price?: components["schemas"]["ModelPrice"];
+        };
+        /** @description The operator's price of a model, for a million tokens. Not there without a price. */
+        ModelPrice: {
+            /** Format: double */
+            input: number;
+            /** Format: double */
+            output: number;
+            /** @description The code of ISO 4217, such as JPY. */
+            currency: string;
         };
         OrganizationModelsRequest: {
             default_id: string;
@@ -5254,10 +5289,15 @@ export interface components {
             steps: components["schemas"]["Step"][];
             proofread?: components["schemas"]["Proofread"];
             feedback?: components["schemas"]["MessageFeedback"];
+            /** @description Questions that may follow the answer. Not there if none are stored. */
+            suggestions?: string[];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
             completed_at?: string;
+        };
+        SuggestionList: {
+            items: string[];
         };
         /**
          * @description Of an answer of the skill 文章校正: the text that it is about, and what should be changed in it. `content` says
@@ -10020,6 +10060,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    suggestQuestions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Two or three questions, or none */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuggestionList"];
+                };
             };
             default: components["responses"]["Problem"];
         };

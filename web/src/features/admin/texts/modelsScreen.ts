@@ -17,6 +17,7 @@ export const modelsScreen = {
     sees: '画像を読む',
     thinking: { none: '', switch: '思考の切り替え', always: '思考してから回答' },
     context: (tokens: string) => `${tokens}トークンまで`,
+    price: (input: string, output: string) => `100万トークンあたり 入力 ${input}・出力 ${output}`,
     missing: 'プロバイダーの一覧にありません。サーバーの運用担当者にお知らせください。',
     unknown: 'プロバイダーに確認できませんでした。',
     none: {

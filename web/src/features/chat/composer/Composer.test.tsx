@@ -7,7 +7,7 @@ import { guidanceQuery } from '@/entities/guidance/guidance'
 import type { Guidance, Skill } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { readStoredText } from '@/lib/browser/storedTexts'
-import { followSendKey, setSendKey } from '@/lib/ui/sendKey'
+import { setSendKey } from '@/lib/ui/sendKey'
 import { store } from '@/lib/ui/store'
 import type { Conversation } from '../conversation/conversation'
 import { draftAtom, draftKey, removeRestoredDraft, restoreDraft } from '../draft/drafts'
@@ -59,7 +59,6 @@ afterEach(() => {
   cleanup()
   vi.restoreAllMocks()
 })
-followSendKey(window)
 
 describe('Composer', () => {
   it('shows what is sent with the question', () => {
