@@ -139,7 +139,8 @@ var access = map[string]rule{
 	"PUT /v1/connection-policy": {
 		may: admins, status: 200, body: with(map[string]any{"personal_tokens": true}),
 	},
-	"GET /v1/category": {may: everybody, status: 200}, "GET /v1/skill": {may: everybody, status: 200},
+	"PUT /v1/guidance/dictation": {may: admins, status: 200, body: with(map[string]any{"service": true})},
+	"GET /v1/category":           {may: everybody, status: 200}, "GET /v1/skill": {may: everybody, status: 200},
 	"POST /v1/category": {may: admins, status: 201, body: newCategory},
 	"PUT /v1/category/order": {
 		may: admins, status: 409, body: with(map[string]any{"category_ids": []string{}}),

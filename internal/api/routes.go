@@ -78,6 +78,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/me/usage", s.call(reads, s.myUsage))
 
 		r.Get("/v1/guidance", s.call(reads, s.getGuidance))
+		r.Put("/v1/guidance/dictation", s.call(writes, withBody(s.putDictation)))
 		r.Put("/v1/guidance/about", s.call(writes, withBody(s.putAbout)))
 		r.Put("/v1/guidance/instructions", s.call(writes, withBody(s.putInstructions)))
 

@@ -1334,6 +1334,12 @@ type DeviceRequested struct {
 	Scopes []Scope `json:"scopes"`
 }
 
+// Dictation defines model for Dictation.
+type Dictation struct {
+	// Service Also in browsers that send the audio to a service for recognition.
+	Service bool `json:"service"`
+}
+
 // Exchange defines model for Exchange.
 type Exchange struct {
 	Answer   Message `json:"answer"`
@@ -1517,7 +1523,8 @@ type GroupPutRequest struct {
 
 // Guidance defines model for Guidance.
 type Guidance struct {
-	About About `json:"about"`
+	About     About     `json:"about"`
+	Dictation Dictation `json:"dictation"`
 
 	// Instructions The organization's; empty for none.
 	Instructions string `json:"instructions"`
@@ -4259,6 +4266,9 @@ type ChangeGroupMembersJSONRequestBody = GroupMembersPutRequest
 
 // PutAboutJSONRequestBody defines body for PutAbout for application/json ContentType.
 type PutAboutJSONRequestBody = About
+
+// PutDictationJSONRequestBody defines body for PutDictation for application/json ContentType.
+type PutDictationJSONRequestBody = Dictation
 
 // PutInstructionsJSONRequestBody defines body for PutInstructions for application/json ContentType.
 type PutInstructionsJSONRequestBody = Instructions

@@ -290,6 +290,7 @@ export const texts = {
 
   dictation: {
     label: '音声で入力',
+    labelService: '音声で入力（音声はブラウザーの音声認識サービスに送られます）',
     button: '音声入力',
     stop: '停止',
     notAllowed: 'マイクを使用できません。ブラウザーのサイト設定で、マイクを許可してください。',

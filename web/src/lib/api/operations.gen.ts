@@ -137,6 +137,7 @@ export const endpoints = {
   previewRetention: {"method":"GET","path":"/v1/retention/preview","required":["days"]},
   putAbout: {"method":"PUT","path":"/v1/guidance/about","body":"about"},
   putConnectionPolicy: {"method":"PUT","path":"/v1/connection-policy","body":"connectionPolicy"},
+  putDictation: {"method":"PUT","path":"/v1/guidance/dictation","body":"dictation"},
   putInstructions: {"method":"PUT","path":"/v1/guidance/instructions","body":"instructions"},
   putMemberLimit: {"method":"PUT","path":"/v1/member-limit","body":"defaultMemberLimit"},
   putOrganizationModels: {"method":"PUT","path":"/v1/organization/model","body":"organizationModelsRequest"},

@@ -409,6 +409,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/guidance/dictation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set how members of the organization may enter questions by speech
+         * @description For the organization's administrators.
+         */
+        put: operations["putDictation"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/guidance/instructions": {
         parameters: {
             query?: never;
@@ -3488,6 +3508,7 @@ export interface components {
             /** @description The organization's; empty for none. */
             instructions: string;
             about: components["schemas"]["About"];
+            dictation: components["schemas"]["Dictation"];
         };
         About: {
             /** @description That the user wants to be called by. */
@@ -4050,6 +4071,10 @@ export interface components {
         ConnectionPolicy: {
             /** @description Members may make personal access tokens. */
             personal_tokens: boolean;
+        };
+        Dictation: {
+            /** @description Also in browsers that send the audio to a service for recognition. */
+            service: boolean;
         };
         PersonalTokenRequest: {
             /**
@@ -6338,6 +6363,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["About"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putDictation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Dictation"];
+            };
+        };
+        responses: {
+            /** @description As it is stored */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dictation"];
                 };
             };
             default: components["responses"]["Problem"];

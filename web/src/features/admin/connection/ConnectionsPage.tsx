@@ -11,7 +11,7 @@ import { PagedTable } from '../parts/PagedTable'
 import table from '../parts/Table.module.css'
 import { connectionsQuery } from '../queries'
 import { texts } from '../texts'
-import { PolicySection } from './PolicySection'
+import { TokenPolicy } from './TokenPolicy'
 
 const words = texts.connections
 
@@ -53,7 +53,7 @@ export function ConnectionsPage() {
           <p>{words.confirmBody(ending.user?.name ?? '', ending.name)}</p>
         </EndDialog>
       )}
-      <PolicySection />
+      <TokenPolicy />
     </Page>
   )
 }

@@ -15,6 +15,7 @@ import table from '../parts/Table.module.css'
 import { UnsavedGuard } from '../parts/UnsavedGuard'
 import { modelsQuery } from '../queries'
 import { texts } from '../texts'
+import { DictationPolicy } from './DictationPolicy'
 import { type Decisions, decisionsOf, withAllowed } from './decisions'
 import { ModelLine } from './ModelLine'
 import styles from './ModelsPage.module.css'
@@ -30,6 +31,7 @@ export function ModelsPage() {
     return (
       <Page title={words.title} lead={words.lead}>
         <NoModel />
+        <DictationPolicy />
       </Page>
     )
   return (
@@ -37,6 +39,7 @@ export function ModelsPage() {
       <Loaded query={query} loading={<BoxesLoading heights={[320]} />}>
         {(data) => <Form loaded={data} />}
       </Loaded>
+      <DictationPolicy />
     </Page>
   )
 }
