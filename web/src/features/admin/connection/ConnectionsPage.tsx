@@ -1,5 +1,4 @@
 import { useState } from 'react'
-import { Button } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
 import { endConnection } from '@/entities/connection/connections'
 import { scopeNames } from '@/entities/connection/scopes'
@@ -8,6 +7,7 @@ import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
 import { Page } from '../parts/Page'
 import { PagedTable } from '../parts/PagedTable'
+import { EndCell } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { connectionsQuery } from '../queries'
 import { texts } from '../texts'
@@ -28,17 +28,8 @@ export function ConnectionsPage() {
         caption={words.title}
         none={words.none}
         className={table.stacked}
-        head={
-          <>
-            <th scope="col">{words.name}</th>
-            <th scope="col">{words.owner}</th>
-            <th scope="col">{words.began}</th>
-            <th scope="col">{words.used}</th>
-            <th scope="col" className={table.narrow}>
-              <span className="visually-hidden">{words.actions}</span>
-            </th>
-          </>
-        }
+        columns={[words.name, words.owner, words.began, words.used]}
+        actions={words.actions}
         row={(connection) => (
           <Line key={connection.id} connection={connection} onEnd={() => setEnding(connection)} />
         )}
@@ -78,12 +69,7 @@ function Line({ connection, onEnd }: { connection: Connection; onEnd: () => void
         {last_used_at ? formatFull(last_used_at) : words.unused}
         <div>{[device, address].filter(Boolean).join('・')}</div>
       </td>
-      <td className={table.narrow}>
-        <Button size="sm" variant="quietDanger" onClick={onEnd}>
-          <span className="visually-hidden">{words.of(name)}</span>
-          {words.end}
-        </Button>
-      </td>
+      <EndCell of={words.of(name)} end={words.end} onEnd={onEnd} />
     </tr>
   )
 }
