@@ -22,10 +22,7 @@ test('questions that may follow an answer are suggested, and asked by the keyboa
   expect(requests, 'while they are off').toEqual([])
 
   await page.getByRole('button', { name: /さんのメニュー$/ }).click()
-  await page
-    .getByRole('group', { name: '続きの質問の提案' })
-    .getByRole('menuitemradio', { name: 'オン' })
-    .click()
+  await page.getByRole('menuitemcheckbox', { name: '続きの質問の提案' }).click()
   await page.keyboard.press('Escape')
   await expect(list.getByRole('button')).toHaveText([
     '申請書はどこにありますか？',

@@ -1,7 +1,6 @@
 import { useAtomValue, useSetAtom } from 'jotai'
 import {
   Bell,
-  BellOff,
   Building2,
   CircleQuestionMark,
   FileText,
@@ -10,7 +9,6 @@ import {
   Link2,
   LogOut,
   Mail,
-  MessageCircleOff,
   MessageCircleQuestionMark,
   Monitor,
   MonitorSmartphone,
@@ -23,7 +21,7 @@ import {
 } from 'lucide-react'
 import { useNavigate } from 'react-router'
 import { Avatar } from '@/components/Avatar'
-import { Menu, MenuChoice, MenuItem, MenuLink, MenuSeparator } from '@/components/Menu'
+import { Menu, MenuChoice, MenuItem, MenuLink, MenuSeparator, MenuSwitch } from '@/components/Menu'
 import { readToken } from '@/entities/identity/token'
 import { isAdmin } from '@/entities/session/guard'
 import { signOutEverywhere } from '@/entities/session/signOut'
@@ -52,6 +50,7 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
   const navigate = useNavigate()
   const theme = useAtomValue(themeAtom)
   const sendKey = useSendKey()
+  const suggestions = useSuggestions()
   const openShortcuts = useSetAtom(shortcutsOpenAtom)
   const { menu } = texts
   return (
@@ -121,16 +120,13 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
         }))}
       />
       <MenuSeparator />
-      <MenuChoice
+      <MenuSwitch
+        icon={<MessageCircleQuestionMark {...icon} />}
         label={menu.suggestions}
-        value={useSuggestions()}
-        onChange={setSuggestions}
-        options={[
-          { value: 'on', label: menu.on, icon: <MessageCircleQuestionMark {...icon} /> },
-          { value: 'off', label: menu.off, icon: <MessageCircleOff {...icon} /> },
-        ]}
+        on={suggestions === 'on'}
+        onChange={(on) => setSuggestions(on ? 'on' : 'off')}
       />
-      {canNotify() && <NoticesChoice />}
+      {canNotify() && <NoticesSwitch />}
       <MenuSeparator />
       <MenuItem icon={<LogOut {...icon} />} onSelect={() => void signOutEverywhere()}>
         {menu.signOut}
@@ -140,27 +136,22 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
 }
 
 /**
- * NoticesChoice is the switch for system notifications about answers that end while no tab is visible. It explains a
+ * NoticesSwitch is the switch for system notifications about answers that end while no tab is visible. It explains a
  * missing browser permission.
  */
-function NoticesChoice() {
+function NoticesSwitch() {
   const { notices } = texts.menu
+  const on = useNotices() === 'on'
   const choose = async (choice: SystemNotices) => {
     if (!(await setNotices(choice))) toast(notices.denied, { tone: 'danger', duration: 10_000 })
   }
   return (
-    <>
-      <MenuSeparator />
-      <MenuChoice
-        label={notices.label}
-        value={useNotices()}
-        onChange={(choice) => void choose(choice)}
-        options={[
-          { value: 'on', label: texts.menu.on, icon: <Bell {...icon} /> },
-          { value: 'off', label: texts.menu.off, icon: <BellOff {...icon} /> },
-        ]}
-      />
-    </>
+    <MenuSwitch
+      icon={<Bell {...icon} />}
+      label={notices.label}
+      on={on}
+      onChange={(next) => void choose(next ? 'on' : 'off')}
+    />
   )
 }
 

@@ -53,8 +53,6 @@ export const texts = {
     themes: { system: '端末の設定に合わせる', light: 'ライト', dark: 'ダーク' },
     sendKey: '質問を送信するキー',
     suggestions: '続きの質問の提案',
-    on: 'オン',
-    off: 'オフ',
     notices: {
       label: '回答が完了したときの通知',
       denied:
