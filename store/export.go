@@ -27,7 +27,7 @@ var exports = []struct {
 }{
 	{"organization", []string{"organizations", "contracts"}, `
 		SELECT o.id, o.name, o.auth_type, o.mail_domains, o.created_at, o.instructions, o.models, o.member_tokens,
-		       o.personal_tokens, o.retention_days, o.sso_idle_minutes, o.sso_max_minutes, o.password_idle_minutes,
+		       o.personal_tokens, o.dictation_service, o.retention_days, o.sso_idle_minutes, o.sso_max_minutes, o.password_idle_minutes,
 		       o.password_max_minutes, o.connection_idle_minutes, c.plan, c.status, c.seats, c.tokens, c.storage,
 		       c.starts_on, c.ends_on
 		FROM organizations o
@@ -92,7 +92,7 @@ var exports = []struct {
 	{"messages", []string{"messages", "message_pictures", "message_decisions"}, `
 		SELECT m.id, m.thread_id, m.parent_id, m.role, m.content, m.prompt, m.form, m.params, m.reasoning, m.reasoning_ms,
 		       m.status, m.finish_reason, m.error_code, m.error_detail, m.model, m.model_id, m.model_name, m.thinking,
-		       m.input_tokens, m.output_tokens, m.citations, m.steps, m.proofread,
+		       m.input_tokens, m.output_tokens, m.citations, m.steps, m.proofread, m.suggestions,
 		       d.accepted AS accepted_changes, d.refused AS refused_changes, m.data_source_ids AS file_ids,
 		       ARRAY (SELECT p.picture_id FROM message_pictures p WHERE p.message_id = m.id ORDER BY p.place) AS picture_ids,
 		       m.created_at, m.completed_at

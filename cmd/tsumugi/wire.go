@@ -268,6 +268,7 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 		Alone: c.DatabaseURL == "", Lease: c.Lease,
 		MaxGenerations: c.MaxGenerations, MaxPerPerson: generations.Each, MaxPerOrganization: generations.Organization,
 		MaxLiveText: int64(c.MaxLiveText) << 20, ProofreadNote: c.proofreadNote(),
+		Suggestions: c.modelConnected(),
 	})
 	s.telemetry.WatchGenerations(s.chat.Stats)
 	s.search = chat.NewSearcher(db, s.log.With("part", "search"))

@@ -139,7 +139,8 @@ var access = map[string]rule{
 	"PUT /v1/connection-policy": {
 		may: admins, status: 200, body: with(map[string]any{"personal_tokens": true}),
 	},
-	"GET /v1/category": {may: everybody, status: 200}, "GET /v1/skill": {may: everybody, status: 200},
+	"PUT /v1/guidance/dictation": {may: admins, status: 200, body: with(map[string]any{"service": true})},
+	"GET /v1/category":           {may: everybody, status: 200}, "GET /v1/skill": {may: everybody, status: 200},
 	"POST /v1/category": {may: admins, status: 201, body: newCategory},
 	"PUT /v1/category/order": {
 		may: admins, status: 409, body: with(map[string]any{"category_ids": []string{}}),
@@ -225,19 +226,20 @@ var access = map[string]rule{
 		may: everybody, status: 404, names: aThread,
 		body: with(map[string]any{"leaf": newID()}),
 	},
-	"GET /v1/share":                       {may: everybody, status: 200},
-	"GET /v1/organization/share":          {may: admins, status: 200},
-	"GET /v1/share/{share_id}":            {may: everybody, status: 200, names: aShare},
-	"DELETE /v1/share/{share_id}":         {may: everybody, status: 204, names: aShare},
-	"GET /v1/share/{share_id}/message":    {may: everybody, status: 200, names: aShare},
-	"POST /v1/share/{share_id}/thread":    {may: everybody, status: 201, names: aShare, body: with(map[string]any{})},
-	"GET /v1/message":                     {may: everybody, status: 200, names: aThread}, // In the query.
-	"POST /v1/message/async":              {may: everybody, status: 202, names: aThread, body: question},
-	"POST /v1/message/sync":               {may: everybody, status: 200, names: aThread, body: question},
-	"POST /v1/message/stream":             {may: everybody, status: 200, names: aThread, body: question},
-	"GET /v1/message/{message_id}/stream": {may: everybody, status: 200, names: aMessage},
-	"GET /v1/thread/{thread_id}/stream":   {may: everybody, status: 204, names: aThread}, // No answer is running.
-	"POST /v1/message/{message_id}/stop":  {may: everybody, status: 204, names: aMessage},
+	"GET /v1/share":                            {may: everybody, status: 200},
+	"GET /v1/organization/share":               {may: admins, status: 200},
+	"GET /v1/share/{share_id}":                 {may: everybody, status: 200, names: aShare},
+	"DELETE /v1/share/{share_id}":              {may: everybody, status: 204, names: aShare},
+	"GET /v1/share/{share_id}/message":         {may: everybody, status: 200, names: aShare},
+	"POST /v1/share/{share_id}/thread":         {may: everybody, status: 201, names: aShare, body: with(map[string]any{})},
+	"GET /v1/message":                          {may: everybody, status: 200, names: aThread}, // In the query.
+	"POST /v1/message/async":                   {may: everybody, status: 202, names: aThread, body: question},
+	"POST /v1/message/sync":                    {may: everybody, status: 200, names: aThread, body: question},
+	"POST /v1/message/stream":                  {may: everybody, status: 200, names: aThread, body: question},
+	"GET /v1/message/{message_id}/stream":      {may: everybody, status: 200, names: aMessage},
+	"GET /v1/thread/{thread_id}/stream":        {may: everybody, status: 204, names: aThread}, // No answer is running.
+	"POST /v1/message/{message_id}/stop":       {may: everybody, status: 204, names: aMessage},
+	"POST /v1/message/{message_id}/suggestion": {may: everybody, status: 200, names: aMessage},
 	// For an answer without changes.
 	"PUT /v1/message/{message_id}/decision": {may: everybody, status: 409, names: aMessage, body: func(string) any {
 		return map[string]any{"accepted": []int{1}, "refused": []int{}}

@@ -78,6 +78,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/me/usage", s.call(reads, s.myUsage))
 
 		r.Get("/v1/guidance", s.call(reads, s.getGuidance))
+		r.Put("/v1/guidance/dictation", s.call(writes, withBody(s.putDictation)))
 		r.Put("/v1/guidance/about", s.call(writes, withBody(s.putAbout)))
 		r.Put("/v1/guidance/instructions", s.call(writes, withBody(s.putInstructions)))
 
@@ -235,6 +236,7 @@ func (s *Server) routes() (http.Handler, error) {
 	// Authenticated, without a time limit for the answer.
 	r.With(s.withActor).Post("/v1/message/sync", s.call(waits, s.askMessageAndWait))
 	r.With(s.withActor).Post("/v1/chat/completions", s.as(waits, s.completeChat))
+	r.With(s.withActor).Post("/v1/message/{message_id}/suggestion", s.call(prepares, s.suggestQuestions))
 	r.With(s.withActor).Post("/v1/thread/{thread_id}/data-source-preprocess-sync",
 		s.call(prepares, withBody(s.preprocessAndWait)))
 	r.Group(func(r chi.Router) {

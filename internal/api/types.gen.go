@@ -1334,6 +1334,12 @@ type DeviceRequested struct {
 	Scopes []Scope `json:"scopes"`
 }
 
+// Dictation defines model for Dictation.
+type Dictation struct {
+	// Service Also in browsers that send the audio to a service for recognition.
+	Service bool `json:"service"`
+}
+
 // Exchange defines model for Exchange.
 type Exchange struct {
 	Answer   Message `json:"answer"`
@@ -1517,7 +1523,8 @@ type GroupPutRequest struct {
 
 // Guidance defines model for Guidance.
 type Guidance struct {
-	About About `json:"about"`
+	About     About     `json:"about"`
+	Dictation Dictation `json:"dictation"`
 
 	// Instructions The organization's; empty for none.
 	Instructions string `json:"instructions"`
@@ -1856,7 +1863,10 @@ type Message struct {
 	Siblings []openapi_types.UUID `json:"siblings"`
 	Status   JobStatus            `json:"status"`
 	Steps    []Step               `json:"steps"`
-	ThreadID openapi_types.UUID   `json:"thread_id"`
+
+	// Suggestions Questions that may follow the answer. Not there if none are stored.
+	Suggestions []string           `json:"suggestions,omitempty,omitzero"`
+	ThreadID    openapi_types.UUID `json:"thread_id"`
 
 	// Usage The tokens of all calls of the model for an answer. They include notes on parts of documents, also those made before another server took over, and calls that were made again. The title of a thread is not included.
 	Usage Usage `json:"usage,omitempty,omitzero"`
@@ -1958,6 +1968,14 @@ type ModelOption struct {
 
 	// Thinking Whether the model thinks before it answers, and whether that can be turned off.
 	Thinking ModelThinking `json:"thinking"`
+}
+
+// ModelPrice The operator's price of a model, for a million tokens. Not there without a price.
+type ModelPrice struct {
+	// Currency The code of ISO 4217, such as JPY.
+	Currency string  `json:"currency"`
+	Input    float64 `json:"input"`
+	Output   float64 `json:"output"`
 }
 
 // ModelThinking Whether the model thinks before it answers, and whether that can be turned off.
@@ -2150,6 +2168,9 @@ type OrganizationModel struct {
 
 	// Note The organization's, in place of the operator's.
 	Note string `json:"note,omitempty,omitzero"`
+
+	// Price The operator's price of a model, for a million tokens. Not there without a price.
+	Price ModelPrice `json:"price,omitempty,omitzero"`
 
 	// Provider The operator's name of the provider.
 	Provider string `json:"provider"`
@@ -3383,6 +3404,11 @@ type StreamTitle struct {
 	Type      string `json:"type"`
 }
 
+// SuggestionList defines model for SuggestionList.
+type SuggestionList struct {
+	Items []string `json:"items"`
+}
+
 // Thread defines model for Thread.
 type Thread struct {
 	// Archived Whether it stands in the list of archived threads.
@@ -4240,6 +4266,9 @@ type ChangeGroupMembersJSONRequestBody = GroupMembersPutRequest
 
 // PutAboutJSONRequestBody defines body for PutAbout for application/json ContentType.
 type PutAboutJSONRequestBody = About
+
+// PutDictationJSONRequestBody defines body for PutDictation for application/json ContentType.
+type PutDictationJSONRequestBody = Dictation
 
 // PutInstructionsJSONRequestBody defines body for PutInstructions for application/json ContentType.
 type PutInstructionsJSONRequestBody = Instructions

@@ -68,6 +68,7 @@ const (
 	// A code or refresh token was used twice, and the connection ended.
 	ActionConnectionReused Action = "connection.reuse"
 	ActionConnectionPolicy Action = "connection_policy.edit"
+	ActionDictation        Action = "dictation.edit"
 	ActionGroupCreate      Action = "group.create"
 	ActionGroupEdit        Action = "group.edit"
 	ActionGroupDelete      Action = "group.delete"
@@ -98,7 +99,7 @@ func Actions() []Action {
 		ActionCategoryCreate, ActionCategoryEdit, ActionCategoryRemove, ActionCategoryOrder, ActionKeysRotate,
 		ActionSecretRotate, ActionSlackEdit, ActionSlackRemove, ActionSlackLink,
 		ActionSlackUnlink, ActionShare, ActionShareUpdate, ActionShareEnd,
-		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy,
+		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy, ActionDictation,
 		ActionGroupCreate, ActionGroupEdit, ActionGroupDelete, ActionGroupMembers,
 
 		// Package identity/pool logs these, and identity/saml some of them.

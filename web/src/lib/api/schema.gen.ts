@@ -409,6 +409,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/guidance/dictation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set how members of the organization may enter questions by speech
+         * @description For the organization's administrators.
+         */
+        put: operations["putDictation"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/guidance/instructions": {
         parameters: {
             query?: never;
@@ -2928,6 +2948,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/message/{message_id}/suggestion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Questions that may follow an answer
+         * @description The first call for an answer asks the model that writes titles, which may take some seconds, and counts its
+         *     tokens; other calls return what is stored. There are none for an incomplete answer, a proofreading, an answer in
+         *     JSON or in a temporary thread, if that model has a price, without a model, and if the model fails.
+         */
+        post: operations["suggestQuestions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/message/{message_id}/docx": {
         parameters: {
             query?: never;
@@ -3463,6 +3508,7 @@ export interface components {
             /** @description The organization's; empty for none. */
             instructions: string;
             about: components["schemas"]["About"];
+            dictation: components["schemas"]["Dictation"];
         };
         About: {
             /** @description That the user wants to be called by. */
@@ -3536,6 +3582,16 @@ export interface components {
             sees: boolean;
             thinking: components["schemas"]["ModelThinking"];
             context_tokens: number;
+            price?: components["schemas"]["ModelPrice"];
+        };
+        /** @description The operator's price of a model, for a million tokens. Not there without a price. */
+        ModelPrice: {
+            /** Format: double */
+            input: number;
+            /** Format: double */
+            output: number;
+            /** @description The code of ISO 4217, such as JPY. */
+            currency: string;
         };
         OrganizationModelsRequest: {
             default_id: string;
@@ -4015,6 +4071,10 @@ export interface components {
         ConnectionPolicy: {
             /** @description Members may make personal access tokens. */
             personal_tokens: boolean;
+        };
+        Dictation: {
+            /** @description Also in browsers that send the audio to a service for recognition. */
+            service: boolean;
         };
         PersonalTokenRequest: {
             /**
@@ -5254,10 +5314,15 @@ export interface components {
             steps: components["schemas"]["Step"][];
             proofread?: components["schemas"]["Proofread"];
             feedback?: components["schemas"]["MessageFeedback"];
+            /** @description Questions that may follow the answer. Not there if none are stored. */
+            suggestions?: string[];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
             completed_at?: string;
+        };
+        SuggestionList: {
+            items: string[];
         };
         /**
          * @description Of an answer of the skill 文章校正: the text that it is about, and what should be changed in it. `content` says
@@ -6298,6 +6363,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["About"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putDictation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Dictation"];
+            };
+        };
+        responses: {
+            /** @description As it is stored */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dictation"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -10020,6 +10110,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    suggestQuestions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Two or three questions, or none */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuggestionList"];
+                };
             };
             default: components["responses"]["Problem"];
         };

@@ -83,6 +83,7 @@ export const auditScreen = {
       'instructions.edit': '組織の指示の変更',
       'models.edit': '利用できるモデルの変更',
       'connection_policy.edit': '接続の設定の変更',
+      'dictation.edit': '音声入力の設定の変更',
       'group.create': 'グループの作成',
       'group.edit': 'グループの変更',
       'group.delete': 'グループの削除',
@@ -172,6 +173,7 @@ export const auditScreen = {
       skill_changed: '変更したスキル',
       skill_retired: '廃止したスキル',
       personal_tokens: '個人用アクセストークン',
+      dictation_service: 'ブラウザーの音声認識サービス',
     } as Record<string, string>,
     empties: { before: 'なし', after: 'なし' },
     values: {
@@ -188,6 +190,7 @@ export const auditScreen = {
       app_token: { set: '登録', removed: '削除' },
       client_secret: { set: '登録', removed: '削除' },
       personal_tokens: { on: '許可', off: '禁止' },
+      dictation_service: { on: '使う', off: '使わない' },
       linked_by: { sign_in: 'Slackへのログイン', email: 'メールアドレス' },
       token_limit: { default: '組織の上限', none: '制限なし' },
       consent: { password: 'パスワード' },
