@@ -18,7 +18,7 @@ export const groupsScreen = {
     tokens: (count: string) => `${count}トークン`,
     byDefault: '組織の上限',
     source: '作成元',
-    sources: { manual: '管理者が作成' },
+    sources: { manual: '管理者が作成', oidc: 'シングルサインオン' },
   },
   group: {
     back: 'グループの一覧へ',
