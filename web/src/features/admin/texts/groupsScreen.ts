@@ -61,6 +61,7 @@ export const groupsScreen = {
     take: 'グループから外す',
     taken: (name: string) => `${name}さんをグループから外しました。`,
     notTaken: (why: string) => `グループのメンバーを変更できませんでした。${why}`,
+    provided: 'メンバーは、シングルサインオンのたびに、組織のIDプロバイダーの情報から設定されます。',
     addMembers: 'メンバーを追加',
     adding: {
       title: (name: string) => `「${name}」にメンバーを追加`,
