@@ -17,20 +17,22 @@ interface Words {
 /** The results of a test of another service. */
 export function Checks({ checks, words }: { checks: readonly Result[]; words: Words }) {
   return (
-    <ul className={styles.checks} role="status" aria-label={words.checked}>
-      {checks.map(({ name, ok, detail }) => {
-        const Icon = ok ? Check : CircleAlert
-        return (
-          <li key={name} data-ok={ok}>
-            <Icon size={16} aria-hidden />
-            <div>
-              <strong>{words.checks[name] ?? name}</strong>
-              <span className="visually-hidden">{ok ? words.ok : words.wrong}</span>
-              {detail !== '' && <p>{detail}</p>}
-            </div>
-          </li>
-        )
-      })}
-    </ul>
+    <div className={styles.box} role="status" aria-label={words.checked}>
+      <ul className={styles.checks}>
+        {checks.map(({ name, ok, detail }) => {
+          const Icon = ok ? Check : CircleAlert
+          return (
+            <li key={name} data-ok={ok}>
+              <Icon size={16} aria-hidden />
+              <div>
+                <strong>{words.checks[name] ?? name}</strong>
+                <span className="visually-hidden">{ok ? words.ok : words.wrong}</span>
+                {detail !== '' && <p>{detail}</p>}
+              </div>
+            </li>
+          )
+        })}
+      </ul>
+    </div>
   )
 }
