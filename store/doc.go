@@ -18,7 +18,9 @@
 //     deletion.go
 //   - identity: identity.go, session.go
 //   - identity/oauth: oauth.go
+//   - identity/sso: sso.go
 //   - identity/saml: saml.go
+//   - identity/oidc: oidc.go
 //   - identity/pool: pool.go, pool_event.go
 //   - channel: channel_installation.go, channel_link.go, channel_intake.go, channel_conversation.go, channel_delivery.go
 //   - crx: secret.go

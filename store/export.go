@@ -26,8 +26,9 @@ var exports = []struct {
 	sql    string
 }{
 	{"organization", []string{"organizations", "contracts"}, `
-		SELECT o.id, o.name, o.auth_type, o.mail_domains, o.created_at, o.instructions, o.models, o.member_tokens,
-		       o.personal_tokens, o.dictation_service, o.retention_days, o.sso_idle_minutes, o.sso_max_minutes, o.password_idle_minutes,
+		SELECT o.id, o.name, o.auth_type, o.sso_protocol, o.mail_domains, o.created_at, o.instructions, o.models,
+		       o.member_tokens, o.personal_tokens, o.dictation_service, o.retention_days, o.sso_idle_minutes,
+		       o.sso_max_minutes, o.password_idle_minutes,
 		       o.password_max_minutes, o.connection_idle_minutes, c.plan, c.status, c.seats, c.tokens, c.storage,
 		       c.starts_on, c.ends_on
 		FROM organizations o
@@ -42,7 +43,7 @@ var exports = []struct {
 		WHERE u.organization_id = $1
 		ORDER BY u.id`},
 	{"groups", []string{"member_groups", "group_members"}, `
-		SELECT g.id, g.name, g.description, g.source, g.token_limit, g.created_at,
+		SELECT g.id, g.name, g.description, g.source, g.external_id, g.token_limit, g.created_at,
 		       ARRAY (SELECT k.user_id FROM group_members k WHERE k.group_id = g.id ORDER BY 1) AS member_ids
 		FROM member_groups g
 		WHERE g.organization_id = $1
@@ -149,8 +150,13 @@ var exports = []struct {
 		       email_attribute, name_attribute, email_domains, updated_at
 		FROM saml_configs
 		WHERE organization_id = $1`},
+	{"single_sign_on_oidc", []string{"oidc_configs"}, `
+		SELECT issuer, client_id, scopes, email_claim, name_claim, groups_claim, prompt, acr_values, max_age,
+		       email_domains, updated_at
+		FROM oidc_configs
+		WHERE organization_id = $1`},
 	{"single_sign_on_links", []string{"federated_identities"}, `
-		SELECT user_id AS member_id, entity_id, name_id, created_at
+		SELECT user_id AS member_id, protocol, entity_id, name_id, created_at
 		FROM federated_identities
 		WHERE organization_id = $1
 		ORDER BY user_id, created_at`},

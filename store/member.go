@@ -24,8 +24,9 @@ const selectMember = `
 	       CASE WHEN starts_with(u.subject, '` + noSubject + `') THEN '' ELSE u.subject END AS subject,
 	       u.email, u.name, u.role, u.state, u.auth_type, u.invited_at, u.last_signed_in_at,
 	       EXISTS (SELECT FROM federated_identities i
-	               JOIN saml_configs c ON c.organization_id = i.organization_id AND c.entity_id = i.entity_id
-	               WHERE i.organization_id = u.organization_id AND i.user_id = u.id) AS sso_linked,
+	               JOIN organizations o ON o.id = i.organization_id
+	               WHERE i.organization_id = u.organization_id AND i.user_id = u.id AND i.protocol = o.sso_protocol
+	                 AND i.entity_id = ` + providerID + `) AS sso_linked,
 	       u.limit_rule, ` + monthsLimit + ` AS limit_tokens, ` + tokensUsed + ` AS tokens_used
 	FROM users u`
 

@@ -22,7 +22,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
@@ -62,6 +64,7 @@ type server struct {
 	sources   *datasource.Service
 	pictures  *picture.Service
 	slack     *slackDomain
+	oidc      *oidc.Service
 	web       *websearch.Service // Nil without web search.
 	handler   http.Handler
 	ready     atomic.Bool
@@ -142,6 +145,10 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if err != nil {
 		return nil, err
 	}
+	shared := sso.New(sso.Config{
+		PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "sso"),
+	}, db, s.accounts.users)
+	s.oidc = oidc.New(c.oidc(), db, shared)
 	s.handler, err = api.New(api.Services{
 		Identity: s.people, OAuth: oauth.NewService(oauth.Config{
 			PublicURL: public, Clients: oauth.Clients(origins),
@@ -150,9 +157,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		Pictures: s.pictures, Search: s.search, SigningKey: signing.Public(),
 		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
 		Shares: chat.NewSharer(db, events), Reviews: chat.NewReviewer(db), Stream: s.streams, Live: s.live, Limiter: limiter,
-		SAML: saml.New(saml.Config{
-			PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "saml"),
-		}, db, s.accounts.users),
+		SSO: shared, SAML: saml.New(db, shared), OIDC: s.oidc,
 		Sessions: s.accounts.users, Pool: s.accounts.users.Handler(), App: web.App(), Browser: browser,
 		State: newStateReader(s, &c.config, db).read, Metrics: s.telemetry.Handler(), Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
 		Ready: func(ctx context.Context) error {

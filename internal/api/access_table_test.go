@@ -83,6 +83,7 @@ var access = map[string]rule{
 	"GET /v1/oauth2/authorize": {status: 400}, "GET /v1/oauth2/callback": {status: 400},
 	"GET /v1/oauth2/link": {status: 400}, "POST /v1/oauth2/link": {status: 415},
 	"GET /v1/saml/{organization_id}/metadata": {status: 404}, "POST /v1/saml/{organization_id}/acs": {status: 415},
+	"GET /v1/oidc/callback": {status: 303}, "POST /v1/oidc/{organization_id}/logout": {status: 415},
 	"GET /v1/live": {status: 426}, // The token arrives later, in a message.
 
 	"POST /v1/signout": {may: everybody, status: 200}, "GET /v1/me": {may: everybody, status: 200},
@@ -309,6 +310,12 @@ var access = map[string]rule{
 		body: with(map[string]any{}),
 	},
 	"PUT /v1/saml-config/on": {may: supers, status: 200}, "PUT /v1/saml-config/off": {may: supers, status: 200},
+	"GET /v1/oidc-config": {may: admins, status: 200}, "PUT /v1/oidc-config": {
+		may: supers, status: 200, body: with(map[string]any{}),
+	},
+	// Nothing is configured; TestSignInByOpenIDConnect tests the others.
+	"PUT /v1/oidc-config/on": {may: supers, status: 409}, "PUT /v1/oidc-config/off": {may: supers, status: 200},
+	"POST /v1/oidc-config/test":          {may: supers, status: 409},
 	"POST /v1/saml-config/test":          {may: supers, status: 201},
 	"GET /v1/saml-config/test/{test_id}": {may: supers, status: 200, names: aTrial},
 }

@@ -109,14 +109,15 @@ type fixture struct {
 
 // settings are optional settings of a fixture.
 type settings struct {
-	live   api.LiveConfig
-	api    func(*api.Config) // Changes the API's configuration; nil for no change.
-	limits ratelimit.Limits  // Nil for no limits.
-	plain  bool              // Streams are sent by net/http.
-	pool   bool              // With a user pool and single sign-on.
-	reads  bool              // Uploaded files are processed and summarized.
-	slack  slackSettings
-	offers llmtest.Offers // Nil for a single model.
+	live      api.LiveConfig
+	api       func(*api.Config) // Changes the API's configuration; nil for no change.
+	limits    ratelimit.Limits  // Nil for no limits.
+	plain     bool              // Streams are sent by net/http.
+	pool      bool              // With a user pool and single sign-on.
+	reads     bool              // Uploaded files are processed and summarized.
+	slack     slackSettings
+	providers http.RoundTripper // Of requests to OpenID providers; nil for real ones.
+	offers    llmtest.Offers    // Nil for a single model.
 
 	grounder chat.Grounder // Nil for answers based on the conversation only, unless reads is set.
 }
@@ -193,7 +194,8 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	if with.pool {
 		f.users = newUserPool(t, f.db)
 		tokens.pool, accounts = f.users.verifier(), f.users.directory(t)
-		services.Pool, services.Sessions, services.SAML = f.users.Handler(), f.users.Pool, f.users.singleSignOn(t, f.db)
+		services.Pool, services.Sessions = f.users.Handler(), f.users.Pool
+		services.SSO, services.SAML, services.OIDC = f.users.singleSignOn(t, f.db, with.providers)
 	}
 	notified := &notified{LiveEvents: f.events, listening: make(chan struct{})}
 	notices := org.NewService(f.db, accounts, notified, log)

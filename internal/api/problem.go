@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 )
 
 // statuses maps codes to HTTP statuses. A missing code is internal.
@@ -47,15 +47,16 @@ var statuses = map[fault.Code]int{
 	fault.StorageLimit:          http.StatusConflict,
 	fault.Unavailable:           http.StatusServiceUnavailable,
 	fault.Canceled:              http.StatusServiceUnavailable,
-	saml.CodeDisabled:           http.StatusConflict,
-	saml.CodeState:              http.StatusBadRequest,
-	saml.CodeResponse:           http.StatusBadRequest,
-	saml.CodeDenied:             http.StatusForbidden,
-	saml.CodeAddress:            http.StatusForbidden,
-	saml.CodeNotLinked:          http.StatusForbidden,
-	saml.CodeInactive:           http.StatusForbidden,
-	saml.CodeLinked:             http.StatusForbidden,
-	saml.CodeNoPassword:         http.StatusForbidden,
+	sso.CodeDisabled:            http.StatusConflict,
+	sso.CodeState:               http.StatusBadRequest,
+	sso.CodeResponse:            http.StatusBadRequest,
+	sso.CodeDenied:              http.StatusForbidden,
+	sso.CodeUnavailable:         http.StatusServiceUnavailable,
+	sso.CodeAddress:             http.StatusForbidden,
+	sso.CodeNotLinked:           http.StatusForbidden,
+	sso.CodeInactive:            http.StatusForbidden,
+	sso.CodeLinked:              http.StatusForbidden,
+	sso.CodeNoPassword:          http.StatusForbidden,
 	workspace.CodeOtherPerson:   http.StatusForbidden,
 	workspace.CodeNotMember:     http.StatusForbidden,
 	workspace.CodeTaken:         http.StatusConflict,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
@@ -45,6 +46,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/oauth2/link", s.handle(s.confirmSSOLink))
 		r.Get("/v1/saml/{organization_id}/metadata", s.handle(s.samlMetadata))
 		r.Post("/v1/saml/{organization_id}/acs", s.handle(s.samlConsumer))
+		r.Get(oidc.CallbackPath, s.handle(s.oidcCallback))
+		r.Post("/v1/oidc/{organization_id}/logout", s.handle(s.oidcLogout))
 	})
 
 	// Requests from Slack are signed; redirected browsers have a cookie. There is no limit by address, because the
@@ -140,6 +143,12 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Put("/v1/saml-config/off", s.call(writes, s.turnSAMLOff))
 		r.Post("/v1/saml-config/test", s.call(writes, s.testSAML))
 		r.Get("/v1/saml-config/test/{test_id}", s.call(reads, s.getSAMLTest))
+
+		r.Get("/v1/oidc-config", s.call(reads, s.getOIDCConfig))
+		r.Put("/v1/oidc-config", s.call(writes, withBody(s.putOIDCConfig)))
+		r.Put("/v1/oidc-config/on", s.call(writes, s.turnOIDCOn))
+		r.Put("/v1/oidc-config/off", s.call(writes, s.turnOIDCOff))
+		r.Post("/v1/oidc-config/test", s.call(writes, s.testOIDC))
 
 		r.Get("/v1/slack-config", s.call(reads, s.getSlackConfig))
 		r.Delete("/v1/slack-config", s.call(writes, s.deleteSlackConfig))

@@ -20,8 +20,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/doctor"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
@@ -49,7 +51,9 @@ type Config struct {
 // Services are the domains served by the API.
 type Services struct {
 	Identity *identity.Service
+	SSO      *sso.Service
 	SAML     *saml.Service
+	OIDC     *oidc.Service
 	OAuth    *oauth.Service
 	Org      *org.Service
 	Skill    *skill.Service

@@ -219,12 +219,15 @@ func (e FormFieldType) Valid() bool {
 // Defines values for GroupSource.
 const (
 	Manual GroupSource = "manual"
+	Oidc   GroupSource = "oidc"
 )
 
 // Valid indicates whether the value is a known member of the GroupSource enum.
 func (e GroupSource) Valid() bool {
 	switch e {
 	case Manual:
+		return true
+	case Oidc:
 		return true
 	default:
 		return false
@@ -1472,14 +1475,14 @@ type Group struct {
 	MemberCount int                `json:"member_count"`
 	Name        string             `json:"name"`
 
-	// Source `manual`: an administrator has created it.
+	// Source `manual`: an administrator has created it. `oidc`: single sign-on sets its members.
 	Source GroupSource `json:"source"`
 
 	// TokenLimit Tokens per month for each member. Without it, the organization's limit applies.
 	TokenLimit *int64 `json:"token_limit,omitempty"`
 }
 
-// GroupSource `manual`: an administrator has created it.
+// GroupSource `manual`: an administrator has created it. `oidc`: single sign-on sets its members.
 type GroupSource string
 
 // GroupList defines model for GroupList.
@@ -2112,6 +2115,80 @@ type OAuthTokens struct {
 
 	// TokenType Example: Bearer
 	TokenType string `json:"token_type"`
+}
+
+// OIDCCheck defines model for OIDCCheck.
+type OIDCCheck struct {
+	// Detail The reason of a failure, for a person.
+	Detail string `json:"detail"`
+	Name   string `json:"name"`
+	Ok     bool   `json:"ok"`
+}
+
+// OIDCConfig defines model for OIDCConfig.
+type OIDCConfig struct {
+	// AcrValues The id token must have one of them.
+	AcrValues []string `json:"acr_values"`
+
+	// AllowedEmailDomains The organization's mail domains, from which email_domains are chosen.
+	AllowedEmailDomains []string `json:"allowed_email_domains"`
+	ClientID            string   `json:"client_id"`
+	EmailClaim          string   `json:"email_claim"`
+	EmailDomains        []string `json:"email_domains"`
+	Enabled             bool     `json:"enabled"`
+
+	// GroupsClaim Empty means that groups are not set at sign-in.
+	GroupsClaim string `json:"groups_claim"`
+
+	// HasClientSecret The secret itself is not shown.
+	HasClientSecret bool `json:"has_client_secret"`
+
+	// Issuer Empty before it is set.
+	Issuer string `json:"issuer"`
+
+	// LogoutURL To register at the provider for back-channel logout.
+	LogoutURL string `json:"logout_url"`
+
+	// MaxAge In seconds. 0 means that it is not sent.
+	MaxAge int `json:"max_age"`
+
+	// NameClaim Empty means that the address stands for it.
+	NameClaim string `json:"name_claim"`
+
+	// Prompt Empty means that it is not sent.
+	Prompt string `json:"prompt"`
+
+	// RedirectURL To register at the provider.
+	RedirectURL string   `json:"redirect_url"`
+	Scopes      []string `json:"scopes"`
+
+	// UpdatedAt Absent before it is set.
+	UpdatedAt time.Time `json:"updated_at,omitempty,omitzero"`
+}
+
+// OIDCConfigPutRequest defines model for OIDCConfigPutRequest.
+type OIDCConfigPutRequest struct {
+	AcrValues    []string `json:"acr_values,omitempty,omitzero"`
+	ClientID     *string  `json:"client_id,omitempty"`
+	ClientSecret *string  `json:"client_secret,omitempty"`
+	EmailClaim   *string  `json:"email_claim,omitempty"`
+	EmailDomains []string `json:"email_domains,omitempty,omitzero"`
+	GroupsClaim  *string  `json:"groups_claim,omitempty"`
+	Issuer       *string  `json:"issuer,omitempty"`
+	MaxAge       *int     `json:"max_age,omitempty"`
+	NameClaim    *string  `json:"name_claim,omitempty"`
+	Prompt       *string  `json:"prompt,omitempty"`
+	Scopes       []string `json:"scopes,omitempty,omitzero"`
+}
+
+// OIDCLogoutForm defines model for OIDCLogoutForm.
+type OIDCLogoutForm struct {
+	LogoutToken string `json:"logout_token"`
+}
+
+// OIDCTest defines model for OIDCTest.
+type OIDCTest struct {
+	Checks []OIDCCheck `json:"checks"`
 }
 
 // Organization defines model for Organization.
@@ -3933,6 +4010,16 @@ type GetSSOLinkParams struct {
 	Link           string              `form:"link" json:"link"`
 }
 
+// OidcCallbackParams defines parameters for OidcCallback.
+type OidcCallbackParams struct {
+	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
+	Code  string `form:"code,omitempty" json:"code,omitempty,omitzero"`
+	Error string `form:"error,omitempty" json:"error,omitempty,omitzero"`
+
+	// Iss The provider's issuer (RFC 9207).
+	Iss string `form:"iss,omitempty" json:"iss,omitempty,omitzero"`
+}
+
 // ListOrganizationConnectionsParams defines parameters for ListOrganizationConnections.
 type ListOrganizationConnectionsParams struct {
 	// Offset How many items to pass over.
@@ -4317,6 +4404,12 @@ type RevokeFormdataRequestBody = RevokeForm
 
 // TokenFormdataRequestBody defines body for Token for application/x-www-form-urlencoded ContentType.
 type TokenFormdataRequestBody = TokenForm
+
+// PutOIDCConfigJSONRequestBody defines body for PutOIDCConfig for application/json ContentType.
+type PutOIDCConfigJSONRequestBody = OIDCConfigPutRequest
+
+// OidcLogoutFormdataRequestBody defines body for OidcLogout for application/x-www-form-urlencoded ContentType.
+type OidcLogoutFormdataRequestBody = OIDCLogoutForm
 
 // PutOrganizationModelsJSONRequestBody defines body for PutOrganizationModels for application/json ContentType.
 type PutOrganizationModelsJSONRequestBody = OrganizationModelsRequest

@@ -91,7 +91,8 @@ func Actions() []Action {
 		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, actionUnlink,
 		ActionSessionEnd, ActionSessionLimits, ActionInstructions, ActionModels, ActionMemberLimit,
 		ActionRetention, ActionRetentionDelete,
-		"saml.edit", "saml.on", "saml.off", ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
+		"saml.edit", "saml.on", "saml.off", ActionSAMLTest, "oidc.edit", "oidc.on", "oidc.off",
+		ActionOrganization, ActionOrganizationEdit,
 		ActionDeletion, ActionContract, actionUserCreate, actionUserDisable, ActionPublish,
 		ActionNoticeEdit, actionNoticeEnd, ActionNoticeDelete,
 		ActionSkillImport, ActionSkillCreate, ActionSkillEdit, ActionSkillArchive, ActionSkillRestore,
@@ -102,7 +103,7 @@ func Actions() []Action {
 		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy, ActionDictation,
 		ActionGroupCreate, ActionGroupEdit, ActionGroupDelete, ActionGroupMembers,
 
-		// Package identity/pool logs these, and identity/saml some of them.
+		// Package identity/pool logs these, and identity/sso some of them.
 		"session.begin", ActionSignInFailed, "session.lock", "session.end", "session.end_all", "session.refuse",
 		"password.request", "password.reset", "password.set", "password.change", "password.fail",
 	}
@@ -149,6 +150,7 @@ const (
 	TargetOrganization = "organization"
 	TargetContract     = "contract"
 	TargetSAML         = "saml"
+	TargetOIDC         = "oidc"
 	TargetNotification = "notification"
 	TargetSkill        = "skill"
 	TargetCategory     = "category"

@@ -3,7 +3,6 @@ package saml
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 )
 
 const maxAttributeName = 256 // Characters.
@@ -199,7 +199,14 @@ func (c Change) apply(settings *Settings) error {
 		}
 		*attribute.set = name
 	}
-	return c.applyDomains(settings)
+	if c.EmailDomains == nil {
+		return nil
+	}
+	domains, err := sso.ChooseDomains(settings.MailDomains, c.EmailDomains)
+	if err == nil {
+		settings.EmailDomains = domains
+	}
+	return err
 }
 
 func (c Change) applyProvider(settings *Settings) error {
@@ -221,25 +228,5 @@ func (c Change) applyProvider(settings *Settings) error {
 		}
 		settings.Certificates = certificates
 	}
-	return nil
-}
-
-// applyDomains selects among the organization's mail domains. Only operators can set those, because an administrator
-// could otherwise claim another organization's domain.
-func (c Change) applyDomains(settings *Settings) error {
-	if c.EmailDomains == nil {
-		return nil
-	}
-	domains := make([]string, 0, len(c.EmailDomains))
-	for i, given := range c.EmailDomains {
-		domain := strings.ToLower(strings.TrimSpace(given))
-		if !slices.Contains(settings.MailDomains, domain) {
-			return fault.InvalidField("email_domains["+strconv.Itoa(i)+"]", "この組織のメールドメインから選択してください。")
-		}
-		if !slices.Contains(domains, domain) {
-			domains = append(domains, domain)
-		}
-	}
-	settings.EmailDomains = domains
 	return nil
 }

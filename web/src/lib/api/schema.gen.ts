@@ -257,6 +257,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/oidc/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * OpenID Connect redirect
+         * @description The redirect URI of an organization's OpenID provider. It exchanges the provider's code, provisions or finds the
+         *     user, and redirects as the SAML assertion consumer does.
+         */
+        get: operations["oidcCallback"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oidc/{organization_id}/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organization_id: components["parameters"]["OrganizationId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * OpenID Connect back-channel logout
+         * @description Takes a logout token (at most 64 KiB) of the organization's OpenID provider, and ends the sessions that it names,
+         *     with their streams. A token is accepted once.
+         */
+        post: operations["oidcLogout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me": {
         parameters: {
             query?: never;
@@ -1889,6 +1933,96 @@ export interface paths {
         get: operations["getSAMLTest"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oidc-config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The organization's OpenID Connect
+         * @description For the organization's administrators. The client's secret is not shown.
+         */
+        get: operations["getOIDCConfig"];
+        /**
+         * Set the organization's OpenID Connect
+         * @description For super-admins. What is left out of the request keeps its value; an empty secret is removed. The discovery
+         *     document and the keys of a new issuer are read: it is refused (400) with the reason if its document has another
+         *     issuer, or if one of its addresses is inside the network and not listed in `TSUMUGI_IDENTITY_HOSTS`. With another
+         *     issuer, the request contains the new secret, too.
+         */
+        put: operations["putOIDCConfig"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oidc-config/on": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Let members sign in by OpenID Connect
+         * @description For super-admins. It replaces SAML. Members but super-admins can no longer sign in with a password, at once. It
+         *     is refused (409) while the configuration is incomplete, when the provider cannot be reached, or when no active
+         *     super-admin could sign in with a password.
+         */
+        put: operations["turnOIDCOn"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oidc-config/off": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Let members sign in with passwords
+         * @description For super-admins. Sessions that began with single sign-on go on until they end.
+         */
+        put: operations["turnOIDCOff"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oidc-config/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test the OpenID provider
+         * @description For super-admins, whether it is switched on or not. Reads the discovery document and the keys, and tries the
+         *     client at the token endpoint. It ends at the first failure. 409 while the configuration is incomplete.
+         */
+        post: operations["testOIDC"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3727,10 +3861,10 @@ export interface components {
             name: string;
             description: string;
             /**
-             * @description `manual`: an administrator has created it.
+             * @description `manual`: an administrator has created it. `oidc`: single sign-on sets its members.
              * @enum {string}
              */
-            source: "manual";
+            source: "manual" | "oidc";
             /**
              * Format: int64
              * @description Tokens per month for each member. Without it, the organization's limit applies.
@@ -4264,6 +4398,65 @@ export interface components {
         SAMLAttribute: {
             name: string;
             values: string[];
+        };
+        OIDCLogoutForm: {
+            logout_token: string;
+        };
+        OIDCConfig: {
+            enabled: boolean;
+            /** @description To register at the provider. */
+            redirect_url: string;
+            /** @description To register at the provider for back-channel logout. */
+            logout_url: string;
+            /** @description Empty before it is set. */
+            issuer: string;
+            client_id: string;
+            /** @description The secret itself is not shown. */
+            has_client_secret: boolean;
+            scopes: string[];
+            email_claim: string;
+            /** @description Empty means that the address stands for it. */
+            name_claim: string;
+            /** @description Empty means that groups are not set at sign-in. */
+            groups_claim: string;
+            /** @description Empty means that it is not sent. */
+            prompt: string;
+            /** @description The id token must have one of them. */
+            acr_values: string[];
+            /** @description In seconds. 0 means that it is not sent. */
+            max_age: number;
+            email_domains: string[];
+            /** @description The organization's mail domains, from which email_domains are chosen. */
+            allowed_email_domains: string[];
+            /**
+             * Format: date-time
+             * @description Absent before it is set.
+             */
+            updated_at?: string;
+        };
+        OIDCConfigPutRequest: {
+            issuer?: string;
+            client_id?: string;
+            client_secret?: string;
+            scopes?: string[];
+            email_claim?: string;
+            name_claim?: string;
+            groups_claim?: string;
+            /** @enum {string} */
+            prompt?: "" | "login" | "select_account" | "consent";
+            acr_values?: string[];
+            max_age?: number;
+            email_domains?: string[];
+        };
+        OIDCTest: {
+            checks: components["schemas"]["OIDCCheck"][];
+        };
+        OIDCCheck: {
+            /** @enum {string} */
+            name: "discovery" | "keys" | "client";
+            ok: boolean;
+            /** @description The reason of a failure, for a person. */
+            detail: string;
         };
         SlackConfig: {
             /** @description The server has a key (`TSUMUGI_SECRET_KEY`) to store secrets with. */
@@ -6175,6 +6368,56 @@ export interface operations {
         responses: {
             /** @description To the app */
             303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    oidcCallback: {
+        parameters: {
+            query?: {
+                state?: string;
+                code?: string;
+                error?: string;
+                /** @description The provider's issuer (RFC 9207). */
+                iss?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To the app */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    oidcLogout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organization_id: components["parameters"]["OrganizationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": components["schemas"]["OIDCLogoutForm"];
+            };
+        };
+        responses: {
+            /** @description The sessions have ended */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8593,6 +8836,115 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SAMLTest"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getOIDCConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The configuration */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OIDCConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putOIDCConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OIDCConfigPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The configuration */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OIDCConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    turnOIDCOn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The configuration */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OIDCConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    turnOIDCOff: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The configuration */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OIDCConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    testOIDC: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The results */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OIDCTest"];
                 };
             };
             default: components["responses"]["Problem"];

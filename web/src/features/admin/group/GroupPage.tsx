@@ -78,11 +78,14 @@ function Loaded({ group }: { group: Group }) {
       </BoxedFacts>
       <Section
         title={words.members}
+        lead={group.source === 'manual' ? undefined : words.provided}
         actions={
-          <Button variant="primary" onClick={() => setOpen('add')}>
-            <Plus size={16} aria-hidden />
-            {words.addMembers}
-          </Button>
+          group.source === 'manual' && (
+            <Button variant="primary" onClick={() => setOpen('add')}>
+              <Plus size={16} aria-hidden />
+              {words.addMembers}
+            </Button>
+          )
         }
       >
         <Members group={group} />

@@ -1,12 +1,12 @@
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button } from '@/components/Button'
-import { ConfirmDialog } from '@/components/ConfirmDialog'
-import { FieldErrorText } from '@/components/Field'
 import { call, firstErrorMessage, type SamlConfig } from '@/lib/api'
-import { toast, toastFailure } from '@/lib/ui/toast'
-import { storeSaml } from '../queries'
+import { toastFailure } from '@/lib/ui/toast'
+import { oidcQuery, storeSaml } from '../queries'
 import { texts } from '../texts'
 import styles from './Saml.module.css'
+import { SwitchDialog } from './SwitchDialog'
 
 const words = texts.saml
 
@@ -14,7 +14,9 @@ const words = texts.saml
 export function SamlStatus({ config, mayEdit }: { config: SamlConfig; mayEdit: boolean }) {
   const [asking, setAsking] = useState(false)
   const [starting, setStarting] = useState(false)
+  const { data: oidc } = useQuery(oidcQuery)
   const { enabled } = config
+  const offBody = oidc?.enabled ? words.otherBody : words.offBody
   const complete = config.idp_entity_id !== '' && config.idp_certificates.length > 0
 
   const test = async () => {
@@ -28,7 +30,7 @@ export function SamlStatus({ config, mayEdit }: { config: SamlConfig; mayEdit: b
         <p className={styles.state} data-on={enabled || undefined}>
           {enabled ? words.on : words.off}
         </p>
-        <p>{enabled ? words.onBody : words.offBody}</p>
+        <p>{enabled ? words.onBody : offBody}</p>
         {mayEdit && !complete && <p className={styles.unset}>{words.incomplete}</p>}
       </div>
       {mayEdit && (
@@ -45,7 +47,14 @@ export function SamlStatus({ config, mayEdit }: { config: SamlConfig; mayEdit: b
           </Button>
         </div>
       )}
-      {asking && <SwitchDialog on={!enabled} onClose={() => setAsking(false)} />}
+      {asking && (
+        <SwitchDialog
+          on={!enabled}
+          words={words}
+          submit={async () => storeSaml(await call(enabled ? 'turnSAMLOff' : 'turnSAMLOn'))}
+          onClose={() => setAsking(false)}
+        />
+      )}
     </section>
   )
 }
@@ -60,40 +69,4 @@ export async function startTest(): Promise<void> {
   } catch (cause) {
     toastFailure(firstErrorMessage(cause), () => void startTest())
   }
-}
-
-function SwitchDialog({ on, onClose }: { on: boolean; onClose: () => void }) {
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
-  const { title, items } = on ? words.turningOn : words.turningOff
-
-  const submit = async () => {
-    setBusy(true)
-    setError(null)
-    try {
-      await storeSaml(await call(on ? 'turnSAMLOn' : 'turnSAMLOff'))
-      toast(on ? words.turnedOn : words.turnedOff, { tone: 'success' })
-      onClose()
-    } catch (cause) {
-      setError(cause)
-      setBusy(false)
-    }
-  }
-  return (
-    <ConfirmDialog
-      title={title}
-      confirm={on ? words.turnOn : words.turnOff}
-      danger={!on}
-      busy={busy}
-      onConfirm={() => void submit()}
-      onClose={onClose}
-    >
-      <ul className={styles.consequences}>
-        {items.map((item) => (
-          <li key={item}>{item}</li>
-        ))}
-      </ul>
-      <div role="alert">{error !== null && <FieldErrorText>{firstErrorMessage(error)}</FieldErrorText>}</div>
-    </ConfirmDialog>
-  )
 }
