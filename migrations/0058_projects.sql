@@ -190,6 +190,9 @@ alter table data_sources
     add column uploaded_by uuid,
     add constraint data_sources_uploaded_by foreign key (organization_id, uploaded_by)
         references users (organization_id, id) on delete set null (uploaded_by);
+drop index data_sources_to_read;
+create index data_sources_to_read on data_sources (coalesce(user_id, uploaded_by), read_after)
+    where status in ('pending', 'running');
 create index data_sources_uploaded on data_sources (uploaded_by) where uploaded_by is not null;
 
 create or replace function keep_shared_document() returns trigger language plpgsql as $$

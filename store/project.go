@@ -31,26 +31,23 @@ const countMembers = `(
 	FROM project_grants g
 	WHERE g.project_id = p.id)`
 
-// projectColumns are the columns of a project.Project, without instructions, from the tables projects p and
-// granted_projects a. The user is $2.
-const projectColumns = `p.id, p.name, p.description,
+// projectColumns returns the columns of a project.Project, without instructions, from the tables projects p and
+// granted_projects a. user is the parameter with the user.
+func projectColumns(user string) string {
+	return `p.id, p.name, p.description,
 	(SELECT s.id FROM skills s WHERE s.id = p.skill_id AND s.retired_at IS NULL) AS skill_id, a.role::text, p.version,
 	p.archived_at, p.deleted_at, p.retention_days, p.storage_limit, p.source_count AS sources,
 	p.source_bytes AS storage_used, p.created_at, p.updated_at, ` + countMembers + ` AS members,
 	(SELECT count(*) FROM threads t
-	 WHERE t.project_id = p.id AND (t.visibility = 'project' OR t.user_id = $2) AND t.expires_at IS NULL) AS threads`
+	 WHERE t.project_id = p.id AND (t.visibility = 'project' OR t.user_id = ` + user + `)
+	   AND t.expires_at IS NULL) AS threads`
+}
 
-// fromProjects selects the projects p, also deleted ones, of the user $2 of the organization $1, with the role a.
-const fromProjects = `
-	FROM granted_projects($1, $2) a
-	JOIN projects p ON p.id = a.project_id`
-
-// searchProjects are the conditions that the name of the project p contains $3, and that p is in the state $4.
-const searchProjects = `
-	WHERE ($3 = '' OR position($3 IN lower(normalize(p.name, NFKC))) > 0)
-	  AND CASE $4 WHEN 'deleted' THEN p.deleted_at IS NOT NULL
-	              WHEN 'archived' THEN p.deleted_at IS NULL AND p.archived_at IS NOT NULL
-	              ELSE p.deleted_at IS NULL AND p.archived_at IS NULL END`
+// projectMatches is the condition that the name of the project p contains $2, and that p is in the state $3.
+const projectMatches = `($2 = '' OR position($2 IN lower(normalize(p.name, NFKC))) > 0)
+	AND CASE $3 WHEN 'deleted' THEN p.deleted_at IS NOT NULL
+	            WHEN 'archived' THEN p.deleted_at IS NULL AND p.archived_at IS NOT NULL
+	            ELSE p.deleted_at IS NULL AND p.archived_at IS NULL END`
 
 // ProjectRole implements project.Store.
 func (db *DB) ProjectRole(ctx context.Context, owner identity.Owner, id uuid.UUID) (project.Role, error) {
@@ -65,17 +62,24 @@ func (db *DB) ProjectRole(ctx context.Context, owner identity.Owner, id uuid.UUI
 	return project.Role(*role), nil
 }
 
+// ProjectIDs returns the projects in which a person has a role.
+func (db *DB) ProjectIDs(ctx context.Context, person identity.Owner) ([]uuid.UUID, error) {
+	return queryValues[uuid.UUID](ctx, db.pool, `SELECT a.project_id FROM projects_of($1, $2) a`,
+		person.OrganizationID, person.UserID)
+}
+
 // ListProjects implements project.Store. The page is selected first, so that only its projects are counted.
 func (db *DB) ListProjects(ctx context.Context, owner identity.Owner, search string, state project.State, offset,
 	limit int,
 ) ([]project.Project, int, error) {
-	const where = fromProjects + searchProjects + ` AND (p.deleted_at IS NULL OR a.role = 'manager')`
+	const where = ` FROM granted_projects($1, $4) a JOIN projects p ON p.id = a.project_id
+		WHERE ` + projectMatches + ` AND (p.deleted_at IS NULL OR a.role = 'manager')`
 	return queryPage[project.Project](ctx, db, `SELECT count(*)`+where, `
-		SELECT `+projectColumns+`
+		SELECT `+projectColumns("$4")+`
 		FROM (SELECT p.id AS project_id, a.role`+where+` ORDER BY p.name, p.id OFFSET $5 LIMIT $6) a
 		JOIN projects p ON p.id = a.project_id
 		ORDER BY p.name, p.id`,
-		[]any{owner.OrganizationID, owner.UserID, normalizeSearch(search), state}, offset, limit)
+		[]any{owner.OrganizationID, normalizeSearch(search), state, owner.UserID}, offset, limit)
 }
 
 // FindProject implements project.Store.
@@ -90,7 +94,10 @@ func (db *DB) FindProject(ctx context.Context, owner identity.Owner, id uuid.UUI
 // findProject returns a project, also a deleted one.
 func findProject(ctx context.Context, q querier, owner identity.Owner, id uuid.UUID) (project.Project, error) {
 	return findRow[project.Project](ctx, q, project.ErrNoProject, `
-		SELECT `+projectColumns+`, p.instructions`+fromProjects+` WHERE p.id = $3`,
+		SELECT `+projectColumns("$2")+`, p.instructions
+		FROM granted_projects($1, $2) a
+		JOIN projects p ON p.id = a.project_id
+		WHERE p.id = $3`,
 		owner.OrganizationID, owner.UserID, id)
 }
 

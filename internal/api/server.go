@@ -24,6 +24,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
@@ -56,6 +57,7 @@ type Services struct {
 	Library  *skill.Library
 	Sources  *datasource.Service
 	Pictures *picture.Service
+	Projects *project.Service
 	Chat     *chat.Service
 	Models   *chat.Models
 	Search   *chat.Searcher

@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 )
 
 // uploadTimeout bounds a whole upload while its bytes arrive: 50 MiB at 0.7 Mbit/s.
@@ -67,15 +69,36 @@ func toPassage(p datasource.Passage) Passage {
 func (s *Server) uploadDataSource(c *call) (_ any, err error) {
 	part, done, err := receiveFile(c.w, c.r, uploadTimeout)
 	defer func() { done(err) }()
+	projectID := c.optionalQueryID("project_id")
+	if err == nil {
+		err = c.err()
+	}
 	if err != nil {
 		return nil, err
 	}
-	source, isNew, err := s.Sources.Upload(c.ctx(), c.actor.Owner(), c.actor.Session, part.FileName(), content{part})
+	source, isNew, err := s.upload(c, projectID, part)
 	if err != nil {
 		return nil, err
 	}
 	moveWriteDeadline(c.w)
 	return createdIf(isNew, toDataSource(source)), nil
+}
+
+// upload stores an uploaded file of the actor or, unless projectID is nil, of a project.
+func (s *Server) upload(c *call, projectID *uuid.UUID, part *multipart.Part) (datasource.Source, bool, error) {
+	if projectID == nil {
+		return s.Sources.Upload(c.ctx(), c.actor.Owner(), c.actor.Session, part.FileName(), content{part})
+	}
+	// Again when the file is stored. This check is before the transfer.
+	if err := s.Projects.Require(c.ctx(), c.actor.Owner(), *projectID, project.Editor); err != nil {
+		return datasource.Source{}, false, err
+	}
+	source, isNew, err := s.Sources.UploadToProject(c.ctx(), c.actor.Owner(), c.actor.Session, *projectID, part.FileName(),
+		content{part})
+	if err == nil {
+		s.Projects.SourceAdded(*projectID)
+	}
+	return source, isNew, err
 }
 
 // receiveFile returns the file of a multipart body, which must arrive within limit. The caller must call done with the

@@ -1,6 +1,6 @@
 // Package project owns projects: files, instructions and threads that several members of an organization share, and the
-// grants that decide who may open them. It imports fault, identity, uuidv7 and datasource, and does not use the database
-// or HTTP.
+// grants that decide who may open them. It imports fault, identity, uuidv7, work, org and datasource,
+// and does not use the database or HTTP.
 package project
 
 import (
@@ -229,4 +229,23 @@ func (p Project) withArchived(archived bool) Project {
 		p.ArchivedAt = new(time.Now())
 	}
 	return p
+}
+
+// CheckAdd returns an error unless the member may add files to the project.
+func (p Project) CheckAdd() error {
+	switch {
+	case !p.Role.AtLeast(Editor):
+		return ErrForbidden
+	case p.ArchivedAt != nil:
+		return ErrArchived
+	}
+	return nil
+}
+
+// CheckRemove returns an error unless the member may remove files from the project.
+func (p Project) CheckRemove() error {
+	if !p.Role.AtLeast(Editor) {
+		return ErrForbidden
+	}
+	return nil
 }
