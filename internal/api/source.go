@@ -70,8 +70,8 @@ func (s *Server) uploadDataSource(c *call) (_ any, err error) {
 	part, done, err := receiveFile(c.w, c.r, uploadTimeout)
 	defer func() { done(err) }()
 	projectID := c.optionalQueryID("project_id")
-	if err == nil {
-		err = c.err()
+	if wrong := c.err(); wrong != nil {
+		err = wrong
 	}
 	if err != nil {
 		return nil, err
