@@ -172,3 +172,264 @@ func TestProjects(t *testing.T) {
 		t.Errorf("the audit log has %q", actions)
 	}
 }
+
+// roleRules are the statuses of the calls on a project, for others than members, viewers, editors, managers,
+// administrators without a role, and members of another organization. A missing route fails the test.
+var roleRules = map[string]struct {
+	statuses [6]int
+	body     func(p api.Project) any
+}{
+	"GET /v1/project/{project_id}": {statuses: [6]int{404, 200, 200, 200, 404, 404}},
+	// The description, which editors may change.
+	"PUT /v1/project/{project_id}": {statuses: [6]int{404, 403, 200, 200, 404, 404}, body: func(p api.Project) any {
+		return map[string]any{"version": p.Version, "name": p.Name, "description": newID()}
+	}},
+	"DELETE /v1/project/{project_id}": {statuses: [6]int{404, 403, 403, 204, 204, 404}},
+	// It is not deleted.
+	"POST /v1/project/{project_id}/restore": {statuses: [6]int{404, 403, 403, 409, 409, 404}},
+	"PUT /v1/project/{project_id}/archive": {statuses: [6]int{404, 403, 403, 204, 204, 404}, body: func(api.Project) any {
+		return map[string]any{"archived": false}
+	}},
+	"GET /v1/project/{project_id}/grant": {statuses: [6]int{404, 200, 200, 200, 404, 404}},
+	// Without a manager.
+	"PUT /v1/project/{project_id}/grant": {statuses: [6]int{404, 403, 403, 409, 404, 404}, body: func(p api.Project) any {
+		return map[string]any{"version": p.Version, "grants": []any{}}
+	}},
+	// The others leave; the last manager cannot.
+	"POST /v1/project/{project_id}/leave":  {statuses: [6]int{404, 204, 204, 409, 404, 404}},
+	"GET /v1/project/{project_id}/subject": {statuses: [6]int{404, 403, 403, 200, 404, 404}},
+	"POST /v1/project/{project_id}/manager": {
+		statuses: [6]int{403, 403, 403, 403, 409, 404}, body: func(api.Project) any { return map[string]any{"user_id": newID()} },
+	},
+	"GET /v1/project/{project_id}/usage":       {statuses: [6]int{404, 403, 403, 200, 404, 404}},
+	"GET /v1/project/{project_id}/data-source": {statuses: [6]int{404, 200, 200, 200, 404, 404}},
+	// Unknown files.
+	"POST /v1/project/{project_id}/data-source": {
+		statuses: [6]int{404, 403, 404, 404, 404, 404}, body: func(api.Project) any { return unknownSource("") },
+	},
+	"DELETE /v1/project/{project_id}/data-source/{data_source_id}": {statuses: [6]int{404, 403, 404, 404, 404, 404}},
+}
+
+// TestProjectRoles makes every call on a project in every role. Without a role, the response is that for an unknown
+// project.
+func TestProjectRoles(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	owner := f.member(f.alice.OrganizationID, "owner@tsumugi.example")
+	editor := f.member(f.alice.OrganizationID, "editor@tsumugi.example")
+	none := f.member(f.alice.OrganizationID, "none@tsumugi.example")
+	viewer, admin := f.alice, f.bob
+	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = ANY ($1)", []uuid.UUID{admin.ID, f.stranger.ID})
+	for _, route := range routesOf(t, f.handler) {
+		if _, known := roleRules[route]; !known && strings.Contains(route, "{project_id}") {
+			t.Errorf("%s is not in the table", route)
+		}
+	}
+	for route, r := range roleRules {
+		for i, token := range []string{
+			none.Subject, viewer.Subject, editor.Subject, owner.Subject, admin.Subject, f.stranger.Subject,
+		} {
+			p := f.project(owner.Subject)
+			path := "/v1/project/" + p.ID.String()
+			p.Version = get[api.ProjectGrants](f, http.StatusOK, call{
+				method: "PUT", path: path + "/grant", token: owner.Subject,
+				body: map[string]any{"version": p.Version, "grants": []any{
+					grant("user", owner.ID, "manager"), grant("user", viewer.ID, "viewer"), grant("user", editor.ID, "editor"),
+				}},
+			}).Version
+			method, route2, _ := strings.Cut(route, " ")
+			try := func(id string) response {
+				c := call{method: method, token: token, path: strings.NewReplacer(
+					"{project_id}", id, "{data_source_id}", newID()).Replace(route2)}
+				if r.body != nil {
+					c.body = r.body(p)
+				}
+				return f.do(c)
+			}
+			got := try(p.ID.String())
+			if got.status != r.statuses[i] {
+				t.Errorf("%s as number %d: %d %s", route, i, got.status, got.body)
+			}
+			if r.statuses[i] == http.StatusNotFound && (i == 0 || i > 3) {
+				if a, b := shown(t, got), shown(t, try(newID())); a != b {
+					t.Errorf("%s as number %d: the answers differ\n%s\nunknown: %s", route, i, a, b)
+				}
+			}
+		}
+	}
+	p := f.project(owner.Subject)
+	path := "/v1/project/" + p.ID.String()
+	for name, body := range map[string]map[string]any{
+		"name": {"name": "別"}, "archive": {"archived": true}, "retention": {"retention_days": 40}, "storage": {"storage_limit": 9},
+	} {
+		version := get[api.Project](f, http.StatusOK, call{method: "GET", path: path, token: owner.Subject}).Version
+		get[api.ProjectGrants](f, http.StatusOK, call{
+			method: "PUT", path: path + "/grant", token: owner.Subject, body: map[string]any{"version": version, "grants": []any{
+				grant("user", owner.ID, "manager"), grant("user", editor.ID, "editor"),
+			}},
+		})
+		now := get[api.Project](f, http.StatusOK, call{method: "GET", path: path, token: editor.Subject})
+		edit := map[string]any{"version": now.Version, "name": now.Name}
+		for field, value := range body {
+			edit[field] = value
+		}
+		if got := f.do(call{method: "PUT", path: path, token: editor.Subject, body: edit}); got.status != http.StatusForbidden {
+			t.Errorf("an editor changed the %s: %d %s", name, got.status, got.body)
+		}
+	}
+}
+
+// TestProjectFiles covers the files of a project: uploads, shares, duplicates, limits, who may open them, and how long
+// they exist.
+func TestProjectFiles(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	alice, bob := f.alice.Subject, f.bob.Subject
+	p := f.project(alice)
+	path := "/v1/project/" + p.ID.String()
+	intoProject := func(token, text string) call {
+		c := upload(token, "資料.txt", text)
+		c.path += "?project_id=" + p.ID.String()
+		return c
+	}
+	if got := f.do(intoProject(bob, "本文")); got.status != http.StatusNotFound {
+		t.Errorf("uploaded into a project of others: %d %s", got.status, got.body)
+	}
+	get[api.ProjectGrants](f, http.StatusOK, call{method: "PUT", path: path + "/grant", token: alice, body: map[string]any{
+		"version": 1, "grants": []any{grant("user", f.alice.ID, "manager"), grant("user", f.bob.ID, "editor")},
+	}})
+	uploaded := get[api.DataSource](f, http.StatusCreated, intoProject(bob, "本文"))
+	if again := get[api.DataSource](f, http.StatusOK, intoProject(alice, "本文")); again.ID != uploaded.ID {
+		t.Errorf("the same content was stored again: %+v", again)
+	}
+	if own := get[api.DataSourceList](f, http.StatusOK, call{method: "GET", path: "/v1/data-source", token: bob}); len(own.Items) > 0 {
+		t.Errorf("a file of the project is Bob's own: %+v", own)
+	}
+	// Shared files, one of them with the content of a file of the project.
+	own := get[api.DataSource](f, http.StatusCreated, upload(bob, "見積.txt", "見積"))
+	same := get[api.DataSource](f, http.StatusCreated, upload(bob, "写し.txt", "本文"))
+	share := func(token string, ids ...uuid.UUID) response {
+		return f.do(call{method: "POST", path: path + "/data-source", token: token, body: map[string]any{"data_source_ids": ids}})
+	}
+	if got := share(alice, own.ID).problem(t); got.Status != 404 || got.Errors[0].Field != "data_source_ids[0]" {
+		t.Errorf("shared a colleague's file: %+v", got)
+	}
+	if got := share(bob, own.ID, same.ID); got.status != http.StatusOK || strings.Contains(string(got.body), same.ID.String()) {
+		t.Errorf("shared: %d %s", got.status, got.body)
+	}
+	list := func(query string) api.ProjectDataSourceList {
+		return get[api.ProjectDataSourceList](f, http.StatusOK, call{
+			method: "GET", path: path + "/data-source" + query, token: alice,
+		})
+	}
+	if got := list(""); got.Total != 2 || got.Items[0].ID != own.ID || got.Items[0].AddedBy.ID != f.bob.ID {
+		t.Errorf("the project has %+v", got)
+	}
+	if got := list("?search=見積"); got.Total != 1 {
+		t.Errorf("found %+v", got)
+	}
+	usage := func() (int, int64) {
+		now := get[api.Project](f, http.StatusOK, call{method: "GET", path: path, token: alice})
+		return now.Counts.DataSources, now.StorageUsed
+	}
+	if n, size := usage(); n != 2 || size != uploaded.Size+own.Size {
+		t.Errorf("the project has %d files of %d bytes", n, size)
+	}
+	open := func(token string, id uuid.UUID) (status int) {
+		for i, path := range []string{"/v1/data-source/" + id.String(), "/v1/data-source/file/" + id.String()} {
+			got := f.do(call{method: "GET", path: path, token: token}).status
+			if i > 0 && got != status {
+				t.Errorf("the record and the file of %s differ: %d, %d", id, status, got)
+			}
+			status = got
+		}
+		return status
+	}
+	if a, b := open(alice, own.ID), open(f.stranger.Subject, own.ID); a != 200 || b != 404 {
+		t.Errorf("a shared file: %d for a member, %d for others", a, b)
+	}
+	// The owner deletes it, and is removed: the project has it still.
+	if got := f.do(call{method: "DELETE", path: "/v1/data-source/" + own.ID.String(), token: bob}); got.status != 204 {
+		t.Errorf("deleted: %d", got.status)
+	}
+	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.alice.ID)
+	if got := f.do(call{method: "DELETE", path: "/v1/user/" + f.bob.ID.String(), token: alice}); got.status != 204 {
+		t.Fatalf("removed: %d %s", got.status, got.body)
+	}
+	if got := list(""); got.Total != 2 || got.Items[0].AddedBy.ID != uuid.Nil || open(alice, own.ID) != 200 ||
+		open(alice, same.ID) != 404 {
+		t.Errorf("after the removal of the owner: %+v", got)
+	}
+	remove := func(id uuid.UUID) int {
+		return f.do(call{method: "DELETE", path: path + "/data-source/" + id.String(), token: alice}).status
+	}
+	if a, b := remove(own.ID), remove(own.ID); a != 204 || b != 404 || open(alice, own.ID) != 404 {
+		t.Errorf("removed: %d, %d, and then %d", a, b, open(alice, own.ID))
+	}
+	if n, size := usage(); n != 1 || size != uploaded.Size {
+		t.Errorf("the project has %d files of %d bytes", n, size)
+	}
+	// Limits.
+	f.exec("UPDATE projects SET storage_limit = source_bytes + 3")
+	if got := f.do(intoProject(alice, "長い本文")).problem(t); got.Code != "storage_limit_reached" {
+		t.Errorf("uploaded above the limit: %+v", got)
+	}
+	f.exec("UPDATE projects SET storage_limit = NULL, source_count = 10000")
+	if got := f.do(intoProject(alice, "もう一つ")).problem(t); got.Status != 409 || !strings.Contains(got.Detail, "10,000") {
+		t.Errorf("uploaded the file after the last one: %+v", got)
+	}
+	f.exec("UPDATE projects SET source_count = 1, archived_at = now()")
+	if got := f.do(intoProject(alice, "もう一つ")); got.status != http.StatusConflict {
+		t.Errorf("uploaded into an archived project: %d %s", got.status, got.body)
+	}
+}
+
+// TestProjectsWithoutManager covers what happens when the last manager of a project leaves the organization.
+func TestProjectsWithoutManager(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.bob.ID)
+	admin := f.bob.Subject
+	editor := f.member(f.alice.OrganizationID, "editor@tsumugi.example")
+	p, lonely := f.project(f.alice.Subject), f.project(f.alice.Subject)
+	get[api.ProjectGrants](f, http.StatusOK, call{
+		method: "PUT", path: "/v1/project/" + p.ID.String() + "/grant", token: f.alice.Subject,
+		body: map[string]any{"version": 1, "grants": []any{
+			grant("user", f.alice.ID, "manager"), grant("user", editor.ID, "editor"),
+		}},
+	})
+	name := func(id uuid.UUID) int {
+		return f.do(call{
+			method: "POST", path: "/v1/project/" + id.String() + "/manager", token: admin, body: map[string]any{"user_id": editor.ID},
+		}).status
+	}
+	if got := name(lonely.ID); got != http.StatusConflict {
+		t.Errorf("named a second manager: %d", got)
+	}
+	if got := f.do(call{method: "DELETE", path: "/v1/user/" + f.alice.ID.String(), token: admin}); got.status != 204 {
+		t.Fatalf("removed: %d %s", got.status, got.body)
+	}
+	role := func(token string, id uuid.UUID) string {
+		return string(get[api.Project](f, http.StatusOK, call{method: "GET", path: "/v1/project/" + id.String(), token: token}).Role)
+	}
+	if a, b := role(editor.Subject, p.ID), role(admin, lonely.ID); a != "manager" || b != "manager" {
+		t.Errorf("the editor is %s, the administrator %s", a, b)
+	}
+	for _, token := range []string{editor.Subject, admin} {
+		notices := get[api.NotificationList](f, http.StatusOK, call{method: "GET", path: "/v1/notification", token: token})
+		if len(notices.Items) != 1 || !strings.Contains(notices.Items[0].Title, "新商品") {
+			t.Errorf("the new manager is told %+v", notices)
+		}
+	}
+	// Without any administrator nobody follows. Later administrators name a manager.
+	f.exec("UPDATE users SET state = 'inactive' WHERE id = $1", editor.ID)
+	all := get[api.ManagedProjectList](f, http.StatusOK, call{method: "GET", path: "/v1/project/all", token: admin})
+	if all.Total != 2 || len(all.Items[0].Managers)+len(all.Items[1].Managers) != 1 {
+		t.Errorf("administrators see %+v", all)
+	}
+	f.exec("UPDATE users SET state = 'active' WHERE id = $1", editor.ID)
+	f.exec("DELETE FROM project_grants WHERE project_id = $1", lonely.ID)
+	if got := name(lonely.ID); got != http.StatusNoContent || role(editor.Subject, lonely.ID) != "manager" {
+		t.Errorf("named: %d", got)
+	}
+}
