@@ -105,7 +105,8 @@ $$;
 create function tell_of_grants() returns trigger language plpgsql as $$
 begin
     perform tell_of_access(c.organization_id, array_agg(distinct m.user_id))
-    from changed c, granted_members(c.organization_id, c.user_id, c.group_id) m
+    from (select distinct organization_id, user_id, group_id from changed) c,
+         granted_members(c.organization_id, c.user_id, c.group_id) m
     group by c.organization_id;
     return null;
 end
@@ -146,6 +147,25 @@ $$;
 
 create trigger projects_tell_deletion after update of deleted_at on projects
     for each row when (old.deleted_at is distinct from new.deleted_at) execute function tell_of_project();
+
+-- Lists of projects show the number of their members, without counting those of large groups.
+alter table member_groups add column member_count integer not null default 0; -- Maintained by a trigger.
+update member_groups g set member_count = (select count(*) from group_members m where m.group_id = g.id);
+
+create function count_group_members() returns trigger language plpgsql as $$
+begin
+    update member_groups g
+    set member_count = g.member_count + c.members
+    from (select group_id, count(*) * tg_argv[0]::integer as members from changed group by group_id) c
+    where g.id = c.group_id;
+    return null;
+end
+$$;
+
+create trigger group_members_count_insert after insert on group_members
+    referencing new table as changed for each statement execute function count_group_members('1');
+create trigger group_members_count_delete after delete on group_members
+    referencing old table as changed for each statement execute function count_group_members('-1');
 
 -- The files of projects. A file exists as long as a member owns it, or a skill or a project uses it.
 create table project_sources (

@@ -20,8 +20,7 @@ const maxLoggedMembers = 50
 
 // selectGroup begins the queries for groups of members.
 const selectGroup = `
-	SELECT g.id, g.name, g.description, g.source, g.token_limit,
-	       (SELECT count(*) FROM group_members k WHERE k.group_id = g.id) AS member_count
+	SELECT g.id, g.name, g.description, g.source, g.token_limit, g.member_count
 	FROM member_groups g
 	WHERE g.organization_id = $1`
 

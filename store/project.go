@@ -18,17 +18,25 @@ import (
 
 var _ project.Store = (*DB)(nil)
 
-// countMembers is the number of people with a role in the project p. A person who has a grant and is in groups with a
-// grant counts once.
+// countMembers is the number of people with a role in the project p. Members of several groups with a role are counted
+// once, unless the groups are so large that counting takes long.
 const countMembers = `(
 	SELECT CASE WHEN bool_or(g.user_id IS NULL AND g.group_id IS NULL)
 	            THEN (SELECT count(*) FROM users u WHERE u.organization_id = p.organization_id)
-	            WHEN count(g.group_id) = 0 THEN count(*)
-	            ELSE (SELECT count(DISTINCT m.user_id)
-	                  FROM project_grants o, granted_members(o.organization_id, o.user_id, o.group_id) m
-	                  WHERE o.project_id = p.id)
-	       END
+	            ELSE count(*) FILTER (WHERE g.user_id IS NOT NULL AND NOT EXISTS (
+	                     SELECT FROM project_grants o
+	                     JOIN group_members m ON m.group_id = o.group_id
+	                     WHERE o.project_id = p.id AND m.user_id = g.user_id))
+	                + CASE WHEN count(g.group_id) > 1 AND sum(r.member_count) <= 1000
+	                       THEN (SELECT count(DISTINCT m.user_id)
+	                             FROM project_grants o
+	                             JOIN group_members m ON m.group_id = o.group_id
+	                             WHERE o.project_id = p.id)
+	                       ELSE coalesce(sum(r.member_count), 0)
+	                  END
+	       END::integer
 	FROM project_grants g
+	LEFT JOIN member_groups r ON r.id = g.group_id
 	WHERE g.project_id = p.id)`
 
 // projectColumns returns the columns of a project.Project, without instructions, from the tables projects p and
@@ -68,17 +76,25 @@ func (db *DB) ProjectIDs(ctx context.Context, person identity.Owner) ([]uuid.UUI
 		person.OrganizationID, person.UserID)
 }
 
-// ListProjects implements project.Store. The page is selected first, so that only its projects are counted.
+// fromListed selects the projects of the user $4 of the organization $1 for a list.
+const fromListed = `
+	FROM granted_projects($1, $4) a
+	JOIN projects p ON p.id = a.project_id
+	WHERE ` + projectMatches + ` AND (p.deleted_at IS NULL OR a.role = 'manager')`
+
+// listProjects selects a page of the projects of fromListed. The page is selected first, so that only its members and
+// threads are counted.
+var listProjects = `
+	SELECT ` + projectColumns("$4") + `
+	FROM (SELECT p.id AS project_id, a.role` + fromListed + ` ORDER BY p.name, p.id OFFSET $5 LIMIT $6) a
+	JOIN projects p ON p.id = a.project_id
+	ORDER BY p.name, p.id`
+
+// ListProjects implements project.Store.
 func (db *DB) ListProjects(ctx context.Context, owner identity.Owner, search string, state project.State, offset,
 	limit int,
 ) ([]project.Project, int, error) {
-	const where = ` FROM granted_projects($1, $4) a JOIN projects p ON p.id = a.project_id
-		WHERE ` + projectMatches + ` AND (p.deleted_at IS NULL OR a.role = 'manager')`
-	return queryPage[project.Project](ctx, db, `SELECT count(*)`+where, `
-		SELECT `+projectColumns("$4")+`
-		FROM (SELECT p.id AS project_id, a.role`+where+` ORDER BY p.name, p.id OFFSET $5 LIMIT $6) a
-		JOIN projects p ON p.id = a.project_id
-		ORDER BY p.name, p.id`,
+	return queryPage[project.Project](ctx, db, `SELECT count(*)`+fromListed, listProjects,
 		[]any{owner.OrganizationID, normalizeSearch(search), state, owner.UserID}, offset, limit)
 }
 

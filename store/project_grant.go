@@ -48,7 +48,7 @@ func listGrants(ctx context.Context, q querier, id uuid.UUID) ([]project.Grant, 
 		SELECT CASE WHEN u.id IS NOT NULL THEN 'user' WHEN r.id IS NOT NULL THEN 'group' ELSE 'organization' END AS kind,
 		       coalesce(u.id, r.id, o.id) AS id, coalesce(u.name, r.name, o.name) AS name, coalesce(u.email, '') AS email,
 		       CASE WHEN u.id IS NOT NULL THEN 0
-		            WHEN r.id IS NOT NULL THEN (SELECT count(*) FROM group_members m WHERE m.group_id = r.id)
+		            WHEN r.id IS NOT NULL THEN r.member_count
 		            ELSE (SELECT count(*) FROM users m WHERE m.organization_id = o.id) END AS member_count,
 		       g.role::text
 		FROM project_grants g
@@ -257,8 +257,7 @@ func (db *DB) FindSubjects(ctx context.Context, organizationID uuid.UUID, search
 ) {
 	rows, err := queryRows[grantRow](ctx, db.pool, `
 		SELECT s.kind, s.id, s.name, s.email, s.member_count
-		FROM (SELECT 'group' AS kind, g.id, g.name, '' AS email,
-		             (SELECT count(*) FROM group_members k WHERE k.group_id = g.id) AS member_count
+		FROM (SELECT 'group' AS kind, g.id, g.name, '' AS email, g.member_count
 		      FROM member_groups g
 		      WHERE g.organization_id = $1
 		      UNION ALL
