@@ -10,6 +10,7 @@ create table projects (
     archived_at     timestamptz,
     deleted_at      timestamptz, -- From then on, nobody can open the project. 30 days later it is removed.
     retention_days  integer check (retention_days between 30 and 3650), -- Null: the organization's setting applies.
+    retention_since timestamptz, -- When retention_days was last changed. Earlier notices do not count.
     storage_limit   bigint check (storage_limit > 0), -- Bytes. Null: the project has no limit of its own.
     source_count    integer     not null default 0, -- Of project_sources; maintained by a trigger.
     source_bytes    bigint      not null default 0,
@@ -252,3 +253,27 @@ alter table threads
         references projects (organization_id, id) on delete cascade;
 create index threads_of_project on threads (project_id, visibility, touched_at desc, id desc)
     where project_id is not null;
+
+-- The threads that are deleted after a number of days without use. In a project, shared threads follow the setting of the
+-- project, or else that of the organization; private threads follow the shorter one.
+create view retained_threads as
+    select t.id, t.organization_id, t.user_id, t.touched_at, t.told_at, o.retention_days as days,
+           o.retention_since as since
+    from organizations o
+    join threads t on t.organization_id = o.id
+    where t.project_id is null and o.retention_days is not null and o.deletes_at is null and not t.pinned
+      and t.expires_at is null
+    union all
+    select t.id, t.organization_id, t.user_id, t.touched_at, t.told_at, r.days,
+           greatest(o.retention_since, p.retention_since)
+    from projects p
+    join organizations o on o.id = p.organization_id
+    cross join lateral (values ('project', coalesce(p.retention_days, o.retention_days)),
+                               ('private', least(p.retention_days, o.retention_days))) r (visibility, days)
+    join threads t on t.project_id = p.id and t.visibility = r.visibility
+    where r.days is not null and o.deletes_at is null and not t.pinned and t.expires_at is null;
+
+create trigger threads_keep_moved before update of project_id, visibility on threads
+    for each row when (old.told_at is not null
+        and (old.project_id, old.visibility) is distinct from (new.project_id, new.visibility))
+    execute function keep_thread();

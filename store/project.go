@@ -226,8 +226,9 @@ func (db *DB) ChangeProject(ctx context.Context, actor identity.Actor, id uuid.U
 		}
 		if err := exec(ctx, tx, `
 			UPDATE projects
-			SET name = $2, description = $3, instructions = $4, skill_id = $5, archived_at = $6, retention_days = $7,
-			    storage_limit = $8, version = version + 1, updated_at = now()
+			SET name = $2, description = $3, instructions = $4, skill_id = $5, archived_at = $6,
+			    retention_since = CASE WHEN retention_days IS DISTINCT FROM $7 THEN clock_timestamp() ELSE retention_since END,
+			    retention_days = $7, storage_limit = $8, version = version + 1, updated_at = now()
 			WHERE id = $1`, id, p.Name, p.Description, p.Instructions, p.SkillID, p.ArchivedAt, p.RetentionDays,
 			p.StorageLimit); err != nil {
 			return before, err

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -150,5 +151,60 @@ func TestChangedGrantsNotifyTheirMembers(t *testing.T) {
 		if len(missed) > 1 || (len(missed) == 1) != (len(step.told) > 0) {
 			t.Errorf("%s: %s may have changed", step.name, missed)
 		}
+	}
+}
+
+// TestRetentionInProjects: shared threads are kept as long as their project says, private ones as long as the shorter one
+// of the settings of the project and the organization.
+func TestRetentionInProjects(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, test := range []struct {
+		organization, project int // Days; 0 for no setting.
+		shared                bool
+		want                  int // Days after which the thread is deleted; 0 for never.
+	}{
+		{0, 0, true, 0}, {0, 60, true, 60}, {60, 0, true, 60}, {40, 90, true, 90}, {90, 40, true, 40},
+		{0, 60, false, 60}, {60, 0, false, 60}, {40, 90, false, 40}, {90, 40, false, 40},
+	} {
+		f.retain(t, f.a, test.organization)
+		f.age(t, f.a)
+		id, visibility := newID(), "private"
+		if test.shared {
+			visibility = "project"
+		}
+		f.exec(t, `
+			INSERT INTO projects (id, organization_id, name, request_id, request_hash, retention_days, retention_since)
+			VALUES ($1, $2, '新商品', $1, '', nullif($3, 0), now() - interval '1 year')`, id, f.a, test.project)
+		notify := func(thread uuid.UUID) {
+			f.exec(t, `UPDATE threads SET told_at = now() - interval '15 days' WHERE id = $1`, thread)
+		}
+		thread := func(age int) uuid.UUID {
+			made := f.oldThread(t, f.ann, float64(age), 15)
+			f.exec(t, `UPDATE threads SET project_id = $2, visibility = $3 WHERE id = $1`, made, id, visibility)
+			notify(made) // Moving it has removed the mark.
+			return made
+		}
+		days := test.want
+		if days == 0 {
+			days = 365
+		}
+		before, after := thread(days-1), thread(days+1)
+		var want []uuid.UUID
+		if test.want > 0 {
+			want = []uuid.UUID{after}
+		}
+		if got := f.deleteAll(t); !slices.Equal(got, want) {
+			t.Errorf("%+v: deleted %v of %v and %v", test, got, before, after)
+		}
+		// A thread that is moved is not deleted before another notice.
+		f.exec(t, `UPDATE threads SET touched_at = now() - interval '10 years' WHERE id = $1`, before)
+		notify(before)
+		f.exec(t, `UPDATE threads SET project_id = NULL, visibility = 'private' WHERE id = $1`, before)
+		if got := f.deleteAll(t); len(got) > 0 {
+			t.Errorf("%+v: deleted %v after a move", test, got)
+		}
+		f.exec(t, `DELETE FROM threads`)
+		f.exec(t, `DELETE FROM projects`)
 	}
 }
