@@ -59,6 +59,7 @@ type server struct {
 	budget    *org.Budget
 	deletions *org.Deletions
 	live      *api.Live
+	transfers *api.Transfers
 	files     *bucket.Bucket
 	sources   *datasource.Service
 	pictures  *picture.Service
@@ -118,6 +119,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	s.live = api.NewLive(s.feed, s.people, limiter, log.With("part", "live"), api.LiveConfig{
 		PublicURL: public, Projects: db.ProjectIDs,
 	})
+	s.transfers = api.NewTransfers()
 	s.telemetry.WatchLive(s.live.Open)
 	if s.files, err = c.openFiles(ctx, c.Data); err != nil {
 		return nil, err
@@ -152,7 +154,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 			PublicURL: public, Clients: oauth.Clients(origins),
 		}, db, s.people),
 		Org: s.org, Skill: skills, Library: skill.NewLibrary(db), Sources: s.sources, Chat: s.chat, Models: s.models,
-		Pictures: s.pictures, Projects: s.projects, Search: s.search, SigningKey: signing.Public(),
+		Pictures: s.pictures, Projects: s.projects, Transfers: s.transfers, Search: s.search, SigningKey: signing.Public(),
 		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
 		Shares: chat.NewSharer(db, events), Reviews: chat.NewReviewer(db), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SAML: saml.New(saml.Config{
@@ -291,7 +293,7 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	s.tally.Start()
-	s.people.Start(api.NewPresence(s.streams, s.live))
+	s.people.Start(api.NewPresence(s.streams, s.live, s.transfers))
 	s.org.Start()
 	s.deletions.Start()
 	s.sources.Start()

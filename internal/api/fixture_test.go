@@ -208,7 +208,8 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	with.live.Projects = f.db.ProjectIDs
 	f.live = api.NewLive(feed, people, limiter, log, with.live)
 	f.streams = sse.NewServer(sse.Config{Fast: !with.plain, MaxStreams: 50})
-	people.Start(presence{api.NewPresence(f.streams, f.live), f.told})
+	services.Transfers = api.NewTransfers()
+	people.Start(presence{api.NewPresence(f.streams, f.live, services.Transfers), f.told})
 	cfg := api.Config{
 		PublicURL: issuer, ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1",
 		Links: api.Links{News: "https://news.example/"},

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -431,5 +432,54 @@ func TestProjectsWithoutManager(t *testing.T) {
 	f.exec("DELETE FROM project_grants WHERE project_id = $1", lonely.ID)
 	if got := name(lonely.ID); got != http.StatusNoContent || role(editor.Subject, lonely.ID) != "manager" {
 		t.Errorf("named: %d", got)
+	}
+}
+
+// TestLostRolesEndDownloads: a member who loses their role receives no more of a file, and a member whose role changes
+// receives all of it. Their sockets end; other members are notified of the change.
+func TestLostRolesEndDownloads(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	carl := f.member(f.alice.OrganizationID, "carl@tsumugi.example")
+	p := f.project(f.alice.Subject)
+	file := upload(f.alice.Subject, "資料.txt", strings.Repeat("長い資料です。", 2_000_000))
+	file.path += "?project_id=" + p.ID.String()
+	source := get[api.DataSource](f, http.StatusCreated, file)
+	set := func(version int, grants ...any) {
+		get[api.ProjectGrants](f, http.StatusOK, call{
+			method: "PUT", path: "/v1/project/" + p.ID.String() + "/grant", token: f.alice.Subject, body: map[string]any{
+				"version": version, "grants": append(grants, grant("user", f.alice.ID, "manager")),
+			},
+		})
+	}
+	set(1, grant("user", f.bob.ID, "viewer"), grant("user", carl.ID, "viewer"))
+	begin := func(token string) *http.Response {
+		resp, err := http.DefaultTransport.RoundTrip(f.request(call{
+			method: "GET", path: "/v1/data-source/file/" + source.ID.String(), token: token,
+		}))
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("got %+v, %v", resp, err)
+		}
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		return resp
+	}
+	lost, kept := begin(f.bob.Subject), begin(carl.Subject)
+	alice, bob := f.join(f.alice.Subject), f.join(f.bob.Subject)
+	rest := make(chan int64)
+	go func() {
+		n, _ := io.Copy(io.Discard, kept.Body)
+		rest <- n
+	}()
+	set(2, grant("user", carl.ID, "editor"))
+	f.exec("SELECT 1") // The server has been notified.
+	if got := alice.want("project"); got.ID != p.ID {
+		t.Errorf("another manager received %+v", got)
+	}
+	bob.closed()
+	if n, err := io.Copy(io.Discard, lost.Body); err == nil || n >= source.Size {
+		t.Errorf("received %d of %d bytes without a role, %v", n, source.Size, err)
+	}
+	if n := <-rest; n != source.Size {
+		t.Errorf("received %d of %d bytes with another role", n, source.Size)
 	}
 }

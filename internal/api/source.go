@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -162,16 +163,26 @@ func (b *patientBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
+// beginTransfer returns the response for a file or a page of the data source in the path.
+func (s *Server) beginTransfer(c *call) (w http.ResponseWriter, end func()) {
+	return s.Transfers.begin(c, func(ctx context.Context) error {
+		_, err := s.Sources.Find(ctx, c.actor.Owner(), c.pathID)
+		return err
+	})
+}
+
 func (s *Server) downloadDataSource(c *call) error {
+	w, end := s.beginTransfer(c)
+	defer end()
 	source, file, err := s.Sources.Open(c.ctx(), c.actor.Owner(), c.pathID)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	attach(c.w, source.Filename)
-	c.w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	attach(w, source.Filename)
+	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	// Never displayed, because it may be HTML.
-	return writeFile(c.w, "application/octet-stream", "no-store", source.Size, file)
+	return writeFile(w, "application/octet-stream", "no-store", source.Size, file)
 }
 
 // attach makes a browser save the response as a file.
@@ -229,6 +240,8 @@ func (s *Server) showDataSourcePage(c *call) error {
 	if err != nil || page < 1 {
 		return fault.Errorf(fault.NotFound, "ページが見つかりません。")
 	}
+	w, end := s.beginTransfer(c)
+	defer end()
 	source, err := s.Sources.Find(c.ctx(), c.actor.Owner(), c.pathID)
 	if err != nil {
 		return err
@@ -247,7 +260,7 @@ func (s *Server) showDataSourcePage(c *call) error {
 		return err
 	}
 	h.Set("ETag", tag)
-	return writeBytes(c.w, "image/png", cache, picture)
+	return writeBytes(w, "image/png", cache, picture)
 }
 
 // Bounds of a page picture's width, in pixels.
