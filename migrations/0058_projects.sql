@@ -1,4 +1,7 @@
--- Projects: files, instructions and threads that several members share.
+-- Projects: files, instructions and threads that several members share. When the access of a member to projects last
+-- changed, for servers that were not listening at that time:
+alter table organizations add column access_changed_at timestamptz;
+
 create table projects (
     id              uuid primary key,
     organization_id uuid        not null references organizations (id) on delete cascade,
@@ -90,9 +93,7 @@ create function granted_members(organization uuid, member uuid, member_group uui
 $$;
 
 -- Servers close the streams and connections of members whose role in a project may have changed. Members who still have
--- access reconnect. access_changed_at is for servers that were not listening.
-alter table organizations add column access_changed_at timestamptz;
-
+-- access reconnect.
 create function tell_of_access(organization uuid, members uuid[]) returns void language plpgsql as $$
 begin
     if members = '{}' then
@@ -167,6 +168,21 @@ create trigger group_members_count_insert after insert on group_members
     referencing new table as changed for each statement execute function count_group_members('1');
 create trigger group_members_count_delete after delete on group_members
     referencing old table as changed for each statement execute function count_group_members('-1');
+
+-- A thread in a project is private to its owner, or shared with the members of the project.
+alter table threads
+    add column project_id uuid,
+    add column visibility text not null default 'private' check (visibility in ('private', 'project')),
+    add check (visibility = 'private' or project_id is not null),
+    add constraint threads_project foreign key (organization_id, project_id)
+        references projects (organization_id, id) on delete cascade;
+create index threads_of_project on threads (project_id, visibility, touched_at desc, id desc)
+    where project_id is not null;
+
+create trigger threads_keep_moved before update of project_id, visibility on threads
+    for each row when (old.told_at is not null
+        and (old.project_id, old.visibility) is distinct from (new.project_id, new.visibility))
+    execute function keep_thread();
 
 -- The files of projects. A file exists as long as a member owns it, or a skill or a project uses it.
 create table project_sources (
@@ -244,16 +260,6 @@ $$;
 create constraint trigger project_sources_drop_unowned after delete on project_sources
     deferrable initially deferred for each row execute function drop_unowned_document();
 
--- A thread in a project is private to its owner, or shared with the members of the project.
-alter table threads
-    add column project_id uuid,
-    add column visibility text not null default 'private' check (visibility in ('private', 'project')),
-    add check (visibility = 'private' or project_id is not null),
-    add constraint threads_project foreign key (organization_id, project_id)
-        references projects (organization_id, id) on delete cascade;
-create index threads_of_project on threads (project_id, visibility, touched_at desc, id desc)
-    where project_id is not null;
-
 -- The threads that are deleted after a number of days without use. In a project, shared threads follow the setting of the
 -- project, or else that of the organization; private threads follow the shorter one.
 create view retained_threads as
@@ -272,8 +278,3 @@ create view retained_threads as
                                ('private', least(p.retention_days, o.retention_days))) r (visibility, days)
     join threads t on t.project_id = p.id and t.visibility = r.visibility
     where r.days is not null and o.deletes_at is null and not t.pinned and t.expires_at is null;
-
-create trigger threads_keep_moved before update of project_id, visibility on threads
-    for each row when (old.told_at is not null
-        and (old.project_id, old.visibility) is distinct from (new.project_id, new.visibility))
-    execute function keep_thread();

@@ -483,3 +483,36 @@ func TestLostRolesEndDownloads(t *testing.T) {
 		t.Errorf("received %d of %d bytes with another role", n, source.Size)
 	}
 }
+
+// TestProjectLimits fills an organization with projects, and a project with grants.
+func TestProjectLimits(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	p := f.project(f.alice.Subject)
+	grants := make([]any, 201)
+	for i := range grants {
+		grants[i] = grant("user", uuid.New(), "viewer")
+	}
+	refused := f.do(call{
+		method: "PUT", path: "/v1/project/" + p.ID.String() + "/grant", token: f.alice.Subject,
+		body: map[string]any{"version": 1, "grants": grants},
+	}).problem(t)
+	if refused.Status != http.StatusBadRequest || !strings.Contains(refused.Detail, "200件") {
+		t.Errorf("201 grants: %+v", refused)
+	}
+	f.exec(`
+		INSERT INTO projects (id, organization_id, name, request_id, request_hash)
+		SELECT gen_random_uuid(), $1, '多数', gen_random_uuid(), '' FROM generate_series(1, 1999)`, f.alice.OrganizationID)
+	add := call{
+		method: "POST", path: "/v1/project", token: f.alice.Subject, body: map[string]any{"request_id": newID(), "name": "次"},
+	}
+	if got := f.do(add).problem(t); got.Status != http.StatusConflict || !strings.Contains(got.Detail, "2,000件") {
+		t.Errorf("the project after the last one: %+v", got)
+	}
+	f.do(call{method: "DELETE", path: "/v1/project/" + p.ID.String(), token: f.alice.Subject})
+	get[api.Project](f, http.StatusCreated, add)
+	restore := call{method: "POST", path: "/v1/project/" + p.ID.String() + "/restore", token: f.alice.Subject}
+	if got := f.do(restore).problem(t); got.Status != http.StatusConflict || !strings.Contains(got.Detail, "2,000件") {
+		t.Errorf("restored above the limit: %+v", got)
+	}
+}
