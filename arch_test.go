@@ -35,7 +35,7 @@ var order = []string{
 	"internal/org", "internal/skill",
 	"internal/datasource/extract/pdf", "internal/datasource/extract/pdf/pdftest", "internal/datasource/extract",
 	"internal/datasource/extract/extracttest", "internal/datasource/extractor", "internal/datasource/index",
-	"internal/datasource", "internal/datasource/bucket",
+	"internal/datasource", "internal/datasource/bucket", "internal/project",
 	"internal/picture/raster", "internal/picture/picturetest", "internal/picture",
 	"internal/websearch", "internal/websearch/websearchtest", "internal/webpage",
 	"chat", "chat/ground",

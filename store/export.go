@@ -48,6 +48,18 @@ var exports = []struct {
 		FROM member_groups g
 		WHERE g.organization_id = $1
 		ORDER BY g.id`},
+	{"projects", []string{"projects", "project_grants", "project_sources"}, `
+		SELECT p.id, p.name, p.description, p.instructions, p.skill_id, p.version, p.archived_at, p.deleted_at,
+		       p.retention_days, p.storage_limit, p.created_at, p.updated_at,
+		       (SELECT coalesce(jsonb_agg(jsonb_build_object('member_id', g.user_id, 'group_id', g.group_id, 'role', g.role,
+		                                                     'granted_at', g.granted_at) ORDER BY g.granted_at), '[]')
+		        FROM project_grants g WHERE g.project_id = p.id) AS grants,
+		       (SELECT coalesce(jsonb_agg(jsonb_build_object('file_id', k.data_source_id, 'added_by', k.added_by,
+		                                                     'added_at', k.added_at) ORDER BY k.added_at), '[]')
+		        FROM project_sources k WHERE k.project_id = p.id) AS files
+		FROM projects p
+		WHERE p.organization_id = $1
+		ORDER BY p.id`},
 	{"skills", []string{"skills", "skill_members", "skill_groups", "skill_documents", "hidden_skills"}, `
 		SELECT s.id, s.organization_id IS NULL AS built_in, s.owner_id AS member_id, s.category_id, s.origin, s.audience,
 		       s.name, s.description, s.keywords, s.icon_path, s.task_type, s.form_type, s.form_fields, s.suggestions,
@@ -84,6 +96,7 @@ var exports = []struct {
 		ORDER BY user_id, created_at, skill_id`},
 	{"threads", []string{"threads", "thread_data_sources"}, `
 		SELECT t.id, t.user_id AS member_id, t.skill_id, t.title, t.instructions, t.pinned, t.archived, t.leaf_id,
+		       t.project_id, t.visibility,
 		       t.created_at, t.updated_at, t.touched_at, t.expires_at,
 		       ARRAY (SELECT s.data_source_id FROM thread_data_sources s WHERE s.thread_id = t.id
 		              ORDER BY s.attached_at, s.data_source_id) AS file_ids

@@ -21,8 +21,7 @@ const maxLoggedMembers = 50
 
 // selectGroup begins the queries for groups of members.
 const selectGroup = `
-	SELECT g.id, g.name, g.description, g.source, g.token_limit,
-	       (SELECT count(*) FROM group_members k WHERE k.group_id = g.id) AS member_count
+	SELECT g.id, g.name, g.description, g.source, g.token_limit, g.member_count
 	FROM member_groups g
 	WHERE g.organization_id = $1`
 
@@ -122,8 +121,16 @@ func (db *DB) DeleteGroup(ctx context.Context, actor identity.Actor, id uuid.UUI
 		if err != nil {
 			return g, err
 		}
+		// Before the members of the group, whose streams a trigger closes.
+		if err := exec(ctx, tx, `DELETE FROM project_grants WHERE organization_id = $1 AND group_id = $2`,
+			actor.OrganizationID, id); err != nil {
+			return g, err
+		}
 		if err := exec(ctx, tx, `DELETE FROM member_groups WHERE organization_id = $1 AND id = $2`,
 			actor.OrganizationID, id); err != nil {
+			return g, err
+		}
+		if err := nameManagers(ctx, tx, actor.OrganizationID); err != nil {
 			return g, err
 		}
 		return g, auditGroup(ctx, tx, actor, org.ActionGroupDelete, g, []org.Change{
@@ -177,6 +184,11 @@ func (db *DB) ChangeGroupMembers(ctx context.Context, actor identity.Actor, id u
 		}
 		if g.MemberCount > org.MaxGroupMembers {
 			return g, org.ErrGroupFull
+		}
+		if len(removed) > 0 {
+			if err := nameManagers(ctx, tx, actor.OrganizationID); err != nil {
+				return g, err
+			}
 		}
 		return g, auditGroup(ctx, tx, actor, org.ActionGroupMembers, g, changed([]org.Change{
 			{Field: "added", After: listMembers(added)}, {Field: "removed", Before: listMembers(removed)},

@@ -28,6 +28,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
@@ -60,9 +61,11 @@ type server struct {
 	budget    *org.Budget
 	deletions *org.Deletions
 	live      *api.Live
+	transfers *api.Transfers
 	files     *bucket.Bucket
 	sources   *datasource.Service
 	pictures  *picture.Service
+	projects  *project.Service
 	slack     *slackDomain
 	oidc      *oidc.Service
 	web       *websearch.Service // Nil without web search.
@@ -116,7 +119,10 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	}
 	s.deletions = org.NewDeletions(db, signing, log.With("part", "org"))
 	limiter := ratelimit.New(c.Limits, s.tally)
-	s.live = api.NewLive(s.feed, s.people, limiter, log.With("part", "live"), api.LiveConfig{PublicURL: public})
+	s.live = api.NewLive(s.feed, s.people, limiter, log.With("part", "live"), api.LiveConfig{
+		PublicURL: public, Projects: db.ProjectIDs,
+	})
+	s.transfers = api.NewTransfers()
 	s.telemetry.WatchLive(s.live.Open)
 	if s.files, err = c.openFiles(ctx, c.Data); err != nil {
 		return nil, err
@@ -130,6 +136,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	s.sources = datasource.NewService(db, s.files, extractor, events, log.With("part", "datasource"),
 		datasource.Config{StoragePerPerson: c.PersonStorage << 20, Embedding: embedding})
 	s.telemetry.WatchReadings(s.sources.Stats)
+	s.projects = project.NewService(db, events, log.With("part", "project"))
 	s.pictures = picture.NewService(db, s.files, pictures, log.With("part", "picture"), c.PersonStorage<<20)
 	if s.web, err = c.openSearch(extractor); err != nil {
 		return nil, err
@@ -154,7 +161,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 			PublicURL: public, Clients: oauth.Clients(origins),
 		}, db, s.people),
 		Org: s.org, Skill: skills, Library: skill.NewLibrary(db), Sources: s.sources, Chat: s.chat, Models: s.models,
-		Pictures: s.pictures, Search: s.search, SigningKey: signing.Public(),
+		Pictures: s.pictures, Projects: s.projects, Transfers: s.transfers, Search: s.search, SigningKey: signing.Public(),
 		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
 		Shares: chat.NewSharer(db, events), Reviews: chat.NewReviewer(db), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SSO: shared, SAML: saml.New(db, shared), OIDC: s.oidc,
@@ -292,11 +299,12 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	s.tally.Start()
-	s.people.Start(api.NewPresence(s.streams, s.live))
+	s.people.Start(api.NewPresence(s.streams, s.live, s.transfers))
 	s.org.Start()
 	s.deletions.Start()
 	s.sources.Start()
 	s.pictures.Start()
+	s.projects.Start()
 	s.search.Start()
 	s.slack.start()
 	s.ready.Store(true)
@@ -332,6 +340,7 @@ func (s *server) drain() {
 	leaving.Go(s.deletions.Stop)
 	leaving.Go(s.sources.Stop)
 	leaving.Go(s.pictures.Stop)
+	leaving.Go(s.projects.Stop)
 	leaving.Go(s.search.Stop)
 	leaving.Go(s.slack.stop)
 	leaving.Go(func() { _ = s.live.Drain(ctx, spread) })

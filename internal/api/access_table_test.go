@@ -25,6 +25,7 @@ const (
 	aShare      kind = "share"
 	aNotice     kind = "notice"
 	aGroup      kind = "group"
+	aProject    kind = "project"
 	aRating     kind = "rating"
 
 	aConnection kind = "connection"
@@ -208,6 +209,39 @@ var access = map[string]rule{
 	},
 	"PUT /v1/group/{group_id}/member": {may: admins, status: 200, names: aGroup, body: with(map[string]any{})},
 	"DELETE /v1/group/{group_id}":     {may: admins, status: 204, names: aGroup},
+
+	// The roles in a project: TestProjectRoles.
+	"GET /v1/project": {may: everybody, status: 200}, "GET /v1/project/all": {may: admins, status: 200},
+	"POST /v1/project": {may: everybody, status: 201, body: func(string) any {
+		return map[string]any{"request_id": newID(), "name": "新商品"}
+	}},
+	"GET /v1/project/{project_id}": {may: everybody, status: 200, names: aProject},
+	"PUT /v1/project/{project_id}": {
+		may: everybody, status: 200, names: aProject, body: with(map[string]any{"version": 1, "name": "新しい名前"}),
+	},
+	"DELETE /v1/project/{project_id}":       {may: everybody, status: 204, names: aProject},
+	"POST /v1/project/{project_id}/restore": {may: everybody, status: 409, names: aProject}, // It is not deleted.
+	"PUT /v1/project/{project_id}/archive": {
+		may: everybody, status: 204, names: aProject, body: with(map[string]any{"archived": true}),
+	},
+	"GET /v1/project/{project_id}/grant": {may: everybody, status: 200, names: aProject},
+	// Without a manager.
+	"PUT /v1/project/{project_id}/grant": {
+		may: everybody, status: 409, names: aProject, body: with(map[string]any{"version": 1, "grants": []any{}}),
+	},
+	"POST /v1/project/{project_id}/leave":  {may: everybody, status: 409, names: aProject}, // The last manager.
+	"GET /v1/project/{project_id}/subject": {may: everybody, status: 200, names: aProject},
+	// It has a manager.
+	"POST /v1/project/{project_id}/manager": {
+		may: admins, status: 409, names: aProject, body: func(string) any { return map[string]any{"user_id": newID()} },
+	},
+	"GET /v1/project/{project_id}/usage":       {may: everybody, status: 200, names: aProject},
+	"GET /v1/project/{project_id}/data-source": {may: everybody, status: 200, names: aProject},
+	// For a missing file.
+	"POST /v1/project/{project_id}/data-source": {
+		may: everybody, status: 404, names: aProject, body: unknownSource,
+	},
+	"DELETE /v1/project/{project_id}/data-source/{data_source_id}": {may: everybody, status: 404, names: aProject},
 
 	"GET /v1/models": {may: everybody, status: 200}, "GET /v1/models/{model}": {may: everybody, status: 200, names: aSkill},
 	"POST /v1/chat/completions": {

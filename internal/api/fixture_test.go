@@ -36,6 +36,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/picture/picturetest"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
@@ -99,6 +100,7 @@ type fixture struct {
 	live     *api.Live
 	sources  *datasource.Service
 	pictures *picture.Service
+	projects *project.Service
 	files    string // The folder of uploaded files.
 	streams  *sse.Server
 	users    *userPool // Nil without settings.pool.
@@ -205,9 +207,11 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		PublicURL: issuer, Clients: oauth.Clients([]string{extensionOrigin}),
 	}, f.db, people)
 	limiter := ratelimit.New(with.limits, nil)
+	with.live.Projects = f.db.ProjectIDs
 	f.live = api.NewLive(feed, people, limiter, log, with.live)
 	f.streams = sse.NewServer(sse.Config{Fast: !with.plain, MaxStreams: 50})
-	people.Start(presence{api.NewPresence(f.streams, f.live), f.told})
+	services.Transfers = api.NewTransfers()
+	people.Start(presence{api.NewPresence(f.streams, f.live, services.Transfers), f.told})
 	cfg := api.Config{
 		PublicURL: issuer, ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1",
 		Links: api.Links{News: "https://news.example/"},
@@ -216,6 +220,8 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		with.api(&cfg)
 	}
 	services.Identity, services.Org, services.Skill, services.Chat = people, notices, skills, answers
+	f.projects = project.NewService(f.db, f.events, log)
+	services.Projects = f.projects
 	services.Library, services.Pictures = skill.NewLibrary(f.db), f.pictures
 	services.Models = chat.NewModels(with.offers, skills, f.db)
 	services.Live, services.Stream, services.Sources, services.Limiter = f.live, f.streams, f.sources, limiter

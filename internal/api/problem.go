@@ -19,6 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 )
 
 // statuses maps codes to HTTP statuses. A missing code is internal.
@@ -47,6 +48,9 @@ var statuses = map[fault.Code]int{
 	fault.StorageLimit:          http.StatusConflict,
 	fault.Unavailable:           http.StatusServiceUnavailable,
 	fault.Canceled:              http.StatusServiceUnavailable,
+	project.CodeVersion:         http.StatusConflict,
+	project.CodeLastManager:     http.StatusConflict,
+	project.CodeByGroup:         http.StatusConflict,
 	sso.CodeDisabled:            http.StatusConflict,
 	sso.CodeState:               http.StatusBadRequest,
 	sso.CodeResponse:            http.StatusBadRequest,
@@ -153,6 +157,9 @@ func (s *Server) problem(r *http.Request, err error) Problem {
 	}
 	if costly, ok := errors.AsType[*chat.CostError](err); ok {
 		problem.EstimatedTokens = costly.Tokens
+	}
+	if outdated, ok := errors.AsType[*project.VersionError](err); ok {
+		problem.Current = new(toProject(outdated.Current))
 	}
 	if !known {
 		status, problem.Code, problem.Detail = http.StatusInternalServerError, string(fault.Internal), internalDetail

@@ -489,6 +489,27 @@ func (e NotificationAudience) Valid() bool {
 	}
 }
 
+// Defines values for ProjectRole.
+const (
+	Editor  ProjectRole = "editor"
+	Manager ProjectRole = "manager"
+	Viewer  ProjectRole = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the ProjectRole enum.
+func (e ProjectRole) Valid() bool {
+	switch e {
+	case Editor:
+		return true
+	case Manager:
+		return true
+	case Viewer:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Role.
 const (
 	GeneralUser            Role = "general-user"
@@ -1664,6 +1685,14 @@ type LiveNotificationsRead struct {
 	Type string               `json:"type"`
 }
 
+// LiveProject For the members of a project: its settings, grants or files have changed, or it is deleted. When the user's own role
+// changes, the socket ends and the client reconnects.
+type LiveProject struct {
+	Change string             `json:"change"`
+	ID     openapi_types.UUID `json:"id"`
+	Type   string             `json:"type"`
+}
+
 // LiveReady From here on everything is told; what came before may have been missed.
 type LiveReady struct {
 	Type string `json:"type"`
@@ -1740,6 +1769,26 @@ type ManagedNotificationState string
 type ManagedNotificationList struct {
 	Items []ManagedNotification `json:"items"`
 	Total int                   `json:"total"`
+}
+
+// ManagedProject defines model for ManagedProject.
+type ManagedProject struct {
+	Archived  bool               `json:"archived"`
+	Counts    ProjectCounts      `json:"counts"`
+	CreatedAt time.Time          `json:"created_at"`
+	DeletedAt time.Time          `json:"deleted_at,omitempty,omitzero"`
+	ID        openapi_types.UUID `json:"id"`
+
+	// Managers Active ones, at most 10.
+	Managers    []ProjectMember `json:"managers"`
+	Name        string          `json:"name"`
+	StorageUsed int64           `json:"storage_used"`
+}
+
+// ManagedProjectList defines model for ManagedProjectList.
+type ManagedProjectList struct {
+	Items []ManagedProject `json:"items"`
+	Total int              `json:"total"`
 }
 
 // Me defines model for Me.
@@ -2405,6 +2454,9 @@ type Problem struct {
 	// Example: invalid
 	Code string `json:"code"`
 
+	// Current With `version_conflict`: the project as it is now.
+	Current *Project `json:"current,omitempty,omitzero"`
+
 	// Detail What a person reads.
 	Detail string       `json:"detail"`
 	Errors []FieldError `json:"errors,omitempty,omitzero"`
@@ -2434,6 +2486,199 @@ type Problem struct {
 
 	// Type Example: about:blank
 	Type string `json:"type"`
+}
+
+// Project defines model for Project.
+type Project struct {
+	Archived    bool               `json:"archived"`
+	Counts      ProjectCounts      `json:"counts"`
+	CreatedAt   time.Time          `json:"created_at"`
+	DeletedAt   time.Time          `json:"deleted_at,omitempty,omitzero"`
+	Description string             `json:"description"`
+	ID          openapi_types.UUID `json:"id"`
+
+	// Instructions For every answer in the project. Not in lists.
+	Instructions string `json:"instructions,omitempty,omitzero"`
+	Name         string `json:"name"`
+
+	// RetentionDays Days. Without it, the organization's setting applies.
+	RetentionDays *int `json:"retention_days,omitempty"`
+
+	// Role Viewers read and ask. Editors also add and remove files and edit the instructions. Managers also grant.
+	Role ProjectRole `json:"role"`
+
+	// SkillID The skill of new threads.
+	SkillID openapi_types.UUID `json:"skill_id,omitempty,omitzero"`
+
+	// StorageLimit Bytes. Without it, the project has no limit.
+	StorageLimit *int64 `json:"storage_limit,omitempty"`
+
+	// StorageUsed Bytes.
+	StorageUsed int64     `json:"storage_used"`
+	UpdatedAt   time.Time `json:"updated_at"`
+
+	// Version Changes with the project and its grants.
+	Version int `json:"version"`
+}
+
+// ProjectArchiveRequest defines model for ProjectArchiveRequest.
+type ProjectArchiveRequest struct {
+	Archived bool `json:"archived"`
+}
+
+// ProjectCounts defines model for ProjectCounts.
+type ProjectCounts struct {
+	DataSources int `json:"data_sources"`
+
+	// Members People with a role, by a grant of their own, of a group or of the organization.
+	Members int `json:"members"`
+
+	// Threads Shared threads and, except for administrators, the user's own ones.
+	Threads int `json:"threads"`
+}
+
+// ProjectDataSource defines model for ProjectDataSource.
+type ProjectDataSource = projectSource
+
+// ProjectDataSourceList defines model for ProjectDataSourceList.
+type ProjectDataSourceList struct {
+	Items []ProjectDataSource `json:"items"`
+	Total int                 `json:"total"`
+}
+
+// ProjectDataSourcesPostRequest defines model for ProjectDataSourcesPostRequest.
+type ProjectDataSourcesPostRequest struct {
+	DataSourceIds []string `json:"data_source_ids"`
+}
+
+// ProjectGrant defines model for ProjectGrant.
+type ProjectGrant struct {
+	// Role Viewers read and ask. Editors also add and remove files and edit the instructions. Managers also grant.
+	Role    ProjectRole    `json:"role"`
+	Subject ProjectSubject `json:"subject"`
+}
+
+// ProjectGrantInput defines model for ProjectGrantInput.
+type ProjectGrantInput struct {
+	Role    string              `json:"role"`
+	Subject ProjectSubjectInput `json:"subject"`
+}
+
+// ProjectGrants defines model for ProjectGrants.
+type ProjectGrants struct {
+	Grants []ProjectGrant `json:"grants"`
+
+	// Version Of the project.
+	Version int `json:"version"`
+}
+
+// ProjectGrantsPutRequest defines model for ProjectGrantsPutRequest.
+type ProjectGrantsPutRequest struct {
+	Grants  []ProjectGrantInput `json:"grants"`
+	Version int                 `json:"version"`
+}
+
+// ProjectList defines model for ProjectList.
+type ProjectList struct {
+	Items []Project `json:"items"`
+	Total int       `json:"total"`
+}
+
+// ProjectManagerRequest defines model for ProjectManagerRequest.
+type ProjectManagerRequest struct {
+	UserID string `json:"user_id"`
+}
+
+// ProjectMember defines model for ProjectMember.
+type ProjectMember struct {
+	ID   openapi_types.UUID `json:"id"`
+	Name string             `json:"name"`
+}
+
+// ProjectMemberUsage defines model for ProjectMemberUsage.
+type ProjectMemberUsage struct {
+	InputTokens  int64         `json:"input_tokens"`
+	Member       ProjectMember `json:"member,omitempty,omitzero"`
+	Messages     int           `json:"messages"`
+	OutputTokens int64         `json:"output_tokens"`
+}
+
+// ProjectPassage defines model for ProjectPassage.
+type ProjectPassage struct {
+	ChunkEmbeddingID openapi_types.UUID `json:"chunk_embedding_id"`
+	DataSourceID     openapi_types.UUID `json:"data_source_id"`
+	Filename         string             `json:"filename"`
+
+	// Locator As of a passage.
+	Locator string `json:"locator"`
+	Page    int    `json:"page"`
+
+	// Ranges The words in the snippet, each as a pair [from, to) of characters (Unicode code points).
+	Ranges [][]int `json:"ranges"`
+
+	// Snippet The words and their context, on one line.
+	Snippet string `json:"snippet"`
+}
+
+// ProjectPostRequest defines model for ProjectPostRequest.
+type ProjectPostRequest struct {
+	Description  string `json:"description,omitempty,omitzero"`
+	Instructions string `json:"instructions,omitempty,omitzero"`
+	Name         string `json:"name"`
+	RequestID    string `json:"request_id"`
+	SkillID      string `json:"skill_id,omitempty,omitzero"`
+}
+
+// ProjectPutRequest defines model for ProjectPutRequest.
+type ProjectPutRequest struct {
+	Archived      bool   `json:"archived,omitempty,omitzero"`
+	Description   string `json:"description,omitempty,omitzero"`
+	Instructions  string `json:"instructions,omitempty,omitzero"`
+	Name          string `json:"name"`
+	RetentionDays *int   `json:"retention_days,omitempty"`
+	SkillID       string `json:"skill_id,omitempty,omitzero"`
+	StorageLimit  *int64 `json:"storage_limit,omitempty"`
+	Version       int    `json:"version"`
+}
+
+// ProjectRole Viewers read and ask. Editors also add and remove files and edit the instructions. Managers also grant.
+type ProjectRole string
+
+// ProjectSearchResult defines model for ProjectSearchResult.
+type ProjectSearchResult struct {
+	Passages []ProjectPassage `json:"passages"`
+	Threads  []Thread         `json:"threads"`
+}
+
+// ProjectSubject defines model for ProjectSubject.
+type ProjectSubject struct {
+	// Email Of a member.
+	Email string             `json:"email,omitempty,omitzero"`
+	ID    openapi_types.UUID `json:"id"`
+	Kind  string             `json:"kind"`
+
+	// MemberCount Of a group or the organization.
+	MemberCount int    `json:"member_count,omitempty,omitzero"`
+	Name        string `json:"name"`
+}
+
+// ProjectSubjectInput defines model for ProjectSubjectInput.
+type ProjectSubjectInput struct {
+	// ID Not needed for the organization.
+	ID   string `json:"id,omitempty,omitzero"`
+	Kind string `json:"kind"`
+}
+
+// ProjectSubjectList defines model for ProjectSubjectList.
+type ProjectSubjectList struct {
+	Items []ProjectSubject `json:"items"`
+}
+
+// ProjectUsage defines model for ProjectUsage.
+type ProjectUsage struct {
+	InputTokens  int64                `json:"input_tokens"`
+	Items        []ProjectMemberUsage `json:"items"`
+	OutputTokens int64                `json:"output_tokens"`
 }
 
 // Proofread Of an answer of the skill 文章校正: the text that it is about, and what should be changed in it. `content` says
@@ -3696,6 +3941,9 @@ type OrganizationIDQuery = openapi_types.UUID
 // PictureID defines model for PictureId.
 type PictureID = openapi_types.UUID
 
+// ProjectID defines model for ProjectId.
+type ProjectID = openapi_types.UUID
+
 // ShareID defines model for ShareId.
 type ShareID = openapi_types.UUID
 
@@ -3855,6 +4103,11 @@ type ListDataSourcesParams struct {
 
 	// Limit How many items to answer at most.
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// UploadDataSourceParams defines parameters for UploadDataSource.
+type UploadDataSourceParams struct {
+	ProjectID openapi_types.UUID `form:"project_id,omitempty" json:"project_id,omitempty,omitzero"`
 }
 
 // ShowDataSourcePageParams defines parameters for ShowDataSourcePage.
@@ -4106,6 +4359,56 @@ type ShowPictureParams struct {
 
 // ShowPictureParamsSize defines parameters for ShowPicture.
 type ShowPictureParamsSize string
+
+// ListProjectsParams defines parameters for ListProjects.
+type ListProjectsParams struct {
+	// Search A part of the name.
+	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
+	State  string `form:"state,omitempty" json:"state,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListAllProjectsParams defines parameters for ListAllProjects.
+type ListAllProjectsParams struct {
+	// Search A part of the name.
+	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
+	State  string `form:"state,omitempty" json:"state,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListProjectDataSourcesParams defines parameters for ListProjectDataSources.
+type ListProjectDataSourcesParams struct {
+	// Search A part of the name.
+	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// SearchProjectParams defines parameters for SearchProject.
+type SearchProjectParams struct {
+	// Q Words.
+	Q string `form:"q" json:"q"`
+}
+
+// ListProjectSubjectsParams defines parameters for ListProjectSubjects.
+type ListProjectSubjectsParams struct {
+	// Search A part of the name or the address.
+	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
+}
 
 // PreviewRetentionParams defines parameters for PreviewRetention.
 type PreviewRetentionParams struct {
@@ -4416,6 +4719,24 @@ type PutOrganizationModelsJSONRequestBody = OrganizationModelsRequest
 
 // UploadPictureMultipartRequestBody defines body for UploadPicture for multipart/form-data ContentType.
 type UploadPictureMultipartRequestBody = PictureUpload
+
+// CreateProjectJSONRequestBody defines body for CreateProject for application/json ContentType.
+type CreateProjectJSONRequestBody = ProjectPostRequest
+
+// EditProjectJSONRequestBody defines body for EditProject for application/json ContentType.
+type EditProjectJSONRequestBody = ProjectPutRequest
+
+// ArchiveProjectJSONRequestBody defines body for ArchiveProject for application/json ContentType.
+type ArchiveProjectJSONRequestBody = ProjectArchiveRequest
+
+// AddProjectDataSourcesJSONRequestBody defines body for AddProjectDataSources for application/json ContentType.
+type AddProjectDataSourcesJSONRequestBody = ProjectDataSourcesPostRequest
+
+// SetProjectGrantsJSONRequestBody defines body for SetProjectGrants for application/json ContentType.
+type SetProjectGrantsJSONRequestBody = ProjectGrantsPutRequest
+
+// NameProjectManagerJSONRequestBody defines body for NameProjectManager for application/json ContentType.
+type NameProjectManagerJSONRequestBody = ProjectManagerRequest
 
 // RefreshTokenJSONRequestBody defines body for RefreshToken for application/json ContentType.
 type RefreshTokenJSONRequestBody = RefreshTokenRequest

@@ -73,6 +73,13 @@ const (
 	ActionGroupEdit        Action = "group.edit"
 	ActionGroupDelete      Action = "group.delete"
 	ActionGroupMembers     Action = "group.members"
+	ActionProjectCreate    Action = "project.create"
+	ActionProjectEdit      Action = "project.edit"
+	ActionProjectGrants    Action = "project.grants"
+	ActionProjectArchive   Action = "project.archive" // Archived, or not archived any more.
+	ActionProjectDelete    Action = "project.delete"
+	ActionProjectRestore   Action = "project.restore"
+	ActionProjectPurge     Action = "project.purge"
 	ActionSignInFailed     Action = "session.fail"
 )
 
@@ -102,6 +109,8 @@ func Actions() []Action {
 		ActionSlackUnlink, ActionShare, ActionShareUpdate, ActionShareEnd,
 		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy, ActionDictation,
 		ActionGroupCreate, ActionGroupEdit, ActionGroupDelete, ActionGroupMembers,
+		ActionProjectCreate, ActionProjectEdit, ActionProjectGrants, ActionProjectArchive, ActionProjectDelete,
+		ActionProjectRestore, ActionProjectPurge,
 
 		// Package identity/pool logs these, and identity/sso some of them.
 		"session.begin", ActionSignInFailed, "session.lock", "session.end", "session.end_all", "session.refuse",
@@ -159,6 +168,7 @@ const (
 	TargetConnection   = "connection"
 	TargetSlack        = "slack"
 	TargetGroup        = "group"
+	TargetProject      = "project"
 )
 
 // Change is a changed field. It must not contain secrets.

@@ -1738,6 +1738,311 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/project": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The user's projects, by name
+         * @description The projects in which the user has a role, by a grant of their own, of a group or of the organization, without their
+         *     instructions. The deleted ones are those that the user manages.
+         */
+        get: operations["listProjects"];
+        put?: never;
+        /**
+         * Create a project
+         * @description The user manages it. An organization has at most 2,000 projects. Repeating a call with the same `request_id` returns
+         *     the same project; with another body it is 409 `request_id_conflict`.
+         */
+        post: operations["createProject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/all": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The projects of the organization, by name
+         * @description For the organization's administrators. Without a role they cannot open a project.
+         */
+        get: operations["listAllProjects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        /** A project */
+        get: operations["getProject"];
+        /**
+         * Change a project
+         * @description Editors change the description, the instructions and the skill, managers everything. `version` is the version that
+         *     was edited; if the project has changed since, it is 409 `version_conflict` with the project as it is now as `current`.
+         */
+        put: operations["editProject"];
+        post?: never;
+        /**
+         * Delete a project
+         * @description For its managers and the organization's administrators. It is hidden at once. For 30 days it can be restored, then
+         *     its files and threads are deleted.
+         */
+        delete: operations["deleteProject"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore a deleted project
+         * @description For its managers and the organization's administrators, who receive 204 unless they have a role in it.
+         */
+        post: operations["restoreProject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Archive a project, or end that
+         * @description For its managers and the organization's administrators. An archived project can be read. Nothing is asked in it or
+         *     added to it.
+         */
+        put: operations["archiveProject"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/grant": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The roles in a project
+         * @description For its members.
+         */
+        get: operations["getProjectGrants"];
+        /**
+         * Replace the roles in a project
+         * @description For its managers. At most 200 grants. An unknown member or group is 404 with the field named, the same one twice 400.
+         *     Without an active manager it is 409 `last_manager`. If the project has changed since `version`, it is 409
+         *     `version_conflict` with the project as it is now as `current`. Members who lose their role lose open streams, pictures
+         *     and downloads within 5 s.
+         */
+        put: operations["setProjectGrants"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/leave": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give up one's own role in a project
+         * @description The last manager cannot leave (409 `last_manager`), nor can a member who has a role by a group or the organization
+         *     (409 `member_by_group`).
+         */
+        post: operations["leaveProject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/subject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Members and groups that can be given a role
+         * @description For the project's managers. At most 20 members and groups whose name or address contains the text.
+         */
+        get: operations["listProjectSubjects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/manager": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Name a manager of a project without one
+         * @description For the organization's administrators. A project with an active manager is 409.
+         */
+        post: operations["nameProjectManager"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The tokens that a project has used this month
+         * @description For its managers. Answers in its threads, by the calendar of Japan; deleted threads do not count.
+         */
+        get: operations["getProjectUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        /** Search the threads and the files of a project */
+        get: operations["searchProject"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/data-source": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        /** The files of a project, newest first */
+        get: operations["listProjectDataSources"];
+        put?: never;
+        /**
+         * Share one's own files with a project
+         * @description For its editors. At most 100 files in one call, and 10,000 files in a project. A file whose content the project has
+         *     is not added again: the response has the file of the project. A shared file stays in the project when its owner
+         *     deletes it or is removed. If the project's limit is exceeded, it is 409 `storage_limit_reached`.
+         */
+        post: operations["addProjectDataSources"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/data-source/{data_source_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+                data_source_id: components["parameters"]["DataSourceId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a file from a project
+         * @description For its editors. The file is deleted unless a member owns it, or a skill or another project uses it.
+         */
+        delete: operations["removeProjectDataSource"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/member-limit": {
         parameters: {
             query?: never;
@@ -2589,7 +2894,8 @@ export interface paths {
          *     older formats of Office are told what to save them as. A file whose content one has uploaded before is not
          *     read twice: the answer is 200 with the data source that there is, and one that had failed is read again. A
          *     disk without room is 507 `storage_full`; a person or an organization whose files have all the room they may is
-         *     409 `storage_limit_reached`.
+         *     409 `storage_limit_reached`. With `project_id` the file belongs to that project, whose editor the user must be,
+         *     and not to the user; the same content in the same project is not stored again.
          */
         post: operations["uploadDataSource"];
         delete?: never;
@@ -3480,6 +3786,8 @@ export interface components {
              */
             estimated_tokens?: number;
             errors?: components["schemas"]["FieldError"][];
+            /** @description With `version_conflict`: the project as it is now. */
+            current?: components["schemas"]["Project"];
         };
         FieldError: {
             /** @example content */
@@ -3893,6 +4201,196 @@ export interface components {
              *     it, the organization's limit applies.
              */
             token_limit?: number;
+        };
+        /**
+         * @description Viewers read and ask. Editors also add and remove files and edit the instructions. Managers also grant.
+         * @enum {string}
+         */
+        ProjectRole: "viewer" | "editor" | "manager";
+        ProjectCounts: {
+            data_sources: number;
+            /** @description Shared threads and, except for administrators, the user's own ones. */
+            threads: number;
+            /** @description People with a role, by a grant of their own, of a group or of the organization. */
+            members: number;
+        };
+        Project: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            description: string;
+            /** @description For every answer in the project. Not in lists. */
+            instructions?: string;
+            /**
+             * Format: uuid
+             * @description The skill of new threads.
+             */
+            skill_id?: string;
+            role: components["schemas"]["ProjectRole"];
+            /** @description Changes with the project and its grants. */
+            version: number;
+            archived: boolean;
+            /** Format: date-time */
+            deleted_at?: string;
+            /** @description Days. Without it, the organization's setting applies. */
+            retention_days?: number;
+            /**
+             * Format: int64
+             * @description Bytes. Without it, the project has no limit.
+             */
+            storage_limit?: number;
+            counts: components["schemas"]["ProjectCounts"];
+            /**
+             * Format: int64
+             * @description Bytes.
+             */
+            storage_used: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        ProjectList: {
+            items: components["schemas"]["Project"][];
+            total: number;
+        };
+        ProjectPostRequest: {
+            /** Format: uuid */
+            request_id: string;
+            name: string;
+            description?: string;
+            instructions?: string;
+            /** Format: uuid */
+            skill_id?: string | null;
+        };
+        ProjectPutRequest: {
+            version: number;
+            name: string;
+            description?: string;
+            instructions?: string;
+            /** Format: uuid */
+            skill_id?: string | null;
+            archived?: boolean;
+            retention_days?: number | null;
+            /** Format: int64 */
+            storage_limit?: number | null;
+        };
+        ProjectArchiveRequest: {
+            archived: boolean;
+        };
+        ProjectSubject: {
+            /** @enum {string} */
+            kind: "user" | "group" | "organization";
+            /** Format: uuid */
+            id: string;
+            name: string;
+            /** @description Of a member. */
+            email?: string;
+            /** @description Of a group or the organization. */
+            member_count?: number;
+        };
+        ProjectSubjectList: {
+            items: components["schemas"]["ProjectSubject"][];
+        };
+        ProjectGrant: {
+            subject: components["schemas"]["ProjectSubject"];
+            role: components["schemas"]["ProjectRole"];
+        };
+        ProjectGrants: {
+            /** @description Of the project. */
+            version: number;
+            grants: components["schemas"]["ProjectGrant"][];
+        };
+        ProjectGrantsPutRequest: {
+            version: number;
+            grants: components["schemas"]["ProjectGrantInput"][];
+        };
+        ProjectGrantInput: {
+            subject: components["schemas"]["ProjectSubjectInput"];
+            /** @enum {string} */
+            role: "viewer" | "editor" | "manager";
+        };
+        ProjectSubjectInput: {
+            /** @enum {string} */
+            kind: "user" | "group" | "organization";
+            /**
+             * Format: uuid
+             * @description Not needed for the organization.
+             */
+            id?: string;
+        };
+        ProjectMember: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+        };
+        ManagedProject: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            /** @description Active ones, at most 10. */
+            managers: components["schemas"]["ProjectMember"][];
+            counts: components["schemas"]["ProjectCounts"];
+            /** Format: int64 */
+            storage_used: number;
+            archived: boolean;
+            /** Format: date-time */
+            deleted_at?: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        ManagedProjectList: {
+            items: components["schemas"]["ManagedProject"][];
+            total: number;
+        };
+        ProjectManagerRequest: {
+            /** Format: uuid */
+            user_id: string;
+        };
+        ProjectDataSource: components["schemas"]["DataSource"] & {
+            added_by?: components["schemas"]["ProjectMember"];
+            /** Format: date-time */
+            added_at: string;
+        };
+        ProjectDataSourceList: {
+            items: components["schemas"]["ProjectDataSource"][];
+            total: number;
+        };
+        ProjectDataSourcesPostRequest: {
+            data_source_ids: string[];
+        };
+        ProjectPassage: {
+            /** Format: uuid */
+            data_source_id: string;
+            /** Format: uuid */
+            chunk_embedding_id: string;
+            filename: string;
+            page: number;
+            /** @description As of a passage. */
+            locator: string;
+            /** @description The words and their context, on one line. */
+            snippet: string;
+            /** @description The words in the snippet, each as a pair [from, to) of characters (Unicode code points). */
+            ranges: number[][];
+        };
+        ProjectSearchResult: {
+            threads: components["schemas"]["Thread"][];
+            passages: components["schemas"]["ProjectPassage"][];
+        };
+        ProjectUsage: {
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            output_tokens: number;
+            items: components["schemas"]["ProjectMemberUsage"][];
+        };
+        ProjectMemberUsage: {
+            member?: components["schemas"]["ProjectMember"];
+            messages: number;
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            output_tokens: number;
         };
         GroupMembersPutRequest: {
             add?: string[];
@@ -5898,7 +6396,19 @@ export interface components {
             retryable: boolean;
         };
         /** @description What the server sends over the WebSocket. */
-        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationEnded"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"];
+        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationEnded"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"] | components["schemas"]["LiveProject"];
+        /**
+         * @description For the members of a project: its settings, grants or files have changed, or it is deleted. When the user's own role
+         *     changes, the socket ends and the client reconnects.
+         */
+        LiveProject: {
+            /** @enum {string} */
+            type: "project";
+            /** Format: uuid */
+            id: string;
+            /** @enum {string} */
+            change: "project" | "data_sources";
+        };
         /** @description From here on everything is told; what came before may have been missed. */
         LiveReady: {
             /** @enum {string} */
@@ -6057,6 +6567,7 @@ export interface components {
         ThreadId: string;
         ShareId: string;
         GroupId: string;
+        ProjectId: string;
         NotificationId: string;
         /** @description The id of the answer. */
         MessageId: string;
@@ -8575,6 +9086,465 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listProjects: {
+        parameters: {
+            query?: {
+                /** @description A part of the name. */
+                search?: string;
+                state?: "active" | "archived" | "deleted";
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Projects */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectPostRequest"];
+            };
+        };
+        responses: {
+            /** @description The project */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAllProjects: {
+        parameters: {
+            query?: {
+                /** @description A part of the name. */
+                search?: string;
+                state?: "active" | "archived" | "deleted";
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Projects */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedProjectList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The project */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    editProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The project */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    restoreProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The project */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
+                };
+            };
+            /** @description The project is restored, and the user has no role in it */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    archiveProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectArchiveRequest"];
+            };
+        };
+        responses: {
+            /** @description It is stored */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getProjectGrants: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The grants */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectGrants"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    setProjectGrants: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectGrantsPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The grants */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectGrants"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    leaveProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The role is gone */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listProjectSubjects: {
+        parameters: {
+            query?: {
+                /** @description A part of the name or the address. */
+                search?: string;
+            };
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Members and groups */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectSubjectList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    nameProjectManager: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectManagerRequest"];
+            };
+        };
+        responses: {
+            /** @description The member manages the project */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getProjectUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The usage */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectUsage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    searchProject: {
+        parameters: {
+            query: {
+                /** @description Words. */
+                q: string;
+            };
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was found */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectSearchResult"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listProjectDataSources: {
+        parameters: {
+            query?: {
+                /** @description A part of the name. */
+                search?: string;
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Files */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectDataSourceList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addProjectDataSources: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectDataSourcesPostRequest"];
+            };
+        };
+        responses: {
+            /** @description The files in the project */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectDataSourceList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    removeProjectDataSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+                data_source_id: components["parameters"]["DataSourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     getMemberLimit: {
         parameters: {
             query?: never;
@@ -9790,7 +10760,9 @@ export interface operations {
     };
     uploadDataSource: {
         parameters: {
-            query?: never;
+            query?: {
+                project_id?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
