@@ -289,7 +289,8 @@ func listMembers(emails []string) string {
 }
 
 // setProviderGroups makes a member belong to the groups of an identity provider with the given external ids, and to no
-// other groups of that source. It creates missing groups while the organization may have more. The organization must be
+// other groups of that source. It creates missing groups while the organization may have more, and names managers of
+// projects that have lost their last one. The organization must be
 // locked.
 func setProviderGroups(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID, source org.GroupSource,
 	externalIDs []string,
@@ -325,11 +326,13 @@ func setProviderGroups(ctx context.Context, tx pgx.Tx, organizationID, userID uu
 		JOIN member_groups g ON g.id = c.group_id
 		JOIN users u ON u.id = $2
 		ORDER BY g.name, g.id`, organizationID, userID, source, externalIDs, org.MaxGroupMembers)
+	left := false
 	for _, c := range changes {
 		if err != nil {
 			break
 		}
 		change := org.Change{Field: "removed", Before: c.Email}
+		left = left || !c.Added
 		if c.Added {
 			change = org.Change{Field: "added", After: c.Email}
 		}
@@ -337,6 +340,9 @@ func setProviderGroups(ctx context.Context, tx pgx.Tx, organizationID, userID uu
 			OrganizationID: &organizationID, By: org.System(), Action: org.ActionGroupMembers,
 			TargetKind: org.TargetGroup, TargetID: c.ID.String(), TargetLabel: c.Name, Details: []org.Change{change},
 		})
+	}
+	if err == nil && left {
+		err = nameManagers(ctx, tx, organizationID)
 	}
 	return err
 }

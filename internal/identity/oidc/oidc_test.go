@@ -304,8 +304,22 @@ func TestGroupsAreSetAtSignIn(t *testing.T) {
 	if got := set([]string{"経理部"}); got != "会計,営業部" {
 		t.Errorf("after leaving two groups, the groups are %q", got)
 	}
+	// A project that the group has managed gets another manager when the group's only member leaves it.
+	project := uuid.New()
+	_, err = f.sql.Exec(t.Context(), `
+		INSERT INTO projects (id, organization_id, name, request_id, request_hash) VALUES ($1, $2, '決算', $1, '')`,
+		project, f.org)
+	must(t, err)
+	_, err = f.sql.Exec(t.Context(), `
+		INSERT INTO project_grants (organization_id, project_id, group_id, role)
+		SELECT $1, $2, id, 'manager' FROM member_groups WHERE external_id = '経理部'`, f.org, project)
+	must(t, err)
 	if got := set(nil); got != "営業部" {
 		t.Errorf("without the claim, the groups are %q", got)
+	}
+	if n := value[int64](f, `
+		SELECT count(*) FROM users u, projects p WHERE project_role(u.organization_id, u.id, p.id) = 'manager'`); n != 1 {
+		t.Errorf("the project has %d managers", n)
 	}
 	// Entra ID refers to the groups if there are too many: they stay unchanged.
 	set([]string{"経理部"})
