@@ -290,8 +290,7 @@ func listMembers(emails []string) string {
 
 // setProviderGroups makes a member belong to the groups of an identity provider with the given external ids, and to no
 // other groups of that source. It creates missing groups while the organization may have more, and names managers of
-// projects that have lost their last one. The organization must be
-// locked.
+// projects that have lost their last one. The organization must be locked.
 func setProviderGroups(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID, source org.GroupSource,
 	externalIDs []string,
 ) error {

@@ -37,9 +37,6 @@ func eachOperation(t *testing.T, do func(route, path string, operation *openapi3
 	}
 	for _, path := range doc.Paths.InMatchingOrder() {
 		for method, operation := range doc.Paths.Value(path).Operations() {
-			if slices.Contains(unbuilt, method+" "+path) {
-				continue
-			}
 			do(method+" "+path, parameter.ReplaceAllString(path, newID()), operation)
 		}
 	}

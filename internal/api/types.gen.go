@@ -2603,23 +2603,6 @@ type ProjectMemberUsage struct {
 	OutputTokens int64         `json:"output_tokens"`
 }
 
-// ProjectPassage defines model for ProjectPassage.
-type ProjectPassage struct {
-	ChunkEmbeddingID openapi_types.UUID `json:"chunk_embedding_id"`
-	DataSourceID     openapi_types.UUID `json:"data_source_id"`
-	Filename         string             `json:"filename"`
-
-	// Locator As of a passage.
-	Locator string `json:"locator"`
-	Page    int    `json:"page"`
-
-	// Ranges The words in the snippet, each as a pair [from, to) of characters (Unicode code points).
-	Ranges [][]int `json:"ranges"`
-
-	// Snippet The words and their context, on one line.
-	Snippet string `json:"snippet"`
-}
-
 // ProjectPostRequest defines model for ProjectPostRequest.
 type ProjectPostRequest struct {
 	Description  string `json:"description,omitempty,omitzero"`
@@ -2643,12 +2626,6 @@ type ProjectPutRequest struct {
 
 // ProjectRole Viewers read and ask. Editors also add and remove files and edit the instructions. Managers also grant.
 type ProjectRole string
-
-// ProjectSearchResult defines model for ProjectSearchResult.
-type ProjectSearchResult struct {
-	Passages []ProjectPassage `json:"passages"`
-	Threads  []Thread         `json:"threads"`
-}
 
 // ProjectSubject defines model for ProjectSubject.
 type ProjectSubject struct {
@@ -4396,12 +4373,6 @@ type ListProjectDataSourcesParams struct {
 
 	// Limit How many items to answer at most.
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
-}
-
-// SearchProjectParams defines parameters for SearchProject.
-type SearchProjectParams struct {
-	// Q Words.
-	Q string `form:"q" json:"q"`
 }
 
 // ListProjectSubjectsParams defines parameters for ListProjectSubjects.

@@ -1976,25 +1976,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/project/{project_id}/search": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                project_id: components["parameters"]["ProjectId"];
-            };
-            cookie?: never;
-        };
-        /** Search the threads and the files of a project */
-        get: operations["searchProject"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/project/{project_id}/data-source": {
         parameters: {
             query?: never;
@@ -4358,24 +4339,6 @@ export interface components {
         };
         ProjectDataSourcesPostRequest: {
             data_source_ids: string[];
-        };
-        ProjectPassage: {
-            /** Format: uuid */
-            data_source_id: string;
-            /** Format: uuid */
-            chunk_embedding_id: string;
-            filename: string;
-            page: number;
-            /** @description As of a passage. */
-            locator: string;
-            /** @description The words and their context, on one line. */
-            snippet: string;
-            /** @description The words in the snippet, each as a pair [from, to) of characters (Unicode code points). */
-            ranges: number[][];
-        };
-        ProjectSearchResult: {
-            threads: components["schemas"]["Thread"][];
-            passages: components["schemas"]["ProjectPassage"][];
         };
         ProjectUsage: {
             /** Format: int64 */
@@ -9435,32 +9398,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProjectUsage"];
-                };
-            };
-            default: components["responses"]["Problem"];
-        };
-    };
-    searchProject: {
-        parameters: {
-            query: {
-                /** @description Words. */
-                q: string;
-            };
-            header?: never;
-            path: {
-                project_id: components["parameters"]["ProjectId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description What was found */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ProjectSearchResult"];
                 };
             };
             default: components["responses"]["Problem"];
