@@ -135,11 +135,10 @@ func TestNothingIsSuggested(t *testing.T) {
 	}
 	budget.refuse = nil
 
-	temporary := f.thread
-	var err error
-	if temporary, err = f.server.CreateThread(t.Context(), f.owner, chat.NewThread{
+	temporary, err := f.server.CreateThread(t.Context(), f.owner, chat.NewThread{
 		SkillID: chatSkill.ID, Lifetime: time.Hour,
-	}); err != nil {
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	suggest("a temporary thread", f.server, f.wait(f.send(chat.Question{

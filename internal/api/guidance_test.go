@@ -56,8 +56,10 @@ func TestGuidance(t *testing.T) {
 	read := func(token string) api.Guidance {
 		return get[api.Guidance](f, http.StatusOK, call{method: "GET", path: "/v1/guidance", token: token})
 	}
-	want := api.Guidance{Instructions: "敬語で書く。", About: api.About{Name: "アリス", Signature: "署名\n二行目"},
-		Dictation: api.Dictation{Service: true}}
+	want := api.Guidance{
+		Instructions: "敬語で書く。", About: api.About{Name: "アリス", Signature: "署名\n二行目"},
+		Dictation: api.Dictation{Service: true},
+	}
 	if got := read(f.alice.Subject); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

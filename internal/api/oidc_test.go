@@ -122,8 +122,10 @@ func TestSignInByOpenIDConnect(t *testing.T) {
 		}
 	}
 	if p := f.do(call{
-		method: "PUT", path: "/v1/oidc-config", token: f.admin.Subject, body: map[string]any{"issuer": "https://10.0.0.1",
-			"client_secret": "x"},
+		method: "PUT", path: "/v1/oidc-config", token: f.admin.Subject, body: map[string]any{
+			"issuer":        "https://10.0.0.1",
+			"client_secret": "x",
+		},
 	}).problem(t); len(p.Errors) != 1 || !strings.Contains(p.Errors[0].Message, "TSUMUGI_IDENTITY_HOSTS") {
 		t.Errorf("got %+v", p)
 	}

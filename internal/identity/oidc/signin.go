@@ -49,7 +49,8 @@ func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, 
 		oidc.Nonce(state.RequestID), oauth2.S256ChallengeOption(s.pkce(settings, browser, value)),
 	}
 	for _, parameter := range [][2]string{
-		{"prompt", settings.Prompt}, {"acr_values", strings.Join(settings.ACRValues, " ")},
+		{"prompt", settings.Prompt},
+		{"acr_values", strings.Join(settings.ACRValues, " ")},
 		{"max_age", strconv.Itoa(settings.MaxAge)},
 	} {
 		if parameter[1] != "" && parameter[1] != "0" {
