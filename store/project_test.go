@@ -116,18 +116,27 @@ func TestChangedGrantsNotifyTheirMembers(t *testing.T) {
 		told      []uuid.UUID
 	}{
 		{"a member joins a group without grants", `INSERT INTO group_members VALUES ($1, $2, $3)`, []any{f.a, group, carl.UserID}, nil},
-		{"a grant for a person", `INSERT INTO project_grants (organization_id, project_id, user_id, role) VALUES ($1, $2, $3, 'viewer')`,
-			[]any{f.a, id, f.bob.UserID}, []uuid.UUID{f.bob.UserID}},
+		{
+			"a grant for a person", `INSERT INTO project_grants (organization_id, project_id, user_id, role) VALUES ($1, $2, $3, 'viewer')`,
+			[]any{f.a, id, f.bob.UserID},
+			[]uuid.UUID{f.bob.UserID},
+		},
 		{"another role", `UPDATE project_grants SET role = 'editor' WHERE project_id = $1`, []any{id}, []uuid.UUID{f.bob.UserID}},
-		{"a grant for a group", `INSERT INTO project_grants (organization_id, project_id, group_id, role) VALUES ($1, $2, $3, 'viewer')`,
-			[]any{f.a, id, group}, []uuid.UUID{carl.UserID}},
+		{
+			"a grant for a group", `INSERT INTO project_grants (organization_id, project_id, group_id, role) VALUES ($1, $2, $3, 'viewer')`,
+			[]any{f.a, id, group},
+			[]uuid.UUID{carl.UserID},
+		},
 		{"a member joins", `INSERT INTO group_members VALUES ($1, $2, $3)`, []any{f.a, group, f.ann.UserID}, []uuid.UUID{f.ann.UserID}},
 		{"a member leaves", `DELETE FROM group_members WHERE user_id = $1`, []any{f.ann.UserID}, []uuid.UUID{f.ann.UserID}},
 		{"deleted", `UPDATE projects SET deleted_at = now() WHERE id = $1`, []any{id}, []uuid.UUID{f.bob.UserID, carl.UserID}},
 		{"restored", `UPDATE projects SET deleted_at = NULL WHERE id = $1`, []any{id}, []uuid.UUID{f.bob.UserID, carl.UserID}},
 		{"the group loses its grant", `DELETE FROM project_grants WHERE group_id = $1`, []any{group}, []uuid.UUID{carl.UserID}},
-		{"a grant for everybody", `INSERT INTO project_grants (organization_id, project_id, role) VALUES ($1, $2, 'viewer')`,
-			[]any{f.a, id}, everybody},
+		{
+			"a grant for everybody", `INSERT INTO project_grants (organization_id, project_id, role) VALUES ($1, $2, 'viewer')`,
+			[]any{f.a, id},
+			everybody,
+		},
 	} {
 		f.exec(t, `UPDATE organizations SET access_changed_at = NULL`)
 		f.exec(t, step.sql, step.args...)
@@ -164,8 +173,15 @@ func TestRetentionInProjects(t *testing.T) {
 		shared                bool
 		want                  int // Days after which the thread is deleted; 0 for never.
 	}{
-		{0, 0, true, 0}, {0, 60, true, 60}, {60, 0, true, 60}, {40, 90, true, 90}, {90, 40, true, 40},
-		{0, 60, false, 60}, {60, 0, false, 60}, {40, 90, false, 40}, {90, 40, false, 40},
+		{0, 0, true, 0},
+		{0, 60, true, 60},
+		{60, 0, true, 60},
+		{40, 90, true, 90},
+		{90, 40, true, 40},
+		{0, 60, false, 60},
+		{60, 0, false, 60},
+		{40, 90, false, 40},
+		{90, 40, false, 40},
 	} {
 		f.retain(t, f.a, test.organization)
 		f.age(t, f.a)
