@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"crypto/sha256"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,9 +41,7 @@ func (db *DB) oidcSettings(ctx context.Context, q querier, organizationID uuid.U
 	if err != nil {
 		return settings, err
 	}
-	settings.EmailDomains = slices.DeleteFunc(settings.EmailDomains, func(domain string) bool {
-		return !slices.Contains(settings.MailDomains, domain) // An operator has removed the domain.
-	})
+	settings.EmailDomains = ownDomains(settings.EmailDomains, settings.MailDomains)
 	settings.ClientSecret, err = db.openSecret(settings.ClientSecret, oidcSecretOwner(organizationID.String()))
 	return settings, err
 }
@@ -53,37 +50,19 @@ func (db *DB) oidcSettings(ctx context.Context, q querier, organizationID uuid.U
 func (db *DB) ChangeOIDCSettings(
 	ctx context.Context, actor identity.Actor, action oidc.Action, change func(*oidc.Settings, int) error,
 ) error {
-	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockForSuper(ctx, tx, actor); err != nil {
-			return err
-		}
+	return db.changeSSO(ctx, actor, sso.OIDC, func(tx pgx.Tx, passwordAdmins int) (c ssoChange, _ error) {
 		before, err := db.oidcSettings(ctx, tx, actor.OrganizationID)
 		if err != nil {
-			return err
-		}
-		admins, err := passwordAdmins(ctx, tx, actor.OrganizationID)
-		if err != nil {
-			return err
+			return c, err
 		}
 		after := before
-		if err := change(&after, admins); err != nil {
-			return err
+		if err := change(&after, passwordAdmins); err != nil {
+			return c, err
 		}
-		if err := switchSSO(ctx, tx, after.OrganizationID, sso.OIDC, before.Enabled, after.Enabled); err != nil {
-			return err
-		}
-		if err := db.saveOIDCSettings(ctx, tx, after); err != nil {
-			return err
-		}
-		changes := oidcChanges(before, after)
-		if action == oidc.ActionEdit && len(changes) == 0 {
-			return nil // Nothing was changed.
-		}
-		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: org.Action(action),
-			TargetKind: org.TargetOIDC, TargetID: actor.OrganizationID.String(), TargetLabel: after.Issuer,
-			Details: changes,
-		})
+		return ssoChange{
+			before: before.Enabled, after: after.Enabled, action: org.Action(action), target: org.TargetOIDC,
+			label: after.Issuer, details: oidcChanges(before, after),
+		}, db.saveOIDCSettings(ctx, tx, after)
 	})
 }
 

@@ -70,7 +70,7 @@ func (db *DB) ProjectRole(ctx context.Context, owner identity.Owner, id uuid.UUI
 	return project.Role(*role), nil
 }
 
-// ProjectIDs returns the projects in which a person has a role.
+// ProjectIDs returns the ids of a person's projects.
 func (db *DB) ProjectIDs(ctx context.Context, person identity.Owner) ([]uuid.UUID, error) {
 	return queryValues[uuid.UUID](ctx, db.pool, `SELECT a.project_id FROM projects_of($1, $2) a`,
 		person.OrganizationID, person.UserID)

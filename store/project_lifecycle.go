@@ -68,7 +68,7 @@ func (db *DB) ChangeLifecycle(ctx context.Context, actor identity.Actor, id uuid
 	})
 }
 
-// lockAnyProject locks a project of the actor's organization, also a deleted one, in which the actor may have no role.
+// lockAnyProject locks a project of the actor's organization, also a deleted one. The actor need not have a role.
 func lockAnyProject(ctx context.Context, tx pgx.Tx, actor identity.Actor, id uuid.UUID) (project.Project, error) {
 	return findRow[project.Project](ctx, tx, project.ErrNoProject, `
 		SELECT p.id, p.name, p.archived_at, p.deleted_at,

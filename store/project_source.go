@@ -16,7 +16,7 @@ import (
 )
 
 // isReadable is the condition that the user $2 of the organization $1 may open the data source d: it is their own, or a
-// file of a project in which they have a role.
+// file of one of their projects.
 const isReadable = `d.organization_id = $1 AND (d.user_id = $2 OR EXISTS (
 	SELECT FROM project_sources k
 	WHERE k.data_source_id = d.id AND k.project_id IN (SELECT a.project_id FROM projects_of($1, $2) a)))`
@@ -159,7 +159,7 @@ func checkProjectRoom(p project.Project, files int, size int64) error {
 	return nil
 }
 
-// RemoveSource implements project.Store. A trigger deletes the file unless somebody else uses it.
+// RemoveSource implements project.Store. A trigger deletes the file if it is no longer used.
 func (db *DB) RemoveSource(ctx context.Context, actor identity.Actor, id, sourceID uuid.UUID,
 	check func(project.Project) error,
 ) error {

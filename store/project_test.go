@@ -163,8 +163,8 @@ func TestChangedGrantsNotifyTheirMembers(t *testing.T) {
 	}
 }
 
-// TestRetentionInProjects: shared threads are kept as long as their project says, private ones as long as the shorter one
-// of the settings of the project and the organization.
+// TestRetentionInProjects: the setting of the project applies to shared threads, and the shorter one of the settings of
+// the project and the organization to private ones.
 func TestRetentionInProjects(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
-// retentionPeriod is the time for which the thread r of retained_threads is kept without being touched. A day has 24
-// hours, whatever the time zone of the database session.
+// retentionPeriod is the time after which the thread r of retained_threads is deleted if it is not touched. A day has
+// 24 hours, independent of the time zone of the database session.
 const retentionPeriod = `r.days * interval '24 hours'`
 
 // ownNotified is the condition that the thread r belongs to user $2 of organization $1, will be deleted, and that its

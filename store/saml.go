@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"crypto/sha256"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -58,9 +57,7 @@ func samlSettings(ctx context.Context, q querier, organizationID uuid.UUID) (sam
 		FROM organizations o
 		LEFT JOIN saml_configs c ON c.organization_id = o.id
 		WHERE o.id = $1`, organizationID, identity.AuthFederated)
-	settings.EmailDomains = slices.DeleteFunc(settings.EmailDomains, func(domain string) bool {
-		return !slices.Contains(settings.MailDomains, domain) // An operator has removed the domain.
-	})
+	settings.EmailDomains = ownDomains(settings.EmailDomains, settings.MailDomains)
 	return settings, err
 }
 
@@ -68,38 +65,19 @@ func samlSettings(ctx context.Context, q querier, organizationID uuid.UUID) (sam
 func (db *DB) ChangeSAMLSettings(
 	ctx context.Context, actor identity.Actor, action saml.Action, change func(*saml.Settings, int) error,
 ) error {
-	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockForSuper(ctx, tx, actor); err != nil {
-			return err
-		}
-		// The current settings: another super-admin may have changed them.
+	return db.changeSSO(ctx, actor, sso.SAML, func(tx pgx.Tx, passwordAdmins int) (c ssoChange, _ error) {
 		before, err := samlSettings(ctx, tx, actor.OrganizationID)
 		if err != nil {
-			return err
-		}
-		admins, err := passwordAdmins(ctx, tx, actor.OrganizationID)
-		if err != nil {
-			return err
+			return c, err
 		}
 		after := before
-		if err := change(&after, admins); err != nil {
-			return err
+		if err := change(&after, passwordAdmins); err != nil {
+			return c, err
 		}
-		if err := switchSSO(ctx, tx, after.OrganizationID, sso.SAML, before.Enabled, after.Enabled); err != nil {
-			return err
-		}
-		if err := saveSAMLSettings(ctx, tx, after); err != nil {
-			return err
-		}
-		changes := samlChanges(before, after)
-		if action == saml.ActionEdit && len(changes) == 0 {
-			return nil // Nothing was changed.
-		}
-		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: org.Action(action),
-			TargetKind: org.TargetSAML,
-			TargetID:   actor.OrganizationID.String(), TargetLabel: after.EntityID, Details: changes,
-		})
+		return ssoChange{
+			before: before.Enabled, after: after.Enabled, action: org.Action(action), target: org.TargetSAML,
+			label: after.EntityID, details: samlChanges(before, after),
+		}, saveSAMLSettings(ctx, tx, after)
 	})
 }
 

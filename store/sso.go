@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,49 @@ func (db *DB) SSOProvider(ctx context.Context, organizationID uuid.UUID) (sso.Pr
 		       CASE WHEN o.auth_type = $2 THEN coalesce(`+providerID+`, '') ELSE '' END AS id
 		FROM organizations o
 		WHERE o.id = $1`, organizationID, identity.AuthFederated)
+}
+
+// ownDomains returns the domains for single sign-on without those that an operator has removed from the organization.
+func ownDomains(domains, mailDomains []string) []string {
+	return slices.DeleteFunc(domains, func(domain string) bool { return !slices.Contains(mailDomains, domain) })
+}
+
+// ssoChange is a change of the settings of a protocol for single sign-on, for the audit log.
+type ssoChange struct {
+	before, after bool // Whether the organization uses the protocol.
+	action        org.Action
+	target, label string
+	details       []org.Change
+}
+
+// changeSSO calls change, which changes the settings of a protocol, with the organization locked: another super-admin
+// may have changed them. It logs the change unless it has no effect.
+func (db *DB) changeSSO(ctx context.Context, actor identity.Actor, protocol sso.Protocol,
+	change func(tx pgx.Tx, passwordAdmins int) (ssoChange, error),
+) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockForSuper(ctx, tx, actor); err != nil {
+			return err
+		}
+		admins, err := passwordAdmins(ctx, tx, actor.OrganizationID)
+		if err != nil {
+			return err
+		}
+		c, err := change(tx, admins)
+		if err != nil {
+			return err
+		}
+		if err := switchSSO(ctx, tx, actor.OrganizationID, protocol, c.before, c.after); err != nil {
+			return err
+		}
+		if len(c.details) == 0 {
+			return nil
+		}
+		return audit(ctx, tx, org.Event{
+			OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: c.action, TargetKind: c.target,
+			TargetID: actor.OrganizationID.String(), TargetLabel: c.label, Details: c.details,
+		})
+	})
 }
 
 // switchSSO switches single sign-on by a protocol on or off. It replaces another protocol.

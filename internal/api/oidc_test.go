@@ -108,7 +108,7 @@ func TestSignInByOpenIDConnect(t *testing.T) {
 		t.Errorf("the next call: %d", resp.status)
 	}
 
-	// The provider is away: the page says so, and super-admins have their passwords.
+	// The provider is not reachable: the page shows the reason, and super-admins sign in with their passwords.
 	start := b.authorize("").header.Get("Location")
 	idp.Close()
 	for _, landing := range []func() (string, url.Values){

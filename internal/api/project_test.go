@@ -422,7 +422,7 @@ func TestProjectsWithoutManager(t *testing.T) {
 			t.Errorf("the new manager is told %+v", notices)
 		}
 	}
-	// Without any administrator nobody follows. Later administrators name a manager.
+	// Without an administrator the project gets no manager. An administrator names one later.
 	f.exec("UPDATE users SET state = 'inactive' WHERE id = $1", editor.ID)
 	all := get[api.ManagedProjectList](f, http.StatusOK, call{method: "GET", path: "/v1/project/all", token: admin})
 	if all.Total != 2 || len(all.Items[0].Managers)+len(all.Items[1].Managers) != 1 {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// recheckTimeout limits the time for which a client may block the check of a changed person's transfer.
+// recheckTimeout is the maximum time that a slow client can delay the check of a transfer.
 const recheckTimeout = 2 * time.Second
 
 // Transfers finds the files that this server is sending to people. It is safe for concurrent use.

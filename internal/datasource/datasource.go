@@ -128,8 +128,8 @@ type Store interface {
 		_ Source, created bool, _ error)
 
 	ListSources(ctx context.Context, owner identity.Owner, offset, limit int) ([]Source, error) // Newest first.
-	// FindSource returns a data source that a person may open: their own, or a file of a project in which they have a
-	// role. The same applies to FindPassage and ListPassages.
+	// FindSource returns a data source that a person may open: their own, or a file of one of their
+	// projects. The same applies to FindPassage and ListPassages.
 	FindSource(ctx context.Context, owner identity.Owner, id uuid.UUID) (Source, error)
 	// FindSources returns the data sources with the given ids that belong to the owner, in the order of ids.
 	FindSources(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]Source, error)

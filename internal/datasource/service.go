@@ -230,7 +230,7 @@ func (s *Service) FindAll(ctx context.Context, owner identity.Owner, ids []uuid.
 	return s.store.FindSources(ctx, owner, ids)
 }
 
-// Find returns a data source that a person may open: their own, or a file of a project in which they have a role.
+// Find returns a data source that a person may open: their own, or a file of one of their projects.
 func (s *Service) Find(ctx context.Context, owner identity.Owner, id uuid.UUID) (Source, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()

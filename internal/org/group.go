@@ -189,7 +189,8 @@ func (d GroupDraft) checked() (GroupDraft, error) {
 }
 
 // ProviderGroupName returns the name of a new group of an identity provider: its external id or, if another group has
-// that name, the id with a number. It returns "" for an id that is no name. taken reports whether a group has a name.
+// that name, the id with a number. It returns "" for an id that is not a valid name. taken reports whether a group has a
+// name.
 func ProviderGroupName(externalID string, taken func(name string) bool) string {
 	draft, err := GroupDraft{Name: runes.First(strings.TrimSpace(externalID), maxGroupName)}.checked()
 	name := draft.Name

@@ -11,15 +11,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
-// purgeInterval is the interval at which deleted projects are removed.
+// purgeInterval is the interval between removals of deleted projects.
 const purgeInterval = 10 * time.Minute
 
 // LifecycleStore is the part of Store for the end of projects, and for administrators. For a project of another
 // organization, the error is ErrNoProject.
 type LifecycleStore interface {
 	// ChangeLifecycle archives, deletes or restores a project, also a deleted one. It calls check with the current
-	// project, in which the actor may have no role, and with the current state of the actor, nil for a former member.
-	// It names a manager if the restored project has none. Errors: that of check, and ErrTooMany.
+	// project, whose Role may be empty, and with the current state of the actor, nil for a former member. It names a
+	// manager if the restored project has none. Errors: that of check, and ErrTooMany.
 	ChangeLifecycle(ctx context.Context, actor identity.Actor, id uuid.UUID, to State,
 		check func(project Project, actor *org.Member) error) error
 
@@ -48,7 +48,7 @@ func (s *Service) Archive(ctx context.Context, actor identity.Actor, id uuid.UUI
 	return s.changeLifecycle(ctx, actor, id, to)
 }
 
-// Delete deletes a project. Nobody can open it from then on. For its managers, and for administrators.
+// Delete deletes a project. It cannot be opened afterwards. For its managers, and for administrators.
 func (s *Service) Delete(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
 	return s.changeLifecycle(ctx, actor, id, Deleted)
 }

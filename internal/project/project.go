@@ -27,7 +27,7 @@ const (
 	maxRetention    = 3_650  // Days.
 )
 
-// KeptFor is the time for which a deleted project can be restored.
+// KeptFor is the time between the deletion of a project and its removal. Until then it can be restored.
 const KeptFor = 30 * 24 * time.Hour
 
 // Role is the role of a member in a project.

@@ -19,14 +19,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
-// Store is the database of the Service. For a project in which the actor has no role, the error is ErrNoProject, as for
-// a project that does not exist. Every change is logged in the audit log.
+// Store is the database of the Service. Without a role in a project, the error is ErrNoProject, as for a project that
+// does not exist. Every change is logged in the audit log.
 type Store interface {
 	// ProjectRole returns the role of a member in a project, or ErrNoProject.
 	ProjectRole(ctx context.Context, owner identity.Owner, id uuid.UUID) (Role, error)
 
 	// ListProjects returns the projects of a member in a state whose name contains a text, by name, without their
-	// instructions, and their total number. The deleted ones are those that the member manages.
+	// instructions, and their total number. Deleted ones are listed for their managers only.
 	ListProjects(ctx context.Context, owner identity.Owner, search string, state State, offset, limit int) (
 		[]Project, int, error)
 

@@ -82,8 +82,8 @@ func (s *Service) view(settings Settings) View {
 // must have a valid discovery document and keys. If a field is invalid, the error has the code fault.Invalid; if the
 // change would break single sign-on while it is on, fault.Conflict.
 func (s *Service) Change(ctx context.Context, actor identity.Actor, change Change) (View, error) {
-	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return View{}, identity.ErrForbidden
+	if err := sso.RequireSuperAdmin(actor); err != nil {
+		return View{}, err
 	}
 	before, err := s.store.OIDCSettings(ctx, actor.OrganizationID)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Service) Change(ctx context.Context, actor identity.Actor, change Chang
 		}
 	}
 	now := s.sso.Now()
-	return s.update(ctx, actor, ActionEdit, func(settings *Settings, _ int) error {
+	return s.update(ctx, actor, actionEdit, func(settings *Settings, _ int) error {
 		if settings.Issuer != before.Issuer {
 			return fault.Errorf(fault.Conflict, "設定がほかの人によって変更されました。もう一度確認してください。")
 		}
@@ -130,8 +130,8 @@ func (s *Service) probe(ctx context.Context, settings Settings) error {
 // must be a super-admin. If the settings are incomplete, the provider is away, or no super-admin could still sign in with
 // a password, the error has the code fault.Conflict.
 func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error) {
-	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return View{}, identity.ErrForbidden
+	if err := sso.RequireSuperAdmin(actor); err != nil {
+		return View{}, err
 	}
 	before, err := s.store.OIDCSettings(ctx, actor.OrganizationID)
 	if err != nil {
@@ -148,8 +148,7 @@ func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error
 			return err
 		}
 		if passwordAdmins == 0 {
-			return fault.Errorf(fault.Conflict,
-				"パスワードでログインできる特権管理者がいないため、オンにできません。IDプロバイダーに障害があったときに設定を変更できるよう、1名以上必要です。")
+			return sso.ErrNoPasswordAdmin
 		}
 		settings.Enabled = true
 		return nil
@@ -158,8 +157,8 @@ func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error
 
 // TurnOff lets the members of the actor's organization sign in with passwords. The actor must be a super-admin.
 func (s *Service) TurnOff(ctx context.Context, actor identity.Actor) (View, error) {
-	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return View{}, identity.ErrForbidden
+	if err := sso.RequireSuperAdmin(actor); err != nil {
+		return View{}, err
 	}
 	return s.update(ctx, actor, actionOff, func(settings *Settings, _ int) error {
 		settings.Enabled = false
@@ -205,8 +204,8 @@ type Check struct {
 // accepts the client and its secret. It ends at the first failure. The actor must be a super-admin. If the settings are
 // incomplete, the error has the code fault.Conflict.
 func (s *Service) Test(ctx context.Context, actor identity.Actor) ([]Check, error) {
-	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return nil, identity.ErrForbidden
+	if err := sso.RequireSuperAdmin(actor); err != nil {
+		return nil, err
 	}
 	settings, err := s.store.OIDCSettings(ctx, actor.OrganizationID)
 	if err == nil {

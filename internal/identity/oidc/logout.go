@@ -16,7 +16,7 @@ func (s *Service) Logout(ctx context.Context, organizationID uuid.UUID, raw stri
 	if len(raw) > maxToken {
 		return errLogoutToken(sso.Reject("the logout token is larger than 64 KiB", ""))
 	}
-	// Sessions that began with OpenID Connect go on after it was switched off, so it need not be on.
+	// Sessions of OpenID Connect continue after it was switched off, so the setting is not checked.
 	settings, err := s.store.OIDCSettings(ctx, organizationID)
 	if err != nil {
 		return err

@@ -64,7 +64,7 @@ type Action string
 
 // The actions.
 const (
-	ActionEdit Action = "oidc.edit"
+	actionEdit Action = "oidc.edit"
 	actionOn   Action = "oidc.on"
 	actionOff  Action = "oidc.off"
 )

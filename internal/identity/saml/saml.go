@@ -114,7 +114,7 @@ type Action string
 
 // The actions.
 const (
-	ActionEdit Action = "saml.edit"
+	actionEdit Action = "saml.edit"
 	ActionOn   Action = "saml.on"
 	actionOff  Action = "saml.off"
 )

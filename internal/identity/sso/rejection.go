@@ -39,7 +39,7 @@ func (r *Rejection) Error() string { return "sso: " + r.Reason }
 // Reject returns a rejection.
 func Reject(reason, advice string) *Rejection { return &Rejection{Reason: reason, Advice: advice} }
 
-// ErrDenied is the rejection of a response in which the identity provider refuses to sign the person in.
+// ErrDenied rejects a response with an error: the identity provider did not sign the person in.
 var ErrDenied = Reject("the identity provider signed nobody in", "IDプロバイダーがログインを許可しませんでした。アプリの割り当てなどを確認してください。")
 
 // personRejection is a rejection of the person in a valid response, not of the response itself.

@@ -228,3 +228,15 @@ func (s *Service) OverTLS() bool { return strings.HasPrefix(s.cfg.PublicURL, "ht
 func (s *Service) Provider(ctx context.Context, organizationID uuid.UUID) (Provider, error) {
 	return s.store.SSOProvider(ctx, organizationID)
 }
+
+// ErrNoPasswordAdmin refuses to switch single sign-on on.
+var ErrNoPasswordAdmin = fault.Errorf(fault.Conflict,
+	"パスワードでログインできる特権管理者がいないため、オンにできません。IDプロバイダーに障害があったときに設定を変更できるよう、1名以上必要です。")
+
+// RequireSuperAdmin returns an error unless the actor is a super-admin.
+func RequireSuperAdmin(actor identity.Actor) error {
+	if actor.Role != identity.RoleOrganizationSuperAdmin {
+		return identity.ErrForbidden
+	}
+	return nil
+}

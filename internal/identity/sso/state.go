@@ -46,7 +46,7 @@ func (s *Service) CreateState(ctx context.Context, state State) error {
 	return s.store.CreateSSOState(ctx, state, s.Now())
 }
 
-// TakeState returns and consumes the sign-in that began in a browser with a value. If there is none, or it has expired,
+// TakeState returns the sign-in that a browser began with a value, and deletes it. If it does not exist or has expired,
 // the refusal is recorded and the error has the code CodeState.
 func (s *Service) TakeState(ctx context.Context, organizationID uuid.UUID, value, browser string, origin Origin) (State,
 	error,

@@ -1,17 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { ArrowLeft } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { useNavigate } from 'react-router'
-import { Button, ButtonLink } from '@/components/Button'
-import { FieldErrorText } from '@/components/Field'
-import { Loaded } from '@/components/States'
 import { call, type OidcConfig } from '@/lib/api'
 import { useForm } from '@/lib/ui/form'
 import { toast } from '@/lib/ui/toast'
-import { BoxesLoading } from '../parts/Loading'
-import { Page } from '../parts/Page'
-import { UnsavedGuard } from '../parts/UnsavedGuard'
 import { oidcQuery, storeOidc } from '../queries'
+import { EditPage, FormEnd } from '../saml/EditPage'
 import { DomainFields } from '../saml/fields'
 import styles from '../saml/Saml.module.css'
 import { texts } from '../texts'
@@ -19,24 +13,15 @@ import { ClaimFields, ProviderFields, RequestFields } from './fields'
 import { checkValues, initialValues, type OidcValues, requestOf, serverErrors } from './oidcForm'
 
 const words = texts.oidcEdit
+const settings = '/admin/saml/oidc'
 
 /** Sets the single sign-on by OpenID Connect. */
 export function OidcEditPage() {
   const query = useQuery(oidcQuery)
   return (
-    <Page
-      title={words.title}
-      actions={
-        <ButtonLink to="/admin/saml/oidc">
-          <ArrowLeft size={16} aria-hidden />
-          {words.back}
-        </ButtonLink>
-      }
-    >
-      <Loaded query={query} loading={<BoxesLoading heights={[300, 160]} />}>
-        {(config) => <Form config={config} />}
-      </Loaded>
-    </Page>
+    <EditPage query={query} words={words} settings={settings}>
+      {(config) => <Form config={config} />}
+    </EditPage>
   )
 }
 
@@ -52,7 +37,7 @@ function Form({ config: loaded }: { config: OidcConfig }) {
       await storeOidc(await call('putOIDCConfig', { body: requestOf(config, next) }))
       toast(words.saved, { tone: 'success' })
       saved.current = true
-      void navigate('/admin/saml/oidc')
+      void navigate(settings)
     },
     explain: serverErrors,
   })
@@ -65,16 +50,7 @@ function Form({ config: loaded }: { config: OidcConfig }) {
       <ClaimFields {...fields} />
       <RequestFields {...fields} />
       <DomainFields {...fields} />
-      <div role="alert">{rest !== '' && <FieldErrorText>{rest}</FieldErrorText>}</div>
-      <div className={styles.formActions}>
-        <Button type="submit" variant="primary" size="lg" loading={busy}>
-          {words.save}
-        </Button>
-        <ButtonLink to="/admin/saml/oidc" variant="quiet" size="lg">
-          {texts.common.cancel}
-        </ButtonLink>
-      </div>
-      <UnsavedGuard dirty={dirty} released={saved} words={words.unsaved} />
+      <FormEnd error={rest} busy={busy} dirty={dirty} saved={saved} words={words} settings={settings} />
     </form>
   )
 }

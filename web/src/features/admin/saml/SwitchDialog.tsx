@@ -10,16 +10,18 @@ interface Consequences {
   readonly items: readonly string[]
 }
 
+export interface SwitchWords {
+  readonly turnOn: string
+  readonly turnOff: string
+  readonly turningOn: Consequences
+  readonly turningOff: Consequences
+  readonly turnedOn: string
+  readonly turnedOff: string
+}
+
 interface SwitchDialogProps {
   readonly on: boolean
-  readonly words: {
-    readonly turnOn: string
-    readonly turnOff: string
-    readonly turningOn: Consequences
-    readonly turningOff: Consequences
-    readonly turnedOn: string
-    readonly turnedOff: string
-  }
+  readonly words: SwitchWords
   readonly submit: () => Promise<void>
   readonly onClose: () => void
 }
