@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -107,7 +108,7 @@ func TestUsers(t *testing.T) {
 		ID: f.ann.UserID, OrganizationID: f.a, OrganizationName: "紡株式会社", Subject: "sub-ann", Email: "ann@example.com",
 		Name: "ann", Role: identity.RoleGeneralUser, State: identity.StateActive, AuthType: identity.AuthCognito,
 	}}
-	if err != nil || got != want {
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("UserBySubject = %+v, %v", got, err)
 	}
 	_, err = f.UserBySubject(t.Context(), claims("nobody", uuid.Nil))
