@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -104,7 +105,7 @@ func TestUsers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	got, err := f.UserBySubject(t.Context(), claims("sub-ann", newID()))
-	want := identity.UserStatus{OrganizationAuthType: identity.AuthCognito, User: identity.User{
+	want := identity.UserStatus{OrganizationAuthType: identity.AuthCognito, AddressRanges: []netip.Prefix{}, User: identity.User{
 		ID: f.ann.UserID, OrganizationID: f.a, OrganizationName: "紡株式会社", Subject: "sub-ann", Email: "ann@example.com",
 		Name: "ann", Role: identity.RoleGeneralUser, State: identity.StateActive, AuthType: identity.AuthCognito,
 	}}

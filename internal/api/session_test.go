@@ -157,8 +157,14 @@ func TestAddressRanges(t *testing.T) {
 		return from("203.0.113.7", "PUT", "/v1/address-range", f.alice.Subject, map[string]any{"ranges": ranges})
 	}
 	for _, wrong := range [][]string{
-		{"198.51.100.0/24"}, {"office"}, {"203.0.113.0/33"}, {"224.0.0.0/4", "203.0.113.7"}, {"::ffff:203.0.113.0/120"},
-		{""}, {"fe80::1%eth0", "203.0.113.7"}, slices.Repeat([]string{"203.0.113.7"}, 101),
+		{"198.51.100.0/24"},
+		{"office"},
+		{"203.0.113.0/33"},
+		{"224.0.0.0/4", "203.0.113.7"},
+		{"::ffff:203.0.113.0/120"},
+		{""},
+		{"fe80::1%eth0", "203.0.113.7"},
+		slices.Repeat([]string{"203.0.113.7"}, 101),
 	} {
 		if resp := set(wrong...); resp.status != http.StatusBadRequest || resp.problem(t).Errors[0].Field != "ranges" {
 			t.Errorf("%v: %d %s", wrong[0], resp.status, resp.body)
