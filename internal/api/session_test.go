@@ -139,8 +139,8 @@ func TestSessionLimitsAreSuperAdmins(t *testing.T) {
 	}
 }
 
-// TestAddressRanges: an organization restricts the addresses of its members. Calls, streams and connections from
-// elsewhere end, the audit log counts what was refused, and nobody can exclude themselves.
+// TestAddressRanges: an organization restricts the addresses of its members. Calls and
+// sockets from other addresses are refused and recorded in the audit log. An actor's own address must be allowed.
 func TestAddressRanges(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{api: func(cfg *api.Config) {

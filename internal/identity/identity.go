@@ -96,7 +96,7 @@ type UserStatus struct {
 	OrganizationAuthType AuthType       // The sign-in method required by the organization.
 	SessionOver          bool           // The session has ended or expired.
 	SessionUsedAt        *time.Time     // Accurate to a minute. Nil if the session is not recorded yet.
-	AddressRanges        []netip.Prefix // Networks from which the organization may be used. Empty for any.
+	AddressRanges        []netip.Prefix // Networks that its members may connect from. If empty, any.
 }
 
 // Store is the database of a Service.

@@ -13,7 +13,8 @@ import (
 // maxAddressRanges limits the networks of an organization.
 const maxAddressRanges = 100
 
-// AddressRanges returns the networks from which the actor's organization may be used. Empty for any. For administrators.
+// AddressRanges returns the networks that the members of the actor's organization may connect from. If empty,
+// they may connect from any network. For administrators.
 func (s *Service) AddressRanges(ctx context.Context, actor identity.Actor) ([]netip.Prefix, error) {
 	if err := administers(actor); err != nil {
 		return nil, err
@@ -21,9 +22,8 @@ func (s *Service) AddressRanges(ctx context.Context, actor identity.Actor) ([]ne
 	return s.store.AddressRanges(ctx, actor.OrganizationID)
 }
 
-// SetAddressRanges sets the networks from which the actor's organization may be used, as networks or single addresses,
-// and returns them. Streams and connections from elsewhere end. The actor's address must be in one of them. For
-// super-admins.
+// SetAddressRanges sets these networks, in CIDR notation or as single addresses, and returns them. It ends streams and
+// connections from other networks. The actor's address must be in one of them. For super-admins.
 func (s *Service) SetAddressRanges(ctx context.Context, actor identity.Actor, texts []string) ([]netip.Prefix, error) {
 	if actor.Role != identity.RoleOrganizationSuperAdmin {
 		return nil, ErrForbidden

@@ -222,7 +222,7 @@ type Store interface {
 	SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits,
 		check func(actor *Member) error) error
 
-	// AddressRanges returns the networks from which an organization may be used, or ErrNoOrganization.
+	// AddressRanges returns the networks that an organization's members may connect from, or ErrNoOrganization.
 	AddressRanges(ctx context.Context, organizationID uuid.UUID) ([]netip.Prefix, error)
 
 	// SetAddressRanges sets them and logs it, and notifies all servers. It calls check with the actor's current state,

@@ -75,7 +75,7 @@ export const memberLimitQuery = read('getMemberLimit', {})
 /** The maximum durations of the organization's sessions. */
 export const sessionLimitsQuery = read('getSessionLimits', {})
 
-/** The networks from which the organization may be used. */
+/** The networks that members may connect from. */
 export const addressRangesQuery = read('getAddressRanges', {})
 
 /** samlTestQuery reads the result of a test of single sign-on. It polls until the test has ended. */

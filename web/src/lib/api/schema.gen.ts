@@ -2104,12 +2104,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The networks from which the organization may be used
+         * The networks that members may connect from
          * @description For the organization's administrators.
          */
         get: operations["getAddressRanges"];
         /**
-         * Set the networks from which the organization may be used
+         * Set the networks that members may connect from
          * @description For super-admins, whose own address must be in one of the networks. Every call, stream and connection of a member
          *     from another address is refused with 403 `address_refused` from then on, and those that are open end. Requests from
          *     Slack are not affected.

@@ -16,7 +16,7 @@ import styles from './SessionLimits.module.css'
 
 const words = texts.addressRanges
 
-/** The networks from which the organization may be used: administrators can see them, super-admins can set them. */
+/** The networks that members may connect from: administrators can see them, super-admins can set them. */
 export function AddressRangesSection({ mayEdit }: { mayEdit: boolean }) {
   const query = useQuery(addressRangesQuery)
   return (
