@@ -82,7 +82,7 @@ var exports = []struct {
 		WHERE organization_id = $1
 		ORDER BY user_id, created_at, skill_id`},
 	{"threads", []string{"threads", "thread_data_sources"}, `
-		SELECT t.id, t.user_id AS member_id, t.skill_id, t.title, t.instructions, t.pinned, t.archived, t.leaf_id,
+		SELECT t.id, t.user_id AS member_id, t.project_id, t.visibility, t.skill_id, t.title, t.instructions, t.pinned, t.archived, t.leaf_id,
 		       t.created_at, t.updated_at, t.touched_at, t.expires_at,
 		       ARRAY (SELECT s.data_source_id FROM thread_data_sources s WHERE s.thread_id = t.id
 		              ORDER BY s.attached_at, s.data_source_id) AS file_ids
@@ -90,7 +90,7 @@ var exports = []struct {
 		WHERE t.organization_id = $1
 		ORDER BY t.id`},
 	{"messages", []string{"messages", "message_pictures", "message_decisions"}, `
-		SELECT m.id, m.thread_id, m.parent_id, m.role, m.content, m.prompt, m.form, m.params, m.reasoning, m.reasoning_ms,
+		SELECT m.id, m.thread_id, m.parent_id, m.author_id, m.role, m.content, m.prompt, m.form, m.params, m.reasoning, m.reasoning_ms,
 		       m.status, m.finish_reason, m.error_code, m.error_detail, m.model, m.model_id, m.model_name, m.thinking,
 		       m.input_tokens, m.output_tokens, m.citations, m.steps, m.proofread,
 		       d.accepted AS accepted_changes, d.refused AS refused_changes, m.data_source_ids AS file_ids,
@@ -220,6 +220,7 @@ var notExported = map[string]string{
 	"sessions":                "signed-in devices and connections; the audit log has the sign-ins",
 	"signing_keys":            "of the installation; a secret",
 	"summary_notes":           "derived from the files",
+	"waiting_questions":       "questions in progress; they become messages",
 }
 
 // ExportKinds returns the kinds of records of an export.

@@ -113,7 +113,9 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	}
 	s.deletions = org.NewDeletions(db, signing, log.With("part", "org"))
 	limiter := ratelimit.New(c.Limits, s.tally)
-	s.live = api.NewLive(s.feed, s.people, limiter, log.With("part", "live"), api.LiveConfig{PublicURL: public})
+	s.live = api.NewLive(s.feed, s.people, limiter, log.With("part", "live"), api.LiveConfig{
+		PublicURL: public, Projects: db.ProjectIDs,
+	})
 	s.telemetry.WatchLive(s.live.Open)
 	if s.files, err = c.openFiles(ctx, c.Data); err != nil {
 		return nil, err
@@ -251,8 +253,8 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 	s.router, s.models = model, chat.NewModels(model, skills, db)
 	defaultID, _ := model.Offers()
 	grounds := ground.Config{
-		ContextTokens: c.ContextTokens,
-		Summaries:     ground.Summaries{Model: model, Name: defaultID, Notes: db, Budget: s.budget},
+		ContextTokens: c.ContextTokens, Projects: s.sources,
+		Summaries: ground.Summaries{Model: model, Name: defaultID, Notes: db, Budget: s.budget},
 	}
 	if s.web != nil {
 		s.telemetry.WatchWebSearch(s.web.Stats)

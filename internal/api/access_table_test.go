@@ -220,24 +220,30 @@ var access = map[string]rule{
 		body: with(map[string]any{"title": "見出し"}),
 	},
 	"PUT /v1/thread/{thread_id}/touch": {may: everybody, status: 200, names: aThread},
+	"PUT /v1/thread/{thread_id}/project": {
+		may: everybody, status: 200, names: aThread,
+		body: with(map[string]any{"project_id": nil, "visibility": "private"}),
+	},
+	"GET /v1/thread/{thread_id}/audience": {may: everybody, status: 400}, // Without a project.
 	// Without messages.
 	"PUT /v1/thread/{thread_id}/share": {
 		may: everybody, status: 404, names: aThread,
 		body: with(map[string]any{"leaf": newID()}),
 	},
-	"GET /v1/share":                       {may: everybody, status: 200},
-	"GET /v1/organization/share":          {may: admins, status: 200},
-	"GET /v1/share/{share_id}":            {may: everybody, status: 200, names: aShare},
-	"DELETE /v1/share/{share_id}":         {may: everybody, status: 204, names: aShare},
-	"GET /v1/share/{share_id}/message":    {may: everybody, status: 200, names: aShare},
-	"POST /v1/share/{share_id}/thread":    {may: everybody, status: 201, names: aShare, body: with(map[string]any{})},
-	"GET /v1/message":                     {may: everybody, status: 200, names: aThread}, // In the query.
-	"POST /v1/message/async":              {may: everybody, status: 202, names: aThread, body: question},
-	"POST /v1/message/sync":               {may: everybody, status: 200, names: aThread, body: question},
-	"POST /v1/message/stream":             {may: everybody, status: 200, names: aThread, body: question},
-	"GET /v1/message/{message_id}/stream": {may: everybody, status: 200, names: aMessage},
-	"GET /v1/thread/{thread_id}/stream":   {may: everybody, status: 204, names: aThread}, // No answer is running.
-	"POST /v1/message/{message_id}/stop":  {may: everybody, status: 204, names: aMessage},
+	"GET /v1/share":                         {may: everybody, status: 200},
+	"GET /v1/organization/share":            {may: admins, status: 200},
+	"GET /v1/share/{share_id}":              {may: everybody, status: 200, names: aShare},
+	"DELETE /v1/share/{share_id}":           {may: everybody, status: 204, names: aShare},
+	"GET /v1/share/{share_id}/message":      {may: everybody, status: 200, names: aShare},
+	"POST /v1/share/{share_id}/thread":      {may: everybody, status: 201, names: aShare, body: with(map[string]any{})},
+	"GET /v1/message":                       {may: everybody, status: 200, names: aThread}, // In the query.
+	"POST /v1/message/async":                {may: everybody, status: 202, names: aThread, body: question},
+	"POST /v1/message/sync":                 {may: everybody, status: 200, names: aThread, body: question},
+	"POST /v1/message/stream":               {may: everybody, status: 200, names: aThread, body: question},
+	"GET /v1/message/{message_id}/stream":   {may: everybody, status: 200, names: aMessage},
+	"GET /v1/thread/{thread_id}/stream":     {may: everybody, status: 204, names: aThread}, // No answer is running.
+	"POST /v1/message/{message_id}/stop":    {may: everybody, status: 204, names: aMessage},
+	"DELETE /v1/message/{message_id}/queue": {may: everybody, status: 409, names: aMessage}, // It is answered.
 	// For an answer without changes.
 	"PUT /v1/message/{message_id}/decision": {may: everybody, status: 409, names: aMessage, body: func(string) any {
 		return map[string]any{"accepted": []int{1}, "refused": []int{}}

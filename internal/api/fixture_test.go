@@ -176,6 +176,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		f.sources.Start()
 		t.Cleanup(f.sources.Stop)
 		grounder = ground.New(f.sources, ground.Config{
+			Projects:  f.sources,
 			Summaries: ground.Summaries{Model: model, Notes: f.db, Budget: budget},
 		})
 	}
@@ -203,6 +204,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		PublicURL: issuer, Clients: oauth.Clients([]string{extensionOrigin}),
 	}, f.db, people)
 	limiter := ratelimit.New(with.limits, nil)
+	with.live.Projects = f.db.ProjectIDs
 	f.live = api.NewLive(feed, people, limiter, log, with.live)
 	f.streams = sse.NewServer(sse.Config{Fast: !with.plain, MaxStreams: 50})
 	people.Start(presence{api.NewPresence(f.streams, f.live), f.told})

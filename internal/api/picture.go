@@ -51,8 +51,12 @@ func (s *Server) showPicture(c *call) error {
 	h := c.w.Header()
 	h.Set("Content-Disposition", "inline")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	cache := "private, max-age=31536000, immutable"
+	if kept.Shared { // Access to the thread may end.
+		cache = "no-store"
+	}
 	h.Add("Vary", "Authorization") // Another person in the same browser must authenticate.
-	return writeFile(c.w, kept.MediaType, "private, max-age=31536000, immutable", size, file)
+	return writeFile(c.w, kept.MediaType, cache, size, file)
 }
 
 func (s *Server) deletePicture(c *call) (any, error) {

@@ -171,15 +171,16 @@ const (
 	Thumbnail Form = "thumbnail"
 )
 
-// Open returns a picture and one of its forms. The caller must close the reader.
+// Open returns a picture that the reader may see, and one of its forms. The caller must close the reader.
 func (s *Service) Open(
 	ctx context.Context, owner identity.Owner, id uuid.UUID, form Form,
 ) (Picture, io.ReadCloser, error) {
-	found, err := s.Find(ctx, owner, []uuid.UUID{id})
+	within, cancel := context.WithTimeout(ctx, timeout.Store)
+	defer cancel()
+	p, err := s.store.FindReadablePicture(within, owner, id)
 	if err != nil {
 		return Picture{}, nil, err
 	}
-	p := found[0]
 	file, err := s.files.Open(ctx, id)
 	if err != nil {
 		return Picture{}, nil, err
