@@ -78,7 +78,7 @@ const allMessages = `
 	       CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
 	       t.updated_at AS thread_updated_at, f.rating AS feedback_rating,
 	       coalesce(f.comment, '') AS feedback_comment, coalesce(f.shows = 'text', false) AS feedback_text,
-	       d.accepted, d.refused, m.created_at, m.completed_at,
+	       d.accepted, d.refused, m.suggestions, m.created_at, m.completed_at,
 	       CASE WHEN t.visibility = 'project' THEN t.project_id END AS shared_in, t.cites_project,
 	       (SELECT jsonb_build_object('ID', u.id, 'Name', u.name) FROM users u WHERE u.id = m.author_id) AS author
 	FROM messages m

@@ -10,12 +10,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// ProjectIDs returns the projects in which a person has a role.
-func (db *DB) ProjectIDs(ctx context.Context, person identity.Owner) ([]uuid.UUID, error) {
-	return queryValues[uuid.UUID](ctx, db.pool, `SELECT a.project_id FROM projects_of($1, $2) a`,
-		person.OrganizationID, person.UserID)
-}
-
 // MoveThread implements chat.Store. Only the owner may move a thread, not a manager, because it changes who reads it.
 func (db *DB) MoveThread(
 	ctx context.Context, owner identity.Owner, id uuid.UUID, to chat.ThreadPlace,

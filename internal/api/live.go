@@ -27,7 +27,7 @@ import (
 type LiveConfig struct {
 	PublicURL string // The server's URL. Its host is an allowed origin, like the host of the request.
 
-	// Projects returns the projects in which a person has a role. Nil for none.
+	// Projects returns the ids of a person's projects. It may be nil.
 	Projects func(ctx context.Context, person identity.Owner) ([]uuid.UUID, error)
 
 	Sockets      int           // Maximum number of sockets. Default 20,000.

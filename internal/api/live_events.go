@@ -9,6 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
@@ -16,6 +17,7 @@ var (
 	_ chat.Events       = (*LiveEvents)(nil)
 	_ datasource.Events = (*LiveEvents)(nil)
 	_ org.Events        = (*LiveEvents)(nil)
+	_ project.Events    = (*LiveEvents)(nil)
 )
 
 // LiveEvents publishes domain events as events of GET /v1/live, each encoded once.
@@ -129,6 +131,16 @@ func (e *LiveEvents) SourceChanged(owner identity.Owner, source datasource.Sourc
 // SourceDeleted implements datasource.Events.
 func (e *LiveEvents) SourceDeleted(owner identity.Owner, id uuid.UUID) {
 	e.publish(owner.UserID, func() any { return LiveDataSourceDeleted{Type: "data_source", ID: id, Deleted: true} })
+}
+
+// ProjectChanged implements project.Events.
+func (e *LiveEvents) ProjectChanged(id uuid.UUID) { e.publishProject(id, "project") }
+
+// ProjectSourcesChanged implements project.Events.
+func (e *LiveEvents) ProjectSourcesChanged(id uuid.UUID) { e.publishProject(id, "data_sources") }
+
+func (e *LiveEvents) publishProject(id uuid.UUID, change string) {
+	e.publishTo(topicOfProject(id), func() any { return LiveProject{Type: "project", ID: id, Change: change} })
 }
 
 // publish publishes an event to a person who may have subscribers.

@@ -7,50 +7,63 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/uuid"
-
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// project is a project with Alice as its manager, and with viewers.
-type project struct {
+// team is a project with Alice as its manager, and with viewers.
+type team struct {
 	*fixture
-	id uuid.UUID
+	api.Project
+	viewers []identity.NewUser
 }
 
-func (f *fixture) project(viewers ...identity.NewUser) project {
+func (f *fixture) team(viewers ...identity.NewUser) *team {
 	f.t.Helper()
-	p := project{f, uuid.Must(uuid.NewV7())}
-	f.exec(`
-		INSERT INTO projects (id, organization_id, name, instructions, request_id, request_hash)
-		VALUES ($1, $2, '製糸', '敬体で答える。', $1, '')`, p.id, f.alice.OrganizationID)
-	p.grant(f.alice, "manager")
-	for _, v := range viewers {
-		p.grant(v, "viewer")
-	}
+	p := &team{fixture: f, Project: get[api.Project](f, http.StatusCreated, call{
+		method: "POST", path: "/v1/project", token: f.alice.Subject,
+		body: map[string]any{"request_id": newID(), "name": "製糸", "instructions": "敬体で答える。"},
+	})}
+	p.setViewers(viewers...)
 	return p
 }
 
-func (p project) grant(user identity.NewUser, role string) {
+func (p *team) setViewers(viewers ...identity.NewUser) {
 	p.t.Helper()
-	p.exec(`INSERT INTO project_grants (organization_id, project_id, user_id, role) VALUES ($1, $2, $3, $4)`,
-		user.OrganizationID, p.id, user.ID, role)
+	grants := []map[string]any{grant("user", p.alice.ID, "manager")}
+	for _, v := range viewers {
+		grants = append(grants, grant("user", v.ID, "viewer"))
+	}
+	p.Version = get[api.ProjectGrants](p.fixture, http.StatusOK, call{
+		method: "PUT", path: "/v1/project/" + p.ID.String() + "/grant", token: p.alice.Subject,
+		body: map[string]any{"version": p.Version, "grants": grants},
+	}).Version
+	p.viewers = viewers
 }
 
-func (p project) revoke(user identity.NewUser) {
+// revoke removes a viewer.
+func (p *team) revoke(user identity.NewUser) {
 	p.t.Helper()
-	p.exec(`DELETE FROM project_grants WHERE project_id = $1 AND user_id = $2`, p.id, user.ID)
+	p.setViewers(slices.DeleteFunc(p.viewers, func(v identity.NewUser) bool { return v.ID == user.ID })...)
+}
+
+// archive archives the project.
+func (p *team) archive() {
+	p.t.Helper()
+	p.noContent(call{
+		method: "PUT", path: "/v1/project/" + p.ID.String() + "/archive", token: p.alice.Subject,
+		body: map[string]any{"archived": true},
+	})
 }
 
 // shared creates a shared thread of Alice.
-func (p project) shared() api.Thread {
+func (p *team) shared() api.Thread {
 	p.t.Helper()
 	return get[api.Thread](p.fixture, http.StatusCreated, call{
 		method: "POST", path: "/v1/thread", token: p.alice.Subject,
-		body: map[string]any{"skill_id": p.chatSkill().ID, "project_id": p.id, "visibility": "project", "title": "題"},
+		body: map[string]any{"skill_id": p.chatSkill().ID, "project_id": p.ID, "visibility": "project", "title": "題"},
 	})
 }
 
@@ -85,9 +98,9 @@ func TestR88_ThreePeopleInOneSharedThread(t *testing.T) {
 	model := llmtest.NewLive()
 	f := newFixture(t, model)
 	carol := f.member(f.alice.OrganizationID, "carol@tsumugi.example")
-	p := f.project(f.bob, carol)
+	p := f.team(f.bob, carol)
 	thread := p.shared()
-	if thread.Project.ID != p.id || thread.Visibility != "project" || !*thread.Own {
+	if thread.Project.ID != p.ID || thread.Visibility != "project" || !*thread.Own {
 		t.Errorf("created %+v", thread)
 	}
 	tab := f.join(carol.Subject)
@@ -177,7 +190,7 @@ func TestWaitingQuestions(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
 	f := newFixture(t, model)
-	p := f.project(f.bob)
+	p := f.team(f.bob)
 	thread := p.shared()
 	get[api.Exchange](f, http.StatusAccepted, asks(f.alice, thread, "糸とは"))
 	answer := model.Next(t)
@@ -216,7 +229,7 @@ func TestWaitingQuestions(t *testing.T) {
 			t.Errorf("the model is asked %q, want %q", got, want)
 		}
 		if want == "3" {
-			f.exec(`UPDATE projects SET archived_at = now() WHERE id = $1`, p.id)
+			p.archive()
 		}
 		next.Finish()
 	}
@@ -243,14 +256,14 @@ func TestWaitingQuestions(t *testing.T) {
 func TestCitationsOfFilesThatOneReaderMayNotOpen(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("繭は白い [1]。桑は緑である [2]。"), settings{reads: true})
-	p := f.project(f.bob)
+	p := f.team(f.bob)
 	own := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "桑.txt", "桑の葉は緑である。")).ID
 	ours := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "繭.txt", "繭の色は白い。")).ID
 	thread := p.shared()
 	get[api.Preprocess](f, http.StatusOK, preprocess(f.alice.Subject, thread.ID, true, newID(), own, ours))
 	f.exec(`DELETE FROM thread_data_sources WHERE data_source_id = $1`, ours)
 	f.exec(`INSERT INTO project_sources (organization_id, project_id, data_source_id) VALUES ($1, $2, $3)`,
-		f.alice.OrganizationID, p.id, ours)
+		f.alice.OrganizationID, p.ID, ours)
 	ask := f.ask(thread, "繭の色と桑の葉の色は")
 	stream := f.open(ask)
 	stream.all(t)
@@ -291,7 +304,7 @@ func TestCitationsOfFilesThatOneReaderMayNotOpen(t *testing.T) {
 func TestMovingAThread(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("繭から"))
-	p := f.project(f.bob)
+	p := f.team(f.bob)
 	exchange := f.answered(f.alice.Subject)
 	thread := api.Thread{ID: exchange.Answer.ThreadID}
 	path := "/v1/thread/" + thread.ID.String()
@@ -301,16 +314,16 @@ func TestMovingAThread(t *testing.T) {
 		}})
 	}
 	audience := get[api.ThreadAudience](f, http.StatusOK, call{
-		method: "GET", path: path + "/audience?project_id=" + p.id.String(), token: f.alice.Subject,
+		method: "GET", path: path + "/audience?project_id=" + p.ID.String(), token: f.alice.Subject,
 	})
 	if audience.MemberCount != 2 || audience.Questions != 1 || len(audience.Files) != 0 {
 		t.Errorf("audience %+v", audience)
 	}
 	tab := f.join(f.bob.Subject)
-	if r := move(f.alice, p.id, "private"); r.status != http.StatusOK || f.status(path, f.bob.Subject) != http.StatusNotFound {
+	if r := move(f.alice, p.ID, "private"); r.status != http.StatusOK || f.status(path, f.bob.Subject) != http.StatusNotFound {
 		t.Errorf("a private thread in the project: %d %s", r.status, r.body)
 	}
-	if r := move(f.alice, p.id, "project"); r.status != http.StatusOK {
+	if r := move(f.alice, p.ID, "project"); r.status != http.StatusOK {
 		t.Errorf("shared: %d %s", r.status, r.body)
 	}
 	if e := tab.want("thread"); e.Thread.ID != thread.ID {
@@ -320,7 +333,7 @@ func TestMovingAThread(t *testing.T) {
 		t.Errorf("Bob sees %+v", list)
 	}
 	if list := get[api.ThreadList](f, http.StatusOK, call{
-		method: "GET", path: "/v1/thread?visibility=project&project_id=" + p.id.String(), token: f.bob.Subject,
+		method: "GET", path: "/v1/thread?visibility=project&project_id=" + p.ID.String(), token: f.bob.Subject,
 	}); len(list.Items) != 1 {
 		t.Errorf("Bob lists %+v", list)
 	}

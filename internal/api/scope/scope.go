@@ -64,6 +64,7 @@ var routes = map[string][]identity.Scope{
 	"DELETE /v1/message/{message_id}/queue":    inChat,
 	"PUT /v1/message/{message_id}/decision":    inChat,
 	"GET /v1/message/{message_id}/docx":        inChat,
+	"POST /v1/message/{message_id}/suggestion": inChat,
 	"POST /v1/message_feedback":                inAnswer,
 	"DELETE /v1/message_feedback/{message_id}": inAnswer,
 
