@@ -91,8 +91,8 @@ func (db *DB) AddEarlierMessages(
 }
 
 // threadColumns are the columns of a chat.Thread, from the tables threads t and skills s, without running.
-const threadColumns = `t.id, t.user_id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at,
-	t.updated_at, t.touched_at, t.pinned, t.archived, t.expires_at, t.visibility = 'project' AS shared,
+const threadColumns = `t.id, t.user_id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title,
+	t.created_at, t.updated_at, t.touched_at, t.pinned, t.archived, t.expires_at, t.visibility = 'project' AS shared,
 	(SELECT jsonb_build_object('ID', p.id, 'Name', p.name, 'Archived', p.archived_at IS NOT NULL, 'OwnerName', u.name)
 	 FROM projects p JOIN users u ON u.id = t.user_id
 	 WHERE p.id = t.project_id) AS project,
@@ -129,12 +129,13 @@ func (db *DB) FindThread(ctx context.Context, owner identity.Owner, id uuid.UUID
 	return findThread(ctx, db.pool, owner, id)
 }
 
-// isOpenTo is the condition that the thread t is the own one of the user $2, or a shared one. Without mayRead, it is for
-// generations, which end whatever the person who asked may read by then.
+// isOpenTo is the condition that the thread t is the own one of the user $2, or a shared one. It does not check the
+// role in the project: generations end, whatever the person who asked may read by then.
 const isOpenTo = `(t.user_id = $2 OR t.visibility = 'project')`
 
 // mayRead is the condition that the user $2 of the organization $1 may read the thread t.
-const mayRead = isOpenTo + ` AND (t.project_id IS NULL OR t.project_id IN (SELECT a.project_id FROM projects_of($1, $2) a))`
+const mayRead = isOpenTo + `
+	AND (t.project_id IS NULL OR t.project_id IN (SELECT a.project_id FROM projects_of($1, $2) a))`
 
 // mayChange is the condition that the user $2 of the organization $1, who may read the thread t, may change it.
 const mayChange = `(t.user_id = $2 OR t.visibility = 'project' AND project_role($1, $2, t.project_id) = 'manager')`
@@ -268,8 +269,8 @@ func (db *DB) ClaimSuggestions(
 		UPDATE messages m
 		SET suggestions = '{}'
 		FROM messages q
-		JOIN threads t ON t.id = q.thread_id AND t.organization_id = $1 AND t.user_id = $2 AND t.expires_at IS NULL
-		WHERE m.id = $3 AND m.organization_id = $1 AND m.suggestions IS NULL
+		JOIN threads t ON t.id = q.thread_id AND t.organization_id = $1 AND t.expires_at IS NULL AND `+mayRead+`
+		WHERE m.id = $3 AND m.organization_id = $1 AND m.suggestions IS NULL AND NOT `+isArchived+`
 		  AND q.id = m.parent_id AND q.params->'schema' IS NULL
 		RETURNING q.content`, owner.OrganizationID, owner.UserID, messageID)
 	if isNoRows(err) {
@@ -314,7 +315,8 @@ func (db *DB) DeleteThread(ctx context.Context, owner identity.Owner, id uuid.UU
 }
 
 // readersColumns are the columns of a chat.Readers, from the table threads t.
-const readersColumns = `t.organization_id, t.user_id, CASE WHEN t.visibility = 'project' THEN t.project_id END AS project_id`
+const readersColumns = `t.organization_id, t.user_id,
+	CASE WHEN t.visibility = 'project' THEN t.project_id END AS project_id`
 
 // DeleteExpired implements chat.Store. It locks the threads before it reads their answers, so that no answer begins in
 // between.

@@ -132,11 +132,7 @@ func readableSources(
 	ctx context.Context, q querier, owner identity.Owner, ids []uuid.UUID,
 ) (map[uuid.UUID]bool, error) {
 	return idSet(queryValues[uuid.UUID](ctx, q, `
-		SELECT d.id
-		FROM data_sources d
-		WHERE d.organization_id = $1 AND d.id = ANY ($3) AND (d.user_id = $2 OR EXISTS (
-		    SELECT FROM project_sources k
-		    WHERE k.data_source_id = d.id AND k.project_id IN (SELECT a.project_id FROM projects_of($1, $2) a)))`,
+		SELECT d.id FROM data_sources d WHERE d.id = ANY ($3) AND `+isReadable,
 		owner.OrganizationID, owner.UserID, ids))
 }
 

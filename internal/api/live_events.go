@@ -167,7 +167,8 @@ func encodeEvent(event any) []byte {
 func toLiveMessage(m chat.Message) LiveMessage {
 	whole := toMessage(m)
 	return LiveMessage{
-		ID: whole.ID, ThreadID: whole.ThreadID, ParentID: whole.ParentID, Author: whole.Author, Queue: whole.Queue, Role: whole.Role, Status: whole.Status,
+		ID: whole.ID, ThreadID: whole.ThreadID, ParentID: whole.ParentID, Author: whole.Author, Queue: whole.Queue,
+		Role: whole.Role, Status: whole.Status,
 		FinishReason: whole.FinishReason, Error: whole.Error, Feedback: whole.Feedback,
 		CompletedAt: whole.CompletedAt, Decisions: optional(m.Decisions, toDecisions),
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -90,10 +92,10 @@ func awaitMessage(c *socketClient, is func(liveEvent) bool) {
 	}
 }
 
-// TestR88_ThreePeopleInOneSharedThread: three members watch an answer, and two of them ask meanwhile. One of them loses
+// TestThreePeopleInOneSharedThread: three members watch an answer, and two of them ask meanwhile. One of them loses
 // access: the stream and the live socket end, and the waiting question is not asked. The others get the whole answer,
 // which equals the stored one, and then the answer to the other waiting question.
-func TestR88_ThreePeopleInOneSharedThread(t *testing.T) {
+func TestThreePeopleInOneSharedThread(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
 	f := newFixture(t, model)
@@ -104,7 +106,13 @@ func TestR88_ThreePeopleInOneSharedThread(t *testing.T) {
 		t.Errorf("created %+v", thread)
 	}
 	tab := f.join(carol.Subject)
-	asked := get[api.Exchange](f, http.StatusAccepted, asks(f.alice, thread, "糸とは"))
+	picture := get[api.Picture](f, http.StatusCreated, uploadPicture(f.alice.Subject, encodePNG(t, 4, 3)))
+	ask := asks(f.alice, thread, "糸とは")
+	ask.body.(map[string]any)["picture_ids"] = []any{picture.ID}
+	asked := get[api.Exchange](f, http.StatusAccepted, ask)
+	if status := f.status("/v1/picture/"+picture.ID.String(), carol.Subject); status != http.StatusOK {
+		t.Errorf("the picture of Alice's question for Carol: %d", status)
+	}
 	if asked.Question.Author.ID != f.alice.ID {
 		t.Errorf("author %+v", asked.Question.Author)
 	}
@@ -157,6 +165,7 @@ func TestR88_ThreePeopleInOneSharedThread(t *testing.T) {
 	for _, path := range []string{
 		"/v1/thread/" + thread.ID.String(), "/v1/message?thread_id=" + thread.ID.String(),
 		"/v1/message/" + asked.Answer.ID.String() + "/stream", "/v1/thread/" + thread.ID.String() + "/stream",
+		"/v1/picture/" + picture.ID.String(),
 	} {
 		if status := f.status(path, carol.Subject); status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, status)
@@ -262,8 +271,10 @@ func TestCitationsOfFilesThatOneReaderMayNotOpen(t *testing.T) {
 	thread := p.shared()
 	get[api.Preprocess](f, http.StatusOK, preprocess(f.alice.Subject, thread.ID, true, newID(), own, ours))
 	f.exec(`DELETE FROM thread_data_sources WHERE data_source_id = $1`, ours)
-	f.exec(`INSERT INTO project_sources (organization_id, project_id, data_source_id) VALUES ($1, $2, $3)`,
-		f.alice.OrganizationID, p.ID, ours)
+	inProject := "/v1/project/" + p.ID.String() + "/data-source"
+	get[api.ProjectDataSourceList](f, http.StatusOK, call{
+		method: "POST", path: inProject, token: f.alice.Subject, body: map[string]any{"data_source_ids": []any{ours}},
+	})
 	ask := f.ask(thread, "繭の色と桑の葉の色は")
 	stream := f.open(ask)
 	stream.all(t)
@@ -283,7 +294,7 @@ func TestCitationsOfFilesThatOneReaderMayNotOpen(t *testing.T) {
 	if got, hidden := files(f.bob), chat.HiddenFile; len(got) != 2 || got["繭.txt"] == "" || got[hidden] != "" {
 		t.Errorf("Bob sees %v", got)
 	}
-	f.exec(`DELETE FROM project_sources WHERE data_source_id = $1`, ours)
+	f.noContent(call{method: "DELETE", path: inProject + "/" + ours.String(), token: f.alice.Subject})
 	if got := files(f.bob); len(got) != 1 {
 		t.Errorf("after the file has left the project, Bob sees %v", got)
 	}
@@ -354,5 +365,54 @@ func TestMovingAThread(t *testing.T) {
 	}
 	if r := move(f.alice, nil, "private"); r.status != http.StatusOK || f.status(path, f.bob.Subject) != http.StatusNotFound {
 		t.Errorf("private again: %d %s", r.status, r.body)
+	}
+}
+
+// TestRemovedMembersOfASharedThread: Alice, who owns a shared thread, and Carol, who is asking in it, are removed from the
+// organization. The thread passes to Bob, and Carol's answer is complete. The pictures of a question can be seen by
+// members of the project only.
+func TestRemovedMembersOfASharedThread(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.bob.ID)
+	carol := f.member(f.alice.OrganizationID, "carol@tsumugi.example")
+	dave := f.member(f.alice.OrganizationID, "dave@tsumugi.example")
+	p := f.team(carol, dave)
+	thread := p.shared()
+	path := "/v1/thread/" + thread.ID.String()
+	remove := func(user identity.NewUser) {
+		f.noContent(call{method: "DELETE", path: "/v1/user/" + user.ID.String(), token: f.bob.Subject})
+	}
+	get[api.Exchange](f, http.StatusAccepted, asks(carol, thread, "糸とは"))
+	answer := model.Next(t)
+	if usage := f.status("/v1/project/"+p.ID.String()+"/usage", carol.Subject); usage != http.StatusForbidden {
+		t.Errorf("usage for a viewer: %d", usage)
+	}
+	remove(f.alice)
+	shown := get[api.Thread](f, http.StatusOK, call{method: "GET", path: path, token: f.bob.Subject})
+	if !*shown.Own || shown.Visibility != "project" {
+		t.Errorf("Bob sees %+v", shown)
+	}
+	waiting := get[api.WaitingQuestion](f, http.StatusAccepted, asks(dave, thread, "絹とは"))
+	remove(carol)
+	answer.Emit("繭から")
+	answer.Finish()
+	next := model.Next(t)
+	next.Emit("糸から")
+	next.Finish()
+	f.eventually("both are complete", func() bool {
+		items := f.list(dave, thread).Items
+		return len(items) == 4 && items[0].Status == "success"
+	})
+	items := f.list(dave, thread).Items
+	if items[2].Content != "繭から" || items[3].Author.ID != uuid.Nil || items[1].ID != waiting.MessageID {
+		t.Errorf("Dave sees %+v", items)
+	}
+	usage := get[api.ProjectUsage](f, http.StatusOK, call{
+		method: "GET", path: "/v1/project/" + p.ID.String() + "/usage", token: f.bob.Subject,
+	})
+	if !slices.ContainsFunc(usage.Items, func(u api.ProjectMemberUsage) bool { return u.Member.ID == dave.ID }) {
+		t.Errorf("usage %+v", usage)
 	}
 }
