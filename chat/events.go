@@ -15,8 +15,8 @@ type Readers struct {
 }
 
 // Events is notified of changes to threads and messages after they are committed, each time with the whole record, so
-// that every tab and device of the readers shows the same state. Its methods are called from many goroutines and must not
-// block.
+// that every tab and device of the readers shows the same state. Its methods are called from many goroutines and must
+// not block.
 //
 // Every event reports a committed change, and is normally sent once. If two servers send events about one thread, they
 // may arrive out of order: the record with the later UpdatedAt or TouchedAt is the newer one.
@@ -79,8 +79,8 @@ func (s *Service) publishThread(owner identity.Owner, thread Thread) {
 	}
 }
 
-// publishMessage sends the event of a changed message to one person. A failed read is only logged, because clients see the change
-// when they next load the thread.
+// publishMessage sends the event of a changed message to one person. A failed read is only logged, because clients see
+// the change when they next load the thread.
 func (s *Service) publishMessage(ctx context.Context, owner identity.Owner, id uuid.UUID) {
 	if s.events == (noEvents{}) {
 		return

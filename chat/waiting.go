@@ -185,7 +185,8 @@ func (s *Service) refuseWaiting(ctx context.Context, w WaitingQuestion, state Th
 		Owner: w.Owner, RequestID: w.RequestID, RequestHash: w.RequestHash, ServerID: s.serverID, WaitingID: &w.ID,
 		Title: questionTitle(w.Content),
 	}
-	b.Question, b.Answer = newMessage(w.ThreadID, RoleUser, StatusSuccess), newMessage(w.ThreadID, RoleAssistant, StatusPending)
+	b.Question = newMessage(w.ThreadID, RoleUser, StatusSuccess)
+	b.Answer = newMessage(w.ThreadID, RoleAssistant, StatusPending)
 	b.Question.ID, b.Question.Content, b.Question.ParentID = w.ID, w.Content, state.Leaf
 	b.Answer.ParentID, b.Answer.Run = &b.Question.ID, max(s.cfg.Epoch(), 1)
 	stored, err := s.store.BeginGeneration(ctx, b)

@@ -142,8 +142,8 @@ const isUsable = `(d.user_id = $2 OR EXISTS (
 
 // beginSQL stores the question, unless it is already stored, the answer and its generation, and touches the thread. It
 // does nothing if the user may not ask in the thread, the request is known, an answer is being generated, or another
-// question waits before this one. Its parameters are organization, user, thread, request, its hash, server, question, answer, the question's content and
-// prompt, whether the question is already stored, the answer's status, the title of an untitled thread, the run, the
+// question waits before this one. Its parameters are organization, user, thread, request, its hash, server, question,
+// answer, the question's content and prompt, whether the question is already stored, the answer's status, the title of an untitled thread, the run, the
 // question's parent and its form values (both may be NULL), its data sources, the maximum number of data sources of a
 // thread, the answer's model, the model's name, whether it reasons, the question's parameters, which may be NULL, and the
 // waiting question that begins, NULL for a new one.
@@ -152,8 +152,8 @@ const isUsable = `(d.user_id = $2 OR EXISTS (
 // A thread is also untitled if its title is its first question and that question is edited now.
 const beginSQL = `
 	WITH allowed AS (
-	    SELECT t.id, CASE WHEN t.visibility = 'project' THEN $2::uuid END AS author, t.expires_at IS NULL AND (t.title = '' OR (t.title_provisional AND $15::uuid IS NULL
-	        AND NOT $11)) AS untitled
+	    SELECT t.id, CASE WHEN t.visibility = 'project' THEN $2::uuid END AS author,
+	           t.expires_at IS NULL AND (t.title = '' OR (t.title_provisional AND $15::uuid IS NULL AND NOT $11)) AS untitled
 	    FROM threads t
 	    WHERE t.id = $3 AND t.organization_id = $1 AND ` + mayRead + ` AND NOT ` + isArchived + `
 	      AND $23 IS NOT DISTINCT FROM (SELECT w.id

@@ -154,7 +154,8 @@ func removeMember(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UU
 }
 
 // passOnThreads gives the shared threads of a member who is removed to the managers of their projects with the oldest
-// grants. For that, the member's own role passes to others first. The texts of the threads are indexed for the new owners.
+// grants. For that, the member's own role passes to others first. The texts of the threads are indexed for the new
+// owners.
 func passOnThreads(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID) error {
 	if err := exec(ctx, tx, `
 		UPDATE users SET state = 'inactive' WHERE organization_id = $1 AND id = $2`, organizationID, userID); err != nil {

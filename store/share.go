@@ -189,8 +189,8 @@ func (db *DB) CopyShare(
 				return err
 			}
 		}
-		copied, err = findRow[chat.Thread](ctx, tx, errNoSkill, selectThread+` AND t.user_id = $2 AND (t.id = $3 OR t.request_id = $4)`,
-			owner.OrganizationID, owner.UserID, t.ID, t.RequestID)
+		copied, err = findRow[chat.Thread](ctx, tx, errNoSkill,
+			selectThread+` AND t.user_id = $2 AND (t.id = $3 OR t.request_id = $4)`, owner.OrganizationID, owner.UserID, t.ID, t.RequestID)
 		if err == nil && copied.SkillID != share.SkillID {
 			return chat.ErrRequestConflict
 		}

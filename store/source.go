@@ -323,8 +323,8 @@ func (db *DB) DeleteOrphan(ctx context.Context, id uuid.UUID) error {
 }
 
 // forgetQuotes removes the name, place and quote of a deleted data source from the citations of its owner's answers and
-// of those in the threads that it was attached to, and thereby from their shares. A citation that the text of the answer refers to keeps its number. Passages that were
-// only consulted are removed.
+// of those in the threads that it was attached to, and thereby from their shares. A citation that the text of the answer
+// refers to keeps its number. Passages that were only consulted are removed.
 func forgetQuotes(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID, attached []uuid.UUID) error {
 	return exec(ctx, tx, `
 		UPDATE messages m

@@ -12,9 +12,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// together combines the data sources of a question and the documents of its skill. They may have different owners, also
-// the data sources, which in a shared thread several members have attached. It
-// reads each with the permissions of its owner, so that no access rule is weakened.
+// together combines the data sources of a question and the documents of its skill. They may have different owners; in a
+// shared thread, several members attach data sources. It reads each with the permissions of its owner, so that no access
+// rule is weakened.
 type together struct {
 	Sources
 	owners map[uuid.UUID]identity.Owner // Owners of the data sources that belong to other members.

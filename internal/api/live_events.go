@@ -64,7 +64,9 @@ func (e *LiveEvents) ThreadChanged(readers chat.Readers, thread chat.Thread) {
 
 // ThreadDeleted implements chat.Events.
 func (e *LiveEvents) ThreadDeleted(readers chat.Readers, threadID uuid.UUID) {
-	e.publishTo(topicOfReaders(readers), func() any { return LiveThreadDeleted{Type: "thread", ID: threadID, Deleted: true} })
+	e.publishTo(topicOfReaders(readers), func() any {
+		return LiveThreadDeleted{Type: "thread", ID: threadID, Deleted: true}
+	})
 }
 
 // MessageChanged implements chat.Events.

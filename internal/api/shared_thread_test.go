@@ -294,6 +294,29 @@ func TestCitationsOfFilesThatOneReaderMayNotOpen(t *testing.T) {
 	if got, hidden := files(f.bob), chat.HiddenFile; len(got) != 2 || got["繭.txt"] == "" || got[hidden] != "" {
 		t.Errorf("Bob sees %v", got)
 	}
+	// A file that belongs to the project alone is searched as well.
+	common := upload(f.alice.Subject, "蚕.txt", "蚕の色は白い。")
+	common.path += "?project_id=" + p.ID.String()
+	get[api.DataSource](f, http.StatusCreated, common)
+	f.eventually("the file is read", func() bool {
+		return get[api.ProjectDataSourceList](f, http.StatusOK, call{
+			method: "GET", path: inProject + "?search=%E8%9A%95", token: f.alice.Subject,
+		}).Items[0].Status == "success"
+	})
+	private := get[api.Thread](f, http.StatusCreated, call{
+		method: "POST", path: "/v1/thread", token: f.bob.Subject,
+		body: map[string]any{"skill_id": f.chatSkill().ID, "project_id": p.ID},
+	})
+	f.open(call{method: "POST", path: "/v1/message/stream", token: f.bob.Subject, body: map[string]any{
+		"request_id": newID(), "thread_id": private.ID, "content": "蚕の色と繭の色は",
+	}}).all(t)
+	for _, want := range []string{"蚕.txt", "繭.txt"} {
+		if cited := f.list(f.bob, private).Items[0].Citations; !slices.ContainsFunc(cited, func(c api.Citation) bool {
+			return c.Filename == want && c.Quote != ""
+		}) {
+			t.Errorf("Bob's answer cites %+v, not %s", cited, want)
+		}
+	}
 	f.noContent(call{method: "DELETE", path: inProject + "/" + ours.String(), token: f.alice.Subject})
 	if got := files(f.bob); len(got) != 1 {
 		t.Errorf("after the file has left the project, Bob sees %v", got)

@@ -1072,7 +1072,7 @@ type AuthTypeRequest struct {
 	Email string `json:"email"`
 }
 
-// Author A member. Both fields are empty or missing if the member was removed.
+// Author A member. A question in a shared thread has no author if that member was removed.
 type Author struct {
 	ID   openapi_types.UUID `json:"id,omitempty,omitzero"`
 	Name string             `json:"name"`
@@ -1720,7 +1720,7 @@ type LiveEvent = any
 
 // LiveMessage A message without its content, which may be large.
 type LiveMessage struct {
-	// Author A member. Both fields are empty or missing if the member was removed.
+	// Author A member. A question in a shared thread has no author if that member was removed.
 	Author      Author    `json:"author,omitempty,omitzero"`
 	CompletedAt time.Time `json:"completed_at,omitempty,omitzero"`
 
@@ -1959,7 +1959,7 @@ type MemberUsageList struct {
 
 // Message defines model for Message.
 type Message struct {
-	// Author A member. Both fields are empty or missing if the member was removed.
+	// Author A member. A question in a shared thread has no author if that member was removed.
 	Author      Author     `json:"author,omitempty,omitzero"`
 	Citations   []Citation `json:"citations"`
 	CompletedAt time.Time  `json:"completed_at,omitempty,omitzero"`
@@ -3834,7 +3834,7 @@ type Thread struct {
 	// because all members receive the same event.
 	Own *bool `json:"own,omitempty"`
 
-	// Owner A member. Both fields are empty or missing if the member was removed.
+	// Owner A member. A question in a shared thread has no author if that member was removed.
 	Owner Author `json:"owner,omitempty,omitzero"`
 
 	// Pinned Whether it stands at the top of the list.
