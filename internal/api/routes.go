@@ -247,7 +247,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/message", s.call(reads, s.listMessages))
 		r.Post("/v1/message/async", s.call(asks, s.askMessage))
 		r.Post("/v1/message/{message_id}/stop", s.call(reads, s.stopMessage))
-		r.Delete("/v1/message/{message_id}/queue", s.call(reads, s.cancelWaitingQuestion))
+		r.Delete("/v1/message/{message_id}/queue", s.call(writes, s.cancelWaitingQuestion))
 		r.Put("/v1/message/{message_id}/decision", s.call(writes, withBody(s.decideChanges)))
 		r.Post("/v1/message_feedback", s.call(writes, withBody(s.giveFeedback)))
 		r.Delete("/v1/message_feedback/{message_id}", s.call(writes, s.withdrawFeedback))
