@@ -62,7 +62,7 @@ const homeRoutes: RouteObject[] = [
     },
     shouldRevalidate: never,
   }),
-  page('/home/skill/library', async () => (await import('@/features/skillEditor/routes')).LibraryPage),
+  page('/home/skill/library', async () => (await import('@/features/skillEditor/LibraryPage')).LibraryPage),
   page('/home/skill/leaving', async () => (await import('@/features/threads/LeavingPage')).LeavingPage),
   page('/home/skill/new', async () => (await import('./SkillEditorRoute')).SkillEditorRoute),
   page('/home/skill/:skillId/edit', async () => (await import('./SkillEditorRoute')).SkillEditorRoute),

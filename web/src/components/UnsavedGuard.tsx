@@ -1,7 +1,7 @@
 import { type RefObject, useEffect } from 'react'
 import { useBlocker } from 'react-router'
-import { ConfirmDialog } from '@/components/ConfirmDialog'
-import styles from './Page.module.css'
+import { ConfirmDialog } from './ConfirmDialog'
+import styles from './UnsavedGuard.module.css'
 
 /**
  * Asks for confirmation before leaving a page with unsaved changes, within the app or by closing it, unless `released`.
@@ -39,7 +39,7 @@ export function UnsavedGuard({
       onConfirm={() => blocker.proceed()}
       onClose={() => blocker.reset()}
     >
-      <p className={styles.dialogBody}>{words.body}</p>
+      <p className={styles.body}>{words.body}</p>
     </ConfirmDialog>
   )
 }
