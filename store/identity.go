@@ -35,7 +35,7 @@ func (db *DB) ChangedUsers(ctx context.Context, userIDs []uuid.UUID, within time
 		LEFT JOIN users u ON u.id = p.id
 		LEFT JOIN organizations o ON o.id = u.organization_id
 		WHERE u.id IS NULL OR `+memberState+` <> 'active'
-		   OR greatest(u.changed_at, o.changed_at) > now() - $2::interval OR u.subject IN (
+		   OR greatest(u.changed_at, o.changed_at, o.access_changed_at) > now() - $2::interval OR u.subject IN (
 		    SELECT g.sub::text FROM pool_grants g WHERE g.revoked_at > now() - $2::interval)
 		    OR EXISTS (SELECT FROM sessions s WHERE s.organization_id = u.organization_id AND s.user_id = u.id
 		               AND s.ended_at > now() - $2::interval)`, userIDs, within)

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
@@ -93,8 +93,8 @@ func storableAddress(address netip.Addr) *netip.Addr {
 	return &plain
 }
 
-// RecordRefusal implements saml.Store.
-func (db *DB) RecordRefusal(ctx context.Context, r saml.Refusal) error {
+// RecordRefusal implements sso.Store.
+func (db *DB) RecordRefusal(ctx context.Context, r sso.Refusal) error {
 	network := pool.Origin{Address: r.Origin.Address}.Network()
 	what := r.OrganizationID.String() + " " + r.Email + " " + string(r.Code)
 	return exec(ctx, db.pool, `

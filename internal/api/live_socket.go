@@ -193,8 +193,15 @@ func (s *socket) admit(ctx context.Context, actor identity.Actor) *closeReason {
 	if err != nil { // The actor changed before End could find the socket.
 		return s.refusal(ctx, err)
 	}
+	var projects []uuid.UUID
+	if s.live.cfg.Projects != nil {
+		// A later change of the actor's roles ends the socket.
+		if projects, err = s.live.cfg.Projects(ctx, actor.Owner()); err != nil {
+			return s.refusal(ctx, err)
+		}
+	}
 	s.expire(left)
-	events := s.live.feed.Subscribe(topicsOf(actor)...)
+	events := s.live.feed.Subscribe(topicsOf(actor, projects)...)
 	s.workers.Go(func() { s.write(events) })
 	return nil
 }

@@ -68,10 +68,18 @@ const (
 	// A code or refresh token was used twice, and the connection ended.
 	ActionConnectionReused Action = "connection.reuse"
 	ActionConnectionPolicy Action = "connection_policy.edit"
+	ActionDictation        Action = "dictation.edit"
 	ActionGroupCreate      Action = "group.create"
 	ActionGroupEdit        Action = "group.edit"
 	ActionGroupDelete      Action = "group.delete"
 	ActionGroupMembers     Action = "group.members"
+	ActionProjectCreate    Action = "project.create"
+	ActionProjectEdit      Action = "project.edit"
+	ActionProjectGrants    Action = "project.grants"
+	ActionProjectArchive   Action = "project.archive" // Archived, or not archived any more.
+	ActionProjectDelete    Action = "project.delete"
+	ActionProjectRestore   Action = "project.restore"
+	ActionProjectPurge     Action = "project.purge"
 	ActionSignInFailed     Action = "session.fail"
 )
 
@@ -90,7 +98,8 @@ func Actions() []Action {
 		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, actionUnlink,
 		ActionSessionEnd, ActionSessionLimits, ActionInstructions, ActionModels, ActionMemberLimit,
 		ActionRetention, ActionRetentionDelete,
-		"saml.edit", "saml.on", "saml.off", ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
+		"saml.edit", "saml.on", "saml.off", ActionSAMLTest, "oidc.edit", "oidc.on", "oidc.off",
+		ActionOrganization, ActionOrganizationEdit,
 		ActionDeletion, ActionContract, actionUserCreate, actionUserDisable, ActionPublish,
 		ActionNoticeEdit, actionNoticeEnd, ActionNoticeDelete,
 		ActionSkillImport, ActionSkillCreate, ActionSkillEdit, ActionSkillArchive, ActionSkillRestore,
@@ -98,10 +107,12 @@ func Actions() []Action {
 		ActionCategoryCreate, ActionCategoryEdit, ActionCategoryRemove, ActionCategoryOrder, ActionKeysRotate,
 		ActionSecretRotate, ActionSlackEdit, ActionSlackRemove, ActionSlackLink,
 		ActionSlackUnlink, ActionShare, ActionShareUpdate, ActionShareEnd,
-		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy,
+		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy, ActionDictation,
 		ActionGroupCreate, ActionGroupEdit, ActionGroupDelete, ActionGroupMembers,
+		ActionProjectCreate, ActionProjectEdit, ActionProjectGrants, ActionProjectArchive, ActionProjectDelete,
+		ActionProjectRestore, ActionProjectPurge,
 
-		// Package identity/pool logs these, and identity/saml some of them.
+		// Package identity/pool logs these, and identity/sso some of them.
 		"session.begin", ActionSignInFailed, "session.lock", "session.end", "session.end_all", "session.refuse",
 		"password.request", "password.reset", "password.set", "password.change", "password.fail",
 	}
@@ -148,6 +159,7 @@ const (
 	TargetOrganization = "organization"
 	TargetContract     = "contract"
 	TargetSAML         = "saml"
+	TargetOIDC         = "oidc"
 	TargetNotification = "notification"
 	TargetSkill        = "skill"
 	TargetCategory     = "category"
@@ -156,6 +168,7 @@ const (
 	TargetConnection   = "connection"
 	TargetSlack        = "slack"
 	TargetGroup        = "group"
+	TargetProject      = "project"
 )
 
 // Change is a changed field. It must not contain secrets.

@@ -229,6 +229,12 @@ type Store interface {
 	// SetAbout replaces a member's information about themselves.
 	SetAbout(ctx context.Context, organizationID, userID uuid.UUID, about About) error
 
+	// DictationService reports whether the organization allows dictation through services of browsers.
+	DictationService(ctx context.Context, organizationID uuid.UUID) (bool, error)
+
+	// SetDictationService allows or forbids it, and logs a change. It calls check like SetInstructions.
+	SetDictationService(ctx context.Context, actor identity.Actor, allowed bool, check func(actor *Member) error) error
+
 	// SetInstructions replaces the instructions of the actor's organization, and logs it. It calls check with the
 	// actor's current state, and returns its error unchanged.
 	SetInstructions(ctx context.Context, actor identity.Actor, text string, check func(actor *Member) error) error

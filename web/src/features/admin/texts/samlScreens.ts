@@ -9,6 +9,7 @@ export const samlScreens = {
     status: '状態',
     onBody: 'メンバーは、組織の認証画面からログインします。',
     offBody: 'メンバーは、メールアドレスとパスワードでログインします。',
+    otherBody: '組織ではOpenID Connectを使用しています。オンにすると、SAMLに切り替わります。',
     turnOn: 'オンにする',
     turnOff: 'オフにする',
     test: 'テストログイン',
