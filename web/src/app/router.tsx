@@ -51,6 +51,8 @@ function adminPage(path: string, Component: Page, loader?: () => Promise<LoaderF
 
 const conversationPage: Page = async () => (await import('./home')).ConversationPage
 
+const loadProjects = () => import('@/features/project/routes')
+
 /** homeRoutes are the pages under /home. */
 const homeRoutes: RouteObject[] = [
   { path: '/home', loader: () => redirect('/home/skill') },
@@ -83,6 +85,20 @@ const homeRoutes: RouteObject[] = [
       Component: async () => (await import('@/features/sources/routes')).SourcesPage,
     },
     shouldRevalidate: never,
+  }),
+  page('/home/project', async () => (await loadProjects()).ProjectsPage),
+  caught({
+    path: '/home/project/:projectId',
+    loader: signedIn(),
+    shouldRevalidate: never,
+    lazy: { Component: async () => (await loadProjects()).ProjectPage },
+    children: [
+      { index: true, loader: ({ params }) => redirect(`/home/project/${params.projectId}/file`) },
+      { path: 'file', lazy: { Component: async () => (await loadProjects()).FilesTab } },
+      { path: 'member', lazy: { Component: async () => (await loadProjects()).MembersTab } },
+      { path: 'instructions', lazy: { Component: async () => (await loadProjects()).InstructionsTab } },
+      { path: 'setting', lazy: { Component: async () => (await loadProjects()).SettingsTab } },
+    ],
   }),
   ...['/home/*', '/chat/*', '/share/*'].map((path) => ({ path, Component: NotFoundPage })),
 ]

@@ -12,18 +12,18 @@ export function UnsavedGuard({
   words,
 }: {
   dirty: boolean
-  released: RefObject<boolean>
+  released?: RefObject<boolean>
   words: { title: string; body: string; stay: string; leave: string }
 }) {
   const blocker = useBlocker(
     ({ currentLocation, nextLocation }) =>
-      dirty && !released.current && currentLocation.pathname !== nextLocation.pathname,
+      dirty && !released?.current && currentLocation.pathname !== nextLocation.pathname,
   )
 
   useEffect(() => {
     if (!dirty) return
     const onLeave = (event: BeforeUnloadEvent) => {
-      if (!released.current) event.preventDefault()
+      if (!released?.current) event.preventDefault()
     }
     window.addEventListener('beforeunload', onLeave)
     return () => window.removeEventListener('beforeunload', onLeave)
