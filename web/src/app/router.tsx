@@ -171,6 +171,7 @@ const adminRoutes: RouteObject = caught({
     ),
     adminPage('group', async () => (await loadAdmin()).GroupsPage),
     adminPage('group/:groupId', async () => (await loadAdmin()).GroupPage),
+    adminPage('project', async () => (await loadAdmin()).ProjectsPage),
     adminPage('instructions', async () => (await loadAdmin()).InstructionsPage),
     adminPage('model', async () => (await loadAdmin()).ModelsPage),
     adminPage('notice', async () => (await loadAdmin()).NoticesPage),

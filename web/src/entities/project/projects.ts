@@ -25,6 +25,14 @@ export function projectQuery(id: string) {
   })
 }
 
+/** How long a deleted project can be restored, in milliseconds. */
+const RESTORABLE_MS = 30 * 24 * 3_600_000
+
+/** restorableUntil returns until when a project that was deleted at a time can be restored. */
+export function restorableUntil(deletedAt: string): string {
+  return new Date(Date.parse(deletedAt) + RESTORABLE_MS).toISOString()
+}
+
 /** refreshProjects loads what is shown of projects again. */
 export async function refreshProjects(): Promise<void> {
   await queryClient.invalidateQueries({ queryKey: PROJECTS })

@@ -7,7 +7,7 @@ import { PageHeading } from '@/components/PageHeading'
 import { PageTitle } from '@/components/PageTitle'
 import { SearchField } from '@/components/SearchField'
 import { EmptyState } from '@/components/States'
-import { refreshProjects } from '@/entities/project/projects'
+import { refreshProjects, restorableUntil } from '@/entities/project/projects'
 import { call, errorMessage, type Project } from '@/lib/api'
 import { formatDate } from '@/lib/ui/dates'
 import { setValues, useQueryState } from '@/lib/ui/queryState'
@@ -22,9 +22,6 @@ import { texts } from './texts'
 const words = texts.list
 
 const states: readonly ProjectState[] = ['active', 'archived', 'deleted']
-
-/** How long a deleted project can be restored, in milliseconds. */
-const RESTORABLE_MS = 30 * 24 * 3_600_000
 
 /** ProjectsPage lists the user's projects: those in use, the archived ones, or the deleted ones to restore. */
 export function ProjectsPage() {
@@ -142,9 +139,7 @@ function Deleted({ project: { id, name, deleted_at } }: { project: Project }) {
       <Folder size={20} aria-hidden />
       <div className={styles.what}>
         <strong>{name}</strong>
-        {deleted_at && (
-          <p>{words.until(formatDate(new Date(Date.parse(deleted_at) + RESTORABLE_MS).toISOString()))}</p>
-        )}
+        {deleted_at && <p>{words.until(formatDate(restorableUntil(deleted_at)))}</p>}
       </div>
       <Button size="sm" loading={busy} onClick={() => void restore()}>
         <span className="visually-hidden">{words.of(name)}</span>

@@ -46,7 +46,7 @@ function Section({ title, lead, children }: { title: string; lead?: string; chil
   )
 }
 
-type Values = { name: string; description: string; skill: string; retention: string }
+type Values = { name: string; description: string; skill: string; retention: string; storage: string }
 type Wrong = Partial<Record<keyof Values | 'rest', string>>
 
 const fieldNames: Readonly<Record<string, keyof Values>> = {
@@ -54,10 +54,19 @@ const fieldNames: Readonly<Record<string, keyof Values>> = {
   description: 'description',
   skill_id: 'skill',
   retention_days: 'retention',
+  storage_limit: 'storage',
 }
 
-function valuesOf({ name, description, skill_id, retention_days }: Project): Values {
-  return { name, description, skill: skill_id ?? '', retention: retention_days ? String(retention_days) : '' }
+const GIGABYTE = 1024 ** 3
+
+function valuesOf({ name, description, skill_id, retention_days, storage_limit }: Project): Values {
+  return {
+    name,
+    description,
+    skill: skill_id ?? '',
+    retention: retention_days ? String(retention_days) : '',
+    storage: storage_limit ? String(storage_limit / GIGABYTE) : '',
+  }
 }
 
 /** Basics is the form of the fields. After a change by somebody else, it shows the own changes over the new record. */
@@ -78,15 +87,21 @@ function Basics() {
   const save = async (event: FormEvent) => {
     event.preventDefault()
     const days = values.retention.trim().normalize('NFKC')
+    const gigabytes = values.storage.trim().normalize('NFKC')
     if (values.name.trim() === '') return setWrong({ name: texts.create.nameRequired })
-    if (days !== '' && !/^\d{1,4}$/.test(days)) return setWrong({ retention: words.retentionWrong })
+    if (!/^\d{0,4}$/.test(days)) return setWrong({ retention: words.retentionWrong })
+    if (!/^(\d{1,6}(\.\d+)?)?$/.test(gigabytes)) return setWrong({ storage: words.storageWrong })
     await run(
       async () => {
         const { name, description, skill } = values
         const saved = await saveProject(base, {
           description,
           skill_id: skill || null,
-          ...(manages && { name, retention_days: days === '' ? null : Number(days) }),
+          ...(manages && {
+            name,
+            retention_days: days === '' ? null : Number(days),
+            storage_limit: gigabytes === '' ? null : Math.round(Number(gigabytes) * GIGABYTE),
+          }),
         })
         setBase(saved)
         setChanges({})
@@ -125,17 +140,30 @@ function Basics() {
         />
         <SkillSelect value={values.skill} error={wrong.skill} onChange={(skill) => set({ skill })} />
         {manages && (
-          <TextField
-            label={words.retention}
-            hint={words.retentionHint}
-            optional
-            inputMode="numeric"
-            value={values.retention}
-            maxLength={4}
-            autoComplete="off"
-            error={wrong.retention}
-            onChange={(event) => set({ retention: event.target.value })}
-          />
+          <>
+            <TextField
+              label={words.retention}
+              hint={words.retentionHint}
+              optional
+              inputMode="numeric"
+              value={values.retention}
+              maxLength={4}
+              autoComplete="off"
+              error={wrong.retention}
+              onChange={(event) => set({ retention: event.target.value })}
+            />
+            <TextField
+              label={words.storage}
+              hint={words.storageHint}
+              optional
+              inputMode="decimal"
+              value={values.storage}
+              maxLength={20}
+              autoComplete="off"
+              error={wrong.storage}
+              onChange={(event) => set({ storage: event.target.value })}
+            />
+          </>
         )}
         <div role="alert">{wrong.rest && <FieldErrorText>{wrong.rest}</FieldErrorText>}</div>
         <Button type="submit" variant="primary" disabled={!dirty} loading={busy}>
@@ -214,19 +242,16 @@ function Usage() {
 }
 
 function Archive() {
-  const shown = useProject()
-  const { archived } = shown
+  const { id, archived } = useProject()
   const { busy, run } = useTask()
   const change = () =>
     run(
       async () => {
-        await saveProject(shown, { archived: !archived })
+        await call('archiveProject', { project_id: id, body: { archived: !archived } })
+        await refreshProjects()
         toast(archived ? words.unarchivedDone : words.archivedDone, { tone: 'success' })
       },
-      (cause) => {
-        void refreshProjects()
-        toastFailure(words.notSaved(errorMessage(cause)))
-      },
+      (cause) => toastFailure(words.notSaved(errorMessage(cause))),
     )
   return (
     <Section title={words.archive} lead={words.archiveHint}>
