@@ -130,7 +130,7 @@ export const texts = {
     invite: 'メンバーを招待',
     role: '権限',
     everyone: '組織の全員',
-    noOne: '利用できません',
+    noOne: '権限なし',
     people: (count: number) => `${formatNumber(count)}名`,
     group: 'グループ',
     you: 'あなた',

@@ -58,7 +58,7 @@ function RecentProjects() {
   if (data === undefined) return <p className={styles.inner}>{texts.loading}</p>
   if (data.items.length === 0) return <p className={styles.inner}>{words.none}</p>
   return (
-    <ul aria-label={words.recent}>
+    <ul className={styles.recent} aria-label={words.recent}>
       {data.items.map(({ id, name }) => (
         <li key={id}>
           <NavLink className={styles.inner ?? ''} to={`/home/project/${id}`}>

@@ -8,9 +8,11 @@ import { EmptyState } from '@/components/States'
 import { restorableUntil } from '@/entities/project/projects'
 import { formatSize } from '@/entities/source/files'
 import { call, errorMessage, type ManagedProject } from '@/lib/api'
+import { cx } from '@/lib/ui/cx'
 import { formatDate } from '@/lib/ui/dates'
 import { formatNumber } from '@/lib/ui/numbers'
 import { toast, toastFailure } from '@/lib/ui/toast'
+import members from '../members/MemberTable.module.css'
 import filters from '../parts/Filters.module.css'
 import { Page } from '../parts/Page'
 import { NoMatch, PagedList } from '../parts/PagedList'
@@ -109,7 +111,6 @@ interface RowProps {
 
 function Row({ project, onAppoint, onRemove }: RowProps) {
   const { id, name, managers, counts, storage_used, archived, deleted_at } = project
-  const { data_sources, threads, members } = counts
   const change = async (way: keyof typeof words.done) => {
     try {
       if (way === 'restore') await call('restoreProject', { project_id: id })
@@ -132,12 +133,16 @@ function Row({ project, onAppoint, onRemove }: RowProps) {
         {managers.length > 0 ? managers.map((manager) => manager.name).join('、') : words.noManager}
       </td>
       <td className={table.quiet}>
-        {words.sizeOf(formatNumber(data_sources), formatNumber(threads), formatNumber(members))}
+        {words.sizeOf(
+          formatNumber(counts.data_sources),
+          formatNumber(counts.threads),
+          formatNumber(counts.members),
+        )}
       </td>
       <td className={table.nowrap} data-label={words.storage}>
         {formatSize(storage_used)}
       </td>
-      <td className={table.narrow}>
+      <td className={cx(table.narrow, members.menu)}>
         <Menu
           trigger={
             <IconButton label={words.menu(name)}>

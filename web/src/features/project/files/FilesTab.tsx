@@ -71,23 +71,25 @@ function AddFiles({ over, onFiles }: { over: boolean; onFiles: (found: FoundFile
     currentTarget.value = ''
   }
   return (
-    <div className={files.add} data-over={over || undefined}>
-      <FilePlus2 size={24} aria-hidden />
-      <p className={files.drop}>{words.drop}</p>
-      <div className={styles.actions}>
-        <Button variant="primary" onClick={() => chooser.current?.click()}>
-          {words.choose}
-        </Button>
-        <Button className={files.drop} onClick={() => folder.current?.click()}>
-          {words.folder}
-        </Button>
-        <Button onClick={() => setSharing(true)}>{words.own}</Button>
+    <>
+      <div className={files.add} data-over={over || undefined}>
+        <FilePlus2 size={24} aria-hidden />
+        <p className={files.drop}>{words.drop}</p>
+        <div className={styles.actions}>
+          <Button variant="primary" onClick={() => chooser.current?.click()}>
+            {words.choose}
+          </Button>
+          <Button className={files.drop} onClick={() => folder.current?.click()}>
+            {words.folder}
+          </Button>
+          <Button onClick={() => setSharing(true)}>{words.own}</Button>
+        </div>
+        <p className={styles.quiet}>{`${words.kinds}（${words.limit(MAX_MEGABYTES)}）`}</p>
+        <input {...input} ref={chooser} accept={ACCEPTED} aria-label={words.choose} onChange={take} />
+        <input {...input} ref={folder} {...folders} aria-label={words.folder} onChange={take} />
       </div>
-      <p className={styles.quiet}>{`${words.kinds}（${words.limit(MAX_MEGABYTES)}）`}</p>
-      <input {...input} ref={chooser} accept={ACCEPTED} aria-label={words.choose} onChange={take} />
-      <input {...input} ref={folder} {...folders} aria-label={words.folder} onChange={take} />
       {sharing && <OwnFiles onClose={() => setSharing(false)} />}
-    </div>
+    </>
   )
 }
 
