@@ -105,125 +105,134 @@ test('a member creates a project, adds files and a folder, and shares own files'
   await expect(tab(page, 'ファイル')).toContainText('2')
 })
 
-test('managers invite members; roles, conflicts and the end of access are seen at once', async ({
-  page,
-  account,
-  pageAs,
-  signIn,
-}, info) => {
-  const name = `受注-${info.testId}`
-  const { id } = await create(account, name)
-  const colleague = await pageAs(await signIn('admin'))
-  await open(colleague, '/home/project', 'プロジェクト')
-  await open(page, `/home/project/${id}/member`, name)
-  await expect(main(page).getByText('メンバーは、あなただけです。')).toBeVisible()
-  await main(page).getByRole('button', { name: 'メンバーを招待' }).click()
-  const inviting = page.getByRole('dialog')
-  await inviting.getByRole('textbox').fill('admin@demo.example')
-  await inviting.getByRole('checkbox', { name: /admin@demo/ }).check()
-  await inviting
-    .getByRole('combobox', { name: '権限' })
-    .selectOption({ label: '編集者（ファイルの追加と指示の編集も）' })
-  expect(await breaches(page)).toEqual([])
-  await inviting.getByRole('button', { name: '1件を招待' }).click()
-  const member = line(page, 'admin@demo.example')
-  await expect(member).toBeVisible()
+for (const [device, viewport] of Object.entries({
+  'a desktop': { width: 1440, height: 900 },
+  'a phone': { width: 390, height: 844 },
+})) {
+  test.describe(`on ${device}`, () => {
+    test.use({ viewport })
 
-  // The colleague's list has the project without a reload.
-  await main(colleague).getByRole('link', { name }).click()
-  await heading(colleague, name)
-  await tab(colleague, '指示').click()
-  await tab(page, '指示').click()
-  await instructions(page).fill('敬語で答えてください。\n金額は税抜きで答えてください。')
-  await page.getByRole('button', { name: '保存' }).click()
-  await expect(instructions(colleague)).toHaveValue(/税抜き/)
+    test('managers invite members; roles, conflicts and the end of access are seen at once', async ({
+      page,
+      account,
+      pageAs,
+      signIn,
+    }, info) => {
+      const name = `受注-${info.testId}`
+      const { id } = await create(account, name)
+      const colleague = await pageAs(await signIn('admin'))
+      await open(colleague, '/home/project', 'プロジェクト')
+      await open(page, `/home/project/${id}/member`, name)
+      await expect(main(page).getByText('メンバーは、あなただけです。')).toBeVisible()
+      await main(page).getByRole('button', { name: 'メンバーを招待' }).click()
+      const inviting = page.getByRole('dialog')
+      await inviting.getByRole('textbox').fill('admin@demo.example')
+      await inviting.getByRole('checkbox', { name: /admin@demo/ }).check()
+      await inviting
+        .getByRole('combobox', { name: '権限' })
+        .selectOption({ label: '編集者（ファイルの追加と指示の編集も）' })
+      expect(await breaches(page)).toEqual([])
+      await inviting.getByRole('button', { name: '1件を招待' }).click()
+      const member = line(page, 'admin@demo.example')
+      await expect(member).toBeVisible()
 
-  // Both edit the same line.
-  await instructions(page).fill('敬語で短く答えてください。\n金額は税抜きで答えてください。')
-  await instructions(colleague).fill(
-    '敬語で丁寧に答えてください。\n金額は税抜きで答えてください。\n出典を書いてください。',
-  )
-  await colleague.getByRole('button', { name: '保存' }).click()
-  await expect(colleague.getByText('指示を保存しました。')).toBeVisible()
-  await expect(instructions(page)).toHaveValue(/短く/)
-  await page.getByRole('button', { name: '保存' }).click()
-  const conflict = page.getByRole('region', { name: 'ほかのメンバーが先に指示を変更しました' })
-  await expect(conflict).toContainText('同じ箇所の変更が1か所あります。')
-  await expect(conflict.getByRole('region', { name: '保存されている指示' })).toContainText('丁寧に')
-  await expect(conflict.getByRole('region', { name: 'あなたの指示' })).toContainText('短く')
-  const merged = conflict.getByRole('textbox', { name: '保存する指示' })
-  await expect(merged).toHaveValue(/丁寧に.*短く.*出典を/s)
-  expect(await breaches(page)).toEqual([])
-  await merged.fill('敬語で短く、丁寧に答えてください。\n出典を書いてください。')
-  await conflict.getByRole('button', { name: 'この内容で保存' }).click()
-  await expect(instructions(page)).toHaveValue(/短く、丁寧に/)
-  await expect(instructions(colleague)).toHaveValue(/短く、丁寧に/)
+      // The colleague's list has the project without a reload.
+      await main(colleague).getByRole('link', { name }).click()
+      await heading(colleague, name)
+      await tab(colleague, '指示').click()
+      await tab(page, '指示').click()
+      await instructions(page).fill('敬語で答えてください。\n金額は税抜きで答えてください。')
+      await page.getByRole('button', { name: '保存' }).click()
+      await expect(instructions(colleague)).toHaveValue(/税抜き/)
 
-  // A weaker role takes the editor away.
-  await tab(page, 'メンバー').click()
-  await member.getByRole('combobox').selectOption('閲覧者')
-  await expect(instructions(colleague)).toHaveCount(0)
-  await expect(main(colleague).getByText('敬語で短く、丁寧に答えてください。')).toBeVisible()
-  await line(page, 'user@demo.example').getByRole('combobox').selectOption('閲覧者')
-  await expect(page.getByText(/プロジェクトには管理者が必要です/)).toBeVisible()
+      // Both edit the same line.
+      await instructions(page).fill('敬語で短く答えてください。\n金額は税抜きで答えてください。')
+      await instructions(colleague).fill(
+        '敬語で丁寧に答えてください。\n金額は税抜きで答えてください。\n出典を書いてください。',
+      )
+      await colleague.getByRole('button', { name: '保存' }).click()
+      await expect(colleague.getByText('指示を保存しました。')).toBeVisible()
+      await expect(instructions(page)).toHaveValue(/短く/)
+      await page.getByRole('button', { name: '保存' }).click()
+      const conflict = page.getByRole('region', { name: 'ほかのメンバーが先に指示を変更しました' })
+      await expect(conflict).toContainText('同じ箇所の変更が1か所あります。')
+      await expect(conflict.getByRole('region', { name: '保存されている指示' })).toContainText('丁寧に')
+      await expect(conflict.getByRole('region', { name: 'あなたの指示' })).toContainText('短く')
+      const merged = conflict.getByRole('textbox', { name: '保存する指示' })
+      await expect(merged).toHaveValue(/丁寧に.*短く.*出典を/s)
+      expect(await breaches(page)).toEqual([])
+      await merged.fill('敬語で短く、丁寧に答えてください。\n出典を書いてください。')
+      await conflict.getByRole('button', { name: 'この内容で保存' }).click()
+      await expect(instructions(page)).toHaveValue(/短く、丁寧に/)
+      await expect(instructions(colleague)).toHaveValue(/短く、丁寧に/)
 
-  await tab(colleague, '設定').click()
-  await colleague.getByRole('button', { name: 'プロジェクトから抜ける' }).click()
-  await colleague.getByRole('dialog').getByRole('button', { name: '抜ける' }).click()
-  await heading(colleague, 'プロジェクト')
-  await expect(main(colleague).getByRole('link', { name })).toHaveCount(0)
-  await expect(member).toHaveCount(0)
+      // A weaker role takes the editor away.
+      await tab(page, 'メンバー').click()
+      await member.getByRole('combobox').selectOption('閲覧者')
+      await expect(instructions(colleague)).toHaveCount(0)
+      await expect(main(colleague).getByText('敬語で短く、丁寧に答えてください。')).toBeVisible()
+      await line(page, 'user@demo.example').getByRole('combobox').selectOption('閲覧者')
+      await expect(page.getByText(/プロジェクトには管理者が必要です/)).toBeVisible()
 
-  // Whoever is removed sees nothing more of the project.
-  await share(account, (await (await account.call('GET', `/v1/project/${id}`)).json()) as Project, {
-    'user@demo.example': 'manager',
-    'admin@demo.example': 'viewer',
+      await tab(colleague, '設定').click()
+      await colleague.getByRole('button', { name: 'プロジェクトから抜ける' }).click()
+      await colleague.getByRole('dialog').getByRole('button', { name: '抜ける' }).click()
+      await heading(colleague, 'プロジェクト')
+      await expect(main(colleague).getByRole('link', { name })).toHaveCount(0)
+      await expect(member).toHaveCount(0)
+
+      // Whoever is removed sees nothing more of the project.
+      await share(account, (await (await account.call('GET', `/v1/project/${id}`)).json()) as Project, {
+        'user@demo.example': 'manager',
+        'admin@demo.example': 'viewer',
+      })
+      await main(colleague).getByRole('link', { name }).click()
+      await heading(colleague, name)
+      await member.getByRole('button', { name: /外す$/ }).click()
+      await page.getByRole('dialog').getByRole('button', { name: '外す' }).click()
+      await heading(colleague, 'このプロジェクトは開けません')
+    })
+
+    test('a manager changes the settings of a project, archives, deletes and restores it', async ({
+      page,
+      account,
+    }, info) => {
+      const before = `契約-${info.testId}`
+      const name = `契約書-${info.testId}`
+      const { id } = await create(account, before)
+      await open(page, `/home/project/${id}/setting`, before)
+      await page.getByRole('textbox', { name: '名前' }).fill(name)
+      await page.getByRole('combobox', { name: '新しいチャットのスキル' }).selectOption('要約')
+      await page.getByRole('textbox', { name: /保存日数/ }).fill('七日')
+      await page.getByRole('button', { name: '保存' }).click()
+      await expect(page.getByText('30〜3650の数を入力してください。')).toBeVisible()
+      await page.getByRole('textbox', { name: /保存日数/ }).fill('９０')
+      await page.getByRole('textbox', { name: /容量の上限/ }).fill('1.5')
+      await page.getByRole('button', { name: '保存' }).click()
+      await heading(page, name)
+      await expect(page.getByText('今月の利用はまだありません。')).toBeVisible()
+
+      await page.getByRole('button', { name: 'アーカイブする' }).click()
+      await expect(page.getByText(/^アーカイブしたプロジェクトです/)).toBeVisible()
+      await tab(page, 'ファイル').click()
+      await expect(page.getByRole('button', { name: 'ファイルを追加' })).toHaveCount(0)
+      await tab(page, '設定').click()
+      await page.getByRole('button', { name: 'アーカイブから戻す' }).click()
+      await expect(page.getByRole('textbox', { name: /容量の上限/ })).toHaveValue('1.5')
+
+      await page.getByRole('button', { name: '削除する' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: '削除する' }).click()
+      await heading(page, 'プロジェクト')
+      await expect(line(page, name)).toHaveCount(0)
+      await page.getByRole('button', { name: '削除済み' }).click()
+      await expect(line(page, name)).toContainText('まで復元できます')
+      await line(page, name).getByRole('button', { name: /復元/ }).click()
+      await expect(line(page, name)).toHaveCount(0)
+      await page.getByRole('button', { name: '利用中' }).click()
+      await expect(line(page, name)).toBeVisible()
+    })
   })
-  await main(colleague).getByRole('link', { name }).click()
-  await heading(colleague, name)
-  await member.getByRole('button', { name: /外す$/ }).click()
-  await page.getByRole('dialog').getByRole('button', { name: '外す' }).click()
-  await heading(colleague, 'このプロジェクトは開けません')
-})
-
-test('a manager changes the settings of a project, archives, deletes and restores it', async ({
-  page,
-  account,
-}, info) => {
-  const before = `契約-${info.testId}`
-  const name = `契約書-${info.testId}`
-  const { id } = await create(account, before)
-  await open(page, `/home/project/${id}/setting`, before)
-  await page.getByRole('textbox', { name: '名前' }).fill(name)
-  await page.getByRole('combobox', { name: '新しいチャットのスキル' }).selectOption('要約')
-  await page.getByRole('textbox', { name: /保存日数/ }).fill('七日')
-  await page.getByRole('button', { name: '保存' }).click()
-  await expect(page.getByText('30〜3650の数を入力してください。')).toBeVisible()
-  await page.getByRole('textbox', { name: /保存日数/ }).fill('９０')
-  await page.getByRole('textbox', { name: /容量の上限/ }).fill('1.5')
-  await page.getByRole('button', { name: '保存' }).click()
-  await heading(page, name)
-  await expect(page.getByText('今月の利用はまだありません。')).toBeVisible()
-
-  await page.getByRole('button', { name: 'アーカイブする' }).click()
-  await expect(page.getByText(/^アーカイブしたプロジェクトです/)).toBeVisible()
-  await tab(page, 'ファイル').click()
-  await expect(page.getByRole('button', { name: 'ファイルを追加' })).toHaveCount(0)
-  await tab(page, '設定').click()
-  await page.getByRole('button', { name: 'アーカイブから戻す' }).click()
-  await expect(page.getByRole('textbox', { name: /容量の上限/ })).toHaveValue('1.5')
-
-  await page.getByRole('button', { name: '削除する' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: '削除する' }).click()
-  await heading(page, 'プロジェクト')
-  await expect(line(page, name)).toHaveCount(0)
-  await page.getByRole('button', { name: '削除済み' }).click()
-  await expect(line(page, name)).toContainText('まで復元できます')
-  await line(page, name).getByRole('button', { name: /復元/ }).click()
-  await expect(line(page, name)).toHaveCount(0)
-  await page.getByRole('button', { name: '利用中' }).click()
-  await expect(line(page, name)).toBeVisible()
-})
+}
 
 test.describe('of an administrator', () => {
   test.use({ who: 'admin' })

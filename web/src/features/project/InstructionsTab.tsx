@@ -21,8 +21,11 @@ const MOST = 32_000
 /** InstructionsTab shows the instructions of the project; editors change them. */
 export function InstructionsTab() {
   const project = useProject()
-  if (mayEdit(project)) return <Editor key={project.id} loaded={project} />
-  if (project.instructions !== '') return <p className={styles.read}>{project.instructions}</p>
+  return <Editor key={project.id} loaded={project} />
+}
+
+function Instructions({ text }: { text: string }) {
+  if (text !== '') return <p className={styles.read}>{text}</p>
   return (
     <EmptyState title={words.none}>
       <p>{words.noneHint}</p>
@@ -71,6 +74,9 @@ function Editor({ loaded }: { loaded: Project }) {
       toastFailure(words.notSaved(errorMessage(cause)), () => void compare(before, mine))
     }
   }
+  // A user who may no longer edit keeps an unsaved text, to copy it.
+  const dirty = text !== saved || current !== null
+  if (!mayEdit(loaded) && !dirty) return <Instructions text={saved} />
   const onSubmit = (event: FormEvent) => {
     event.preventDefault()
     if (length <= MOST) void save(text, base)
@@ -108,7 +114,7 @@ function Editor({ loaded }: { loaded: Project }) {
           }}
         />
       )}
-      <UnsavedGuard dirty={text !== saved || current !== null} words={words.unsaved} />
+      <UnsavedGuard dirty={dirty} words={texts.unsaved} />
     </>
   )
 }

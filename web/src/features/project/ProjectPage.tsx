@@ -62,7 +62,7 @@ function Loaded({ project }: { project: Project }) {
         <Link to="/home/project">{texts.all}</Link>
         <h1>{name}</h1>
         {description && <p>{description}</p>}
-        {role && <p className="visually-hidden">{words.role(texts.roles[role])}</p>}
+        <p className={styles.quiet}>{words.role(texts.roles[role])}</p>
       </header>
       {archived && <p className={styles.notice}>{words.archived}</p>}
       <nav className={styles.tabs} aria-label={words.menu}>

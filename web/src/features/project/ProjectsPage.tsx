@@ -116,7 +116,7 @@ function Line({ project: { id, name, description, role, counts } }: { project: P
         {description && <p className={styles.brief}>{description}</p>}
         <p>{words.facts(counts.data_sources, counts.members)}</p>
       </div>
-      {role && <span className={styles.facts}>{texts.roles[role]}</span>}
+      <span className={styles.facts}>{texts.roles[role]}</span>
     </li>
   )
 }

@@ -6,6 +6,7 @@ import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { EndDialog } from '@/components/EndDialog'
 import { FieldErrorText, Select, TextArea, TextField } from '@/components/Field'
 import { Loaded } from '@/components/States'
+import { UnsavedGuard } from '@/components/UnsavedGuard'
 import { refreshProjects } from '@/entities/project/projects'
 import { ApiError, call, errorMessage, errorsByField, type Project } from '@/lib/api'
 import { skillsQuery } from '@/lib/api/queries'
@@ -170,6 +171,7 @@ function Basics() {
           {words.save}
         </Button>
       </form>
+      <UnsavedGuard dirty={dirty} words={texts.unsaved} />
     </Section>
   )
 }

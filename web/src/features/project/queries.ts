@@ -55,7 +55,7 @@ export function useProjectSources(id: string, query: string): List<ProjectDataSo
         call('listProjectDataSources', { project_id: id, ...(search && { search }), ...page, signal }),
       ),
     ),
-    // The server sends no events about files that others have added.
+    // The server sends no events about the reading of a project's files.
     refetchInterval: ({ state }) =>
       state.data?.pages.some(({ items }) => items.some(isBeingRead)) ? READING_MS : false,
   })

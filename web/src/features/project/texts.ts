@@ -41,6 +41,13 @@ export const texts = {
     until: (day: string) => `${day}まで復元できます`,
   },
 
+  unsaved: {
+    title: '保存していない変更があります',
+    body: 'このページを離れると、変更した内容は失われます。',
+    stay: '編集を続ける',
+    leave: '破棄して移動',
+  },
+
   create: {
     title: 'プロジェクトを作成',
     name: '名前',
@@ -63,7 +70,7 @@ export const texts = {
     missingHint:
       '削除されたか、あなたがメンバーではなくなりました。続けて使うには、プロジェクトの管理者に追加を依頼してください。',
     archived: 'アーカイブしたプロジェクトです。閲覧できますが、質問とファイルの追加はできません。',
-    role: (role: string) => `あなたは${role}です`,
+    role: (role: string) => `あなたの権限：${role}`,
   },
 
   files: {
@@ -190,12 +197,6 @@ export const texts = {
       useBoth: '両方をまとめる',
       save: 'この内容で保存',
       discard: '自分の変更をやめる',
-    },
-    unsaved: {
-      title: '保存していない変更があります',
-      body: 'このページを離れると、変更した指示は失われます。',
-      stay: '編集を続ける',
-      leave: '破棄して移動',
     },
   },
 
