@@ -54,7 +54,7 @@ test('a member creates a project, adds files and a folder, and shares own files'
   await heading(page, '新製品の準備')
   await expect(menu.getByRole('link', { name: '新製品の準備' })).toBeVisible()
 
-  // The empty state says what to do first.
+  // The empty state offers the first steps.
   await expect(main(page).getByText('ファイルはまだありません。')).toBeVisible()
   await expect(main(page).getByRole('link', { name: 'メンバーを招待' })).toBeVisible()
   const chooser = page.waitForEvent('filechooser')
@@ -181,7 +181,7 @@ for (const [device, viewport] of Object.entries({
       await expect(main(colleague).getByRole('link', { name })).toHaveCount(0)
       await expect(member).toHaveCount(0)
 
-      // Whoever is removed sees nothing more of the project.
+      // A removed member can no longer open the project.
       await share(account, (await (await account.call('GET', `/v1/project/${id}`)).json()) as Project, {
         'user@demo.example': 'manager',
         'admin@demo.example': 'viewer',

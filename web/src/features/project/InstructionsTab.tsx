@@ -34,8 +34,8 @@ function Instructions({ text }: { text: string }) {
 }
 
 /**
- * Editor edits the instructions. It keeps the record that the changes are based on, so that a change by somebody else
- * is noticed when it saves.
+ * Editor edits the instructions. It keeps the record that the changes are based on, so that saving detects changes by
+ * other members.
  */
 function Editor({ loaded }: { loaded: Project }) {
   const [base, setBase] = useState(loaded)
@@ -44,7 +44,7 @@ function Editor({ loaded }: { loaded: Project }) {
   const { busy, run } = useTask()
   const length = [...text].length
   const saved = base.instructions ?? ''
-  // Somebody else has changed the project, and there is nothing here that this would overwrite.
+  // Another member has changed the project, and this text has no unsaved changes.
   if (current === null && text === saved && loaded.version > base.version) {
     setBase(loaded)
     setText(loaded.instructions ?? '')

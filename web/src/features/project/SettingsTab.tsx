@@ -70,7 +70,7 @@ function valuesOf({ name, description, skill_id, retention_days, storage_limit }
   }
 }
 
-/** Basics is the form of the fields. After a change by somebody else, it shows the own changes over the new record. */
+/** Basics is the form of the settings. If another member saves first, it applies the unsaved changes to that record. */
 function Basics() {
   const loaded = useProject()
   const [base, setBase] = useState(loaded)

@@ -43,7 +43,7 @@ function inProject(id: string, ...rest: string[]): readonly string[] {
   return [...PROJECTS, 'one', id, ...rest]
 }
 
-/** The interval at which a list is loaded again while files are being read, in milliseconds. */
+/** The interval for polling a list with unread files, in milliseconds. */
 const READING_MS = 3000
 
 /** useProjectSources returns the files of a project that match a search, newest first. */
@@ -84,7 +84,7 @@ export function usageQuery(id: string) {
   })
 }
 
-/** isConflict reports whether a change failed because somebody else has changed the project meanwhile. */
+/** isConflict reports whether a change failed because the project has a newer version. */
 export function isConflict(cause: unknown): boolean {
   return cause instanceof ApiError && cause.code === 'version_conflict'
 }
@@ -128,8 +128,8 @@ function storeProject(project: Project): void {
 const ATTEMPTS = 3
 
 /**
- * changeGrants changes the grants of a project. If somebody else has changed them meanwhile, the change is applied to
- * the current ones.
+ * changeGrants changes the grants of a project. If they have changed meanwhile, it applies the change to the current
+ * grants.
  */
 export async function changeGrants(
   id: string,

@@ -13,7 +13,7 @@ const words = texts.projects
 /** Whether the section is open. A user who has never opened a project loads no projects with every page. */
 const choice = storedChoice('tsumugiProjects', ['open', 'closed'])
 
-/** ProjectLinks links to the projects, and in an open section to those that were changed last. */
+/** ProjectLinks links to the list of projects. Its section shows the last changed projects. */
 export function ProjectLinks() {
   const open = choice.use() === 'open'
   const id = useId()

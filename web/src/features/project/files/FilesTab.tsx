@@ -166,7 +166,7 @@ function Files({ edits }: { edits: boolean }) {
   )
 }
 
-/** removeFile removes a file from a project, if nobody else has removed it. */
+/** removeFile removes a file from a project. It ignores that another member has removed it already. */
 async function removeFile(project_id: string, data_source_id: string): Promise<void> {
   try {
     await call('removeProjectDataSource', { project_id, data_source_id })

@@ -7,7 +7,7 @@ import { askBeforeLeaving, type Upload, UploadQueue } from '@/entities/source/up
 import { type Uploaded, uploadDataSource } from '@/lib/api/dataSources'
 import { store } from '@/lib/ui/store'
 
-/** Sent counts the files that were uploaded into a project: new ones, and those that it had already. */
+/** Sent counts the files that were uploaded into a project: new files, and files with a known content. */
 interface Sent {
   readonly added: number
   readonly known: number

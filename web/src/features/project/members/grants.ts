@@ -9,7 +9,7 @@ export const roles: readonly Role[] = ['viewer', 'editor', 'manager']
 /** The subject of the grant for all members of the organization. */
 export const everyone: ProjectSubjectInput = { kind: 'organization' }
 
-/** withGrant returns grants in which a subject has the given role, and no other; with null it has none. */
+/** withGrant returns the grants after a subject's role is replaced; null removes it. */
 export function withGrant(
   grants: readonly ProjectGrantInput[],
   subject: ProjectSubjectInput,
