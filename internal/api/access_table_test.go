@@ -120,6 +120,8 @@ var access = map[string]rule{
 		"password":       map[string]any{"idle_minutes": 43200, "max_minutes": 43200},
 		"connection":     map[string]any{"idle_minutes": 43200},
 	})},
+	"GET /v1/address-range":                       {may: admins, status: 200},
+	"PUT /v1/address-range":                       {may: supers, status: 200, body: with(map[string]any{"ranges": []string{}})},
 	"GET /.well-known/oauth-authorization-server": {status: 200},
 	"POST /v1/oauth2/token":                       {status: 400}, "POST /v1/oauth2/revoke": {status: 400},
 	"POST /v1/oauth2/device": {status: 400},

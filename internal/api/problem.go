@@ -27,6 +27,7 @@ var statuses = map[fault.Code]int{
 	fault.Invalid:               http.StatusBadRequest,
 	fault.Unauthenticated:       http.StatusUnauthorized,
 	identity.SSORequired:        http.StatusUnauthorized,
+	identity.AddressRefused:     http.StatusForbidden,
 	fault.Forbidden:             http.StatusForbidden,
 	fault.NotFound:              http.StatusNotFound,
 	fault.Conflict:              http.StatusConflict,

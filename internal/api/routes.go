@@ -210,6 +210,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Put("/v1/member-limit", s.call(writes, withBody(s.putMemberLimit)))
 		r.Get("/v1/session-limits", s.call(reads, s.getSessionLimits))
 		r.Put("/v1/session-limits", s.call(writes, withBody(s.putSessionLimits)))
+		r.Get("/v1/address-range", s.call(reads, s.getAddressRanges))
+		r.Put("/v1/address-range", s.call(writes, withBody(s.putAddressRanges)))
 		r.Get("/v1/audit", s.call(reads, s.listAuditEvents))
 		r.Get("/v1/organization/state", s.call(reads, s.getOrganizationState))
 

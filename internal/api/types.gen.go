@@ -917,6 +917,21 @@ type About struct {
 // AcceptTokens The `estimated_tokens` of a refusal with `confirmation_required`, once the person has accepted it. An answer that would take more than twice as much is refused again. It is no part of the request's identity, so that the same `request_id` may be sent without it, with it, or with another number.
 type AcceptTokens = int
 
+// AddressRanges defines model for AddressRanges.
+type AddressRanges struct {
+	// Address The address of this request, as the server sees it.
+	Address string `json:"address"`
+
+	// Ranges In CIDR notation.
+	Ranges []string `json:"ranges"`
+}
+
+// AddressRangesRequest defines model for AddressRangesRequest.
+type AddressRangesRequest struct {
+	// Ranges Networks in CIDR notation or single addresses, IPv4 or IPv6.
+	Ranges []string `json:"ranges"`
+}
+
 // AppConfig defines model for AppConfig.
 type AppConfig struct {
 	// Brand Example: Tsumugi
@@ -4591,6 +4606,9 @@ type SlackEventJSONRequestBody = SlackEventJSONBody
 
 // SlackInteractionFormdataRequestBody defines body for SlackInteraction for application/x-www-form-urlencoded ContentType.
 type SlackInteractionFormdataRequestBody = SlackInteractionFormdataBody
+
+// PutAddressRangesJSONRequestBody defines body for PutAddressRanges for application/json ContentType.
+type PutAddressRangesJSONRequestBody = AddressRangesRequest
 
 // AuthTypeJSONRequestBody defines body for AuthType for application/json ContentType.
 type AuthTypeJSONRequestBody = AuthTypeRequest

@@ -25,6 +25,8 @@ const (
 	actionUnlink           Action = "member.unlink"
 	ActionSessionEnd       Action = "session.revoke" // Ended by its owner on another device, or by an administrator.
 	ActionSessionLimits    Action = "session_limits.edit"
+	ActionAddressRanges    Action = "address_ranges.edit"
+	ActionAddressRefused   Action = "address.refuse" // A member's request from outside of them.
 	ActionInstructions     Action = "instructions.edit"
 	ActionModels           Action = "models.edit"
 	ActionRetention        Action = "retention.edit"
@@ -96,7 +98,7 @@ const (
 func Actions() []Action {
 	return []Action{
 		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, actionUnlink,
-		ActionSessionEnd, ActionSessionLimits, ActionInstructions, ActionModels, ActionMemberLimit,
+		ActionSessionEnd, ActionSessionLimits, ActionAddressRanges, ActionAddressRefused, ActionInstructions, ActionModels, ActionMemberLimit,
 		ActionRetention, ActionRetentionDelete,
 		"saml.edit", "saml.on", "saml.off", ActionSAMLTest, "oidc.edit", "oidc.on", "oidc.off",
 		ActionOrganization, ActionOrganizationEdit,

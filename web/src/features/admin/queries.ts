@@ -92,6 +92,9 @@ export const memberLimitQuery = read('getMemberLimit', {})
 /** The maximum durations of the organization's sessions. */
 export const sessionLimitsQuery = read('getSessionLimits', {})
 
+/** The networks that members may connect from. */
+export const addressRangesQuery = read('getAddressRanges', {})
+
 /** samlTestQuery reads the result of a test of single sign-on. It polls until the test has ended. */
 export const samlTestQuery = (id: string) =>
   queryOptions({

@@ -2096,6 +2096,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/address-range": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The networks that members may connect from
+         * @description For the organization's administrators.
+         */
+        get: operations["getAddressRanges"];
+        /**
+         * Set the networks that members may connect from
+         * @description For super-admins, whose own address must be in one of the networks. Every call, stream and connection of a member
+         *     from another address is refused with 403 `address_refused` from then on, and those that are open end. Requests from
+         *     Slack are not affected.
+         */
+        put: operations["putAddressRanges"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/user/{user_id}/sso-link": {
         parameters: {
             query?: never;
@@ -4734,6 +4760,16 @@ export interface components {
             single_sign_on: components["schemas"]["SessionLimit"];
             password: components["schemas"]["SessionLimit"];
             connection: components["schemas"]["ConnectionLimit"];
+        };
+        AddressRangesRequest: {
+            /** @description Networks in CIDR notation or single addresses, IPv4 or IPv6. */
+            ranges: string[];
+        };
+        AddressRanges: {
+            /** @description In CIDR notation. */
+            ranges: string[];
+            /** @description The address of this request, as the server sees it. */
+            address: string;
         };
         /**
          * @description Of connections, instead of the `idle_minutes` of the session in which they were allowed. Its `max_minutes`
@@ -9592,6 +9628,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionLimits"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAddressRanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The networks; none means any */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddressRanges"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putAddressRanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddressRangesRequest"];
+            };
+        };
+        responses: {
+            /** @description The networks, sorted */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddressRanges"];
                 };
             };
             default: components["responses"]["Problem"];

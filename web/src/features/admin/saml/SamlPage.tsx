@@ -10,6 +10,7 @@ import { BoxesLoading } from '../parts/Loading'
 import { Notice, Page } from '../parts/Page'
 import { samlQuery } from '../queries'
 import { texts } from '../texts'
+import { AddressRangesSection } from './AddressRanges'
 import { lastDay, validityOf } from './certificates'
 import { Protocols } from './Protocols'
 import styles from './Saml.module.css'
@@ -46,6 +47,7 @@ export function SamlPage() {
         {(config) => <Config config={config} mayEdit={mayEdit} />}
       </Loaded>
       <SessionLimitsSection mayEdit={mayEdit} />
+      <AddressRangesSection mayEdit={mayEdit} />
     </Page>
   )
 }
