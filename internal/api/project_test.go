@@ -172,6 +172,22 @@ func TestProjects(t *testing.T) {
 	if !slices.Equal(actions, want) {
 		t.Errorf("the audit log has %q", actions)
 	}
+
+	// The order of the list.
+	create := func(name string) api.Project {
+		body := map[string]any{"request_id": newID(), "name": name}
+		return get[api.Project](f, http.StatusCreated, as(alice, "POST", "/v1/project", body))
+	}
+	b := create("b")
+	create("a")
+	edit = map[string]any{"version": 1, "name": "b", "description": "変更した"}
+	get[api.Project](f, http.StatusOK, as(alice, "PUT", "/v1/project/"+b.ID.String(), edit))
+	for query, want := range map[string]string{"": "a", "?order=name": "a", "?order=updated": "b"} {
+		list := get[api.ProjectList](f, http.StatusOK, as(alice, "GET", "/v1/project"+query, nil))
+		if got := list.Items[0].Name; got != want {
+			t.Errorf("the first project of the list%s is %s", query, got)
+		}
+	}
 }
 
 // roleRules are the statuses of the calls on a project, for others than members, viewers, editors, managers,

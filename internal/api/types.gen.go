@@ -4528,6 +4528,9 @@ type ListProjectsParams struct {
 	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
 	State  string `form:"state,omitempty" json:"state,omitempty,omitzero"`
 
+	// Order By name, or the last changed first.
+	Order string `form:"order,omitempty" json:"order,omitempty,omitzero"`
+
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 

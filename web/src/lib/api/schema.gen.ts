@@ -1746,7 +1746,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The user's projects, by name
+         * The user's projects
          * @description The projects in which the user has a role, by a grant of their own, of a group or of the organization, without their
          *     instructions. The deleted ones are those that the user manages.
          */
@@ -9255,6 +9255,8 @@ export interface operations {
                 /** @description A part of the name. */
                 search?: string;
                 state?: "active" | "archived" | "deleted";
+                /** @description By name, or the last changed first. */
+                order?: "name" | "updated";
                 /** @description How many items to pass over. */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many items to answer at most. */

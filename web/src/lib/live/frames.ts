@@ -20,6 +20,8 @@ export interface LiveEvents {
   data_source:
     | { readonly data_source: DataSource; readonly id?: never }
     | { readonly data_source?: never; readonly id: string; readonly deleted: true }
+  /** A project, or the user's role in it, has changed. */
+  project: { readonly id: string }
 }
 
 export type LiveType = keyof LiveEvents
@@ -56,6 +58,8 @@ function isFrame(frame: Fields): boolean {
     case 'notification':
       if (frame.ended === true) return isText(frame.id)
       return Array.isArray(frame.read) ? frame.read.every(isText) : isNotice(frame.notification)
+    case 'project':
+      return isText(frame.id)
     case 'data_source':
       return frame.deleted === true ? isText(frame.id) : isSource(frame.data_source)
     default:

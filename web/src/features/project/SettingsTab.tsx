@@ -1,0 +1,342 @@
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import { useNavigate } from 'react-router'
+import { Button } from '@/components/Button'
+import { ConfirmDialog } from '@/components/ConfirmDialog'
+import { EndDialog } from '@/components/EndDialog'
+import { FieldErrorText, Select, TextArea, TextField } from '@/components/Field'
+import { Loaded } from '@/components/States'
+import { UnsavedGuard } from '@/components/UnsavedGuard'
+import { refreshProjects } from '@/entities/project/projects'
+import { ApiError, call, errorMessage, errorsByField, type Project } from '@/lib/api'
+import { skillsQuery } from '@/lib/api/queries'
+import { formatNumber } from '@/lib/ui/numbers'
+import { useTask } from '@/lib/ui/task'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import project from './Project.module.css'
+import { useProject } from './project'
+import { isConflict, readProject, saveProject, usageQuery } from './queries'
+import styles from './SettingsTab.module.css'
+import { texts } from './texts'
+
+const words = texts.settings
+
+/** SettingsTab has the settings of the project, and the ways to archive, leave and delete it. */
+export function SettingsTab() {
+  const { id, role, archived } = useProject()
+  const manages = role === 'manager'
+  return (
+    <div className={styles.settings}>
+      {(role === 'editor' || manages) && !archived && <Basics key={id} />}
+      {manages && <Usage />}
+      {manages && <Archive />}
+      <Leave />
+      {manages && <Remove />}
+    </div>
+  )
+}
+
+function Section({ title, lead, children }: { title: string; lead?: string; children: ReactNode }) {
+  const id = useId()
+  return (
+    <section className={project.section} aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {lead && <p className={project.quiet}>{lead}</p>}
+      {children}
+    </section>
+  )
+}
+
+type Values = { name: string; description: string; skill: string; retention: string; storage: string }
+type Wrong = Partial<Record<keyof Values | 'rest', string>>
+
+const fieldNames: Readonly<Record<string, keyof Values>> = {
+  name: 'name',
+  description: 'description',
+  skill_id: 'skill',
+  retention_days: 'retention',
+  storage_limit: 'storage',
+}
+
+const GIGABYTE = 1024 ** 3
+
+function valuesOf({ name, description, skill_id, retention_days, storage_limit }: Project): Values {
+  return {
+    name,
+    description,
+    skill: skill_id ?? '',
+    retention: retention_days ? String(retention_days) : '',
+    storage: storage_limit ? String(storage_limit / GIGABYTE) : '',
+  }
+}
+
+/** Basics is the form of the settings. If another member saves first, it applies the unsaved changes to that record. */
+function Basics() {
+  const loaded = useProject()
+  const [base, setBase] = useState(loaded)
+  const [changes, setChanges] = useState<Partial<Values>>({})
+  const [wrong, setWrong] = useState<Wrong>({})
+  const { busy, run } = useTask()
+  const values = { ...valuesOf(base), ...changes }
+  const manages = base.role === 'manager'
+  const dirty = JSON.stringify(values) !== JSON.stringify(valuesOf(base))
+  if (!dirty && loaded.version > base.version) setBase(loaded)
+  const set = (change: Partial<Values>) => {
+    setChanges({ ...changes, ...change })
+    setWrong({})
+  }
+  const save = async (event: FormEvent) => {
+    event.preventDefault()
+    const days = values.retention.trim().normalize('NFKC')
+    const gigabytes = values.storage.trim().normalize('NFKC')
+    if (values.name.trim() === '') return setWrong({ name: texts.create.nameRequired })
+    if (!/^\d{0,4}$/.test(days)) return setWrong({ retention: words.retentionWrong })
+    if (!/^(\d{1,6}(\.\d+)?)?$/.test(gigabytes)) return setWrong({ storage: words.storageWrong })
+    await run(
+      async () => {
+        const { name, description, skill } = values
+        const saved = await saveProject(base, {
+          description,
+          skill_id: skill || null,
+          ...(manages && {
+            name,
+            retention_days: days === '' ? null : Number(days),
+            storage_limit: gigabytes === '' ? null : Math.round(Number(gigabytes) * GIGABYTE),
+          }),
+        })
+        setBase(saved)
+        setChanges({})
+        toast(words.saved, { tone: 'success' })
+      },
+      async (cause) => {
+        if (isConflict(cause)) {
+          setWrong({ rest: words.conflict })
+          return readProject(base.id).then(setBase, () => {})
+        }
+        const { errors, rest } = errorsByField(cause, (field) => fieldNames[field])
+        setWrong({ ...errors, ...(rest && { rest: words.notSaved(rest) }) })
+      },
+    )
+  }
+  return (
+    <Section title={words.basics}>
+      <form className={project.form} noValidate onSubmit={(event) => void save(event)}>
+        {manages && (
+          <TextField
+            label={words.name}
+            value={values.name}
+            maxLength={100}
+            autoComplete="off"
+            error={wrong.name}
+            onChange={(event) => set({ name: event.target.value })}
+          />
+        )}
+        <TextArea
+          label={words.description}
+          optional
+          value={values.description}
+          maxLength={1000}
+          error={wrong.description}
+          onChange={(event) => set({ description: event.target.value })}
+        />
+        <SkillSelect value={values.skill} error={wrong.skill} onChange={(skill) => set({ skill })} />
+        {manages && (
+          <>
+            <TextField
+              label={words.retention}
+              hint={words.retentionHint}
+              optional
+              inputMode="numeric"
+              value={values.retention}
+              maxLength={4}
+              autoComplete="off"
+              error={wrong.retention}
+              onChange={(event) => set({ retention: event.target.value })}
+            />
+            <TextField
+              label={words.storage}
+              hint={words.storageHint}
+              optional
+              inputMode="decimal"
+              value={values.storage}
+              maxLength={20}
+              autoComplete="off"
+              error={wrong.storage}
+              onChange={(event) => set({ storage: event.target.value })}
+            />
+          </>
+        )}
+        <div role="alert">{wrong.rest && <FieldErrorText>{wrong.rest}</FieldErrorText>}</div>
+        <Button type="submit" variant="primary" disabled={!dirty} loading={busy}>
+          {words.save}
+        </Button>
+      </form>
+      <UnsavedGuard dirty={dirty} words={texts.unsaved} />
+    </Section>
+  )
+}
+
+/** SkillSelect chooses the skill of new chats. A skill with a form has no composer, so that it is not offered. */
+function SkillSelect({
+  value,
+  error,
+  onChange,
+}: {
+  value: string
+  error: string | undefined
+  onChange: (skill: string) => void
+}) {
+  const skills = useQuery(skillsQuery).data ?? []
+  const offered = skills.filter(({ id, form_type }) => form_type === 'chat' || id === value)
+  return (
+    <Select
+      label={words.skill}
+      hint={words.skillHint}
+      value={value}
+      error={error}
+      onChange={({ target }) => onChange(target.value)}
+    >
+      <option value="">{words.noSkill}</option>
+      {offered.map(({ id, name }) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </Select>
+  )
+}
+
+function Usage() {
+  const { id } = useProject()
+  const query = useQuery(usageQuery(id))
+  return (
+    <Section title={words.usage} lead={words.usageLead}>
+      <Loaded query={query}>
+        {({ items, input_tokens, output_tokens }) =>
+          items.length === 0 ? (
+            <p className={project.quiet}>{words.usageNone}</p>
+          ) : (
+            <table className={styles.usage}>
+              <thead>
+                <tr>
+                  <th scope="col">{words.usageMember}</th>
+                  <th scope="col">{words.usageTokens}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {items.map((item) => (
+                  <tr key={item.member?.id ?? ''}>
+                    <th scope="row">{item.member?.name ?? texts.files.departed}</th>
+                    <td>{formatNumber(item.input_tokens + item.output_tokens)}</td>
+                  </tr>
+                ))}
+                <tr>
+                  <th scope="row">{words.usageTotal}</th>
+                  <td>{formatNumber(input_tokens + output_tokens)}</td>
+                </tr>
+              </tbody>
+            </table>
+          )
+        }
+      </Loaded>
+    </Section>
+  )
+}
+
+function Archive() {
+  const { id, archived } = useProject()
+  const { busy, run } = useTask()
+  const change = () =>
+    run(
+      async () => {
+        await call('archiveProject', { project_id: id, body: { archived: !archived } })
+        await refreshProjects()
+        toast(archived ? words.unarchivedDone : words.archivedDone, { tone: 'success' })
+      },
+      (cause) => toastFailure(words.notSaved(errorMessage(cause))),
+    )
+  return (
+    <Section title={words.archive} lead={words.archiveHint}>
+      <div className={project.actions}>
+        <Button loading={busy} onClick={() => void change()}>
+          {archived ? words.unarchiveDo : words.archiveDo}
+        </Button>
+      </div>
+    </Section>
+  )
+}
+
+function Leave() {
+  const { id, name } = useProject()
+  const navigate = useNavigate()
+  const [asking, setAsking] = useState(false)
+  const { busy, run } = useTask()
+  const leave = () =>
+    run(
+      async () => {
+        await call('leaveProject', { project_id: id })
+        toast(words.left(name), { tone: 'success' })
+        void navigate('/home/project', { replace: true })
+        void refreshProjects()
+      },
+      (cause) => {
+        setAsking(false)
+        toastFailure(reasonToStay(cause))
+      },
+    )
+  return (
+    <Section title={words.leave} lead={words.leaveHint}>
+      <div className={project.actions}>
+        <Button variant="quietDanger" onClick={() => setAsking(true)}>
+          {words.leave}
+        </Button>
+      </div>
+      {asking && (
+        <ConfirmDialog
+          title={words.leaving.confirm}
+          confirm={words.leaving.end}
+          danger
+          busy={busy}
+          onConfirm={() => void leave()}
+          onClose={() => setAsking(false)}
+        >
+          <p>{words.leaving.body(name)}</p>
+        </ConfirmDialog>
+      )}
+    </Section>
+  )
+}
+
+function reasonToStay(cause: unknown): string {
+  const code = cause instanceof ApiError ? cause.code : ''
+  if (code === 'last_manager') return texts.members.lastManager
+  return code === 'member_by_group' ? words.byGroup : errorMessage(cause)
+}
+
+function Remove() {
+  const { id, name } = useProject()
+  const navigate = useNavigate()
+  const [asking, setAsking] = useState(false)
+  return (
+    <Section title={words.remove} lead={words.removeHint}>
+      <div className={project.actions}>
+        <Button variant="quietDanger" onClick={() => setAsking(true)}>
+          {words.removing.end}
+        </Button>
+      </div>
+      {asking && (
+        <EndDialog
+          words={words.removing}
+          end={async () => {
+            await call('deleteProject', { project_id: id })
+            void navigate('/home/project', { replace: true })
+            void refreshProjects()
+          }}
+          onClose={() => setAsking(false)}
+        >
+          <p>{words.removing.body(name)}</p>
+        </EndDialog>
+      )}
+    </Section>
+  )
+}
