@@ -93,7 +93,8 @@ const homeRoutes: RouteObject[] = [
     shouldRevalidate: never,
     lazy: { Component: async () => (await loadProjects()).ProjectPage },
     children: [
-      { index: true, loader: ({ params }) => redirect(`/home/project/${params.projectId}/file`) },
+      { index: true, loader: ({ params }) => redirect(`/home/project/${params.projectId}/chat`) },
+      { path: 'chat', lazy: { Component: async () => (await loadProjects()).ThreadsTab } },
       { path: 'file', lazy: { Component: async () => (await loadProjects()).FilesTab } },
       { path: 'member', lazy: { Component: async () => (await loadProjects()).MembersTab } },
       { path: 'instructions', lazy: { Component: async () => (await loadProjects()).InstructionsTab } },

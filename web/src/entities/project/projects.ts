@@ -45,7 +45,14 @@ export const refreshSoon = refreshes.call
 
 /** followProjects loads projects again when the server reports a change, until the returned function is called. */
 export function followProjects(live: Pick<Live, 'on' | 'onMissed'>): () => void {
-  const stops = [live.on('project', refreshSoon), live.onMissed(refreshSoon), () => refreshes.cancel()]
+  const stops = [
+    live.on('project', refreshSoon),
+    live.on('thread', ({ thread }) => {
+      if (thread === undefined || thread.project) refreshSoon()
+    }),
+    live.onMissed(refreshSoon),
+    () => refreshes.cancel(),
+  ]
   return () => {
     for (const stop of stops) stop()
   }

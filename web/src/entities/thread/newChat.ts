@@ -15,3 +15,20 @@ export function useNewChat(): Pick<LinkProps, 'state' | 'onClick'> & { to: strin
 export function useBeginsChat(): boolean {
   return useLocation().state?.newChat === true
 }
+
+/** NewThreadProject is the project in which a new thread begins, and who may read the thread. */
+export interface NewThreadProject {
+  readonly id: string
+  readonly name: string
+  readonly visibility: 'private' | 'project'
+}
+
+/** inProject returns the navigation state with which the page of a skill begins a thread in a project. */
+export function inProject(project: NewThreadProject): { project: NewThreadProject } {
+  return { project }
+}
+
+/** newThreadProject returns the project in a navigation state, or null. */
+export function newThreadProject(state: unknown): NewThreadProject | null {
+  return (state as { project?: NewThreadProject } | null)?.project ?? null
+}

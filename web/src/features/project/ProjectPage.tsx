@@ -50,6 +50,7 @@ function Loaded({ project }: { project: Project }) {
   const { id, name, description, archived, role, counts } = project
   const base = `/home/project/${id}`
   const tabs = [
+    { to: `${base}/chat`, label: words.tabs.threads, count: counts.threads },
     { to: `${base}/file`, label: words.tabs.files, count: counts.data_sources },
     { to: `${base}/member`, label: words.tabs.members, count: counts.members },
     { to: `${base}/instructions`, label: words.tabs.instructions },

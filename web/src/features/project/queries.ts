@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { PROJECTS, projectQuery, refreshProjects } from '@/entities/project/projects'
+import { threadDeletions } from '@/entities/thread/threads'
 import {
   ApiError,
   type Arguments,
@@ -9,6 +10,7 @@ import {
   type ProjectGrantInput,
   type ProjectGrants,
   type ProjectPutRequest,
+  type Thread,
 } from '@/lib/api'
 import { type List, type ListQuery, listQuery, useList } from '@/lib/api/lists'
 import { queryClient } from '@/lib/api/queries'
@@ -41,6 +43,18 @@ export function useProjects(state: ProjectState, query: string): List<Project> {
 /** The key prefix of everything in a project. */
 function inProject(id: string, ...rest: string[]): readonly string[] {
   return [...PROJECTS, 'one', id, ...rest]
+}
+
+/** useProjectThreads returns the threads of a project that the user may read, last used first. */
+export function useProjectThreads(id: string, visibility: Thread['visibility'] | undefined): List<Thread> {
+  const list = useList(
+    found(
+      listQuery<Thread>(inProject(id, 'threads', visibility ?? ''), PAGE, (page, signal) =>
+        call('listThreads', { project_id: id, ...(visibility && { visibility }), ...page, signal }),
+      ),
+    ),
+  )
+  return { ...list, items: threadDeletions.useKept(list.items) }
 }
 
 /** The interval for polling a list with unread files, in milliseconds. */

@@ -60,6 +60,7 @@ export const texts = {
 
   page: {
     tabs: {
+      threads: 'チャット',
       files: 'ファイル',
       members: 'メンバー',
       instructions: '指示',
@@ -71,6 +72,28 @@ export const texts = {
       '削除されたか、あなたがメンバーではなくなりました。続けて使うには、プロジェクトの管理者に追加を依頼してください。',
     archived: 'アーカイブしたプロジェクトです。閲覧できますが、質問とファイルの追加はできません。',
     role: (role: string) => `あなたの権限：${role}`,
+  },
+
+  threads: {
+    label: 'プロジェクトのチャット',
+    shown: '表示するチャット',
+    kinds: { all: 'すべて', own: '自分だけ', shared: '共有' },
+    begin: '新しいチャット',
+    beginShared: '共有チャットを始める',
+    none: 'チャットはまだありません。',
+    noneHint: '「新しいチャット」から質問すると、ここに並びます。',
+    noneShared: '共有されたチャットはありません。',
+    noneSharedHint:
+      '「共有チャットを始める」か、チャットのメニューの「プロジェクト」で、メンバーと一緒に質問できます。',
+    first: '最初の準備',
+    firstFiles: 'ファイルを追加',
+    firstFilesHint: '議事録や手順書を追加すると、どのチャットの回答にも使われます。',
+    firstMembers: 'メンバーを招待',
+    firstMembersHint: '招待したメンバーは、同じファイルについて質問できます。',
+    shared: '共有',
+    running: '回答を作成しています',
+    by: (name: string) => `${name}さん`,
+    untitled: '新しいチャット',
   },
 
   files: {

@@ -12,7 +12,9 @@ export interface LiveEvents {
   thread:
     | { readonly thread: Thread; readonly id?: never }
     | { readonly thread?: never; readonly id: string; readonly deleted: true }
-  message: { readonly message: LiveMessage }
+  message:
+    | { readonly message: LiveMessage; readonly thread_id?: never }
+    | { readonly message?: never; readonly id: string; readonly thread_id: string; readonly deleted: true }
   notification:
     | { readonly notification: Notification; readonly read?: never; readonly id?: never }
     | { readonly notification?: never; readonly read: readonly string[]; readonly id?: never }
@@ -54,6 +56,7 @@ function isFrame(frame: Fields): boolean {
         ? isText(frame.id)
         : hasId(frame.thread) && isText(frame.thread.touched_at) && isFields(frame.thread.skill)
     case 'message':
+      if (frame.deleted === true) return isText(frame.id) && isText(frame.thread_id)
       return hasId(frame.message) && isText(frame.message.thread_id) && isText(frame.message.status)
     case 'notification':
       if (frame.ended === true) return isText(frame.id)
