@@ -5,8 +5,9 @@ import type { Locator, Page } from '@playwright/test'
 import type { components } from '../src/lib/api/schema.gen'
 import type { Account } from './support/account'
 import { heading, open } from './support/admin'
+import { hold } from './support/hold'
 import { breaches, inspect } from './support/inspect'
-import { upload } from './support/sources'
+import { drop, upload } from './support/sources'
 import { expect, test } from './support/test'
 
 type Project = components['schemas']['Project']
@@ -31,6 +32,19 @@ async function share(owner: Account, { id, version }: Project, roles: Record<str
     return role ? [{ subject: { kind: subject.kind, id: subject.id }, role }] : []
   })
   await owner.call('PUT', `/v1/project/${id}/grant`, { version, grants })
+}
+
+/** Uploads a file into a project outside the browser. */
+async function uploadTo(url: string, account: Account, { id }: Project, name: string): Promise<void> {
+  const body = new FormData()
+  body.append('file', new Blob(['発売の手順です。']), name)
+  const headers = { Authorization: `Bearer ${account.idToken}` }
+  const { status } = await fetch(`${url}/v1/data-source/file?project_id=${id}`, {
+    method: 'POST',
+    headers,
+    body,
+  })
+  expect(status).toBe(201)
 }
 
 test('a member creates a project, adds files and a folder, and shares own files', async ({
@@ -71,6 +85,12 @@ test('a member creates a project, adds files and a folder, and shares own files'
   await report.getByRole('button', { name: '閉じる' }).click()
   await expect(report).toHaveCount(0)
 
+  const held = await hold(page, /\/v1\/data-source\/file\?/)
+  await drop(page, 'main section', 'メモ.txt', '会議のメモです。')
+  await expect(report.getByRole('progressbar')).toHaveAttribute('aria-valuetext', '0 / 1件')
+  held.release()
+  await expect(line(page, 'メモ.txt')).toBeVisible()
+
   // A folder with a known content, and files of the operating system.
   const folder = await mkdtemp(join(tmpdir(), 'tsumugi-'))
   for (const [name, text] of Object.entries({
@@ -82,7 +102,7 @@ test('a member creates a project, adds files and a folder, and shares own files'
   const folderChooser = page.waitForEvent('filechooser')
   await page.getByRole('button', { name: 'フォルダーを追加' }).click()
   await (await folderChooser).setFiles(folder)
-  await expect(report).toContainText('追加 1件')
+  await expect(report).toContainText('追加 2件')
   await expect(report).toContainText('すでにあるファイル 1件')
   await rm(folder, { recursive: true })
   await expect(line(page, '価格.csv')).toBeVisible()
@@ -94,7 +114,7 @@ test('a member creates a project, adds files and a folder, and shares own files'
   expect(await breaches(page)).toEqual([])
   await sharing.getByRole('button', { name: '1件を追加' }).click()
   await expect(line(page, own)).toBeVisible()
-  await expect(tab(page, 'ファイル')).toContainText('3')
+  await expect(tab(page, 'ファイル')).toContainText('4')
 
   await page.getByRole('textbox', { name: '名前で検索' }).fill('価格')
   await expect(line(page, '手順書.txt')).toHaveCount(0)
@@ -102,7 +122,7 @@ test('a member creates a project, adds files and a folder, and shares own files'
   await page.getByRole('button', { name: '1件をプロジェクトから外す' }).click()
   await page.getByRole('dialog').getByRole('button', { name: '外す' }).click()
   await expect(main(page).getByText('一致するファイルはありません。')).toBeVisible()
-  await expect(tab(page, 'ファイル')).toContainText('2')
+  await expect(tab(page, 'ファイル')).toContainText('3')
 })
 
 for (const [device, viewport] of Object.entries({
@@ -115,11 +135,13 @@ for (const [device, viewport] of Object.entries({
     test('managers invite members; roles, conflicts and the end of access are seen at once', async ({
       page,
       account,
+      server,
       pageAs,
       signIn,
     }, info) => {
       const name = `受注-${info.testId}`
-      const { id } = await create(account, name)
+      const project = await create(account, name)
+      const { id } = project
       const colleague = await pageAs(await signIn('admin'))
       await open(colleague, '/home/project', 'プロジェクト')
       await open(page, `/home/project/${id}/member`, name)
@@ -139,6 +161,8 @@ for (const [device, viewport] of Object.entries({
       // The colleague's list has the project without a reload.
       await main(colleague).getByRole('link', { name }).click()
       await heading(colleague, name)
+      await uploadTo(server.url, account, project, '手順書.txt')
+      await expect(line(colleague, '手順書.txt')).toBeVisible()
       await tab(colleague, '指示').click()
       await tab(page, '指示').click()
       await instructions(page).fill('敬語で答えてください。\n金額は税抜きで答えてください。')
@@ -292,13 +316,7 @@ test.describe('of an administrator', () => {
     test.slow()
     const project = await create(account, '長い名前のプロジェクトでも一行に収まらないときに折り返されること')
     await share(account, project, { 'admin@demo.example': 'manager', 'user@demo.example': 'viewer' })
-    const file = new FormData()
-    file.append('file', new Blob(['発売の手順です。']), 'とても長い名前の手順書の最終版の確認済みの写し.txt')
-    await fetch(`${server.url}/v1/data-source/file?project_id=${project.id}`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${account.idToken}` },
-      body: file,
-    })
+    await uploadTo(server.url, account, project, 'とても長い名前の手順書の最終版の確認済みの写し.txt')
     const tabs = ['file', 'member', 'instructions', 'setting'].map(
       (name) => `/home/project/${project.id}/${name}`,
     )

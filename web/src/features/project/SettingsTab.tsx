@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import { type ComponentProps, type FormEvent, type ReactNode, useId, useState } from 'react'
 import { useNavigate } from 'react-router'
 import { Button } from '@/components/Button'
-import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { EndDialog } from '@/components/EndDialog'
 import { FieldErrorText, Select, TextArea, TextField } from '@/components/Field'
 import { Loaded } from '@/components/States'
@@ -30,8 +29,22 @@ export function SettingsTab() {
       {(role === 'editor' || manages) && !archived && <Basics key={id} />}
       {manages && <Usage />}
       {manages && <Archive />}
-      <Leave />
-      {manages && <Remove />}
+      <End
+        title={words.leave}
+        lead={words.leaveHint}
+        action={words.leave}
+        words={words.leaving}
+        operation="leaveProject"
+      />
+      {manages && (
+        <End
+          title={words.remove}
+          lead={words.removeHint}
+          action={words.removing.end}
+          words={words.removing}
+          operation="deleteProject"
+        />
+      )}
     </div>
   )
 }
@@ -266,77 +279,47 @@ function Archive() {
   )
 }
 
-function Leave() {
-  const { id, name } = useProject()
-  const navigate = useNavigate()
-  const [asking, setAsking] = useState(false)
-  const { busy, run } = useTask()
-  const leave = () =>
-    run(
-      async () => {
-        await call('leaveProject', { project_id: id })
-        toast(words.left(name), { tone: 'success' })
-        void navigate('/home/project', { replace: true })
-        void refreshProjects()
-      },
-      (cause) => {
-        setAsking(false)
-        toastFailure(reasonToStay(cause))
-      },
-    )
-  return (
-    <Section title={words.leave} lead={words.leaveHint}>
-      <div className={project.actions}>
-        <Button variant="quietDanger" onClick={() => setAsking(true)}>
-          {words.leave}
-        </Button>
-      </div>
-      {asking && (
-        <ConfirmDialog
-          title={words.leaving.confirm}
-          confirm={words.leaving.end}
-          danger
-          busy={busy}
-          onConfirm={() => void leave()}
-          onClose={() => setAsking(false)}
-        >
-          <p>{words.leaving.body(name)}</p>
-        </ConfirmDialog>
-      )}
-    </Section>
-  )
+interface EndProps {
+  readonly title: string
+  readonly lead: string
+  readonly action: string
+  readonly words: ComponentProps<typeof EndDialog>['words'] & { readonly body: (name: string) => string }
+  readonly operation: 'leaveProject' | 'deleteProject'
 }
 
-function reasonToStay(cause: unknown): string {
-  const code = cause instanceof ApiError ? cause.code : ''
-  if (code === 'last_manager') return texts.members.lastManager
-  return code === 'member_by_group' ? words.byGroup : errorMessage(cause)
-}
-
-function Remove() {
+/** End has a button that ends the user's use of the project after a confirmation, and then shows the list. */
+function End({ title, lead, action, words, operation }: EndProps) {
   const { id, name } = useProject()
   const navigate = useNavigate()
   const [asking, setAsking] = useState(false)
   return (
-    <Section title={words.remove} lead={words.removeHint}>
+    <Section title={title} lead={lead}>
       <div className={project.actions}>
         <Button variant="quietDanger" onClick={() => setAsking(true)}>
-          {words.removing.end}
+          {action}
         </Button>
       </div>
       {asking && (
         <EndDialog
-          words={words.removing}
+          words={words}
           end={async () => {
-            await call('deleteProject', { project_id: id })
+            await call(operation, { project_id: id })
             void navigate('/home/project', { replace: true })
             void refreshProjects()
           }}
+          reasonOf={reasonToStay}
           onClose={() => setAsking(false)}
         >
-          <p>{words.removing.body(name)}</p>
+          <p>{words.body(name)}</p>
         </EndDialog>
       )}
     </Section>
   )
+}
+
+/** reasonToStay returns why a member cannot leave a project. */
+function reasonToStay(cause: unknown): string | undefined {
+  const code = cause instanceof ApiError ? cause.code : ''
+  if (code === 'last_manager') return texts.members.lastManager
+  return code === 'member_by_group' ? words.byGroup : undefined
 }

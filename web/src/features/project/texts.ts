@@ -41,6 +41,8 @@ export const texts = {
     until: (day: string) => `${day}まで復元できます`,
   },
 
+  most: (count: number) => `一度に追加できるのは${count}件までです。`,
+
   unsaved: {
     title: '保存していない変更があります',
     body: 'このページを離れると、変更した内容は失われます。',
@@ -134,11 +136,12 @@ export const texts = {
   own: {
     title: '自分のファイルから追加',
     lead: '選んだファイルを、プロジェクトのメンバー全員が閲覧できるようになります。あなたのファイルを削除しても、プロジェクトには残ります。',
-    label: '追加するファイル',
-    search: '名前と内容を検索',
-    none: '該当するファイルはありません。',
+    choose: {
+      label: '追加するファイル',
+      search: '名前と内容を検索',
+      none: '該当するファイルはありません。',
+    },
     submit: (count: number) => (count === 0 ? '追加する' : `${formatNumber(count)}件を追加`),
-    most: (count: number) => `一度に追加できるのは${count}件までです。`,
     done: (count: number) => `${formatNumber(count)}件のファイルを追加しました。`,
   },
 
@@ -258,10 +261,11 @@ export const texts = {
     leaving: {
       confirm: 'プロジェクトから抜けますか？',
       end: '抜ける',
+      ended: 'プロジェクトから抜けました。',
+      notEnded: 'プロジェクトから抜けられませんでした。',
       body: (name: string) =>
         `「${name}」のファイルと共有されたチャットを閲覧できなくなります。もう一度使うには、管理者に招待を依頼してください。`,
     },
-    left: (name: string) => `「${name}」から抜けました。`,
     byGroup:
       'グループまたは組織の全員として参加しているため、抜けられません。管理者に変更を依頼してください。',
     remove: '削除',

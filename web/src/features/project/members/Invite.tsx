@@ -1,13 +1,9 @@
 import { useState } from 'react'
-import { Button } from '@/components/Button'
-import { type Choosable, Chooser } from '@/components/Chooser'
-import { Dialog } from '@/components/Dialog'
+import type { Choosable } from '@/components/Chooser'
 import { Select } from '@/components/Field'
-import { call, firstErrorMessage, type ProjectGrant } from '@/lib/api'
+import { call, type ProjectGrant } from '@/lib/api'
 import { listQuery } from '@/lib/api/lists'
-import { useTask } from '@/lib/ui/task'
-import { toast } from '@/lib/ui/toast'
-import styles from '../Project.module.css'
+import { ChooseDialog } from '../ChooseDialog'
 import { changeGrants } from '../queries'
 import { texts } from '../texts'
 import { isOf, type Role, roles, withGrant } from './grants'
@@ -21,70 +17,34 @@ interface Candidate extends Choosable {
   readonly subject: ProjectGrant['subject']
 }
 
+interface InviteProps {
+  readonly projectId: string
+  readonly grants: readonly ProjectGrant[]
+  readonly onClose: () => void
+}
+
 /** Invite is the dialog to give members and groups a role in the project. */
-export function Invite({
-  projectId,
-  grants,
-  onClose,
-}: {
-  projectId: string
-  grants: readonly ProjectGrant[]
-  onClose: () => void
-}) {
-  const [chosen, setChosen] = useState<readonly Candidate[]>([])
+export function Invite({ projectId, grants, onClose }: InviteProps) {
   const [role, setRole] = useState<Role>('viewer')
-  const [error, setError] = useState<string>()
-  const { busy, run } = useTask()
-  const invite = () =>
-    run(
-      async () => {
-        await changeGrants(projectId, (current) =>
-          chosen.reduce((all, { subject }) => withGrant(all, subject, role), current),
-        )
-        toast(words.done(chosen.length), { tone: 'success' })
-        onClose()
-      },
-      (cause) => setError(firstErrorMessage(cause)),
+  const invite = (chosen: readonly Candidate[]) =>
+    changeGrants(projectId, (current) =>
+      chosen.reduce((all, { subject }) => withGrant(all, subject, role), current),
     )
   return (
-    <Dialog
-      title={words.title}
-      wide
+    <ChooseDialog
+      words={words}
+      query={(search) => candidatesQuery(projectId, search, grants)}
+      onSubmit={invite}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{texts.cancel}</Button>
-          <Button
-            variant="primary"
-            disabled={chosen.length === 0}
-            loading={busy}
-            onClick={() => void invite()}
-          >
-            {words.submit(chosen.length)}
-          </Button>
-        </>
-      }
     >
-      <div className={styles.body}>
-        <Chooser
-          words={words.choose}
-          query={(search) => candidatesQuery(projectId, search, grants)}
-          chosen={chosen}
-          error={error}
-          onChange={(next) => {
-            setChosen(next)
-            setError(undefined)
-          }}
-        />
-        <Select label={words.role} value={role} onChange={({ target }) => setRole(target.value as Role)}>
-          {roles.map((one) => (
-            <option key={one} value={one}>
-              {`${texts.roles[one]}（${texts.roleHints[one]}）`}
-            </option>
-          ))}
-        </Select>
-      </div>
-    </Dialog>
+      <Select label={words.role} value={role} onChange={({ target }) => setRole(target.value as Role)}>
+        {roles.map((one) => (
+          <option key={one} value={one}>
+            {`${texts.roles[one]}（${texts.roleHints[one]}）`}
+          </option>
+        ))}
+      </Select>
+    </ChooseDialog>
   )
 }
 

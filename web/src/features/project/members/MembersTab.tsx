@@ -146,9 +146,7 @@ function Line({ grant: { subject, role }, manages }: { grant: ProjectGrant; mana
         <EndDialog
           words={words.removing}
           end={() => changeGrants(project.id, (grants) => withGrant(grants, subject, null))}
-          reasonOf={(cause) =>
-            cause instanceof ApiError && cause.code === 'last_manager' ? words.lastManager : undefined
-          }
+          reasonOf={reasonOf}
           onClose={() => setRemoving(false)}
         >
           <p>{words.removing.body(name)}</p>
