@@ -69,6 +69,8 @@ test('a member creates a project, adds files and a folder, and shares own files'
   await expect(menu.getByRole('link', { name: '新製品の準備' })).toBeVisible()
 
   // The empty state offers the first steps.
+  await expect(main(page).getByText('チャットはまだありません。')).toBeVisible()
+  await tab(page, 'ファイル').click()
   await expect(main(page).getByText('ファイルはまだありません。')).toBeVisible()
   await expect(main(page).getByRole('link', { name: 'メンバーを招待' })).toBeVisible()
   const chooser = page.waitForEvent('filechooser')
@@ -330,4 +332,84 @@ test.describe('of an administrator', () => {
       await inspect(page, { name: path, open: show })
     }
   })
+})
+
+test('members ask in a shared chat, in turn, and see who asked', async ({
+  page,
+  account,
+  chat,
+  model,
+  question,
+  pageAs,
+  signIn,
+}, info) => {
+  const project = await create(account, `共同-${info.testId}`)
+  await share(account, project, { 'user@demo.example': 'manager', 'admin@demo.example': 'viewer' })
+  const colleague = await pageAs(await signIn('admin'))
+  const theirs = chat.in(colleague)
+  model.script(question, { text: '最初の回答です。' })
+  await open(page, `/home/project/${project.id}`, project.name)
+  await main(page).getByRole('button', { name: '共有チャットを始める' }).click()
+  await expect(page.getByText(`プロジェクト「${project.name}」で新しいチャットを始めます。`)).toBeVisible()
+  expect(await breaches(page)).toEqual([])
+  await chat.ask(question)
+  await chat.finished()
+  const thread = await chat.threadId()
+  await expect(main(page).getByRole('link', { name: new RegExp(project.name) })).toBeVisible()
+
+  await open(colleague, `/home/project/${project.id}`, project.name)
+  await main(colleague).getByRole('list', { name: 'プロジェクトのチャット' }).getByRole('link').click()
+  await colleague.waitForURL(`**/chat/${thread}`)
+  await expect(theirs.turns.first()).toContainText('さんの質問')
+  await expect(theirs.answer).toContainText('最初の回答です。')
+
+  // A question of the colleague, which the owner watches; the owner's next question waits for its answer.
+  const second = `${question} 二つ目`
+  const third = `${question} 三つ目`
+  model.script(second, { chars: 400, seed: 3, tokens_per_second: 100 })
+  model.script(third, { text: '三つ目の回答です。' })
+  await theirs.ask(second)
+  await expect(chat.turns.filter({ hasText: second })).toContainText('さんの質問')
+  await expect(chat.answer).toHaveAttribute('aria-busy', 'true')
+  await chat.composer.fill(third)
+  await chat.composer.press('Enter')
+  const waiting = (of: Page) => of.getByRole('region', { name: '順番を待っている質問' })
+  await expect(waiting(page)).toContainText(third)
+  await expect(waiting(colleague)).toContainText(third)
+  expect(await breaches(colleague)).toEqual([])
+  await expect(chat.answer).toContainText('三つ目の回答です。')
+  await expect(theirs.answer).toContainText('三つ目の回答です。')
+  await expect(waiting(colleague)).toHaveCount(0)
+  await expect(theirs.turns).toHaveCount(6)
+
+  // The end of the colleague's role ends their view of the chat.
+  const { version } = (await (await account.call('GET', `/v1/project/${project.id}`)).json()) as Project
+  await share(account, { ...project, version }, { 'user@demo.example': 'manager' })
+  await expect(theirs.turns).toHaveCount(0)
+})
+
+test('a chat is moved into a project, after showing who will read it, and out of it', async ({
+  page,
+  account,
+  chat,
+  model,
+  question,
+}, info) => {
+  const project = await create(account, `移動-${info.testId}`)
+  model.script(question, { text: 'はい。' })
+  await chat.open()
+  await chat.ask(question)
+  await chat.finished()
+  const menu = page.getByRole('banner').or(main(page)).getByRole('button', { name: 'チャットのメニュー' })
+  await menu.first().click()
+  await page.getByRole('menuitem', { name: 'プロジェクト' }).click()
+  const moving = page.getByRole('dialog')
+  await moving.getByRole('combobox', { name: 'プロジェクト' }).selectOption({ label: project.name })
+  await moving.getByRole('radio', { name: 'プロジェクトのメンバー' }).check()
+  await expect(moving.getByRole('status')).toContainText('1人のメンバーが、これまでの質問1件')
+  expect(await breaches(page)).toEqual([])
+  await moving.getByRole('button', { name: '保存' }).click()
+  await expect(main(page).getByRole('link', { name: new RegExp(project.name) })).toBeVisible()
+  await page.reload()
+  await expect(main(page).getByRole('link', { name: new RegExp(project.name) })).toBeVisible()
 })
