@@ -92,8 +92,10 @@ function Basics() {
   const { busy, run } = useTask()
   const values = { ...valuesOf(base), ...changes }
   const manages = base.role === 'manager'
-  const dirty = JSON.stringify(values) !== JSON.stringify(valuesOf(base))
-  if (!dirty && loaded.version > base.version) setBase(loaded)
+  const isBase = (other: Values) => JSON.stringify(other) === JSON.stringify(valuesOf(base))
+  const dirty = !isBase(values)
+  // A change of the members or the instructions is no conflict.
+  if (loaded.version > base.version && (!dirty || isBase(valuesOf(loaded)))) setBase(loaded)
   const set = (change: Partial<Values>) => {
     setChanges({ ...changes, ...change })
     setWrong({})
@@ -199,7 +201,7 @@ function SkillSelect({
   error: string | undefined
   onChange: (skill: string) => void
 }) {
-  const skills = useQuery(skillsQuery).data ?? []
+  const { data: skills = [], isSuccess } = useQuery(skillsQuery)
   const offered = skills.filter(({ id, form_type }) => form_type === 'chat' || id === value)
   return (
     <Select
@@ -210,6 +212,9 @@ function SkillSelect({
       onChange={({ target }) => onChange(target.value)}
     >
       <option value="">{words.noSkill}</option>
+      {isSuccess && value !== '' && !skills.some(({ id }) => id === value) && (
+        <option value={value}>{words.otherSkill}</option>
+      )}
       {offered.map(({ id, name }) => (
         <option key={id} value={id}>
           {name}

@@ -1,5 +1,15 @@
 import { formatNumber } from '@/lib/ui/numbers'
 
+/** The number of names in a text. */
+const NAMED = 5
+
+/** listNames lists the first names, and the number of the others. */
+function listNames(names: readonly string[]): string {
+  const others = names.length - NAMED
+  const first = names.slice(0, NAMED).join('、')
+  return others > 0 ? `${first}ほか${formatNumber(others)}件` : first
+}
+
 /** The texts of the projects. */
 export const texts = {
   title: 'プロジェクト',
@@ -125,10 +135,11 @@ export const texts = {
       end: '外す',
       ended: 'ファイルをプロジェクトから外しました。',
       notEnded: 'ファイルを外せませんでした。',
-      body: ([first = '', ...others]: readonly string[]) =>
-        `「${first}」${others.length > 0 ? `ほか${formatNumber(others.length)}件` : ''}をプロジェクトから外します。誰かの「ファイル」に残っていないものは削除されます。`,
+      body: (names: readonly string[]) =>
+        `${listNames(names)}をプロジェクトから外します。誰かの「ファイル」に残っていないものは削除されます。`,
     },
-    unreadable: (names: string) => `次の項目は読み取れないため、追加していません：${names}`,
+    unreadable: (names: readonly string[]) =>
+      `次の項目は読み取れないため、追加していません：${listNames(names)}`,
     nothingFound: '追加できるファイルが見つかりませんでした。',
     used: (used: string, limit: string) => `使用量 ${used}${limit && ` / ${limit}`}`,
   },
@@ -153,7 +164,7 @@ export const texts = {
     added: (count: number) => `追加 ${formatNumber(count)}件`,
     known: (count: number) => `すでにあるファイル ${formatNumber(count)}件`,
     failed: (count: number) => `追加できなかったファイル ${formatNumber(count)}件`,
-    others: (count: number) => `ほか${formatNumber(count)}件`,
+    names: listNames,
     stop: '中止',
     retry: '失敗したファイルを再試行',
   },
@@ -233,6 +244,7 @@ export const texts = {
     skill: '新しいチャットのスキル',
     skillHint: 'プロジェクトの画面で始めるチャットに使うスキルです。',
     noSkill: '汎用チャット',
+    otherSkill: 'あなたが利用できないスキル',
     retention: 'チャットの保存日数',
     retentionHint: '共有したチャットを、最後の質問から何日残すかです。空欄のときは組織の設定に従います。',
     retentionWrong: '30〜3650の数を入力してください。',

@@ -33,7 +33,7 @@ export function FilesTab() {
   const edits = mayEdit(project)
   const add = useCallback(
     ({ files, unreadable }: FoundFiles) => {
-      if (unreadable.length > 0) toast(words.unreadable(unreadable.join('、')))
+      if (unreadable.length > 0) toast(words.unreadable(unreadable))
       else if (files.length === 0) toast(words.nothingFound)
       uploadTo(id, files)
     },

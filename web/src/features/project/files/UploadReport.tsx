@@ -1,13 +1,9 @@
 import { Button } from '@/components/Button'
-import type { Upload } from '@/entities/source/uploads'
 import { texts } from '../texts'
 import styles from './Files.module.css'
 import { closeReport, type ProjectUploads, remove, retry, useUploads } from './uploads'
 
 const words = texts.uploads
-
-/** The number of files that are named for each reason. */
-const NAMED = 5
 
 /** UploadReport shows the progress of the uploads into a project, and then their result. */
 export function UploadReport({ projectId }: { projectId: string }) {
@@ -36,7 +32,11 @@ export function UploadReport({ projectId }: { projectId: string }) {
           {[...new Set(failed.map(({ reason }) => reason))].map((reason) => (
             <li key={reason}>
               {reason}
-              <span>{namesOf(failed.filter((upload) => upload.reason === reason))}</span>
+              <span>
+                {words.names(
+                  failed.filter((upload) => upload.reason === reason).map(({ file }) => file.name),
+                )}
+              </span>
             </li>
           ))}
         </ul>
@@ -64,10 +64,4 @@ function Progress({ uploads: { waiting }, total }: { uploads: ProjectUploads; to
       {words.progress(total - waiting.length, total)}
     </div>
   )
-}
-
-function namesOf(uploads: readonly Upload[]): string {
-  const names = uploads.slice(0, NAMED).map(({ file }) => file.name)
-  const others = uploads.length - names.length
-  return [...names, ...(others > 0 ? [words.others(others)] : [])].join('、')
 }
