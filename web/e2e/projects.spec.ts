@@ -163,6 +163,7 @@ for (const [device, viewport] of Object.entries({
       // The colleague's list has the project without a reload.
       await main(colleague).getByRole('link', { name }).click()
       await heading(colleague, name)
+      await tab(colleague, 'ファイル').click()
       await uploadTo(server.url, account, project, '手順書.txt')
       await expect(line(colleague, '手順書.txt')).toBeVisible()
       await tab(colleague, '指示').click()

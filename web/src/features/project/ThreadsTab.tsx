@@ -97,7 +97,7 @@ function FirstSteps() {
             <Link className={styles.target} to={`/home/project/${id}/${to}`}>
               {title}
             </Link>
-            <p className={styles.brief}>{hint}</p>
+            <p className={styles.quiet}>{hint}</p>
           </div>
         </li>
       ))}
