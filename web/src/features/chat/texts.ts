@@ -346,7 +346,7 @@ export const texts = {
   project: {
     author: (name: string | undefined) => (name === undefined ? '削除されたメンバー' : `${name}さん`),
     question: (asker: string) => `${asker}の質問`,
-    shared: '共有',
+    place: (name: string, shared: boolean) => `プロジェクト「${name}」${shared ? 'で共有' : ''}`,
     closed: 'アーカイブされたプロジェクトのチャットです。読むことはできますが、質問はできません。',
     start: {
       title: (name: string) => `プロジェクト「${name}」で新しいチャットを始めます。`,

@@ -79,6 +79,7 @@ export function ChatHead({
           className={styles.project}
           to={`/home/project/${thread.project.id}`}
           title={thread.project.name}
+          aria-label={texts.project.place(thread.project.name, thread.visibility === 'project')}
         >
           {thread.visibility === 'project' ? (
             <Users size={14} aria-hidden />
@@ -86,7 +87,6 @@ export function ChatHead({
             <Folder size={14} aria-hidden />
           )}
           <span>{thread.project.name}</span>
-          {thread.visibility === 'project' && <span className="visually-hidden">{texts.project.shared}</span>}
         </Link>
       )}
       {renaming ? (
