@@ -19,6 +19,17 @@ func grid(p *pdftest.Page, xs, ys []float64) {
 	}
 }
 
+// bars draws the borders of cells as thin filled rectangles, as browsers print them.
+func bars(p *pdftest.Page, xs, ys []float64) {
+	for _, y := range ys {
+		p.Raw(fmt.Sprintf("%g %g %g 0.75 re f", xs[0], y, xs[len(xs)-1]-xs[0]))
+	}
+	bottom := ys[len(ys)-1]
+	for _, x := range xs {
+		p.Raw(fmt.Sprintf("%g %g 0.75 %g re f", x, bottom, ys[0]-bottom))
+	}
+}
+
 // facilities draws a narrow table as spreadsheets print it. Cells are adjacent, a long cell has two lines, and the
 // height of a row equals the height of its characters.
 func facilities(p *pdftest.Page) {
@@ -66,6 +77,22 @@ func TestRuledTablesAreReadByRows(t *testing.T) {
 				}
 			},
 			"年度ごとの予算\n| 部門 | 予算 | 判定 |\n|---|---|---|\n| 開発部 | 百万円 | ○ |\n| 開発部 | 二百万円 | × |",
+		},
+		"borders that are filled rectangles": {
+			func(p *pdftest.Page) {
+				bars(p, []float64{50, 112, 142, 200}, []float64{716, 690, 662})
+				for i, lines := range [][]string{{"施設名"}, {"車い", "す可"}, {"備考"}} {
+					for k, line := range lines {
+						p.Text([]float64{52, 115, 145}[i], 705-11*float64(k), 10, line)
+					}
+				}
+				for i, lines := range [][]string{{"中央の図書", "館"}, {"○"}, {"前の日まで", "に連絡する"}} {
+					for k, line := range lines {
+						p.Text([]float64{52, 122, 145}[i], 679-11*float64(k), 10, line)
+					}
+				}
+			},
+			"| 施設名 | 車いす可 | 備考 |\n|---|---|---|\n| 中央の図書館 | ○ | 前の日までに連絡する |",
 		},
 		"lines behind text": {
 			func(p *pdftest.Page) {
