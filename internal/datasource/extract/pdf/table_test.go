@@ -94,6 +94,27 @@ func TestRuledTablesAreReadByRows(t *testing.T) {
 			},
 			"| 施設名 | 車いす可 | 備考 |\n|---|---|---|\n| 中央の図書館 | ○ | 前の日までに連絡する |",
 		},
+		"cells as narrow as a character": {
+			func(p *pdftest.Page) {
+				grid(p, []float64{50, 130, 149, 168, 187, 206, 225}, []float64{716, 662, 646, 630, 614})
+				p.Text(52, 705, 10, "施設名")
+				for k, name := range []string{"中央の図書館", "西の公民館", "総合文化会館"} {
+					p.Text(52, 650-16*float64(k), 10, name)
+				}
+				for i, header := range []string{"車椅子可", "駐車場有", "授乳室有", "点字表示", "休日開館"} {
+					x := 134 + 19*float64(i)
+					for k, r := range []rune(header) {
+						p.Text(x, 704-12*float64(k), 10, string(r))
+					}
+					for k, mark := range []string{"○", "×", "△"} {
+						p.Text(x, 650-16*float64(k), 10, mark)
+					}
+				}
+			},
+			"| 施設名 | 車椅子可 | 駐車場有 | 授乳室有 | 点字表示 | 休日開館 |\n|---|---|---|---|---|---|\n" +
+				"| 中央の図書館 | ○ | ○ | ○ | ○ | ○ |\n| 西の公民館 | × | × | × | × | × |\n" +
+				"| 総合文化会館 | △ | △ | △ | △ | △ |",
+		},
 		"lines behind text": {
 			func(p *pdftest.Page) {
 				grid(p, []float64{60, 75, 135, 195}, []float64{715, 695})
