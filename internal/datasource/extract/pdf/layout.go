@@ -44,7 +44,7 @@ func (t turn) frame(b box) box {
 
 // layOut puts the characters of a page into reading order. lines are the ruled lines of the page.
 func layOut(glyphs []glyph, lines []box) *Page {
-	findVertical(glyphs, newRules(lines, downwards))
+	findVertical(glyphs, lines)
 	var parts [askew + 1][]segment
 	var boxes [askew + 1]box
 	var counts [askew + 1]int
