@@ -38,6 +38,7 @@ func (s *Server) routes() (http.Handler, error) {
 	r.Group(func(r chi.Router) {
 		r.Use(withTimeLimit, s.limitAddress(ratelimit.KindSignIn), s.withOrigin)
 		r.Post("/v1/auth-type", s.handle(s.authType))
+		r.Post("/v1/auth-type/qr-code", s.handle(s.drawFactorCode))
 		r.Post("/v1/refresh_token", s.handle(s.refreshToken))
 		r.Get("/v1/oauth2/authorize", s.handle(s.authorize))
 		r.Get("/v1/oauth2/callback", s.handle(s.oauth2Callback))
@@ -169,6 +170,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/user/{user_id}/removal", s.call(reads, s.previewRemoval))
 		r.Delete("/v1/user/{user_id}/sso-link", s.call(writes, s.unlinkUser))
 		r.Delete("/v1/user/{user_id}/session", s.call(writes, s.endMemberSessions))
+		r.Delete("/v1/user/{user_id}/factor", s.call(writes, s.resetMemberFactor))
 		r.Get("/v1/retention", s.call(reads, s.getRetention))
 		r.Put("/v1/retention", s.call(writes, withBody(s.putRetention)))
 		r.Get("/v1/retention/preview", s.call(reads, s.previewRetention))
@@ -183,6 +185,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Put("/v1/member-limit", s.call(writes, withBody(s.putMemberLimit)))
 		r.Get("/v1/session-limits", s.call(reads, s.getSessionLimits))
 		r.Put("/v1/session-limits", s.call(writes, withBody(s.putSessionLimits)))
+		r.Get("/v1/factor-policy", s.call(reads, s.getFactorPolicy))
+		r.Put("/v1/factor-policy", s.call(writes, withBody(s.putFactorPolicy)))
 		r.Get("/v1/audit", s.call(reads, s.listAuditEvents))
 		r.Get("/v1/organization/state", s.call(reads, s.getOrganizationState))
 

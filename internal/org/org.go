@@ -221,6 +221,14 @@ type Store interface {
 	SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits,
 		check func(actor *Member) error) error
 
+	// FactorPolicy returns an organization's policy, or ErrNoOrganization.
+	FactorPolicy(ctx context.Context, organizationID uuid.UUID) (FactorPolicy, error)
+
+	// SetFactorPolicy sets an organization's policy and logs it. It calls check with the actor's current state, and
+	// returns its error unchanged.
+	SetFactorPolicy(ctx context.Context, actor identity.Actor, policy FactorPolicy,
+		check func(actor *Member) error) error
+
 	// Guidance for answers: of the organization and of a person.
 
 	// Guidance returns the guidance for a member.

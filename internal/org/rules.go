@@ -35,6 +35,7 @@ type MemberContext struct {
 	HasPassword    bool // Whether the member is one of them.
 	FreeSeats      int
 	NameIDs        []string // The member's NameIDs at identity providers.
+	FactorReset    *FactorReset
 }
 
 // MemberChange is a change to a member.
@@ -47,6 +48,9 @@ type MemberChange struct {
 	Unlink bool         // Removes links to the identity provider and ends sessions.
 
 	EndSessions bool
+
+	ResetFactor        bool // Removes the second factor and ends sessions.
+	RequestFactorReset bool // Records the request of the acting administrator.
 
 	Action  Action
 	Details []Change // If empty, nothing is changed or logged.
@@ -63,6 +67,14 @@ func administers(actor identity.Actor) error {
 // stillAdministers returns an error unless the actor is an active administrator at the moment of a change.
 func stillAdministers(actor *Member) error {
 	if actor == nil || !actor.Role.IsAdmin() || actor.State != identity.StateActive {
+		return ErrForbidden
+	}
+	return nil
+}
+
+// stillSuper returns an error unless the actor is an active super-admin at the moment of a change.
+func stillSuper(actor *Member) error {
+	if actor == nil || actor.Role != identity.RoleOrganizationSuperAdmin || actor.State != identity.StateActive {
 		return ErrForbidden
 	}
 	return nil

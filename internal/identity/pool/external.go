@@ -79,7 +79,7 @@ func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID, until *time.Ti
 	if until != nil && !until.After(p.now()) {
 		return Tokens{}, external(notAuthorized("the identity provider's session is over"))
 	}
-	result, err := p.signIn(ctx, user, p.cfg.FederatedClientID, until)
+	result, err := p.signIn(ctx, user, newSession{client: p.cfg.FederatedClientID, until: until})
 	return result.tokens(), external(err)
 }
 

@@ -28,21 +28,27 @@ type authenticationResult struct {
 	TokenType    string
 }
 
-// signIn creates a grant of a client for a user who has just been authenticated, and issues its tokens. The grant ends
-// after the lifetime of refresh tokens, or at until if that is earlier.
-func (p *Pool) signIn(ctx context.Context, user User, clientID string, until *time.Time) (authenticationResult, error) {
+// newSession is the input of signIn.
+type newSession struct {
+	client string     // The app client.
+	factor string     // The proof of the second factor, or "".
+	until  *time.Time // The latest end of the session. Nil: the lifetime of refresh tokens.
+}
+
+// signIn creates a grant for a user who has just been authenticated, and issues its tokens.
+func (p *Pool) signIn(ctx context.Context, user User, session newSession) (authenticationResult, error) {
 	now := p.now()
 	refresh, hash := opaque.New()
 	grant := Grant{
-		ID: uuid.New(), TokenHash: hash, Sub: user.Sub, ClientID: clientID, EventID: uuid.New(),
+		ID: uuid.New(), TokenHash: hash, Sub: user.Sub, ClientID: session.client, EventID: uuid.New(),
 		AuthTime: now, ExpiresAt: now.Add(p.cfg.RefreshLifetime),
 	}
-	if until != nil && until.Before(grant.ExpiresAt) {
-		grant.ExpiresAt = *until
+	if session.until != nil && session.until.Before(grant.ExpiresAt) {
+		grant.ExpiresAt = *session.until
 	}
 	event := p.event(ctx, actionSignIn, user.Sub)
-	event.Method = byPassword
-	if clientID == p.cfg.FederatedClientID {
+	event.Method, event.Factor = byPassword, session.factor
+	if session.client == p.cfg.FederatedClientID {
 		event.Method = bySSO
 	}
 	newDevice, err := p.store.CreateGrant(ctx, grant, user.Version, event)
