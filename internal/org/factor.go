@@ -50,7 +50,7 @@ func (s *Service) SetFactorPolicy(ctx context.Context, actor identity.Actor, pol
 	default:
 		return fault.InvalidField("policy", "optional、administrators、everybody のいずれかを指定してください。")
 	}
-	return s.store.SetFactorPolicy(ctx, actor, policy, stillSuper)
+	return s.store.SetFactorPolicy(ctx, actor, policy, stillSuperAdmin)
 }
 
 // ResetMemberFactor removes the second factor of a member of the actor's organization and ends their sessions. For a

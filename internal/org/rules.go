@@ -72,14 +72,6 @@ func stillAdministers(actor *Member) error {
 	return nil
 }
 
-// stillSuper returns an error unless the actor is an active super-admin at the moment of a change.
-func stillSuper(actor *Member) error {
-	if actor == nil || actor.Role != identity.RoleOrganizationSuperAdmin || actor.State != identity.StateActive {
-		return ErrForbidden
-	}
-	return nil
-}
-
 // assignable reports whether a role exists in an organization.
 func assignable(role identity.Role) bool { return role == identity.RoleGeneralUser || role.IsAdmin() }
 
