@@ -20,7 +20,6 @@ const texts = {
   ],
   image: '認証アプリで読み取るQRコード',
   manually: 'QRコードを読み取れないときは、次のキーを認証アプリに入力してください。',
-  secret: 'セットアップキー',
   copy: 'キーをコピー',
   loading: 'QRコードを作成しています…',
   retry: 'もう一度試す',
@@ -76,7 +75,7 @@ export function FactorSetup({ endpoint, holder, email, submit, onVerified }: Fac
       </div>
       <div className={styles.secret}>
         <p>{texts.manually}</p>
-        <code aria-label={texts.secret}>{secret.replace(/(.{4})(?=.)/g, '$1 ')}</code>
+        <code>{secret.replace(/(.{4})(?=.)/g, '$1 ')}</code>
         <CopyButton size="sm" copy={() => navigator.clipboard.writeText(secret)}>
           {texts.copy}
         </CopyButton>

@@ -137,6 +137,7 @@ interface ListProps {
   onGivePassword: (member: Member) => void
   onSignOut: (member: Member) => void
   onUnlink: (member: Member) => void
+  onResetFactor: (member: Member) => void
 }
 
 function List({ url, ...actions }: ListProps) {
