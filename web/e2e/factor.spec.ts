@@ -107,7 +107,7 @@ test('a member sets up a second factor, signs in with codes, and an administrato
   await page.waitForURL('**/home/skill')
 
   const office = await pageAs(admin)
-  await office.goto(`/admin/member?q=${encodeURIComponent(email)}`)
+  await office.goto(`/admin/organization/member?q=${encodeURIComponent(email)}`)
   await expect(office.getByText('二段階認証あり')).toBeVisible()
   await office.getByRole('button', { name: `${name}さんの操作` }).click()
   await office.getByRole('menuitem', { name: '二段階認証をリセット' }).click()
