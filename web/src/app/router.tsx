@@ -113,8 +113,15 @@ const settingRoutes: RouteObject = caught({
     {
       path: 'change-password',
       lazy: {
-        loader: async () => (await import('@/features/settings/routes')).changePasswordLoader,
+        loader: async () => (await import('@/features/settings/routes')).passwordLoader,
         Component: async () => (await import('@/features/settings/routes')).ChangePasswordPage,
+      },
+    },
+    {
+      path: 'factor',
+      lazy: {
+        loader: async () => (await import('@/features/settings/routes')).passwordLoader,
+        Component: async () => (await import('@/features/settings/routes')).FactorPage,
       },
     },
     settingPage('about', async () => (await import('@/features/settings/routes')).AboutPage),

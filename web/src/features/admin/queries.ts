@@ -92,6 +92,9 @@ export const memberLimitQuery = read('getMemberLimit', {})
 /** The maximum durations of the organization's sessions. */
 export const sessionLimitsQuery = read('getSessionLimits', {})
 
+/** The members who need a second factor. */
+export const factorPolicyQuery = read('getFactorPolicy', {})
+
 /** The networks that members may connect from. */
 export const addressRangesQuery = read('getAddressRanges', {})
 
