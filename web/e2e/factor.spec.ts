@@ -61,6 +61,8 @@ test('a member sets up a second factor, signs in with codes, and an administrato
 
   await page.goto('/setting/factor')
   await page.getByRole('button', { name: '認証アプリを登録' }).click()
+  await page.getByLabel('現在のパスワード', { exact: true }).fill(chosen)
+  await page.getByRole('button', { name: '次へ' }).click()
   const secret = await secretOf(page)
   await reviewed(page)
   await code(page).fill('12345')

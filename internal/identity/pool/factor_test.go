@@ -362,3 +362,38 @@ func TestForcedEnrolmentFollowsATemporaryPassword(t *testing.T) {
 		t.Errorf("got %+v", done)
 	}
 }
+
+// TestOldSessionsNeedThePasswordToChangeTheFactor: a session that began more than 15 minutes ago, as after the theft of
+// a refresh token, cannot set up, replace or remove an app, or create recovery codes, without the password.
+func TestOldSessionsNeedThePasswordToChangeTheFactor(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	token := *f.mustSignIn(t).AccessToken
+	f.enrol(t, &token)
+	f.clock.Advance(16 * time.Minute)
+	for operation, members := range map[string]string{
+		"AssociateSoftwareToken":     "",
+		"TsumugiCreateRecoveryCodes": "",
+		"SetUserMFAPreference":       `,"SoftwareTokenMfaSettings":{"Enabled":false}`,
+	} {
+		send := func(password string) int {
+			return f.post(t, operation, `{"AccessToken":"`+token+`"`+members+password+`}`).status
+		}
+		for _, password := range []string{"", `,"TsumugiPassword":""`, `,"TsumugiPassword":"wrong"`} {
+			if status := send(password); status != 400 {
+				t.Errorf("%s with %q: %d", operation, password, status)
+			}
+		}
+		if operation == "SetUserMFAPreference" {
+			continue // The last change, below.
+		}
+		if status := send(`,"TsumugiPassword":"` + password + `"`); status != 200 {
+			t.Errorf("%s with the password: %d", operation, status)
+		}
+	}
+	remove := `{"AccessToken":"` + token + `","SoftwareTokenMfaSettings":{"Enabled":false},"TsumugiPassword":"` + password + `"}`
+	if r := f.post(t, "SetUserMFAPreference", remove); r.status != 200 {
+		t.Errorf("removal with the password: %d %s", r.status, r.body)
+	}
+	f.mustSignIn(t) // Without a challenge.
+}

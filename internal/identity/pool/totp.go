@@ -71,9 +71,14 @@ func hashRecoveryCode(typed string) []byte {
 
 // factorHolder returns the user of an access token or, without one, of the session of a challenge MFA_SETUP. A user with
 // an enabled factor cannot replace it by a session, which needs only the password.
-func (p *Pool) factorHolder(ctx context.Context, token, session string) (user User, factor Factor, err error) {
+func (p *Pool) factorHolder(
+	ctx context.Context, token, session, password string,
+) (user User, factor Factor, err error) {
 	if token != "" {
 		held, err := p.holder(ctx, token)
+		if err == nil {
+			err = p.reauthenticate(ctx, held, password)
+		}
 		if err != nil {
 			return User{}, Factor{}, err
 		}
@@ -99,6 +104,29 @@ func (p *Pool) factorHolder(ctx context.Context, token, session string) (user Us
 	return user, factor, err
 }
 
+// recentSignIn is the age up to which a session may change the second factor without the password.
+const recentSignIn = 15 * time.Minute
+
+// memberPassword is the user's password in calls that change the second factor, an addition to Cognito's protocol.
+const memberPassword = "TsumugiPassword"
+
+// reauthenticate refuses a change of the second factor in a session that is older than recentSignIn, unless the password
+// is right. A stolen session therefore cannot change it.
+func (p *Pool) reauthenticate(ctx context.Context, held GrantUser, password string) error {
+	switch {
+	case p.now().Sub(held.Grant.AuthTime) <= recentSignIn:
+		return nil
+	case password == "":
+		return notAuthorized("Sign in again, or send " + memberPassword + ", to change the second factor.")
+	}
+	return p.checkPassword(ctx, &held.User, held.User.Email, password, ActionSignInFailed)
+}
+
+// passwordText reads the member with the password.
+func (in *input) passwordText() string {
+	return in.text(memberPassword, rule{max: maxPassword, secret: true})
+}
+
 // readFactorHolder reads the members AccessToken and Session. It returns one of them.
 func (in *input) readFactorHolder() (token, session string) {
 	session = in.text("Session", sessionRule())
@@ -112,10 +140,11 @@ func (in *input) readFactorHolder() (token, session string) {
 // VerifySoftwareToken puts into effect.
 func (p *Pool) associateSoftwareToken(ctx context.Context, in *input) (any, error) {
 	token, session := in.readFactorHolder()
+	password := in.passwordText()
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	user, _, err := p.factorHolder(ctx, token, session)
+	user, _, err := p.factorHolder(ctx, token, session, password)
 	if err != nil {
 		return nil, err
 	}
@@ -135,10 +164,11 @@ func (p *Pool) verifySoftwareToken(ctx context.Context, in *input) (any, error) 
 	token, session := in.readFactorHolder()
 	code := in.text("UserCode", rule{required: true, min: 6, max: 6, secret: true})
 	in.text("FriendlyDeviceName", rule{})
+	password := in.passwordText()
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	user, factor, err := p.factorHolder(ctx, token, session)
+	user, factor, err := p.factorHolder(ctx, token, session, password)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +205,7 @@ func (p *Pool) verifySoftwareToken(ctx context.Context, in *input) (any, error) 
 // setUserMFAPreference is the operation SetUserMFAPreference: the user of an access token enables the verified app, or
 // removes it. Unlike Cognito's, it also removes the secret and the recovery codes, so that a lost phone is useless.
 func (p *Pool) setUserMFAPreference(ctx context.Context, in *input) (any, error) {
-	token := in.text("AccessToken", tokenRule())
+	token, password := in.text("AccessToken", tokenRule()), in.passwordText()
 	enabled, given, err := in.factorPreference()
 	if err != nil {
 		return nil, err
@@ -183,6 +213,9 @@ func (p *Pool) setUserMFAPreference(ctx context.Context, in *input) (any, error)
 	held, err := p.holder(ctx, token)
 	if err != nil || !given {
 		return empty{}, err
+	}
+	if err := p.reauthenticate(ctx, held, password); err != nil {
+		return nil, err
 	}
 	return empty{}, p.setFactor(ctx, held.User, enabled, false)
 }
@@ -250,7 +283,11 @@ func (p *Pool) setFactor(ctx context.Context, user User, enabled, byAdmin bool) 
 // createRecoveryCodes is the operation TsumugiCreateRecoveryCodes, an addition to Cognito's protocol: it replaces the
 // recovery codes of the user of an access token, and is the only answer that contains them.
 func (p *Pool) createRecoveryCodes(ctx context.Context, in *input) (any, error) {
+	password := in.passwordText()
 	held, err := p.inputHolder(ctx, in)
+	if err == nil {
+		err = p.reauthenticate(ctx, held, password)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ export async function finishFactorSetup(
 }
 
 /** Who sets up an authenticator app: a signed-in user, or one who answers a challenge. */
-export type AppHolder = { AccessToken: string } | { Session: string }
+export type AppHolder = { AccessToken: string; TsumugiPassword: string } | { Session: string }
 
 /** Requests the secret of a new authenticator app. Some providers replace the session of the challenge. */
 export async function associateApp(
@@ -120,10 +120,11 @@ export async function readFactor(record: TokenRecord): Promise<Factor | null> {
   }
 }
 
-/** Requires the verified app at sign-ins, or removes it with the recovery codes. */
-export async function setFactor(record: TokenRecord, enabled: boolean): Promise<void> {
+/** Requires the verified app at sign-ins, or removes it with the recovery codes. Needs the user's password. */
+export async function setFactor(record: TokenRecord, password: string, enabled: boolean): Promise<void> {
   await call(await endpointOf(record), 'SetUserMFAPreference', {
     AccessToken: record.accessToken,
+    TsumugiPassword: password,
     SoftwareTokenMfaSettings: { Enabled: enabled, PreferredMfa: enabled },
   })
 }
@@ -138,12 +139,12 @@ export async function confirmPassword(email: string, password: string): Promise<
   })
 }
 
-/** Replaces the recovery codes. */
-export async function createRecoveryCodes(record: TokenRecord): Promise<string[]> {
+/** Replaces the recovery codes. Needs the user's password. */
+export async function createRecoveryCodes(record: TokenRecord, password: string): Promise<string[]> {
   const answer = await call<{ RecoveryCodes: string[] }>(
     await endpointOf(record),
     'TsumugiCreateRecoveryCodes',
-    { AccessToken: record.accessToken },
+    { AccessToken: record.accessToken, TsumugiPassword: password },
   )
   return answer.RecoveryCodes
 }

@@ -45,20 +45,28 @@ export function FactorPage() {
   const { email } = useSuspenseQuery(meQuery).data
   const [open, setOpen] = useState<Open>()
   const [codes, setCodes] = useState<string[]>([])
+  /** The confirmed password, while the user sets up an app. */
+  const [password, setPassword] = useState('')
   const reload = () => void query.refetch()
 
-  const newCodes = async () => {
-    setCodes(await createRecoveryCodes(await freshToken()))
+  const newCodes = async (confirmed: string) => {
+    setCodes(await createRecoveryCodes(await freshToken(), confirmed))
     setOpen(undefined)
     reload()
   }
   const enable = async () => {
-    await setFactor(await freshToken(), true)
+    await setFactor(await freshToken(), password, true)
+    setPassword('')
     toast(words.enabled, { tone: 'success' })
-    await newCodes()
+    // The factor is on, even if its recovery codes have to be created again.
+    await newCodes(password).catch(() => {
+      setOpen(undefined)
+      toast(words.codesFailed, { tone: 'danger' })
+      reload()
+    })
   }
-  const remove = async () => {
-    await setFactor(await freshToken(), false)
+  const remove = async (confirmed: string) => {
+    await setFactor(await freshToken(), confirmed, false)
     setCodes([])
     setOpen(undefined)
     toast(words.removed, { tone: 'success' })
@@ -73,12 +81,12 @@ export function FactorPage() {
           ) : (
             <div className={styles.page}>
               <p className={styles.lead}>{words.lead}</p>
-              <State factor={factor} onOpen={setOpen} setup={open === 'setup'} />
+              <State factor={factor} onOpen={setOpen} setup={password !== ''} />
               {codes.length > 0 && <RecoveryCodes codes={codes} />}
-              {open === 'setup' && !factor.enabled && (
+              {password !== '' && !factor.enabled && (
                 <FactorSetup
                   endpoint={endpoint}
-                  holder={{ AccessToken: token }}
+                  holder={{ AccessToken: token, TsumugiPassword: password }}
                   email={email}
                   submit={words.submit}
                   onVerified={enable}
@@ -88,6 +96,17 @@ export function FactorPage() {
           )
         }
       </Loaded>
+      {open === 'setup' && (
+        <PasswordDialog
+          email={email}
+          words={words.setupDialog}
+          onConfirmed={async (confirmed) => {
+            setPassword(confirmed)
+            setOpen(undefined)
+          }}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
       {open === 'codes' && (
         <PasswordDialog
           email={email}
@@ -163,7 +182,7 @@ interface PasswordDialogProps {
   email: string
   words: Readonly<Record<'title' | 'body' | 'confirm', string>>
   danger?: boolean
-  onConfirmed: () => Promise<void>
+  onConfirmed: (password: string) => Promise<void>
   onClose: () => void
 }
 
@@ -184,7 +203,7 @@ function PasswordDialog({ email, words: said, danger = false, onConfirmed, onClo
     void run(
       async () => {
         await confirmPassword(email, password)
-        await onConfirmed()
+        await onConfirmed(password)
       },
       (cause) => fail(identityMessage(cause, 'change-password')),
     )

@@ -40,6 +40,12 @@ export const texts = {
     copy: 'コピー',
     download: 'ファイルに保存',
     filename: 'tsumugi-recovery-codes.txt',
+    codesFailed: '回復コードを作成できませんでした。「新しい回復コードを作成」を押して、作成してください。',
+    setupDialog: {
+      title: '認証アプリを登録します',
+      body: 'ご本人であることを、パスワードで確認します。',
+      confirm: '次へ',
+    },
     codesDialog: {
       title: '新しい回復コードを作成しますか',
       body: 'これまでの回復コードは使えなくなります。ご本人であることを、パスワードで確認します。',
