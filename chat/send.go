@@ -152,7 +152,7 @@ func (s *Service) sendOnce(ctx context.Context, owner identity.Owner, q Question
 	}
 	shared := state.Project != nil && state.Project.Shared
 	busy := state.Running || state.HasWaiting
-	if busy && !(shared && q.MayWait) {
+	if busy && (!shared || !q.MayWait) {
 		if err := s.budget.Check(ctx, owner.OrganizationID, owner.UserID); err != nil {
 			return Exchange{}, err
 		}

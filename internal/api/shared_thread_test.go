@@ -153,8 +153,10 @@ func TestThreePeopleInOneSharedThread(t *testing.T) {
 			t.Errorf("%s sees %+v", user.Email, list)
 		}
 	}
-	move := call{method: "PUT", path: "/v1/thread/" + thread.ID.String() + "/project", token: f.alice.Subject,
-		body: map[string]any{"project_id": nil, "visibility": "private"}}
+	move := call{
+		method: "PUT", path: "/v1/thread/" + thread.ID.String() + "/project", token: f.alice.Subject,
+		body: map[string]any{"project_id": nil, "visibility": "private"},
+	}
 	if r := f.do(move); r.status != http.StatusConflict || r.problem(t).Code != "thread_busy" {
 		t.Errorf("moving a busy thread: %d %s", r.status, r.body)
 	}
