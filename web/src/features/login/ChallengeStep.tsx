@@ -1,22 +1,13 @@
 import { FactorSetup } from '@/components/FactorSetup'
-import type { Provider } from '@/entities/identity/identity'
-import { type Challenge, finishFactorSetup, type SignIn, signIn } from '@/entities/identity/identityAccount'
+import { finishFactorSetup, type SignIn, signIn } from '@/entities/identity/identityAccount'
 import { isChallengeOver } from '@/entities/identity/identityMessages'
 import type { TokenRecord } from '@/entities/identity/token'
 import { Account } from './Account'
 import { FactorStep } from './FactorStep'
 import { NewPasswordStep } from './NewPasswordStep'
+import type { PendingSignIn } from './pendingSignIn'
 import styles from './steps.module.css'
 import { texts } from './texts'
-
-/** PendingSignIn is a sign-in whose password was right, with the challenge that follows it. */
-export interface PendingSignIn {
-  provider: Provider
-  email: string
-  /** The entered password, in memory only: challenges expire, and a new one begins with the password. */
-  password: string
-  challenge: Challenge
-}
 
 /** The heading of a page that shows a challenge. */
 export function challengeTitle({ challenge }: PendingSignIn): string {
