@@ -5,7 +5,7 @@ import { enter, invite } from './support/people'
 import { expect, testOn } from './support/test'
 import { Tsumugi } from './support/tsumugi'
 
-// The tests set the organization's policy, so they have a server of their own.
+// The tests set the organization's policy, so they use a separate server.
 const test = testOn('factor', (model) => Tsumugi.start(model))
 const chosen = 'Jibun-de-3randa'
 

@@ -9,8 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-// Names of the challenges of the second factor, their parameters and their responses. Those that begin with TSUMUGI_ are
-// additions to Cognito's protocol.
+// Names of the challenges of the second factor, their parameters and their responses. Names with
+// the prefix TSUMUGI_ are additions to Cognito's protocol.
 const (
 	challengeTOTP  = "SOFTWARE_TOKEN_MFA"
 	challengeSetup = "MFA_SETUP"

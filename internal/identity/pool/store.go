@@ -105,7 +105,7 @@ type Factor struct {
 }
 
 // FactorProof is a verified proof of the second factor: the time step of a code, or the hash of a recovery code. The zero
-// value is no proof.
+// value contains no proof.
 type FactorProof struct {
 	Step         int64
 	RecoveryHash []byte // SHA-256.
@@ -244,11 +244,11 @@ type Store interface {
 	// has the code fault.Conflict.
 	SetRecoveryCodes(ctx context.Context, sub uuid.UUID, hashes [][]byte, event Event) error
 
-	// HasRecoveryCode reports whether a user has an unused recovery code with that hash.
+	// HasRecoveryCode reports whether a hash belongs to an unused recovery code of a user.
 	HasRecoveryCode(ctx context.Context, sub uuid.UUID, hash []byte) (bool, error)
 
-	// UseFactor consumes a challenge together with the proof, if any, that answers it. If the challenge does not exist, or was used
-	// or has expired, the error has the code fault.Conflict; if a code of the same or a later time step, or the recovery
+	// UseFactor consumes a challenge together with its proof, if any. If the challenge does not exist, was used or has
+	// expired, the error has the code fault.Conflict; if a code of the same or a later time step, or the recovery
 	// code, was used before, fault.NotFound. Then nothing is changed.
 	UseFactor(ctx context.Context, challenge []byte, proof FactorProof, at time.Time) error
 

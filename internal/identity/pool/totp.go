@@ -21,8 +21,8 @@ const (
 	totpSecret = 20 // Bytes.
 )
 
-// Recovery codes have 80 random bits, so a plain hash is enough. The alphabet is Crockford's, in which people may type O
-// for 0, and I or L for 1.
+// Recovery codes have 80 random bits, so a plain hash is enough. The alphabet is Crockford's: O is read as 0, and
+// I and L as 1.
 const (
 	recoveryCodes    = 10
 	recoveryBytes    = 10
@@ -104,7 +104,7 @@ func (p *Pool) factorHolder(
 	return user, factor, err
 }
 
-// recentSignIn is the age up to which a session may change the second factor without the password.
+// recentSignIn is the maximum age of a session that changes the second factor without the password.
 const recentSignIn = 15 * time.Minute
 
 // memberPassword is the user's password in calls that change the second factor, an addition to Cognito's protocol.

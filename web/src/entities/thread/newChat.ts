@@ -16,14 +16,14 @@ export function useBeginsChat(): boolean {
   return useLocation().state?.newChat === true
 }
 
-/** NewThreadProject is the project in which a new thread begins, and who may read the thread. */
+/** NewThreadProject is the project of a new thread, with the visibility of the thread. */
 export interface NewThreadProject {
   readonly id: string
   readonly name: string
   readonly visibility: 'private' | 'project'
 }
 
-/** inProject returns the navigation state with which the page of a skill begins a thread in a project. */
+/** inProject returns the navigation state that begins a thread in a project on the page of a skill. */
 export function inProject(project: NewThreadProject): { project: NewThreadProject } {
   return { project }
 }

@@ -42,7 +42,7 @@ export function findThread(id: string): Thread | undefined {
   return itemsOf(threadsQuery).find((item) => item.id === id)
 }
 
-/** withOwn sets whether a thread is the user's own, which events about shared threads do not say. */
+/** withOwn sets the field `own` of a thread. Events about shared threads lack it. */
 export function withOwn(thread: Thread): Thread {
   const me = queryClient.getQueryData<Me>(meQuery.queryKey)
   return { ...thread, own: thread.own !== false || (me !== undefined && thread.owner?.id === me.id) }
@@ -113,10 +113,10 @@ export function followThreads(live: Pick<Live, 'on' | 'onMissed'>): () => void {
   }
 }
 
-/** Shared threads of other members, as far as events have reported them. */
+/** The ids of shared threads of other members, from events. */
 const others = new Set<string>()
 
-/** isOthers reports whether a thread is known to be a shared thread of another member. */
+/** isOthers reports whether events have shown that a thread belongs to another member. */
 export function isOthers(id: string): boolean {
   return others.has(id)
 }

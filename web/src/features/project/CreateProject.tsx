@@ -1,11 +1,12 @@
 import { type FormEvent, useId, useState } from 'react'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
-import { FieldErrorText, TextArea, TextField } from '@/components/Field'
+import { FieldErrorText } from '@/components/Field'
 import { refreshProjects } from '@/entities/project/projects'
 import { call, errorsByField, type Project } from '@/lib/api'
 import { useTask } from '@/lib/ui/task'
 import { toast } from '@/lib/ui/toast'
 import styles from './Project.module.css'
+import { ProjectFields } from './ProjectFields'
 import { texts } from './texts'
 
 const words = texts.create
@@ -48,23 +49,7 @@ export function CreateProject({
   return (
     <ConfirmDialog title={words.title} confirm={words.submit} form={form} busy={busy} onClose={onClose}>
       <form className={styles.body} id={form} noValidate onSubmit={(event) => void create(event)}>
-        <TextField
-          label={words.name}
-          value={values.name}
-          maxLength={100}
-          placeholder={words.example}
-          autoComplete="off"
-          error={wrong.name}
-          onChange={(event) => set({ name: event.target.value })}
-        />
-        <TextArea
-          label={words.description}
-          optional
-          value={values.description}
-          maxLength={1000}
-          error={wrong.description}
-          onChange={(event) => set({ description: event.target.value })}
-        />
+        <ProjectFields values={values} wrong={wrong} onChange={set} />
         <div role="alert">{wrong.rest && <FieldErrorText>{wrong.rest}</FieldErrorText>}</div>
       </form>
     </ConfirmDialog>

@@ -3,7 +3,7 @@ import { type ComponentProps, type FormEvent, type ReactNode, useId, useState } 
 import { useNavigate } from 'react-router'
 import { Button } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
-import { FieldErrorText, Select, TextArea, TextField } from '@/components/Field'
+import { FieldErrorText, Select, TextField } from '@/components/Field'
 import { Loaded } from '@/components/States'
 import { UnsavedGuard } from '@/components/UnsavedGuard'
 import { refreshProjects } from '@/entities/project/projects'
@@ -13,6 +13,7 @@ import { formatNumber } from '@/lib/ui/numbers'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import project from './Project.module.css'
+import { ProjectFields } from './ProjectFields'
 import { useProject } from './project'
 import { isConflict, readProject, saveProject, usageQuery } from './queries'
 import styles from './SettingsTab.module.css'
@@ -94,7 +95,7 @@ function Basics() {
   const manages = base.role === 'manager'
   const isBase = (other: Values) => JSON.stringify(other) === JSON.stringify(valuesOf(base))
   const dirty = !isBase(values)
-  // A change of the members or the instructions is no conflict.
+  // Changes of members and instructions do not conflict with the form.
   if (loaded.version > base.version && (!dirty || isBase(valuesOf(loaded)))) setBase(loaded)
   const set = (change: Partial<Values>) => {
     setChanges({ ...changes, ...change })
@@ -136,24 +137,7 @@ function Basics() {
   return (
     <Section title={words.basics}>
       <form className={project.form} noValidate onSubmit={(event) => void save(event)}>
-        {manages && (
-          <TextField
-            label={words.name}
-            value={values.name}
-            maxLength={100}
-            autoComplete="off"
-            error={wrong.name}
-            onChange={(event) => set({ name: event.target.value })}
-          />
-        )}
-        <TextArea
-          label={words.description}
-          optional
-          value={values.description}
-          maxLength={1000}
-          error={wrong.description}
-          onChange={(event) => set({ description: event.target.value })}
-        />
+        <ProjectFields values={values} wrong={wrong} named={manages} onChange={set} />
         <SkillSelect value={values.skill} error={wrong.skill} onChange={(skill) => set({ skill })} />
         {manages && (
           <>

@@ -239,8 +239,6 @@ export const texts = {
 
   settings: {
     basics: '基本の設定',
-    name: '名前',
-    description: '説明',
     skill: '新しいチャットのスキル',
     skillHint: 'プロジェクトの画面で始めるチャットに使うスキルです。',
     noSkill: '汎用チャット',

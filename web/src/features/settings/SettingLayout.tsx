@@ -23,7 +23,7 @@ const sections = [
   { to: '/setting/data', label: texts.data.title, Icon: Download },
 ]
 
-/** SettingLayout is the layout of the settings. Users of single sign-on get no links to the pages of password and second factor. */
+/** SettingLayout is the layout of the settings. With single sign-on, it has no links to password and second factor. */
 export function SettingLayout() {
   const federated = readToken()?.authType === 'federated_idp'
   return <Sections label={texts.nav} sections={federated ? sections : [password, factor, ...sections]} />

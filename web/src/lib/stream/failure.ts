@@ -33,7 +33,7 @@ export class StreamFailure extends Error {
 /** The code of a question in a shared thread that waits for the running answer. The server has stored it. */
 export const waitingCode = 'waiting'
 
-/** isWaiting reports whether a response says that a question waits in a shared thread. */
+/** isWaiting reports whether a response is that to a question in the queue of a shared thread. */
 export function isWaiting(accepted: unknown): boolean {
   return accepted !== null && typeof accepted === 'object' && 'position' in accepted
 }

@@ -9,7 +9,7 @@ import styles from './Project.module.css'
 
 const words = texts.project.start
 
-/** NewThreadNote names the project in which a new thread begins, and sets who will read the thread. */
+/** NewThreadNote shows the project of a new thread, and sets the visibility of the thread. */
 export function NewThreadNote({ conversation }: { conversation: Conversation }) {
   const { thread, turns, project } = useAtomValue(conversation.stateAtom)
   if (project === null || thread !== null || turns.length > 0) return null

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { Select } from '@/components/Field'
 import { ErrorState } from '@/components/States'
-import { refreshProjects } from '@/entities/project/projects'
+import { PROJECTS, refreshProjects } from '@/entities/project/projects'
 import { upsertThread } from '@/entities/thread/threads'
 import { call, firstErrorMessage, type Thread } from '@/lib/api'
 import { useTask } from '@/lib/ui/task'
@@ -31,7 +31,7 @@ export function ProjectDialog({
   const [visibility, setVisibility] = useState(thread.visibility ?? 'private')
   const { busy, run } = useTask()
   const projects = useQuery({
-    queryKey: ['projects', 'choices'],
+    queryKey: [...PROJECTS, 'choices'],
     queryFn: ({ signal }) => call('listProjects', { state: 'active', offset: 0, limit: CHOICES, signal }),
     staleTime: 0,
   })
@@ -105,7 +105,7 @@ export function ProjectDialog({
 
 function Audience({ threadId, projectId }: { threadId: string; projectId: string }) {
   const { data, isError } = useQuery({
-    queryKey: ['projects', 'audience', threadId, projectId],
+    queryKey: [...PROJECTS, 'audience', threadId, projectId],
     queryFn: ({ signal }) =>
       call('getThreadAudience', { thread_id: threadId, project_id: projectId, signal }),
     staleTime: 0,

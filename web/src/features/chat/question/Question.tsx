@@ -33,7 +33,7 @@ export const Question = memo(function Question({
   conversation: Conversation
   editing: boolean
   settled: boolean
-  /** Whether the members of a project read it, who are told who asked. */
+  /** Whether the thread is shared. The names of other authors are then shown. */
   shared: boolean
   /** Whether the user may not begin branches. */
   fixed: boolean
