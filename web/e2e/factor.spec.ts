@@ -116,7 +116,8 @@ test('a member sets up a second factor, signs in with codes, and an administrato
   await office.getByRole('button', { name: 'リセットする' }).click()
   await expect(office.getByText(`${name}さんの二段階認証をリセットしました。`)).toBeVisible()
   await expect(office.getByText('二段階認証あり')).toBeHidden()
-  await page.goto('/login')
+  // The reset ended the member's sessions.
+  await page.waitForURL('**/login')
   await enter(page, email, chosen)
   await page.waitForURL('**/home/skill')
 })
