@@ -16,7 +16,7 @@ const (
 	stepMin   = 0.6  // Characters below each other form a vertical line from this distance
 	stepMax   = 1.45 // to this distance.
 	minWord   = 2    // Other characters in a word that indicates a horizontal line.
-	rubySize  = 0.65 // Largest size of ruby relative to its base text.
+	rubySize  = 0.72 // Largest size of ruby relative to its base text.
 )
 
 // segment is a piece of a line without wide gaps. Its box is in the frame of its direction, in which lines run to the
