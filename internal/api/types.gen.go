@@ -2995,7 +2995,16 @@ type SAMLConfig struct {
 
 	// IdpEntityID Empty before it is set.
 	IdpEntityID string `json:"idp_entity_id"`
-	IdpSsoURL   string `json:"idp_sso_url"`
+
+	// IdpMetadataError Why the last reading failed. Empty if it succeeded.
+	IdpMetadataError string `json:"idp_metadata_error"`
+
+	// IdpMetadataReadAt The last successful reading.
+	IdpMetadataReadAt time.Time `json:"idp_metadata_read_at,omitempty,omitzero"`
+
+	// IdpMetadataURL From which the server reads the fields of the identity provider every day. Empty if they were entered.
+	IdpMetadataURL string `json:"idp_metadata_url"`
+	IdpSsoURL      string `json:"idp_sso_url"`
 
 	// NameAttribute Attribute with the person's name. Empty means that the address stands for it.
 	NameAttribute string `json:"name_attribute"`
@@ -3015,9 +3024,12 @@ type SAMLConfigPutRequest struct {
 	// IdpCertificates X.509, PEM or Base64.
 	IdpCertificates []string `json:"idp_certificates,omitempty,omitzero"`
 	IdpEntityID     string   `json:"idp_entity_id,omitempty,omitzero"`
-	IdpMetadataXML  string   `json:"idp_metadata_xml,omitempty,omitzero"`
-	IdpSsoURL       string   `json:"idp_sso_url,omitempty,omitzero"`
-	NameAttribute   *string  `json:"name_attribute,omitempty"`
+
+	// IdpMetadataURL Replaces the metadata and the three fields after it. Empty ends the readings.
+	IdpMetadataURL *string `json:"idp_metadata_url,omitempty"`
+	IdpMetadataXML string  `json:"idp_metadata_xml,omitempty,omitzero"`
+	IdpSsoURL      string  `json:"idp_sso_url,omitempty,omitzero"`
+	NameAttribute  *string `json:"name_attribute,omitempty"`
 }
 
 // SAMLResponseForm defines model for SAMLResponseForm.

@@ -79,7 +79,7 @@ func newFixture(t *testing.T) *fixture {
 	}, f.db)
 	must(t, err)
 	f.sso = sso.New(sso.Config{PublicURL: publicURL, ClientID: clientID, Clock: f.clock.now}, f.db, users)
-	f.oidc = oidc.New(oidc.Config{Hosts: []string{"127.0.0.1"}, Transport: f.idp.Client().Transport}, f.db, f.sso)
+	f.oidc = oidc.New(sso.NewClient(sso.ClientConfig{Hosts: []string{"127.0.0.1"}, Transport: f.idp.Client().Transport}), f.db, f.sso)
 	o := org.Organization{
 		ID: uuid.Must(uuid.NewV7()), Name: "紡績", AuthType: "cognito", MailDomains: []string{"corp.example"},
 	}

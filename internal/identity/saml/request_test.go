@@ -76,7 +76,7 @@ func TestKeyIsMadeOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range metadata {
 		all.Go(func() {
-			text, err := saml.New(f.db, sso.New(sso.Config{PublicURL: publicURL}, f.db, nil)).Metadata(t.Context(), f.org)
+			text, err := saml.New(f.providers, f.db, sso.New(sso.Config{PublicURL: publicURL}, f.db, nil)).Metadata(t.Context(), f.org)
 			if err != nil {
 				t.Error(err)
 			}

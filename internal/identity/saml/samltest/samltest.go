@@ -105,10 +105,10 @@ func New(cfg Config) (*Provider, error) {
 	return p, nil
 }
 
-// NewKey returns a signing key with a certificate that is valid for a day.
+// NewKey returns a signing key with a certificate that is valid for a year.
 func NewKey() (*rsa.PrivateKey, *x509.Certificate, error) {
 	now := time.Now()
-	return NewKeyValid(now.Add(-time.Hour), now.Add(24*time.Hour))
+	return NewKeyValid(now.Add(-time.Hour), now.AddDate(1, 0, 0))
 }
 
 // NewKeyValid is NewKey with the given validity.
