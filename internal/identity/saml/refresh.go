@@ -85,8 +85,8 @@ func (s *Settings) readAt(at time.Time) {
 	s.MetadataReadAt, s.MetadataDueAt, s.MetadataError = &at, &due, ""
 }
 
-// fetchMetadata returns the metadata at an address. If it cannot be read, the error has the code fault.Invalid and says
-// why.
+// fetchMetadata returns the metadata at an address. If it cannot be read, the error has the code fault.Invalid and gives
+// the reason.
 func (s *Service) fetchMetadata(ctx context.Context, address string) (string, error) {
 	if err := s.providers.CheckURL("メタデータ", address); err != nil {
 		return "", metadataError(err)

@@ -1,6 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { readToken, saveToken, TOKEN_KEY } from '@/entities/identity/token'
-import { rememberEndReason, rememberedEndReason, rememberedPlace, rememberPlace } from './place'
+import {
+  rememberAddress,
+  rememberEndReason,
+  rememberedAddress,
+  rememberedEndReason,
+  rememberedPlace,
+  rememberPlace,
+} from './place'
 import { Session } from './session'
 
 /** jwt returns an unsigned JWT with these claims. */
@@ -284,6 +291,7 @@ describe('the session', () => {
   it('stores no page and no reason when its user signs out, even if the servers then refuse calls', async () => {
     rememberPlace('/home/skill')
     rememberEndReason('expired')
+    rememberAddress('hanako@demo.example')
     server.refresh = () => json(400, { __type: 'NotAuthorizedException', message: 'revoked' })
     const session = new Session(host)
     await session.leave(async () => {
@@ -295,6 +303,7 @@ describe('the session', () => {
     expect(host.go).toHaveBeenCalledExactlyOnceWith('/logout/success')
     expect(host.alert).not.toHaveBeenCalled()
     expect([readToken(), rememberedPlace(), rememberedEndReason()]).toEqual([null, null, null])
+    expect(rememberedAddress()).toBe('')
   })
 
   it('informs the user of a suspended account, clears the tokens and goes to /login', async () => {

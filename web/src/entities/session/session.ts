@@ -11,7 +11,14 @@ import type { Caller } from '@/lib/api/caller'
 import { ApiError, asApiError, NO_ANSWER, readProblem } from '@/lib/api/errors'
 import { RETRY_HEADER } from '@/lib/api/http'
 import { expiryOf, subjectOf } from '@/lib/api/jwt'
-import { type EndReason, forgetPlace, needsSession, rememberEndReason, rememberPlace } from './place'
+import {
+  type EndReason,
+  forgetPlace,
+  needsSession,
+  rememberAddress,
+  rememberEndReason,
+  rememberPlace,
+} from './place'
 
 const EXPIRED = 'jwt expired'
 const NO_USER = 'Not authenticated: no user found'
@@ -112,6 +119,7 @@ export class Session implements Caller {
     this.#ended = true
     const url = await tell()
     forgetPlace()
+    rememberAddress('')
     clearToken()
     this.#host.go(url)
   }
