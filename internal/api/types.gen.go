@@ -4468,6 +4468,9 @@ type AuthorizeParams struct {
 
 	// Next Path of the app to go to after signing in. Anything but a path of this server is ignored.
 	Next string `form:"next,omitempty" json:"next,omitempty,omitzero"`
+
+	// Prompt With `login`, the identity provider is asked to authenticate the person again.
+	Prompt string `form:"prompt,omitempty" json:"prompt,omitempty,omitzero"`
 }
 
 // Oauth2CallbackParams defines parameters for Oauth2Callback.

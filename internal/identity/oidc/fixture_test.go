@@ -125,7 +125,7 @@ func value[T any](f *fixture, sql string, args ...any) T {
 
 func (f *fixture) begin() sso.Redirect {
 	f.t.Helper()
-	start, err := f.oidc.Begin(f.t.Context(), f.org, "", "/home")
+	start, err := f.oidc.Begin(f.t.Context(), sso.Request{OrganizationID: f.org, Next: "/home"})
 	must(f.t, err)
 	return start
 }

@@ -160,7 +160,7 @@ type begun struct {
 
 func (f *fixture) begin(next string) begun {
 	f.t.Helper()
-	start, err := f.saml.Begin(f.t.Context(), f.org, "", next)
+	start, err := f.saml.Begin(f.t.Context(), sso.Request{OrganizationID: f.org, Next: next})
 	must(f.t, err)
 	return readStart(f.t, start)
 }

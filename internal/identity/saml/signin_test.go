@@ -243,7 +243,7 @@ func TestSignInNeedsTheSettingsInUse(t *testing.T) {
 	incomplete := f.organization("bare.example")
 	f.exec(`UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, incomplete) // As an operator can.
 	for _, organizationID := range []uuid.UUID{f.org, incomplete, uuid.New()} {
-		if _, err := f.saml.Begin(t.Context(), organizationID, "", ""); fault.CodeOf(err) != sso.CodeDisabled {
+		if _, err := f.saml.Begin(t.Context(), sso.Request{OrganizationID: organizationID}); fault.CodeOf(err) != sso.CodeDisabled {
 			t.Errorf("got %v", err)
 		}
 	}

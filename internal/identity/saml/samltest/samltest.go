@@ -131,6 +131,10 @@ func NewKeyValid(notBefore, notAfter time.Time) (*rsa.PrivateKey, *x509.Certific
 
 // GetSession implements saml.SessionProvider: samlidp's sessions with the NameIDs of the users.
 func (p *Provider) GetSession(w http.ResponseWriter, r *http.Request, req *saml.IdpAuthnRequest) *saml.Session {
+	if force := req.Request.ForceAuthn; force != nil && *force && r.Method == http.MethodGet {
+		r = r.Clone(r.Context())
+		r.Header.Del("Cookie") // samlidp ignores ForceAuthn.
+	}
 	session := p.server.GetSession(w, r, req)
 	if session != nil {
 		session.NameID, session.NameIDFormat = p.users[session.UserName].NameID, string(saml.PersistentNameIDFormat)

@@ -7048,6 +7048,8 @@ export interface operations {
                 organization_id: components["parameters"]["OrganizationIdQuery"];
                 /** @description Path of the app to go to after signing in. Anything but a path of this server is ignored. */
                 next?: string;
+                /** @description With `login`, the identity provider is asked to authenticate the person again. */
+                prompt?: string;
             };
             header?: never;
             path?: never;
