@@ -4,7 +4,7 @@
 //
 // It owns an organization's settings for OpenID Connect and all requests to its provider. Each sign-in reads the
 // discovery document and the keys again, so that a withdrawn key is never accepted and no server has a state. Package sso
-// maps the person in an id token to a member. The package imports dial, fault, proxy, identity, identity/opaque and
+// maps the person in an id token to a member. The package imports dial, fault, identity, identity/opaque and
 // identity/sso.
 package oidc
 

@@ -2,8 +2,8 @@
 // SAML 2.0 (web browser SSO profile; requests by HTTP-Redirect, responses by HTTP-POST).
 //
 // It owns an organization's settings for SAML. It reads an assertion only from the signed bytes, after checking its shape
-// against signature wrapping. Package sso maps the person in it to a member. The package imports fault, uuidv7, identity,
-// identity/opaque and identity/sso.
+// against signature wrapping. Package sso maps the person in it to a member. The package imports dial, fault, uuidv7,
+// identity and identity/sso.
 package saml
 
 import (

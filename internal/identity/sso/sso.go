@@ -2,7 +2,8 @@
 // map a person of an identity provider to a member, and the one-time code that a browser exchanges for tokens.
 //
 // Package saml and package oidc verify what an identity provider asserts and call Admit. The sessions belong to the user
-// pool. The package imports fault, runes, uuidv7, identity, identity/opaque and identity/pool.
+// pool. Client connects to identity providers. The package imports dial, fault, proxy, runes,
+// uuidv7, identity, identity/opaque and identity/pool.
 package sso
 
 import (

@@ -23,7 +23,7 @@ interface FieldsProps {
 
 /** The identity provider's settings: by metadata, or field by field. */
 export function SourceFields(props: FieldsProps) {
-  const { values, onChange } = props
+  const { values, errors, onChange } = props
   return (
     <fieldset className={styles.group}>
       <legend>{words.source}</legend>
@@ -34,18 +34,33 @@ export function SourceFields(props: FieldsProps) {
           </ChoiceChip>
         ))}
       </div>
-      {values.way === 'url' && <AddressField {...props} />}
+      {values.way === 'url' && (
+        <UrlField
+          label={words.url}
+          hint={words.urlHint}
+          value={values.url}
+          error={errors.url}
+          onChange={(url) => onChange({ url })}
+        />
+      )}
       {values.way === 'metadata' && <MetadataField {...props} />}
       {values.way === 'fields' && <SingleFields {...props} />}
     </fieldset>
   )
 }
 
-function AddressField({ values, errors, onChange }: FieldsProps) {
+interface UrlFieldProps {
+  label: string
+  hint?: string
+  value: string
+  error: string | undefined
+  onChange: (value: string) => void
+}
+
+function UrlField({ onChange, ...field }: UrlFieldProps) {
   return (
     <TextField
-      label={words.url}
-      hint={words.urlHint}
+      {...field}
       type="url"
       inputMode="url"
       spellCheck={false}
@@ -53,9 +68,7 @@ function AddressField({ values, errors, onChange }: FieldsProps) {
       autoComplete="off"
       maxLength={2048}
       placeholder="https://"
-      value={values.url}
-      error={errors.url}
-      onChange={(event) => onChange({ url: event.target.value })}
+      onChange={(event) => onChange(event.target.value)}
     />
   )
 }
@@ -107,18 +120,11 @@ function SingleFields({ config, values, errors, onChange }: FieldsProps) {
         error={errors.entityId}
         onChange={(event) => onChange({ entityId: event.target.value })}
       />
-      <TextField
+      <UrlField
         label={words.sso}
-        type="url"
-        inputMode="url"
-        spellCheck={false}
-        autoCapitalize="off"
-        autoComplete="off"
-        maxLength={2048}
-        placeholder="https://"
         value={values.ssoUrl}
         error={errors.ssoUrl}
-        onChange={(event) => onChange({ ssoUrl: event.target.value })}
+        onChange={(ssoUrl) => onChange({ ssoUrl })}
       />
       <TextArea
         className={styles.mono}
