@@ -1,10 +1,11 @@
 package api
 
 import (
+	"time"
+
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
-	"time"
 )
 
 // maxSearch bounds a search text, in characters.
