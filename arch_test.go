@@ -32,7 +32,7 @@ var order = []string{
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
 	"internal/identity/sso", "internal/identity/saml", "internal/identity/saml/samltest", "internal/identity/oidc",
 	"internal/identity/oidc/oidctest", "internal/identity/oauth",
-	"internal/org", "internal/skill",
+	"internal/org", "internal/scim", "internal/skill",
 	"internal/datasource/extract/pdf", "internal/datasource/extract/pdf/pdftest", "internal/datasource/extract",
 	"internal/datasource/extract/extracttest", "internal/datasource/extractor", "internal/datasource/index",
 	"internal/datasource", "internal/datasource/bucket", "internal/project",
@@ -85,15 +85,15 @@ var bans = []struct {
 	},
 	{
 		from: []string{
-			"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/skill",
-			"internal/datasource", "internal/picture", "chat", "internal/channel", "internal/api",
+			"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/scim", "internal/skill",
+			"internal/datasource", "internal/picture", "chat", "internal/channel", "internal/api", "internal/scim",
 		},
 		to:     []string{"github.com/jackc/pgx", "database/sql", module + "/store", module + "/migrations"},
 		reason: "domains and the API are independent of the database: store implements their interfaces for cmd",
 	},
 	{
 		from: []string{
-			"internal/fault", "stream", "internal/org", "internal/skill", "internal/datasource", "internal/picture",
+			"internal/fault", "stream", "internal/org", "internal/scim", "internal/skill", "internal/datasource", "internal/picture",
 			"chat", "internal/channel", "store",
 		},
 		to:     []string{"github.com/go-chi"},
@@ -101,7 +101,7 @@ var bans = []struct {
 	},
 	{
 		from: []string{
-			"internal/org", "internal/skill", "internal/datasource", "internal/picture", "chat", "internal/channel",
+			"internal/org", "internal/scim", "internal/skill", "internal/datasource", "internal/picture", "chat", "internal/channel",
 			"store",
 		},
 		to:     []string{"net/http"},
@@ -109,7 +109,7 @@ var bans = []struct {
 	},
 	{
 		from: []string{
-			"internal/fault", "stream", "internal/identity", "internal/org", "internal/skill", "internal/datasource",
+			"internal/fault", "stream", "internal/identity", "internal/org", "internal/scim", "internal/skill", "internal/datasource",
 			"internal/picture", "chat", "internal/channel", "store", "internal/api",
 		},
 		to:     []string{"github.com/sashabaranov"},
@@ -117,7 +117,7 @@ var bans = []struct {
 	},
 	{
 		from: []string{
-			"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/skill",
+			"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/scim", "internal/skill",
 			"internal/datasource", "internal/picture", "chat", "internal/channel", "store", "internal/api",
 		},
 		to: []string{
