@@ -3,6 +3,7 @@ package scim
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,20 +22,33 @@ func (t resourceType) parseFilter(source string) (filter.Expression, error) {
 	if len(source) > maxFilter {
 		return nil, fault.Errorf(InvalidFilter, "フィルターが長すぎます（%d文字まで）。", maxFilter)
 	}
-	source, err := normalizeFilter(source)
+	source, selections, err := takeSelections(source)
 	if err != nil {
 		return nil, err
 	}
+	expression, err := parse(source)
+	if err != nil {
+		return nil, err
+	}
+	expression = putSelections(expression, selections)
+	return expression, t.check(expression)
+}
+
+func parse(source string) (filter.Expression, error) {
 	expression, err := filter.ParseFilter([]byte(source))
 	if err != nil {
 		return nil, fault.Wrap(err, InvalidFilter, "フィルターの形式が正しくありません。")
 	}
-	return expression, t.check(expression)
+	return expression, nil
 }
 
-// normalizeFilter checks the depth of a filter, and replaces the form emails[type eq "work"].value eq "x" of Entra ID,
-// which the grammar of RFC 7644 lacks, by emails[(type eq "work") and value eq "x"].
-func normalizeFilter(source string) (string, error) {
+// selection is the name of the attribute that stands for an expression in the source of a filter.
+const selection = "selection-"
+
+// takeSelections checks the depth of a filter. It replaces each expression of the form emails[type eq "work"].value eq
+// "x", which Entra ID sends and the grammar of RFC 7644 lacks, by a comparison of the attribute selection, and returns
+// these expressions.
+func takeSelections(source string) (_ string, selections []filter.Expression, _ error) {
 	var out strings.Builder
 	depth, opened := 0, 0
 	for i := 0; i < len(source); i++ {
@@ -47,25 +61,65 @@ func normalizeFilter(source string) (string, error) {
 			continue
 		case '(', '[':
 			if depth++; depth > maxDepth {
-				return "", fault.Errorf(InvalidFilter, "フィルターの入れ子が深すぎます（%d段まで）。", maxDepth)
+				return "", nil, fault.Errorf(InvalidFilter, "フィルターの入れ子が深すぎます（%d段まで）。", maxDepth)
 			}
 			if c == '[' {
-				opened = out.Len() + 1
+				opened = strings.LastIndexAny(out.String(), " (") + 1
 			}
 		case ')', ']':
 			depth--
 		}
+		out.WriteByte(c)
 		if c != ']' || i+1 >= len(source) || source[i+1] != '.' {
-			out.WriteByte(c)
 			continue
 		}
 		end := endOfComparison(source, i+2)
-		inside := out.String()
+		before := out.String()
+		selected, err := parseSelection(before[opened:], source[i+2:end])
+		if err != nil {
+			return "", nil, err
+		}
 		out.Reset()
-		out.WriteString(inside[:opened] + "(" + inside[opened:] + ") and " + source[i+2:end] + "]")
+		out.WriteString(before[:opened] + selection + strconv.Itoa(len(selections)) + " pr")
+		selections = append(selections, selected)
 		i = end - 1
 	}
-	return out.String(), nil
+	return out.String(), selections, nil
+}
+
+// parseSelection returns the expression for values that match both a value path and a comparison.
+func parseSelection(values, comparison string) (filter.Expression, error) {
+	selected, err := parse(values)
+	if err != nil {
+		return nil, err
+	}
+	compared, err := parse(comparison)
+	if err != nil {
+		return nil, err
+	}
+	path, ok := selected.(*filter.ValuePath)
+	if !ok {
+		return nil, errFilter(selected)
+	}
+	path.ValueFilter = &filter.LogicalExpression{Left: path.ValueFilter, Right: compared, Operator: filter.AND}
+	return path, nil
+}
+
+// putSelections puts the expressions of takeSelections into their places.
+func putSelections(expression filter.Expression, selections []filter.Expression) filter.Expression {
+	switch e := expression.(type) {
+	case *filter.LogicalExpression:
+		e.Left, e.Right = putSelections(e.Left, selections), putSelections(e.Right, selections)
+	case *filter.NotExpression:
+		e.Expression = putSelections(e.Expression, selections)
+	case *filter.AttributeExpression:
+		if number, ok := strings.CutPrefix(e.AttributePath.AttributeName, selection); ok {
+			if i, err := strconv.Atoi(number); err == nil && 0 <= i && i < len(selections) {
+				return selections[i]
+			}
+		}
+	}
+	return expression
 }
 
 // endOfText returns the position after a quoted text that begins at start.

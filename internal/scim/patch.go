@@ -70,8 +70,8 @@ func (t resourceType) parsePath(path string) (target, error) {
 	if len(path) > maxFilter {
 		return target{}, refused
 	}
-	if _, err := normalizeFilter(path); err != nil { // Only for its depth.
-		return target{}, fault.Wrap(err, InvalidPath, "%s", fault.DetailOf(err))
+	if strings.Count(path, "(") > maxDepth {
+		return target{}, refused
 	}
 	parsed, err := filter.ParsePath([]byte(path))
 	if err != nil {
@@ -149,15 +149,20 @@ func (t resourceType) patchAll(resource map[string]any, op, prefix string, value
 
 // apply applies an operation at the location.
 func (to target) apply(resource map[string]any, op operation) error {
-	if to.extension != "" {
-		extended, _ := resource[to.extension].(map[string]any)
-		if extended == nil {
-			extended = make(map[string]any)
-		}
-		resource[to.extension] = extended
-		defer func() { set(resource, to.extension, extended) }()
-		resource = extended
+	if to.extension == "" {
+		return to.applyIn(resource, op)
 	}
+	extended, _ := resource[to.extension].(map[string]any)
+	if extended == nil {
+		extended = make(map[string]any)
+	}
+	err := to.applyIn(extended, op)
+	set(resource, to.extension, extended)
+	return err
+}
+
+// applyIn applies an operation to the attributes of a resource, or of its extension.
+func (to target) applyIn(resource map[string]any, op operation) error {
 	switch {
 	case to.attribute.Multi:
 		return to.applyMulti(resource, op)
