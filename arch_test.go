@@ -101,7 +101,7 @@ var bans = []struct {
 	},
 	{
 		from: []string{
-			"internal/org", "internal/scim", "internal/skill", "internal/datasource", "internal/picture", "chat", "internal/channel",
+			"internal/org", "internal/skill", "internal/datasource", "internal/picture", "chat", "internal/channel",
 			"store",
 		},
 		to:     []string{"net/http"},

@@ -256,9 +256,12 @@ func insertSCIMMember(ctx context.Context, tx pgx.Tx, client scim.Client, id, su
 func checkSCIMUser(ctx context.Context, tx pgx.Tx, client scim.Client, id uuid.UUID, d scim.Draft) error {
 	taken, err := queryRow[struct{ UserName, ExternalID bool }](ctx, tx, `
 		SELECT EXISTS (
-		           SELECT FROM users u LEFT JOIN scim_users s ON s.user_id = u.id
-		           WHERE u.organization_id = $1 AND u.id <> $2 AND s.deleted_at IS NULL
-		             AND lower(coalesce(s.user_name, u.email)) = lower($3)) AS user_name,
+		           SELECT FROM scim_users s
+		           WHERE s.organization_id = $1 AND s.user_id <> $2 AND s.deleted_at IS NULL
+		             AND lower(s.user_name) = lower($3)) OR EXISTS (
+		           SELECT FROM users u
+		           WHERE u.organization_id = $1 AND u.id <> $2 AND u.email = lower($3)
+		             AND NOT EXISTS (SELECT FROM scim_users s WHERE s.user_id = u.id)) AS user_name,
 		       EXISTS (
 		           SELECT FROM scim_users s
 		           WHERE s.organization_id = $1 AND s.user_id <> $2 AND s.deleted_at IS NULL AND s.external_id = $4) AS external_id`,

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	filter "github.com/scim2/filter-parser/v2"
-
 	"github.com/google/uuid"
+	filter "github.com/scim2/filter-parser/v2"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -248,10 +247,14 @@ func (e *editedGroup) patchMembers(to target, op operation) error {
 	if op.Op != opRemove || to.sub != nil {
 		return fault.Errorf(Mutability, "メンバーの一部は変更できません。追加（add）または削除（remove）してください。")
 	}
-	for id := range e.members {
-		if to.attribute.matches(to.where, map[string]any{"value": id.String(), "type": "User"}) {
-			delete(e.members, id)
-		}
+	compared, ok := to.where.(*filter.AttributeExpression)
+	if !ok || !strings.EqualFold(compared.AttributePath.AttributeName, "value") ||
+		!strings.EqualFold(string(compared.Operator), string(filter.EQ)) {
+		return fault.Errorf(InvalidPath, "path %q には対応していません。メンバーは members[value eq \"…\"] の形式で指定してください。",
+			shown(op.Path))
+	}
+	if id, err := uuid.Parse(toText(compared.CompareValue)); err == nil {
+		delete(e.members, id)
 	}
 	return nil
 }

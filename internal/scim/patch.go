@@ -10,8 +10,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// maxOperations limits the operations of a PATCH.
-const maxOperations = 10_000
+// Limits of a PATCH.
+const (
+	maxOperations    = 10_000
+	maxOperationPath = 300 // Bytes of the path of an operation.
+)
 
 // patchRequest is the body of a PATCH (RFC 7644, section 3.5.2).
 type patchRequest struct {
@@ -67,10 +70,7 @@ type target struct {
 // parsePath returns the location of a path.
 func (t resourceType) parsePath(path string) (target, error) {
 	refused := fault.Errorf(InvalidPath, "path %q には対応していません。", shown(path))
-	if len(path) > maxFilter {
-		return target{}, refused
-	}
-	if strings.Count(path, "(") > maxDepth {
+	if len(path) > maxOperationPath || strings.Count(path, "(") > maxDepth {
 		return target{}, refused
 	}
 	parsed, err := filter.ParsePath([]byte(path))
