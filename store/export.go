@@ -27,9 +27,9 @@ var exports = []struct {
 }{
 	{"organization", []string{"organizations", "contracts"}, `
 		SELECT o.id, o.name, o.auth_type, o.sso_protocol, o.mail_domains, o.created_at, o.instructions, o.models,
-		       o.member_tokens, o.personal_tokens, o.dictation_service, o.retention_days, o.sso_idle_minutes,
+		       o.member_tokens, o.personal_tokens, o.dictation_service, o.address_ranges, o.retention_days, o.sso_idle_minutes,
 		       o.sso_max_minutes, o.password_idle_minutes,
-		       o.password_max_minutes, o.connection_idle_minutes, c.plan, c.status, c.seats, c.tokens, c.storage,
+		       o.password_max_minutes, o.connection_idle_minutes, o.factor_policy, c.plan, c.status, c.seats, c.tokens, c.storage,
 		       c.starts_on, c.ends_on
 		FROM organizations o
 		JOIN contracts c ON c.organization_id = o.id
@@ -104,7 +104,8 @@ var exports = []struct {
 		WHERE t.organization_id = $1
 		ORDER BY t.id`},
 	{"messages", []string{"messages", "message_pictures", "message_decisions"}, `
-		SELECT m.id, m.thread_id, m.parent_id, m.role, m.content, m.prompt, m.form, m.params, m.reasoning, m.reasoning_ms,
+		SELECT m.id, m.thread_id, m.parent_id, m.author_id, m.role, m.content, m.prompt, m.form, m.params, m.reasoning,
+		       m.reasoning_ms,
 		       m.status, m.finish_reason, m.error_code, m.error_detail, m.model, m.model_id, m.model_name, m.thinking,
 		       m.input_tokens, m.output_tokens, m.citations, m.steps, m.proofread, m.suggestions,
 		       d.accepted AS accepted_changes, d.refused AS refused_changes, m.data_source_ids AS file_ids,
@@ -216,6 +217,7 @@ var notExported = map[string]string{
 	"embedding_vectors":       "derived from the files",
 	"embeddings":              "derived from the files",
 	"extension_release":       "of the installation; a secret",
+	"factor_resets":           "requests in progress; the audit log has them",
 	"generations":             "state of answers in progress",
 	"invite_requests":         "repeated calls; the members and the audit log have the results",
 	"loose_files":             "files to remove",
@@ -229,6 +231,8 @@ var notExported = map[string]string{
 	"pool_devices":            "secrets",
 	"pool_grants":             "secrets",
 	"pool_keys":               "of the installation; a secret",
+	"pool_recovery_codes":     "secrets",
+	"pool_totp":               "secrets",
 	"pool_users":              "passwords; the members have names and addresses",
 	"preparations":            "repeated calls; the threads have the files",
 	"reading_turns":           "state of servers",
@@ -246,6 +250,7 @@ var notExported = map[string]string{
 	"sessions":                "signed-in devices and connections; the audit log has the sign-ins",
 	"signing_keys":            "of the installation; a secret",
 	"summary_notes":           "derived from the files",
+	"waiting_questions":       "questions in progress; they become messages",
 }
 
 // ExportKinds returns the kinds of records of an export.

@@ -18,7 +18,8 @@ func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identi
 		SELECT u.id, u.organization_id, o.name AS organization_name, u.subject, u.email, u.name,
 		       u.role, `+memberState+` AS state, u.auth_type,
 		    o.auth_type AS organization_auth_type, s.used_at AS session_used_at,
-		    coalesce(`+sessionEnded("$3::timestamptz", "$4::text")+`, false) AS session_over
+		    coalesce(`+sessionEnded("$3::timestamptz", "$4::text")+`, false) AS session_over,
+		    o.address_ranges
 		FROM users u
 		JOIN organizations o ON o.id = u.organization_id
 		LEFT JOIN pool_grants g ON g.id = $2

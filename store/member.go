@@ -18,6 +18,9 @@ import (
 // subject has it.
 const noSubject = "invite:"
 
+// openReset is the condition that the request f to reset a second factor has not expired.
+const openReset = `f.requested_at > now() - interval '1 day'`
+
 // selectMember begins every query for members.
 const selectMember = `
 	SELECT u.id, u.organization_id,
@@ -27,6 +30,9 @@ const selectMember = `
 	               JOIN organizations o ON o.id = i.organization_id
 	               WHERE i.organization_id = u.organization_id AND i.user_id = u.id AND i.protocol = o.sso_protocol
 	                 AND i.entity_id = ` + providerID + `) AS sso_linked,
+	       EXISTS (SELECT FROM pool_totp t WHERE t.sub::text = u.subject AND t.enabled) AS second_factor,
+	       coalesce((SELECT a.name FROM factor_resets f JOIN users a ON a.id = f.requested_by
+	                 WHERE f.user_id = u.id AND ` + openReset + `), '') AS factor_reset_by,
 	       u.limit_rule, ` + monthsLimit + ` AS limit_tokens, ` + tokensUsed + ` AS tokens_used
 	FROM users u`
 
@@ -107,6 +113,10 @@ func applyMemberChange(ctx context.Context, tx pgx.Tx, m org.Member, change org.
 		err = unlinkMember(ctx, tx, m)
 	case change.EndSessions:
 		err = endMemberSessions(ctx, tx, m)
+	case change.RequestFactorReset:
+		err = requestFactorReset(ctx, tx, m, by)
+	case change.ResetFactor:
+		err = resetFactor(ctx, tx, m)
 	default:
 		err = updateMember(ctx, tx, m.ID, change)
 	}
@@ -145,22 +155,61 @@ func unlinkMember(ctx context.Context, tx pgx.Tx, m org.Member) error {
 	return endMemberSessions(ctx, tx, m)
 }
 
-// removeMember removes a member with their threads. The threads are locked first, in the order of BeginGeneration,
-// which locks a thread and then refers to its owner.
+// removeMember removes a member with their threads, except shared ones. The threads are locked first, in the order of
+// BeginGeneration, which locks a thread and then refers to its owner.
 func removeMember(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID) error {
 	if err := exec(ctx, tx, `
 		SELECT 1 FROM threads WHERE organization_id = $1 AND user_id = $2
 		    ORDER BY id FOR UPDATE`, organizationID, userID); err != nil {
 		return err
 	}
+	if err := passOnThreads(ctx, tx, organizationID, userID); err != nil {
+		return err
+	}
 	return exec(ctx, tx, `DELETE FROM users WHERE organization_id = $1 AND id = $2`, organizationID, userID)
+}
+
+// passOnThreads gives the shared threads of a member who is removed to the managers of their projects with the oldest
+// grants. For that, the member's own role passes to others first. The texts of the threads are indexed for the new
+// owners.
+func passOnThreads(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID) error {
+	if err := exec(ctx, tx, `
+		UPDATE users SET state = 'inactive' WHERE organization_id = $1 AND id = $2`, organizationID, userID); err != nil {
+		return err
+	}
+	if err := nameManagers(ctx, tx, organizationID); err != nil {
+		return err
+	}
+	return exec(ctx, tx, `
+		WITH passed AS (
+		    UPDATE threads t
+		    SET user_id = heir.user_id, request_id = NULL, pinned = false, told_at = NULL, updated_at = clock_timestamp()
+		    FROM (SELECT DISTINCT ON (g.project_id) g.project_id, m.user_id
+		          FROM project_grants g, granted_members(g.organization_id, g.user_id, g.group_id) m
+		          JOIN users u ON u.id = m.user_id
+		          WHERE g.organization_id = $1 AND g.role = 'manager' AND u.state = 'active'
+		          ORDER BY g.project_id, g.user_id IS NULL, g.granted_at, u.created_at, u.id) heir
+		    WHERE t.organization_id = $1 AND t.user_id = $2 AND t.visibility = 'project' AND heir.project_id = t.project_id
+		    RETURNING t.id, t.user_id, t.title
+		), forgotten AS (
+		    DELETE FROM search_entries e USING passed WHERE e.thread_id = passed.id
+		)
+		INSERT INTO search_pending (organization_id, user_id, thread_id, message_id)
+		SELECT $1, p.user_id, p.id, NULL FROM passed p WHERE p.title <> ''
+		UNION ALL
+		SELECT $1, p.user_id, p.id, m.id
+		FROM passed p
+		JOIN messages m ON m.thread_id = p.id AND m.completed_at IS NOT NULL AND m.content <> ''
+		ON CONFLICT (thread_id, message_id) DO UPDATE SET user_id = excluded.user_id`, organizationID, userID)
 }
 
 // PreviewRemoval implements org.Store.
 func (db *DB) PreviewRemoval(ctx context.Context, organizationID, userID uuid.UUID) (org.RemovalPreview, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (org.RemovalPreview, error) {
 		preview, err := findRow[org.RemovalPreview](ctx, tx, org.ErrNoMember, `
-			SELECT (SELECT count(*) FROM threads t WHERE t.user_id = u.id AND t.expires_at IS NULL) AS threads,
+			SELECT (SELECT count(*)
+			        FROM threads t
+			        WHERE t.user_id = u.id AND t.visibility = 'private' AND t.expires_at IS NULL) AS threads,
 			       (SELECT count(*) FROM data_sources d
 			        WHERE d.user_id = u.id
 			          AND NOT EXISTS (SELECT FROM shared_documents k WHERE k.data_source_id = d.id)
@@ -202,6 +251,9 @@ func lockRoster(
 			return r, err
 		}
 	}
+	if r.FactorReset, err = factorReset(ctx, tx, userID); err != nil {
+		return r, err
+	}
 	if r.FreeSeats, err = freeSeats(ctx, tx, organizationID); err != nil {
 		return r, err
 	}
@@ -233,16 +285,16 @@ func findActor(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID) (*o
 // queueAccountChange queues an account change for the identity provider.
 func queueAccountChange(ctx context.Context, tx pgx.Tx, m org.Member, c org.MemberChange) error {
 	name, state := !c.Remove && c.Name != m.Name, !c.Remove && c.State != m.State
-	if !name && !state && !c.Remove {
+	if !name && !state && !c.ResetFactor && !c.Remove {
 		return nil
 	}
 	return exec(ctx, tx, `
-		INSERT INTO account_changes AS a (user_id, organization_id, subject, email, name, state, remove, due_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, now())
+		INSERT INTO account_changes AS a (user_id, organization_id, subject, email, name, state, factor, remove, due_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now())
 		ON CONFLICT (user_id) DO UPDATE
-		SET name = a.name OR excluded.name, state = a.state OR excluded.state, remove = a.remove OR excluded.remove,
-		    version = a.version + 1`,
-		m.ID, m.OrganizationID, m.Subject, m.Email, name, state, c.Remove)
+		SET name = a.name OR excluded.name, state = a.state OR excluded.state, factor = a.factor OR excluded.factor,
+		    remove = a.remove OR excluded.remove, version = a.version + 1`,
+		m.ID, m.OrganizationID, m.Subject, m.Email, name, state, c.ResetFactor, c.Remove)
 }
 
 // normalizeSearch normalizes a search text, so that case and width do not matter.
@@ -267,7 +319,7 @@ func (db *DB) ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim 
 			SET due_at = now() + $2::interval, attempts = a.attempts + 1
 			FROM due
 			WHERE a.user_id = due.user_id
-			RETURNING a.user_id, a.subject, a.invite, a.name, a.state, a.remove, a.version, a.attempts,
+			RETURNING a.user_id, a.subject, a.invite, a.name, a.state, a.factor, a.remove, a.version, a.attempts,
 			          EXISTS (SELECT FROM users u WHERE u.subject = a.subject AND u.id <> a.user_id) AS reused`,
 			userID, claim, limit)
 		if err != nil || len(changes) == 0 {

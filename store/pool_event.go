@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -52,17 +53,18 @@ func auditSignIn(ctx context.Context, q querier, event pool.Event) error {
 		LEFT JOIN pool_users p ON p.sub = s.sub
 		LEFT JOIN users u ON u.subject = s.sub::text`+addToTally,
 		uuidv7.New(), event.At, event.Proved, org.ByMember, org.ByUnknown, event.Action, org.TargetUser,
-		signInDetails(event.Method, event.Reason),
+		signInDetails(event.Method, event.Factor, event.Reason),
 		storableAddress(event.Origin.Address), storable(event.Origin.RequestID), tally(event), event.Sub)
 }
 
-func signInDetails(method, reason string) []org.Change {
+func signInDetails(method, factor, reason string) []org.Change {
 	details := []org.Change{}
-	if method != "" {
-		details = append(details, org.Change{Field: "method", After: method})
-	}
-	if reason != "" {
-		details = append(details, org.Change{Field: "reason", After: reason})
+	for _, detail := range []org.Change{
+		{Field: "method", After: method}, {Field: "factor", After: factor}, {Field: "reason", After: reason},
+	} {
+		if detail.After != "" {
+			details = append(details, detail)
+		}
 	}
 	return details
 }
@@ -106,10 +108,22 @@ func (db *DB) RecordRefusal(ctx context.Context, r sso.Refusal) error {
 		LEFT JOIN users u ON u.organization_id = o.id AND u.email = lower($6)
 		WHERE o.id = $11`+addToTally,
 		uuidv7.New(), r.At, org.ByUnknown, org.ActionSignInFailed, org.TargetUser, storable(r.Email),
-		signInDetails("sso", string(r.Code)),
+		signInDetails("sso", "", string(r.Code)),
 		storableAddress(r.Origin.Address), storable(r.Origin.RequestID),
 		tallyOf(string(org.ActionSignInFailed), what, network, r.At),
 		r.OrganizationID)
+}
+
+// RecordRefusedAddress implements identity.Store.
+func (db *DB) RecordRefusedAddress(ctx context.Context, actor identity.Actor) error {
+	now := time.Now()
+	return exec(ctx, db.pool, `
+		INSERT INTO audit_events (id, organization_id, at, actor_kind, actor_id, actor_name, actor_email, action,
+		    target_kind, target_id, target_label, address, tally)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $7, $11, $12)`+addToTally,
+		uuidv7.New(), actor.OrganizationID, now, org.ByMember, actor.ID, storable(actor.Name), storable(actor.Email),
+		org.ActionAddressRefused, org.TargetUser, actor.ID.String(), storableAddress(actor.Address),
+		tallyOf(string(org.ActionAddressRefused), actor.ID.String(), pool.Origin{Address: actor.Address}.Network(), now))
 }
 
 // KnowsDevice implements pool.Store.

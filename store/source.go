@@ -201,6 +201,20 @@ func (db *DB) StorageUsed(ctx context.Context, owner identity.Owner) (int64, err
 		WHERE user_id = $2`, owner.OrganizationID, owner.UserID)
 }
 
+// ListProjectSources implements datasource.Store.
+func (db *DB) ListProjectSources(
+	ctx context.Context, reader identity.Owner, projectID uuid.UUID, limit int,
+) ([]datasource.OwnedSource, error) {
+	return queryRows[datasource.OwnedSource](ctx, db.pool, `
+		SELECT d.id, d.organization_id, coalesce(d.user_id, '00000000-0000-0000-0000-000000000000') AS user_id
+		FROM project_sources k
+		JOIN data_sources d ON d.id = k.data_source_id AND d.status = 'success'
+		WHERE k.organization_id = $1 AND k.project_id = $3
+		  AND k.project_id IN (SELECT a.project_id FROM projects_of($1, $2) a)
+		ORDER BY k.added_at, d.id
+		LIMIT $4`, reader.OrganizationID, reader.UserID, projectID, limit)
+}
+
 // FindSources implements datasource.Store.
 func (db *DB) FindSources(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]datasource.Source, error) {
 	return queryRows[datasource.Source](ctx, db.pool, `
@@ -230,11 +244,16 @@ func (db *DB) DeleteSource(ctx context.Context, owner identity.Owner, id uuid.UU
 			FOR UPDATE`, owner.OrganizationID, owner.UserID, id); err != nil {
 			return err
 		}
+		attached, err := queryValues[uuid.UUID](ctx, tx, `
+			SELECT thread_id FROM thread_data_sources WHERE data_source_id = $1`, id)
+		if err != nil {
+			return err
+		}
 		tag, err := tx.Exec(ctx, `DELETE FROM data_sources WHERE id = $1`, id)
 		if err != nil || tag.RowsAffected() == 0 { // Shared skills or projects keep the file.
 			return err
 		}
-		return forgetQuotes(ctx, tx, owner, id)
+		return forgetQuotes(ctx, tx, owner, id, attached)
 	})
 }
 
@@ -303,17 +322,17 @@ func (db *DB) DeleteOrphan(ctx context.Context, id uuid.UUID) error {
 	return exec(ctx, db.pool, `DELETE FROM loose_files WHERE id = $1`, id)
 }
 
-// forgetQuotes removes the name, place and quote of a deleted data source from the citations of its owner's answers,
-// and thereby from their shares. A citation that the text of the answer refers to keeps its number. Passages that were
-// only consulted are removed.
-func forgetQuotes(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID) error {
+// forgetQuotes removes the name, place and quote of a deleted data source from the citations of its owner's answers and
+// of those in the threads that it was attached to, and thereby from their shares. A citation that the text of the answer
+// refers to keeps its number. Passages that were only consulted are removed.
+func forgetQuotes(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID, attached []uuid.UUID) error {
 	return exec(ctx, tx, `
 		UPDATE messages m
 		SET citations = `+withoutDeleted("m.citations", "c->>'data_source_id' = $3::text")+`
 		FROM threads t
-		WHERE t.organization_id = $1 AND t.user_id = $2 AND m.thread_id = t.id AND m.organization_id = $1
+		WHERE t.organization_id = $1 AND (t.user_id = $2 OR t.id = ANY ($4)) AND m.thread_id = t.id AND m.organization_id = $1
 		  AND m.citations @> jsonb_build_array(jsonb_build_object('data_source_id', $3::text))`,
-		owner.OrganizationID, owner.UserID, id.String())
+		owner.OrganizationID, owner.UserID, id.String(), attached)
 }
 
 // withoutDeleted returns an SQL expression for citations without the data of deleted files. deleted is the condition

@@ -80,7 +80,10 @@ var access = map[string]rule{
 	"POST /v1/slack-link":                  {may: everybody, status: 409, body: with(map[string]any{})},
 	"DELETE /v1/slack-link":                {may: everybody, status: 404},
 
-	"POST /v1/auth-type":       {status: 200, body: with(map[string]any{"email": "somebody@tsumugi.example"})},
+	"POST /v1/auth-type": {status: 200, body: with(map[string]any{"email": "somebody@tsumugi.example"})},
+	"POST /v1/auth-type/qr-code": {status: 200, body: with(map[string]any{
+		"email": "somebody@tsumugi.example", "secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
+	})},
 	"POST /v1/refresh_token":   {status: 401, body: with(map[string]any{"client_id": ssoClient, "refresh_token": "x"})},
 	"GET /v1/oauth2/authorize": {status: 400}, "GET /v1/oauth2/callback": {status: 400},
 	"GET /v1/oauth2/link": {status: 400}, "POST /v1/oauth2/link": {status: 415},
@@ -108,19 +111,26 @@ var access = map[string]rule{
 	"GET /v1/session": {may: everybody, status: 200}, "DELETE /v1/session": {may: everybody, status: 409},
 	"DELETE /v1/session/{session_id}":   {may: everybody, status: 404},
 	"DELETE /v1/user/{user_id}/session": {may: admins, status: 204, names: aMember},
-	"GET /v1/session-limits":            {may: admins, status: 200},
-	"GET /v1/organization/state":        {may: supers, status: 200},
-	"GET /v1/retention":                 {may: everybody, status: 200},
-	"PUT /v1/retention":                 {may: admins, status: 200, body: with(map[string]any{"days": 400})},
-	"GET /v1/retention/preview":         {may: admins, status: 400}, // Without days.
-	"GET /v1/retention/thread":          {may: everybody, status: 200},
-	"GET /v1/member-limit":              {may: admins, status: 200},
-	"PUT /v1/member-limit":              {may: admins, status: 200, body: with(map[string]any{"tokens": 1_000_000_000})},
+	"DELETE /v1/user/{user_id}/factor":  {may: admins, status: 200, names: aMember},
+	"GET /v1/factor-policy":             {may: admins, status: 200},
+	"PUT /v1/factor-policy": {
+		may: supers, status: 200, body: with(map[string]any{"policy": "optional"}),
+	},
+	"GET /v1/session-limits":     {may: admins, status: 200},
+	"GET /v1/organization/state": {may: supers, status: 200},
+	"GET /v1/retention":          {may: everybody, status: 200},
+	"PUT /v1/retention":          {may: admins, status: 200, body: with(map[string]any{"days": 400})},
+	"GET /v1/retention/preview":  {may: admins, status: 400}, // Without days.
+	"GET /v1/retention/thread":   {may: everybody, status: 200},
+	"GET /v1/member-limit":       {may: admins, status: 200},
+	"PUT /v1/member-limit":       {may: admins, status: 200, body: with(map[string]any{"tokens": 1_000_000_000})},
 	"PUT /v1/session-limits": {may: supers, status: 200, body: with(map[string]any{
 		"single_sign_on": map[string]any{"idle_minutes": 480, "max_minutes": 10080},
 		"password":       map[string]any{"idle_minutes": 43200, "max_minutes": 43200},
 		"connection":     map[string]any{"idle_minutes": 43200},
 	})},
+	"GET /v1/address-range":                       {may: admins, status: 200},
+	"PUT /v1/address-range":                       {may: supers, status: 200, body: with(map[string]any{"ranges": []string{}})},
 	"GET /.well-known/oauth-authorization-server": {status: 200},
 	"POST /v1/oauth2/token":                       {status: 400}, "POST /v1/oauth2/revoke": {status: 400},
 	"POST /v1/oauth2/device": {status: 400},
@@ -257,6 +267,11 @@ var access = map[string]rule{
 		body: with(map[string]any{"title": "見出し"}),
 	},
 	"PUT /v1/thread/{thread_id}/touch": {may: everybody, status: 200, names: aThread},
+	"PUT /v1/thread/{thread_id}/project": {
+		may: everybody, status: 200, names: aThread,
+		body: with(map[string]any{"project_id": nil, "visibility": "private"}),
+	},
+	"GET /v1/thread/{thread_id}/audience": {may: everybody, status: 400}, // Without a project.
 	// Without messages.
 	"PUT /v1/thread/{thread_id}/share": {
 		may: everybody, status: 404, names: aThread,
@@ -276,6 +291,7 @@ var access = map[string]rule{
 	"GET /v1/thread/{thread_id}/stream":        {may: everybody, status: 204, names: aThread}, // No answer is running.
 	"POST /v1/message/{message_id}/stop":       {may: everybody, status: 204, names: aMessage},
 	"POST /v1/message/{message_id}/suggestion": {may: everybody, status: 200, names: aMessage},
+	"DELETE /v1/message/{message_id}/queue":    {may: everybody, status: 409, names: aMessage}, // It is answered.
 	// For an answer without changes.
 	"PUT /v1/message/{message_id}/decision": {may: everybody, status: 409, names: aMessage, body: func(string) any {
 		return map[string]any{"accepted": []int{1}, "refused": []int{}}

@@ -113,7 +113,7 @@ func (s *Server) confirmSSOLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	actor, err := s.Identity.AuthenticatePassword(r.Context(), token)
+	actor, err := s.Identity.AuthenticatePassword(r.Context(), token, clientAddress(r.Context()))
 	if err != nil {
 		return err
 	}

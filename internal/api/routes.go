@@ -40,6 +40,7 @@ func (s *Server) routes() (http.Handler, error) {
 	r.Group(func(r chi.Router) {
 		r.Use(withTimeLimit, s.limitAddress(ratelimit.KindSignIn), s.withOrigin)
 		r.Post("/v1/auth-type", s.handle(s.authType))
+		r.Post("/v1/auth-type/qr-code", s.handle(s.drawFactorCode))
 		r.Post("/v1/refresh_token", s.handle(s.refreshToken))
 		r.Get("/v1/oauth2/authorize", s.handle(s.authorize))
 		r.Get("/v1/oauth2/callback", s.handle(s.oauth2Callback))
@@ -185,6 +186,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/user/{user_id}/removal", s.call(reads, s.previewRemoval))
 		r.Delete("/v1/user/{user_id}/sso-link", s.call(writes, s.unlinkUser))
 		r.Delete("/v1/user/{user_id}/session", s.call(writes, s.endMemberSessions))
+		r.Delete("/v1/user/{user_id}/factor", s.call(writes, s.resetMemberFactor))
 		r.Get("/v1/retention", s.call(reads, s.getRetention))
 		r.Put("/v1/retention", s.call(writes, withBody(s.putRetention)))
 		r.Get("/v1/retention/preview", s.call(reads, s.previewRetention))
@@ -216,6 +218,10 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Put("/v1/member-limit", s.call(writes, withBody(s.putMemberLimit)))
 		r.Get("/v1/session-limits", s.call(reads, s.getSessionLimits))
 		r.Put("/v1/session-limits", s.call(writes, withBody(s.putSessionLimits)))
+		r.Get("/v1/factor-policy", s.call(reads, s.getFactorPolicy))
+		r.Put("/v1/factor-policy", s.call(writes, withBody(s.putFactorPolicy)))
+		r.Get("/v1/address-range", s.call(reads, s.getAddressRanges))
+		r.Put("/v1/address-range", s.call(writes, withBody(s.putAddressRanges)))
 		r.Get("/v1/audit", s.call(reads, s.listAuditEvents))
 		r.Get("/v1/organization/state", s.call(reads, s.getOrganizationState))
 
@@ -225,6 +231,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Put("/v1/thread/{thread_id}", s.call(writes, withBody(s.editThread)))
 		r.Delete("/v1/thread/{thread_id}", s.call(writes, s.deleteThread))
 		r.Put("/v1/thread/{thread_id}/touch", s.call(writes, s.touchThread))
+		r.Put("/v1/thread/{thread_id}/project", s.call(writes, withBody(s.moveThread)))
+		r.Get("/v1/thread/{thread_id}/audience", s.call(reads, s.getThreadAudience))
 
 		r.Put("/v1/thread/{thread_id}/share", s.call(writes, withBody(s.shareThread)))
 		r.Get("/v1/share", s.call(reads, s.listShares))
@@ -249,6 +257,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/message", s.call(reads, s.listMessages))
 		r.Post("/v1/message/async", s.call(asks, s.askMessage))
 		r.Post("/v1/message/{message_id}/stop", s.call(reads, s.stopMessage))
+		r.Delete("/v1/message/{message_id}/queue", s.call(writes, s.cancelWaitingQuestion))
 		r.Put("/v1/message/{message_id}/decision", s.call(writes, withBody(s.decideChanges)))
 		r.Post("/v1/message_feedback", s.call(writes, withBody(s.giveFeedback)))
 		r.Delete("/v1/message_feedback/{message_id}", s.call(writes, s.withdrawFeedback))

@@ -150,6 +150,27 @@ func (e DataSourceProgressStage) Valid() bool {
 	}
 }
 
+// Defines values for FactorPolicyName.
+const (
+	Administrators FactorPolicyName = "administrators"
+	Everybody      FactorPolicyName = "everybody"
+	Optional       FactorPolicyName = "optional"
+)
+
+// Valid indicates whether the value is a known member of the FactorPolicyName enum.
+func (e FactorPolicyName) Valid() bool {
+	switch e {
+	case Administrators:
+		return true
+	case Everybody:
+		return true
+	case Optional:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FeedbackRating.
 const (
 	FeedbackRatingBad  FeedbackRating = "bad"
@@ -738,6 +759,60 @@ func (e StepKind) Valid() bool {
 	}
 }
 
+// Defines values for ThreadVisibility.
+const (
+	ThreadVisibilityPrivate ThreadVisibility = "private"
+	ThreadVisibilityProject ThreadVisibility = "project"
+)
+
+// Valid indicates whether the value is a known member of the ThreadVisibility enum.
+func (e ThreadVisibility) Valid() bool {
+	switch e {
+	case ThreadVisibilityPrivate:
+		return true
+	case ThreadVisibilityProject:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ThreadCreateRequestVisibility.
+const (
+	ThreadCreateRequestVisibilityPrivate ThreadCreateRequestVisibility = "private"
+	ThreadCreateRequestVisibilityProject ThreadCreateRequestVisibility = "project"
+)
+
+// Valid indicates whether the value is a known member of the ThreadCreateRequestVisibility enum.
+func (e ThreadCreateRequestVisibility) Valid() bool {
+	switch e {
+	case ThreadCreateRequestVisibilityPrivate:
+		return true
+	case ThreadCreateRequestVisibilityProject:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ThreadProjectRequestVisibility.
+const (
+	ThreadProjectRequestVisibilityPrivate ThreadProjectRequestVisibility = "private"
+	ThreadProjectRequestVisibilityProject ThreadProjectRequestVisibility = "project"
+)
+
+// Valid indicates whether the value is a known member of the ThreadProjectRequestVisibility enum.
+func (e ThreadProjectRequestVisibility) Valid() bool {
+	switch e {
+	case ThreadProjectRequestVisibilityPrivate:
+		return true
+	case ThreadProjectRequestVisibilityProject:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TokenFormGrantType.
 const (
 	AuthorizationCode                     TokenFormGrantType = "authorization_code"
@@ -903,6 +978,24 @@ func (e ListMadeSkillsParamsShelf) Valid() bool {
 	}
 }
 
+// Defines values for ListThreadsParamsVisibility.
+const (
+	ListThreadsParamsVisibilityPrivate ListThreadsParamsVisibility = "private"
+	ListThreadsParamsVisibilityProject ListThreadsParamsVisibility = "project"
+)
+
+// Valid indicates whether the value is a known member of the ListThreadsParamsVisibility enum.
+func (e ListThreadsParamsVisibility) Valid() bool {
+	switch e {
+	case ListThreadsParamsVisibilityPrivate:
+		return true
+	case ListThreadsParamsVisibilityProject:
+		return true
+	default:
+		return false
+	}
+}
+
 // About defines model for About.
 type About struct {
 	Department string `json:"department"`
@@ -919,6 +1012,21 @@ type About struct {
 
 // AcceptTokens The `estimated_tokens` of a refusal with `confirmation_required`, once the person has accepted it. An answer that would take more than twice as much is refused again. It is no part of the request's identity, so that the same `request_id` may be sent without it, with it, or with another number.
 type AcceptTokens = int
+
+// AddressRanges defines model for AddressRanges.
+type AddressRanges struct {
+	// Address The address of this request, as the server sees it.
+	Address string `json:"address"`
+
+	// Ranges In CIDR notation.
+	Ranges []string `json:"ranges"`
+}
+
+// AddressRangesRequest defines model for AddressRangesRequest.
+type AddressRangesRequest struct {
+	// Ranges Networks in CIDR notation or single addresses, IPv4 or IPv6.
+	Ranges []string `json:"ranges"`
+}
 
 // AppConfig defines model for AppConfig.
 type AppConfig struct {
@@ -1001,6 +1109,12 @@ type AuthType struct {
 // AuthTypeRequest defines model for AuthTypeRequest.
 type AuthTypeRequest struct {
 	Email string `json:"email"`
+}
+
+// Author A member. A question in a shared thread has no author if that member was removed.
+type Author struct {
+	ID   openapi_types.UUID `json:"id,omitempty,omitzero"`
+	Name string             `json:"name"`
 }
 
 // Category defines model for Category.
@@ -1386,6 +1500,30 @@ type Extension struct {
 	Version   string `json:"version"`
 }
 
+// FactorPolicy defines model for FactorPolicy.
+type FactorPolicy struct {
+	// Enforced False if the passwords are in a user pool of AWS, whose own settings apply instead.
+	Enforced bool `json:"enforced"`
+
+	// Policy Administrators include super-admins.
+	Policy FactorPolicyName `json:"policy"`
+}
+
+// FactorPolicyName Administrators include super-admins.
+type FactorPolicyName string
+
+// FactorPolicyPutRequest defines model for FactorPolicyPutRequest.
+type FactorPolicyPutRequest struct {
+	// Policy Administrators include super-admins.
+	Policy FactorPolicyName `json:"policy"`
+}
+
+// FactorReset defines model for FactorReset.
+type FactorReset struct {
+	// Reset False: another administrator must confirm the reset.
+	Reset bool `json:"reset"`
+}
+
 // FavoriteSkill defines model for FavoriteSkill.
 type FavoriteSkill struct {
 	IconPath string             `json:"icon_path"`
@@ -1645,6 +1783,8 @@ type LiveEvent = any
 
 // LiveMessage A message without its content, which may be large.
 type LiveMessage struct {
+	// Author A member. A question in a shared thread has no author if that member was removed.
+	Author      Author    `json:"author,omitempty,omitzero"`
 	CompletedAt time.Time `json:"completed_at,omitempty,omitzero"`
 
 	// Decisions What the owner has decided about changes, by their ids, in order.
@@ -1656,6 +1796,9 @@ type LiveMessage struct {
 
 	// ParentID The message that it follows. Of an answer its question.
 	ParentID openapi_types.UUID `json:"parent_id,omitempty,omitzero"`
+
+	// Queue The place of a waiting question.
+	Queue    QueuePlace         `json:"queue,omitempty,omitzero"`
 	Role     MessageRole        `json:"role"`
 	Status   JobStatus          `json:"status"`
 	ThreadID openapi_types.UUID `json:"thread_id"`
@@ -1667,6 +1810,14 @@ type LiveMessageChanged struct {
 	// Message A message without its content, which may be large.
 	Message LiveMessage `json:"message"`
 	Type    string      `json:"type"`
+}
+
+// LiveMessageDeleted A question that no longer waits in a shared thread and is not answered.
+type LiveMessageDeleted struct {
+	Deleted  bool               `json:"deleted"`
+	ID       openapi_types.UUID `json:"id"`
+	ThreadID openapi_types.UUID `json:"thread_id"`
+	Type     string             `json:"type"`
 }
 
 // LiveNotification A notice that has just been published or changed. `read` is always false; of a changed notice, clients keep what they know.
@@ -1871,6 +2022,8 @@ type MemberUsageList struct {
 
 // Message defines model for Message.
 type Message struct {
+	// Author A member. A question in a shared thread has no author if that member was removed.
+	Author      Author     `json:"author,omitempty,omitzero"`
 	Citations   []Citation `json:"citations"`
 	CompletedAt time.Time  `json:"completed_at,omitempty,omitzero"`
 
@@ -1906,6 +2059,9 @@ type Message struct {
 	// Proofread Of an answer of the skill 文章校正: the text that it is about, and what should be changed in it. `content` says
 	// the same as Markdown. All positions are offsets in UTF-16 code units of `text`, as JavaScript counts.
 	Proofread Proofread `json:"proofread,omitempty,omitzero"`
+
+	// Queue The place of a waiting question.
+	Queue QueuePlace `json:"queue,omitempty,omitzero"`
 
 	// Reasoning What the model thought before its answer, Markdown; not there where it told nothing. No part of the content: it is not copied, exported or searched with it, and no model is told of it again.
 	Reasoning string `json:"reasoning,omitempty,omitzero"`
@@ -1955,6 +2111,10 @@ type MessageFeedbackRating string
 // MessageList defines model for MessageList.
 type MessageList struct {
 	Items []Message `json:"items"`
+
+	// Queue The questions that wait in a shared thread, in their order, each with its place in `queue` and the status
+	// `pending`. Only with the first page.
+	Queue []Message `json:"queue,omitempty,omitzero"`
 }
 
 // MessageRequest A question: `content`, or `form` for a skill with a form. It follows the answer `parent_id`; without that, the
@@ -2724,6 +2884,28 @@ type ProofreadFile struct {
 type ProofreadRange struct {
 	End   int `json:"end"`
 	Start int `json:"start"`
+}
+
+// QRCode defines model for QRCode.
+type QRCode struct {
+	// Image A PNG as a data URL.
+	Image string `json:"image"`
+
+	// URI The address that the code contains: `otpauth://totp/…`.
+	URI string `json:"uri"`
+}
+
+// QRCodeRequest defines model for QRCodeRequest.
+type QRCodeRequest struct {
+	Email string `json:"email"`
+
+	// Secret Of the authenticator app, in Base32.
+	Secret string `json:"secret"`
+}
+
+// QueuePlace The place of a waiting question.
+type QueuePlace struct {
+	Position int `json:"position"`
 }
 
 // Rect A rectangle from its upper left corner, in fractions of the page.
@@ -3773,7 +3955,10 @@ type SuggestionList struct {
 // Thread defines model for Thread.
 type Thread struct {
 	// Archived Whether it stands in the list of archived threads.
-	Archived    bool         `json:"archived"`
+	Archived bool `json:"archived"`
+
+	// CanAsk False in an archived project.
+	CanAsk      *bool        `json:"can_ask,omitempty"`
 	CreatedAt   time.Time    `json:"created_at"`
 	DataSources []DataSource `json:"data_sources"`
 
@@ -3784,8 +3969,18 @@ type Thread struct {
 	// Match Where a search has found its words. Only in the list with `q`.
 	Match ThreadMatch `json:"match,omitempty,omitzero"`
 
+	// Own False for a thread of another member, which has an `owner`. In events about shared threads it is always false,
+	// because all members receive the same event.
+	Own *bool `json:"own,omitempty"`
+
+	// Owner A member. A question in a shared thread has no author if that member was removed.
+	Owner Author `json:"owner,omitempty,omitzero"`
+
 	// Pinned Whether it stands at the top of the list.
 	Pinned bool `json:"pinned"`
+
+	// Project The project that a thread is in.
+	Project ThreadProject `json:"project,omitempty,omitzero"`
 
 	// Running Whether an answer is being written in it.
 	Running bool        `json:"running"`
@@ -3795,18 +3990,43 @@ type Thread struct {
 	Title     string    `json:"title"`
 	TouchedAt time.Time `json:"touched_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+
+	// Visibility Whether only its owner reads it, or all members of its project. Without it `private`.
+	Visibility ThreadVisibility `json:"visibility,omitempty,omitzero"`
+}
+
+// ThreadVisibility Whether only its owner reads it, or all members of its project. Without it `private`.
+type ThreadVisibility string
+
+// ThreadAudience defines model for ThreadAudience.
+type ThreadAudience struct {
+	// Files The names of the thread's files.
+	Files []string `json:"files"`
+
+	// MemberCount Active members with a role in the project, the user included.
+	MemberCount int `json:"member_count"`
+	Questions   int `json:"questions"`
 }
 
 // ThreadCreateRequest defines model for ThreadCreateRequest.
 type ThreadCreateRequest struct {
+	ProjectID string `json:"project_id,omitempty,omitzero"`
 	RequestID string `json:"request_id,omitempty,omitzero"`
-	SkillID   string `json:"skill_id"`
+
+	// SkillID Required, except in a project with a default skill.
+	SkillID string `json:"skill_id,omitempty,omitzero"`
 
 	// Temporary The thread is in no list, not searched and given no title, `/v1/live` tells of its messages but not of the
 	// thread, and 24 hours later it is deleted. Its own calls are like those of any other.
 	Temporary bool   `json:"temporary,omitempty,omitzero"`
 	Title     string `json:"title,omitempty,omitzero"`
+
+	// Visibility `project` needs a `project_id`.
+	Visibility ThreadCreateRequestVisibility `json:"visibility,omitempty,omitzero"`
 }
+
+// ThreadCreateRequestVisibility `project` needs a `project_id`.
+type ThreadCreateRequestVisibility string
 
 // ThreadEditRequest defines model for ThreadEditRequest.
 type ThreadEditRequest struct {
@@ -3832,6 +4052,22 @@ type ThreadMatch struct {
 	// Snippet The words and what stands around them, on one line.
 	Snippet string `json:"snippet"`
 }
+
+// ThreadProject The project that a thread is in.
+type ThreadProject struct {
+	ID   openapi_types.UUID `json:"id"`
+	Name string             `json:"name"`
+}
+
+// ThreadProjectRequest defines model for ThreadProjectRequest.
+type ThreadProjectRequest struct {
+	// ProjectID Null takes the thread out of its project; the visibility is then `private`.
+	ProjectID  string                         `json:"project_id"`
+	Visibility ThreadProjectRequestVisibility `json:"visibility"`
+}
+
+// ThreadProjectRequestVisibility defines model for ThreadProjectRequest.Visibility.
+type ThreadProjectRequestVisibility string
 
 // ThreadSkill defines model for ThreadSkill.
 type ThreadSkill struct {
@@ -3897,15 +4133,21 @@ type UsageBy string
 
 // User defines model for User.
 type User struct {
-	AuthType  AuthKind           `json:"auth_type"`
-	Email     string             `json:"email"`
-	ID        openapi_types.UUID `json:"id"`
-	InvitedAt time.Time          `json:"invited_at,omitempty,omitzero"`
+	AuthType AuthKind `json:"auth_type"`
+	Email    string   `json:"email"`
+
+	// FactorResetBy The administrator who has requested a reset of their second factor.
+	FactorResetBy string             `json:"factor_reset_by,omitempty,omitzero"`
+	ID            openapi_types.UUID `json:"id"`
+	InvitedAt     time.Time          `json:"invited_at,omitempty,omitzero"`
 
 	// LastSignedInAt Absent for somebody who has never signed in.
 	LastSignedInAt time.Time `json:"last_signed_in_at,omitempty,omitzero"`
 	Name           string    `json:"name"`
 	Role           Role      `json:"role"`
+
+	// SecondFactor They have a second factor. Absent if the passwords are in a user pool of AWS.
+	SecondFactor *bool `json:"second_factor,omitempty"`
 
 	// SsoLinked The organization's identity provider has signed them in.
 	SsoLinked bool      `json:"sso_linked"`
@@ -3943,6 +4185,17 @@ type UserList struct {
 
 // UserState defines model for UserState.
 type UserState string
+
+// WaitingQuestion A question that waits in a shared thread.
+type WaitingQuestion struct {
+	// MessageID The question's id.
+	MessageID openapi_types.UUID `json:"message_id"`
+
+	// Position 1 for the next question.
+	Position int                `json:"position"`
+	Status   JobStatus          `json:"status"`
+	ThreadID openapi_types.UUID `json:"thread_id"`
+}
 
 // ConnectionID defines model for ConnectionId.
 type ConnectionID = openapi_types.UUID
@@ -4408,6 +4661,9 @@ type ListProjectsParams struct {
 	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
 	State  string `form:"state,omitempty" json:"state,omitempty,omitzero"`
 
+	// Order By name, or the last changed first.
+	Order string `form:"order,omitempty" json:"order,omitempty,omitzero"`
+
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -4591,6 +4847,13 @@ type ListThreadsParams struct {
 	// Archived Whether archived threads are listed or the others.
 	Archived bool `form:"archived,omitempty" json:"archived,omitempty,omitzero"`
 
+	// ProjectID The threads of a project: the user's own ones, and those that are shared with its members. Without it, the
+	// user's own threads, inside and outside of projects. Not with `q`.
+	ProjectID openapi_types.UUID `form:"project_id,omitempty" json:"project_id,omitempty,omitzero"`
+
+	// Visibility Only private threads or only shared ones.
+	Visibility ListThreadsParamsVisibility `form:"visibility,omitempty" json:"visibility,omitempty,omitzero"`
+
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -4598,10 +4861,18 @@ type ListThreadsParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
+// ListThreadsParamsVisibility defines parameters for ListThreads.
+type ListThreadsParamsVisibility string
+
 // CreateThreadParams defines parameters for CreateThread.
 type CreateThreadParams struct {
 	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
+// GetThreadAudienceParams defines parameters for GetThreadAudience.
+type GetThreadAudienceParams struct {
+	ProjectID openapi_types.UUID `form:"project_id" json:"project_id"`
 }
 
 // PreprocessDataSourcesParams defines parameters for PreprocessDataSources.
@@ -4660,8 +4931,14 @@ type SlackEventJSONRequestBody = SlackEventJSONBody
 // SlackInteractionFormdataRequestBody defines body for SlackInteraction for application/x-www-form-urlencoded ContentType.
 type SlackInteractionFormdataRequestBody = SlackInteractionFormdataBody
 
+// PutAddressRangesJSONRequestBody defines body for PutAddressRanges for application/json ContentType.
+type PutAddressRangesJSONRequestBody = AddressRangesRequest
+
 // AuthTypeJSONRequestBody defines body for AuthType for application/json ContentType.
 type AuthTypeJSONRequestBody = AuthTypeRequest
+
+// DrawFactorCodeJSONRequestBody defines body for DrawFactorCode for application/json ContentType.
+type DrawFactorCodeJSONRequestBody = QRCodeRequest
 
 // CreateCategoryJSONRequestBody defines body for CreateCategory for application/json ContentType.
 type CreateCategoryJSONRequestBody = CategoryRequest
@@ -4680,6 +4957,9 @@ type CreateTokenJSONRequestBody = PersonalTokenRequest
 
 // UploadDataSourceMultipartRequestBody defines body for UploadDataSource for multipart/form-data ContentType.
 type UploadDataSourceMultipartRequestBody = DataSourceUpload
+
+// PutFactorPolicyJSONRequestBody defines body for PutFactorPolicy for application/json ContentType.
+type PutFactorPolicyJSONRequestBody = FactorPolicyPutRequest
 
 // RemoveFavoriteSkillJSONRequestBody defines body for RemoveFavoriteSkill for application/json ContentType.
 type RemoveFavoriteSkillJSONRequestBody = FavoriteSkillDeleteRequest
@@ -4842,6 +5122,9 @@ type PreprocessDataSourcesJSONRequestBody = PreprocessRequest
 
 // PreprocessDataSourcesAndWaitJSONRequestBody defines body for PreprocessDataSourcesAndWait for application/json ContentType.
 type PreprocessDataSourcesAndWaitJSONRequestBody = PreprocessRequest
+
+// MoveThreadJSONRequestBody defines body for MoveThread for application/json ContentType.
+type MoveThreadJSONRequestBody = ThreadProjectRequest
 
 // ShareThreadJSONRequestBody defines body for ShareThread for application/json ContentType.
 type ShareThreadJSONRequestBody = ShareRequest

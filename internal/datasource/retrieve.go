@@ -1,9 +1,11 @@
 package datasource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -51,6 +53,33 @@ func (s *Service) Retrieve(
 	}
 	meaning.fuse(owner, opened.of, scores)
 	return s.describe(ctx, owner, opened.of, index.Best(scores, k))
+}
+
+// SearchProject returns the k best passages of a project's data sources for a query, best first. It searches the first
+// MaxSearchSources of them. It returns none if the reader has no role in the project.
+func (s *Service) SearchProject(
+	ctx context.Context, reader identity.Owner, projectID uuid.UUID, query string, k int,
+) ([]RetrievedPassage, error) {
+	sources, err := s.store.ListProjectSources(ctx, reader, projectID, MaxSearchSources)
+	if err != nil {
+		return nil, err
+	}
+	byOwner := make(map[identity.Owner][]uuid.UUID)
+	for _, source := range sources {
+		byOwner[source.Owner] = append(byOwner[source.Owner], source.ID)
+	}
+	var all []RetrievedPassage
+	for owner, ids := range byOwner {
+		found, err := s.Retrieve(ctx, owner, ids, query, k)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	slices.SortFunc(all, func(a, b RetrievedPassage) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), slices.Compare(a.ID[:], b.ID[:]))
+	})
+	return all[:min(k, len(all))], nil
 }
 
 // describe returns the passages of hits and their neighbours.

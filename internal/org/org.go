@@ -4,6 +4,7 @@ package org
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"github.com/google/uuid"
@@ -219,6 +220,22 @@ type Store interface {
 	// SetSessionLimits sets an organization's limits, which also apply to existing sessions, and logs it. It calls
 	// check with the actor's current state, and returns its error unchanged.
 	SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits,
+		check func(actor *Member) error) error
+
+	// FactorPolicy returns an organization's policy, or ErrNoOrganization.
+	FactorPolicy(ctx context.Context, organizationID uuid.UUID) (FactorPolicy, error)
+
+	// SetFactorPolicy sets an organization's policy and logs it. It calls check with the actor's current state, and
+	// returns its error unchanged.
+	SetFactorPolicy(ctx context.Context, actor identity.Actor, policy FactorPolicy,
+		check func(actor *Member) error) error
+
+	// AddressRanges returns the networks that an organization's members may connect from, or ErrNoOrganization.
+	AddressRanges(ctx context.Context, organizationID uuid.UUID) ([]netip.Prefix, error)
+
+	// SetAddressRanges sets them and logs it, and notifies all servers. It calls check with the actor's current state,
+	// and returns its error unchanged.
+	SetAddressRanges(ctx context.Context, actor identity.Actor, ranges []netip.Prefix,
 		check func(actor *Member) error) error
 
 	// Guidance for answers: of the organization and of a person.

@@ -117,6 +117,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/auth-type/qr-code": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Draw the code that an authenticator app scans
+         * @description The secret comes from the user pool's operation AssociateSoftwareToken. It is not stored.
+         */
+        post: operations["drawFactorCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/refresh_token": {
         parameters: {
             query?: never;
@@ -1746,7 +1766,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The user's projects, by name
+         * The user's projects
          * @description The projects in which the user has a role, by a grant of their own, of a group or of the organization, without their
          *     instructions. The deleted ones are those that the user manages.
          */
@@ -2071,6 +2091,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/factor-policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which members need a second factor
+         * @description For the organization's administrators.
+         */
+        get: operations["getFactorPolicy"];
+        /**
+         * Set which members need a second factor
+         * @description For super-admins. It applies to sign-ins with a password, from each member's next one on: a member without a
+         *     second factor sets one up then.
+         */
+        put: operations["putFactorPolicy"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/user/{user_id}/factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Reset the second factor of a member
+         * @description For the organization's administrators, as with editing. The member's sessions end. The second factor of a
+         *     super-admin is reset by two administrators, one of them a super-admin: the first call records a request for a
+         *     day, and the call of the other administrator resets the factor. 409 for a second call by the same person, or
+         *     without a super-admin.
+         */
+        delete: operations["resetMemberFactor"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/session-limits": {
         parameters: {
             query?: never;
@@ -2089,6 +2159,32 @@ export interface paths {
          *     `SessionNotOnOrAfter` ends a session before them.
          */
         put: operations["putSessionLimits"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/address-range": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The networks that members may connect from
+         * @description For the organization's administrators.
+         */
+        get: operations["getAddressRanges"];
+        /**
+         * Set the networks that members may connect from
+         * @description For super-admins, whose own address must be in one of the networks. Every call, stream and connection of a member
+         *     from another address is refused with 403 `address_refused` from then on, and those that are open end. Requests from
+         *     Slack are not affected.
+         */
+        put: operations["putAddressRanges"];
         post?: never;
         delete?: never;
         options?: never;
@@ -2532,6 +2628,50 @@ export interface paths {
         get?: never;
         /** Move a thread to the top of the list */
         put: operations["touchThread"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/thread/{thread_id}/project": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Move a thread into a project, share it with the project's members, or take it out
+         * @description Only the thread's owner can move it, into a project in which they have a role. With the visibility `project`, all
+         *     members of the project read the thread with its earlier questions and the names of its files, and ask in it. In
+         *     an archived project the response is 403 `read_only`. While a question is being answered or waits in the thread,
+         *     it is 409 `thread_busy`. A temporary thread cannot be moved (409).
+         */
+        put: operations["moveThread"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/thread/{thread_id}/audience": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        /** What the members of a project would see if the user's thread were shared with them */
+        get: operations["getThreadAudience"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -3055,6 +3195,13 @@ export interface paths {
          *     the same answer and goes on after `Last-Event-ID`; the model is not asked twice. The same `request_id` with
          *     another body answers 409 `request_id_conflict`; another one while an answer is being written in the thread
          *     answers 409 `thread_busy`, with the answer's id as `message_id`.
+         *
+         *     In a thread that is shared with a project, a question that is asked meanwhile waits (202), at most 10 of them
+         *     (409 `queue_full`). It follows the answer before it when its turn comes, so `parent_id` has no effect then. If its
+         *     author has lost access to the project by then, it is dropped; if it is refused for another reason, its answer is
+         *     `failed` with that reason. `/v1/live` tells its place and the begin of its answer. The stream of a shared thread
+         *     is the same for all members: it has only sources that all of them may open. In an archived project the response
+         *     is 403 `read_only`.
          */
         post: operations["streamMessage"];
         delete?: never;
@@ -3340,6 +3487,29 @@ export interface paths {
          */
         post: operations["stopMessage"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/message/{message_id}/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Cancel one's own question that waits in a shared thread
+         * @description Another member's question answers 403, and a question whose answer has begun 409.
+         */
+        delete: operations["cancelWaitingQuestion"];
         options?: never;
         head?: never;
         patch?: never;
@@ -4083,6 +4253,10 @@ export interface components {
              */
             last_signed_in_at?: string;
             tokens: components["schemas"]["MemberTokens"];
+            /** @description They have a second factor. Absent if the passwords are in a user pool of AWS. */
+            second_factor?: boolean;
+            /** @description The administrator who has requested a reset of their second factor. */
+            factor_reset_by?: string;
         };
         /** @description A member's tokens of this month, by the calendar of Japan. */
         MemberTokens: {
@@ -4730,10 +4904,48 @@ export interface components {
          * @enum {string}
          */
         ServiceLevel: "ok" | "warning" | "failure";
+        /**
+         * @description Administrators include super-admins.
+         * @enum {string}
+         */
+        FactorPolicyName: "optional" | "administrators" | "everybody";
+        FactorPolicy: {
+            policy: components["schemas"]["FactorPolicyName"];
+            /** @description False if the passwords are in a user pool of AWS, whose own settings apply instead. */
+            enforced: boolean;
+        };
+        FactorPolicyPutRequest: {
+            policy: components["schemas"]["FactorPolicyName"];
+        };
+        FactorReset: {
+            /** @description False: another administrator must confirm the reset. */
+            reset: boolean;
+        };
+        QRCodeRequest: {
+            email: string;
+            /** @description Of the authenticator app, in Base32. */
+            secret: string;
+        };
+        QRCode: {
+            /** @description The address that the code contains: `otpauth://totp/…`. */
+            uri: string;
+            /** @description A PNG as a data URL. */
+            image: string;
+        };
         SessionLimits: {
             single_sign_on: components["schemas"]["SessionLimit"];
             password: components["schemas"]["SessionLimit"];
             connection: components["schemas"]["ConnectionLimit"];
+        };
+        AddressRangesRequest: {
+            /** @description Networks in CIDR notation or single addresses, IPv4 or IPv6. */
+            ranges: string[];
+        };
+        AddressRanges: {
+            /** @description In CIDR notation. */
+            ranges: string[];
+            /** @description The address of this request, as the server sees it. */
+            address: string;
         };
         /**
          * @description Of connections, instead of the `idle_minutes` of the session in which they were allowed. Its `max_minutes`
@@ -5636,8 +5848,68 @@ export interface components {
              * @description When it is deleted with its messages. Only of a temporary thread.
              */
             expires_at?: string;
+            project?: components["schemas"]["ThreadProject"];
+            /**
+             * @description Whether only its owner reads it, or all members of its project. Without it `private`.
+             * @enum {string}
+             */
+            visibility?: "private" | "project";
+            owner?: components["schemas"]["Author"];
+            /**
+             * @description False for a thread of another member, which has an `owner`. In events about shared threads it is always false,
+             *     because all members receive the same event.
+             */
+            own?: boolean;
+            /** @description False in an archived project. */
+            can_ask?: boolean;
             data_sources: components["schemas"]["DataSource"][];
             match?: components["schemas"]["ThreadMatch"];
+        };
+        /** @description The project that a thread is in. */
+        ThreadProject: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+        };
+        /** @description A member. A question in a shared thread has no author if that member was removed. */
+        Author: {
+            /** Format: uuid */
+            id?: string;
+            name: string;
+        };
+        ThreadProjectRequest: {
+            /**
+             * Format: uuid
+             * @description Null takes the thread out of its project; the visibility is then `private`.
+             */
+            project_id: string | null;
+            /** @enum {string} */
+            visibility: "private" | "project";
+        };
+        ThreadAudience: {
+            /** @description Active members with a role in the project, the user included. */
+            member_count: number;
+            /** @description The names of the thread's files. */
+            files: string[];
+            questions: number;
+        };
+        /** @description A question that waits in a shared thread. */
+        WaitingQuestion: {
+            /**
+             * Format: uuid
+             * @description The question's id.
+             */
+            message_id: string;
+            /** Format: uuid */
+            thread_id: string;
+            /** @enum {string} */
+            status: "pending";
+            /** @description 1 for the next question. */
+            position: number;
+        };
+        /** @description The place of a waiting question. */
+        QueuePlace: {
+            position: number;
         };
         /** @description Where a search has found its words. Only in the list with `q`. */
         ThreadMatch: {
@@ -5657,9 +5929,19 @@ export interface components {
         ThreadCreateRequest: {
             /** Format: uuid */
             request_id?: string;
-            /** Format: uuid */
-            skill_id: string;
+            /**
+             * Format: uuid
+             * @description Required, except in a project with a default skill.
+             */
+            skill_id?: string;
             title?: string;
+            /** Format: uuid */
+            project_id?: string;
+            /**
+             * @description `project` needs a `project_id`.
+             * @enum {string}
+             */
+            visibility?: "private" | "project";
             /**
              * @description The thread is in no list, not searched and given no title, `/v1/live` tells of its messages but not of the
              *     thread, and 24 hours later it is deleted. Its own calls are like those of any other.
@@ -5939,6 +6221,8 @@ export interface components {
             siblings: string[];
             /** @enum {string} */
             role: "system" | "user" | "assistant" | "function";
+            author?: components["schemas"]["Author"];
+            queue?: components["schemas"]["QueuePlace"];
             /** @description Markdown. While an answer is being written it is empty here; attach to its stream. */
             content: string;
             /** @description Of a question that a form asked, its values. */
@@ -6040,6 +6324,11 @@ export interface components {
         };
         MessageList: {
             items: components["schemas"]["Message"][];
+            /**
+             * @description The questions that wait in a shared thread, in their order, each with its place in `queue` and the status
+             *     `pending`. Only with the first page.
+             */
+            queue?: components["schemas"]["Message"][];
         };
         Exchange: {
             question: components["schemas"]["Message"];
@@ -6359,7 +6648,7 @@ export interface components {
             retryable: boolean;
         };
         /** @description What the server sends over the WebSocket. */
-        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationEnded"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"] | components["schemas"]["LiveProject"];
+        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveMessageDeleted"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationEnded"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"] | components["schemas"]["LiveProject"];
         /**
          * @description For the members of a project: its settings, grants or files have changed, or it is deleted. When the user's own role
          *     changes, the socket ends and the client reconnects.
@@ -6401,6 +6690,17 @@ export interface components {
             type: "message";
             message: components["schemas"]["LiveMessage"];
         };
+        /** @description A question that no longer waits in a shared thread and is not answered. */
+        LiveMessageDeleted: {
+            /** @enum {string} */
+            type: "message";
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            thread_id: string;
+            /** @enum {boolean} */
+            deleted: true;
+        };
         /** @description A message without its content, which may be large. */
         LiveMessage: {
             /** Format: uuid */
@@ -6414,6 +6714,8 @@ export interface components {
              * @description The message that it follows. Of an answer its question.
              */
             parent_id?: string;
+            author?: components["schemas"]["Author"];
+            queue?: components["schemas"]["QueuePlace"];
             status: components["schemas"]["JobStatus"];
             /** @enum {string} */
             finish_reason?: "stop" | "length" | "stopped" | "error";
@@ -6674,6 +6976,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SignOut"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    drawFactorCode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QRCodeRequest"];
+            };
+        };
+        responses: {
+            /** @description The code */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QRCode"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -9055,6 +9382,8 @@ export interface operations {
                 /** @description A part of the name. */
                 search?: string;
                 state?: "active" | "archived" | "deleted";
+                /** @description By name, or the last changed first. */
+                order?: "name" | "updated";
                 /** @description How many items to pass over. */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many items to answer at most. */
@@ -9549,6 +9878,75 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    getFactorPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The policy */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FactorPolicy"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putFactorPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FactorPolicyPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The policy */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FactorPolicy"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    resetMemberFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether the factor was reset, or a reset was requested */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FactorReset"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     getSessionLimits: {
         parameters: {
             query?: never;
@@ -9590,6 +9988,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionLimits"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAddressRanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The networks; none means any */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddressRanges"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putAddressRanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddressRangesRequest"];
+            };
+        };
+        responses: {
+            /** @description The networks, sorted */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddressRanges"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -10077,6 +10521,13 @@ export interface operations {
                 q?: string;
                 /** @description Whether archived threads are listed or the others. */
                 archived?: boolean;
+                /**
+                 * @description The threads of a project: the user's own ones, and those that are shared with its members. Without it, the
+                 *     user's own threads, inside and outside of projects. Not with `q`.
+                 */
+                project_id?: string;
+                /** @description Only private threads or only shared ones. */
+                visibility?: "private" | "project";
                 /** @description How many items to pass over. */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many items to answer at most. */
@@ -10217,6 +10668,58 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Thread"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    moveThread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThreadProjectRequest"];
+            };
+        };
+        responses: {
+            /** @description The thread */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Thread"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getThreadAudience: {
+        parameters: {
+            query: {
+                project_id: string;
+            };
+            header?: never;
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The audience */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadAudience"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -10957,6 +11460,15 @@ export interface operations {
         };
         responses: {
             200: components["responses"]["EventStream"];
+            /** @description The question waits in a shared thread until the answers before it are complete */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitingQuestion"];
+                };
+            };
             default: components["responses"]["Problem"];
         };
     };
@@ -11236,13 +11748,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The question, and the answer that is being written */
+            /** @description The question, and the answer that is being written. In a busy shared thread, the question that waits. */
             202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Exchange"];
+                    "application/json": components["schemas"]["Exchange"] | components["schemas"]["WaitingQuestion"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -11271,6 +11783,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Exchange"];
+                };
+            };
+            /** @description The question waits in a shared thread until the answers before it are complete */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitingQuestion"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -11340,6 +11861,28 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description It is stopped, or was complete */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    cancelWaitingQuestion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone */
             204: {
                 headers: {
                     [name: string]: unknown;

@@ -10,6 +10,7 @@ import { CopyValue } from '../parts/CopyValue'
 import { BoxesLoading } from '../parts/Loading'
 import { BoxedFacts, Fact, Page, Section } from '../parts/Page'
 import { oidcQuery } from '../queries'
+import { AddressRangesSection } from '../saml/AddressRanges'
 import { Protocols } from '../saml/Protocols'
 import styles from '../saml/Saml.module.css'
 import { Code, Steps, Unset } from '../saml/SamlFacts'
@@ -42,6 +43,7 @@ export function OidcPage() {
         {(config) => <Config config={config} mayEdit={mayEdit} />}
       </Loaded>
       <SessionLimitsSection mayEdit={mayEdit} />
+      <AddressRangesSection mayEdit={mayEdit} />
     </Page>
   )
 }
