@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-
 	"slices"
 	"time"
 
@@ -56,7 +55,7 @@ func (db *DB) AddSCIMToken(ctx context.Context, actor identity.Actor, token scim
 			return err
 		}
 		if n >= scim.MaxTokens {
-			return fault.Errorf(fault.Conflict, "トークンは%d件まで発行できます。使わないトークンを失効させてください。", scim.MaxTokens)
+			return fault.Errorf(fault.Conflict, "トークンは%d件まで作成できます。使わないトークンを失効させてください。", scim.MaxTokens)
 		}
 		if err := exec(ctx, tx, `
 			INSERT INTO scim_tokens (id, organization_id, name, hash, created_by, created_at)
@@ -113,7 +112,7 @@ func (db *DB) RecordSCIMCall(ctx context.Context, c scim.Call) error {
 // SCIMCalls implements scim.Store.
 func (db *DB) SCIMCalls(ctx context.Context, organizationID uuid.UUID, refused bool) ([]scim.Call, error) {
 	return queryRows[scim.Call](ctx, db.pool, `
-		SELECT organization_id, at, token_name, method, path, target, status, code, detail
+		SELECT id, organization_id, at, token_name, method, path, target, status, code, detail
 		FROM scim_calls
 		WHERE organization_id = $1 AND (code <> '' OR NOT $2)
 		ORDER BY id DESC

@@ -34,8 +34,8 @@ func (s *Server) listSCIMCalls(c *call) (any, error) {
 	calls, err := s.SCIM.Calls(c.ctx(), c.actor, refused)
 	return SCIMCallList{Items: convert(calls, func(c scim.Call) SCIMCall {
 		return SCIMCall{
-			At: c.At.UTC(), TokenName: c.TokenName, Method: c.Method, Path: c.Path, Target: c.Target, Status: c.Status,
-			Code: string(c.Code), Detail: c.Detail,
+			ID: c.ID, At: c.At.UTC(), TokenName: c.TokenName, Method: c.Method, Path: c.Path, Target: c.Target,
+			Status: c.Status, Code: string(c.Code), Detail: c.Detail,
 		}
 	})}, err
 }

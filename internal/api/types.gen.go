@@ -3058,8 +3058,9 @@ type SCIMCall struct {
 	Code string `json:"code"`
 
 	// Detail The reason of a refused call, for a person; else empty.
-	Detail string `json:"detail"`
-	Method string `json:"method"`
+	Detail string             `json:"detail"`
+	ID     openapi_types.UUID `json:"id"`
+	Method string             `json:"method"`
 
 	// Path Below the address, with the query.
 	Path   string `json:"path"`

@@ -116,6 +116,7 @@ type Match struct {
 
 // Call is a recorded call.
 type Call struct {
+	ID             uuid.UUID // Set by the store.
 	OrganizationID uuid.UUID
 	At             time.Time
 	TokenName      string

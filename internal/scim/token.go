@@ -86,4 +86,4 @@ func (s *Service) authenticate(ctx context.Context, authorization string) (Clien
 }
 
 // ErrToken refuses a token.
-var ErrToken = fault.Errorf(fault.Unauthenticated, "トークンが正しくないか、失効しています。管理画面で発行したトークンを設定してください。")
+var ErrToken = fault.Errorf(fault.Unauthenticated, "トークンが正しくないか、失効しています。管理者画面で作成したトークンを設定してください。")

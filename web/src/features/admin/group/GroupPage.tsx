@@ -78,7 +78,7 @@ function Loaded({ group }: { group: Group }) {
       </BoxedFacts>
       <Section
         title={words.members}
-        lead={group.source === 'manual' ? undefined : words.provided}
+        lead={group.source === 'manual' ? undefined : words.provided[group.source]}
         actions={
           group.source === 'manual' && (
             <Button variant="primary" onClick={() => setOpen('add')}>

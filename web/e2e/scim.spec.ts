@@ -1,0 +1,123 @@
+import { open } from './support/admin'
+import { inspect } from './support/inspect'
+import { expect, testOn } from './support/test'
+import { Tsumugi } from './support/tsumugi'
+
+/** The identity provider of this test adds members, so no other test uses the server. */
+const test = testOn('scim', () => Tsumugi.start(null))
+
+test.use({ who: 'admin' })
+
+const title = 'ユーザープロビジョニング (SCIM)'
+
+test('an administrator creates a token, sees the calls of the identity provider, and revokes the token', async ({
+  page,
+  server,
+}) => {
+  await open(page, '/admin/saml', 'シングルサインオン')
+  await page
+    .getByRole('navigation', { name: '管理者画面のメニュー' })
+    .getByRole('link', { name: 'ユーザープロビジョニング' })
+    .click()
+  await expect(page.getByRole('heading', { level: 1, name: title })).toBeVisible()
+  await expect(page.getByText('トークンはまだありません。')).toBeVisible()
+  await expect(page.getByText('呼び出しはまだありません。')).toBeVisible()
+  await page.getByRole('button', { name: 'アドレス（ベースURL）をコピー' }).click()
+  const address = await page.evaluate(() => navigator.clipboard.readText())
+  expect(address).toBe(`${server.url}/scim/v2`)
+
+  const token = await test.step('a token is shown once', async () => {
+    await page.getByRole('button', { name: 'トークンを作成' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: '作成する' }).click()
+    await expect(dialog.getByText('名前を入力してください。')).toBeVisible()
+    await dialog.getByLabel('名前').fill('Entra ID')
+    await dialog.getByRole('button', { name: '作成する' }).click()
+    await expect(dialog.locator('code')).toHaveText(/^tsumugi_scim_/)
+    await dialog.getByRole('button', { name: 'コピー' }).click()
+    const copied = await page.evaluate(() => navigator.clipboard.readText())
+    await expect(dialog.locator('code')).toHaveText(copied)
+    await dialog.getByText('閉じる', { exact: true }).click()
+    await expect(page.getByText(copied)).toHaveCount(0)
+    return copied
+  })
+  const tokens = page.getByRole('table', { name: 'トークン' })
+  await expect(tokens.getByRole('row').filter({ hasText: 'Entra ID' })).toContainText('未使用')
+
+  const call = async (method: string, path: string, body?: unknown) => {
+    const answer = await fetch(address + path, {
+      method,
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/scim+json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    return answer.status
+  }
+  const hanako = {
+    schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+    externalId: '0a21f0f2',
+    userName: 'provisioned@demo.example',
+    displayName: '山田 花子',
+    emails: [{ type: 'work', value: 'provisioned@demo.example', primary: true }],
+    active: true,
+  }
+  await test.step('its calls are listed with the reasons of refusals', async () => {
+    expect(await call('POST', '/Users', hanako)).toBe(201)
+    expect(await call('POST', '/Users', hanako)).toBe(409)
+    await page.reload()
+    const calls = page.getByRole('table', { name: '最近の呼び出し' })
+    const added = calls.getByRole('row').filter({ hasText: '成功（201）' })
+    await expect(added).toContainText('POST /Users')
+    await expect(added).toContainText('provisioned@demo.example')
+    const refused = calls.getByRole('row').filter({ hasText: 'エラー（409）' })
+    await expect(refused).toContainText('uniqueness')
+    await expect(refused).toContainText('すでに別の')
+    await page.getByLabel('エラーだけを表示').check()
+    await expect(added).toHaveCount(0)
+    await expect(refused).toBeVisible()
+    await expect(tokens.getByRole('row').filter({ hasText: 'Entra ID' })).not.toContainText('未使用')
+  })
+
+  await test.step('a revoked token is refused', async () => {
+    await tokens.getByRole('button', { name: /「Entra ID」を\s*失効させる/ }).click()
+    await page.getByRole('dialog').getByRole('button', { name: '失効させる' }).click()
+    await expect(page.getByText('トークンを失効させました。')).toBeVisible()
+    await expect(page.getByText('トークンはまだありません。')).toBeVisible()
+    expect(await call('GET', '/Users')).toBe(401)
+  })
+
+  await test.step('the audit log names the identity provider', async () => {
+    await open(page, '/admin/audit', '監査ログ')
+    await expect(page.getByRole('row').filter({ hasText: 'IDプロバイダー（Entra ID）' })).toContainText(
+      'provisioned@demo.example',
+    )
+  })
+})
+
+test('the page of provisioning is accessible, on a phone too', async ({ page, signIn }) => {
+  const admin = await signIn('admin')
+  const answer = await admin.call('POST', '/v1/scim-config/token', { name: 'Okta' })
+  const { token, record } = (await answer.json()) as { token: string; record: { id: string } }
+  const { base_url } = (await (await admin.call('GET', '/v1/scim-config')).json()) as { base_url: string }
+  const filter = encodeURIComponent(`userName eq "${'a-very-long-name'.repeat(8)}@demo.example"`)
+  for (const path of [`/Users?filter=${filter}`, '/Users?filter=salary%20gt%201'])
+    await fetch(base_url + path, { headers: { Authorization: `Bearer ${token}` } })
+  await inspect(page, {
+    name: '/admin/scim',
+    open: async () => {
+      await open(page, '/admin/scim', title)
+      await expect(page.getByText('エラー（400）')).toBeVisible()
+    },
+  })
+  await admin.call('DELETE', `/v1/scim-config/token/${record.id}`)
+})
+
+test('the page of provisioning reports that its data could not be loaded', async ({ page }) => {
+  await page.route('**/v1/scim-config*', (route) => route.fulfill({ status: 404, json: {} }))
+  await open(page, '/admin/scim', title)
+  const failed = page.getByRole('alert').filter({ hasText: '読み込みに失敗しました' })
+  await expect(failed).toHaveCount(1)
+  await page.unroute('**/v1/scim-config*')
+  await failed.getByRole('button', { name: '再試行' }).click()
+  await expect(failed).toHaveCount(0)
+  await expect(page.getByText('/scim/v2')).toBeVisible()
+})
