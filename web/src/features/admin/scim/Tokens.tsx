@@ -9,7 +9,6 @@ import { formatFull } from '@/lib/ui/dates'
 import { Section } from '../parts/Page'
 import { EndCell, Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
-import { scimQuery } from '../queries'
 import { texts } from '../texts'
 import { NameDialog } from './NameDialog'
 
