@@ -38,6 +38,7 @@ export const groupsScreen = {
       edit: 'グループを編集',
       name: 'グループ名',
       nameRequired: 'グループ名を入力してください。',
+      nameProvided: '組織のIDプロバイダーから設定されます。',
       description: '説明（任意）',
       limit: '一人あたりの月の上限（トークン、任意）',
       limitHint:
