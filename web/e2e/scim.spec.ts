@@ -1,3 +1,4 @@
+import SCIMMY from 'scimmy'
 import { open } from './support/admin'
 import { inspect } from './support/inspect'
 import { expect, testOn } from './support/test'
@@ -7,6 +8,16 @@ import { Tsumugi } from './support/tsumugi'
 const test = testOn('scim', () => Tsumugi.start(null))
 
 test.use({ who: 'admin' })
+
+/** Returns a function that makes calls as the identity provider. */
+function identityProvider(address: string, token: string) {
+  return (method: string, path: string, body?: unknown) =>
+    fetch(address + path, {
+      method,
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/scim+json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+}
 
 const title = 'ユーザープロビジョニング (SCIM)'
 
@@ -44,14 +55,7 @@ test('an administrator creates a token, sees the calls of the identity provider,
   const tokens = page.getByRole('table', { name: 'トークン' })
   await expect(tokens.getByRole('row').filter({ hasText: 'Entra ID' })).toContainText('未使用')
 
-  const call = async (method: string, path: string, body?: unknown) => {
-    const answer = await fetch(address + path, {
-      method,
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/scim+json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    return answer.status
-  }
+  const call = identityProvider(address, token)
   const hanako = {
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
     externalId: '0a21f0f2',
@@ -61,8 +65,8 @@ test('an administrator creates a token, sees the calls of the identity provider,
     active: true,
   }
   await test.step('its calls are listed with the reasons of refusals', async () => {
-    expect(await call('POST', '/Users', hanako)).toBe(201)
-    expect(await call('POST', '/Users', hanako)).toBe(409)
+    expect((await call('POST', '/Users', hanako)).status).toBe(201)
+    expect((await call('POST', '/Users', hanako)).status).toBe(409)
     await page.reload()
     const calls = page.getByRole('table', { name: '最近の呼び出し' })
     const added = calls.getByRole('row').filter({ hasText: '成功（201）' })
@@ -82,7 +86,7 @@ test('an administrator creates a token, sees the calls of the identity provider,
     await page.getByRole('dialog').getByRole('button', { name: '失効させる' }).click()
     await expect(page.getByText('トークンを失効させました。')).toBeVisible()
     await expect(page.getByText('トークンはまだありません。')).toBeVisible()
-    expect(await call('GET', '/Users')).toBe(401)
+    expect((await call('GET', '/Users')).status).toBe(401)
   })
 
   await test.step('the audit log names the identity provider', async () => {
@@ -99,8 +103,8 @@ test('the page of provisioning is accessible, on a phone too', async ({ page, si
   const { token, record } = (await answer.json()) as { token: string; record: { id: string } }
   const { base_url } = (await (await admin.call('GET', '/v1/scim-config')).json()) as { base_url: string }
   const filter = encodeURIComponent(`userName eq "${'a-very-long-name'.repeat(8)}@demo.example"`)
-  for (const path of [`/Users?filter=${filter}`, '/Users?filter=salary%20gt%201'])
-    await fetch(base_url + path, { headers: { Authorization: `Bearer ${token}` } })
+  const call = identityProvider(base_url, token)
+  for (const path of [`/Users?filter=${filter}`, '/Users?filter=salary%20gt%201']) await call('GET', path)
   await inspect(page, {
     name: '/admin/scim',
     open: async () => {
@@ -120,4 +124,77 @@ test('the page of provisioning reports that its data could not be loaded', async
   await failed.getByRole('button', { name: '再試行' }).click()
   await expect(failed).toHaveCount(0)
   await expect(page.getByText('/scim/v2')).toBeVisible()
+})
+
+interface Attribute {
+  readonly name: string
+  readonly type: string
+  readonly multiValued: boolean
+  readonly subAttributes?: readonly Attribute[]
+}
+
+interface Schema {
+  readonly id: string
+  readonly attributes: readonly Attribute[]
+}
+
+/** The types of attributes, by name. */
+function typesOf(attributes: readonly Attribute[]): Record<string, unknown> {
+  return Object.fromEntries(
+    attributes.map(({ name, type, multiValued, subAttributes = [] }) => [
+      name,
+      { type, multiValued, sub: typesOf(subAttributes) },
+    ]),
+  )
+}
+
+test('the schemas and the resources are those of SCIM as implemented by scimmy', async ({
+  signIn,
+  server,
+}) => {
+  const admin = await signIn('admin')
+  const answer = await admin.call('POST', '/v1/scim-config/token', { name: 'scimmy' })
+  const { token, record } = (await answer.json()) as { token: string; record: { id: string } }
+  const provider = identityProvider(`${server.url}/scim/v2`, token)
+  const call = async (...request: Parameters<typeof provider>) =>
+    (await (await provider(...request)).json()) as Record<string, unknown>
+  const { User, Group, EnterpriseUser } = SCIMMY.Schemas
+  const known = JSON.parse(
+    JSON.stringify([User, Group, EnterpriseUser].map(({ definition }) => definition.describe())),
+  ) as Schema[]
+  const listed = (await call('GET', '/Schemas')).Resources as Schema[]
+  expect(listed.map(({ id }) => id)).toEqual(known.map(({ id }) => id))
+  for (const [i, { id, attributes }] of listed.entries())
+    expect(typesOf(known[i]?.attributes ?? []), id).toMatchObject(typesOf(attributes))
+
+  // scimmy leaves out unknown attributes, and refuses wrong types.
+  User.definition.extend(EnterpriseUser.definition)
+  const user = await call('POST', '/Users', {
+    schemas: [User.definition.id, EnterpriseUser.definition.id],
+    externalId: 'scimmy-1',
+    userName: 'scimmy@demo.example',
+    name: { familyName: '佐藤', givenName: '健', formatted: '佐藤 健' },
+    displayName: '佐藤 健',
+    title: '主任',
+    preferredLanguage: 'ja',
+    active: 'True',
+    emails: [{ type: 'work', value: 'scimmy@demo.example', primary: true }],
+    phoneNumbers: [{ type: 'mobile', value: '090-0000-0000' }],
+    addresses: [{ type: 'work', country: 'JP', locality: '千代田区' }],
+    [EnterpriseUser.definition.id]: { department: '営業部', employeeNumber: '7' },
+  })
+  const group = await call('POST', '/Groups', {
+    schemas: [Group.definition.id],
+    displayName: 'scimmyのグループ',
+    members: [{ value: user.id }],
+  })
+  for (const [Resource, resource] of [
+    [User, user],
+    [Group, group],
+  ] as const) {
+    const { meta, ...attributes } = JSON.parse(JSON.stringify(new Resource(resource, 'out')))
+    expect({ ...resource, meta: null }).toEqual({ ...attributes, meta: null })
+    expect(Object.keys(meta).sort()).toEqual(Object.keys(resource.meta as object).sort())
+  }
+  await admin.call('DELETE', `/v1/scim-config/token/${record.id}`)
 })

@@ -133,7 +133,7 @@ function Members({ group }: { group: Group }) {
           <Table
             caption={words.members}
             columns={[words.name, words.email]}
-            actions={words.actions}
+            actions={group.source === 'manual' && words.actions}
             className={table.stacked}
             busy={busy}
           >
@@ -143,11 +143,13 @@ function Members({ group }: { group: Group }) {
                 <td className={table.quiet} data-label={words.email}>
                   {member.email}
                 </td>
-                <EndCell
-                  of={words.of(member.name)}
-                  end={words.take}
-                  onEnd={() => void remove(group, member)}
-                />
+                {group.source === 'manual' && (
+                  <EndCell
+                    of={words.of(member.name)}
+                    end={words.take}
+                    onEnd={() => void remove(group, member)}
+                  />
+                )}
               </tr>
             ))}
           </Table>

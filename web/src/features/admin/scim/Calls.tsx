@@ -65,7 +65,9 @@ function Line({ call }: { call: ScimCall }) {
       <td>
         <code className={styles.path}>{`${method} ${readablePath(path)}`}</code>
       </td>
-      <td data-label={target && words.target}>{target}</td>
+      <td className={styles.target} data-label={words.target}>
+        {target}
+      </td>
       <td>
         {code === '' ? (
           words.ok(status)

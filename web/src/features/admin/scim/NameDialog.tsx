@@ -4,6 +4,7 @@ import { TextField } from '@/components/Field'
 import { call, firstErrorMessage } from '@/lib/api'
 import { reload } from '@/lib/api/queries'
 import { useTask } from '@/lib/ui/task'
+import styles from '../members/Dialogs.module.css'
 import { scimQuery } from '../queries'
 import { texts } from '../texts'
 
@@ -43,7 +44,7 @@ export function NameDialog({
       busy={busy}
       onClose={onClose}
     >
-      <form id="create-scim-token" onSubmit={submit} noValidate>
+      <form className={styles.body} id="create-scim-token" onSubmit={submit} noValidate>
         <TextField
           label={words.name}
           hint={words.nameHint}

@@ -34,7 +34,7 @@ export const auditScreen = {
       'member.resend': '招待メールの再送',
       'member.edit': 'メンバーの変更',
       'member.remove': 'メンバーの削除',
-      'member.provision': 'シングルサインオンまたはプロビジョニングによる追加',
+      'member.provision': 'IDプロバイダーによる追加',
       'member.link': 'シングルサインオンとの連携',
       'member.unlink': 'シングルサインオンとの連携の解除',
       'member.reset_factor': '二段階認証のリセット',
