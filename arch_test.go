@@ -86,15 +86,15 @@ var bans = []struct {
 	{
 		from: []string{
 			"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/scim", "internal/skill",
-			"internal/datasource", "internal/picture", "chat", "internal/channel", "internal/api", "internal/scim",
+			"internal/datasource", "internal/picture", "chat", "internal/channel", "internal/api",
 		},
 		to:     []string{"github.com/jackc/pgx", "database/sql", module + "/store", module + "/migrations"},
 		reason: "domains and the API are independent of the database: store implements their interfaces for cmd",
 	},
 	{
 		from: []string{
-			"internal/fault", "stream", "internal/org", "internal/scim", "internal/skill", "internal/datasource", "internal/picture",
-			"chat", "internal/channel", "store",
+			"internal/fault", "stream", "internal/org", "internal/scim", "internal/skill", "internal/datasource",
+			"internal/picture", "chat", "internal/channel", "store",
 		},
 		to:     []string{"github.com/go-chi"},
 		reason: "only the API and the user pool serve HTTP to clients",
@@ -109,8 +109,8 @@ var bans = []struct {
 	},
 	{
 		from: []string{
-			"internal/fault", "stream", "internal/identity", "internal/org", "internal/scim", "internal/skill", "internal/datasource",
-			"internal/picture", "chat", "internal/channel", "store", "internal/api",
+			"internal/fault", "stream", "internal/identity", "internal/org", "internal/scim", "internal/skill",
+			"internal/datasource", "internal/picture", "chat", "internal/channel", "store", "internal/api",
 		},
 		to:     []string{"github.com/sashabaranov"},
 		reason: "only llm uses the provider's protocol",

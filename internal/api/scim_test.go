@@ -185,14 +185,20 @@ func TestSCIMWithEntraID(t *testing.T) {
 		{[]fields{{"op": "Replace", "path": "displayName", "value": "田中 花子"}}, []any{"displayName"}, "田中 花子"},
 		{[]fields{{"op": "Add", "path": "nickName", "value": "はな"}}, []any{"nickName"}, "はな"},
 		{[]fields{{"op": "Replace", "path": "name.familyName", "value": "田中"}}, []any{"name", "familyName"}, "田中"},
-		{[]fields{{"op": "Replace", "path": `emails[type eq "work"].value`, "value": "tanaka@tsumugi.example"}},
-			[]any{"emails", 0, "value"}, "tanaka@tsumugi.example"},
+		{
+			[]fields{{"op": "Replace", "path": `emails[type eq "work"].value`, "value": "tanaka@tsumugi.example"}},
+			[]any{"emails", 0, "value"},
+			"tanaka@tsumugi.example",
+		},
 		{[]fields{{"op": "Add", "path": `phoneNumbers[type eq "fax"].value`, "value": "03-1"}}, []any{"phoneNumbers", 1, "value"}, "03-1"},
 		{[]fields{{"op": "Replace", "path": `addresses[type eq "work"].country`, "value": "FR"}}, []any{"addresses", 0, "country"}, "FR"},
 		{[]fields{{"op": "Add", "path": scimEnterprise + ":department", "value": "法務部"}}, []any{scimEnterprise, "department"}, "法務部"},
 		{[]fields{{"op": "Add", "path": scimEnterprise + ":manager", "value": boss}}, []any{scimEnterprise, "manager", "value"}, boss},
-		{[]fields{{"op": "Replace", "path": scimEnterprise + ":manager", "value": []fields{{"$ref": nil, "value": boss}}}},
-			[]any{scimEnterprise, "manager", "$ref"}, issuer + "/scim/v2/Users/" + boss},
+		{
+			[]fields{{"op": "Replace", "path": scimEnterprise + ":manager", "value": []fields{{"$ref": nil, "value": boss}}}},
+			[]any{scimEnterprise, "manager", "$ref"},
+			issuer + "/scim/v2/Users/" + boss,
+		},
 		{[]fields{{"op": "Add", "value": fields{scimEnterprise: fields{"costCenter": "C1"}, "title": "部長"}}}, []any{scimEnterprise, "costCenter"}, "C1"},
 		{[]fields{{"op": "replace", "value": fields{scimEnterprise + ":division": "西日本", "name.givenName": "華子"}}}, []any{"name", "givenName"}, "華子"},
 		{[]fields{{"op": "Replace", "path": "title", "value": []fields{{"$ref": nil, "value": "課長"}}}}, []any{"title"}, "課長"},
@@ -200,8 +206,11 @@ func TestSCIMWithEntraID(t *testing.T) {
 		{[]fields{{"op": "Remove", "path": "nickName"}, {"op": "Remove", "path": `phoneNumbers[type eq "fax"]`}}, []any{"nickName"}, nil},
 		{[]fields{{"op": "Replace", "path": "active", "value": "False"}}, []any{"active"}, false},
 		{[]fields{{"op": "Replace", "value": fields{"active": "True"}}}, []any{"active"}, true},
-		{[]fields{{"op": "Add", "path": "emails", "value": []fields{{"type": "home", "value": "hana@home.example", "primary": "true"}}}},
-			[]any{"emails", 0, "primary"}, false},
+		{
+			[]fields{{"op": "Add", "path": "emails", "value": []fields{{"type": "home", "value": "hana@home.example", "primary": "true"}}}},
+			[]any{"emails", 0, "primary"},
+			false,
+		},
 	} {
 		p.scim(http.StatusOK, "PATCH", path, patch(change.operations...))
 		if got := at(p.scim(http.StatusOK, "GET", path, nil), change.path...); got != change.want {
@@ -395,8 +404,13 @@ func TestSCIMRefusals(t *testing.T) {
 		status       int
 		method, path string
 	}{
-		{404, "GET", "/Nowhere"}, {405, "DELETE", "/Users"}, {405, "POST", "/Schemas"}, {501, "POST", "/Bulk"}, {501, "GET", "/Me"},
-		{404, "GET", "/Users/" + p.stranger.ID.String()}, {404, "DELETE", "/Users/" + p.stranger.ID.String()},
+		{404, "GET", "/Nowhere"},
+		{405, "DELETE", "/Users"},
+		{405, "POST", "/Schemas"},
+		{501, "POST", "/Bulk"},
+		{501, "GET", "/Me"},
+		{404, "GET", "/Users/" + p.stranger.ID.String()},
+		{404, "DELETE", "/Users/" + p.stranger.ID.String()},
 	} {
 		if refused := p.scim(c.status, c.method, c.path, nil); refused["status"] != fmt.Sprint(c.status) {
 			t.Errorf("%s %s: %v", c.method, c.path, refused)
@@ -478,7 +492,7 @@ func TestSCIMDeactivation(t *testing.T) {
 		t.Errorf("the thread of the reactivated member: %d", status)
 	}
 
-	// The last super-admin stays, nobody becomes one, and the seats count.
+	// SCIM neither deactivates the last super-admin nor reactivates others, and it requires seats.
 	admin := "/Users/" + p.admin.ID.String()
 	inactive := patch(fields{"op": "replace", "path": "active", "value": false})
 	active := patch(fields{"op": "replace", "path": "active", "value": true})

@@ -86,8 +86,8 @@ const (
 	ActionProjectRestore   Action = "project.restore"
 	ActionProjectPurge     Action = "project.purge"
 	ActionSignInFailed     Action = "session.fail"
-	ActionSCIMTokenCreate  Action = "scim_token.create"
-	ActionSCIMTokenRevoke  Action = "scim_token.revoke"
+	ActionSCIMTokenCreate  Action = "scim_token.create" //nolint:gosec // The name of an action.
+	ActionSCIMTokenRevoke  Action = "scim_token.revoke" //nolint:gosec // The name of an action.
 )
 
 // EventKind is a category of entries of the audit log.

@@ -42,7 +42,7 @@ func parse(source string) (filter.Expression, error) {
 	return expression, nil
 }
 
-// selection is the name of the attribute that stands for an expression in the source of a filter.
+// selection is the name of the attribute that replaces an expression in the source of a filter.
 const selection = "selection-"
 
 // takeSelections checks the depth of a filter. It replaces each expression of the form emails[type eq "work"].value eq
@@ -393,7 +393,7 @@ func (a *attribute) ordered(operator filter.CompareOperator, value, wanted any) 
 	return false
 }
 
-// fold returns the form of a text in which equal values are identical.
+// fold returns a text for comparisons.
 func (a *attribute) fold(text string) string {
 	if a.CaseExact {
 		return text

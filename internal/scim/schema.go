@@ -82,7 +82,7 @@ func reference(name, description string, types ...string) *attribute {
 	})
 }
 
-// values returns the attributes of a value with a type, of which one is the primary one.
+// values adds the attributes type and primary to those of a value.
 func values(sub ...*attribute) []*attribute {
 	return append(sub,
 		text("type", "The kind of the value, such as work."),
@@ -186,7 +186,7 @@ func find(attributes []*attribute, name string) *attribute {
 	return attributes[i]
 }
 
-// resolve returns the attributes to which a URN prefix refers, and the key of the extension or "". ok is false for an
+// resolve returns the attributes of the schema with a URN, and the key of the extension or "". ok is false for an
 // unknown URN.
 func (t resourceType) resolve(urn string) (attributes []*attribute, key string, ok bool) {
 	if urn == "" || strings.EqualFold(urn, t.schema.ID) {

@@ -92,11 +92,16 @@ func FuzzFilter(f *testing.F) {
 // FuzzPatch applies an operation. A refusal has a code of SCIM, and the result is a user that a client could have sent.
 func FuzzPatch(f *testing.F) {
 	for _, seed := range [][3]string{
-		{"Add", `emails[type eq "work"].value`, `"x@example.com"`}, {"Replace", "active", `"False"`}, {"remove", "emails", `[{"value":"x"}]`},
+		{"Add", `emails[type eq "work"].value`, `"x@example.com"`},
+		{"Replace", "active", `"False"`},
+		{"remove", "emails", `[{"value":"x"}]`},
 		{"replace", "", `{"name.givenName":"x","urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:manager":["m"]}`},
-		{"add", "emails", `{"primary":"true","value":"y"}`}, {"replace", `addresses[country eq "JP"]`, `{"region":"東京"}`},
+		{"add", "emails", `{"primary":"true","value":"y"}`},
+		{"replace", `addresses[country eq "JP"]`, `{"region":"東京"}`},
 		{"add", "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User", `{"manager":{"value":"x","$ref":"y"}}`},
-		{"remove", `emails[primary eq true].primary`, `null`}, {"replace", "emails.type", `"other"`}, {"add", "name", `"x"`},
+		{"remove", `emails[primary eq true].primary`, `null`},
+		{"replace", "emails.type", `"other"`},
+		{"add", "name", `"x"`},
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	tokenPrefix  = "tsumugi_scim_" // So that secret scanners recognize a token.
+	tokenPrefix  = "tsumugi_scim_" //nolint:gosec // Only the prefix, so that secret scanners recognize a token.
 	maxTokenName = 50              // In characters.
 )
 

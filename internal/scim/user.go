@@ -143,7 +143,7 @@ func (s *Service) users(ctx context.Context, client Client, query listQuery) (pa
 		return nil, 0, err
 	}
 	match := indexed(expression)
-	if _, wrong := uuid.Parse(match.Value); match.Attribute == "id" && wrong != nil {
+	if match.Attribute == "id" && !isID(match.Value) {
 		return nil, 0, nil
 	}
 	const batch = 1_000
@@ -167,6 +167,8 @@ func (s *Service) users(ctx context.Context, client Client, query listQuery) (pa
 		}
 	}
 }
+
+func isID(text string) bool { return uuid.Validate(text) == nil }
 
 // addUser adds a member. Members of single sign-on are added in the same way by their first sign-in.
 func (s *Service) addUser(ctx context.Context, client Client, raw map[string]any) (map[string]any, error) {
