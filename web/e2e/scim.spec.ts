@@ -1,5 +1,6 @@
 import SCIMMY from 'scimmy'
-import { open } from './support/admin'
+import { Account } from './support/account'
+import { open, organization } from './support/admin'
 import { inspect } from './support/inspect'
 import { expect, testOn } from './support/test'
 import { Tsumugi } from './support/tsumugi'
@@ -64,21 +65,40 @@ test('an administrator creates a token, sees the calls of the identity provider,
     emails: [{ type: 'work', value: 'provisioned@demo.example', primary: true }],
     active: true,
   }
-  await test.step('its calls are listed with the reasons of refusals', async () => {
-    expect((await call('POST', '/Users', hanako)).status).toBe(201)
+  const added = await test.step('its calls are listed with the reasons of refusals', async () => {
+    const created = await call('POST', '/Users', hanako)
+    expect(created.status).toBe(201)
     expect((await call('POST', '/Users', hanako)).status).toBe(409)
     await page.reload()
     const calls = page.getByRole('table', { name: '最近の呼び出し' })
-    const added = calls.getByRole('row').filter({ hasText: '成功（201）' })
-    await expect(added).toContainText('POST /Users')
-    await expect(added).toContainText('provisioned@demo.example')
+    const successful = calls.getByRole('row').filter({ hasText: '成功（201）' })
+    await expect(successful).toContainText('POST /Users')
+    await expect(successful).toContainText('provisioned@demo.example')
     const refused = calls.getByRole('row').filter({ hasText: 'エラー（409）' })
     await expect(refused).toContainText('uniqueness')
     await expect(refused).toContainText('すでに別の')
     await page.getByLabel('エラーだけを表示').check()
-    await expect(added).toHaveCount(0)
+    await expect(successful).toHaveCount(0)
     await expect(refused).toBeVisible()
     await expect(tokens.getByRole('row').filter({ hasText: 'Entra ID' })).not.toContainText('未使用')
+    return ((await created.json()) as { id: string }).id
+  })
+
+  await test.step('a group of the identity provider is not changed in the app', async () => {
+    const group = { schemas: ['urn:ietf:params:scim:schemas:core:2.0:Group'], displayName: '営業部' }
+    const { id } = (await (
+      await call('POST', '/Groups', { ...group, members: [{ value: added }] })
+    ).json()) as {
+      id: string
+    }
+    await open(page, `/admin/group/${id}`, '営業部')
+    await expect(page.getByText('名前とメンバーは、組織のIDプロバイダーから設定されます')).toBeVisible()
+    await expect(page.getByRole('row').filter({ hasText: '山田 花子' })).toBeVisible()
+    await expect(page.getByRole('button', { name: /グループから外す|メンバーを追加/ })).toHaveCount(0)
+    await page.getByRole('button', { name: '編集' }).click()
+    await expect(page.getByLabel('グループ名')).toBeDisabled()
+    await page.keyboard.press('Escape')
+    await open(page, '/admin/scim', title)
   })
 
   await test.step('a revoked token is refused', async () => {
@@ -91,9 +111,9 @@ test('an administrator creates a token, sees the calls of the identity provider,
 
   await test.step('the audit log names the identity provider', async () => {
     await open(page, '/admin/audit', '監査ログ')
-    await expect(page.getByRole('row').filter({ hasText: 'IDプロバイダー（Entra ID）' })).toContainText(
-      'provisioned@demo.example',
-    )
+    const line = page.getByRole('row').filter({ hasText: 'IDプロバイダーによる追加' })
+    await expect(line).toContainText('provisioned@demo.example')
+    await expect(line).toContainText('IDプロバイダー（Entra ID）')
   })
 })
 
@@ -110,8 +130,27 @@ test('the page of provisioning is accessible, on a phone too', async ({ page, si
     open: async () => {
       await open(page, '/admin/scim', title)
       await expect(page.getByText('エラー（400）')).toBeVisible()
+      await expect(page.getByText('GET /Users?filter=salary gt 1')).toBeVisible()
     },
   })
+  await admin.call('DELETE', `/v1/scim-config/token/${record.id}`)
+})
+
+test('an administrator sees the tokens and the calls, but only super-admins change the tokens', async ({
+  signIn,
+  server,
+  pageAs,
+}) => {
+  const admin = await signIn('admin')
+  const answer = await admin.call('POST', '/v1/scim-config/token', { name: 'Keycloak' })
+  const { record } = (await answer.json()) as { record: { id: string } }
+  const email = 'office@demo.example'
+  await server.addMember(organization, email, 'organization-admin')
+  const page = await pageAs(await Account.signIn(server.url, email))
+  await open(page, '/admin/scim', title)
+  await expect(page.getByText('トークンを作成、失効できるのは特権管理者だけです。')).toBeVisible()
+  await expect(page.getByRole('rowheader', { name: 'Keycloak' })).toBeVisible()
+  await expect(page.getByRole('button', { name: /トークンを作成|失効させる/ })).toHaveCount(0)
   await admin.call('DELETE', `/v1/scim-config/token/${record.id}`)
 })
 
