@@ -161,7 +161,8 @@ var exports = []struct {
 	{"single_sign_on", []string{"saml_configs"}, `
 		SELECT entity_id, sso_url,
 		       ARRAY (SELECT translate(encode(c, 'base64'), E'\n', '') FROM unnest(certificates) c) AS certificates,
-		       email_attribute, name_attribute, email_domains, updated_at
+		       email_attribute, name_attribute, email_domains, updated_at,
+		       metadata_url, metadata_read_at, metadata_due_at, metadata_error
 		FROM saml_configs
 		WHERE organization_id = $1`},
 	{"single_sign_on_oidc", []string{"oidc_configs"}, `

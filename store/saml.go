@@ -53,7 +53,9 @@ func samlSettings(ctx context.Context, q querier, organizationID uuid.UUID) (sam
 		       coalesce(c.entity_id, '') AS entity_id,
 		       coalesce(c.sso_url, '') AS sso_url, coalesce(c.certificates, '{}') AS certificates,
 		       coalesce(c.email_attribute, '') AS email_attribute, coalesce(c.name_attribute, '') AS name_attribute,
-		       coalesce(c.email_domains, '{}') AS email_domains, c.updated_at
+		       coalesce(c.email_domains, '{}') AS email_domains, c.updated_at,
+		       coalesce(c.metadata_url, '') AS metadata_url, c.metadata_read_at, c.metadata_due_at,
+		       coalesce(c.metadata_error, '') AS metadata_error
 		FROM organizations o
 		LEFT JOIN saml_configs c ON c.organization_id = o.id
 		WHERE o.id = $1`, organizationID, identity.AuthFederated)
@@ -87,13 +89,60 @@ func saveSAMLSettings(ctx context.Context, tx pgx.Tx, s saml.Settings) error {
 	}
 	return exec(ctx, tx, `
 		INSERT INTO saml_configs (organization_id, entity_id, sso_url, certificates, email_attribute, name_attribute,
-			email_domains, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+			email_domains, updated_at, metadata_url, metadata_read_at, metadata_due_at, metadata_error)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (organization_id) DO UPDATE SET entity_id = $2, sso_url = $3,
 		    certificates = $4, email_attribute = $5,
-			name_attribute = $6, email_domains = $7, updated_at = $8`,
+			name_attribute = $6, email_domains = $7, updated_at = $8, metadata_url = $9, metadata_read_at = $10,
+			metadata_due_at = $11, metadata_error = $12`,
 		s.OrganizationID, s.EntityID, s.SSOURL, orEmpty(s.Certificates), s.EmailAttribute, s.NameAttribute,
-		orEmpty(s.EmailDomains), s.UpdatedAt)
+		orEmpty(s.EmailDomains), s.UpdatedAt, s.MetadataURL, s.MetadataReadAt, s.MetadataDueAt, s.MetadataError)
+}
+
+// ClaimMetadataReadings implements saml.Store.
+func (db *DB) ClaimMetadataReadings(ctx context.Context, at, next time.Time) ([]saml.MetadataReading, error) {
+	return queryRows[saml.MetadataReading](ctx, db.pool, `
+		UPDATE saml_configs SET metadata_due_at = $2 WHERE metadata_due_at <= $1
+		RETURNING organization_id, metadata_url AS url`, at, next)
+}
+
+// RefreshSAMLSettings implements saml.Store.
+func (db *DB) RefreshSAMLSettings(
+	ctx context.Context, reading saml.MetadataReading, change func(*saml.Settings) error,
+) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockOrganization(ctx, tx, reading.OrganizationID); err != nil {
+			return err
+		}
+		before, err := samlSettings(ctx, tx, reading.OrganizationID)
+		if err != nil || before.MetadataURL != reading.URL {
+			return err
+		}
+		after := before
+		if err := change(&after); err != nil {
+			return err
+		}
+		if err := saveSAMLSettings(ctx, tx, after); err != nil {
+			return err
+		}
+		details := samlChanges(before, after)
+		if len(details) == 0 {
+			return nil
+		}
+		return audit(ctx, tx, org.Event{
+			OrganizationID: &reading.OrganizationID, By: org.System(), Action: org.Action(saml.ActionRefresh),
+			TargetKind: org.TargetSAML, TargetID: reading.OrganizationID.String(), TargetLabel: after.EntityID, Details: details,
+		})
+	})
+}
+
+// FailMetadataReading implements saml.Store.
+func (db *DB) FailMetadataReading(
+	ctx context.Context, reading saml.MetadataReading, reason string, next time.Time,
+) error {
+	return exec(ctx, db.pool, `
+		UPDATE saml_configs SET metadata_error = $3, metadata_due_at = $4 WHERE organization_id = $1 AND metadata_url = $2`,
+		reading.OrganizationID, reading.URL, reason, next)
 }
 
 // samlChanges returns the differences between two settings. It identifies certificates by their fingerprints, like the
@@ -108,6 +157,7 @@ func samlChanges(before, after saml.Settings) []org.Change {
 	}
 	return changed([]org.Change{
 		{Field: "enabled", Before: strconv.FormatBool(before.Enabled), After: strconv.FormatBool(after.Enabled)},
+		{Field: "idp_metadata_url", Before: before.MetadataURL, After: after.MetadataURL},
 		{Field: "idp_entity_id", Before: before.EntityID, After: after.EntityID},
 		{Field: "idp_sso_url", Before: before.SSOURL, After: after.SSOURL},
 		{Field: "email_attribute", Before: before.EmailAttribute, After: after.EmailAttribute},

@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/catalog"
 )
@@ -156,9 +156,9 @@ func (c *config) checkIdentityHosts() error {
 	return nil
 }
 
-// oidc returns the settings of requests to OpenID providers.
-func (c *config) oidc() oidc.Config {
-	return oidc.Config{Hosts: c.IdentityHosts, ProxyResolves: c.ProxyResolves}
+// providerClient returns a client for the identity providers of organizations.
+func (c *config) providerClient() *sso.Client {
+	return sso.NewClient(sso.ClientConfig{Hosts: c.IdentityHosts, ProxyResolves: c.ProxyResolves})
 }
 
 // Bounds of the model's time limits. An answer takes at most half an hour.

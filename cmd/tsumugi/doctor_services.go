@@ -225,7 +225,7 @@ func (e *examination) checkSSO(ctx context.Context, organization uuid.UUID) doct
 }
 
 func (e *examination) checkOIDC(ctx context.Context, settings oidc.Settings) doctor.Result {
-	if err := oidc.New(e.oidc(), e.db, nil).Reachable(ctx, settings); err != nil {
+	if err := oidc.New(e.providerClient(), e.db, nil).Reachable(ctx, settings); err != nil {
 		return doctor.Found("IDプロバイダー「%s」を使用できません。", "the identity provider %s cannot be used", settings.Issuer).Fail(
 			fault.DetailOf(err), "Check the network and the issuer at /admin/saml/oidc: "+err.Error())
 	}

@@ -46,7 +46,7 @@ import (
 type server struct {
 	log       *slog.Logger
 	telemetry *telemetry.Telemetry
-	upkeep    *work.Group    // Reads the times of telemetry.Upkeep.
+	upkeep    *work.Group    // Reads the times of telemetry.Upkeep and the metadata of identity providers.
 	bridge    *bridge.Bridge // Nil for a single server.
 	feed      *stream.Feed
 	tally     *tally.Tally // Nil without other servers.
@@ -68,6 +68,7 @@ type server struct {
 	pictures  *picture.Service
 	projects  *project.Service
 	slack     *slackDomain
+	saml      *saml.Service
 	oidc      *oidc.Service
 	web       *websearch.Service // Nil without web search.
 	handler   http.Handler
@@ -156,7 +157,9 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	shared := sso.New(sso.Config{
 		PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "sso"),
 	}, db, s.accounts.users)
-	s.oidc = oidc.New(c.oidc(), db, shared)
+	providers := c.providerClient()
+	s.oidc, s.saml = oidc.New(providers, db, shared), saml.New(providers, db, shared)
+	s.upkeep.Every(metadataInterval, nil, s.saml.RefreshMetadata, "saml: the metadata of an identity provider is not used, retrying")
 	s.handler, err = api.New(api.Services{
 		Identity: s.people, OAuth: oauth.NewService(oauth.Config{
 			PublicURL: public, Clients: oauth.Clients(origins),
@@ -165,7 +168,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		Pictures: s.pictures, Projects: s.projects, Transfers: s.transfers, Search: s.search, SigningKey: signing.Public(),
 		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
 		Shares: chat.NewSharer(db, events), Reviews: chat.NewReviewer(db), Stream: s.streams, Live: s.live, Limiter: limiter,
-		SSO: shared, SAML: saml.New(db, shared), OIDC: s.oidc,
+		SSO: shared, SAML: s.saml, OIDC: s.oidc,
 		SCIM:     scim.NewService(db, s.accounts.users, s.org, public, log.With("part", "scim")),
 		Sessions: s.accounts.users, Pool: s.accounts.users.Handler(), App: web.App(), Browser: browser,
 		State: newStateReader(s, &c.config, db).read, Metrics: s.telemetry.Handler(), Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
@@ -203,8 +206,10 @@ func (c *serveCommand) extension(ctx context.Context, db *store.DB, public strin
 	return browser, c.ExtensionOrigins, nil
 }
 
-// upkeepInterval is the interval of reading the times of telemetry.Upkeep.
-const upkeepInterval = time.Minute
+const (
+	upkeepInterval   = time.Minute      // Of reading the times of telemetry.Upkeep.
+	metadataInterval = 10 * time.Minute // Of looking for due readings of metadata.
+)
 
 // watchUpkeep begins to read the times that operators monitor, and adds their metrics.
 func (s *server) watchUpkeep(db *store.DB) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
 
@@ -19,6 +20,7 @@ import (
 type class struct {
 	minute ratelimit.Kind // Kind counted per minute, or "".
 	held   ratelimit.Kind // Kind held during the call, or "".
+	recent bool           // The call needs a recent sign-in.
 }
 
 var (
@@ -33,6 +35,10 @@ var (
 	uploads   = class{minute: ratelimit.KindUpload, held: ratelimit.KindTransfer}
 	downloads = class{held: ratelimit.KindTransfer}
 	exports   = class{minute: ratelimit.KindExport, held: ratelimit.KindTransfer}
+
+	// Changes of sign-in, rights and tokens, and files about the members.
+	secures = class{minute: ratelimit.KindWrite, recent: true}
+	reports = class{held: ratelimit.KindTransfer, recent: true}
 )
 
 // slotKey is the context key of a call's slot.
@@ -63,6 +69,11 @@ func (s *Server) as(c class, handle func(*call) error) http.HandlerFunc {
 		}
 		if err := checkScope(r, actor); err != nil {
 			return err
+		}
+		if c.recent {
+			if err := actor.RequireRecentSignIn(time.Now()); err != nil {
+				return err
+			}
 		}
 		leave, err := s.enter(r, c, actor)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
+	"time"
 )
 
 // maxSearch bounds a search text, in characters.
@@ -26,6 +27,11 @@ func (s *Server) listUsers(c *call) (any, error) {
 }
 
 func (s *Server) editUser(c *call, req UserEditRequest) (any, error) {
+	if req.Role != nil {
+		if err := c.actor.RequireRecentSignIn(time.Now()); err != nil {
+			return nil, err
+		}
+	}
 	edit := org.MemberEdit{Name: req.Name, Role: (*identity.Role)(req.Role), State: (*identity.State)(req.State)}
 	if limit := req.TokenLimit; limit != nil {
 		edit.Limit = &org.MemberLimit{Rule: org.LimitRule(limit.Rule), Tokens: limit.Tokens}

@@ -44,7 +44,10 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) error {
 	if err := c.err(); err != nil {
 		return err
 	}
-	start, err := s.beginSSO(r, organizationID, c.query("next"))
+	start, err := s.beginSSO(r, sso.Request{
+		OrganizationID: organizationID, Browser: s.ssoBrowser(r), Next: c.query("next"),
+		Reauthenticate: c.query("prompt") == "login",
+	})
 	if err != nil {
 		return signInFailed(w, r, s.problem(r, err))
 	}
@@ -53,12 +56,12 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) error {
 }
 
 // beginSSO begins a sign-in with the protocol of an organization.
-func (s *Server) beginSSO(r *http.Request, organizationID uuid.UUID, next string) (sso.Redirect, error) {
-	provider, err := s.SSO.Provider(r.Context(), organizationID)
+func (s *Server) beginSSO(r *http.Request, request sso.Request) (sso.Redirect, error) {
+	provider, err := s.SSO.Provider(r.Context(), request.OrganizationID)
 	if err == nil && provider.Protocol == sso.OIDC {
-		return s.OIDC.Begin(r.Context(), organizationID, s.ssoBrowser(r), next)
+		return s.OIDC.Begin(r.Context(), request)
 	}
-	return s.SAML.Begin(r.Context(), organizationID, s.ssoBrowser(r), next) // Its errors include those above.
+	return s.SAML.Begin(r.Context(), request) // Its errors include those above.
 }
 
 // oauth2Callback exchanges a one-time code for tokens.

@@ -135,7 +135,7 @@ var spKey = sync.OnceValues(func() (saml.Key, error) {
 	return saml.Key{PrivateKey: string(text), Certificate: certificate.Raw, CreatedAt: certificate.NotBefore}, nil
 })
 
-// singleSignOn returns the services of single sign-on. Requests to OpenID providers use transport.
+// singleSignOn returns the services of single sign-on. Requests to identity providers use transport.
 func (u *userPool) singleSignOn(t *testing.T, db *store.DB, transport http.RoundTripper) (*singlesignon.Service, *saml.Service,
 	*oidc.Service,
 ) {
@@ -148,9 +148,10 @@ func (u *userPool) singleSignOn(t *testing.T, db *store.DB, transport http.Round
 		t.Fatal(err)
 	}
 	shared := singlesignon.New(singlesignon.Config{PublicURL: "https://tsumugi.example", ClientID: ssoClient}, db, u.Pool)
-	return shared, saml.New(db, shared), oidc.New(oidc.Config{
+	providers := singlesignon.NewClient(singlesignon.ClientConfig{
 		Hosts: []string{"localhost", "127.0.0.1"}, Transport: transport,
-	}, db, shared)
+	})
+	return shared, saml.New(providers, db, shared), oidc.New(providers, db, shared)
 }
 
 // session is the result of a sign-in.

@@ -9,7 +9,7 @@ func (s *Server) getSAMLConfig(c *call) (any, error) {
 
 func (s *Server) putSAMLConfig(c *call, req SAMLConfigPutRequest) (any, error) {
 	view, err := s.SAML.Change(c.ctx(), c.actor, saml.Change{
-		MetadataXML: given(req.IdpMetadataXML), EntityID: given(req.IdpEntityID), SSOURL: given(req.IdpSsoURL),
+		MetadataURL: req.IdpMetadataURL, MetadataXML: given(req.IdpMetadataXML), EntityID: given(req.IdpEntityID), SSOURL: given(req.IdpSsoURL),
 		Certificates: req.IdpCertificates, EmailAttribute: req.EmailAttribute, NameAttribute: req.NameAttribute,
 		EmailDomains: req.EmailDomains,
 	})
@@ -39,6 +39,7 @@ func toSAMLConfig(v saml.View) SAMLConfig {
 		Enabled: v.Enabled, SpEntityID: v.SPEntityID, SpAcsURL: v.SPACSURL, SpMetadataURL: v.SPMetadataURL,
 		IdpEntityID: v.EntityID, IdpSsoURL: v.SSOURL, EmailAttribute: v.EmailAttribute, NameAttribute: v.NameAttribute,
 		EmailDomains: v.EmailDomains, AllowedEmailDomains: v.MailDomains, UpdatedAt: utc(v.UpdatedAt),
+		IdpMetadataURL: v.MetadataURL, IdpMetadataReadAt: utc(v.MetadataReadAt), IdpMetadataError: v.MetadataError,
 		IdpCertificates: convert(v.IDPCertificates, func(c saml.Certificate) SAMLCertificate {
 			return SAMLCertificate{Subject: c.Subject, FingerprintSha256: c.Fingerprint, NotAfter: c.NotAfter}
 		}),

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -202,6 +203,54 @@ func TestAddressRanges(t *testing.T) {
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("%s is not in the audit log: %s", want, log)
+		}
+	}
+}
+
+func TestSecurityNeedsARecentSignIn(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{pool: true})
+	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.alice.ID)
+	f.account(&f.alice)
+	old := f.signIn(f.alice)
+	f.exec("UPDATE pool_grants SET auth_time = auth_time - interval '16 minutes' WHERE sub = $1", f.alice.Subject)
+	var renewed struct{ AuthenticationResult session }
+	if err := json.Unmarshal(f.refresh(old).body, &renewed); err != nil {
+		t.Fatal(err)
+	}
+	bob := "/v1/user/" + f.bob.ID.String()
+	call := func(token, method, path string, body any) response {
+		return f.do(call{method: method, path: path, token: token, body: body})
+	}
+	for _, c := range []struct {
+		method, path string
+		body         any
+	}{
+		{"PUT", "/v1/saml-config", map[string]any{"name_attribute": "cn"}},
+		{"PUT", "/v1/saml-config/on", nil},
+		{"PUT", "/v1/oidc-config", map[string]any{"client_id": "x"}},
+		{"PUT", "/v1/factor-policy", map[string]any{"policy": "all"}},
+		{"PUT", "/v1/address-range", map[string]any{"ranges": []string{}}},
+		{"PUT", "/v1/session-limits", map[string]any{}},
+		{"PUT", "/v1/connection-policy", map[string]any{}},
+		{"POST", "/v1/connection/token", map[string]any{}},
+		{"POST", "/v1/scim-config/token", map[string]any{"name": "Okta"}},
+		{"DELETE", bob + "/factor", nil},
+		{"PUT", bob, map[string]any{"role": "organization-admin"}},
+		{"GET", "/v1/audit/csv", nil},
+		{"GET", "/v1/user/csv", nil},
+	} {
+		resp := call(renewed.AuthenticationResult.IDToken, c.method, c.path, c.body)
+		if resp.status != http.StatusForbidden || resp.problem(t).Code != "recent_sign_in_required" {
+			t.Errorf("%s %s: %d %s", c.method, c.path, resp.status, resp.body)
+		}
+	}
+	for token, body := range map[string]map[string]any{
+		renewed.AuthenticationResult.IDToken: {"name": "紡 次郎"}, // Other changes, and reads, need no recent sign-in.
+		f.signIn(f.alice).IDToken:            {"role": "organization-admin"},
+	} {
+		if resp := call(token, "PUT", bob, body); resp.status != http.StatusOK {
+			t.Errorf("%v: %d %s", body, resp.status, resp.body)
 		}
 	}
 }

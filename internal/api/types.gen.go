@@ -2998,7 +2998,16 @@ type SAMLConfig struct {
 
 	// IdpEntityID Empty before it is set.
 	IdpEntityID string `json:"idp_entity_id"`
-	IdpSsoURL   string `json:"idp_sso_url"`
+
+	// IdpMetadataError Why the last reading failed. Empty if it succeeded.
+	IdpMetadataError string `json:"idp_metadata_error"`
+
+	// IdpMetadataReadAt The last successful reading.
+	IdpMetadataReadAt time.Time `json:"idp_metadata_read_at,omitempty,omitzero"`
+
+	// IdpMetadataURL From which the server reads the fields of the identity provider every day. Empty if they were entered.
+	IdpMetadataURL string `json:"idp_metadata_url"`
+	IdpSsoURL      string `json:"idp_sso_url"`
 
 	// NameAttribute Attribute with the person's name. Empty means that the address stands for it.
 	NameAttribute string `json:"name_attribute"`
@@ -3018,9 +3027,12 @@ type SAMLConfigPutRequest struct {
 	// IdpCertificates X.509, PEM or Base64.
 	IdpCertificates []string `json:"idp_certificates,omitempty,omitzero"`
 	IdpEntityID     string   `json:"idp_entity_id,omitempty,omitzero"`
-	IdpMetadataXML  string   `json:"idp_metadata_xml,omitempty,omitzero"`
-	IdpSsoURL       string   `json:"idp_sso_url,omitempty,omitzero"`
-	NameAttribute   *string  `json:"name_attribute,omitempty"`
+
+	// IdpMetadataURL Replaces the metadata and the three fields after it. Empty ends the readings.
+	IdpMetadataURL *string `json:"idp_metadata_url,omitempty"`
+	IdpMetadataXML string  `json:"idp_metadata_xml,omitempty,omitzero"`
+	IdpSsoURL      string  `json:"idp_sso_url,omitempty,omitzero"`
+	NameAttribute  *string `json:"name_attribute,omitempty"`
 }
 
 // SAMLResponseForm defines model for SAMLResponseForm.
@@ -4522,6 +4534,9 @@ type AuthorizeParams struct {
 
 	// Next Path of the app to go to after signing in. Anything but a path of this server is ignored.
 	Next string `form:"next,omitempty" json:"next,omitempty,omitzero"`
+
+	// Prompt With `login`, the identity provider is asked to authenticate the person again.
+	Prompt string `form:"prompt,omitempty" json:"prompt,omitempty,omitzero"`
 }
 
 // Oauth2CallbackParams defines parameters for Oauth2Callback.

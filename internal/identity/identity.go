@@ -194,6 +194,12 @@ const SSORequired fault.Code = "sso_required"
 // AddressRefused is the code for a request from outside the networks of the organization.
 const AddressRefused fault.Code = "address_refused"
 
+// RecentSignInRequired is the code for a call that needs a recent sign-in.
+const RecentSignInRequired fault.Code = "recent_sign_in_required"
+
+// recentSignIn is the maximum age of a session for calls that need a recent sign-in.
+const recentSignIn = 15 * time.Minute
+
 // Errors of Authenticate. The texts of the first two are part of the contract: clients compare them.
 var (
 	ErrExpired     = fault.Errorf(fault.Unauthenticated, "jwt expired")
@@ -224,6 +230,15 @@ type Actor struct {
 
 	usedAt  time.Time // When the session was last used; zero if never before.
 	changes uint64    // The Service's count of changes when it looked the actor up.
+}
+
+// RequireRecentSignIn returns an error with the code RecentSignInRequired if the session began more than 15 minutes
+// before a time.
+func (a Actor) RequireRecentSignIn(at time.Time) error {
+	if at.Sub(a.AuthTime) <= recentSignIn {
+		return nil
+	}
+	return fault.Errorf(RecentSignInRequired, "この操作には、15分以内のログインが必要です。もう一度ログインしてください。")
 }
 
 // Owner returns the actor as the owner of things.

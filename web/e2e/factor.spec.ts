@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 import type { Page } from '@playwright/test'
 import { breaches, overflow } from './support/inspect'
-import { enter, invite } from './support/people'
+import { enter, invite, requireSignIn } from './support/people'
 import { expect, testOn } from './support/test'
-import { Tsumugi } from './support/tsumugi'
+import { password, Tsumugi } from './support/tsumugi'
 
 // The tests set the organization's policy, so they use a separate server.
 const test = testOn('factor', (model) => Tsumugi.start(model))
@@ -133,8 +133,20 @@ test('the policy of the organization forces the setup at sign-in', async ({
   const office = await pageAs(admin)
   await office.goto('/admin/saml')
   await office.getByLabel('二段階認証が必要なメンバー').selectOption('全員')
+  await requireSignIn(office, '**/v1/factor-policy')
   await office.getByRole('button', { name: '二段階認証の設定を変更' }).click()
+  const confirmation = office.getByRole('dialog', { name: '本人確認' })
+  await confirmation.getByRole('button', { name: 'キャンセル' }).click()
+  await expect(office.getByText('この操作には、15分以内のログインが必要です。')).toBeVisible()
+  await office.getByRole('button', { name: '二段階認証の設定を変更' }).click()
+  await reviewed(office)
+  await confirmation.getByLabel('パスワード', { exact: true }).fill('wrong')
+  await office.keyboard.press('Enter')
+  await expect(confirmation.getByText('メールアドレスまたはパスワードが正しくありません。')).toBeVisible()
+  await confirmation.getByLabel('パスワード', { exact: true }).fill(password)
+  await office.keyboard.press('Enter')
   await expect(office.getByText('二段階認証の設定を変更しました。')).toBeVisible()
+  await expect(confirmation).toBeHidden()
 
   await page.goto('/login')
   await enter(page, email, temporary)

@@ -265,7 +265,7 @@ func (s *Service) Reachable(ctx context.Context, settings Settings) error {
 func (c Change) apply(settings *Settings) error {
 	if c.Issuer != nil {
 		issuer := strings.TrimSpace(*c.Issuer)
-		if issuer == "" || len(issuer) > maxURL {
+		if issuer == "" || len(issuer) > maxIssuer {
 			return fault.InvalidField("issuer", "発行者のURLを入力してください。")
 		}
 		if issuer != settings.Issuer && settings.ClientSecret != "" && c.ClientSecret == nil {

@@ -72,12 +72,12 @@ func asText(t *testing.T, settings oidc.Settings) string {
 func TestInternalAddressesAreCheckedWhenConnecting(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	strict := oidc.New(oidc.Config{}, f.db, f.sso)
-	if _, err := strict.Begin(t.Context(), f.org, "", ""); fault.CodeOf(err) != sso.CodeResponse {
+	strict := oidc.New(sso.NewClient(sso.ClientConfig{}), f.db, f.sso)
+	if _, err := strict.Begin(t.Context(), sso.Request{OrganizationID: f.org}); fault.CodeOf(err) != sso.CodeResponse {
 		t.Errorf("an address that is not listed: %v", err)
 	}
-	listed := oidc.New(oidc.Config{Hosts: []string{"127.0.0.1"}}, f.db, f.sso)
-	_, err := listed.Begin(t.Context(), f.org, "", "")
+	listed := oidc.New(sso.NewClient(sso.ClientConfig{Hosts: []string{"127.0.0.1"}}), f.db, f.sso)
+	_, err := listed.Begin(t.Context(), sso.Request{OrganizationID: f.org})
 	must(t, err)
 	f.idp.CloseClientConnections()
 }
@@ -137,14 +137,14 @@ func TestProviderIsAway(t *testing.T) {
 	q := f.idp.Authorize(t, start.URL, "alice")
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(silent.Close)
-	hanging := oidc.New(oidc.Config{Hosts: []string{"127.0.0.1"}, Transport: redirected{silent}}, f.db, f.sso)
+	hanging := oidc.New(sso.NewClient(sso.ClientConfig{Hosts: []string{"127.0.0.1"}, Transport: redirected{silent}}), f.db, f.sso)
 	within, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	if _, err := hanging.Begin(within, f.org, "", ""); fault.CodeOf(err) != sso.CodeUnavailable || within.Err() != nil {
+	if _, err := hanging.Begin(within, sso.Request{OrganizationID: f.org}); fault.CodeOf(err) != sso.CodeUnavailable || within.Err() != nil {
 		t.Errorf("a provider that does not respond: %v, %v", err, within.Err())
 	}
 	f.idp.Close()
-	if _, err := f.oidc.Begin(t.Context(), f.org, "", ""); fault.CodeOf(err) != sso.CodeUnavailable {
+	if _, err := f.oidc.Begin(t.Context(), sso.Request{OrganizationID: f.org}); fault.CodeOf(err) != sso.CodeUnavailable {
 		t.Errorf("at the beginning: %v", err)
 	}
 	if _, err := f.answer(start.Browser, q); fault.CodeOf(err) != sso.CodeUnavailable {
@@ -183,7 +183,7 @@ func TestProtocolsReplaceEachOther(t *testing.T) {
 	}
 	_, err = f.oidc.TurnOff(t.Context(), f.admin)
 	must(t, err)
-	if _, err := f.oidc.Begin(t.Context(), f.org, "", ""); fault.CodeOf(err) != sso.CodeDisabled {
+	if _, err := f.oidc.Begin(t.Context(), sso.Request{OrganizationID: f.org}); fault.CodeOf(err) != sso.CodeDisabled {
 		t.Errorf("begun although it is off: %v", err)
 	}
 	if got := value[string](f, `

@@ -79,7 +79,7 @@ func newFixture(t *testing.T) *fixture {
 	}, f.db)
 	must(t, err)
 	f.sso = sso.New(sso.Config{PublicURL: publicURL, ClientID: clientID, Clock: f.clock.now}, f.db, users)
-	f.oidc = oidc.New(oidc.Config{Hosts: []string{"127.0.0.1"}, Transport: f.idp.Client().Transport}, f.db, f.sso)
+	f.oidc = oidc.New(sso.NewClient(sso.ClientConfig{Hosts: []string{"127.0.0.1"}, Transport: f.idp.Client().Transport}), f.db, f.sso)
 	o := org.Organization{
 		ID: uuid.Must(uuid.NewV7()), Name: "紡績", AuthType: "cognito", MailDomains: []string{"corp.example"},
 	}
@@ -125,7 +125,7 @@ func value[T any](f *fixture, sql string, args ...any) T {
 
 func (f *fixture) begin() sso.Redirect {
 	f.t.Helper()
-	start, err := f.oidc.Begin(f.t.Context(), f.org, "", "/home")
+	start, err := f.oidc.Begin(f.t.Context(), sso.Request{OrganizationID: f.org, Next: "/home"})
 	must(f.t, err)
 	return start
 }

@@ -10,18 +10,13 @@ package oidc
 
 import (
 	"context"
-	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/tsumugi-ai/tsumugi/internal/dial"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
-	"github.com/tsumugi-ai/tsumugi/internal/proxy"
 )
 
 // Paths of the routes that a provider's browser redirect and its back-channel logout use.
@@ -90,45 +85,17 @@ type Store interface {
 	EndProviderSessions(ctx context.Context, logout Logout, at time.Time) error
 }
 
-// Config configures a Service.
-type Config struct {
-	Hosts         []string   // Host names and IP addresses of providers that may have addresses inside the network.
-	Proxy         proxy.Func // Default: proxy.FromEnvironment.
-	ProxyResolves bool       // See dial.Config.
-
-	// Transport replaces the transport of requests to providers. Tests use it.
-	Transport http.RoundTripper
-}
-
 // Service implements OpenID Connect. It is safe for concurrent use and needs no stopping.
 type Service struct {
-	hosts     []string
-	transport http.RoundTripper
+	providers *sso.Client
 	store     Store
 	sso       *sso.Service
 }
 
-// New returns a Service, whose sign-ins end in shared.
-func New(cfg Config, store Store, shared *sso.Service) *Service {
-	s := &Service{hosts: cfg.Hosts, transport: cfg.Transport, store: store, sso: shared}
-	if s.transport != nil {
-		return s
-	}
-	if cfg.Proxy == nil {
-		cfg.Proxy = proxy.FromEnvironment()
-	}
-	dialer := dial.New(dial.Config{
-		Proxy: cfg.Proxy, ProxyResolves: cfg.ProxyResolves, AnyPort: true, AllowHost: s.listed,
-	})
-	s.transport = &http.Transport{
-		DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dial.Timeout,
-		IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: maxHeader,
-	}
-	return s
+// New returns a Service that connects by providers, and whose sign-ins end in shared.
+func New(providers *sso.Client, store Store, shared *sso.Service) *Service {
+	return &Service{providers: providers, store: store, sso: shared}
 }
-
-// listed reports whether the operator permits addresses inside the network for a host.
-func (s *Service) listed(host string) bool { return slices.Contains(s.hosts, strings.ToLower(host)) }
 
 func (s *Service) redirectURL() string { return s.sso.PublicURL() + CallbackPath }
 

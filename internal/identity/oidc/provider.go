@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -23,11 +21,10 @@ import (
 )
 
 const (
+	maxIssuer       = 2048
 	providerTimeout = 4 * time.Second // For all requests of one operation.
 	maxBody         = 256 << 10       // Bytes of a response.
-	maxHeader       = 64 << 10
-	maxURL          = 2048
-	maxToken        = 64 << 10 // Bytes of an id token or a logout token.
+	maxToken        = 64 << 10        // Bytes of an id token or a logout token.
 )
 
 // provider is an identity provider for the duration of one operation.
@@ -84,11 +81,11 @@ func (s *Service) discover(ctx context.Context, settings Settings) (*provider, e
 	p := &provider{settings: settings, failed: new(atomic.Pointer[error]), expired: ctx.Err}
 	p.client = &http.Client{
 		Timeout:   providerTimeout, // For requests that ignore the context.
-		Transport: boundedTransport{base: s.transport, failed: p.failed},
+		Transport: boundedTransport{base: s.providers.Transport(), failed: p.failed},
 		// A redirect could send the client's secret to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	if err := s.checkURL("発行者", settings.Issuer); err != nil {
+	if err := s.providers.CheckURL("発行者", settings.Issuer); err != nil {
 		return nil, err
 	}
 	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), settings.Issuer)
@@ -113,7 +110,7 @@ func (s *Service) discover(ctx context.Context, settings Settings) (*provider, e
 		if endpoint.url == "" && endpoint.url == found.UserInfoEndpoint() {
 			continue
 		}
-		if err := s.checkURL(endpoint.name, endpoint.url); err != nil {
+		if err := s.providers.CheckURL(endpoint.name, endpoint.url); err != nil {
 			return nil, err
 		}
 	}
@@ -128,36 +125,11 @@ func (p *provider) fail(err error, reason, advice string) error {
 	}
 	switch {
 	case errors.Is(cause, dial.ErrForbidden):
-		return errInside("IDプロバイダー")
+		return sso.ErrInside("IDプロバイダー")
 	case cause != nil:
 		return &unreachable{cause}
 	}
 	return sso.Reject(reason+": "+shorten(err.Error()), advice)
-}
-
-// errInside rejects an address inside the network.
-func errInside(name string) error {
-	return sso.Reject("an address inside the network that is not listed", name+
-		"のアドレスは、内部のネットワークのものです。使用するには、サーバーの運用担当者に、設定TSUMUGI_IDENTITY_HOSTSへのホスト名の追加を依頼してください。")
-}
-
-// checkURL rejects an address of a provider that is not https, or that is inside the network and not listed. Without
-// TLS, only listed servers on this machine are accepted.
-func (s *Service) checkURL(name, address string) error {
-	u, err := url.Parse(address)
-	if err != nil || len(address) > maxURL || u.Hostname() == "" || u.User != nil || u.Fragment != "" ||
-		strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }) {
-		return sso.Reject("an address is malformed", name+"のURLの形式が正しくありません。")
-	}
-	listed := s.listed(u.Hostname())
-	if !listed && dial.Internal(u, nil) {
-		return errInside(name)
-	}
-	if ip := net.ParseIP(u.Hostname()); u.Scheme == "https" ||
-		u.Scheme == "http" && listed && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()) {
-		return nil
-	}
-	return sso.Reject("an address is not https", name+"のURLは、https:// で始まる必要があります。")
 }
 
 // context returns a context whose requests use the provider's client.

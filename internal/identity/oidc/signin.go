@@ -31,8 +31,8 @@ const (
 // earlier sign-in, or "". next is the path in the app after the sign-in. If the organization does not use OpenID Connect,
 // the error has the code sso.CodeDisabled; if its provider is away, sso.CodeUnavailable; if the discovery document is
 // refused, sso.CodeResponse.
-func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, next string) (sso.Redirect, error) {
-	settings, err := s.settings(ctx, organizationID)
+func (s *Service) Begin(ctx context.Context, request sso.Request) (sso.Redirect, error) {
+	settings, err := s.settings(ctx, request.OrganizationID)
 	if err != nil {
 		return sso.Redirect{}, err
 	}
@@ -42,11 +42,14 @@ func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, 
 	if err != nil {
 		return sso.Redirect{}, shown(err)
 	}
-	state, value, browser := s.sso.NewState(organizationID, browser, next)
-	value = organizationID.String() + "." + value
+	state, value, browser := s.sso.NewState(request.OrganizationID, request.Browser, request.Next)
+	value = request.OrganizationID.String() + "." + value
 	state.RequestID = derive(browser, "nonce", value)
 	options := []oauth2.AuthCodeOption{
 		oidc.Nonce(state.RequestID), oauth2.S256ChallengeOption(s.pkce(settings, browser, value)),
+	}
+	if request.Reauthenticate {
+		settings.Prompt = "login"
 	}
 	for _, parameter := range [][2]string{
 		{"prompt", settings.Prompt},

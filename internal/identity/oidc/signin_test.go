@@ -22,6 +22,11 @@ import (
 func TestMemberSignsInAndKeepsTheirAccount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
+	again, err := f.oidc.Begin(t.Context(), sso.Request{OrganizationID: f.org, Reauthenticate: true})
+	must(t, err)
+	if plain := f.begin(); strings.Contains(plain.URL, "prompt=") || !strings.Contains(again.URL, "prompt=login") {
+		t.Errorf("the requests are %s and %s", plain.URL, again.URL)
+	}
 	f.change(oidc.Change{Prompt: new("login"), ACRValues: []string{"phr", "mfa"}, MaxAge: new(300)})
 	f.idp.Token = oidctest.Claims{"acr": "mfa", "auth_time": time.Now().Unix()}
 	start := f.begin()

@@ -24,9 +24,10 @@ type View struct {
 	IDPCertificates []Certificate
 }
 
-// Change is a change of the settings by a super-admin. Nil fields keep their values. Metadata replaces the three fields
-// after it and excludes them.
+// Change is a change of the settings by a super-admin. Nil fields keep their values. MetadataURL, MetadataXML and the
+// three fields after them exclude each other. MetadataXML and the three fields end the reading of an address.
 type Change struct {
+	MetadataURL    *string // "" ends the reading of an address. The settings read from it remain.
 	MetadataXML    *string
 	EntityID       *string
 	SSOURL         *string
@@ -72,6 +73,10 @@ func (s *Service) Change(ctx context.Context, actor identity.Actor, change Chang
 	if err := sso.RequireSuperAdmin(actor); err != nil {
 		return View{}, err
 	}
+	change, err := s.withMetadata(ctx, change)
+	if err != nil {
+		return View{}, err
+	}
 	now := s.now()
 	return s.update(ctx, actor, actionEdit, func(settings *Settings, _ int) error {
 		if settings.UpdatedAt == nil { // Set for the first time; the default is all of the organization's domains.
@@ -81,12 +86,36 @@ func (s *Service) Change(ctx context.Context, actor identity.Actor, change Chang
 			return err
 		}
 		settings.UpdatedAt = &now
+		if change.MetadataURL != nil && settings.MetadataURL != "" {
+			settings.readAt(now)
+		}
 		if !settings.Enabled {
 			return nil
 		}
 		return incomplete(*settings, now)
 	})
 }
+
+// withMetadata returns a change with the metadata at its address, if it has one.
+func (s *Service) withMetadata(ctx context.Context, change Change) (Change, error) {
+	if change.MetadataURL == nil {
+		return change, nil
+	}
+	address := strings.TrimSpace(*change.MetadataURL)
+	change.MetadataURL = &address
+	if address == "" {
+		return change, nil
+	}
+	if change.MetadataXML != nil || change.single() {
+		return Change{}, fault.InvalidField("idp_metadata_url", "メタデータのURLと、ほかの方法は同時に指定できません。")
+	}
+	text, err := s.fetchMetadata(ctx, address)
+	change.MetadataXML = &text
+	return change, err
+}
+
+// single reports whether the change has single fields of the identity provider.
+func (c Change) single() bool { return c.EntityID != nil || c.SSOURL != nil || c.Certificates != nil }
 
 // TurnOn requires the members of the actor's organization to sign in by single sign-on. The actor must be a
 // super-admin. If the settings are incomplete, or no super-admin could still sign in with a password, the error has the
@@ -155,23 +184,7 @@ func incomplete(settings Settings, at time.Time) error {
 
 // apply applies the change to the settings, or returns the first error.
 func (c Change) apply(settings *Settings) error {
-	if c.MetadataXML != nil {
-		if c.EntityID != nil || c.SSOURL != nil || c.Certificates != nil {
-			return fault.InvalidField("idp_metadata_xml", "メタデータと個別の項目は同時に指定できません。")
-		}
-		metadata, err := readMetadata(*c.MetadataXML)
-		if err != nil {
-			return fault.InvalidField("idp_metadata_xml", "IDプロバイダーのメタデータとして読み取れませんでした。")
-		}
-		c.EntityID, c.SSOURL, c.Certificates = &metadata.entityID, &metadata.ssoURL, metadata.certificates
-		if err := c.applyProvider(settings); err != nil {
-			detail := "メタデータの内容を使用できません。" + fault.DetailOf(err)
-			return &fault.Error{
-				Code: fault.Invalid, Detail: detail,
-				Fields: []fault.FieldError{{Field: "idp_metadata_xml", Message: detail}},
-			}
-		}
-	} else if err := c.applyProvider(settings); err != nil {
+	if err := c.applySource(settings); err != nil {
 		return err
 	}
 	for _, attribute := range []struct {
@@ -199,6 +212,38 @@ func (c Change) apply(settings *Settings) error {
 		settings.EmailDomains = domains
 	}
 	return err
+}
+
+// applySource applies the fields of the identity provider, from metadata or single.
+func (c Change) applySource(settings *Settings) error {
+	switch {
+	case c.MetadataURL != nil:
+		settings.MetadataURL = *c.MetadataURL
+	case c.MetadataXML != nil || c.single():
+		settings.MetadataURL = ""
+	}
+	if settings.MetadataURL == "" {
+		settings.MetadataReadAt, settings.MetadataDueAt, settings.MetadataError = nil, nil, ""
+	}
+	if c.MetadataXML == nil {
+		return c.applyProvider(settings)
+	}
+	field := "idp_metadata_xml"
+	if c.MetadataURL != nil {
+		field = "idp_metadata_url"
+	}
+	if c.single() {
+		return fault.InvalidField(field, "メタデータと個別の項目は同時に指定できません。")
+	}
+	metadata, err := readMetadata(*c.MetadataXML)
+	if err != nil {
+		return fault.InvalidField(field, "IDプロバイダーのメタデータとして読み取れませんでした。")
+	}
+	c.EntityID, c.SSOURL, c.Certificates = &metadata.entityID, &metadata.ssoURL, metadata.certificates
+	if err := c.applyProvider(settings); err != nil {
+		return fault.InvalidField(field, "メタデータの内容を使用できません。%s", fault.DetailOf(err))
+	}
+	return nil
 }
 
 func (c Change) applyProvider(settings *Settings) error {

@@ -231,7 +231,7 @@ func TestDomainsRemovedByOperators(t *testing.T) {
 	}
 	f.begin("")
 	f.exec(`UPDATE organizations SET mail_domains = '{new.example}'`)
-	if _, err := f.saml.Begin(t.Context(), f.org, "", ""); fault.CodeOf(err) != sso.CodeDisabled {
+	if _, err := f.saml.Begin(t.Context(), sso.Request{OrganizationID: f.org}); fault.CodeOf(err) != sso.CodeDisabled {
 		t.Errorf("nobody can sign in, but it begins: %v", err)
 	}
 	if _, _, err := f.saml.BeginTest(t.Context(), f.admin, ""); fault.CodeOf(err) != fault.Conflict {

@@ -62,10 +62,12 @@ type fixture struct {
 	sso   *sso.Service
 	saml  *saml.Service
 	clock *clock
-	idp   *samltest.Provider
-	org   uuid.UUID
-	admin identity.Actor // A super-admin with a password.
-	alice identity.NewUser
+
+	providers *sso.Client
+	idp       *samltest.Provider
+	org       uuid.UUID
+	admin     identity.Actor // A super-admin with a password.
+	alice     identity.NewUser
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -82,7 +84,8 @@ func newFixture(t *testing.T) *fixture {
 	}, f.db)
 	must(t, err)
 	f.sso = sso.New(sso.Config{PublicURL: publicURL, ClientID: clientID, Clock: f.clock.now}, f.db, users)
-	f.saml = saml.New(f.db, f.sso)
+	f.providers = sso.NewClient(sso.ClientConfig{})
+	f.saml = saml.New(f.providers, f.db, f.sso)
 	f.idp, err = samltest.New(samltest.Config{URL: "https://idp.example"})
 	must(t, err)
 	f.org = f.organization("corp.example", "sub.corp.example")
@@ -157,7 +160,7 @@ type begun struct {
 
 func (f *fixture) begin(next string) begun {
 	f.t.Helper()
-	start, err := f.saml.Begin(f.t.Context(), f.org, "", next)
+	start, err := f.saml.Begin(f.t.Context(), sso.Request{OrganizationID: f.org, Next: next})
 	must(f.t, err)
 	return readStart(f.t, start)
 }

@@ -25,8 +25,8 @@ import (
 // earlier sign-in, or "": concurrent sign-ins in several tabs share it. next is the path in the app after the sign-in.
 // If the organization does not exist, or does not use single sign-on, or its settings are incomplete, the error has the
 // code sso.CodeDisabled.
-func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, next string) (sso.Redirect, error) {
-	settings, err := s.store.SAMLSettings(ctx, organizationID)
+func (s *Service) Begin(ctx context.Context, request sso.Request) (sso.Redirect, error) {
+	settings, err := s.store.SAMLSettings(ctx, request.OrganizationID)
 	if fault.CodeOf(err) == fault.NotFound || err == nil && !settings.Enabled {
 		return sso.Redirect{}, fault.Errorf(sso.CodeDisabled, "この組織ではシングルサインオンを使用していません。")
 	}
@@ -37,7 +37,7 @@ func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, 
 	if err := incomplete(settings, s.now()); err != nil {
 		return sso.Redirect{}, fault.Wrap(err, sso.CodeDisabled, "シングルサインオンの設定が完了していないため、ログインできません。管理者にお問い合わせください。")
 	}
-	state, start, err := s.start(ctx, settings, browser, next)
+	state, start, err := s.start(ctx, settings, request)
 	if err != nil {
 		return sso.Redirect{}, err
 	}
@@ -58,7 +58,7 @@ func (s *Service) BeginTest(ctx context.Context, actor identity.Actor, browser s
 		return uuid.Nil, sso.Redirect{}, err
 	}
 	test := Test{ID: uuidv7.New(), Status: TestPending}
-	state, start, err := s.start(ctx, settings, browser, "")
+	state, start, err := s.start(ctx, settings, sso.Request{Browser: browser})
 	if err != nil {
 		return uuid.Nil, sso.Redirect{}, err
 	}
@@ -67,14 +67,14 @@ func (s *Service) BeginTest(ctx context.Context, actor identity.Actor, browser s
 }
 
 // start creates the request and the state, which binds the response to the request and to the browser.
-func (s *Service) start(ctx context.Context, settings Settings, browser, next string) (sso.State, sso.Redirect, error) {
+func (s *Service) start(ctx context.Context, settings Settings, request sso.Request) (sso.State, sso.Redirect, error) {
 	key, err := s.signer(ctx)
 	if err != nil {
 		return sso.State{}, sso.Redirect{}, err
 	}
-	state, relayState, browser := s.sso.NewState(settings.OrganizationID, browser, next)
+	state, relayState, browser := s.sso.NewState(settings.OrganizationID, request.Browser, request.Next)
 	state.RequestID = newRequestID()
-	address, err := s.requestURL(key, settings, state.RequestID, relayState)
+	address, err := s.requestURL(key, settings, state.RequestID, relayState, request.Reauthenticate)
 	return state, sso.Redirect{URL: address, Browser: browser}, err
 }
 
@@ -88,13 +88,18 @@ func newRequestID() string {
 // requestURL returns the identity provider's address with a signed AuthnRequest (bindings, section 3.4.4.1). The
 // signature covers only these parameters, and not those in the address itself, such as Google's. crewjam would sign
 // those too.
-func (s *Service) requestURL(key *signingKey, settings Settings, requestID, relayState string) (string, error) {
+func (s *Service) requestURL(
+	key *signingKey, settings Settings, requestID, relayState string, reauthenticate bool,
+) (string, error) {
 	allowCreate, unspecified := true, string(saml.UnspecifiedNameIDFormat)
 	request := saml.AuthnRequest{
 		ID: requestID, IssueInstant: s.now().Truncate(time.Second), Version: "2.0", Destination: settings.SSOURL,
 		AssertionConsumerServiceURL: s.acsURL(settings.OrganizationID), ProtocolBinding: saml.HTTPPostBinding,
 		Issuer:       &saml.Issuer{Value: s.entityID(settings.OrganizationID)},
 		NameIDPolicy: &saml.NameIDPolicy{AllowCreate: &allowCreate, Format: &unspecified},
+	}
+	if reauthenticate {
+		request.ForceAuthn = &reauthenticate
 	}
 	document := etree.NewDocument()
 	document.SetRoot(request.Element())

@@ -62,6 +62,11 @@ func TestRequestsAreSignedAndNameTheIssuer(t *testing.T) {
 	if !*role.AuthnRequestsSigned || !*role.WantAssertionsSigned || len(role.KeyDescriptors) != 1 {
 		t.Errorf("metadata %+v", role)
 	}
+	again, err := f.saml.Begin(t.Context(), sso.Request{OrganizationID: f.org, Reauthenticate: true})
+	must(t, err)
+	if force := readStart(t, again).request.ForceAuthn; r.ForceAuthn != nil || force == nil || !*force {
+		t.Errorf("ForceAuthn is %v, and %v for a new sign-in", r.ForceAuthn, force)
+	}
 	if _, err := f.saml.Metadata(t.Context(), uuid.New()); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("of nobody: %v", err)
 	}
@@ -76,7 +81,7 @@ func TestKeyIsMadeOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range metadata {
 		all.Go(func() {
-			text, err := saml.New(f.db, sso.New(sso.Config{PublicURL: publicURL}, f.db, nil)).Metadata(t.Context(), f.org)
+			text, err := saml.New(f.providers, f.db, sso.New(sso.Config{PublicURL: publicURL}, f.db, nil)).Metadata(t.Context(), f.org)
 			if err != nil {
 				t.Error(err)
 			}

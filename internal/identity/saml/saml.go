@@ -29,6 +29,11 @@ type Settings struct {
 	NameAttribute  string   // "": the address is used as the name.
 	EmailDomains   []string // The subset of MailDomains that may sign in. Domains removed from MailDomains are ignored.
 	UpdatedAt      *time.Time
+
+	MetadataURL    string     // The address of EntityID, SSOURL and Certificates, or "".
+	MetadataReadAt *time.Time // The last successful reading.
+	MetadataDueAt  *time.Time // The next reading.
+	MetadataError  string     // Why the last reading failed, in Japanese; "" if it succeeded.
 }
 
 // Key is the signing key of the service provider. An installation has one.
@@ -96,6 +101,19 @@ type Store interface {
 		change func(settings *Settings, passwordAdmins int) error,
 	) error
 
+	// ClaimMetadataReadings returns the readings of metadata that are due at a time, and sets the time of the next ones,
+	// so that no other server claims them.
+	ClaimMetadataReadings(ctx context.Context, at, next time.Time) ([]MetadataReading, error)
+
+	// RefreshSAMLSettings replaces an organization's settings by the result of change, which it records in the audit log
+	// on behalf of the server. If the address of the metadata has changed since the claim, it does nothing. If change
+	// returns an error, RefreshSAMLSettings returns it and changes nothing.
+	RefreshSAMLSettings(ctx context.Context, reading MetadataReading, change func(settings *Settings) error) error
+
+	// FailMetadataReading stores the reason of a failed reading and the time of the next one, unless the address has
+	// changed.
+	FailMetadataReading(ctx context.Context, reading MetadataReading, reason string, next time.Time) error
+
 	// UseAssertion records the use of an assertion. If it was used before, the error has the code fault.Conflict.
 	UseAssertion(ctx context.Context, use Use, at time.Time) error
 
@@ -114,22 +132,27 @@ type Action string
 
 // The actions.
 const (
-	actionEdit Action = "saml.edit"
-	ActionOn   Action = "saml.on"
-	actionOff  Action = "saml.off"
+	actionEdit    Action = "saml.edit"
+	ActionOn      Action = "saml.on"
+	actionOff     Action = "saml.off"
+	ActionRefresh Action = "saml.refresh" // By the server, from the metadata at an address.
 )
 
 // Service implements SAML. It is safe for concurrent use and needs no stopping.
 type Service struct {
-	store Store
-	sso   *sso.Service
+	providers *sso.Client
+	store     Store
+	sso       *sso.Service
 
 	mu  sync.Mutex
 	key *signingKey // Guarded by mu. Nil until first used.
 }
 
-// New returns a Service, whose sign-ins end in shared. The signing key is generated on first use.
-func New(store Store, shared *sso.Service) *Service { return &Service{store: store, sso: shared} }
+// New returns a Service that reads metadata by providers, and whose sign-ins end in shared. The signing key is generated
+// on first use.
+func New(providers *sso.Client, store Store, shared *sso.Service) *Service {
+	return &Service{providers: providers, store: store, sso: shared}
+}
 
 // now returns the time at the database's resolution.
 func (s *Service) now() time.Time { return s.sso.Now() }

@@ -188,7 +188,7 @@ func TestAnyServerCompletesASignIn(t *testing.T) {
 	}, f.db)
 	must(t, err)
 	shared := sso.New(sso.Config{PublicURL: publicURL, ClientID: clientID}, f.db, users)
-	other := saml.New(f.db, shared)
+	other := saml.New(f.providers, f.db, shared)
 	b := f.begin("")
 	outcome, err := other.Consume(t.Context(), saml.ACSRequest{
 		OrganizationID: f.org, Browser: b.Browser, RelayState: b.relayState,
@@ -243,7 +243,7 @@ func TestSignInNeedsTheSettingsInUse(t *testing.T) {
 	incomplete := f.organization("bare.example")
 	f.exec(`UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, incomplete) // As an operator can.
 	for _, organizationID := range []uuid.UUID{f.org, incomplete, uuid.New()} {
-		if _, err := f.saml.Begin(t.Context(), organizationID, "", ""); fault.CodeOf(err) != sso.CodeDisabled {
+		if _, err := f.saml.Begin(t.Context(), sso.Request{OrganizationID: organizationID}); fault.CodeOf(err) != sso.CodeDisabled {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -301,7 +301,7 @@ func TestRefusalsAreLoggedWithoutTheAssertion(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var logged strings.Builder
-	f.saml = saml.New(f.db, sso.New(sso.Config{
+	f.saml = saml.New(f.providers, f.db, sso.New(sso.Config{
 		PublicURL: publicURL, Clock: f.clock.now, Logger: slog.New(slog.NewTextHandler(&logged, nil)),
 	}, f.db, nil))
 	for _, spoil := range []func(r *forged){
@@ -338,7 +338,7 @@ func FuzzR51_SignedResponses(f *testing.F) {
 		OrganizationID: x.org, EntityID: idp.EntityID(),
 		Certificates: [][]byte{idp.Certificate.Raw},
 	}
-	service := saml.New(nil, sso.New(sso.Config{PublicURL: publicURL}, nil, nil))
+	service := saml.New(nil, nil, sso.New(sso.Config{PublicURL: publicURL}, nil, nil))
 	f.Add(uint16(0), uint16(0), []byte(nil), false)
 	f.Add(uint16(300), uint16(10), []byte("<x/>"), true)
 	f.Add(uint16(700), uint16(0), []byte("<!-- -->"), true)

@@ -15,6 +15,14 @@ import (
 
 const maxNext = 2048 // In bytes.
 
+// Request is a request to begin a sign-in.
+type Request struct {
+	OrganizationID uuid.UUID
+	Browser        string // The cookie of an earlier sign-in, or "".
+	Next           string // Path in the app after the sign-in.
+	Reauthenticate bool   // The identity provider asks the person to sign in again.
+}
+
 // Redirect is the redirect address of a sign-in, and the new value of the browser's cookie.
 type Redirect struct {
 	URL     string

@@ -40,3 +40,14 @@ export async function enter(page: Page, email: string, secret: string): Promise<
   await page.getByLabel('パスワード', { exact: true }).fill(secret)
   await page.getByRole('button', { name: 'ログイン' }).click()
 }
+
+/** Refuses a call as one that needs a recent sign-in, until the page has signed in again. */
+export async function requireSignIn(page: Page, url: string): Promise<void> {
+  const before = await readToken(page)
+  await page.route(url, async (route) => {
+    const old = route.request().headers().authorization === `Bearer ${before?.idToken}`
+    if (route.request().method() === 'GET' || !old) return route.continue()
+    const detail = 'この操作には、15分以内のログインが必要です。もう一度ログインしてください。'
+    return route.fulfill({ status: 403, json: { status: 403, code: 'recent_sign_in_required', detail } })
+  })
+}

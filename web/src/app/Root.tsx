@@ -1,5 +1,6 @@
 import { Outlet, useNavigation } from 'react-router'
 import { ThreadLine } from '@/components/ThreadLine'
+import { Confirmations } from './Confirmations'
 import styles from './Root.module.css'
 import { RouteAnnouncer } from './RouteAnnouncer'
 
@@ -15,6 +16,7 @@ export function Root() {
       )}
       <Outlet />
       <RouteAnnouncer />
+      <Confirmations />
     </>
   )
 }

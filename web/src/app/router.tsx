@@ -284,6 +284,7 @@ const routes: RouteObject[] = [
         ],
       }),
       page('/oauth/grant', async () => (await import('@/features/connect/routes')).GrantPage),
+      page('/oauth/confirmed', async () => (await import('@/features/login/routes')).ConfirmedPage),
       page('/oauth/device', async () => (await import('@/features/connect/routes')).DevicePage),
       { path: '/forbidden', Component: ForbiddenPage },
       { path: '*', Component: NotFoundPage },

@@ -105,10 +105,10 @@ func New(cfg Config) (*Provider, error) {
 	return p, nil
 }
 
-// NewKey returns a signing key with a certificate that is valid for a day.
+// NewKey returns a signing key with a certificate that is valid for a year.
 func NewKey() (*rsa.PrivateKey, *x509.Certificate, error) {
 	now := time.Now()
-	return NewKeyValid(now.Add(-time.Hour), now.Add(24*time.Hour))
+	return NewKeyValid(now.Add(-time.Hour), now.AddDate(1, 0, 0))
 }
 
 // NewKeyValid is NewKey with the given validity.
@@ -131,6 +131,10 @@ func NewKeyValid(notBefore, notAfter time.Time) (*rsa.PrivateKey, *x509.Certific
 
 // GetSession implements saml.SessionProvider: samlidp's sessions with the NameIDs of the users.
 func (p *Provider) GetSession(w http.ResponseWriter, r *http.Request, req *saml.IdpAuthnRequest) *saml.Session {
+	if force := req.Request.ForceAuthn; force != nil && *force && r.Method == http.MethodGet {
+		r = r.Clone(r.Context())
+		r.Header.Del("Cookie") // samlidp ignores ForceAuthn.
+	}
 	session := p.server.GetSession(w, r, req)
 	if session != nil {
 		session.NameID, session.NameIDFormat = p.users[session.UserName].NameID, string(saml.PersistentNameIDFormat)

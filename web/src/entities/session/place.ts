@@ -1,5 +1,6 @@
 const PLACE_KEY = 'tsumugiReturnTo'
 const ENDING_KEY = 'tsumugiEnded'
+const ADDRESS_KEY = 'tsumugiAddress'
 
 const REASONS = ['expired', 'sso_required', 'address_refused'] as const
 
@@ -48,6 +49,17 @@ export function rememberEndReason(ending: EndReason): void {
 export function rememberedEndReason(): EndReason | null {
   const ending = sessionStorage.getItem(ENDING_KEY)
   return REASONS.find((reason) => reason === ending) ?? null
+}
+
+/** Stores the address of the user on this device, for their next sign-in. '' removes it. */
+export function rememberAddress(email: string): void {
+  if (email === '') localStorage.removeItem(ADDRESS_KEY)
+  else localStorage.setItem(ADDRESS_KEY, email)
+}
+
+/** The address of the last user on this device; '' after signing out. */
+export function rememberedAddress(): string {
+  return localStorage.getItem(ADDRESS_KEY) ?? ''
 }
 
 /** Clears the page and the reason: a new session begins, or the user has signed out. */

@@ -1,6 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { readToken, saveToken, TOKEN_KEY } from '@/entities/identity/token'
-import { rememberEndReason, rememberedEndReason, rememberedPlace, rememberPlace } from './place'
+import {
+  rememberAddress,
+  rememberEndReason,
+  rememberedAddress,
+  rememberedEndReason,
+  rememberedPlace,
+  rememberPlace,
+} from './place'
 import { Session } from './session'
 
 /** jwt returns an unsigned JWT with these claims. */
@@ -60,7 +67,11 @@ class Server {
 
 describe('the session', () => {
   let server: Server
-  const host = { go: vi.fn<(url: string) => void>(), alert: vi.fn<(message: string) => void>() }
+  const host = {
+    go: vi.fn<(url: string) => void>(),
+    alert: vi.fn<(message: string) => void>(),
+    confirm: vi.fn<() => Promise<boolean>>(),
+  }
 
   beforeEach(() => {
     localStorage.clear()
@@ -281,9 +292,25 @@ describe('the session', () => {
     expect(rememberedEndReason()).toBe('address_refused')
   })
 
+  it('retries a call that needs a recent sign-in once the user has signed in again', async () => {
+    server.refuse = () => json(403, { status: 403, code: 'recent_sign_in_required', detail: '15分以内の' })
+    const change = () => new Session(host).fetch('/v1/factor-policy', { method: 'PUT', body: '{"a":1}' })
+    host.confirm.mockResolvedValueOnce(false)
+    expect((await change()).status).toBe(403)
+    host.confirm.mockImplementationOnce(async () => {
+      saveToken({ ...record, idToken: server.valid })
+      return true
+    })
+    const response = await change()
+    expect([response.status, await response.json()]).toEqual([200, { ok: true, body: '{"a":1}' }])
+    expect(server.calls).toHaveLength(3)
+    expect(host.go).not.toHaveBeenCalled()
+  })
+
   it('stores no page and no reason when its user signs out, even if the servers then refuse calls', async () => {
     rememberPlace('/home/skill')
     rememberEndReason('expired')
+    rememberAddress('hanako@demo.example')
     server.refresh = () => json(400, { __type: 'NotAuthorizedException', message: 'revoked' })
     const session = new Session(host)
     await session.leave(async () => {
@@ -295,6 +322,7 @@ describe('the session', () => {
     expect(host.go).toHaveBeenCalledExactlyOnceWith('/logout/success')
     expect(host.alert).not.toHaveBeenCalled()
     expect([readToken(), rememberedPlace(), rememberedEndReason()]).toEqual([null, null, null])
+    expect(rememberedAddress()).toBe('')
   })
 
   it('informs the user of a suspended account, clears the tokens and goes to /login', async () => {
@@ -360,7 +388,7 @@ describe('a page from the back-forward cache', () => {
     if (signedIn) saveToken(record)
     window.history.replaceState(null, '', path)
     const go = vi.fn<(url: string) => void>()
-    const stop = new Session({ go, alert: vi.fn() }).follow(window)
+    const stop = new Session({ go, alert: vi.fn(), confirm: vi.fn() }).follow(window)
     window.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }))
     stop()
     expect(go.mock.calls.flat()).toEqual(expected)

@@ -11,7 +11,15 @@ import type { Caller } from '@/lib/api/caller'
 import { ApiError, asApiError, NO_ANSWER, readProblem } from '@/lib/api/errors'
 import { RETRY_HEADER } from '@/lib/api/http'
 import { expiryOf, subjectOf } from '@/lib/api/jwt'
-import { type EndReason, forgetPlace, needsSession, rememberEndReason, rememberPlace } from './place'
+import { confirmSignIn } from './confirmation'
+import {
+  type EndReason,
+  forgetPlace,
+  needsSession,
+  rememberAddress,
+  rememberEndReason,
+  rememberPlace,
+} from './place'
 
 const EXPIRED = 'jwt expired'
 const NO_USER = 'Not authenticated: no user found'
@@ -19,6 +27,7 @@ const SUSPENDED = 'このアカウントは一時停止中か、削除されて�
 const UNREACHED = 'ログインの状態を確認できませんでした。通信環境を確認して、もう一度お試しください。'
 const SSO_REQUIRED = 'sso_required'
 const ADDRESS_REFUSED = 'address_refused'
+const RECENT_SIGN_IN_REQUIRED = 'recent_sign_in_required'
 const LOCK = 'tsumugi-refresh'
 /** The time until a tab's writes to storage are visible to all tabs. */
 const SETTLE_MS = 200
@@ -27,6 +36,8 @@ const SETTLE_MS = 200
 export interface SessionHost {
   go(url: string): void
   alert(message: string): void
+  /** Asks the user to sign in again, and reports whether they did. */
+  confirm(): Promise<boolean>
 }
 
 /** Session is the session of this tab. It attaches the token, renews it, and ends in all tabs at once. */
@@ -41,7 +52,8 @@ export class Session implements Caller {
 
   /**
    * Like `fetch`, with the bearer token. On a 401 `jwt expired`, it refreshes the tokens once, shared by all waiting
-   * calls, and retries once. Any other 401, and a refused network, end the session. Other responses are returned unchanged.
+   * calls, and retries once. Any other 401, and a refused network, end the session. A call that needs a recent sign-in is
+   * retried after it. Other responses are returned unchanged.
    */
   fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init)
@@ -50,7 +62,8 @@ export class Session implements Caller {
     if (response.status === 403) {
       const { code } = await readProblem(response)
       if (code === ADDRESS_REFUSED) this.expire(code)
-      return response
+      if (code !== RECENT_SIGN_IN_REQUIRED || !(await this.#host.confirm())) return response
+      return send(request, readToken())
     }
     if (response.status !== 401) return response
 
@@ -112,6 +125,7 @@ export class Session implements Caller {
     this.#ended = true
     const url = await tell()
     forgetPlace()
+    rememberAddress('')
     clearToken()
     this.#host.go(url)
   }
@@ -214,6 +228,7 @@ function parseIdToken(text: string | null): string {
 export const session = new Session({
   go: (url) => window.location.assign(url),
   alert: (message) => window.alert(message),
+  confirm: confirmSignIn,
 })
 
 /**

@@ -21,7 +21,7 @@ export interface ChallengeStepProps {
   onDone: (record: TokenRecord) => unknown
   /** Another challenge follows. */
   onNext: (pending: PendingSignIn) => void
-  onBack: () => void
+  onBack?: (() => void) | undefined
 }
 
 /** ChallengeStep requests the answer to a challenge. */

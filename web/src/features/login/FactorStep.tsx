@@ -20,7 +20,7 @@ export function FactorStep({
 }: {
   pending: PendingSignIn
   answer: (respond: (session: string) => Promise<SignIn>) => Promise<void>
-  onBack: () => void
+  onBack?: (() => void) | undefined
 }) {
   const { provider, email, challenge } = pending
   const form = useLoginForm<'code'>()

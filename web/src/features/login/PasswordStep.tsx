@@ -18,7 +18,8 @@ export function PasswordStep({
 }: {
   email: string
   provider: Provider
-  onBack: () => void
+  /** Without it the account is fixed, and no link leads to another page. */
+  onBack?: () => void
   /** `password` is the entered password. A temporary password may be needed again. */
   onDone: (result: SignIn, password: string) => void
 }) {
@@ -50,9 +51,11 @@ export function PasswordStep({
       <Button type="submit" variant="primary" size="lg" wide loading={form.busy}>
         {texts.signIn}
       </Button>
-      <ButtonLink className={styles.link} variant="link" to="/reset/password" state={{ email }}>
-        {texts.forgotten}
-      </ButtonLink>
+      {onBack && (
+        <ButtonLink className={styles.link} variant="link" to="/reset/password" state={{ email }}>
+          {texts.forgotten}
+        </ButtonLink>
+      )}
     </form>
   )
 }

@@ -1,4 +1,5 @@
 export { CallbackPage } from './CallbackPage'
+export { ConfirmedPage } from './ConfirmedPage'
 export { callbackLoader } from './callback'
 export { LinkPage } from './LinkPage'
 export { LoginPage } from './LoginPage'

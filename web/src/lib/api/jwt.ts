@@ -16,6 +16,11 @@ export function expiryOf(jwt: string): number {
   return typeof exp === 'number' ? exp * 1000 : 0
 }
 
+/** signInTimeOf returns when the session of an id token began, in seconds since the epoch; 0 if it is unknown. */
+export function signInTimeOf(jwt: string): number {
+  return Number(claimsOf(jwt).auth_time ?? 0)
+}
+
 function claimsOf(jwt: string): Record<string, unknown> {
   try {
     const payload = jwt.split('.')[1] ?? ''

@@ -5118,6 +5118,15 @@ export interface components {
             email_domains: string[];
             /** @description The organization's mail domains, from which email_domains are chosen. */
             allowed_email_domains: string[];
+            /** @description From which the server reads the fields of the identity provider every day. Empty if they were entered. */
+            idp_metadata_url: string;
+            /**
+             * Format: date-time
+             * @description The last successful reading.
+             */
+            idp_metadata_read_at?: string;
+            /** @description Why the last reading failed. Empty if it succeeded. */
+            idp_metadata_error: string;
             /**
              * Format: date-time
              * @description Absent before it is set.
@@ -5125,6 +5134,8 @@ export interface components {
             updated_at?: string;
         };
         SAMLConfigPutRequest: {
+            /** @description Replaces the metadata and the three fields after it. Empty ends the readings. */
+            idp_metadata_url?: string;
             idp_metadata_xml?: string;
             idp_entity_id?: string;
             idp_sso_url?: string;
@@ -7170,6 +7181,8 @@ export interface operations {
                 organization_id: components["parameters"]["OrganizationIdQuery"];
                 /** @description Path of the app to go to after signing in. Anything but a path of this server is ignored. */
                 next?: string;
+                /** @description With `login`, the identity provider is asked to authenticate the person again. */
+                prompt?: string;
             };
             header?: never;
             path?: never;

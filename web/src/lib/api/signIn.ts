@@ -2,9 +2,13 @@ import { ApiError, asApiError, assertRequired, readProblem } from './errors'
 import type { Me } from './types'
 
 /** The URL for signing in at the organization's identity provider. After signing in, the browser opens `next`. */
-export function oauth2Authorize(organizationId: string, next?: string | null): string {
+export function oauth2Authorize(organizationId: string, next?: string | null, prompt?: 'login'): string {
   assertRequired('oauth2Authorize', 'organizationId', organizationId)
-  const query = new URLSearchParams({ organization_id: organizationId, ...(next && { next }) })
+  const query = new URLSearchParams({
+    organization_id: organizationId,
+    ...(next && { next }),
+    ...(prompt && { prompt }),
+  })
   return `/v1/oauth2/authorize?${query}`
 }
 

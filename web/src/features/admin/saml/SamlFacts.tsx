@@ -1,5 +1,6 @@
 import { Download } from 'lucide-react'
 import type { SamlConfig } from '@/lib/api'
+import { formatFull } from '@/lib/ui/dates'
 import { CopyValue } from '../parts/CopyValue'
 import { BoxedFacts, Fact, Section } from '../parts/Page'
 import { texts } from '../texts'
@@ -52,6 +53,14 @@ export function IdentityProvider({ config }: { config: SamlConfig }) {
   return (
     <Section title={idp.title}>
       <BoxedFacts>
+        {config.idp_metadata_url !== '' && (
+          <Fact name={idp.url}>
+            <Code value={config.idp_metadata_url} />
+            {config.idp_metadata_read_at && (
+              <p className={styles.quiet}>{idp.read(formatFull(config.idp_metadata_read_at))}</p>
+            )}
+          </Fact>
+        )}
         <Fact name={idp.entity}>
           <Code value={config.idp_entity_id} />
         </Fact>

@@ -61,6 +61,9 @@ function Config({ config, mayEdit }: { config: SamlConfig; mayEdit: boolean }) {
     <>
       {validity === 'expired' && <Notice level="danger">{words.warnings.expired}</Notice>}
       {validity === 'expiring' && <Notice level="warning">{words.warnings.expiring(formatFull(end))}</Notice>}
+      {config.idp_metadata_error !== '' && (
+        <Notice level="warning">{words.warnings.metadata(config.idp_metadata_error)}</Notice>
+      )}
       <SamlStatus config={config} mayEdit={mayEdit} />
       {!config.enabled && mayEdit && <Steps steps={words.steps} />}
       <ServiceProvider config={config} />

@@ -10,7 +10,7 @@ import { texts } from '../texts'
 import { certificateText } from './certificates'
 import { MAX_METADATA, summarizeMetadata } from './metadata'
 import styles from './Saml.module.css'
-import type { SamlErrors, SamlValues } from './samlForm'
+import { type SamlErrors, type SamlValues, ways } from './samlForm'
 
 const words = texts.samlEdit
 
@@ -28,14 +28,35 @@ export function SourceFields(props: FieldsProps) {
     <fieldset className={styles.group}>
       <legend>{words.source}</legend>
       <div className={styles.ways} role="group" aria-label={words.ways}>
-        {(['metadata', 'fields'] as const).map((way) => (
+        {ways.map((way) => (
           <ChoiceChip key={way} selected={values.way === way} onClick={() => onChange({ way })}>
-            {words[way]}
+            {words.wayNames[way]}
           </ChoiceChip>
         ))}
       </div>
-      {values.way === 'metadata' ? <MetadataField {...props} /> : <SingleFields {...props} />}
+      {values.way === 'url' && <AddressField {...props} />}
+      {values.way === 'metadata' && <MetadataField {...props} />}
+      {values.way === 'fields' && <SingleFields {...props} />}
     </fieldset>
+  )
+}
+
+function AddressField({ values, errors, onChange }: FieldsProps) {
+  return (
+    <TextField
+      label={words.url}
+      hint={words.urlHint}
+      type="url"
+      inputMode="url"
+      spellCheck={false}
+      autoCapitalize="off"
+      autoComplete="off"
+      maxLength={2048}
+      placeholder="https://"
+      value={values.url}
+      error={errors.url}
+      onChange={(event) => onChange({ url: event.target.value })}
+    />
   )
 }
 

@@ -9,6 +9,8 @@ const config: SamlConfig = {
   sp_entity_id: 'https://app.example/v1/saml/o/metadata',
   sp_acs_url: 'https://app.example/v1/saml/o/acs',
   sp_metadata_url: 'https://app.example/v1/saml/o/metadata',
+  idp_metadata_url: '',
+  idp_metadata_error: '',
   idp_entity_id: 'https://idp.example',
   idp_sso_url: 'https://idp.example/sso',
   idp_certificates: [{ subject: 'CN=idp', fingerprint_sha256: 'AB', not_after: '2030-01-01T00:00:00Z' }],
@@ -32,6 +34,21 @@ const metadata = `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:met
 </md:EntityDescriptor>`
 
 describe('the form of the single sign-on', () => {
+  it('sends the address of metadata, and ends its readings', () => {
+    const values = { ...initialValues(config), way: 'url' as const }
+    expect(requestOf(config, values)).toBeNull()
+    expect(checkValues(fresh, { ...values, url: '' }).url).toBe('メタデータのURLを入力してください。')
+    expect(checkValues(config, { ...values, url: 'idp.example' }).url).toBe(
+      'https:// で始まるURLを入力してください。',
+    )
+    const url = 'https://idp.example/metadata'
+    expect(requestOf(config, { ...values, url: ` ${url} ` })).toEqual({ idp_metadata_url: url })
+    const read = { ...config, idp_metadata_url: url }
+    expect(initialValues(read)).toMatchObject({ way: 'url', url })
+    expect(requestOf(read, initialValues(read))).toBeNull()
+    expect(requestOf(read, { ...initialValues(read), url: '' })).toEqual({ idp_metadata_url: '' })
+  })
+
   it('has no changes initially', () => {
     expect(requestOf(config, initialValues(config))).toBeNull()
     expect(isDirty(config, { ...initialValues(config), way: 'fields' })).toBe(false)

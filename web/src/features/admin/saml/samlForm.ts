@@ -6,10 +6,15 @@ import { MAX_METADATA, summarizeMetadata } from './metadata'
 
 const words = texts.samlEdit
 
+/** The ways of entering the identity provider's settings. */
+export const ways = ['url', 'metadata', 'fields'] as const
+type Way = (typeof ways)[number]
+
 /** The values of the single sign-on form. */
 export interface SamlValues {
-  /** The way of entry: by metadata, or field by field. */
-  readonly way: 'metadata' | 'fields'
+  /** The way of entry: by the address of metadata, by metadata, or field by field. */
+  readonly way: Way
+  readonly url: string
   readonly xml: string
   readonly entityId: string
   readonly ssoUrl: string
@@ -26,7 +31,8 @@ export type SamlErrors = FormErrors<SamlValues>
 /** The initial form. */
 export function initialValues(config: SamlConfig): SamlValues {
   return {
-    way: 'metadata',
+    way: config.idp_metadata_url === '' ? 'metadata' : 'url',
+    url: config.idp_metadata_url,
     xml: '',
     entityId: config.idp_entity_id,
     ssoUrl: config.idp_sso_url,
@@ -52,7 +58,9 @@ export function requestOf(config: SamlConfig, values: SamlValues): SamlConfigPut
   const certificates = splitCertificates(values.certificates)
   const email = values.emailAttribute.trim()
   const name = values.nameAttribute.trim()
+  const url = values.url.trim()
   const request: SamlConfigPutRequest = {
+    ...(values.way === 'url' && url !== config.idp_metadata_url && { idp_metadata_url: url }),
     ...(values.way === 'metadata' && values.xml.trim() !== '' && { idp_metadata_xml: values.xml }),
     ...(values.way === 'fields' && {
       ...(values.entityId.trim() !== config.idp_entity_id && { idp_entity_id: values.entityId.trim() }),
@@ -69,7 +77,11 @@ export function requestOf(config: SamlConfig, values: SamlValues): SamlConfigPut
 /** checkValues returns the errors that are found before sending. */
 export function checkValues(config: SamlConfig, values: SamlValues): SamlErrors {
   const errors: SamlErrors = {}
-  if (values.way === 'metadata') {
+  if (values.way === 'url') {
+    if (values.url.trim() === '') {
+      if (config.idp_entity_id === '') errors.url = words.required(words.url)
+    } else if (!isUrl(values.url)) errors.url = words.badUrl
+  } else if (values.way === 'metadata') {
     const { kind } = summarizeMetadata(values.xml)
     if (kind === 'empty' && config.idp_entity_id === '') errors.xml = words.required(words.xml)
     if (kind === 'not-xml') errors.xml = words.notXml
@@ -78,7 +90,7 @@ export function checkValues(config: SamlConfig, values: SamlValues): SamlErrors 
   } else {
     if (values.entityId.trim() === '') errors.entityId = words.required(words.entity)
     if (values.ssoUrl.trim() === '') errors.ssoUrl = words.required(words.sso)
-    else if (!/^https?:\/\/[^\s/]/i.test(values.ssoUrl.trim())) errors.ssoUrl = words.badUrl
+    else if (!isUrl(values.ssoUrl)) errors.ssoUrl = words.badUrl
     if (values.certificates.trim() === '' && config.idp_certificates.length === 0)
       errors.certificates = words.required(words.certificates)
   }
@@ -87,7 +99,12 @@ export function checkValues(config: SamlConfig, values: SamlValues): SamlErrors 
   return errors
 }
 
+function isUrl(text: string): boolean {
+  return /^https?:\/\/[^\s/]/i.test(text.trim())
+}
+
 const names: ReadonlyArray<readonly [RegExp, keyof SamlValues]> = [
+  [/^idp_metadata_url/, 'url'],
   [/^idp_metadata_xml/, 'xml'],
   [/^idp_entity_id/, 'entityId'],
   [/^idp_sso_url/, 'ssoUrl'],

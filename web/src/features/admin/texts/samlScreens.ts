@@ -37,6 +37,8 @@ export const samlScreens = {
       title: 'IDプロバイダーの情報',
       entity: 'エンティティID',
       sso: 'ログインURL（SSO URL）',
+      url: 'メタデータのURL',
+      read: (date: string) => `最後の読み込み ${date}（毎日更新）`,
       certificates: '署名証明書',
       subject: '発行対象',
       fingerprint: 'フィンガープリント（SHA-256）',
@@ -53,6 +55,8 @@ export const samlScreens = {
       domains: '対象のメールドメイン',
     },
     warnings: {
+      metadata: (reason: string) =>
+        `IDプロバイダーのメタデータを更新できませんでした。${reason}1時間おきに再試行します。`,
       expired: '署名証明書の有効期限が切れています。ログインできないため、新しい証明書を登録してください。',
       expiring: (date: string) =>
         `署名証明書の有効期限は${date}です。切れるとログインできなくなるため、新しい証明書を登録してください。`,
@@ -102,8 +106,9 @@ export const samlScreens = {
     back: 'シングルサインオンに戻る',
     source: 'IDプロバイダーの情報',
     ways: '登録の方法',
-    metadata: 'メタデータで登録',
-    fields: '項目ごとに入力',
+    wayNames: { url: 'URLで登録', metadata: 'メタデータで登録', fields: '項目ごとに入力' },
+    url: 'メタデータのURL',
+    urlHint: '保存すると読み込みます。その後も毎日読み直し、証明書の更新を自動で反映します。',
     xml: 'IDプロバイダーのメタデータ（XML）',
     xmlHint: 'XMLを貼り付けるか、ファイルを選択してください。256KBまで',
     xmlKept: 'すでに登録されています。変更しない場合は、空のままにしてください。',
