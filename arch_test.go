@@ -32,7 +32,7 @@ var order = []string{
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
 	"internal/identity/sso", "internal/identity/saml", "internal/identity/saml/samltest", "internal/identity/oidc",
 	"internal/identity/oidc/oidctest", "internal/identity/oauth",
-	"internal/org", "internal/skill",
+	"internal/org", "internal/scim", "internal/skill",
 	"internal/datasource/extract/pdf", "internal/datasource/extract/pdf/pdftest", "internal/datasource/extract",
 	"internal/datasource/extract/extracttest", "internal/datasource/extractor", "internal/datasource/index",
 	"internal/datasource", "internal/datasource/bucket", "internal/project",
@@ -85,7 +85,7 @@ var bans = []struct {
 	},
 	{
 		from: []string{
-			"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/skill",
+			"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/scim", "internal/skill",
 			"internal/datasource", "internal/picture", "chat", "internal/channel", "internal/api",
 		},
 		to:     []string{"github.com/jackc/pgx", "database/sql", module + "/store", module + "/migrations"},
@@ -93,8 +93,8 @@ var bans = []struct {
 	},
 	{
 		from: []string{
-			"internal/fault", "stream", "internal/org", "internal/skill", "internal/datasource", "internal/picture",
-			"chat", "internal/channel", "store",
+			"internal/fault", "stream", "internal/org", "internal/scim", "internal/skill", "internal/datasource",
+			"internal/picture", "chat", "internal/channel", "store",
 		},
 		to:     []string{"github.com/go-chi"},
 		reason: "only the API and the user pool serve HTTP to clients",
@@ -109,15 +109,15 @@ var bans = []struct {
 	},
 	{
 		from: []string{
-			"internal/fault", "stream", "internal/identity", "internal/org", "internal/skill", "internal/datasource",
-			"internal/picture", "chat", "internal/channel", "store", "internal/api",
+			"internal/fault", "stream", "internal/identity", "internal/org", "internal/scim", "internal/skill",
+			"internal/datasource", "internal/picture", "chat", "internal/channel", "store", "internal/api",
 		},
 		to:     []string{"github.com/sashabaranov"},
 		reason: "only llm uses the provider's protocol",
 	},
 	{
 		from: []string{
-			"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/skill",
+			"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/scim", "internal/skill",
 			"internal/datasource", "internal/picture", "chat", "internal/channel", "store", "internal/api",
 		},
 		to: []string{

@@ -42,6 +42,7 @@ require (
 	github.com/r3labs/sse/v2 v2.10.0
 	github.com/russellhaering/goxmldsig v1.6.1
 	github.com/sashabaranov/go-openai v1.43.0
+	github.com/scim2/filter-parser/v2 v2.3.1
 	github.com/slack-go/slack v0.35.0
 	github.com/tetratelabs/wazero v1.11.0
 	github.com/tidwall/gjson v1.20.0
@@ -162,6 +163,7 @@ require (
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
+	github.com/q-uint/parser v0.3.1 // indirect
 	github.com/ryszard/goskiplist v0.0.0-20150312221310-2dfbae5fcf46 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
 	github.com/shopspring/decimal v1.4.0 // indirect

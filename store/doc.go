@@ -22,6 +22,7 @@
 //   - identity/sso: sso.go
 //   - identity/saml: saml.go
 //   - identity/oidc: oidc.go
+//   - scim: scim.go
 //   - identity/pool: pool.go, pool_event.go
 //   - channel: channel_installation.go, channel_link.go, channel_intake.go, channel_conversation.go, channel_delivery.go
 //   - crx: secret.go

@@ -175,6 +175,11 @@ var exports = []struct {
 		FROM federated_identities
 		WHERE organization_id = $1
 		ORDER BY user_id, created_at`},
+	{"provisioned_users", []string{"scim_users"}, `
+		SELECT user_id AS member_id, user_name, external_id, attributes, deleted_at, created_at, updated_at
+		FROM scim_users
+		WHERE organization_id = $1
+		ORDER BY user_id`},
 	{"chat_services", []string{"channel_installations"}, `
 		SELECT id, surface, team_id, enterprise_id, app_id, bot_user_id, team_name, auto_link, shared_channels, channels,
 		       created_at, updated_at
@@ -238,6 +243,8 @@ var notExported = map[string]string{
 	"saml_links":              "sign-ins in progress",
 	"saml_states":             "sign-ins in progress",
 	"saml_tests":              "sign-ins in progress, deleted after a day",
+	"scim_calls":              "the last calls of the identity provider; the audit log has their effects",
+	"scim_tokens":             "secrets",
 	"search_entries":          "derived from the messages",
 	"search_pending":          "derived from the messages",
 	"servers":                 "state of servers",

@@ -93,40 +93,46 @@ func (db *DB) ChangeMember(
 		if err != nil || len(change.Details) == 0 {
 			return err
 		}
-		switch {
-		case change.Remove:
-			err = removeMember(ctx, tx, organizationID, userID)
-		case change.Unlink:
-			err = unlinkMember(ctx, tx, member)
-		case change.EndSessions:
-			err = endMemberSessions(ctx, tx, member)
-		case change.RequestFactorReset:
-			err = requestFactorReset(ctx, tx, member, by)
-		case change.ResetFactor:
-			err = resetFactor(ctx, tx, member)
-		default:
-			err = updateMember(ctx, tx, userID, change)
-		}
-		if err != nil {
+		if err := applyMemberChange(ctx, tx, roster.Member, change, by); err != nil || change.Remove {
 			return err
 		}
-		if err := queueAccountChange(ctx, tx, member, change); err != nil {
-			return err
-		}
-		if err := audit(ctx, tx, memberEvent(by, change.Action, member, change.Details...)); err != nil {
-			return err
-		}
-		if change.Remove || change.State != roster.Member.State {
-			if err := nameManagers(ctx, tx, organizationID); err != nil {
-				return err
-			}
-		}
-		if !change.Remove {
-			member, err = findMember(ctx, tx, organizationID, userID)
-		}
+		member, err = findMember(ctx, tx, organizationID, userID)
 		return err
 	})
 	return member, err
+}
+
+// applyMemberChange stores a change of a member, queues it for the identity provider, and logs it. It names managers of
+// projects that have lost their last one. The organization must be locked.
+func applyMemberChange(ctx context.Context, tx pgx.Tx, m org.Member, change org.MemberChange, by org.AuditActor) error {
+	var err error
+	switch {
+	case change.Remove:
+		err = removeMember(ctx, tx, m.OrganizationID, m.ID)
+	case change.Unlink:
+		err = unlinkMember(ctx, tx, m)
+	case change.EndSessions:
+		err = endMemberSessions(ctx, tx, m)
+	case change.RequestFactorReset:
+		err = requestFactorReset(ctx, tx, m, by)
+	case change.ResetFactor:
+		err = resetFactor(ctx, tx, m)
+	default:
+		err = updateMember(ctx, tx, m.ID, change)
+	}
+	if err != nil {
+		return err
+	}
+	if err := queueAccountChange(ctx, tx, m, change); err != nil {
+		return err
+	}
+	if err := audit(ctx, tx, memberEvent(by, change.Action, m, change.Details...)); err != nil {
+		return err
+	}
+	if change.Remove || change.State != m.State {
+		return nameManagers(ctx, tx, m.OrganizationID)
+	}
+	return nil
 }
 
 func updateMember(ctx context.Context, tx pgx.Tx, userID uuid.UUID, c org.MemberChange) error {

@@ -66,13 +66,8 @@ func (db *DB) AddGroup(ctx context.Context, actor identity.Actor, call org.Group
 		case len(known) == 1:
 			return org.Group{}, org.ErrRequestConflict
 		}
-		n, err := queryValue[int](ctx, tx, `SELECT count(*) FROM member_groups WHERE organization_id = $1`,
-			actor.OrganizationID)
-		if err != nil {
+		if err := checkGroups(ctx, tx, actor.OrganizationID); err != nil {
 			return org.Group{}, err
-		}
-		if n >= org.MaxGroups {
-			return org.Group{}, org.ErrTooManyGroups
 		}
 		g := call.Group
 		if err := saveGroup(ctx, tx, g.Name, `
@@ -81,11 +76,20 @@ func (db *DB) AddGroup(ctx context.Context, actor identity.Actor, call org.Group
 			call.RequestID, call.RequestHash[:]); err != nil {
 			return g, err
 		}
-		if err := auditGroup(ctx, tx, actor, org.ActionGroupCreate, g, groupChanges(org.Group{}, g)); err != nil {
+		if err := auditGroup(ctx, tx, actor.OrganizationID, org.AuditActorOf(actor), org.ActionGroupCreate, g, groupChanges(org.Group{}, g)); err != nil {
 			return g, err
 		}
 		return findGroup(ctx, tx, actor.OrganizationID, g.ID)
 	})
+}
+
+// checkGroups returns an error if an organization may not have another group.
+func checkGroups(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) error {
+	n, err := queryValue[int](ctx, tx, `SELECT count(*) FROM member_groups WHERE organization_id = $1`, organizationID)
+	if err == nil && n >= org.MaxGroups {
+		err = org.ErrTooManyGroups
+	}
+	return err
 }
 
 // EditGroup implements org.Store.
@@ -101,13 +105,16 @@ func (db *DB) EditGroup(ctx context.Context, actor identity.Actor, g org.Group, 
 		if len(changes) == 0 {
 			return before, nil
 		}
+		if before.Source == org.GroupSCIM && before.Name != g.Name {
+			return before, org.ErrProviderGroupName
+		}
 		if err := saveGroup(ctx, tx, g.Name, `
 			UPDATE member_groups SET name = $3, description = $4, token_limit = $5
 			WHERE organization_id = $1 AND id = $2`, actor.OrganizationID, g.ID, g.Name, g.Description,
 			g.TokenLimit); err != nil {
 			return before, err
 		}
-		if err := auditGroup(ctx, tx, actor, org.ActionGroupEdit, g, changes); err != nil {
+		if err := auditGroup(ctx, tx, actor.OrganizationID, org.AuditActorOf(actor), org.ActionGroupEdit, g, changes); err != nil {
 			return before, err
 		}
 		return findGroup(ctx, tx, actor.OrganizationID, g.ID)
@@ -121,23 +128,28 @@ func (db *DB) DeleteGroup(ctx context.Context, actor identity.Actor, id uuid.UUI
 		if err != nil {
 			return g, err
 		}
-		// Before the members of the group, whose streams a trigger closes.
-		if err := exec(ctx, tx, `DELETE FROM project_grants WHERE organization_id = $1 AND group_id = $2`,
-			actor.OrganizationID, id); err != nil {
-			return g, err
-		}
-		if err := exec(ctx, tx, `DELETE FROM member_groups WHERE organization_id = $1 AND id = $2`,
-			actor.OrganizationID, id); err != nil {
-			return g, err
-		}
-		if err := nameManagers(ctx, tx, actor.OrganizationID); err != nil {
-			return g, err
-		}
-		return g, auditGroup(ctx, tx, actor, org.ActionGroupDelete, g, []org.Change{
-			{Field: "members", Before: strconv.Itoa(g.MemberCount)},
-		})
+		return g, removeGroup(ctx, tx, actor.OrganizationID, org.AuditActorOf(actor), g)
 	})
 	return err
+}
+
+// removeGroup deletes a group, names managers of projects that have lost their last one, and logs it.
+func removeGroup(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, by org.AuditActor, g org.Group) error {
+	// Before the members of the group, whose streams a trigger closes.
+	if err := exec(ctx, tx, `DELETE FROM project_grants WHERE organization_id = $1 AND group_id = $2`,
+		organizationID, g.ID); err != nil {
+		return err
+	}
+	if err := exec(ctx, tx, `DELETE FROM member_groups WHERE organization_id = $1 AND id = $2`,
+		organizationID, g.ID); err != nil {
+		return err
+	}
+	if err := nameManagers(ctx, tx, organizationID); err != nil {
+		return err
+	}
+	return auditGroup(ctx, tx, organizationID, by, org.ActionGroupDelete, g, []org.Change{
+		{Field: "members", Before: strconv.Itoa(g.MemberCount)},
+	})
 }
 
 // ChangeGroupMembers implements org.Store.
@@ -157,44 +169,52 @@ func (db *DB) ChangeGroupMembers(ctx context.Context, actor identity.Actor, id u
 			return g, err
 		}
 		unknown = missing
-		removed, err := queryValues[string](ctx, tx, `
-			WITH removed AS (
-			    DELETE FROM group_members WHERE organization_id = $1 AND group_id = $2 AND user_id = ANY ($3)
-			    RETURNING user_id
-			)
-			SELECT u.email FROM removed r JOIN users u ON u.id = r.user_id ORDER BY u.email`,
-			actor.OrganizationID, id, orEmpty(members.Remove))
-		if err != nil {
-			return g, err
-		}
-		added, err := queryValues[string](ctx, tx, `
-			WITH added AS (
-			    INSERT INTO group_members (organization_id, group_id, user_id)
-			    SELECT $1, $2, w.id FROM unnest($3::uuid[]) AS w (id)
-			    ON CONFLICT DO NOTHING
-			    RETURNING user_id
-			)
-			SELECT u.email FROM added a JOIN users u ON u.id = a.user_id ORDER BY u.email`,
-			actor.OrganizationID, id, add)
-		if err != nil || len(added)+len(removed) == 0 {
-			return g, err
-		}
-		if g, err = findGroup(ctx, tx, actor.OrganizationID, id); err != nil {
-			return g, err
-		}
-		if g.MemberCount > org.MaxGroupMembers {
-			return g, org.ErrGroupFull
-		}
-		if len(removed) > 0 {
-			if err := nameManagers(ctx, tx, actor.OrganizationID); err != nil {
-				return g, err
-			}
-		}
-		return g, auditGroup(ctx, tx, actor, org.ActionGroupMembers, g, changed([]org.Change{
-			{Field: "added", After: listMembers(added)}, {Field: "removed", Before: listMembers(removed)},
-		}))
+		return moveMembers(ctx, tx, actor.OrganizationID, org.AuditActorOf(actor), g, add, members.Remove)
 	})
 	return group, unknown, err
+}
+
+// moveMembers adds members to a group and removes others, names managers of projects that have lost their last one, and
+// logs it. It returns the group. The organization must be locked.
+func moveMembers(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, by org.AuditActor, g org.Group,
+	add, remove []uuid.UUID,
+) (org.Group, error) {
+	removed, err := queryValues[string](ctx, tx, `
+		WITH removed AS (
+		    DELETE FROM group_members WHERE organization_id = $1 AND group_id = $2 AND user_id = ANY ($3)
+		    RETURNING user_id
+		)
+		SELECT u.email FROM removed r JOIN users u ON u.id = r.user_id ORDER BY u.email`,
+		organizationID, g.ID, orEmpty(remove))
+	if err != nil {
+		return g, err
+	}
+	added, err := queryValues[string](ctx, tx, `
+		WITH added AS (
+		    INSERT INTO group_members (organization_id, group_id, user_id)
+		    SELECT $1, $2, w.id FROM unnest($3::uuid[]) AS w (id)
+		    ON CONFLICT DO NOTHING
+		    RETURNING user_id
+		)
+		SELECT u.email FROM added a JOIN users u ON u.id = a.user_id ORDER BY u.email`,
+		organizationID, g.ID, orEmpty(add))
+	if err != nil || len(added)+len(removed) == 0 {
+		return g, err
+	}
+	if g, err = findGroup(ctx, tx, organizationID, g.ID); err != nil {
+		return g, err
+	}
+	if g.MemberCount > org.MaxGroupMembers {
+		return g, org.ErrGroupFull
+	}
+	if len(removed) > 0 {
+		if err := nameManagers(ctx, tx, organizationID); err != nil {
+			return g, err
+		}
+	}
+	return g, auditGroup(ctx, tx, organizationID, by, org.ActionGroupMembers, g, changed([]org.Change{
+		{Field: "added", After: listMembers(added)}, {Field: "removed", Before: listMembers(removed)},
+	}))
 }
 
 // findMembers returns the members to add to a group, and the addresses that no member of the organization has. It locks
@@ -256,11 +276,11 @@ func saveGroup(ctx context.Context, tx pgx.Tx, name, sql string, args ...any) er
 	return err
 }
 
-func auditGroup(ctx context.Context, tx pgx.Tx, actor identity.Actor, action org.Action, g org.Group,
-	details []org.Change,
+func auditGroup(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, by org.AuditActor, action org.Action,
+	g org.Group, details []org.Change,
 ) error {
 	return audit(ctx, tx, org.Event{
-		OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: action,
+		OrganizationID: &organizationID, By: by, Action: action,
 		TargetKind: org.TargetGroup, TargetID: g.ID.String(), TargetLabel: g.Name, Details: details,
 	})
 }
@@ -335,10 +355,8 @@ func setProviderGroups(ctx context.Context, tx pgx.Tx, organizationID, userID uu
 		if c.Added {
 			change = org.Change{Field: "added", After: c.Email}
 		}
-		err = audit(ctx, tx, org.Event{
-			OrganizationID: &organizationID, By: org.System(), Action: org.ActionGroupMembers,
-			TargetKind: org.TargetGroup, TargetID: c.ID.String(), TargetLabel: c.Name, Details: []org.Change{change},
-		})
+		err = auditGroup(ctx, tx, organizationID, org.System(), org.ActionGroupMembers, org.Group{ID: c.ID, Name: c.Name},
+			[]org.Change{change})
 	}
 	if err == nil && left {
 		err = nameManagers(ctx, tx, organizationID)
@@ -373,11 +391,8 @@ func addProviderGroups(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID,
 			return err
 		}
 		names[name], ids[externalID] = true, true
-		if err := audit(ctx, tx, org.Event{
-			OrganizationID: &organizationID, By: org.System(), Action: org.ActionGroupCreate,
-			TargetKind: org.TargetGroup, TargetID: g.ID.String(), TargetLabel: g.Name,
-			Details: groupChanges(org.Group{}, g),
-		}); err != nil {
+		if err := auditGroup(ctx, tx, organizationID, org.System(), org.ActionGroupCreate, g,
+			groupChanges(org.Group{}, g)); err != nil {
 			return err
 		}
 	}

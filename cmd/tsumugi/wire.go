@@ -29,6 +29,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/project"
+	"github.com/tsumugi-ai/tsumugi/internal/scim"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
@@ -168,6 +169,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
 		Shares: chat.NewSharer(db, events), Reviews: chat.NewReviewer(db), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SSO: shared, SAML: s.saml, OIDC: s.oidc,
+		SCIM:     scim.NewService(db, s.accounts.users, s.org, public, log.With("part", "scim")),
 		Sessions: s.accounts.users, Pool: s.accounts.users.Handler(), App: web.App(), Browser: browser,
 		State: newStateReader(s, &c.config, db).read, Metrics: s.telemetry.Handler(), Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
 		Ready: func(ctx context.Context) error {

@@ -28,6 +28,7 @@ const (
 	aProject    kind = "project"
 	aRating     kind = "rating"
 
+	aSCIMToken  kind = "token for provisioning"
 	aConnection kind = "connection"
 	nothing     kind = ""
 )
@@ -365,7 +366,11 @@ var access = map[string]rule{
 	},
 	// Nothing is configured; TestSignInByOpenIDConnect tests the others.
 	"PUT /v1/oidc-config/on": {may: supers, status: 409}, "PUT /v1/oidc-config/off": {may: supers, status: 200},
-	"POST /v1/oidc-config/test":          {may: supers, status: 409},
+	"POST /v1/oidc-config/test": {may: supers, status: 409},
+	"GET /v1/scim-config":       {may: admins, status: 200}, "GET /v1/scim-config/call": {may: admins, status: 200},
+	"POST /v1/scim-config/token":              {may: supers, status: 201, body: with(map[string]any{"name": "Okta"})},
+	"DELETE /v1/scim-config/token/{token_id}": {may: supers, status: 204, names: aSCIMToken},
+
 	"POST /v1/saml-config/test":          {may: supers, status: 201},
 	"GET /v1/saml-config/test/{test_id}": {may: supers, status: 200, names: aTrial},
 }

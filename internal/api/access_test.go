@@ -21,8 +21,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// selfRefusing are routes of the user pool, which accepts only the tokens that it has issued.
-var selfRefusing = []string{"/pool/*"}
+// selfRefusing are routes of the user pool, which accepts only the tokens that it has issued, and of provisioning, which
+// accepts only its own tokens.
+var selfRefusing = []string{"/pool/*", "/scim/v2/*"}
 
 // routesOf returns the router's routes in the table's notation.
 func routesOf(t *testing.T, handler http.Handler) []string {
@@ -129,6 +130,10 @@ func (w *world) make(k kind, token, super string) string {
 		return w.project(token).ID.String()
 	case aConnection:
 		return w.personalToken(token, "chat").Connection.ID.String()
+	case aSCIMToken:
+		return get[api.SCIMTokenCreated](w.fixture, http.StatusCreated, call{
+			method: "POST", path: "/v1/scim-config/token", token: super, body: map[string]any{"name": "Entra ID"},
+		}).Record.ID.String()
 	case aSkill:
 		return w.skills[super]
 	case aMadeSkill:

@@ -37,6 +37,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/picture/picturetest"
 	"github.com/tsumugi-ai/tsumugi/internal/project"
+	"github.com/tsumugi-ai/tsumugi/internal/scim"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
@@ -203,6 +204,11 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	notified := &notified{LiveEvents: f.events, listening: make(chan struct{})}
 	notices := org.NewService(f.db, accounts, notified, log)
 	notices.Start()
+	var external scim.Accounts
+	if with.pool {
+		external = f.users.Pool
+	}
+	services.SCIM = scim.NewService(f.db, external, notices, issuer, log)
 	people := identity.NewService(f.db, oauth.NewVerifier(f.db, tokens), log)
 	services.OAuth = oauth.NewService(oauth.Config{
 		PublicURL: issuer, Clients: oauth.Clients([]string{extensionOrigin}),

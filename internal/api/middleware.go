@@ -44,6 +44,7 @@ const (
 	callTimeout   = 5 * time.Second
 
 	slackCallTimeout = 20 * time.Second // Includes the time for several calls of Slack.
+	scimCallTimeout  = 20 * time.Second // For a group with all members of a large organization.
 )
 
 // withTimeLimit bounds a call, so that it is answered while its client still waits.
@@ -51,6 +52,9 @@ func withTimeLimit(next http.Handler) http.Handler { return limitTime(callTimeou
 
 // withSlackLimit is withTimeLimit for calls that call Slack.
 func withSlackLimit(next http.Handler) http.Handler { return limitTime(slackCallTimeout, next) }
+
+// withSCIMLimit is withTimeLimit for calls of identity providers.
+func withSCIMLimit(next http.Handler) http.Handler { return limitTime(scimCallTimeout, next) }
 
 func limitTime(limit time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -193,7 +197,8 @@ func knownMethod(method string) string {
 
 // traced reports whether a path is an API call and not a file.
 func traced(path string) bool {
-	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/external/") || strings.HasPrefix(path, "/pool/")
+	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/external/") ||
+		strings.HasPrefix(path, "/pool/") || strings.HasPrefix(path, "/scim/")
 }
 
 // withRecovery answers a panic with a problem and logs its stack.

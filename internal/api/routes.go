@@ -8,6 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
+	"github.com/tsumugi-ai/tsumugi/internal/scim"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
@@ -150,6 +151,11 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Put("/v1/oidc-config/on", s.call(secures, s.turnOIDCOn))
 		r.Put("/v1/oidc-config/off", s.call(secures, s.turnOIDCOff))
 		r.Post("/v1/oidc-config/test", s.call(writes, s.testOIDC))
+
+		r.Get("/v1/scim-config", s.call(reads, s.getSCIMConfig))
+		r.Get("/v1/scim-config/call", s.call(reads, s.listSCIMCalls))
+		r.Post("/v1/scim-config/token", s.call(secures, withBody(s.addSCIMToken)))
+		r.Delete("/v1/scim-config/token/{token_id}", s.call(writes, s.revokeSCIMToken))
 
 		r.Get("/v1/slack-config", s.call(reads, s.getSlackConfig))
 		r.Delete("/v1/slack-config", s.call(writes, s.deleteSlackConfig))
@@ -299,6 +305,9 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/data-source/{data_source_id}/page/{page}", s.as(downloads, s.showDataSourcePage))
 		r.Get("/v1/data-source-chunk-embedding/{chunk_embedding_id}", s.call(downloads, s.getChunkEmbedding))
 	})
+
+	// Provisioning by identity providers, in its own protocol. A client authenticates with a token of its organization.
+	r.With(withSCIMLimit).Mount(scim.Path, s.scimHandler())
 
 	// The user pool's own protocol, and the app with its client-side routes.
 	if s.Pool != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
@@ -26,7 +27,12 @@ type sso struct {
 
 func newSSO(t *testing.T) *sso {
 	t.Helper()
-	f := &sso{fixture: newFixtureWith(t, llmtest.Say("はい"), settings{pool: true})}
+	return newSSOWith(t, llmtest.Say("はい"))
+}
+
+func newSSOWith(t *testing.T, model llm.Model) *sso {
+	t.Helper()
+	f := &sso{fixture: newFixtureWith(t, model, settings{pool: true})}
 	f.admin = f.member(f.alice.OrganizationID, "admin@tsumugi.example")
 	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.admin.ID)
 	f.account(&f.admin)

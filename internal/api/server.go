@@ -28,6 +28,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/project"
+	"github.com/tsumugi-ai/tsumugi/internal/scim"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
@@ -59,6 +60,7 @@ type Services struct {
 	SSO       *sso.Service
 	SAML      *saml.Service
 	OIDC      *oidc.Service
+	SCIM      *scim.Service
 	OAuth     *oauth.Service
 	Org       *org.Service
 	Skill     *skill.Service

@@ -234,6 +234,7 @@ func TestSecurityNeedsARecentSignIn(t *testing.T) {
 		{"PUT", "/v1/session-limits", map[string]any{}},
 		{"PUT", "/v1/connection-policy", map[string]any{}},
 		{"POST", "/v1/connection/token", map[string]any{}},
+		{"POST", "/v1/scim-config/token", map[string]any{"name": "Okta"}},
 		{"DELETE", bob + "/factor", nil},
 		{"PUT", bob, map[string]any{"role": "organization-admin"}},
 		{"GET", "/v1/audit/csv", nil},

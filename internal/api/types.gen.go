@@ -241,6 +241,7 @@ func (e FormFieldType) Valid() bool {
 const (
 	Manual GroupSource = "manual"
 	Oidc   GroupSource = "oidc"
+	Scim   GroupSource = "scim"
 )
 
 // Valid indicates whether the value is a known member of the GroupSource enum.
@@ -249,6 +250,8 @@ func (e GroupSource) Valid() bool {
 	case Manual:
 		return true
 	case Oidc:
+		return true
+	case Scim:
 		return true
 	default:
 		return false
@@ -1052,7 +1055,7 @@ type AuditEvent struct {
 	ActorEmail string             `json:"actor_email,omitempty,omitzero"`
 	ActorID    openapi_types.UUID `json:"actor_id,omitempty,omitzero"`
 
-	// ActorKind Unknown is who has not proved to be anybody.
+	// ActorKind Unknown is who has not proved to be anybody. Provisioning is an identity provider, by SCIM.
 	ActorKind string `json:"actor_kind"`
 	ActorName string `json:"actor_name,omitempty,omitzero"`
 
@@ -1634,14 +1637,14 @@ type Group struct {
 	MemberCount int                `json:"member_count"`
 	Name        string             `json:"name"`
 
-	// Source `manual`: an administrator has created it. `oidc`: single sign-on sets its members.
+	// Source `manual`: an administrator has created it. `oidc`: single sign-on sets its members. `scim`: the identity provider sets its name and members.
 	Source GroupSource `json:"source"`
 
 	// TokenLimit Tokens per month for each member. Without it, the organization's limit applies.
 	TokenLimit *int64 `json:"token_limit,omitempty"`
 }
 
-// GroupSource `manual`: an administrator has created it. `oidc`: single sign-on sets its members.
+// GroupSource `manual`: an administrator has created it. `oidc`: single sign-on sets its members. `scim`: the identity provider sets its name and members.
 type GroupSource string
 
 // GroupList defines model for GroupList.
@@ -3059,6 +3062,66 @@ type SAMLTestStart struct {
 	URL string `json:"url"`
 }
 
+// SCIMCall defines model for SCIMCall.
+type SCIMCall struct {
+	At time.Time `json:"at"`
+
+	// Code The reason of a refused call, such as uniqueness; else empty.
+	Code string `json:"code"`
+
+	// Detail The reason of a refused call, for a person; else empty.
+	Detail string             `json:"detail"`
+	ID     openapi_types.UUID `json:"id"`
+	Method string             `json:"method"`
+
+	// Path Below the address, with the query.
+	Path   string `json:"path"`
+	Status int    `json:"status"`
+
+	// Target The name of the user or group, or empty.
+	Target    string `json:"target"`
+	TokenName string `json:"token_name"`
+}
+
+// SCIMCallList defines model for SCIMCallList.
+type SCIMCallList struct {
+	Items []SCIMCall `json:"items"`
+}
+
+// SCIMConfig defines model for SCIMConfig.
+type SCIMConfig struct {
+	// BaseURL To enter at the identity provider.
+	BaseURL   string      `json:"base_url"`
+	MaxTokens int         `json:"max_tokens"`
+	Tokens    []SCIMToken `json:"tokens"`
+}
+
+// SCIMToken defines model for SCIMToken.
+type SCIMToken struct {
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedBy The name of the administrator.
+	CreatedBy string             `json:"created_by"`
+	ID        openapi_types.UUID `json:"id"`
+
+	// LastUsedAt Absent before the first call.
+	LastUsedAt time.Time `json:"last_used_at,omitempty,omitzero"`
+	Name       string    `json:"name"`
+}
+
+// SCIMTokenCreated defines model for SCIMTokenCreated.
+type SCIMTokenCreated struct {
+	Record SCIMToken `json:"record"`
+
+	// Token It is not shown again.
+	Token string `json:"token"`
+}
+
+// SCIMTokenPostRequest defines model for SCIMTokenPostRequest.
+type SCIMTokenPostRequest struct {
+	Name string `json:"name"`
+}
+
 // SSOLink defines model for SSOLink.
 type SSOLink struct {
 	// Email The account's address.
@@ -4198,6 +4261,9 @@ type TestID = openapi_types.UUID
 // ThreadID defines model for ThreadId.
 type ThreadID = openapi_types.UUID
 
+// TokenID defines model for TokenId.
+type TokenID = openapi_types.UUID
+
 // UserID defines model for UserId.
 type UserID = openapi_types.UUID
 
@@ -4666,6 +4732,12 @@ type ListLeavingThreadsParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
+// ListSCIMCallsParams defines parameters for ListSCIMCalls.
+type ListSCIMCallsParams struct {
+	// Refused Only refused calls.
+	Refused bool `form:"refused,omitempty" json:"refused,omitempty,omitzero"`
+}
+
 // ListSharesParams defines parameters for ListShares.
 type ListSharesParams struct {
 	// ThreadID Only the one of this thread.
@@ -5015,6 +5087,9 @@ type PutSAMLConfigJSONRequestBody = SAMLConfigPutRequest
 
 // SamlAssertionConsumerFormdataRequestBody defines body for SamlAssertionConsumer for application/x-www-form-urlencoded ContentType.
 type SamlAssertionConsumerFormdataRequestBody = SAMLResponseForm
+
+// AddSCIMTokenJSONRequestBody defines body for AddSCIMToken for application/json ContentType.
+type AddSCIMTokenJSONRequestBody = SCIMTokenPostRequest
 
 // PutSessionLimitsJSONRequestBody defines body for PutSessionLimits for application/json ContentType.
 type PutSessionLimitsJSONRequestBody = SessionLimits

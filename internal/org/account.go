@@ -71,6 +71,9 @@ const (
 	inviteRequestAge = 7 * 24 * time.Hour // Time during which a call may be repeated.
 )
 
+// Settle sends pending changes of a member to the user pool, after a change that another package has stored.
+func (s *Service) Settle(ctx context.Context, userID uuid.UUID) { s.settle(ctx, userID) }
+
 // settle sends pending changes of a member to the identity provider. They are already in effect on this side, so a
 // failure is only logged, and the sweep retries.
 func (s *Service) settle(ctx context.Context, userID uuid.UUID) {

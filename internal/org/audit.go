@@ -19,7 +19,7 @@ const (
 	ActionResend    Action = "member.resend"
 	ActionEdit      Action = "member.edit"
 	ActionRemove    Action = "member.remove"
-	ActionProvision Action = "member.provision" // Added by their first single sign-on.
+	ActionProvision Action = "member.provision" // Added by their first single sign-on, or by SCIM.
 	// Linked by the first single sign-on of a member with the same address.
 	ActionLink             Action = "member.link"
 	actionUnlink           Action = "member.unlink"
@@ -86,6 +86,8 @@ const (
 	ActionProjectRestore   Action = "project.restore"
 	ActionProjectPurge     Action = "project.purge"
 	ActionSignInFailed     Action = "session.fail"
+	ActionSCIMTokenCreate  Action = "scim_token.create" //nolint:gosec // The name of an action.
+	ActionSCIMTokenRevoke  Action = "scim_token.revoke" //nolint:gosec // The name of an action.
 )
 
 // EventKind is a category of entries of the audit log.
@@ -117,7 +119,7 @@ func Actions() []Action {
 		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy, ActionDictation,
 		ActionGroupCreate, ActionGroupEdit, ActionGroupDelete, ActionGroupMembers,
 		ActionProjectCreate, ActionProjectEdit, ActionProjectGrants, ActionProjectArchive, ActionProjectDelete,
-		ActionProjectRestore, ActionProjectPurge,
+		ActionProjectRestore, ActionProjectPurge, ActionSCIMTokenCreate, ActionSCIMTokenRevoke,
 
 		// Package identity/pool logs these, and identity/sso some of them.
 		"session.begin", ActionSignInFailed, "session.lock", "session.end", "session.end_all", "session.refuse",
@@ -135,13 +137,15 @@ const (
 	ByOperator ActorKind = "operator" // A person on the command line.
 	BySystem   ActorKind = "system"
 	ByUnknown  ActorKind = "unknown" // An unauthenticated person.
+
+	ByProvisioning ActorKind = "provisioning" // An identity provider, with the name of its token.
 )
 
 // AuditActor is the actor of an entry, with their network address.
 type AuditActor struct {
 	Kind      ActorKind
 	ID        *uuid.UUID // For a member.
-	Name      string     // For a member, or an operator's account on the machine.
+	Name      string     // Of a member, an operator's account on the machine, or a token for provisioning.
 	Email     string
 	Address   netip.Addr // The zero Addr if unknown.
 	RequestID string
@@ -168,6 +172,7 @@ const (
 	TargetContract     = "contract"
 	TargetSAML         = "saml"
 	TargetOIDC         = "oidc"
+	TargetSCIMToken    = "scim_token"
 	TargetNotification = "notification"
 	TargetSkill        = "skill"
 	TargetCategory     = "category"

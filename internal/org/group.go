@@ -33,6 +33,7 @@ type GroupSource string
 const (
 	GroupManual GroupSource = "manual" // Created by an administrator.
 	GroupOIDC   GroupSource = "oidc"   // From the claims of single sign-on by OpenID Connect.
+	GroupSCIM   GroupSource = "scim"   // From the identity provider, by SCIM.
 )
 
 // Group is a set of members of an organization. Skills can be offered to it, and it can have a limit.
@@ -69,10 +70,12 @@ type GroupMembers struct {
 
 // The errors of the groups.
 var (
-	ErrNoGroup       = fault.Errorf(fault.NotFound, "グループが見つかりません。")
-	ErrTooManyGroups = fault.Errorf(fault.Conflict, "グループは%d件まで作成できます。使わないグループを削除してください。", MaxGroups)
-	ErrProviderGroup = fault.Errorf(fault.Conflict, "このグループのメンバーは、組織のIDプロバイダーから設定されます。IDプロバイダーで変更してください。")
-	ErrGroupFull     = fault.Errorf(fault.Conflict, "グループのメンバーは%s人までです。", grouped(MaxGroupMembers))
+	ErrNoGroup           = fault.Errorf(fault.NotFound, "グループが見つかりません。")
+	ErrTooManyGroups     = fault.Errorf(fault.Conflict, "グループは%d件まで作成できます。使わないグループを削除してください。", MaxGroups)
+	ErrProviderGroup     = fault.Errorf(fault.Conflict, "このグループのメンバーは、組織のIDプロバイダーから設定されます。IDプロバイダーで変更してください。")
+	ErrProviderGroupName = fault.Errorf(fault.Conflict,
+		"このグループの名前は、組織のIDプロバイダーから設定されます。IDプロバイダーで変更してください。")
+	ErrGroupFull = fault.Errorf(fault.Conflict, "グループのメンバーは%s人までです。", grouped(MaxGroupMembers))
 )
 
 // ErrGroupName refuses the name of another group of the organization.
@@ -109,7 +112,7 @@ func (s *Service) AddGroup(ctx context.Context, actor identity.Actor, requestID 
 	if err := administers(actor); err != nil {
 		return Group{}, err
 	}
-	draft, err := draft.checked()
+	draft, err := draft.Checked()
 	if err != nil {
 		return Group{}, err
 	}
@@ -128,7 +131,7 @@ func (s *Service) EditGroup(ctx context.Context, actor identity.Actor, id uuid.U
 	if err := administers(actor); err != nil {
 		return Group{}, err
 	}
-	draft, err := draft.checked()
+	draft, err := draft.Checked()
 	if err != nil {
 		return Group{}, err
 	}
@@ -166,8 +169,8 @@ func (s *Service) ChangeGroupMembers(ctx context.Context, actor identity.Actor, 
 	return s.store.ChangeGroupMembers(ctx, actor, id, members, stillAdministers)
 }
 
-// checked validates a draft, and returns its stored form.
-func (d GroupDraft) checked() (GroupDraft, error) {
+// Checked validates a draft, and returns its stored form.
+func (d GroupDraft) Checked() (GroupDraft, error) {
 	d.Name = norm.NFC.String(strings.TrimSpace(d.Name))
 	d.Description = norm.NFC.String(strings.TrimSpace(d.Description))
 	switch {
@@ -192,7 +195,7 @@ func (d GroupDraft) checked() (GroupDraft, error) {
 // that name, the id with a number. It returns "" for an id that is not a valid name. taken reports whether a group has a
 // name.
 func ProviderGroupName(externalID string, taken func(name string) bool) string {
-	draft, err := GroupDraft{Name: runes.First(strings.TrimSpace(externalID), maxGroupName)}.checked()
+	draft, err := GroupDraft{Name: runes.First(strings.TrimSpace(externalID), maxGroupName)}.Checked()
 	name := draft.Name
 	for n := 2; err == nil && taken(name); n++ {
 		suffix := fmt.Sprintf("（%d）", n)

@@ -213,6 +213,12 @@ func (e *MemberEdit) clean() error {
 	return nil
 }
 
+// ValidName reports whether a name is valid for a member.
+func ValidName(name string) bool {
+	clean, err := cleanName("name", name)
+	return err == nil && clean == name
+}
+
 // cleanName trims and validates a person's name.
 func cleanName(field, name string) (string, error) {
 	name = strings.TrimSpace(name)

@@ -19,6 +19,8 @@ var (
 	ErrLastSuper    = fault.Errorf(fault.Conflict, "有効な特権管理者が一人もいなくなるため、この操作はできません。")
 	ErrLastPassword = fault.Errorf(fault.Conflict,
 		"パスワードでログインできる特権管理者が一人もいなくなるため、この操作はできません。シングルサインオンの障害に備えて、一人以上必要です。")
+	errSuperInactive = fault.Errorf(fault.Forbidden,
+		"停止中の特権管理者は、IDプロバイダーから有効にできません。ほかの特権管理者が、メンバーの画面で有効にしてください。")
 	ErrNoMember        = fault.Errorf(fault.NotFound, "メンバーが見つかりません。")
 	ErrRequestConflict = fault.Errorf(fault.RequestConflict, "同じ request_id が別の内容で使われています。")
 	ErrNoOrganization  = fault.Errorf(fault.NotFound, "組織が見つかりません。")
@@ -194,6 +196,31 @@ func (r MemberContext) enable() (MemberChange, error) {
 		return MemberChange{}, ErrNoSeat
 	}
 	return r.setState(identity.StateActive, ActionEdit), nil
+}
+
+// Provision returns the change by the organization's identity provider: the name and whether the member is active. It
+// never gives anybody the role of a super-admin, which reactivating one would do.
+func (r MemberContext) Provision(name string, active bool) (MemberChange, error) {
+	m := r.Member
+	change := m.change(ActionEdit)
+	change.Name, change.State = name, identity.StateInactive
+	if active {
+		change.State = identity.StateActive
+	}
+	switch {
+	case change.State == m.State:
+	case active && m.Role == identity.RoleOrganizationSuperAdmin:
+		return MemberChange{}, errSuperInactive
+	case active && r.FreeSeats <= 0:
+		return MemberChange{}, ErrNoSeat
+	default:
+		if err := r.spare(); err != nil {
+			return MemberChange{}, err
+		}
+	}
+	change.note("name", m.Name, change.Name)
+	change.note("state", string(m.State), string(change.State))
+	return change, nil
 }
 
 func (r MemberContext) setState(state identity.State, action Action) MemberChange {

@@ -177,6 +177,7 @@ const adminRoutes: RouteObject = caught({
       async () => (await loadAdmin()).OidcEditPage,
       async () => (await loadAdmin()).samlEditLoader,
     ),
+    adminPage('scim', async () => (await loadAdmin()).ScimPage),
     adminPage('group', async () => (await loadAdmin()).GroupsPage),
     adminPage('group/:groupId', async () => (await loadAdmin()).GroupPage),
     adminPage('project', async () => (await loadAdmin()).ProjectsPage),

@@ -83,6 +83,17 @@ export const samlQuery = read('getSAMLConfig', {})
 /** The organization's single sign-on by OpenID Connect. */
 export const oidcQuery = read('getOIDCConfig', {})
 
+/** The address and the tokens for provisioning. */
+export const scimQuery = readNow('getSCIMConfig', {})
+
+/** scimCallsQuery reads the last calls of the identity provider, or only the refused ones. It polls for new ones. */
+export const scimCallsQuery = (refused: boolean) =>
+  queryOptions({
+    ...readNow('listSCIMCalls', { refused }),
+    select: ({ items }) => items,
+    refetchInterval: 10_000,
+  })
+
 /** retentionPreviewQuery counts the threads that a retention of `days` would delete now. */
 export const retentionPreviewQuery = (days: number) => readNow('previewRetention', { days })
 

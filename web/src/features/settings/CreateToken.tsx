@@ -1,14 +1,12 @@
 import { type FormEvent, useState } from 'react'
 import { Button } from '@/components/Button'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
-import { CopyButton } from '@/components/CopyButton'
-import { Dialog } from '@/components/Dialog'
 import { FieldErrorText, Select, TextField } from '@/components/Field'
+import { TokenDialog } from '@/components/TokenDialog'
 import { ownConnectionsQuery } from '@/entities/connection/connections'
 import { scopeTexts } from '@/entities/connection/scopes'
 import { ApiError, call, errorMessage, type Scope } from '@/lib/api'
 import { reload } from '@/lib/api/queries'
-import { copyText } from '@/lib/browser/clipboard'
 import { Checkbox } from '@/lib/ui/Checkbox'
 import { toastFailure } from '@/lib/ui/toast'
 import styles from './ConnectionsPage.module.css'
@@ -127,24 +125,4 @@ function FormDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (t
 function dayAfter(days: number): string {
   const at = new Date(Date.now() + days * 86_400_000)
   return new Intl.DateTimeFormat('sv-SE', { timeZone: 'Asia/Tokyo' }).format(at)
-}
-
-function TokenDialog({ token, onClose }: { token: string; onClose: () => void }) {
-  return (
-    <Dialog
-      title={words.created}
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{words.close}</Button>
-          <CopyButton variant="primary" copy={() => copyText(token)}>
-            {words.copy}
-          </CopyButton>
-        </>
-      }
-    >
-      <p className={styles.once}>{words.once}</p>
-      <code className={styles.token}>{token}</code>
-    </Dialog>
-  )
 }

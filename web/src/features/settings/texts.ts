@@ -139,10 +139,6 @@ export const texts = {
       days: (days: number) => (days === 365 ? '1年' : `${days}日`),
       submit: '作成する',
       notCreated: (why: string) => `作成できませんでした。${why}`,
-      created: 'トークンを作成しました',
-      once: 'このトークンは、この画面を閉じると二度と表示できません。今すぐコピーして、安全な場所に保管してください。',
-      copy: 'コピー',
-      close: '閉じる',
     },
   },
   slack: {

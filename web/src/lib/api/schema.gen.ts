@@ -2411,6 +2411,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/scim-config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The organization's provisioning by SCIM
+         * @description For the organization's administrators. The service of SCIM 2.0 (RFC 7643, RFC 7644) at `/scim/v2` is described by
+         *     its own `/Schemas`, `/ResourceTypes` and `/ServiceProviderConfig`. Its clients are identity providers, which
+         *     authenticate with one of the tokens.
+         */
+        get: operations["getSCIMConfig"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/scim-config/call": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The last calls of the identity provider, newest first
+         * @description For the organization's administrators. At most 100 successful and 100 refused calls are stored.
+         */
+        get: operations["listSCIMCalls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/scim-config/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a token for the identity provider
+         * @description For super-admins. The token is shown this once. 409 if there are two.
+         */
+        post: operations["addSCIMToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/scim-config/token/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token_id: components["parameters"]["TokenId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a token
+         * @description For super-admins. Calls with it are refused at once.
+         */
+        delete: operations["revokeSCIMToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/slack-config": {
         parameters: {
             query?: never;
@@ -4324,10 +4408,10 @@ export interface components {
             name: string;
             description: string;
             /**
-             * @description `manual`: an administrator has created it. `oidc`: single sign-on sets its members.
+             * @description `manual`: an administrator has created it. `oidc`: single sign-on sets its members. `scim`: the identity provider sets its name and members.
              * @enum {string}
              */
-            source: "manual" | "oidc";
+            source: "manual" | "oidc" | "scim";
             /**
              * Format: int64
              * @description Tokens per month for each member. Without it, the organization's limit applies.
@@ -5142,6 +5226,54 @@ export interface components {
             /** @description The reason of a failure, for a person. */
             detail: string;
         };
+        SCIMConfig: {
+            /** @description To enter at the identity provider. */
+            base_url: string;
+            tokens: components["schemas"]["SCIMToken"][];
+            max_tokens: number;
+        };
+        SCIMToken: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            /** @description The name of the administrator. */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Absent before the first call.
+             */
+            last_used_at?: string;
+        };
+        SCIMTokenPostRequest: {
+            name: string;
+        };
+        SCIMTokenCreated: {
+            /** @description It is not shown again. */
+            token: string;
+            record: components["schemas"]["SCIMToken"];
+        };
+        SCIMCall: {
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            at: string;
+            token_name: string;
+            method: string;
+            /** @description Below the address, with the query. */
+            path: string;
+            /** @description The name of the user or group, or empty. */
+            target: string;
+            status: number;
+            /** @description The reason of a refused call, such as uniqueness; else empty. */
+            code: string;
+            /** @description The reason of a refused call, for a person; else empty. */
+            detail: string;
+        };
+        SCIMCallList: {
+            items: components["schemas"]["SCIMCall"][];
+        };
         SlackConfig: {
             /** @description The server has a key (`TSUMUGI_SECRET_KEY`) to store secrets with. */
             storable: boolean;
@@ -5245,10 +5377,10 @@ export interface components {
             /** Format: date-time */
             at: string;
             /**
-             * @description Unknown is who has not proved to be anybody.
+             * @description Unknown is who has not proved to be anybody. Provisioning is an identity provider, by SCIM.
              * @enum {string}
              */
-            actor_kind: "user" | "operator" | "system" | "unknown";
+            actor_kind: "user" | "operator" | "system" | "unknown" | "provisioning";
             /** Format: uuid */
             actor_id?: string;
             actor_name?: string;
@@ -6832,6 +6964,7 @@ export interface components {
         };
     };
     parameters: {
+        TokenId: string;
         ConnectionId: string;
         /** @description How many items to pass over. */
         Offset: number;
@@ -10310,6 +10443,97 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["OIDCTest"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSCIMConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The address and the tokens, without their secrets */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SCIMConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listSCIMCalls: {
+        parameters: {
+            query?: {
+                /** @description Only refused calls. */
+                refused?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Calls */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SCIMCallList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addSCIMToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SCIMTokenPostRequest"];
+            };
+        };
+        responses: {
+            /** @description The token */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SCIMTokenCreated"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    revokeSCIMToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token_id: components["parameters"]["TokenId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is revoked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

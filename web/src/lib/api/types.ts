@@ -8,6 +8,9 @@ import type {
   SAMLConfig,
   SAMLConfigPutRequest,
   SAMLTest,
+  SCIMCall,
+  SCIMConfig,
+  SCIMToken,
   Session,
   User,
 } from './types.gen'
@@ -25,4 +28,7 @@ export type OidcConfigPutRequest = OIDCConfigPutRequest
 export type SamlConfig = SAMLConfig
 export type SamlConfigPutRequest = SAMLConfigPutRequest
 export type SamlTest = SAMLTest
+export type ScimCall = SCIMCall
+export type ScimConfig = SCIMConfig
+export type ScimToken = SCIMToken
 export type UserSession = Session

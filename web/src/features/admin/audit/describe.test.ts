@@ -83,6 +83,9 @@ describe('an entry of the audit log', () => {
       name: '運用担当者',
       account: 'root',
     })
+    expect(actorOf(event({ actor_kind: 'provisioning', actor_name: 'Okta' })).name).toBe(
+      'IDプロバイダー（Okta）',
+    )
     expect(actorOf(event({ actor_kind: 'system' })).name).toBe('システム')
     expect(actorOf(event({ actor_kind: 'unknown' })).name).toBe('未認証の操作者')
   })

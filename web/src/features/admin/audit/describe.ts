@@ -11,6 +11,7 @@ export function actorOf(event: AuditEvent): { name: string; account: string | un
   if (actor_kind === 'unknown') return { name: words.unknown, account: undefined }
   if (actor_kind === 'system') return { name: words.system, account: undefined }
   if (actor_kind === 'operator') return { name: words.operator, account: actor_name }
+  if (actor_kind === 'provisioning') return { name: words.provisioning(actor_name ?? ''), account: undefined }
   return { name: actor_name || actor_email || '', account: actor_name && actor_email }
 }
 

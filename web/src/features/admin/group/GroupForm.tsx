@@ -29,6 +29,7 @@ export function GroupForm({ group, onSaved, onClose }: GroupFormProps) {
   const [error, setError] = useState<unknown>(null)
   const { busy, run } = useTask()
   const form = useId()
+  const provided = group?.source === 'scim'
   const set = (next: Partial<typeof values>) => {
     setValues({ ...values, ...next })
     setError(null)
@@ -62,6 +63,8 @@ export function GroupForm({ group, onSaved, onClose }: GroupFormProps) {
       <form className={styles.body} id={form} noValidate onSubmit={(event) => void save(event)}>
         <TextField
           label={words.name}
+          hint={provided && words.nameProvided}
+          disabled={provided}
           value={values.name}
           maxLength={100}
           autoComplete="off"

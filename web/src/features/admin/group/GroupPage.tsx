@@ -78,7 +78,7 @@ function Loaded({ group }: { group: Group }) {
       </BoxedFacts>
       <Section
         title={words.members}
-        lead={group.source === 'manual' ? undefined : words.provided}
+        lead={group.source === 'manual' ? undefined : words.provided[group.source]}
         actions={
           group.source === 'manual' && (
             <Button variant="primary" onClick={() => setOpen('add')}>
@@ -133,7 +133,7 @@ function Members({ group }: { group: Group }) {
           <Table
             caption={words.members}
             columns={[words.name, words.email]}
-            actions={words.actions}
+            actions={group.source === 'manual' && words.actions}
             className={table.stacked}
             busy={busy}
           >
@@ -143,11 +143,13 @@ function Members({ group }: { group: Group }) {
                 <td className={table.quiet} data-label={words.email}>
                   {member.email}
                 </td>
-                <EndCell
-                  of={words.of(member.name)}
-                  end={words.take}
-                  onEnd={() => void remove(group, member)}
-                />
+                {group.source === 'manual' && (
+                  <EndCell
+                    of={words.of(member.name)}
+                    end={words.take}
+                    onEnd={() => void remove(group, member)}
+                  />
+                )}
               </tr>
             ))}
           </Table>

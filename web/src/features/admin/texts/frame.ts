@@ -8,6 +8,7 @@ export const frame = {
     groups: 'グループ',
     projects: 'プロジェクト',
     saml: 'シングルサインオン',
+    scim: 'ユーザープロビジョニング',
     instructions: '組織の指示',
     models: 'モデル',
     notices: 'お知らせ',

@@ -18,7 +18,7 @@ export const groupsScreen = {
     tokens: (count: string) => `${count}トークン`,
     byDefault: '組織の上限',
     source: '作成元',
-    sources: { manual: '管理者が作成', oidc: 'シングルサインオン' },
+    sources: { manual: '管理者が作成', oidc: 'シングルサインオン', scim: 'プロビジョニング' },
   },
   group: {
     back: 'グループの一覧へ',
@@ -38,6 +38,7 @@ export const groupsScreen = {
       edit: 'グループを編集',
       name: 'グループ名',
       nameRequired: 'グループ名を入力してください。',
+      nameProvided: '組織のIDプロバイダーから設定されます。',
       description: '説明（任意）',
       limit: '一人あたりの月の上限（トークン、任意）',
       limitHint:
@@ -61,7 +62,10 @@ export const groupsScreen = {
     take: 'グループから外す',
     taken: (name: string) => `${name}さんをグループから外しました。`,
     notTaken: (why: string) => `グループのメンバーを変更できませんでした。${why}`,
-    provided: 'メンバーは、シングルサインオンのたびに、組織のIDプロバイダーの情報から設定されます。',
+    provided: {
+      oidc: 'メンバーは、シングルサインオンのたびに、組織のIDプロバイダーの情報から設定されます。',
+      scim: '名前とメンバーは、組織のIDプロバイダーから設定されます（ユーザープロビジョニング）。',
+    },
     addMembers: 'メンバーを追加',
     adding: {
       title: (name: string) => `「${name}」にメンバーを追加`,

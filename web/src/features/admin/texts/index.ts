@@ -14,6 +14,7 @@ import { oidcScreens } from './oidcScreens'
 import { projectsScreen } from './projectsScreen'
 import { retentionScreen } from './retentionScreen'
 import { samlScreens } from './samlScreens'
+import { scimScreen } from './scimScreen'
 import { sharesScreen } from './sharesScreen'
 import { slackScreen } from './slackScreen'
 import { stateScreen } from './stateScreen'
@@ -30,6 +31,7 @@ export const texts = {
   ...retentionScreen,
   ...oidcScreens,
   ...samlScreens,
+  ...scimScreen,
   ...sharesScreen,
   ...connectionsScreen,
   ...auditScreen,

@@ -1,0 +1,494 @@
+package scim
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	filter "github.com/scim2/filter-parser/v2"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+const (
+	maxDepth  = 10    // Nested parentheses and brackets of a filter.
+	maxFilter = 4_096 // Bytes. The time for parsing grows faster than the length.
+)
+
+// parseFilter parses a filter for resources of the type. It refuses unknown attributes.
+func (t resourceType) parseFilter(source string) (filter.Expression, error) {
+	if len(source) > maxFilter {
+		return nil, fault.Errorf(InvalidFilter, "フィルターが長すぎます（%d文字まで）。", maxFilter)
+	}
+	source, selections, err := takeSelections(source)
+	if err != nil {
+		return nil, err
+	}
+	expression, err := parse(source)
+	if err != nil {
+		return nil, err
+	}
+	expression = putSelections(expression, selections)
+	return expression, t.check(expression)
+}
+
+func parse(source string) (filter.Expression, error) {
+	expression, err := filter.ParseFilter([]byte(source))
+	if err != nil {
+		return nil, fault.Wrap(err, InvalidFilter, "フィルターの形式が正しくありません。")
+	}
+	return expression, nil
+}
+
+// selection is the name of the attribute that replaces an expression in the source of a filter.
+const selection = "selection-"
+
+// takeSelections checks the depth of a filter. It replaces each expression of the form emails[type eq "work"].value eq
+// "x", which Entra ID sends and the grammar of RFC 7644 lacks, by a comparison of the attribute selection, and returns
+// these expressions.
+func takeSelections(source string) (_ string, selections []filter.Expression, _ error) {
+	var out strings.Builder
+	depth, opened := 0, 0
+	for i := 0; i < len(source); i++ {
+		c := source[i]
+		switch c {
+		case '"':
+			end := endOfText(source, i)
+			out.WriteString(source[i:end])
+			i = end - 1
+			continue
+		case '(', '[':
+			if depth++; depth > maxDepth {
+				return "", nil, fault.Errorf(InvalidFilter, "フィルターの入れ子が深すぎます（%d段まで）。", maxDepth)
+			}
+			if c == '[' {
+				opened = strings.LastIndexAny(out.String(), " (") + 1
+			}
+		case ')', ']':
+			depth--
+		}
+		out.WriteByte(c)
+		if c != ']' || i+1 >= len(source) || source[i+1] != '.' {
+			continue
+		}
+		end := endOfComparison(source, i+2)
+		before := out.String()
+		selected, err := parseSelection(before[opened:], source[i+2:end])
+		if err != nil {
+			return "", nil, err
+		}
+		out.Reset()
+		out.WriteString(before[:opened] + selection + strconv.Itoa(len(selections)) + " pr")
+		selections = append(selections, selected)
+		i = end - 1
+	}
+	return out.String(), selections, nil
+}
+
+// parseSelection returns the expression for values that match both a value path and a comparison.
+func parseSelection(values, comparison string) (filter.Expression, error) {
+	selected, err := parse(values)
+	if err != nil {
+		return nil, err
+	}
+	compared, err := parse(comparison)
+	if err != nil {
+		return nil, err
+	}
+	path, ok := selected.(*filter.ValuePath)
+	if !ok {
+		return nil, errFilter(selected)
+	}
+	path.ValueFilter = &filter.LogicalExpression{Left: path.ValueFilter, Right: compared, Operator: filter.AND}
+	return path, nil
+}
+
+// putSelections puts the expressions of takeSelections into their places.
+func putSelections(expression filter.Expression, selections []filter.Expression) filter.Expression {
+	switch e := expression.(type) {
+	case *filter.LogicalExpression:
+		e.Left, e.Right = putSelections(e.Left, selections), putSelections(e.Right, selections)
+	case *filter.NotExpression:
+		e.Expression = putSelections(e.Expression, selections)
+	case *filter.AttributeExpression:
+		if number, ok := strings.CutPrefix(e.AttributePath.AttributeName, selection); ok {
+			if i, err := strconv.Atoi(number); err == nil && 0 <= i && i < len(selections) {
+				return selections[i]
+			}
+		}
+	}
+	return expression
+}
+
+// endOfText returns the position after a quoted text that begins at start.
+func endOfText(source string, start int) int {
+	for i := start + 1; i < len(source); i++ {
+		switch source[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(source)
+}
+
+// endOfComparison returns the position after an attribute, an operator and a value that begin at start.
+func endOfComparison(source string, start int) int {
+	end := start
+	for words := 0; words < 3 && end < len(source); words++ {
+		for end < len(source) && source[end] == ' ' {
+			end++
+		}
+		if end < len(source) && source[end] == '"' {
+			return endOfText(source, end)
+		}
+		word := end
+		for end < len(source) && !strings.ContainsRune(` ()[]"`, rune(source[end])) {
+			end++
+		}
+		if words == 1 && strings.EqualFold(source[word:end], string(filter.PR)) {
+			break
+		}
+	}
+	return end
+}
+
+// check refuses unknown attributes in an expression.
+func (t resourceType) check(expression filter.Expression) error {
+	switch e := expression.(type) {
+	case *filter.LogicalExpression:
+		if err := t.check(e.Left); err != nil {
+			return err
+		}
+		return t.check(e.Right)
+	case *filter.NotExpression:
+		return t.check(e.Expression)
+	case *filter.AttributeExpression:
+		_, _, err := t.attribute(e.AttributePath)
+		return err
+	case *filter.ValuePath:
+		a, _, err := t.attribute(e.AttributePath)
+		if err != nil {
+			return err
+		}
+		return checkSub(a, e.ValueFilter)
+	}
+	return errFilter(expression)
+}
+
+// checkSub refuses attributes in the filter of a value that the attribute a does not have.
+func checkSub(a *attribute, expression filter.Expression) error {
+	switch e := expression.(type) {
+	case *filter.LogicalExpression:
+		if err := checkSub(a, e.Left); err != nil {
+			return err
+		}
+		return checkSub(a, e.Right)
+	case *filter.NotExpression:
+		return checkSub(a, e.Expression)
+	case *filter.AttributeExpression:
+		if find(a.Sub, e.AttributePath.AttributeName) == nil || e.AttributePath.SubAttribute != nil {
+			return unknownInFilter(a.Name + "." + e.AttributePath.String())
+		}
+		return nil
+	}
+	return errFilter(expression)
+}
+
+func errFilter(expression any) error {
+	return fault.Errorf(InvalidFilter, "フィルター %q には対応していません。", shown(toText(expression)))
+}
+
+func unknownInFilter(name string) error {
+	return fault.Errorf(InvalidFilter, "フィルターの属性 %q には対応していません。", shown(name))
+}
+
+// attribute returns the attribute of a path in a filter, or its subattribute.
+func (t resourceType) attribute(p filter.AttributePath) (a *attribute, extension string, err error) {
+	attributes, extension, ok := t.resolve(p.URI())
+	if ok {
+		a = find(attributes, p.AttributeName)
+	}
+	if a != nil && p.SubAttribute != nil {
+		if find(a.Sub, *p.SubAttribute) == nil {
+			a = nil
+		}
+	}
+	if a == nil || a.Returned == never {
+		return nil, "", unknownInFilter(p.String())
+	}
+	return a, extension, nil
+}
+
+// matches reports whether a resource matches an expression of parseFilter.
+func (t resourceType) matches(expression filter.Expression, resource map[string]any) bool {
+	switch e := expression.(type) {
+	case *filter.LogicalExpression:
+		left := t.matches(e.Left, resource)
+		if e.Operator == filter.AND {
+			return left && t.matches(e.Right, resource)
+		}
+		return left || t.matches(e.Right, resource)
+	case *filter.NotExpression:
+		return !t.matches(e.Expression, resource)
+	case *filter.ValuePath:
+		a, extension, err := t.attribute(e.AttributePath)
+		if err != nil {
+			return false
+		}
+		for _, element := range elements(read(resource, a, extension)) {
+			record, _ := element.(map[string]any)
+			if a.matches(e.ValueFilter, record) {
+				return true
+			}
+		}
+	case *filter.AttributeExpression:
+		a, extension, err := t.attribute(e.AttributePath)
+		if err != nil {
+			return false
+		}
+		found := slices.Clone(elements(read(resource, a, extension)))
+		compared := find(a.Sub, subOr(e.AttributePath, "value"))
+		if compared == nil {
+			return a.compare(e, found)
+		}
+		for i, element := range found {
+			record, _ := element.(map[string]any)
+			found[i] = record[compared.Name]
+		}
+		return compared.compare(e, found)
+	}
+	return false
+}
+
+func subOr(p filter.AttributePath, otherwise string) string {
+	if p.SubAttribute != nil {
+		return *p.SubAttribute
+	}
+	return otherwise
+}
+
+// matches reports whether one value of a complex attribute matches an expression.
+func (a *attribute) matches(expression filter.Expression, record map[string]any) bool {
+	switch e := expression.(type) {
+	case *filter.LogicalExpression:
+		left := a.matches(e.Left, record)
+		if e.Operator == filter.AND {
+			return left && a.matches(e.Right, record)
+		}
+		return left || a.matches(e.Right, record)
+	case *filter.NotExpression:
+		return !a.matches(e.Expression, record)
+	case *filter.AttributeExpression:
+		sub := find(a.Sub, e.AttributePath.AttributeName)
+		return sub != nil && sub.compare(e, []any{record[sub.Name]})
+	}
+	return false
+}
+
+// read returns the value of an attribute of a resource or of its extension.
+func read(resource map[string]any, a *attribute, extension string) any {
+	if extension != "" {
+		resource, _ = resource[extension].(map[string]any)
+	}
+	return resource[a.Name]
+}
+
+// elements returns the values of an attribute.
+func elements(value any) []any {
+	switch v := value.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	case []string:
+		all := make([]any, len(v))
+		for i, text := range v {
+			all[i] = text
+		}
+		return all
+	}
+	return []any{value}
+}
+
+// compare reports whether one of the values satisfies a comparison (RFC 7644, section 3.4.2.2).
+func (a *attribute) compare(e *filter.AttributeExpression, found []any) bool {
+	operator := filter.CompareOperator(strings.ToLower(string(e.Operator)))
+	wanted := unescape(e.CompareValue)
+	present, equal := false, false
+	for _, value := range found {
+		if empty(value) {
+			continue
+		}
+		present = true
+		switch operator {
+		case filter.EQ, filter.NE:
+			equal = equal || a.equals(value, wanted)
+		case filter.PR:
+		default:
+			if a.ordered(operator, value, wanted) {
+				return true
+			}
+		}
+	}
+	switch {
+	case operator == filter.PR:
+		return present
+	case operator == filter.EQ && e.CompareValue == nil:
+		return !present
+	case operator == filter.NE && e.CompareValue == nil:
+		return present
+	case operator == filter.EQ:
+		return equal
+	case operator == filter.NE:
+		return !equal
+	}
+	return false
+}
+
+// equals compares a value with one of a filter. Entra ID writes booleans as text.
+func (a *attribute) equals(value, wanted any) bool {
+	if b, ok := value.(bool); ok {
+		return strings.EqualFold(toText(wanted), toText(b))
+	}
+	return a.fold(toText(value)) == a.fold(toText(wanted))
+}
+
+// ordered compares a value with one of a filter by another operator than eq and ne.
+func (a *attribute) ordered(operator filter.CompareOperator, value, wanted any) bool {
+	if a.Type == typeBoolean {
+		return false
+	}
+	left, right := a.fold(toText(value)), a.fold(toText(wanted))
+	switch operator {
+	case filter.CO:
+		return strings.Contains(left, right)
+	case filter.SW:
+		return strings.HasPrefix(left, right)
+	case filter.EW:
+		return strings.HasSuffix(left, right)
+	}
+	order := strings.Compare(left, right)
+	if a.Type == typeDateTime {
+		from, err := time.Parse(time.RFC3339, toText(value))
+		to, wrong := time.Parse(time.RFC3339, toText(wanted))
+		if err != nil || wrong != nil {
+			return false
+		}
+		order = from.Compare(to)
+	}
+	switch operator {
+	case filter.GT:
+		return order > 0
+	case filter.GE:
+		return order >= 0
+	case filter.LT:
+		return order < 0
+	case filter.LE:
+		return order <= 0
+	}
+	return false
+}
+
+// fold returns a text for comparisons.
+func (a *attribute) fold(text string) string {
+	if a.CaseExact {
+		return text
+	}
+	return strings.ToLower(text)
+}
+
+// unescape returns the value of a comparison. The parser leaves the escapes of JSON in texts.
+func unescape(value any) any {
+	text, ok := value.(string)
+	if !ok || !strings.Contains(text, `\`) {
+		return value
+	}
+	var plain string
+	if json.Unmarshal([]byte(`"`+text+`"`), &plain) != nil {
+		return value
+	}
+	return plain
+}
+
+// toText returns the text of a value.
+func toText(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case bool:
+		if v {
+			return "true"
+		}
+		return "false"
+	case interface{ String() string }:
+		return v.String()
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return ""
+	}
+	return string(encoded)
+}
+
+// indexed returns the comparison of a filter that the store can find by an index: every resource that matches the
+// filter satisfies it. Without one it returns the empty Match.
+func indexed(expression filter.Expression) Match {
+	switch e := expression.(type) {
+	case *filter.LogicalExpression:
+		if e.Operator != filter.AND {
+			return Match{}
+		}
+		if m := indexed(e.Left); m.Attribute != "" {
+			return m
+		}
+		return indexed(e.Right)
+	case *filter.ValuePath:
+		if !strings.EqualFold(e.AttributePath.AttributeName, "emails") {
+			return Match{}
+		}
+		return emailIn(e.ValueFilter)
+	case *filter.AttributeExpression:
+		wanted, ok := unescape(e.CompareValue).(string)
+		if !ok || !strings.EqualFold(string(e.Operator), string(filter.EQ)) || e.AttributePath.URI() == urnEnterprise {
+			return Match{}
+		}
+		switch strings.ToLower(e.AttributePath.AttributeName + "." + subOr(e.AttributePath, "value")) {
+		case "id.value":
+			return Match{"id", wanted}
+		case "externalid.value":
+			return Match{"externalId", wanted}
+		case "username.value":
+			return Match{"userName", strings.ToLower(wanted)}
+		case "emails.value":
+			return Match{"emails", strings.ToLower(wanted)}
+		}
+	}
+	return Match{}
+}
+
+// emailIn returns the address that the filter of a value of emails requires.
+func emailIn(expression filter.Expression) Match {
+	switch e := expression.(type) {
+	case *filter.LogicalExpression:
+		if e.Operator != filter.AND {
+			return Match{}
+		}
+		if m := emailIn(e.Left); m.Attribute != "" {
+			return m
+		}
+		return emailIn(e.Right)
+	case *filter.AttributeExpression:
+		wanted, ok := unescape(e.CompareValue).(string)
+		if ok && strings.EqualFold(e.AttributePath.AttributeName, "value") &&
+			strings.EqualFold(string(e.Operator), string(filter.EQ)) {
+			return Match{"emails", strings.ToLower(wanted)}
+		}
+	}
+	return Match{}
+}

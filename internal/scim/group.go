@@ -1,0 +1,303 @@
+package scim
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	filter "github.com/scim2/filter-parser/v2"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+// maxGroupAttribute limits the external id of a group, in characters.
+const maxGroupAttribute = 255
+
+// groupResource returns a group as a resource, with its version.
+func (s *Service) groupResource(g Group) map[string]any {
+	members := make([]any, 0, len(g.Members))
+	ids := make([]string, 0, len(g.Members))
+	for _, m := range g.Members {
+		ids = append(ids, m.ID.String())
+		members = append(members, map[string]any{
+			"value": m.ID.String(), "display": m.Name, "type": "User", "$ref": s.baseURL + "/Users/" + m.ID.String(),
+		})
+	}
+	resource := map[string]any{
+		"schemas": []string{urnGroup}, "id": g.ID.String(), "displayName": g.Name, "members": members,
+		"meta": map[string]any{
+			"resourceType": "Group", "created": timestamp(g.CreatedAt), "location": s.baseURL + "/Groups/" + g.ID.String(),
+			"version": version(g.versioned(ids)),
+		},
+	}
+	set(resource, "externalId", g.ExternalID)
+	return resource
+}
+
+func (g Group) versioned(ids []string) map[string]any {
+	return map[string]any{"displayName": g.Name, "externalId": g.ExternalID, "members": ids}
+}
+
+func (g Group) checkVersion(ifMatch string) error {
+	if ifMatch == "" {
+		return nil
+	}
+	ids := make([]string, 0, len(g.Members))
+	for _, m := range g.Members {
+		ids = append(ids, m.ID.String())
+	}
+	return checkVersion(ifMatch, g.versioned(ids))
+}
+
+// group returns a group as a resource.
+func (s *Service) group(ctx context.Context, client Client, id uuid.UUID) (map[string]any, error) {
+	g, err := s.store.FindSCIMGroup(ctx, client.OrganizationID, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.groupResource(g), nil
+}
+
+// groups returns the groups that match a filter: those from the first one, which is counted from 0, and their total
+// number. An organization has few enough groups to read all of them.
+func (s *Service) groups(ctx context.Context, client Client, query listQuery) (page []map[string]any, total int, err error) {
+	var expression filter.Expression
+	if query.filter != "" {
+		if expression, err = groupType.parseFilter(query.filter); err != nil {
+			return nil, 0, err
+		}
+	}
+	members := query.shows("members") || strings.Contains(strings.ToLower(query.filter), "members")
+	groups, err := s.store.ListSCIMGroups(ctx, client.OrganizationID, members)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, g := range groups {
+		resource := s.groupResource(g)
+		if !members { // The version depends on the members.
+			meta, _ := resource["meta"].(map[string]any)
+			delete(meta, "version")
+		}
+		if expression != nil && !groupType.matches(expression, resource) {
+			continue
+		}
+		if total >= query.offset && len(page) < query.count {
+			page = append(page, resource)
+		}
+		total++
+	}
+	return page, total, nil
+}
+
+// editedGroup is a group while operations are applied to it.
+type editedGroup struct {
+	Group
+	members map[uuid.UUID]bool
+}
+
+func edit(g Group) *editedGroup {
+	edited := &editedGroup{Group: g, members: make(map[uuid.UUID]bool, len(g.Members))}
+	for _, m := range g.Members {
+		edited.members[m.ID] = true
+	}
+	return edited
+}
+
+// done returns the edited group, or an error if it is invalid.
+func (e *editedGroup) done() (Group, error) {
+	g := e.Group
+	draft, err := org.GroupDraft{Name: g.Name}.Checked()
+	if err != nil {
+		return Group{}, fault.Wrap(err, InvalidValue, "displayName: %s", fault.DetailOf(err))
+	}
+	g.Name, g.Members = draft.Name, nil
+	if len(g.ExternalID) > maxGroupAttribute {
+		return Group{}, fault.Errorf(InvalidValue, "externalId は%d文字以内で指定してください。", maxGroupAttribute)
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(e.members), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }) {
+		g.Members = append(g.Members, Member{ID: id})
+	}
+	return g, nil
+}
+
+// addGroup adds a group.
+func (s *Service) addGroup(ctx context.Context, client Client, raw map[string]any) (map[string]any, error) {
+	edited := edit(Group{})
+	if err := edited.replace(raw); err != nil {
+		return nil, err
+	}
+	g, err := edited.done()
+	if err != nil {
+		return nil, err
+	}
+	if g, err = s.store.AddSCIMGroup(ctx, client, g); err != nil {
+		return nil, err
+	}
+	return s.groupResource(g), nil
+}
+
+// replaceGroup replaces a group.
+func (s *Service) replaceGroup(ctx context.Context, client Client, id uuid.UUID, ifMatch string, raw map[string]any) (
+	map[string]any, error,
+) {
+	return s.changeGroup(ctx, client, id, ifMatch, func(g *editedGroup) error { return g.replace(raw) })
+}
+
+// patchGroup applies operations to a group.
+func (s *Service) patchGroup(ctx context.Context, client Client, id uuid.UUID, ifMatch string, operations []operation) (
+	map[string]any, error,
+) {
+	return s.changeGroup(ctx, client, id, ifMatch, func(g *editedGroup) error {
+		for _, op := range operations {
+			if err := g.patch(op); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Service) changeGroup(ctx context.Context, client Client, id uuid.UUID, ifMatch string,
+	change func(*editedGroup) error,
+) (map[string]any, error) {
+	g, err := s.store.ChangeSCIMGroup(ctx, client, id, func(before Group) (Group, error) {
+		if err := before.checkVersion(ifMatch); err != nil {
+			return Group{}, err
+		}
+		edited := edit(before)
+		if err := change(edited); err != nil {
+			return Group{}, err
+		}
+		return edited.done()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.groupResource(g), nil
+}
+
+// deleteGroup deletes a group.
+func (s *Service) deleteGroup(ctx context.Context, client Client, id uuid.UUID, ifMatch string) error {
+	return s.store.DeleteSCIMGroup(ctx, client, id, func(g Group) error { return g.checkVersion(ifMatch) })
+}
+
+// replace sets all attributes from a resource.
+func (e *editedGroup) replace(raw map[string]any) error {
+	raw = maps.Clone(raw)
+	members := any(nil)
+	for name, value := range raw {
+		if strings.EqualFold(name, "members") { // There may be more than the values of an attribute of a user.
+			members = value
+			delete(raw, name)
+		}
+	}
+	resource, err := groupType.canonical(raw)
+	if err != nil {
+		return err
+	}
+	e.Name, _ = resource["displayName"].(string)
+	e.ExternalID, _ = resource["externalId"].(string)
+	return e.setMembers(opReplace, members)
+}
+
+// patch applies an operation.
+func (e *editedGroup) patch(op operation) error {
+	if op.Path == "" {
+		values, ok := op.Value.(map[string]any)
+		if !ok {
+			return fault.Errorf(InvalidSyntax, "pathのない操作のvalueには、属性の組（オブジェクト）を指定してください。")
+		}
+		for name, value := range values {
+			if strings.EqualFold(name, "schemas") || slices.ContainsFunc(ignored, func(s string) bool { return strings.EqualFold(s, name) }) {
+				continue // Okta repeats the id.
+			}
+			if err := e.patch(operation{Op: op.Op, Path: name, Value: value}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	to, err := groupType.parsePath(op.Path)
+	if err != nil {
+		return err
+	}
+	switch to.attribute.Name {
+	case "members":
+		return e.patchMembers(to, op)
+	case "displayName", "externalId":
+		record := map[string]any{"displayName": e.Name, "externalId": e.ExternalID}
+		if err := to.attribute.assign(record, op); err != nil {
+			return err
+		}
+		e.Name, _ = record["displayName"].(string)
+		e.ExternalID, _ = record["externalId"].(string)
+		return nil
+	}
+	return fault.Errorf(InvalidPath, "path %q には対応していません。", shown(op.Path))
+}
+
+// patchMembers applies an operation to the members.
+func (e *editedGroup) patchMembers(to target, op operation) error {
+	if to.where == nil && to.sub == nil {
+		return e.setMembers(op.Op, op.Value)
+	}
+	if op.Op != opRemove || to.sub != nil {
+		return fault.Errorf(Mutability, "メンバーの一部は変更できません。追加（add）または削除（remove）してください。")
+	}
+	compared, ok := to.where.(*filter.AttributeExpression)
+	if !ok || !strings.EqualFold(compared.AttributePath.AttributeName, "value") ||
+		!strings.EqualFold(string(compared.Operator), string(filter.EQ)) {
+		return fault.Errorf(InvalidPath, "path %q には対応していません。メンバーは members[value eq \"…\"] の形式で指定してください。",
+			shown(op.Path))
+	}
+	if id, err := uuid.Parse(toText(compared.CompareValue)); err == nil {
+		delete(e.members, id)
+	}
+	return nil
+}
+
+// errGroupInGroup refuses groups as members.
+var errGroupInGroup = fault.Errorf(InvalidValue, "グループをグループのメンバーにすることはできません。利用者を割り当ててください。")
+
+// setMembers adds, replaces or removes the members of a value: a list of records with ids, or one of them.
+func (e *editedGroup) setMembers(op string, value any) error {
+	if op != opAdd && (op == opReplace || empty(value)) {
+		clear(e.members)
+	}
+	list, ok := value.([]any)
+	if !ok && !empty(value) {
+		list = []any{value}
+	}
+	if len(list) > org.MaxGroupMembers {
+		return org.ErrGroupFull
+	}
+	members := groupType.schema.Attributes[1]
+	for _, element := range list {
+		typed, err := members.single(element)
+		if err != nil {
+			return err
+		}
+		record, _ := typed.(map[string]any)
+		if kind, _ := record["type"].(string); strings.EqualFold(kind, "Group") {
+			return errGroupInGroup
+		}
+		given, _ := record["value"].(string)
+		id, err := uuid.Parse(given)
+		switch {
+		case err == nil && id == e.ID:
+			return fault.Errorf(InvalidValue, "グループを、そのグループ自身のメンバーにすることはできません。")
+		case op == opRemove && err != nil:
+			continue
+		case err != nil:
+			return fault.Errorf(InvalidValue, "members に、この組織にいない利用者 %q があります。", shown(given))
+		case op == opRemove:
+			delete(e.members, id)
+		default:
+			e.members[id] = true
+		}
+	}
+	return nil
+}

@@ -1,0 +1,452 @@
+package scim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+const (
+	maxBody        = 8 << 20 // Bytes. A group with 20,000 members has 2 MB.
+	maxResults     = 200     // Resources on a page.
+	defaultResults = 100
+	recordTimeout  = 3 * time.Second // For recording a call after its response is known.
+	maxPath        = 300             // Bytes of the path of a recorded call.
+)
+
+// HandlerConfig connects a Handler to the server.
+type HandlerConfig struct {
+	// Origin returns the origin of a request, for the audit log.
+	Origin func(*http.Request) (address netip.Addr, requestID string)
+
+	// Admit counts a call of a client. It returns an error with the code fault.RateLimited if there are too many.
+	Admit func(Client) error
+}
+
+// Handler serves the calls of identity providers below Path.
+type Handler struct {
+	service *Service
+	cfg     HandlerConfig
+}
+
+// NewHandler returns a Handler.
+func NewHandler(service *Service, cfg HandlerConfig) *Handler { return &Handler{service, cfg} }
+
+// response is the response to a call.
+type response struct {
+	status int
+	body   any    // Nil for none.
+	tag    string // Entity tag, or "".
+	at     string // URL of the resource, or "".
+	target string // The name of the resource, for the list of calls.
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	client, err := h.service.authenticate(r.Context(), r.Header.Get("Authorization"))
+	if err != nil {
+		h.write(w, r, h.failure(r, err))
+		return
+	}
+	client.Address, client.RequestID = h.cfg.Origin(r)
+	var result response
+	if err = h.cfg.Admit(client); err == nil {
+		result, err = h.service.route(w, r, client)
+	}
+	if err != nil {
+		result = h.failure(r, err)
+	}
+	h.record(r, client, result, err)
+	h.write(w, r, result)
+}
+
+// record records a call. A failure does not affect the response.
+func (h *Handler) record(r *http.Request, client Client, result response, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), recordTimeout)
+	defer cancel()
+	call := Call{
+		OrganizationID: client.OrganizationID, TokenName: client.TokenName, Method: r.Method,
+		Path: shorten(relativePath(r)), Target: shown(result.target), Status: result.status,
+	}
+	if problem, ok := result.body.(scimError); ok {
+		call.Code, call.Detail = fault.CodeOf(err), problem.Detail
+	}
+	if r.URL.RawQuery != "" {
+		call.Path = shorten(call.Path + "?" + r.URL.RawQuery)
+	}
+	if err := h.service.store.RecordSCIMCall(ctx, call); err != nil {
+		h.service.log.WarnContext(ctx, "scim: call not recorded", "err", err)
+	}
+}
+
+func shorten(path string) string { return strings.ToValidUTF8(path[:min(len(path), maxPath)], "") }
+
+// scimError is the body of a refused call (RFC 7644, section 3.12).
+type scimError struct {
+	Schemas []string `json:"schemas"`
+	Status  string   `json:"status"`
+	Type    string   `json:"scimType,omitempty"` //nolint:tagliatelle // The name in the RFC.
+	Detail  string   `json:"detail"`
+}
+
+// statuses are the statuses of codes. A missing code is internal.
+var statuses = map[fault.Code]int{
+	InvalidFilter: http.StatusBadRequest, TooMany: http.StatusBadRequest, Uniqueness: http.StatusConflict,
+	Mutability: http.StatusBadRequest, InvalidSyntax: http.StatusBadRequest, InvalidPath: http.StatusBadRequest,
+	NoTarget: http.StatusBadRequest, InvalidValue: http.StatusBadRequest, codeVersion: http.StatusPreconditionFailed,
+	fault.Invalid: http.StatusBadRequest, fault.Unauthenticated: http.StatusUnauthorized,
+	fault.Forbidden: http.StatusForbidden, fault.NoSeat: http.StatusForbidden, fault.NotFound: http.StatusNotFound,
+	fault.Conflict: http.StatusConflict, fault.TooLarge: http.StatusRequestEntityTooLarge,
+	fault.RateLimited: http.StatusTooManyRequests, fault.Unavailable: http.StatusServiceUnavailable,
+	fault.Canceled: http.StatusServiceUnavailable, codeMethod: http.StatusMethodNotAllowed,
+	codeUnsupported: http.StatusNotImplemented,
+}
+
+const (
+	codeMethod      fault.Code = "method"
+	codeUnsupported fault.Code = "unsupported"
+)
+
+// types are the codes that are values of scimType.
+var types = []fault.Code{
+	InvalidFilter, TooMany, Uniqueness, Mutability, InvalidSyntax, InvalidPath, NoTarget, InvalidValue,
+}
+
+// failure returns the response for an error. Internal errors are logged and not shown.
+func (h *Handler) failure(r *http.Request, err error) response {
+	code := fault.CodeOf(err)
+	if errors.Is(err, context.DeadlineExceeded) && code == fault.Internal {
+		code, err = fault.Unavailable, fault.Wrap(err, fault.Unavailable,
+			"ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
+	}
+	status, known := statuses[code]
+	detail := fault.DetailOf(err)
+	if !known {
+		h.service.log.ErrorContext(r.Context(), "scim: call failed", "err", err)
+		status, detail = http.StatusInternalServerError, "サーバーで問題が発生しました。時間をおいて、もう一度お試しください。"
+	}
+	problem := scimError{Schemas: []string{urnError}, Status: strconv.Itoa(status), Detail: detail}
+	switch {
+	case slices.Contains(types, code):
+		problem.Type = string(code)
+	case code == fault.Invalid:
+		problem.Type = string(InvalidValue)
+	}
+	return response{status: status, body: problem}
+}
+
+// write writes a response.
+func (h *Handler) write(w http.ResponseWriter, r *http.Request, result response) {
+	header := w.Header()
+	header.Set("Cache-Control", "no-store")
+	switch result.status {
+	case http.StatusUnauthorized:
+		header.Set("WWW-Authenticate", "Bearer")
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		header.Set("Retry-After", "10")
+	}
+	if result.tag != "" {
+		header.Set("ETag", result.tag)
+		if none := r.Header.Get("If-None-Match"); r.Method == http.MethodGet && none != "" && matchesTag(none, result.tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	if result.status == http.StatusCreated {
+		header.Set("Location", result.at)
+	}
+	if result.body == nil {
+		w.WriteHeader(result.status)
+		return
+	}
+	header.Set("Content-Type", "application/scim+json; charset=utf-8")
+	w.WriteHeader(result.status)
+	_ = json.NewEncoder(w).Encode(result.body) // The client may have disconnected.
+}
+
+// relativePath returns the path of a request below Path.
+func relativePath(r *http.Request) string { return strings.TrimPrefix(r.URL.Path, Path) }
+
+// route handles an authenticated call.
+func (s *Service) route(w http.ResponseWriter, r *http.Request, client Client) (response, error) {
+	kind, rest, _ := strings.Cut(strings.Trim(relativePath(r), "/"), "/")
+	switch strings.ToLower(kind) {
+	case "users":
+		return s.serve(w, r, rest, s.userCalls(r, client))
+	case "groups":
+		return s.serve(w, r, rest, s.groupCalls(r, client))
+	case "serviceproviderconfig", "schemas", "resourcetypes":
+		return s.describe(r, kind, rest)
+	case "bulk", "me", ".search":
+		return response{}, fault.Errorf(codeUnsupported, "この機能には対応していません。")
+	}
+	return response{}, errNotFound
+}
+
+var errNotFound = fault.Errorf(fault.NotFound, "指定された項目が見つかりません。")
+
+func errMethod() error {
+	return fault.Errorf(codeMethod, "この操作には対応していません。")
+}
+
+// calls are the operations on the resources of a type.
+type calls struct {
+	list    func(listQuery) ([]map[string]any, int, error)
+	add     func(raw map[string]any) (map[string]any, error)
+	get     func(id uuid.UUID) (map[string]any, error)
+	replace func(id uuid.UUID, raw map[string]any) (map[string]any, error)
+	patch   func(id uuid.UUID, operations []operation) (map[string]any, error)
+	remove  func(id uuid.UUID) error
+	patched int // The status after a PATCH. Groups may be too large to be returned each time.
+}
+
+func (s *Service) userCalls(r *http.Request, client Client) calls {
+	ctx, ifMatch := r.Context(), r.Header.Get("If-Match")
+	return calls{
+		patched: http.StatusOK,
+
+		list: func(q listQuery) ([]map[string]any, int, error) { return s.users(ctx, client, q) },
+		add:  func(raw map[string]any) (map[string]any, error) { return s.addUser(ctx, client, raw) },
+		get:  func(id uuid.UUID) (map[string]any, error) { return s.user(ctx, client, id) },
+		replace: func(id uuid.UUID, raw map[string]any) (map[string]any, error) {
+			return s.replaceUser(ctx, client, id, ifMatch, raw)
+		},
+		patch: func(id uuid.UUID, operations []operation) (map[string]any, error) {
+			return s.patchUser(ctx, client, id, ifMatch, operations)
+		},
+		remove: func(id uuid.UUID) error { return s.deleteUser(ctx, client, id, ifMatch) },
+	}
+}
+
+func (s *Service) groupCalls(r *http.Request, client Client) calls {
+	ctx, ifMatch := r.Context(), r.Header.Get("If-Match")
+	return calls{
+		patched: http.StatusNoContent,
+
+		list: func(q listQuery) ([]map[string]any, int, error) { return s.groups(ctx, client, q) },
+		add:  func(raw map[string]any) (map[string]any, error) { return s.addGroup(ctx, client, raw) },
+		get:  func(id uuid.UUID) (map[string]any, error) { return s.group(ctx, client, id) },
+		replace: func(id uuid.UUID, raw map[string]any) (map[string]any, error) {
+			return s.replaceGroup(ctx, client, id, ifMatch, raw)
+		},
+		patch: func(id uuid.UUID, operations []operation) (map[string]any, error) {
+			return s.patchGroup(ctx, client, id, ifMatch, operations)
+		},
+		remove: func(id uuid.UUID) error { return s.deleteGroup(ctx, client, id, ifMatch) },
+	}
+}
+
+// serve handles a call for the resources of a type. rest is the id, or "" for all.
+func (s *Service) serve(w http.ResponseWriter, r *http.Request, rest string, calls calls) (response, error) {
+	query, err := parseQuery(r)
+	if err != nil {
+		return response{}, err
+	}
+	if rest == "" {
+		switch r.Method {
+		case http.MethodGet:
+			resources, total, err := calls.list(query)
+			return query.page(resources, total), err
+		case http.MethodPost:
+			raw, err := decode[map[string]any](w, r)
+			if err != nil {
+				return response{}, err
+			}
+			resource, err := calls.add(raw)
+			return query.one(http.StatusCreated, resource), err
+		}
+		return response{}, errMethod()
+	}
+	id, err := uuid.Parse(rest)
+	if err != nil || len(rest) != 36 {
+		return response{}, errNotFound
+	}
+	switch r.Method {
+	case http.MethodGet:
+		resource, err := calls.get(id)
+		return query.one(http.StatusOK, resource), err
+	case http.MethodPut:
+		raw, err := decode[map[string]any](w, r)
+		if err != nil {
+			return response{}, err
+		}
+		resource, err := calls.replace(id, raw)
+		return query.one(http.StatusOK, resource), err
+	case http.MethodPatch:
+		request, err := decode[patchRequest](w, r)
+		if err != nil {
+			return response{}, err
+		}
+		operations, err := request.check()
+		if err != nil {
+			return response{}, err
+		}
+		resource, err := calls.patch(id, operations)
+		return query.one(calls.patched, resource), err
+	case http.MethodDelete:
+		return response{status: http.StatusNoContent}, calls.remove(id)
+	}
+	return response{}, errMethod()
+}
+
+// describe handles a call for the description of the service.
+func (s *Service) describe(r *http.Request, kind, rest string) (response, error) {
+	if r.Method != http.MethodGet {
+		return response{}, errMethod()
+	}
+	var all []map[string]any
+	switch strings.ToLower(kind) {
+	case "serviceproviderconfig":
+		if rest != "" {
+			return response{}, errNotFound
+		}
+		return response{status: http.StatusOK, body: serviceConfig(s.baseURL)}, nil
+	case "schemas":
+		for _, schema := range []schema{userSchema, groupSchema, enterpriseSchema} {
+			all = append(all, schema.describe(s.baseURL))
+		}
+	default:
+		for _, t := range []resourceType{userType, groupType} {
+			all = append(all, t.describe(s.baseURL))
+		}
+	}
+	if rest == "" {
+		return listQuery{count: len(all)}.page(all, len(all)), nil
+	}
+	for _, record := range all {
+		if record["id"] == rest {
+			return response{status: http.StatusOK, body: record}, nil
+		}
+	}
+	return response{}, errNotFound
+}
+
+// listQuery are the parameters of a call.
+type listQuery struct {
+	filter        string
+	offset, count int
+	only, without []string // Attributes to return, and not to return, in lower case.
+}
+
+// parseQuery returns the parameters of a call (RFC 7644, sections 3.4.2.4 and 3.4.2.5).
+func parseQuery(r *http.Request) (listQuery, error) {
+	values := r.URL.Query()
+	number := func(name string, otherwise int) (int, error) {
+		if !values.Has(name) {
+			return otherwise, nil
+		}
+		n, err := strconv.Atoi(values.Get(name))
+		if err != nil {
+			return 0, fault.Errorf(InvalidValue, "%s には整数を指定してください。", name)
+		}
+		return n, nil
+	}
+	names := func(name string) []string {
+		return strings.FieldsFunc(strings.ToLower(values.Get(name)), func(r rune) bool { return r == ',' || r == ' ' })
+	}
+	start, err := number("startIndex", 1)
+	if err != nil {
+		return listQuery{}, err
+	}
+	count, err := number("count", defaultResults)
+	return listQuery{
+		filter: values.Get("filter"), offset: max(start, 1) - 1, count: min(max(count, 0), maxResults),
+		only: names("attributes"), without: names("excludedAttributes"),
+	}, err
+}
+
+// shows reports whether an attribute is returned.
+func (q listQuery) shows(name string) bool {
+	lower := strings.ToLower(name)
+	listed := func(names []string) bool {
+		return slices.ContainsFunc(names, func(n string) bool {
+			n = n[strings.LastIndex(n, ":")+1:]
+			return n == lower || strings.HasPrefix(n, lower+".")
+		})
+	}
+	switch {
+	case lower == "id" || lower == "schemas":
+		return true
+	case len(q.only) > 0:
+		return listed(q.only) || strings.HasPrefix(lower, "urn:") && slices.ContainsFunc(q.only, func(n string) bool {
+			return strings.HasPrefix(n, lower)
+		})
+	}
+	return !listed(q.without) && !slices.Contains(q.without, lower)
+}
+
+// selected returns a resource with the attributes to return. Parts of an attribute are not selected.
+func (q listQuery) selected(resource map[string]any) map[string]any {
+	kept := make(map[string]any, len(resource))
+	for name, value := range resource {
+		if q.shows(name) {
+			kept[name] = value
+		}
+	}
+	return kept
+}
+
+// one returns the response with a resource.
+func (q listQuery) one(status int, resource map[string]any) response {
+	if resource == nil { // After an error.
+		return response{}
+	}
+	meta, _ := resource["meta"].(map[string]any)
+	tag, _ := meta["version"].(string)
+	at, _ := meta["location"].(string)
+	target, _ := resource["displayName"].(string)
+	if name, ok := resource["userName"].(string); ok {
+		target = name
+	}
+	result := response{status: status, tag: tag, at: at, target: target}
+	if status != http.StatusNoContent {
+		result.body = q.selected(resource)
+	}
+	return result
+}
+
+// page returns the response with a page of resources.
+func (q listQuery) page(resources []map[string]any, total int) response {
+	selected := make([]map[string]any, 0, len(resources))
+	for _, resource := range resources {
+		selected = append(selected, q.selected(resource))
+	}
+	return response{status: http.StatusOK, body: map[string]any{
+		"schemas": []string{urnList}, "totalResults": total, "startIndex": q.offset + 1, "itemsPerPage": len(selected),
+		"Resources": selected,
+	}}
+}
+
+// decode returns the body of a request.
+func decode[T any](w http.ResponseWriter, r *http.Request) (body T, err error) {
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	switch strings.ToLower(strings.TrimSpace(kind)) {
+	case "application/scim+json", "application/json", "":
+	default:
+		return body, fault.Errorf(InvalidSyntax, "Content-Type に application/scim+json を指定してください。")
+	}
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	if err = decoder.Decode(&body); err == nil {
+		if _, more := decoder.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("more than one value")
+		}
+	}
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return body, fault.Wrap(err, fault.TooLarge, "リクエストが大きすぎます（%dメガバイトまで）。", maxBody>>20)
+	}
+	if err != nil {
+		return body, fault.Wrap(err, InvalidSyntax, "JSONの形式が正しくありません。")
+	}
+	return body, nil
+}

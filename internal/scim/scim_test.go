@@ -1,0 +1,135 @@
+package scim_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/scim"
+)
+
+// someUser is a user with values of every type.
+const someUser = `{
+	"userName": "hanako@example.com", "externalId": "E1", "displayName": "山田 花子", "active": true, "title": "a\\b \"c\"",
+	"name": {"familyName": "山田", "givenName": "花子"},
+	"emails": [
+		{"value": "hanako@example.com", "type": "work", "primary": true},
+		{"value": "hana@home.example", "type": "home", "primary": false}
+	],
+	"addresses": [{"type": "work", "country": "JP"}],
+	"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User": {"department": "営業部", "manager": {"value": "m1"}}
+}`
+
+func decodeUser(t testing.TB, source string) map[string]any {
+	t.Helper()
+	var user map[string]any
+	if err := json.Unmarshal([]byte(source), &user); err != nil {
+		t.Fatal(err)
+	}
+	return user
+}
+
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	user := decodeUser(t, someUser)
+	for _, c := range []struct {
+		filter  string
+		matches bool
+		index   string
+	}{
+		{`userName eq "HANAKO@example.com"`, true, "userName"},
+		{`USERNAME Eq "hanako@example.com"`, true, "userName"},
+		{`externalId eq "E1"`, true, "externalId"},
+		{`externalId eq "e1"`, false, "externalId"},
+		{`userName ne "x" and emails[type eq "home"].value eq "HANA@home.example"`, true, "emails"},
+		{`emails[type eq "work"].value eq "hana@home.example"`, false, "emails"},
+		{`emails[type eq "home"].value pr and active eq true`, true, ""},
+		{`(emails[type eq "x"].value eq "y" or emails[type eq "work"].value ew "example.com")`, true, ""},
+		{`emails[type eq "work" and primary eq false]`, false, ""},
+		{`emails co "home.example"`, true, ""},
+		{`not (emails co "home.example")`, false, ""},
+		{`title eq "a\\b \"c\""`, true, ""},
+		{`title eq "] . [ ("`, false, ""},
+		{`title pr and nickName pr`, false, ""},
+		{`nickName eq null`, true, ""},
+		{`title ne null`, true, ""},
+		{`active eq "False"`, false, ""},
+		{`active gt false`, false, ""},
+		{`name.familyName sw "山"`, true, ""},
+		{`name pr and addresses pr`, true, ""},
+		{`displayName gt "a" and displayName le "山田 花子"`, true, ""},
+		{`urn:ietf:params:scim:schemas:core:2.0:User:userName eq "hanako@example.com"`, true, "userName"},
+		{`urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:manager eq "m1"`, true, ""},
+		{`userName eq "x" or userName eq "hanako@example.com"`, true, ""},
+	} {
+		matches, index, err := scim.MatchUser(c.filter, user)
+		if err != nil || matches != c.matches || index != c.index {
+			t.Errorf("%s: %v by the index %q, %v", c.filter, matches, index, err)
+		}
+	}
+}
+
+func FuzzFilter(f *testing.F) {
+	for _, seed := range []string{
+		`userName eq "x"`, `emails[type eq "work"].value eq "a\"b"`, `not (a pr) and ((b eq 1) or c.d lt "x")`, `][.`, `a[b].`,
+		`a[b eq "c"].d`, `selection-0 pr`, `"`, `emails[(`, `urn:x:y eq "z"`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, filter string) {
+		_, index, err := scim.MatchUser(filter, decodeUser(t, someUser))
+		if code := fault.CodeOf(err); err != nil && code != scim.InvalidFilter {
+			t.Errorf("%q: %v", filter, err)
+		}
+		if !slices.Contains([]string{"", "id", "userName", "externalId", "emails"}, index) {
+			t.Errorf("%q: index %q", filter, index)
+		}
+	})
+}
+
+// FuzzPatch applies an operation. A refusal has a code of SCIM, and the result is a user that a client could have sent.
+func FuzzPatch(f *testing.F) {
+	for _, seed := range [][3]string{
+		{"Add", `emails[type eq "work"].value`, `"x@example.com"`},
+		{"Replace", "active", `"False"`},
+		{"remove", "emails", `[{"value":"x"}]`},
+		{"replace", "", `{"name.givenName":"x","urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:manager":["m"]}`},
+		{"add", "emails", `{"primary":"true","value":"y"}`},
+		{"replace", `addresses[country eq "JP"]`, `{"region":"東京"}`},
+		{"add", "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User", `{"manager":{"value":"x","$ref":"y"}}`},
+		{"remove", `emails[primary eq true].primary`, `null`},
+		{"replace", "emails.type", `"other"`},
+		{"add", "name", `"x"`},
+	} {
+		f.Add(seed[0], seed[1], seed[2])
+	}
+	f.Fuzz(func(t *testing.T, op, path, value string) {
+		var decoded any
+		if json.Unmarshal([]byte(value), &decoded) != nil {
+			return
+		}
+		user := decodeUser(t, someUser)
+		if err := scim.PatchUser(user, op, path, decoded); err != nil {
+			code := fault.CodeOf(err)
+			if !slices.Contains([]fault.Code{
+				scim.InvalidSyntax, scim.InvalidPath, scim.InvalidValue, scim.NoTarget, scim.Mutability,
+			}, code) {
+				t.Errorf("%s %q %s: %v", op, path, value, err)
+			}
+			return
+		}
+		encoded, err := json.Marshal(user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := scim.CanonicalUser(decodeUser(t, string(encoded)))
+		if err != nil {
+			t.Fatalf("%s %q %s: %s: %v", op, path, value, encoded, err)
+		}
+		if stored, _ := json.Marshal(again); !reflect.DeepEqual(decodeUser(t, string(stored)), decodeUser(t, string(encoded))) {
+			t.Errorf("%s %q %s: %s, canonical %s", op, path, value, encoded, stored)
+		}
+	})
+}

@@ -1,0 +1,305 @@
+package scim
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
+)
+
+const maxName = 100 // Characters of the name of a member.
+
+// attributes returns a copy of a user's attributes, with the values that the app may have changed. For a member whom the
+// identity provider does not know, it describes the member.
+func (u User) attributes() map[string]any {
+	resource, _ := clone(u.Attributes).(map[string]any)
+	if resource == nil {
+		resource = map[string]any{
+			"userName": u.Email, "name": map[string]any{"formatted": u.Name},
+			"emails": []any{map[string]any{"value": u.Email, "type": "work", "primary": true}},
+		}
+	}
+	resource["displayName"] = u.Name
+	resource["active"] = u.State == identity.StateActive
+	set(resource, "externalId", u.ExternalID)
+	return resource
+}
+
+// representation returns a user as a resource, with its version.
+func (s *Service) representation(u User) map[string]any {
+	resource := u.attributes()
+	schemas := []string{urnUser}
+	if extended, ok := resource[urnEnterprise].(map[string]any); ok {
+		schemas = append(schemas, urnEnterprise)
+		if manager, ok := extended["manager"].(map[string]any); ok && manager["value"] != nil {
+			manager["$ref"] = s.baseURL + "/Users/" + toText(manager["value"])
+		}
+	}
+	resource["schemas"], resource["id"] = schemas, u.ID.String()
+	resource["meta"] = map[string]any{
+		"resourceType": "User", "created": timestamp(u.CreatedAt), "lastModified": timestamp(u.ChangedAt),
+		"location": s.baseURL + "/Users/" + u.ID.String(), "version": version(u.attributes()),
+	}
+	return resource
+}
+
+// version returns the entity tag of a resource.
+func version(attributes map[string]any) string {
+	encoded, err := json.Marshal(attributes)
+	if err != nil { // Attributes come from JSON.
+		panic(err)
+	}
+	sum := sha256.Sum256(encoded)
+	return `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
+}
+
+// draft validates the attributes of a user, and returns the values for the store.
+func draft(attributes map[string]any) (Draft, error) {
+	d := Draft{Attributes: attributes, Active: true}
+	d.UserName, _ = attributes["userName"].(string)
+	d.ExternalID, _ = attributes["externalId"].(string)
+	if active, ok := attributes["active"].(bool); ok {
+		d.Active = active
+	}
+	if d.UserName = strings.TrimSpace(d.UserName); d.UserName == "" {
+		return d, fault.Errorf(InvalidValue, "userName を指定してください。")
+	}
+	address := ""
+	for _, value := range elements(attributes["emails"]) {
+		record, _ := value.(map[string]any)
+		email, _ := record["value"].(string)
+		kind, _ := record["type"].(string)
+		d.Emails = append(d.Emails, strings.ToLower(email))
+		switch {
+		case isPrimary(record):
+			address = email
+		case !hasPrimary(attributes) && (address == "" || strings.EqualFold(kind, "work")):
+			address = email
+		}
+	}
+	var err error
+	if d.Email, err = org.CleanAddress("emails", cmp.Or(address, d.UserName)); err != nil {
+		return d, fault.Wrap(err, InvalidValue,
+			"メールアドレスの形式が正しくありません。emails（またはuserName）に、ログインに使うメールアドレスを指定してください。")
+	}
+	if d.Name = displayName(attributes, d.Email); !org.ValidName(d.Name) {
+		return d, fault.Errorf(InvalidValue, "displayName に使えない文字が含まれているか、%d文字を超えています。", maxName)
+	}
+	return d, checkSize(attributes)
+}
+
+func hasPrimary(attributes map[string]any) bool {
+	return slices.ContainsFunc(elements(attributes["emails"]), isPrimary)
+}
+
+// displayName returns the name of a member: displayName, or else a name from the other attributes.
+func displayName(attributes map[string]any, email string) string {
+	given, _ := attributes["displayName"].(string)
+	if given = strings.TrimSpace(given); given != "" {
+		return given
+	}
+	name, _ := attributes["name"].(map[string]any)
+	part := func(key string) string {
+		text, _ := name[key].(string)
+		return strings.TrimSpace(text)
+	}
+	local, _, _ := strings.Cut(email, "@")
+	full := strings.TrimSpace(part("familyName") + " " + part("givenName"))
+	return runes.First(cmp.Or(part("formatted"), full, local), maxName)
+}
+
+// user returns a user as a resource.
+func (s *Service) user(ctx context.Context, client Client, id uuid.UUID) (map[string]any, error) {
+	u, err := s.store.FindSCIMUser(ctx, client.OrganizationID, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.representation(u), nil
+}
+
+// users returns the users that match a filter: those from the first one, which is counted from 0, and their total number.
+func (s *Service) users(ctx context.Context, client Client, query listQuery) (page []map[string]any, total int, err error) {
+	if query.filter == "" {
+		users, total, err := s.store.ListSCIMUsers(ctx, client.OrganizationID, Match{}, query.offset, query.count)
+		for _, u := range users {
+			page = append(page, s.representation(u))
+		}
+		return page, total, err
+	}
+	expression, err := userType.parseFilter(query.filter)
+	if err != nil {
+		return nil, 0, err
+	}
+	match := indexed(expression)
+	if match.Attribute == "id" && !isID(match.Value) {
+		return nil, 0, nil
+	}
+	const batch = 1_000
+	for offset := 0; ; offset += batch {
+		users, _, err := s.store.ListSCIMUsers(ctx, client.OrganizationID, match, offset, batch)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, u := range users {
+			resource := s.representation(u)
+			if !userType.matches(expression, resource) {
+				continue
+			}
+			if total >= query.offset && len(page) < query.count {
+				page = append(page, resource)
+			}
+			total++
+		}
+		if len(users) < batch {
+			return page, total, nil
+		}
+	}
+}
+
+func isID(text string) bool { return uuid.Validate(text) == nil }
+
+// addUser adds a member. Members of single sign-on are added in the same way by their first sign-in.
+func (s *Service) addUser(ctx context.Context, client Client, raw map[string]any) (map[string]any, error) {
+	attributes, err := userType.canonical(raw)
+	if err != nil {
+		return nil, err
+	}
+	d, err := draft(attributes)
+	if err != nil {
+		return nil, err
+	}
+	restore := func(r org.MemberContext) (org.MemberChange, error) { return r.Provision(d.Name, d.Active) }
+	u, err := s.store.AddSCIMUser(ctx, client, d, uuid.Nil, restore)
+	if errors.Is(err, ErrNeedsAccount) {
+		var subject uuid.UUID
+		subject, err = s.accounts.CreateExternalUser(ctx, uuid.Nil, d.Email, d.Name)
+		if fault.CodeOf(err) == fault.Conflict {
+			return nil, fault.Wrap(err, Uniqueness, "このメールアドレスは、パスワードでログインする別のアカウントが使用しています。")
+		}
+		if err == nil {
+			u, err = s.store.AddSCIMUser(ctx, client, d, subject, restore)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.members.Settle(ctx, u.ID)
+	return s.representation(u), nil
+}
+
+// replaceUser replaces the attributes of a user.
+func (s *Service) replaceUser(ctx context.Context, client Client, id uuid.UUID, ifMatch string, raw map[string]any) (
+	map[string]any, error,
+) {
+	attributes, err := userType.canonical(raw)
+	if err != nil {
+		return nil, err
+	}
+	return s.changeUser(ctx, client, id, ifMatch, func(before map[string]any) (map[string]any, error) {
+		after, _ := clone(attributes).(map[string]any)
+		if _, given := after["active"]; !given {
+			after["active"] = before["active"]
+		}
+		return after, nil
+	})
+}
+
+// patchUser applies operations to a user.
+func (s *Service) patchUser(ctx context.Context, client Client, id uuid.UUID, ifMatch string, operations []operation) (
+	map[string]any, error,
+) {
+	return s.changeUser(ctx, client, id, ifMatch, func(attributes map[string]any) (map[string]any, error) {
+		for _, op := range operations {
+			if err := userType.patch(attributes, op); err != nil {
+				return nil, err
+			}
+		}
+		return attributes, nil
+	})
+}
+
+func (s *Service) changeUser(ctx context.Context, client Client, id uuid.UUID, ifMatch string,
+	change func(attributes map[string]any) (map[string]any, error),
+) (map[string]any, error) {
+	u, err := s.store.ChangeSCIMUser(ctx, client, id, func(u User, r org.MemberContext) (Change, error) {
+		before := u.attributes()
+		if err := checkVersion(ifMatch, before); err != nil {
+			return Change{}, err
+		}
+		after, err := change(u.attributes())
+		if err != nil {
+			return Change{}, err
+		}
+		// The representation always has a displayName. One that the identity provider did not send is not stored, so that
+		// the name follows the attribute name.
+		derived := u.Attributes["displayName"] == nil && after["displayName"] == before["displayName"]
+		if derived {
+			delete(after, "displayName")
+		}
+		d, err := draft(after)
+		if err != nil {
+			return Change{}, err
+		}
+		if derived && reflect.DeepEqual(after["name"], before["name"]) {
+			d.Name = u.Name
+		}
+		if d.Email != u.Email && r.Member.AuthType != identity.AuthFederated {
+			return Change{}, fault.Errorf(Mutability,
+				"パスワードでログインするメンバーのメールアドレスは、IDプロバイダーから変更できません。")
+		}
+		member, err := r.Provision(d.Name, d.Active)
+		return Change{Member: member, Draft: d}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.members.Settle(ctx, id)
+	return s.representation(u), nil
+}
+
+// deleteUser deactivates a member and hides them from the identity provider. Their data is deleted by the organization's
+// retention, or when an administrator removes the member.
+func (s *Service) deleteUser(ctx context.Context, client Client, id uuid.UUID, ifMatch string) error {
+	_, err := s.store.ChangeSCIMUser(ctx, client, id, func(before User, r org.MemberContext) (Change, error) {
+		if err := checkVersion(ifMatch, before.attributes()); err != nil {
+			return Change{}, err
+		}
+		member, err := r.Provision(before.Name, false)
+		return Change{Member: member, Delete: true}, err
+	})
+	if err == nil {
+		s.members.Settle(ctx, id)
+	}
+	return err
+}
+
+// checkVersion refuses a change if the client has read another version (If-Match).
+func checkVersion(ifMatch string, attributes map[string]any) error {
+	if ifMatch == "" || matchesTag(ifMatch, version(attributes)) {
+		return nil
+	}
+	return fault.Errorf(codeVersion, "ほかの変更と重なりました。最新の内容を読み込んでから、もう一度お試しください。")
+}
+
+// matchesTag reports whether a list of entity tags contains a tag.
+func matchesTag(list, tag string) bool {
+	for wanted := range strings.SplitSeq(list, ",") {
+		wanted = strings.TrimSpace(wanted)
+		if wanted == "*" || strings.TrimPrefix(wanted, "W/") == strings.TrimPrefix(tag, "W/") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,562 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/scim"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
+)
+
+var _ scim.Store = (*DB)(nil)
+
+// SCIMClient implements scim.Store.
+func (db *DB) SCIMClient(ctx context.Context, tokenHash []byte) (scim.Client, error) {
+	type row struct {
+		scim.Client
+		Used bool
+	}
+	client, err := findRow[row](ctx, db.pool, scim.ErrToken, `
+		SELECT t.organization_id, t.id AS token_id, t.name AS token_name,
+		       coalesce(t.last_used_at > now() - interval '1 minute', false) AS used
+		FROM scim_tokens t
+		JOIN organizations o ON o.id = t.organization_id
+		WHERE t.hash = $1 AND o.deletes_at IS NULL`, tokenHash)
+	if err != nil || client.Used {
+		return client.Client, err
+	}
+	return client.Client, exec(ctx, db.pool, `UPDATE scim_tokens SET last_used_at = now() WHERE id = $1`, client.TokenID)
+}
+
+// SCIMTokens implements scim.Store.
+func (db *DB) SCIMTokens(ctx context.Context, organizationID uuid.UUID) ([]scim.Token, error) {
+	return queryRows[scim.Token](ctx, db.pool, `
+		SELECT id, name, created_by, created_at, last_used_at FROM scim_tokens
+		WHERE organization_id = $1
+		ORDER BY created_at, id`, organizationID)
+}
+
+// AddSCIMToken implements scim.Store.
+func (db *DB) AddSCIMToken(ctx context.Context, actor identity.Actor, token scim.Token, hash []byte) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockForSuper(ctx, tx, actor); err != nil {
+			return err
+		}
+		n, err := queryValue[int](ctx, tx, `SELECT count(*) FROM scim_tokens WHERE organization_id = $1`,
+			actor.OrganizationID)
+		if err != nil {
+			return err
+		}
+		if n >= scim.MaxTokens {
+			return fault.Errorf(fault.Conflict, "トークンは%d件まで作成できます。使わないトークンを失効させてください。", scim.MaxTokens)
+		}
+		if err := exec(ctx, tx, `
+			INSERT INTO scim_tokens (id, organization_id, name, hash, created_by, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6)`,
+			token.ID, actor.OrganizationID, token.Name, hash, token.CreatedBy, token.CreatedAt); err != nil {
+			return err
+		}
+		return auditSCIMToken(ctx, tx, actor, org.ActionSCIMTokenCreate, token.ID, token.Name)
+	})
+}
+
+// RevokeSCIMToken implements scim.Store.
+func (db *DB) RevokeSCIMToken(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockForSuper(ctx, tx, actor); err != nil {
+			return err
+		}
+		name, err := findValue[string](ctx, tx, fault.Errorf(fault.NotFound, "トークンが見つかりません。すでに失効している可能性があります。"),
+			`DELETE FROM scim_tokens WHERE organization_id = $1 AND id = $2 RETURNING name`, actor.OrganizationID, id)
+		if err != nil {
+			return err
+		}
+		return auditSCIMToken(ctx, tx, actor, org.ActionSCIMTokenRevoke, id, name)
+	})
+}
+
+func auditSCIMToken(ctx context.Context, tx pgx.Tx, actor identity.Actor, action org.Action, id uuid.UUID,
+	name string,
+) error {
+	return audit(ctx, tx, org.Event{
+		OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: action,
+		TargetKind: org.TargetSCIMToken, TargetID: id.String(), TargetLabel: name,
+	})
+}
+
+// RecordSCIMCall implements scim.Store. Concurrent calls may leave a few more rows, which the next one deletes.
+func (db *DB) RecordSCIMCall(ctx context.Context, c scim.Call) error {
+	return db.batch(ctx, func(batch *pgx.Batch) {
+		batch.Queue(`
+			INSERT INTO scim_calls (id, organization_id, token_name, method, path, target, status, code, detail)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			uuidv7.New(), c.OrganizationID, c.TokenName, c.Method, storable(c.Path), storable(c.Target), c.Status, c.Code,
+			storable(c.Detail))
+		batch.Queue(`
+			DELETE FROM scim_calls WHERE id IN (
+			    SELECT id FROM scim_calls
+			    WHERE organization_id = $1 AND (code <> '') = $2
+			    ORDER BY id DESC
+			    OFFSET $3
+			    FOR UPDATE SKIP LOCKED)`, c.OrganizationID, c.Code != "", scim.MaxCalls)
+	})
+}
+
+// SCIMCalls implements scim.Store.
+func (db *DB) SCIMCalls(ctx context.Context, organizationID uuid.UUID, refused bool) ([]scim.Call, error) {
+	return queryRows[scim.Call](ctx, db.pool, `
+		SELECT id, organization_id, at, token_name, method, path, target, status, code, detail
+		FROM scim_calls
+		WHERE organization_id = $1 AND (code <> '' OR NOT $2)
+		ORDER BY id DESC
+		LIMIT $3`, organizationID, refused, scim.MaxCalls)
+}
+
+// selectSCIMUser begins the queries for users of SCIM, which are all members that the identity provider has not deleted.
+const selectSCIMUser = `
+	SELECT u.id, u.email, u.name, u.state, u.created_at, coalesce(s.external_id, '') AS external_id, s.attributes,
+	       greatest(u.created_at, u.changed_at, s.updated_at) AS changed_at` + fromSCIMUsers
+
+const fromSCIMUsers = `
+	FROM users u
+	LEFT JOIN scim_users s ON s.user_id = u.id
+	WHERE u.organization_id = $1 AND s.deleted_at IS NULL`
+
+// scimMatches are the conditions for the attributes of a scim.Match. Each uses an index.
+var scimMatches = map[string]string{
+	"":   ` AND $2 = ''`,
+	"id": ` AND u.id = $2::uuid`,
+	"userName": ` AND u.id IN (
+	    SELECT user_id FROM scim_users WHERE organization_id = $1 AND lower(user_name) = $2 AND deleted_at IS NULL
+	    UNION ALL SELECT id FROM users WHERE email = $2)`,
+	"externalId": ` AND u.id IN (
+	    SELECT user_id FROM scim_users WHERE organization_id = $1 AND external_id = $2 AND deleted_at IS NULL)`,
+	"emails": ` AND u.id IN (
+	    SELECT user_id FROM scim_users WHERE emails @> ARRAY[$2::text]
+	    UNION ALL SELECT id FROM users WHERE email = $2)`,
+}
+
+// ListSCIMUsers implements scim.Store.
+func (db *DB) ListSCIMUsers(ctx context.Context, organizationID uuid.UUID, match scim.Match, offset, limit int) (
+	[]scim.User, int, error,
+) {
+	where := scimMatches[match.Attribute]
+	return queryPage[scim.User](ctx, db, `SELECT count(*)`+fromSCIMUsers+where,
+		selectSCIMUser+where+` ORDER BY u.id OFFSET $3 LIMIT $4`, []any{organizationID, match.Value}, offset, limit)
+}
+
+// FindSCIMUser implements scim.Store.
+func (db *DB) FindSCIMUser(ctx context.Context, organizationID, id uuid.UUID) (scim.User, error) {
+	return findSCIMUser(ctx, db.pool, organizationID, id)
+}
+
+func findSCIMUser(ctx context.Context, q querier, organizationID, id uuid.UUID) (scim.User, error) {
+	return findRow[scim.User](ctx, q, org.ErrNoMember, selectSCIMUser+` AND u.id = $2`, organizationID, id)
+}
+
+// AddSCIMUser implements scim.Store.
+func (db *DB) AddSCIMUser(ctx context.Context, client scim.Client, d scim.Draft, subject uuid.UUID,
+	decide func(org.MemberContext) (org.MemberChange, error),
+) (scim.User, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (none scim.User, _ error) {
+		if err := lockOrganization(ctx, tx, client.OrganizationID); err != nil {
+			return none, err
+		}
+		known, err := queryRows[struct {
+			ID             uuid.UUID
+			OrganizationID uuid.UUID
+			Deleted        bool
+		}](ctx, tx, `
+			SELECT u.id, u.organization_id, s.deleted_at IS NOT NULL AS deleted
+			FROM users u LEFT JOIN scim_users s ON s.user_id = u.id
+			WHERE u.email = $1`, d.Email)
+		if err != nil {
+			return none, err
+		}
+		id := uuidv7.New()
+		switch {
+		case len(known) == 1 && known[0].OrganizationID == client.OrganizationID && known[0].Deleted:
+			id = known[0].ID
+			err = restoreSCIMUser(ctx, tx, client, id, decide)
+		case len(known) == 1:
+			err = fault.Errorf(scim.Uniqueness, "メールアドレス %s は、すでに別のメンバーが使用しています。", d.Email)
+		default:
+			err = insertSCIMMember(ctx, tx, client, id, subject, d)
+		}
+		if err != nil {
+			return none, err
+		}
+		if err := saveSCIMUser(ctx, tx, client, id, d); err != nil {
+			return none, err
+		}
+		return findSCIMUser(ctx, tx, client.OrganizationID, id)
+	})
+}
+
+// restoreSCIMUser changes a member whom the identity provider had deleted.
+func restoreSCIMUser(ctx context.Context, tx pgx.Tx, client scim.Client, id uuid.UUID,
+	decide func(org.MemberContext) (org.MemberChange, error),
+) error {
+	roster, err := lockRoster(ctx, tx, client.OrganizationID, id, nil)
+	if err != nil {
+		return err
+	}
+	change, err := decide(roster)
+	if err != nil || len(change.Details) == 0 {
+		return err
+	}
+	return applyMemberChange(ctx, tx, roster.Member, change, client.By())
+}
+
+// insertSCIMMember adds a member for single sign-on.
+func insertSCIMMember(ctx context.Context, tx pgx.Tx, client scim.Client, id, subject uuid.UUID, d scim.Draft) error {
+	if err := checkSCIMUser(ctx, tx, client, id, d); err != nil {
+		return err
+	}
+	free, err := freeSeats(ctx, tx, client.OrganizationID)
+	switch {
+	case err != nil:
+		return err
+	case d.Active && free <= 0:
+		return org.ErrNoSeat
+	case subject == uuid.Nil:
+		return scim.ErrNeedsAccount
+	}
+	state := identity.StateActive
+	if !d.Active {
+		state = identity.StateInactive
+	}
+	m := org.Member{ID: id, OrganizationID: client.OrganizationID, Subject: subject.String(), Email: d.Email, Name: d.Name}
+	if err := insertUser(ctx, tx, identity.NewUser{
+		ID: id, OrganizationID: m.OrganizationID, Subject: m.Subject, Email: d.Email, Name: d.Name,
+		Role: identity.RoleGeneralUser, AuthType: identity.AuthFederated,
+	}); err != nil {
+		return err
+	}
+	if err := exec(ctx, tx, `UPDATE users SET state = $2 WHERE id = $1 AND state <> $2`, id, state); err != nil {
+		return err
+	}
+	if err := endEarlierSessions(ctx, tx, m.Subject, time.Now()); err != nil {
+		return err
+	}
+	return audit(ctx, tx, memberEvent(client.By(), org.ActionProvision, m, changed([]org.Change{
+		{Field: "name", After: d.Name}, {Field: "external_id", After: d.ExternalID}, {Field: "state", After: string(state)},
+	})...))
+}
+
+// checkSCIMUser refuses names and external ids of other users. The organization must be locked.
+func checkSCIMUser(ctx context.Context, tx pgx.Tx, client scim.Client, id uuid.UUID, d scim.Draft) error {
+	taken, err := queryRow[struct{ UserName, ExternalID bool }](ctx, tx, `
+		SELECT EXISTS (
+		           SELECT FROM scim_users s
+		           WHERE s.organization_id = $1 AND s.user_id <> $2 AND s.deleted_at IS NULL
+		             AND lower(s.user_name) = lower($3)) OR EXISTS (
+		           SELECT FROM users u
+		           WHERE u.organization_id = $1 AND u.id <> $2 AND u.email = lower($3)
+		             AND NOT EXISTS (SELECT FROM scim_users s WHERE s.user_id = u.id)) AS user_name,
+		       EXISTS (
+		           SELECT FROM scim_users s
+		           WHERE s.organization_id = $1 AND s.user_id <> $2 AND s.deleted_at IS NULL AND s.external_id = $4) AS external_id`,
+		client.OrganizationID, id, d.UserName, d.ExternalID)
+	switch {
+	case err != nil:
+		return err
+	case taken.UserName:
+		return fault.Errorf(scim.Uniqueness, "userName %q は、すでに別の利用者が使用しています。", d.UserName)
+	case taken.ExternalID:
+		return fault.Errorf(scim.Uniqueness, "externalId %q は、すでに別の利用者が使用しています。", d.ExternalID)
+	}
+	return nil
+}
+
+// saveSCIMUser stores the attributes of a user. The organization must be locked.
+func saveSCIMUser(ctx context.Context, tx pgx.Tx, client scim.Client, id uuid.UUID, d scim.Draft) error {
+	if err := checkSCIMUser(ctx, tx, client, id, d); err != nil {
+		return err
+	}
+	return exec(ctx, tx, `
+		INSERT INTO scim_users (organization_id, user_id, user_name, external_id, emails, attributes)
+		VALUES ($1, $2, $3, nullif($4, ''), $5, $6)
+		ON CONFLICT (user_id) DO UPDATE
+		SET user_name = $3, external_id = nullif($4, ''), emails = $5, attributes = $6, deleted_at = NULL, updated_at = now()`,
+		client.OrganizationID, id, d.UserName, d.ExternalID, orEmpty(d.Emails), d.Attributes)
+}
+
+// ChangeSCIMUser implements scim.Store.
+func (db *DB) ChangeSCIMUser(ctx context.Context, client scim.Client, id uuid.UUID,
+	decide func(scim.User, org.MemberContext) (scim.Change, error),
+) (scim.User, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (user scim.User, _ error) {
+		roster, err := lockRoster(ctx, tx, client.OrganizationID, id, nil)
+		if err != nil {
+			return user, err
+		}
+		if user, err = findSCIMUser(ctx, tx, client.OrganizationID, id); err != nil {
+			return user, err
+		}
+		change, err := decide(user, roster)
+		if err != nil {
+			return user, err
+		}
+		if change.Delete {
+			err = hideSCIMUser(ctx, tx, client, user)
+		} else {
+			err = changeSCIMUser(ctx, tx, client, roster.Member, &change)
+		}
+		if err != nil {
+			return user, err
+		}
+		if len(change.Member.Details) > 0 {
+			if err := applyMemberChange(ctx, tx, roster.Member, change.Member, client.By()); err != nil {
+				return user, err
+			}
+		}
+		if change.Delete {
+			return user, nil
+		}
+		return findSCIMUser(ctx, tx, client.OrganizationID, id)
+	})
+}
+
+// changeSCIMUser stores the attributes of a user, and a new address with that of the account.
+func changeSCIMUser(ctx context.Context, tx pgx.Tx, client scim.Client, m org.Member, change *scim.Change) error {
+	d := change.Draft
+	if err := saveSCIMUser(ctx, tx, client, m.ID, d); err != nil || d.Email == m.Email {
+		return err
+	}
+	err := exec(ctx, tx, `UPDATE users SET email = $2 WHERE id = $1`, m.ID, d.Email)
+	if err == nil {
+		err = exec(ctx, tx, `
+			UPDATE pool_users SET email = $2, updated_at = now(), version = version + 1
+			WHERE sub::text = $1 AND status = 'EXTERNAL_PROVIDER'`, m.Subject, d.Email)
+	}
+	if hasCode(err, codeUnique) {
+		return fault.Wrap(err, scim.Uniqueness, "メールアドレス %s は、すでに別のアカウントが使用しています。", d.Email)
+	}
+	change.Member.Details = append(change.Member.Details, org.Change{Field: "email", Before: m.Email, After: d.Email})
+	return err
+}
+
+// hideSCIMUser hides a member from the identity provider, and removes them from its groups.
+func hideSCIMUser(ctx context.Context, tx pgx.Tx, client scim.Client, user scim.User) error {
+	if err := exec(ctx, tx, `
+		INSERT INTO scim_users (organization_id, user_id, user_name, emails, attributes, deleted_at)
+		VALUES ($1, $2, $3, '{}', '{}', now())
+		ON CONFLICT (user_id) DO UPDATE
+		SET deleted_at = now(), updated_at = now(), external_id = NULL, emails = '{}', attributes = '{}'`,
+		client.OrganizationID, user.ID, user.Email); err != nil {
+		return err
+	}
+	groups, err := queryRows[org.Group](ctx, tx, selectGroup+` AND g.source = $2 AND EXISTS (
+		SELECT FROM group_members k WHERE k.group_id = g.id AND k.user_id = $3) ORDER BY g.id`,
+		client.OrganizationID, org.GroupSCIM, user.ID)
+	for _, g := range groups {
+		if err == nil {
+			_, err = moveMembers(ctx, tx, client.OrganizationID, client.By(), g, nil, []uuid.UUID{user.ID})
+		}
+	}
+	return err
+}
+
+// selectSCIMGroup begins the queries for groups of SCIM.
+const selectSCIMGroup = `
+	SELECT g.id, g.name, coalesce(g.external_id, '') AS external_id, g.created_at
+	FROM member_groups g
+	WHERE g.organization_id = $1 AND g.source = 'scim'`
+
+// ListSCIMGroups implements scim.Store.
+func (db *DB) ListSCIMGroups(ctx context.Context, organizationID uuid.UUID, members bool) ([]scim.Group, error) {
+	groups, err := queryRows[scim.Group](ctx, db.pool, selectSCIMGroup+` ORDER BY g.id`, organizationID)
+	if err != nil || !members {
+		return groups, err
+	}
+	return groups, setSCIMMembers(ctx, db.pool, groups)
+}
+
+// FindSCIMGroup implements scim.Store.
+func (db *DB) FindSCIMGroup(ctx context.Context, organizationID, id uuid.UUID) (scim.Group, error) {
+	return findSCIMGroup(ctx, db.pool, organizationID, id)
+}
+
+func findSCIMGroup(ctx context.Context, q querier, organizationID, id uuid.UUID) (scim.Group, error) {
+	group, err := findRow[scim.Group](ctx, q, org.ErrNoGroup, selectSCIMGroup+` AND g.id = $2`, organizationID, id)
+	if err != nil {
+		return group, err
+	}
+	groups := []scim.Group{group}
+	err = setSCIMMembers(ctx, q, groups)
+	return groups[0], err
+}
+
+// setSCIMMembers sets the members of groups.
+func setSCIMMembers(ctx context.Context, q querier, groups []scim.Group) error {
+	rows, err := queryRows[struct {
+		GroupID uuid.UUID
+		ID      uuid.UUID
+		Name    string
+	}](ctx, q, `
+		SELECT k.group_id, u.id, u.name
+		FROM group_members k JOIN users u ON u.id = k.user_id
+		WHERE k.group_id = ANY ($1)
+		ORDER BY u.id`, convert(groups, func(g scim.Group) uuid.UUID { return g.ID }))
+	members := make(map[uuid.UUID][]scim.Member, len(groups))
+	for _, row := range rows {
+		members[row.GroupID] = append(members[row.GroupID], scim.Member{ID: row.ID, Name: row.Name})
+	}
+	for i := range groups {
+		groups[i].Members = members[groups[i].ID]
+	}
+	return err
+}
+
+// AddSCIMGroup implements scim.Store.
+func (db *DB) AddSCIMGroup(ctx context.Context, client scim.Client, g scim.Group) (scim.Group, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (none scim.Group, _ error) {
+		if err := lockOrganization(ctx, tx, client.OrganizationID); err != nil {
+			return none, err
+		}
+		if err := checkGroups(ctx, tx, client.OrganizationID); err != nil {
+			return none, err
+		}
+		g.ID = uuidv7.New()
+		if err := saveSCIMGroup(ctx, tx, `
+			INSERT INTO member_groups (organization_id, id, name, source, external_id, request_id, request_hash)
+			VALUES ($1, $2, $3, 'scim', nullif($4, ''), $2, '')`, client, g); err != nil {
+			return none, err
+		}
+		added := org.Group{ID: g.ID, Name: g.Name, Source: org.GroupSCIM}
+		if err := auditGroup(ctx, tx, client.OrganizationID, client.By(), org.ActionGroupCreate, added,
+			groupChanges(org.Group{}, added)); err != nil {
+			return none, err
+		}
+		return setSCIMGroupMembers(ctx, tx, client, added, scim.Group{}, g)
+	})
+}
+
+// ChangeSCIMGroup implements scim.Store.
+func (db *DB) ChangeSCIMGroup(ctx context.Context, client scim.Client, id uuid.UUID,
+	decide func(scim.Group) (scim.Group, error),
+) (scim.Group, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (none scim.Group, _ error) {
+		before, group, err := lockSCIMGroup(ctx, tx, client, id)
+		if err != nil {
+			return none, err
+		}
+		after, err := decide(before)
+		if err != nil {
+			return none, err
+		}
+		if after.Name != before.Name || after.ExternalID != before.ExternalID {
+			if err := saveSCIMGroup(ctx, tx, `
+				UPDATE member_groups SET name = $3, external_id = nullif($4, '') WHERE organization_id = $1 AND id = $2`,
+				client, after); err != nil {
+				return none, err
+			}
+			group.Name = after.Name
+			if err := auditGroup(ctx, tx, client.OrganizationID, client.By(), org.ActionGroupEdit, group, changed([]org.Change{
+				{Field: "name", Before: before.Name, After: after.Name},
+				{Field: "external_id", Before: before.ExternalID, After: after.ExternalID},
+			})); err != nil {
+				return none, err
+			}
+		}
+		return setSCIMGroupMembers(ctx, tx, client, group, before, after)
+	})
+}
+
+// lockSCIMGroup locks the organization, and returns a group of SCIM in both forms.
+func lockSCIMGroup(ctx context.Context, tx pgx.Tx, client scim.Client, id uuid.UUID) (
+	g scim.Group, group org.Group, err error,
+) {
+	if err = lockOrganization(ctx, tx, client.OrganizationID); err != nil {
+		return g, group, err
+	}
+	if g, err = findSCIMGroup(ctx, tx, client.OrganizationID, id); err != nil {
+		return g, group, err
+	}
+	group, err = findGroup(ctx, tx, client.OrganizationID, id)
+	return g, group, err
+}
+
+// saveSCIMGroup executes a statement that stores a group. Its parameters are the organization, the id, the name and the
+// external id.
+func saveSCIMGroup(ctx context.Context, tx pgx.Tx, sql string, client scim.Client, g scim.Group) error {
+	err := exec(ctx, tx, sql, client.OrganizationID, g.ID, g.Name, g.ExternalID)
+	switch {
+	case violates(err, "member_groups_name"):
+		return fault.Wrap(err, scim.Uniqueness, "「%s」という名前のグループはすでにあります。アプリのグループと同じ名前は使えません。", g.Name)
+	case violates(err, "member_groups_external"):
+		return fault.Wrap(err, scim.Uniqueness, "externalId %q は、すでに別のグループが使用しています。", g.ExternalID)
+	}
+	return err
+}
+
+// setSCIMGroupMembers changes the members of a group to those of after, and returns the group.
+func setSCIMGroupMembers(ctx context.Context, tx pgx.Tx, client scim.Client, group org.Group, before, after scim.Group) (
+	none scim.Group, _ error,
+) {
+	had, has := make(map[uuid.UUID]bool, len(before.Members)), make(map[uuid.UUID]bool, len(after.Members))
+	for _, m := range before.Members {
+		had[m.ID] = true
+	}
+	for _, m := range after.Members {
+		has[m.ID] = true
+	}
+	var add, remove []uuid.UUID
+	for _, m := range after.Members {
+		if !had[m.ID] {
+			add = append(add, m.ID)
+		}
+	}
+	for _, m := range before.Members {
+		if !has[m.ID] {
+			remove = append(remove, m.ID)
+		}
+	}
+	if err := checkSCIMMembers(ctx, tx, client, add); err != nil {
+		return none, err
+	}
+	if _, err := moveMembers(ctx, tx, client.OrganizationID, client.By(), group, add, remove); err != nil {
+		return none, err
+	}
+	return findSCIMGroup(ctx, tx, client.OrganizationID, group.ID)
+}
+
+// checkSCIMMembers refuses ids that no user has. It locks the members, so that none is removed meanwhile.
+func checkSCIMMembers(ctx context.Context, tx pgx.Tx, client scim.Client, ids []uuid.UUID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := queryValues[uuid.UUID](ctx, tx, `
+		SELECT u.id`+fromSCIMUsers+` AND u.id = ANY ($2) ORDER BY u.id FOR KEY SHARE OF u`, client.OrganizationID, ids)
+	if err != nil || len(found) == len(ids) {
+		return err
+	}
+	known := make(map[uuid.UUID]bool, len(found))
+	for _, id := range found {
+		known[id] = true
+	}
+	missing := slices.IndexFunc(ids, func(id uuid.UUID) bool { return !known[id] })
+	return fault.Errorf(scim.InvalidValue, "members に、この組織にいない利用者 %s があります。", ids[missing])
+}
+
+// DeleteSCIMGroup implements scim.Store.
+func (db *DB) DeleteSCIMGroup(ctx context.Context, client scim.Client, id uuid.UUID, check func(scim.Group) error) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		g, group, err := lockSCIMGroup(ctx, tx, client, id)
+		if err != nil {
+			return err
+		}
+		if err := check(g); err != nil {
+			return err
+		}
+		return removeGroup(ctx, tx, client.OrganizationID, client.By(), group)
+	})
+}
