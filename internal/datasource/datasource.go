@@ -106,6 +106,7 @@ type IndexedSource struct {
 // fault.NotFound, as for a data source that does not exist.
 type Store interface {
 	EmbeddingStore
+	ProjectStore
 
 	// MarkOrphan records that the file with this id becomes an orphan after the given time, unless CreateSource claims
 	// it. The file is about to be written or belongs to no data source.
