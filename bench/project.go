@@ -182,7 +182,7 @@ func (p *benchProject) index(ctx context.Context, b *bench, t *table, passages i
 	}
 	b.say("Project: indexing")
 	for told := time.Now(); ; {
-		n, err := p.db.IndexProjects(ctx, 500)
+		n, err := p.db.IndexProjects(ctx, 1000)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,9 @@ end
 $$;
 
 create index project_passages_by_source on project_passages (project_id, data_source_id);
-create index project_passages_keys on project_passages using gin (keys) with (fastupdate = off);
+-- A turn of the indexer adds its entries to the pending list and merges the list at its end, which takes a fraction of the
+-- time of inserting each entry.
+create index project_passages_keys on project_passages using gin (keys) with (gin_pending_list_limit = 65536);
 
 -- The state of each project's index.
 create table project_indexes (

@@ -165,8 +165,23 @@ func (t *indexTurn) add(ctx context.Context, tx pgx.Tx, c indexChange) (added in
 	return len(chunks), err
 }
 
+// merge merges the pending list of the index, which every search would read.
+func (t *indexTurn) merge(ctx context.Context, tx pgx.Tx) error {
+	return exec(ctx, tx, `
+		SELECT gin_clean_pending_list(x.indexrelid)
+		FROM pg_index x
+		JOIN pg_class c ON c.oid = x.indexrelid
+		JOIN pg_am a ON a.oid = c.relam AND a.amname = 'gin'
+		WHERE x.indrelid = (
+		    SELECT p.tableoid FROM project_passages p WHERE p.organization_id = $1 AND p.project_id = $2 LIMIT 1)`,
+		t.OrganizationID, t.ProjectID)
+}
+
 // end stores the state of the index. It removes the index of a project that no longer exists.
 func (t *indexTurn) end(ctx context.Context, tx pgx.Tx) error {
+	if err := t.merge(ctx, tx); err != nil {
+		return err
+	}
 	err := exec(ctx, tx, `
 		UPDATE project_indexes
 		SET passages = $2, tokens = tokens + $3, indexed_at = clock_timestamp()

@@ -20,7 +20,7 @@ const (
 	projectCandidates = 300    // Passages of a project whose scores are computed.
 	maxPostings       = 50_000 // Index entries that a search in a project reads to find them, approximately.
 
-	projectTurn     = 500         // Passages indexed or removed in one transaction.
+	projectTurn     = 1000        // Passages indexed or removed in one transaction.
 	projectInterval = time.Second // Between two looks for sources to index.
 )
 

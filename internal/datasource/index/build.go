@@ -64,6 +64,7 @@ type counter struct {
 	headings string
 	context  []string // The distinct tokens of the title and headings.
 	counts   map[string]uint64
+	only     map[string]bool // The tokens to count; nil for all.
 }
 
 func newCounter(title string) *counter {
@@ -79,7 +80,9 @@ func (c *counter) count(p Passage) (counts map[string]uint64, length uint64) {
 	}
 	clear(c.counts)
 	for token := range ngram.Fold(p.Text).Tokens() {
-		c.counts[token]++
+		if c.only == nil || c.only[token] {
+			c.counts[token]++
+		}
 		length++
 	}
 	for _, token := range c.context {

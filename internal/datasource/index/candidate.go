@@ -66,10 +66,15 @@ type Candidate struct {
 func (s Statistics) Scores(q Query, candidates []Candidate) []float64 {
 	scores, weights := make([]float64, len(candidates)), s.Weights(q)
 	average := averageLength(s.Passages, uint64(s.Tokens)) //nolint:gosec // A sum of lengths.
+	only := make(map[string]bool, len(q))
+	for _, t := range q {
+		only[t.token] = true
+	}
 	var c *counter
 	for i, p := range candidates {
 		if i == 0 || p.Title != candidates[i-1].Title {
 			c = newCounter(p.Title)
+			c.only = only
 		}
 		counts, length := c.count(p.Passage)
 		for j, t := range q {
