@@ -22,7 +22,7 @@ const module = "github.com/tsumugi-ai/tsumugi"
 // in the same order.
 var order = []string{
 	"clients/go", "test/leak", "migrations",
-	"internal/fault", "internal/timeout", "internal/proxy", "internal/proxy/proxytest", "internal/japan",
+	"internal/fault", "internal/timeout", "internal/proxy", "internal/proxy/proxytest", "internal/dial", "internal/japan",
 	"internal/uuidv7", "internal/runes", "internal/ngram", "internal/lru", "internal/doctor", "internal/work", "internal/secret", "internal/crx", "internal/ooxml",
 	"internal/sandbox", "internal/sandbox/sandboxtest",
 	"internal/answer", "internal/redline", "internal/proofread",
@@ -30,11 +30,12 @@ var order = []string{
 	"internal/tally", "internal/mail",
 	"internal/llm", "internal/llm/catalog", "internal/llm/offline", "internal/llm/llmtest",
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
-	"internal/identity/saml", "internal/identity/saml/samltest", "internal/identity/oauth",
+	"internal/identity/sso", "internal/identity/saml", "internal/identity/saml/samltest", "internal/identity/oidc",
+	"internal/identity/oidc/oidctest", "internal/identity/oauth",
 	"internal/org", "internal/skill",
 	"internal/datasource/extract/pdf", "internal/datasource/extract/pdf/pdftest", "internal/datasource/extract",
 	"internal/datasource/extract/extracttest", "internal/datasource/extractor", "internal/datasource/index",
-	"internal/datasource", "internal/datasource/bucket",
+	"internal/datasource", "internal/datasource/bucket", "internal/project",
 	"internal/picture/raster", "internal/picture/picturetest", "internal/picture",
 	"internal/websearch", "internal/websearch/websearchtest", "internal/webpage",
 	"chat", "chat/ground",

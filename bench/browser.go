@@ -33,6 +33,18 @@ type browserRun struct {
 	ChatKB    float64 `json:"chat_js_kb"`
 }
 
+// runScript runs a script of the browser with a number, and decodes its output.
+func (b *bench) runScript(ctx context.Context, p *product, name string, n int, into any) error {
+	//nolint:gosec // Our own script.
+	cmd := exec.CommandContext(ctx, "node", filepath.Join(b.scripts, name), p.url, demoUser, demoPassword, fmt.Sprint(n))
+	cmd.Stderr = b.progress
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return json.Unmarshal(out, into)
+}
+
 // measureBrowser shows an answer of 100 KB at 200 tokens/s in Chromium.
 func measureBrowser(ctx context.Context, b *bench) error {
 	p, err := startProduct(ctx, b)
@@ -45,16 +57,8 @@ func measureBrowser(ctx context.Context, b *bench) error {
 		size = 12 << 10
 	}
 	b.say("The browser shows an answer of %d KB at 200 tokens/s", size>>10)
-	//nolint:gosec // Our own script.
-	cmd := exec.CommandContext(ctx, "node", filepath.Join(b.scripts, "answer.mjs"), p.url, demoUser, demoPassword,
-		fmt.Sprint(size))
-	cmd.Stderr = b.progress
-	out, err := cmd.Output()
-	if err != nil {
-		return fmt.Errorf("%s: %w", "answer.mjs", err)
-	}
 	var r browserRun
-	if err := json.Unmarshal(out, &r); err != nil {
+	if err := b.runScript(ctx, p, "answer.mjs", size, &r); err != nil {
 		return err
 	}
 	if r.Frames == 0 {
@@ -65,7 +69,10 @@ func measureBrowser(ctx context.Context, b *bench) error {
 	}
 	b.report.Machine.Versions["Chromium"] = r.Chromium
 	b.browserTable(size, r)
-	return measureLoad(ctx, b, p)
+	if err := measureLoad(ctx, b, p); err != nil {
+		return err
+	}
+	return measurePages(ctx, b, p)
 }
 
 // measureLoad opens the chat page in Chromium with an empty cache on a throttled CPU.
@@ -77,19 +84,11 @@ func measureLoad(ctx context.Context, b *bench, p *product) error {
 		times = 2
 	}
 	b.say("The browser loads the chat page, slowed down")
-	//nolint:gosec // Our own script.
-	cmd := exec.CommandContext(ctx, "node", filepath.Join(b.scripts, "load.mjs"), p.url, demoUser, demoPassword,
-		fmt.Sprint(times))
-	cmd.Stderr = b.progress
-	out, err := cmd.Output()
-	if err != nil {
-		return fmt.Errorf("load.mjs: %w", err)
-	}
 	var r struct {
 		Usable []float64 `json:"usable_ms"`
 		JS     []float64 `json:"js_kb"`
 	}
-	if err := json.Unmarshal(out, &r); err != nil {
+	if err := b.runScript(ctx, p, "load.mjs", times, &r); err != nil {
 		return err
 	}
 	t := newTable("First load of the chat page",
@@ -103,6 +102,30 @@ func measureLoad(ctx context.Context, b *bench, p *product) error {
 		t.add(rowJS, column, 1, kb)
 	}
 	b.report.atMost("first load of the chat page, 4 × slower: usable", t.median(rowUsable, column), 1500, 0, " ms")
+	return nil
+}
+
+// measurePages clicks through the pages of the app in Chromium.
+func measurePages(ctx context.Context, b *bench, p *product) error {
+	const column, row = "tsumugi", "ms from the click to the frame of the next page"
+	times := 25
+	if b.quick {
+		times = 3
+	}
+	b.say("The browser changes between pages")
+	var r struct {
+		Frames []float64 `json:"frame_ms"`
+	}
+	if err := b.runScript(ctx, p, "pages.mjs", times, &r); err != nil {
+		return err
+	}
+	t := newTable("A page change", "Chromium, signed in, from localhost, after the code of the pages was loaded: skills, a "+
+		"chat, files. Until the frame that shows the heading of the page. Median of some changes.", "", column)
+	b.report.Sections = append(b.report.Sections, t)
+	for _, ms := range r.Frames {
+		t.add(row, column, 0, ms)
+	}
+	b.report.atMost("page change: frame of the next page", t.median(row, column), 100, 0, " ms")
 	return nil
 }
 

@@ -209,6 +209,7 @@ type Message struct {
 	Proofread    *proofread.Result    // For an answer that is a list of changes to a text; otherwise nil.
 	Decisions    *proofread.Decisions // The owner's decisions on the changes; nil without a decision.
 	Feedback     *Feedback            // The owner's feedback, or nil.
+	Suggestions  []string             // Questions that may follow the answer; nil if none were generated.
 	Run          int                  // For an answer: the current run of its generation. 0 for questions.
 	Continued    []stream.Cursor      // The ends of the texts of earlier runs that the run continues.
 	ThreadTitle  Title                // Set by FindMessage and ListMessages, and in an Exchange that existed before.

@@ -40,6 +40,9 @@ type Offers interface {
 	Available(ctx context.Context) map[string]bool
 }
 
+// Price is the price of a model.
+type Price = llm.Price
+
 // ModelSettings are an organization's decisions about the operator's models. The zero value allows only the operator's
 // default. Its JSON form is the stored form.
 type ModelSettings struct {

@@ -41,7 +41,7 @@ type ExpiringCount struct {
 // RetentionNotice is the content of a notice to an owner about threads that will be deleted.
 type RetentionNotice struct {
 	identity.Owner
-	Days int // The organization's setting.
+	Days int // The setting of the organization or the project.
 	ExpiringCount
 }
 
@@ -102,7 +102,7 @@ func expiryNotification(t RetentionNotice) org.Notification {
 	return org.Notification{
 		ID: uuidv7.New(), OrganizationID: &t.OrganizationID, UserID: &t.UserID, Level: org.LevelWarning,
 		Title: fmt.Sprintf("%d件のチャットがまもなく削除されます", t.Threads),
-		Body: fmt.Sprintf("組織の設定により、最後の質問から%d日が過ぎたチャットは、%sから順に削除されます。残すチャットは、一覧で「残す」を押してください。",
+		Body: fmt.Sprintf("組織またはプロジェクトの設定により、最後の質問から%d日が過ぎたチャットは、%sから順に削除されます。残すチャットは、一覧で「残す」を押してください。",
 			t.Days, first.Format("1月2日")),
 		URL: "/home/skill/leaving",
 	}

@@ -33,7 +33,7 @@ type Config struct {
 	StoreRetry  time.Duration // Longest pause between attempts to store an answer. Default 5 s.
 	// Interval at which a request that waits for another server's answer reads the answer. Default 5 s.
 	Patience     time.Duration
-	TitleTimeout time.Duration // Timeout of generating a title, in the background. Default 30 s.
+	TitleTimeout time.Duration // Timeout of generating a title or suggestions, in the background. Default 30 s.
 	Expiry       time.Duration // Interval between deletions of expired threads. Default 1 min.
 	Checkpoints  time.Duration // Interval between checkpoints of running answers. Default 1 s.
 	// Time for which mirrors wait for the end of the stream after an answer was stored. Default 5 s.
@@ -44,6 +44,7 @@ type Config struct {
 	HistoryBytes int // In bytes of earlier messages sent to the model. Default 48 KiB.
 	// ProofreadNote is added to every proofreading: the limits of the check. Default none.
 	ProofreadNote string
+	Suggestions   bool // Questions are suggested after answers.
 
 	MaxGenerations     int // Maximum running generations; as many may wait for a slot. Default 1000.
 	MaxPerPerson       int // Running and waiting generations per person, on all servers. Default unlimited.

@@ -305,6 +305,13 @@ type Store interface {
 	// It counts the tokens in any case. It returns the changed thread, or an empty one if the title was not set.
 	TitleThread(ctx context.Context, title GeneratedTitle) (thread Thread, changed bool, err error)
 
+	// ClaimSuggestions marks that suggestions are being generated for an answer, so that this happens once, and returns
+	// the question of the answer. It claims no answers in temporary threads and none in JSON.
+	ClaimSuggestions(ctx context.Context, owner identity.Owner, messageID uuid.UUID) (question string, claimed bool, err error)
+
+	// StoreSuggestions stores suggestions and counts their tokens. If the answer was deleted, it counts only.
+	StoreSuggestions(ctx context.Context, generated GeneratedSuggestions) error
+
 	// Which server runs which generation.
 
 	// Renew renews a server's lease, and creates its row if necessary. It returns the state of the generations in owned

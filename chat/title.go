@@ -20,6 +20,8 @@ import (
 const (
 	maxGeneratedTitle = 20  // In characters.
 	maxTitleTokens    = 100 // Includes the model's reasoning and any text around the title.
+
+	maxShortText = 1 << 10 // In bytes.
 )
 
 // Title is the title of a thread.
@@ -52,29 +54,37 @@ func (s *Service) beginTitle(g *generation) {
 
 // generateTitle asks the model for a title.
 func (s *Service) generateTitle(g *generation) GeneratedTitle {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.life), s.cfg.TitleTimeout)
-	defer cancel()
-	defer context.AfterFunc(s.root, cancel)()
-	var text strings.Builder
-	request := llm.Request{
-		Model: s.titleModel(g.req.Model.ID), Thinking: new(bool), Messages: titlePrompt(g.req.Question.Content),
+	text, result, err := s.generateShort(g.life, llm.Request{
+		Model: s.titleModel(g.req.Model.ID), Messages: titlePrompt(g.req.Question.Content),
 		Params: llm.Params{MaxTokens: maxTitleTokens},
-	}
-	result, err := s.model.Stream(ctx, request, func(delta string) {
-		if text.Len() < 1<<10 {
-			text.WriteString(delta)
-		}
 	})
 	title := GeneratedTitle{
-		Owner: g.req.Owner, ThreadID: g.answer.ThreadID, ModelID: cmp.Or(result.ModelID, request.Model),
+		Owner: g.req.Owner, ThreadID: g.answer.ThreadID, ModelID: result.ModelID,
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "chat: generating a title failed", "thread_id", g.answer.ThreadID, "err", err)
+		s.log.WarnContext(g.life, "chat: generating a title failed", "thread_id", g.answer.ThreadID, "err", err)
 	} else {
-		title.Text = trimTitle(text.String())
+		title.Text = trimTitle(text)
 	}
 	return title
+}
+
+// generateShort asks a model, without thinking, for a text of at most maxShortText bytes; the rest is dropped. The
+// request continues when ctx is canceled, until the Service stops. The result has the model's id also after an error.
+func (s *Service) generateShort(ctx context.Context, request llm.Request) (string, llm.Result, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.TitleTimeout)
+	defer cancel()
+	defer context.AfterFunc(s.root, cancel)()
+	request.Thinking = new(bool)
+	var text strings.Builder
+	result, err := s.model.Stream(ctx, request, func(delta string) {
+		if text.Len() < maxShortText {
+			text.WriteString(delta)
+		}
+	})
+	result.ModelID = cmp.Or(result.ModelID, request.Model)
+	return text.String(), result, err
 }
 
 // titleModel returns the id of the model for the title of a thread, given the answering model.
@@ -130,15 +140,20 @@ func trimTitle(s string) string { return strings.TrimSpace(truncate(titleLine(s)
 // titleLine returns the first line that has any content, without quotes and full stops.
 func titleLine(s string) string {
 	for line := range strings.Lines(stripMarkdown(s)) {
-		line = strings.TrimSpace(strings.Map(cleanRune, line))
-		line = strings.TrimLeft(line, "#*-・>「『“\"'【 　")
-		line = strings.TrimRight(line, "。．.」』”\"'】* 　")
-		line = strings.TrimPrefix(strings.TrimPrefix(line, "見出し："), "タイトル：")
+		line = strings.TrimPrefix(strings.TrimPrefix(cleanLine(line), "見出し："), "タイトル：")
 		if line != "" {
 			return line
 		}
 	}
 	return ""
+}
+
+// cleanLine returns a line of generated text without control characters, and without quotes, marks of lists and full
+// stops around it.
+func cleanLine(line string) string {
+	line = strings.TrimSpace(strings.Map(cleanRune, line))
+	line = strings.TrimLeft(line, "#*-・>「『“\"'【 　")
+	return strings.TrimRight(line, "。．.」』”\"'】* 　")
 }
 
 var (

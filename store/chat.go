@@ -201,6 +201,45 @@ func (db *DB) TitleThread(ctx context.Context, title chat.GeneratedTitle) (chat.
 	return threads[0], true, nil
 }
 
+// ClaimSuggestions implements chat.Store.
+func (db *DB) ClaimSuggestions(
+	ctx context.Context, owner identity.Owner, messageID uuid.UUID,
+) (question string, claimed bool, err error) {
+	question, err = queryValue[string](ctx, db.pool, `
+		UPDATE messages m
+		SET suggestions = '{}'
+		FROM messages q
+		JOIN threads t ON t.id = q.thread_id AND t.organization_id = $1 AND t.user_id = $2 AND t.expires_at IS NULL
+		WHERE m.id = $3 AND m.organization_id = $1 AND m.suggestions IS NULL
+		  AND q.id = m.parent_id AND q.params->'schema' IS NULL
+		RETURNING q.content`, owner.OrganizationID, owner.UserID, messageID)
+	if isNoRows(err) {
+		return "", false, nil
+	}
+	return question, err == nil, err
+}
+
+// StoreSuggestions implements chat.Store.
+func (db *DB) StoreSuggestions(ctx context.Context, g chat.GeneratedSuggestions) error {
+	lock := func(batch *pgx.Batch) {
+		batch.Queue(lockThreadSQL, g.Owner.OrganizationID, g.Owner.UserID, g.ThreadID)
+	}
+	set := func(batch *pgx.Batch) {
+		texts := make([]string, len(g.Texts))
+		for i, text := range g.Texts {
+			texts[i] = storable(text)
+		}
+		batch.Queue(`
+			UPDATE messages
+			SET suggestions = $4
+			WHERE id = $3 AND organization_id = $1 AND thread_id = $2`,
+			g.Owner.OrganizationID, g.ThreadID, g.MessageID, texts)
+	}
+	return db.ends.do(ctx, groupTx{thread: g.ThreadID, first: lock, then: set, usage: &usage{
+		owner: g.Owner, model: g.ModelID, inputTokens: g.InputTokens, outputTokens: g.OutputTokens,
+	}})
+}
+
 // DeleteThread implements chat.Store. Foreign keys delete everything in the thread.
 func (db *DB) DeleteThread(ctx context.Context, owner identity.Owner, id uuid.UUID) ([]uuid.UUID, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) ([]uuid.UUID, error) {

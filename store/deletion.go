@@ -119,8 +119,11 @@ func (db *DB) DueDeletions(ctx context.Context) ([]uuid.UUID, error) {
 var deletionSteps = []string{
 	`DELETE FROM threads WHERE id IN (SELECT id FROM threads WHERE organization_id = $1 LIMIT 50)`,
 	`DELETE FROM pictures WHERE id IN (SELECT id FROM pictures WHERE organization_id = $1 LIMIT 500)`,
-	// Before the data sources, which are kept while shared skills use them.
+	// Before the data sources, which are kept while shared skills and projects use them.
 	`DELETE FROM skill_documents WHERE organization_id = $1`,
+	`DELETE FROM project_sources WHERE organization_id = $1 AND data_source_id IN (
+	     SELECT data_source_id FROM project_sources WHERE organization_id = $1 LIMIT 5)`,
+	`DELETE FROM projects WHERE organization_id = $1`,
 	`DELETE FROM data_sources WHERE id IN (SELECT id FROM data_sources WHERE organization_id = $1 LIMIT 5)`,
 	`DELETE FROM skills WHERE id IN (SELECT id FROM skills WHERE organization_id = $1 LIMIT 20)`,
 	`WITH leaving AS (
@@ -151,6 +154,7 @@ const deletionCounts = `jsonb_build_object(
 	'files', (SELECT count(*) FROM data_sources WHERE organization_id = $1),
 	'pictures', (SELECT count(*) FROM pictures WHERE organization_id = $1),
 	'file_bytes', (SELECT coalesce(sum(size), 0) FROM (` + filesSQL + `) f),
+	'projects', (SELECT count(*) FROM projects WHERE organization_id = $1),
 	'skills', (SELECT count(*) FROM skills WHERE organization_id = $1),
 	'notices', (SELECT count(*) FROM notifications WHERE organization_id = $1),
 	'audit_events', (SELECT count(*) FROM audit_events WHERE organization_id = $1))`

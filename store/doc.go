@@ -13,12 +13,15 @@
 //     search.go, share.go, feedback.go (ratings and decisions), retention.go, note.go (for package ground)
 //   - datasource: source.go, source_index.go (passages), reading.go (queue), embedding.go
 //   - picture: picture.go
+//   - project: project.go, project_grant.go, project_source.go, project_lifecycle.go
 //   - skill: skill.go, category.go, library.go, library_save.go, library_request.go, skill_import.go
 //   - org: org.go (settings), contract.go (also usage), member.go, invite.go, notice.go, audit.go, operator.go,
 //     deletion.go
 //   - identity: identity.go, session.go
 //   - identity/oauth: oauth.go
+//   - identity/sso: sso.go
 //   - identity/saml: saml.go
+//   - identity/oidc: oidc.go
 //   - identity/pool: pool.go, pool_event.go
 //   - channel: channel_installation.go, channel_link.go, channel_intake.go, channel_conversation.go, channel_delivery.go
 //   - crx: secret.go

@@ -26,8 +26,9 @@ var exports = []struct {
 	sql    string
 }{
 	{"organization", []string{"organizations", "contracts"}, `
-		SELECT o.id, o.name, o.auth_type, o.mail_domains, o.created_at, o.instructions, o.models, o.member_tokens,
-		       o.personal_tokens, o.retention_days, o.sso_idle_minutes, o.sso_max_minutes, o.password_idle_minutes,
+		SELECT o.id, o.name, o.auth_type, o.sso_protocol, o.mail_domains, o.created_at, o.instructions, o.models,
+		       o.member_tokens, o.personal_tokens, o.dictation_service, o.address_ranges, o.retention_days, o.sso_idle_minutes,
+		       o.sso_max_minutes, o.password_idle_minutes,
 		       o.password_max_minutes, o.connection_idle_minutes, c.plan, c.status, c.seats, c.tokens, c.storage,
 		       c.starts_on, c.ends_on
 		FROM organizations o
@@ -42,11 +43,23 @@ var exports = []struct {
 		WHERE u.organization_id = $1
 		ORDER BY u.id`},
 	{"groups", []string{"member_groups", "group_members"}, `
-		SELECT g.id, g.name, g.description, g.source, g.token_limit, g.created_at,
+		SELECT g.id, g.name, g.description, g.source, g.external_id, g.token_limit, g.created_at,
 		       ARRAY (SELECT k.user_id FROM group_members k WHERE k.group_id = g.id ORDER BY 1) AS member_ids
 		FROM member_groups g
 		WHERE g.organization_id = $1
 		ORDER BY g.id`},
+	{"projects", []string{"projects", "project_grants", "project_sources"}, `
+		SELECT p.id, p.name, p.description, p.instructions, p.skill_id, p.version, p.archived_at, p.deleted_at,
+		       p.retention_days, p.storage_limit, p.created_at, p.updated_at,
+		       (SELECT coalesce(jsonb_agg(jsonb_build_object('member_id', g.user_id, 'group_id', g.group_id, 'role', g.role,
+		                                                     'granted_at', g.granted_at) ORDER BY g.granted_at), '[]')
+		        FROM project_grants g WHERE g.project_id = p.id) AS grants,
+		       (SELECT coalesce(jsonb_agg(jsonb_build_object('file_id', k.data_source_id, 'added_by', k.added_by,
+		                                                     'added_at', k.added_at) ORDER BY k.added_at), '[]')
+		        FROM project_sources k WHERE k.project_id = p.id) AS files
+		FROM projects p
+		WHERE p.organization_id = $1
+		ORDER BY p.id`},
 	{"skills", []string{"skills", "skill_members", "skill_groups", "skill_documents", "hidden_skills"}, `
 		SELECT s.id, s.organization_id IS NULL AS built_in, s.owner_id AS member_id, s.category_id, s.origin, s.audience,
 		       s.name, s.description, s.keywords, s.icon_path, s.task_type, s.form_type, s.form_fields, s.suggestions,
@@ -83,6 +96,7 @@ var exports = []struct {
 		ORDER BY user_id, created_at, skill_id`},
 	{"threads", []string{"threads", "thread_data_sources"}, `
 		SELECT t.id, t.user_id AS member_id, t.skill_id, t.title, t.instructions, t.pinned, t.archived, t.leaf_id,
+		       t.project_id, t.visibility,
 		       t.created_at, t.updated_at, t.touched_at, t.expires_at,
 		       ARRAY (SELECT s.data_source_id FROM thread_data_sources s WHERE s.thread_id = t.id
 		              ORDER BY s.attached_at, s.data_source_id) AS file_ids
@@ -92,7 +106,7 @@ var exports = []struct {
 	{"messages", []string{"messages", "message_pictures", "message_decisions"}, `
 		SELECT m.id, m.thread_id, m.parent_id, m.role, m.content, m.prompt, m.form, m.params, m.reasoning, m.reasoning_ms,
 		       m.status, m.finish_reason, m.error_code, m.error_detail, m.model, m.model_id, m.model_name, m.thinking,
-		       m.input_tokens, m.output_tokens, m.citations, m.steps, m.proofread,
+		       m.input_tokens, m.output_tokens, m.citations, m.steps, m.proofread, m.suggestions,
 		       d.accepted AS accepted_changes, d.refused AS refused_changes, m.data_source_ids AS file_ids,
 		       ARRAY (SELECT p.picture_id FROM message_pictures p WHERE p.message_id = m.id ORDER BY p.place) AS picture_ids,
 		       m.created_at, m.completed_at
@@ -149,8 +163,13 @@ var exports = []struct {
 		       email_attribute, name_attribute, email_domains, updated_at
 		FROM saml_configs
 		WHERE organization_id = $1`},
+	{"single_sign_on_oidc", []string{"oidc_configs"}, `
+		SELECT issuer, client_id, scopes, email_claim, name_claim, groups_claim, prompt, acr_values, max_age,
+		       email_domains, updated_at
+		FROM oidc_configs
+		WHERE organization_id = $1`},
 	{"single_sign_on_links", []string{"federated_identities"}, `
-		SELECT user_id AS member_id, entity_id, name_id, created_at
+		SELECT user_id AS member_id, protocol, entity_id, name_id, created_at
 		FROM federated_identities
 		WHERE organization_id = $1
 		ORDER BY user_id, created_at`},

@@ -18,7 +18,8 @@ func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identi
 		SELECT u.id, u.organization_id, o.name AS organization_name, u.subject, u.email, u.name,
 		       u.role, `+memberState+` AS state, u.auth_type,
 		    o.auth_type AS organization_auth_type, s.used_at AS session_used_at,
-		    coalesce(`+sessionEnded("$3::timestamptz", "$4::text")+`, false) AS session_over
+		    coalesce(`+sessionEnded("$3::timestamptz", "$4::text")+`, false) AS session_over,
+		    o.address_ranges
 		FROM users u
 		JOIN organizations o ON o.id = u.organization_id
 		LEFT JOIN pool_grants g ON g.id = $2
@@ -35,7 +36,7 @@ func (db *DB) ChangedUsers(ctx context.Context, userIDs []uuid.UUID, within time
 		LEFT JOIN users u ON u.id = p.id
 		LEFT JOIN organizations o ON o.id = u.organization_id
 		WHERE u.id IS NULL OR `+memberState+` <> 'active'
-		   OR greatest(u.changed_at, o.changed_at) > now() - $2::interval OR u.subject IN (
+		   OR greatest(u.changed_at, o.changed_at, o.access_changed_at) > now() - $2::interval OR u.subject IN (
 		    SELECT g.sub::text FROM pool_grants g WHERE g.revoked_at > now() - $2::interval)
 		    OR EXISTS (SELECT FROM sessions s WHERE s.organization_id = u.organization_id AND s.user_id = u.id
 		               AND s.ended_at > now() - $2::interval)`, userIDs, within)

@@ -24,8 +24,9 @@ const selectMember = `
 	       CASE WHEN starts_with(u.subject, '` + noSubject + `') THEN '' ELSE u.subject END AS subject,
 	       u.email, u.name, u.role, u.state, u.auth_type, u.invited_at, u.last_signed_in_at,
 	       EXISTS (SELECT FROM federated_identities i
-	               JOIN saml_configs c ON c.organization_id = i.organization_id AND c.entity_id = i.entity_id
-	               WHERE i.organization_id = u.organization_id AND i.user_id = u.id) AS sso_linked,
+	               JOIN organizations o ON o.id = i.organization_id
+	               WHERE i.organization_id = u.organization_id AND i.user_id = u.id AND i.protocol = o.sso_protocol
+	                 AND i.entity_id = ` + providerID + `) AS sso_linked,
 	       u.limit_rule, ` + monthsLimit + ` AS limit_tokens, ` + tokensUsed + ` AS tokens_used
 	FROM users u`
 
@@ -105,6 +106,11 @@ func (db *DB) ChangeMember(
 		if err := audit(ctx, tx, memberEvent(by, change.Action, member, change.Details...)); err != nil {
 			return err
 		}
+		if change.Remove || change.State != roster.Member.State {
+			if err := nameManagers(ctx, tx, organizationID); err != nil {
+				return err
+			}
+		}
 		if !change.Remove {
 			member, err = findMember(ctx, tx, organizationID, userID)
 		}
@@ -151,7 +157,8 @@ func (db *DB) PreviewRemoval(ctx context.Context, organizationID, userID uuid.UU
 			SELECT (SELECT count(*) FROM threads t WHERE t.user_id = u.id AND t.expires_at IS NULL) AS threads,
 			       (SELECT count(*) FROM data_sources d
 			        WHERE d.user_id = u.id
-			          AND NOT EXISTS (SELECT FROM shared_documents k WHERE k.data_source_id = d.id)) AS files,
+			          AND NOT EXISTS (SELECT FROM shared_documents k WHERE k.data_source_id = d.id)
+			          AND NOT EXISTS (SELECT FROM project_sources k WHERE k.data_source_id = d.id)) AS files,
 			       (SELECT count(*) FROM skills s WHERE s.owner_id = u.id AND s.origin <> 'draft') AS skills,
 			       (SELECT count(*) FROM shares h WHERE h.organization_id = $1 AND h.user_id = u.id) AS shares
 			FROM users u

@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
 // maxLoggedMembers is the maximum number of addresses in an entry of the audit log.
@@ -20,8 +21,7 @@ const maxLoggedMembers = 50
 
 // selectGroup begins the queries for groups of members.
 const selectGroup = `
-	SELECT g.id, g.name, g.description, g.source, g.token_limit,
-	       (SELECT count(*) FROM group_members k WHERE k.group_id = g.id) AS member_count
+	SELECT g.id, g.name, g.description, g.source, g.token_limit, g.member_count
 	FROM member_groups g
 	WHERE g.organization_id = $1`
 
@@ -121,8 +121,16 @@ func (db *DB) DeleteGroup(ctx context.Context, actor identity.Actor, id uuid.UUI
 		if err != nil {
 			return g, err
 		}
+		// Before the members of the group, whose streams a trigger closes.
+		if err := exec(ctx, tx, `DELETE FROM project_grants WHERE organization_id = $1 AND group_id = $2`,
+			actor.OrganizationID, id); err != nil {
+			return g, err
+		}
 		if err := exec(ctx, tx, `DELETE FROM member_groups WHERE organization_id = $1 AND id = $2`,
 			actor.OrganizationID, id); err != nil {
+			return g, err
+		}
+		if err := nameManagers(ctx, tx, actor.OrganizationID); err != nil {
 			return g, err
 		}
 		return g, auditGroup(ctx, tx, actor, org.ActionGroupDelete, g, []org.Change{
@@ -140,6 +148,9 @@ func (db *DB) ChangeGroupMembers(ctx context.Context, actor identity.Actor, id u
 		g, err := findGroup(ctx, tx, actor.OrganizationID, id)
 		if err != nil {
 			return g, err
+		}
+		if g.Source != org.GroupManual {
+			return g, org.ErrProviderGroup
 		}
 		add, missing, err := findMembers(ctx, tx, actor.OrganizationID, members)
 		if err != nil {
@@ -173,6 +184,11 @@ func (db *DB) ChangeGroupMembers(ctx context.Context, actor identity.Actor, id u
 		}
 		if g.MemberCount > org.MaxGroupMembers {
 			return g, org.ErrGroupFull
+		}
+		if len(removed) > 0 {
+			if err := nameManagers(ctx, tx, actor.OrganizationID); err != nil {
+				return g, err
+			}
 		}
 		return g, auditGroup(ctx, tx, actor, org.ActionGroupMembers, g, changed([]org.Change{
 			{Field: "added", After: listMembers(added)}, {Field: "removed", Before: listMembers(removed)},
@@ -270,4 +286,100 @@ func listMembers(emails []string) string {
 		return strings.Join(emails, ", ")
 	}
 	return fmt.Sprintf("%s (+%d)", strings.Join(emails[:maxLoggedMembers], ", "), len(emails)-maxLoggedMembers)
+}
+
+// setProviderGroups makes a member belong to the groups of an identity provider with the given external ids, and to no
+// other groups of that source. It creates missing groups while the organization may have more, and names managers of
+// projects that have lost their last one. The organization must be locked.
+func setProviderGroups(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID, source org.GroupSource,
+	externalIDs []string,
+) error {
+	if err := addProviderGroups(ctx, tx, organizationID, source, externalIDs); err != nil {
+		return err
+	}
+	changes, err := queryRows[struct {
+		ID    uuid.UUID
+		Name  string
+		Email string
+		Added bool
+	}](ctx, tx, `
+		WITH wanted AS (
+		    SELECT g.id FROM member_groups g
+		    WHERE g.organization_id = $1 AND g.source = $3 AND g.external_id = ANY ($4)
+		), removed AS (
+		    DELETE FROM group_members k USING member_groups g
+		    WHERE k.user_id = $2 AND g.id = k.group_id AND g.organization_id = $1 AND g.source = $3
+		        AND k.group_id NOT IN (SELECT id FROM wanted)
+		    RETURNING k.group_id
+		), added AS (
+		    INSERT INTO group_members (organization_id, group_id, user_id)
+		    SELECT $1, w.id, $2 FROM wanted w
+		    WHERE (SELECT count(*) FROM group_members k WHERE k.group_id = w.id) < $5
+		    ON CONFLICT DO NOTHING
+		    RETURNING group_id
+		), changed AS (
+		    SELECT group_id, false AS added FROM removed UNION ALL SELECT group_id, true FROM added
+		)
+		SELECT g.id, g.name, u.email, c.added
+		FROM changed c
+		JOIN member_groups g ON g.id = c.group_id
+		JOIN users u ON u.id = $2
+		ORDER BY g.name, g.id`, organizationID, userID, source, externalIDs, org.MaxGroupMembers)
+	left := false
+	for _, c := range changes {
+		if err != nil {
+			break
+		}
+		change := org.Change{Field: "removed", Before: c.Email}
+		left = left || !c.Added
+		if c.Added {
+			change = org.Change{Field: "added", After: c.Email}
+		}
+		err = audit(ctx, tx, org.Event{
+			OrganizationID: &organizationID, By: org.System(), Action: org.ActionGroupMembers,
+			TargetKind: org.TargetGroup, TargetID: c.ID.String(), TargetLabel: c.Name, Details: []org.Change{change},
+		})
+	}
+	if err == nil && left {
+		err = nameManagers(ctx, tx, organizationID)
+	}
+	return err
+}
+
+// addProviderGroups creates the groups of an identity provider that are missing, while the organization may have more.
+func addProviderGroups(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, source org.GroupSource,
+	externalIDs []string,
+) error {
+	known, err := queryRows[struct{ Name, ExternalID string }](ctx, tx, `
+		SELECT name, CASE source WHEN $2 THEN coalesce(external_id, '') ELSE '' END AS external_id
+		FROM member_groups
+		WHERE organization_id = $1`, organizationID, source)
+	if err != nil {
+		return err
+	}
+	names, ids := make(map[string]bool, len(known)), make(map[string]bool, len(known))
+	for _, g := range known {
+		names[g.Name], ids[g.ExternalID] = true, true
+	}
+	for _, externalID := range externalIDs {
+		name := org.ProviderGroupName(externalID, func(name string) bool { return names[name] })
+		if ids[externalID] || name == "" || len(names) >= org.MaxGroups {
+			continue
+		}
+		g := org.Group{ID: uuidv7.New(), Name: name, Source: source}
+		if err := exec(ctx, tx, `
+			INSERT INTO member_groups (organization_id, id, name, source, external_id, request_id, request_hash)
+			VALUES ($1, $2, $3, $4, $5, $2, '')`, organizationID, g.ID, g.Name, source, externalID); err != nil {
+			return err
+		}
+		names[name], ids[externalID] = true, true
+		if err := audit(ctx, tx, org.Event{
+			OrganizationID: &organizationID, By: org.System(), Action: org.ActionGroupCreate,
+			TargetKind: org.TargetGroup, TargetID: g.ID.String(), TargetLabel: g.Name,
+			Details: groupChanges(org.Group{}, g),
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

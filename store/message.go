@@ -72,7 +72,7 @@ const selectMessage = `
 	       CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
 	       t.updated_at AS thread_updated_at, f.rating AS feedback_rating,
 	       coalesce(f.comment, '') AS feedback_comment, coalesce(f.shows = 'text', false) AS feedback_text,
-	       d.accepted, d.refused, m.created_at, m.completed_at
+	       d.accepted, d.refused, m.suggestions, m.created_at, m.completed_at
 	FROM messages m
 	JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
 	LEFT JOIN generations g ON g.message_id = m.id

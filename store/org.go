@@ -224,6 +224,31 @@ func (db *DB) SetInstructions(
 	})
 }
 
+// DictationService implements org.Store.
+func (db *DB) DictationService(ctx context.Context, organizationID uuid.UUID) (bool, error) {
+	return findValue[bool](ctx, db.pool, org.ErrNoOrganization, `SELECT dictation_service FROM organizations WHERE id = $1`,
+		organizationID)
+}
+
+// SetDictationService implements org.Store.
+func (db *DB) SetDictationService(
+	ctx context.Context, actor identity.Actor, allowed bool, check func(*org.Member) error,
+) error {
+	return db.changeOrganization(ctx, actor, check, func(tx pgx.Tx) error {
+		changed, err := tx.Exec(ctx, `
+			UPDATE organizations SET dictation_service = $2 WHERE id = $1 AND dictation_service <> $2`,
+			actor.OrganizationID, allowed)
+		if err != nil || changed.RowsAffected() == 0 {
+			return err
+		}
+		change := org.Change{Field: "dictation_service", Before: "on", After: "off"}
+		if allowed {
+			change.Before, change.After = change.After, change.Before
+		}
+		return audit(ctx, tx, organizationEvent(actor, org.ActionDictation, change))
+	})
+}
+
 // ModelSettings implements chat.ModelStore.
 func (db *DB) ModelSettings(ctx context.Context, organizationID uuid.UUID) (chat.ModelSettings, error) {
 	return modelSettings(ctx, db.pool, organizationID)

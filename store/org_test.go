@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"net/netip"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -103,11 +105,11 @@ func TestUsers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	got, err := f.UserBySubject(t.Context(), claims("sub-ann", newID()))
-	want := identity.UserStatus{OrganizationAuthType: identity.AuthCognito, User: identity.User{
+	want := identity.UserStatus{OrganizationAuthType: identity.AuthCognito, AddressRanges: []netip.Prefix{}, User: identity.User{
 		ID: f.ann.UserID, OrganizationID: f.a, OrganizationName: "紡株式会社", Subject: "sub-ann", Email: "ann@example.com",
 		Name: "ann", Role: identity.RoleGeneralUser, State: identity.StateActive, AuthType: identity.AuthCognito,
 	}}
-	if err != nil || got != want {
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("UserBySubject = %+v, %v", got, err)
 	}
 	_, err = f.UserBySubject(t.Context(), claims("nobody", uuid.Nil))

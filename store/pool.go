@@ -303,9 +303,11 @@ func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, 
 		if err := send(ctx, tx, func(batch *pgx.Batch) {
 			batch.Queue(sweep("pool_grants", "id", "expires_at"), grant.AuthTime.Add(-poolGrantAfter), poolSweep)
 			batch.Queue(`
-				INSERT INTO pool_grants (id, token_hash, sub, client_id, event_id, auth_time, expires_at)
-				VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-				grant.ID, grant.TokenHash, grant.Sub, grant.ClientID, grant.EventID, grant.AuthTime, grant.ExpiresAt)
+				INSERT INTO pool_grants (id, token_hash, sub, client_id, event_id, auth_time, expires_at, provider,
+				                         provider_person, provider_session)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+				grant.ID, grant.TokenHash, grant.Sub, grant.ClientID, grant.EventID, grant.AuthTime, grant.ExpiresAt,
+				grant.External.Provider, grant.External.Person, grant.External.Session)
 		}); err != nil {
 			return err
 		}

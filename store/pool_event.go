@@ -11,8 +11,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
@@ -93,8 +94,8 @@ func storableAddress(address netip.Addr) *netip.Addr {
 	return &plain
 }
 
-// RecordRefusal implements saml.Store.
-func (db *DB) RecordRefusal(ctx context.Context, r saml.Refusal) error {
+// RecordRefusal implements sso.Store.
+func (db *DB) RecordRefusal(ctx context.Context, r sso.Refusal) error {
 	network := pool.Origin{Address: r.Origin.Address}.Network()
 	what := r.OrganizationID.String() + " " + r.Email + " " + string(r.Code)
 	return exec(ctx, db.pool, `
@@ -110,6 +111,18 @@ func (db *DB) RecordRefusal(ctx context.Context, r saml.Refusal) error {
 		storableAddress(r.Origin.Address), storable(r.Origin.RequestID),
 		tallyOf(string(org.ActionSignInFailed), what, network, r.At),
 		r.OrganizationID)
+}
+
+// RecordRefusedAddress implements identity.Store.
+func (db *DB) RecordRefusedAddress(ctx context.Context, actor identity.Actor) error {
+	now := time.Now()
+	return exec(ctx, db.pool, `
+		INSERT INTO audit_events (id, organization_id, at, actor_kind, actor_id, actor_name, actor_email, action,
+		    target_kind, target_id, target_label, address, tally)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $7, $11, $12)`+addToTally,
+		uuidv7.New(), actor.OrganizationID, now, org.ByMember, actor.ID, storable(actor.Name), storable(actor.Email),
+		org.ActionAddressRefused, org.TargetUser, actor.ID.String(), storableAddress(actor.Address),
+		tallyOf(string(org.ActionAddressRefused), actor.ID.String(), pool.Origin{Address: actor.Address}.Network(), now))
 }
 
 // KnowsDevice implements pool.Store.

@@ -16,9 +16,13 @@ import (
 const toRead = `(d.status = 'pending' AND d.read_after <= now()
 	OR d.status = 'running' AND coalesce(d.read_until, '-infinity') < now())`
 
+// readerOf is the user whose turn the reading of a data source d is: its owner, or the user who has uploaded it into a
+// project.
+const readerOf = `coalesce(d.user_id, d.uploaded_by)`
+
 // readingsOf is the number of running readings of a user w.
-const readingsOf = `(SELECT count(*) FROM data_sources r
-	WHERE r.user_id = w.user_id AND r.status = 'running' AND r.read_until >= now())`
+const readingsOf = `(SELECT count(*) FROM data_sources d
+	WHERE ` + readerOf + ` = w.user_id AND d.status = 'running' AND d.read_until >= now())`
 
 // ClaimReading implements datasource.Store. A lock in both statements serializes the servers. The user with the fewest
 // readings on all servers comes first, then the user who was served least recently.
@@ -28,10 +32,10 @@ func (db *DB) ClaimReading(ctx context.Context, quick bool, lease time.Duration)
 		batch.Queue(`SELECT pg_advisory_xact_lock(hashtext('tsumugi readings'))`)
 		batch.Queue(`
 			WITH waiting AS (
-			    SELECT DISTINCT ON (d.user_id) d.id, d.user_id, d.reading, d.read_after
+			    SELECT DISTINCT ON (`+readerOf+`) d.id, `+readerOf+` AS user_id, d.reading, d.read_after
 			    FROM data_sources d
 			    WHERE d.status IN ('pending', 'running') AND `+toRead+` AND NOT (d.slow AND $1)
-			    ORDER BY d.user_id, d.slow, d.read_after, d.id
+			    ORDER BY `+readerOf+`, d.slow, d.read_after, d.id
 			), turn AS (
 			    SELECT w.id, w.reading
 			    FROM waiting w
@@ -47,7 +51,7 @@ func (db *DB) ClaimReading(ctx context.Context, quick bool, lease time.Duration)
 			    RETURNING d.*
 			), turned AS (
 			    INSERT INTO reading_turns (user_id, organization_id, begun_at)
-			    SELECT user_id, organization_id, clock_timestamp() FROM begun WHERE user_id IS NOT NULL
+			    SELECT `+readerOf+`, organization_id, clock_timestamp() FROM begun d WHERE `+readerOf+` IS NOT NULL
 			    ON CONFLICT (user_id) DO UPDATE SET begun_at = excluded.begun_at
 			)
 			SELECT organization_id, user_id, reading, readings, slow, `+sourceColumns+`
@@ -77,7 +81,7 @@ type readingRow struct {
 func (db *DB) HasWaitingReading(ctx context.Context) (waits bool, _ error) {
 	err := db.pool.QueryRow(ctx, `
 		SELECT EXISTS (
-		    SELECT FROM (SELECT DISTINCT d.user_id
+		    SELECT FROM (SELECT DISTINCT `+readerOf+` AS user_id
 		                 FROM data_sources d
 		                 WHERE d.status IN ('pending', 'running') AND NOT d.slow AND `+toRead+`) w
 		    WHERE `+readingsOf+` = 0)`).Scan(&waits)
@@ -141,15 +145,16 @@ func (db *DB) StopReading(ctx context.Context, owner identity.Owner, id uuid.UUI
 	error,
 ) {
 	source, err := queryRow[datasource.Source](ctx, db.pool, `
-		UPDATE data_sources
+		UPDATE data_sources d
 		SET status = 'failed', failure = $4, stage = '', read_until = NULL, reading = reading + 1,
 		    revision = revision + 1
-		WHERE organization_id = $1 AND user_id = $2 AND id = $3 AND status IN ('pending', 'running')
+		WHERE `+isEditable+` AND d.id = $3 AND d.status IN ('pending', 'running')
 		RETURNING `+sourceColumns, owner.OrganizationID, owner.UserID, id, reason)
 	if !isNoRows(err) {
 		return source, translate(err)
 	}
-	if _, err := db.FindSource(ctx, owner, id); err != nil {
+	if err := execRow(ctx, db.pool, noSource(nil), `SELECT FROM data_sources d WHERE `+isEditable+` AND d.id = $3`,
+		owner.OrganizationID, owner.UserID, id); err != nil {
 		return datasource.Source{}, err
 	}
 	return datasource.Source{}, fault.Errorf(fault.Conflict, "読み取りはすでに終わっています。")
@@ -162,8 +167,8 @@ func (db *DB) RetryReading(
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
 		source, err = queryRow[datasource.Source](ctx, tx, `
 			SELECT `+sourceColumns+`
-			FROM data_sources
-			WHERE organization_id = $1 AND user_id = $2 AND id = $3
+			FROM data_sources d
+			WHERE `+isEditable+` AND d.id = $3
 			FOR NO KEY UPDATE`, owner.OrganizationID, owner.UserID, id)
 		switch {
 		case isNoRows(err):

@@ -13,20 +13,22 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
-// retentionApplies is the condition that the retention setting of organization o applies to its thread t. It does not
-// while the organization is locked before its deletion, because the owners cannot read the notices.
-const retentionApplies = `o.retention_days IS NOT NULL AND NOT t.pinned AND t.expires_at IS NULL AND o.deletes_at IS NULL`
+// retentionPeriod is the time after which the thread r of retained_threads is deleted if it is not touched. A day has
+// 24 hours, independent of the time zone of the database session.
+const retentionPeriod = `r.days * interval '24 hours'`
 
-// retentionPeriod is the time for which organization o keeps threads that are not touched. A day has 24 hours, whatever
-// the time zone of the database session.
-const retentionPeriod = `o.retention_days * interval '24 hours'`
+// ownNotified is the condition that the thread r belongs to user $2 of organization $1, will be deleted, and that its
+// owner was notified of that.
+const ownNotified = `r.organization_id = $1 AND r.user_id = $2 AND r.told_at >= r.since`
 
-// ownNotified is the condition that thread t belongs to user $2 of organization $1, will be deleted, and that its owner
-// was notified of that.
-const ownNotified = `t.organization_id = $1 AND t.user_id = $2 AND t.told_at >= o.retention_since AND ` + retentionApplies
+// deletesAt is the time at which the thread r is deleted after its owner was notified at the time told. $3 is
+// chat.NoticePeriod.
+func deletesAt(told string) string {
+	return `greatest(r.touched_at + ` + retentionPeriod + `, ` + told + ` + $3::interval)`
+}
 
-// deletesAt is the time at which thread t is deleted after its owner was notified. $3 is chat.NoticePeriod.
-const deletesAt = `greatest(t.touched_at + ` + retentionPeriod + `, t.told_at + $3::interval)`
+// unchanged is the condition that the thread t, which may have changed before it was locked, is as in r.
+const unchanged = `t.touched_at = r.touched_at AND t.told_at IS NOT DISTINCT FROM r.told_at AND NOT t.pinned`
 
 const (
 	retentionScanLimit   = 1_000 // Threads scanned per pass to find owners to notify.
@@ -86,9 +88,8 @@ func (db *DB) PreviewRetention(ctx context.Context, organizationID uuid.UUID, da
 // CountExpiring implements chat.Store.
 func (db *DB) CountExpiring(ctx context.Context, owner identity.Owner) (chat.ExpiringCount, error) {
 	return queryRow[chat.ExpiringCount](ctx, db.pool, `
-		SELECT count(*) AS threads, min(`+deletesAt+`) AS first
-		FROM threads t
-		JOIN organizations o ON o.id = t.organization_id
+		SELECT count(*) AS threads, min(`+deletesAt("r.told_at")+`) AS first
+		FROM retained_threads r
 		WHERE `+ownNotified, owner.OrganizationID, owner.UserID, chat.NoticePeriod)
 }
 
@@ -97,10 +98,10 @@ func (db *DB) ListExpiring(
 	ctx context.Context, owner identity.Owner, offset, limit int,
 ) ([]chat.ExpiringThread, error) {
 	return queryRows[chat.ExpiringThread](ctx, db.pool, `
-		SELECT `+threadColumns+`, `+isRunning+`, `+deletesAt+` AS deletes_at
-		FROM threads t
+		SELECT `+threadColumns+`, `+isRunning+`, `+deletesAt("r.told_at")+` AS deletes_at
+		FROM retained_threads r
+		JOIN threads t ON t.id = r.id
 		JOIN skills s ON s.id = t.skill_id
-		JOIN organizations o ON o.id = t.organization_id
 		WHERE `+ownNotified+`
 		ORDER BY deletes_at, t.id
 		OFFSET $4 LIMIT $5`, owner.OrganizationID, owner.UserID, chat.NoticePeriod, offset, limit)
@@ -111,9 +112,16 @@ func (db *DB) ClearOutdatedNotices(ctx context.Context, limit int) (int, error) 
 	tag, err := db.pool.Exec(ctx, `
 		UPDATE threads SET told_at = NULL
 		WHERE id IN (SELECT t.id
-		             FROM organizations o
-		             JOIN threads t ON t.organization_id = o.id AND t.told_at < o.retention_since
-		             LIMIT $1
+		             FROM (SELECT t.id
+		                   FROM organizations o
+		                   JOIN threads t ON t.organization_id = o.id AND t.told_at < o.retention_since
+		                   UNION
+		                   SELECT t.id
+		                   FROM projects p
+		                   JOIN threads t ON t.organization_id = p.organization_id AND t.project_id = p.id
+		                                  AND t.told_at < p.retention_since
+		                   LIMIT $1) r
+		             JOIN threads t ON t.id = r.id
 		             FOR UPDATE OF t SKIP LOCKED)`, limit)
 	return int(tag.RowsAffected()), translate(err)
 }
@@ -142,11 +150,9 @@ func lockOwnersToNotify(ctx context.Context, tx pgx.Tx, limit int) ([]uuid.UUID,
 	return queryValues[uuid.UUID](ctx, tx, `
 		SELECT u.id
 		FROM users u
-		WHERE u.id IN (SELECT t.user_id
-		               FROM organizations o
-		               JOIN threads t ON t.organization_id = o.id
-		               WHERE t.told_at IS NULL AND `+retentionApplies+`
-		                 AND t.touched_at <= now() - (`+retentionPeriod+` - $2::interval)
+		WHERE u.id IN (SELECT r.user_id
+		               FROM retained_threads r
+		               WHERE r.told_at IS NULL AND r.touched_at <= now() - (`+retentionPeriod+` - $2::interval)
 		               LIMIT $3)
 		ORDER BY u.id
 		LIMIT $1
@@ -158,24 +164,28 @@ func lockOwnersToNotify(ctx context.Context, tx pgx.Tx, limit int) ([]uuid.UUID,
 func markNotified(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.RetentionNotice, error) {
 	return queryRows[chat.RetentionNotice](ctx, tx, `
 		WITH leaving AS (
-		    SELECT t.id
-		    FROM threads t
+		    SELECT t.id, r.days, r.touched_at
+		    FROM (SELECT *
+		          FROM retained_threads r
+		          WHERE r.user_id = ANY ($1) AND r.told_at IS NULL
+		            AND r.touched_at <= now() - (`+retentionPeriod+` - $2::interval)
+		          ORDER BY r.user_id, r.id
+		          LIMIT $4) r
+		    JOIN threads t ON t.id = r.id
 		    JOIN organizations o ON o.id = t.organization_id
-		    WHERE t.user_id = ANY ($1) AND t.told_at IS NULL AND `+retentionApplies+`
-		      AND t.touched_at <= now() - (`+retentionPeriod+` - $2::interval)
+		    WHERE `+unchanged+`
 		    ORDER BY t.user_id, t.id
-		    LIMIT $4
 		    FOR UPDATE OF t SKIP LOCKED
 		    FOR SHARE OF o SKIP LOCKED
 		), told AS (
 		    UPDATE threads t SET told_at = clock_timestamp()
-		    FROM leaving l, organizations o
-		    WHERE t.id = l.id AND o.id = t.organization_id
-		    RETURNING t.organization_id, t.user_id, o.retention_days, `+deletesAt+` AS deletes_at
+		    FROM leaving r
+		    WHERE t.id = r.id
+		    RETURNING t.organization_id, t.user_id, r.days, `+deletesAt("t.told_at")+` AS deletes_at
 		)
-		SELECT organization_id, user_id, retention_days AS days, count(*) AS threads, min(deletes_at) AS first
+		SELECT organization_id, user_id, days, count(*) AS threads, min(deletes_at) AS first
 		FROM told
-		GROUP BY organization_id, user_id, retention_days`,
+		GROUP BY organization_id, user_id, days`,
 		people, chat.NoticePeriod+chat.NoticeLookahead, chat.NoticePeriod, retentionNotifyLimit)
 }
 
@@ -184,12 +194,16 @@ func (db *DB) DeleteDue(ctx context.Context, limit int) ([]chat.DeletedThread, e
 	return txResult(ctx, db, func(tx pgx.Tx) ([]chat.DeletedThread, error) {
 		ids, err := queryValues[uuid.UUID](ctx, tx, `
 			SELECT t.id
-			FROM organizations o
-			JOIN threads t ON t.organization_id = o.id
-			WHERE t.told_at >= o.retention_since AND t.told_at <= now() - $2::interval
-			  AND t.touched_at <= now() - `+retentionPeriod+` AND `+retentionApplies+`
+			FROM (SELECT *
+			      FROM retained_threads r
+			      WHERE r.told_at >= r.since AND r.told_at <= now() - $2::interval
+			        AND r.touched_at <= now() - `+retentionPeriod+`
+			        AND NOT EXISTS (SELECT FROM generations g WHERE g.thread_id = r.id AND g.ended_at IS NULL)
+			      LIMIT $1) r
+			JOIN threads t ON t.id = r.id
+			JOIN organizations o ON o.id = t.organization_id
+			WHERE `+unchanged+`
 			  AND NOT EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL)
-			LIMIT $1
 			FOR UPDATE OF t SKIP LOCKED
 			FOR SHARE OF o SKIP LOCKED`, limit, chat.NoticePeriod)
 		if err != nil {

@@ -63,6 +63,11 @@ var secretTables = []struct {
 		poolKeyOwner,
 	},
 	{
+		`SELECT organization_id::text AS id, client_secret AS kept FROM oidc_configs WHERE client_secret <> ''`,
+		`UPDATE oidc_configs SET client_secret = $2 WHERE organization_id::text = $1`,
+		oidcSecretOwner,
+	},
+	{
 		`SELECT id::text, credentials AS kept FROM channel_installations WHERE credentials <> ''`,
 		`UPDATE channel_installations SET credentials = $2 WHERE id::text = $1`,
 		func(id string) string { return credentialsOwner(uuid.MustParse(id)) },

@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -193,4 +196,60 @@ func (db *DB) SetSessionLimits(
 		}
 		return audit(ctx, tx, organizationEvent(actor, org.ActionSessionLimits, changes...))
 	})
+}
+
+// AddressRanges implements org.Store.
+func (db *DB) AddressRanges(ctx context.Context, organizationID uuid.UUID) ([]netip.Prefix, error) {
+	return addressRanges(ctx, db.pool, organizationID)
+}
+
+func addressRanges(ctx context.Context, q querier, organizationID uuid.UUID) ([]netip.Prefix, error) {
+	return findValue[[]netip.Prefix](ctx, q, org.ErrNoOrganization,
+		`SELECT address_ranges FROM organizations WHERE id = $1`, organizationID)
+}
+
+// SetAddressRanges implements org.Store. A trigger notifies the servers.
+func (db *DB) SetAddressRanges(
+	ctx context.Context, actor identity.Actor, ranges []netip.Prefix, check func(*org.Member) error,
+) error {
+	return db.changeOrganization(ctx, actor, check, func(tx pgx.Tx) error {
+		before, err := addressRanges(ctx, tx, actor.OrganizationID)
+		if err != nil || slices.Equal(before, ranges) {
+			return err
+		}
+		if err := exec(ctx, tx, `UPDATE organizations SET address_ranges = $2 WHERE id = $1`, actor.OrganizationID,
+			ranges); err != nil {
+			return err
+		}
+		return audit(ctx, tx, organizationEvent(actor, org.ActionAddressRanges, org.Change{
+			Field: "address_ranges", Before: joinRanges(before), After: joinRanges(ranges),
+		}))
+	})
+}
+
+// ClearAddressRanges removes the networks of an organization for an operator, so that its members can use it from
+// anywhere.
+func (db *DB) ClearAddressRanges(ctx context.Context, organizationID uuid.UUID, by org.AuditActor) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		before, err := addressRanges(ctx, tx, organizationID)
+		if err != nil || len(before) == 0 {
+			return err
+		}
+		if err := exec(ctx, tx, `UPDATE organizations SET address_ranges = '{}' WHERE id = $1`, organizationID); err != nil {
+			return err
+		}
+		return audit(ctx, tx, org.Event{
+			OrganizationID: &organizationID, By: by, Action: org.ActionAddressRanges,
+			TargetKind: org.TargetOrganization, TargetID: organizationID.String(),
+			Details: []org.Change{{Field: "address_ranges", Before: joinRanges(before)}},
+		})
+	})
+}
+
+func joinRanges(ranges []netip.Prefix) string {
+	texts := make([]string, len(ranges))
+	for i, r := range ranges {
+		texts[i] = r.String()
+	}
+	return strings.Join(texts, " ")
 }

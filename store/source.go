@@ -55,19 +55,27 @@ func (db *DB) CreateSource(ctx context.Context, owner identity.Owner, session uu
 			WHERE organization_id = $1 AND user_id = $2 AND sha256 = $3
 			FOR NO KEY UPDATE`,
 			owner.OrganizationID, owner.UserID, source.SHA256)
-		switch created = isNoRows(err); {
-		case created:
+		if created = isNoRows(err); created {
 			stored, err = insertSource(ctx, tx, owner, source, limit)
-		case err == nil:
-			err = exec(ctx, tx, `INSERT INTO loose_files (id) VALUES ($1)`, source.ID)
-			if err != nil || stored.Status != datasource.Failed {
-				return err
-			}
-			stored, err = requeueSource(ctx, tx, owner, stored.ID, source)
+			return err
 		}
-		return err
+		return reuseSource(ctx, tx, owner, source, &stored, err)
 	})
 	return stored, created, err
+}
+
+// reuseSource makes the file of an upload an orphan, because the data source stored has the same content. It queues
+// stored again if it had failed. It returns err, the error of the search for stored, unless err is nil.
+func reuseSource(ctx context.Context, tx pgx.Tx, owner identity.Owner, upload datasource.Source,
+	stored *datasource.Source, err error,
+) error {
+	if err == nil {
+		err = exec(ctx, tx, `INSERT INTO loose_files (id) VALUES ($1)`, upload.ID)
+	}
+	if err == nil && stored.Status == datasource.Failed {
+		*stored, err = requeueSource(ctx, tx, owner, stored.ID, upload)
+	}
+	return err
 }
 
 // claimFile assigns an orphaned file to its owner, who must still be a member and signed in. Its row locks last until
@@ -125,7 +133,7 @@ const filesSQL = `
 	UNION ALL
 	SELECT user_id, size + thumbnail_size FROM pictures WHERE organization_id = $1`
 
-// checkRoom refuses a file that exceeds the storage limit of the user or the organization. The lock on the contract
+// checkRoom refuses a file that exceeds the storage limit of the user, unless limit is 0, or of the organization. The lock on the contract
 // serializes the uploads of an organization until the transaction ends, and keeps the limit unchanged.
 func checkRoom(ctx context.Context, tx pgx.Tx, owner identity.Owner, size, limit int64) error {
 	allowed, err := queryValue[int64](ctx, tx, `SELECT storage FROM contracts WHERE organization_id = $1 FOR NO KEY UPDATE`,
@@ -142,7 +150,7 @@ func checkRoom(ctx context.Context, tx pgx.Tx, owner identity.Owner, size, limit
 	switch {
 	case err != nil:
 		return err
-	case own+size > limit:
+	case limit > 0 && own+size > limit:
 		return fault.Errorf(fault.StorageLimit,
 			"保存できるファイルの合計（%s）を超えます。使わないファイルや、画像を使ったチャットを削除してから、"+
 				"もう一度アップロードしてください。", inBytes(limit))
@@ -207,13 +215,13 @@ func (db *DB) FindSources(ctx context.Context, owner identity.Owner, ids []uuid.
 func (db *DB) FindSource(ctx context.Context, owner identity.Owner, id uuid.UUID) (datasource.Source, error) {
 	return findRow[datasource.Source](ctx, db.pool, noSource(nil), `
 		SELECT `+sourceColumns+`
-		FROM data_sources
-		WHERE organization_id = $1 AND user_id = $2 AND id = $3`,
+		FROM data_sources d
+		WHERE `+isReadable+` AND d.id = $3`,
 		owner.OrganizationID, owner.UserID, id)
 }
 
-// DeleteSource implements datasource.Store. A trigger makes its file an orphan. If shared skills use the data source, a
-// trigger gives it to them instead; then no row counts as deleted.
+// DeleteSource implements datasource.Store. A trigger makes its file an orphan. If shared skills or projects use the data
+// source, a trigger gives it to them instead; then no row counts as deleted.
 func (db *DB) DeleteSource(ctx context.Context, owner identity.Owner, id uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := execRow(ctx, tx, noSource(nil), `
@@ -223,7 +231,7 @@ func (db *DB) DeleteSource(ctx context.Context, owner identity.Owner, id uuid.UU
 			return err
 		}
 		tag, err := tx.Exec(ctx, `DELETE FROM data_sources WHERE id = $1`, id)
-		if err != nil || tag.RowsAffected() == 0 { // Shared skills keep the document.
+		if err != nil || tag.RowsAffected() == 0 { // Shared skills or projects keep the file.
 			return err
 		}
 		return forgetQuotes(ctx, tx, owner, id)

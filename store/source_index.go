@@ -178,7 +178,7 @@ func (db *DB) FindPassage(ctx context.Context, owner identity.Owner, id uuid.UUI
 		    ORDER BY m.used_at DESC, m.id DESC
 		    LIMIT 1
 		) m ON true
-		WHERE d.organization_id = $1 AND d.user_id = $2 AND c.id = $3`, owner.OrganizationID, owner.UserID, id)
+		WHERE `+isReadable+` AND c.id = $3`, owner.OrganizationID, owner.UserID, id)
 }
 
 // ListPassages implements datasource.Store. Ordinals have no gaps.
@@ -189,7 +189,7 @@ func (db *DB) ListPassages(ctx context.Context, owner identity.Owner, id uuid.UU
 		SELECT `+chunkColumns+`
 		FROM data_sources d
 		JOIN data_source_chunks c ON c.data_source_id = d.id
-		WHERE d.organization_id = $1 AND d.user_id = $2 AND d.id = $3 AND c.data_source_id = $3
+		WHERE `+isReadable+` AND d.id = $3 AND c.data_source_id = $3
 		  AND c.ordinal >= $5 + (SELECT min(ordinal) FROM data_source_chunks WHERE data_source_id = $3 AND page >= $4)
 		ORDER BY c.ordinal
 		LIMIT $6`, owner.OrganizationID, owner.UserID, id, page, offset, limit)

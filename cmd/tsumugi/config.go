@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/catalog"
 )
@@ -43,6 +44,7 @@ type config struct {
 	searching `embed:""`
 
 	TrustedProxies []netip.Prefix   `env:"TSUMUGI_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For is trusted, with commas between. Default: none."`
+	IdentityHosts  []string         `env:"TSUMUGI_IDENTITY_HOSTS" placeholder:"HOST,…" help:"Host names or IP addresses of the identity providers of organizations that have addresses inside the network, with commas between. Default: none."`
 	Limits         ratelimit.Limits `env:"TSUMUGI_LIMITS" default:"default" placeholder:"KIND=PERSON:ORGANIZATION,…" help:"Limits of people and organizations on this server that differ from the defaults, such as question=120:6000,write=0; 0 means no limit, off means that nothing is allowed."`
 
 	Models string `env:"TSUMUGI_MODELS" type:"path" placeholder:"FILE" help:"File with the providers of models, as docs/models.md describes it, in place of the one provider of the settings OPENAI_*."`
@@ -113,7 +115,7 @@ func (c *config) Validate() error {
 		}
 	}
 	for _, check := range []func() error{
-		c.checkFiles, c.checkCognito, c.checkMail, c.checkLimits, c.checkSlack, c.checkSearch,
+		c.checkFiles, c.checkCognito, c.checkMail, c.checkLimits, c.checkSlack, c.checkSearch, c.checkIdentityHosts,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -139,6 +141,24 @@ func (c *config) Validate() error {
 			c.TagManagerID)
 	}
 	return nil
+}
+
+// checkIdentityHosts checks the hosts of identity providers, and converts them to lower case.
+func (c *config) checkIdentityHosts() error {
+	for i, host := range c.IdentityHosts {
+		host = strings.ToLower(strings.TrimSpace(host))
+		if u, err := url.Parse("https://" + host); (err != nil || u.Host != host || u.Port() != "") && net.ParseIP(host) == nil {
+			return fmt.Errorf("--identity-hosts (TSUMUGI_IDENTITY_HOSTS) %q is no host name or IP address without a port",
+				host)
+		}
+		c.IdentityHosts[i] = host
+	}
+	return nil
+}
+
+// oidc returns the settings of requests to OpenID providers.
+func (c *config) oidc() oidc.Config {
+	return oidc.Config{Hosts: c.IdentityHosts, ProxyResolves: c.ProxyResolves}
 }
 
 // Bounds of the model's time limits. An answer takes at most half an hour.

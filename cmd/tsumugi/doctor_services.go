@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/doctor"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
@@ -200,20 +201,35 @@ func (e *examination) identityProviders(ctx context.Context) (checks []doctor.Ch
 	for _, o := range organizations {
 		if identity.AuthType(o.AuthType) == identity.AuthFederated {
 			checks = append(checks, doctor.Check{Subject: o.Name, Run: func(ctx context.Context) doctor.Result {
-				return e.checkSAML(ctx, o.ID)
+				return e.checkSSO(ctx, o.ID)
 			}})
 		}
 	}
 	return checks, err
 }
 
-// checkSAML checks the certificates of an organization's identity provider.
-func (e *examination) checkSAML(ctx context.Context, organization uuid.UUID) doctor.Result {
+// checkSSO checks the certificates of an organization's identity provider or, with OpenID Connect, reads its keys.
+func (e *examination) checkSSO(ctx context.Context, organization uuid.UUID) doctor.Result {
+	byOIDC, err := e.db.OIDCSettings(ctx, organization)
+	if err != nil {
+		return unread(err)
+	}
+	if byOIDC.Enabled {
+		return e.checkOIDC(ctx, byOIDC)
+	}
 	settings, err := e.db.SAMLSettings(ctx, organization)
 	if err != nil {
 		return unread(err)
 	}
 	return certificateResult(saml.CertificateEnd(settings.Certificates), time.Now())
+}
+
+func (e *examination) checkOIDC(ctx context.Context, settings oidc.Settings) doctor.Result {
+	if err := oidc.New(e.oidc(), e.db, nil).Reachable(ctx, settings); err != nil {
+		return doctor.Found("IDプロバイダー「%s」を使用できません。", "the identity provider %s cannot be used", settings.Issuer).Fail(
+			fault.DetailOf(err), "Check the network and the issuer at /admin/saml/oidc: "+err.Error())
+	}
+	return doctor.Found("IDプロバイダー「%s」に接続できました。", "connected to the identity provider %s", settings.Issuer)
 }
 
 func certificateResult(end, now time.Time) doctor.Result {

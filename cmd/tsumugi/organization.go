@@ -165,13 +165,14 @@ type organizationEditCommand struct {
 	Name         *string  `placeholder:"TEXT" help:"New name."`
 	Domain       []string `xor:"domains" placeholder:"DOMAIN" help:"Mail domain that replaces the present ones. May be repeated."`
 	NoDomains    bool     `xor:"domains" help:"Remove all mail domains."`
+	AnyAddress   bool     `help:"Remove the address ranges, so that members can connect from any address."`
 	operation    `embed:""`
 }
 
 // Validate is called by kong after parsing.
 func (c *organizationEditCommand) Validate() error {
-	if c.Name == nil && len(c.Domain) == 0 && !c.NoDomains {
-		return fmt.Errorf("nothing to change: give --name, --domain or --no-domains")
+	if c.Name == nil && len(c.Domain) == 0 && !c.NoDomains && !c.AnyAddress {
+		return fmt.Errorf("nothing to change: give --name, --domain, --no-domains or --any-address")
 	}
 	name := "unchanged"
 	if c.Name != nil {
@@ -189,6 +190,11 @@ func (c *organizationEditCommand) Run(ctx context.Context, db *store.DB, out *ou
 	found, err := findOrganization(ctx, db, c.Organization)
 	if err != nil {
 		return err
+	}
+	if c.AnyAddress {
+		if err := db.ClearAddressRanges(ctx, found.ID, operator()); err != nil {
+			return err
+		}
 	}
 	domains := c.Domain
 	if c.NoDomains {

@@ -48,7 +48,11 @@ func (r *stateReader) read(ctx context.Context, actor identity.Actor) ([]doctor.
 	if err != nil {
 		return nil, err
 	}
-	settings, err := r.db.SAMLSettings(ctx, actor.OrganizationID)
+	byOIDC, err := r.db.OIDCSettings(ctx, actor.OrganizationID)
+	if err != nil {
+		return nil, err
+	}
+	bySAML, err := r.db.SAMLSettings(ctx, actor.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +78,11 @@ func (r *stateReader) read(ctx context.Context, actor identity.Actor) ([]doctor.
 	add(slack.Installation.Connected(), r.check("slack", organization, func(ctx context.Context) doctor.Result {
 		return r.slack(ctx, actor)
 	}))
-	add(settings.Enabled,
-		known("single-sign-on", certificateResult(saml.CertificateEnd(settings.Certificates), time.Now())))
+	add(bySAML.Enabled,
+		known("single-sign-on", certificateResult(saml.CertificateEnd(bySAML.Certificates), time.Now())))
+	add(byOIDC.Enabled, r.check("single-sign-on", organization, func(ctx context.Context) doctor.Result {
+		return failureIf(r.server.oidc.Reachable(ctx, byOIDC) != nil)
+	}))
 	return doctor.Run(context.WithoutCancel(ctx), checks, doctor.Options{Limit: stateLimit}), nil
 }
 

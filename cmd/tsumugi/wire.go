@@ -22,10 +22,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
@@ -58,10 +61,13 @@ type server struct {
 	budget    *org.Budget
 	deletions *org.Deletions
 	live      *api.Live
+	transfers *api.Transfers
 	files     *bucket.Bucket
 	sources   *datasource.Service
 	pictures  *picture.Service
+	projects  *project.Service
 	slack     *slackDomain
+	oidc      *oidc.Service
 	web       *websearch.Service // Nil without web search.
 	handler   http.Handler
 	ready     atomic.Bool
@@ -113,7 +119,10 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	}
 	s.deletions = org.NewDeletions(db, signing, log.With("part", "org"))
 	limiter := ratelimit.New(c.Limits, s.tally)
-	s.live = api.NewLive(s.feed, s.people, limiter, log.With("part", "live"), api.LiveConfig{PublicURL: public})
+	s.live = api.NewLive(s.feed, s.people, limiter, log.With("part", "live"), api.LiveConfig{
+		PublicURL: public, Projects: db.ProjectIDs,
+	})
+	s.transfers = api.NewTransfers()
 	s.telemetry.WatchLive(s.live.Open)
 	if s.files, err = c.openFiles(ctx, c.Data); err != nil {
 		return nil, err
@@ -127,6 +136,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	s.sources = datasource.NewService(db, s.files, extractor, events, log.With("part", "datasource"),
 		datasource.Config{StoragePerPerson: c.PersonStorage << 20, Embedding: embedding})
 	s.telemetry.WatchReadings(s.sources.Stats)
+	s.projects = project.NewService(db, events, log.With("part", "project"))
 	s.pictures = picture.NewService(db, s.files, pictures, log.With("part", "picture"), c.PersonStorage<<20)
 	if s.web, err = c.openSearch(extractor); err != nil {
 		return nil, err
@@ -142,17 +152,19 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if err != nil {
 		return nil, err
 	}
+	shared := sso.New(sso.Config{
+		PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "sso"),
+	}, db, s.accounts.users)
+	s.oidc = oidc.New(c.oidc(), db, shared)
 	s.handler, err = api.New(api.Services{
 		Identity: s.people, OAuth: oauth.NewService(oauth.Config{
 			PublicURL: public, Clients: oauth.Clients(origins),
 		}, db, s.people),
 		Org: s.org, Skill: skills, Library: skill.NewLibrary(db), Sources: s.sources, Chat: s.chat, Models: s.models,
-		Pictures: s.pictures, Search: s.search, SigningKey: signing.Public(),
+		Pictures: s.pictures, Projects: s.projects, Transfers: s.transfers, Search: s.search, SigningKey: signing.Public(),
 		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
 		Shares: chat.NewSharer(db, events), Reviews: chat.NewReviewer(db), Stream: s.streams, Live: s.live, Limiter: limiter,
-		SAML: saml.New(saml.Config{
-			PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "saml"),
-		}, db, s.accounts.users),
+		SSO: shared, SAML: saml.New(db, shared), OIDC: s.oidc,
 		Sessions: s.accounts.users, Pool: s.accounts.users.Handler(), App: web.App(), Browser: browser,
 		State: newStateReader(s, &c.config, db).read, Metrics: s.telemetry.Handler(), Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
 		Ready: func(ctx context.Context) error {
@@ -268,6 +280,7 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 		Alone: c.DatabaseURL == "", Lease: c.Lease,
 		MaxGenerations: c.MaxGenerations, MaxPerPerson: generations.Each, MaxPerOrganization: generations.Organization,
 		MaxLiveText: int64(c.MaxLiveText) << 20, ProofreadNote: c.proofreadNote(),
+		Suggestions: c.modelConnected(),
 	})
 	s.telemetry.WatchGenerations(s.chat.Stats)
 	s.search = chat.NewSearcher(db, s.log.With("part", "search"))
@@ -286,11 +299,12 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	s.tally.Start()
-	s.people.Start(api.NewPresence(s.streams, s.live))
+	s.people.Start(api.NewPresence(s.streams, s.live, s.transfers))
 	s.org.Start()
 	s.deletions.Start()
 	s.sources.Start()
 	s.pictures.Start()
+	s.projects.Start()
 	s.search.Start()
 	s.slack.start()
 	s.ready.Store(true)
@@ -326,6 +340,7 @@ func (s *server) drain() {
 	leaving.Go(s.deletions.Stop)
 	leaving.Go(s.sources.Stop)
 	leaving.Go(s.pictures.Stop)
+	leaving.Go(s.projects.Stop)
 	leaving.Go(s.search.Stop)
 	leaving.Go(s.slack.stop)
 	leaving.Go(func() { _ = s.live.Drain(ctx, spread) })

@@ -93,7 +93,7 @@ export class Browser {
 
   async stop(): Promise<void> {
     await this.context.close()
-    await rm(this.profile, { recursive: true, force: true })
+    await rm(this.profile, { recursive: true, force: true, maxRetries: 10 })
   }
 
   /** Returns the extension's worker. If the browser has stopped it, waits until it starts again. */

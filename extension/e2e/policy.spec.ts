@@ -78,6 +78,6 @@ test('Chromium installs the signed extension by policy, configured for its serve
     await expect(page.getByText(/組織によって設定|set by your organization/)).toBeVisible()
     await context.close()
   } finally {
-    await rm(folder, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   }
 })

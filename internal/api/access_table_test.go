@@ -25,6 +25,7 @@ const (
 	aShare      kind = "share"
 	aNotice     kind = "notice"
 	aGroup      kind = "group"
+	aProject    kind = "project"
 	aRating     kind = "rating"
 
 	aConnection kind = "connection"
@@ -83,6 +84,7 @@ var access = map[string]rule{
 	"GET /v1/oauth2/authorize": {status: 400}, "GET /v1/oauth2/callback": {status: 400},
 	"GET /v1/oauth2/link": {status: 400}, "POST /v1/oauth2/link": {status: 415},
 	"GET /v1/saml/{organization_id}/metadata": {status: 404}, "POST /v1/saml/{organization_id}/acs": {status: 415},
+	"GET /v1/oidc/callback": {status: 303}, "POST /v1/oidc/{organization_id}/logout": {status: 415},
 	"GET /v1/live": {status: 426}, // The token arrives later, in a message.
 
 	"POST /v1/signout": {may: everybody, status: 200}, "GET /v1/me": {may: everybody, status: 200},
@@ -118,6 +120,8 @@ var access = map[string]rule{
 		"password":       map[string]any{"idle_minutes": 43200, "max_minutes": 43200},
 		"connection":     map[string]any{"idle_minutes": 43200},
 	})},
+	"GET /v1/address-range":                       {may: admins, status: 200},
+	"PUT /v1/address-range":                       {may: supers, status: 200, body: with(map[string]any{"ranges": []string{}})},
 	"GET /.well-known/oauth-authorization-server": {status: 200},
 	"POST /v1/oauth2/token":                       {status: 400}, "POST /v1/oauth2/revoke": {status: 400},
 	"POST /v1/oauth2/device": {status: 400},
@@ -139,7 +143,8 @@ var access = map[string]rule{
 	"PUT /v1/connection-policy": {
 		may: admins, status: 200, body: with(map[string]any{"personal_tokens": true}),
 	},
-	"GET /v1/category": {may: everybody, status: 200}, "GET /v1/skill": {may: everybody, status: 200},
+	"PUT /v1/guidance/dictation": {may: admins, status: 200, body: with(map[string]any{"service": true})},
+	"GET /v1/category":           {may: everybody, status: 200}, "GET /v1/skill": {may: everybody, status: 200},
 	"POST /v1/category": {may: admins, status: 201, body: newCategory},
 	"PUT /v1/category/order": {
 		may: admins, status: 409, body: with(map[string]any{"category_ids": []string{}}),
@@ -207,6 +212,39 @@ var access = map[string]rule{
 	"PUT /v1/group/{group_id}/member": {may: admins, status: 200, names: aGroup, body: with(map[string]any{})},
 	"DELETE /v1/group/{group_id}":     {may: admins, status: 204, names: aGroup},
 
+	// The roles in a project: TestProjectRoles.
+	"GET /v1/project": {may: everybody, status: 200}, "GET /v1/project/all": {may: admins, status: 200},
+	"POST /v1/project": {may: everybody, status: 201, body: func(string) any {
+		return map[string]any{"request_id": newID(), "name": "新商品"}
+	}},
+	"GET /v1/project/{project_id}": {may: everybody, status: 200, names: aProject},
+	"PUT /v1/project/{project_id}": {
+		may: everybody, status: 200, names: aProject, body: with(map[string]any{"version": 1, "name": "新しい名前"}),
+	},
+	"DELETE /v1/project/{project_id}":       {may: everybody, status: 204, names: aProject},
+	"POST /v1/project/{project_id}/restore": {may: everybody, status: 409, names: aProject}, // It is not deleted.
+	"PUT /v1/project/{project_id}/archive": {
+		may: everybody, status: 204, names: aProject, body: with(map[string]any{"archived": true}),
+	},
+	"GET /v1/project/{project_id}/grant": {may: everybody, status: 200, names: aProject},
+	// Without a manager.
+	"PUT /v1/project/{project_id}/grant": {
+		may: everybody, status: 409, names: aProject, body: with(map[string]any{"version": 1, "grants": []any{}}),
+	},
+	"POST /v1/project/{project_id}/leave":  {may: everybody, status: 409, names: aProject}, // The last manager.
+	"GET /v1/project/{project_id}/subject": {may: everybody, status: 200, names: aProject},
+	// It has a manager.
+	"POST /v1/project/{project_id}/manager": {
+		may: admins, status: 409, names: aProject, body: func(string) any { return map[string]any{"user_id": newID()} },
+	},
+	"GET /v1/project/{project_id}/usage":       {may: everybody, status: 200, names: aProject},
+	"GET /v1/project/{project_id}/data-source": {may: everybody, status: 200, names: aProject},
+	// For a missing file.
+	"POST /v1/project/{project_id}/data-source": {
+		may: everybody, status: 404, names: aProject, body: unknownSource,
+	},
+	"DELETE /v1/project/{project_id}/data-source/{data_source_id}": {may: everybody, status: 404, names: aProject},
+
 	"GET /v1/models": {may: everybody, status: 200}, "GET /v1/models/{model}": {may: everybody, status: 200, names: aSkill},
 	"POST /v1/chat/completions": {
 		may: everybody, status: 404, body: func(string) any { return completionOf("none") },
@@ -225,19 +263,20 @@ var access = map[string]rule{
 		may: everybody, status: 404, names: aThread,
 		body: with(map[string]any{"leaf": newID()}),
 	},
-	"GET /v1/share":                       {may: everybody, status: 200},
-	"GET /v1/organization/share":          {may: admins, status: 200},
-	"GET /v1/share/{share_id}":            {may: everybody, status: 200, names: aShare},
-	"DELETE /v1/share/{share_id}":         {may: everybody, status: 204, names: aShare},
-	"GET /v1/share/{share_id}/message":    {may: everybody, status: 200, names: aShare},
-	"POST /v1/share/{share_id}/thread":    {may: everybody, status: 201, names: aShare, body: with(map[string]any{})},
-	"GET /v1/message":                     {may: everybody, status: 200, names: aThread}, // In the query.
-	"POST /v1/message/async":              {may: everybody, status: 202, names: aThread, body: question},
-	"POST /v1/message/sync":               {may: everybody, status: 200, names: aThread, body: question},
-	"POST /v1/message/stream":             {may: everybody, status: 200, names: aThread, body: question},
-	"GET /v1/message/{message_id}/stream": {may: everybody, status: 200, names: aMessage},
-	"GET /v1/thread/{thread_id}/stream":   {may: everybody, status: 204, names: aThread}, // No answer is running.
-	"POST /v1/message/{message_id}/stop":  {may: everybody, status: 204, names: aMessage},
+	"GET /v1/share":                            {may: everybody, status: 200},
+	"GET /v1/organization/share":               {may: admins, status: 200},
+	"GET /v1/share/{share_id}":                 {may: everybody, status: 200, names: aShare},
+	"DELETE /v1/share/{share_id}":              {may: everybody, status: 204, names: aShare},
+	"GET /v1/share/{share_id}/message":         {may: everybody, status: 200, names: aShare},
+	"POST /v1/share/{share_id}/thread":         {may: everybody, status: 201, names: aShare, body: with(map[string]any{})},
+	"GET /v1/message":                          {may: everybody, status: 200, names: aThread}, // In the query.
+	"POST /v1/message/async":                   {may: everybody, status: 202, names: aThread, body: question},
+	"POST /v1/message/sync":                    {may: everybody, status: 200, names: aThread, body: question},
+	"POST /v1/message/stream":                  {may: everybody, status: 200, names: aThread, body: question},
+	"GET /v1/message/{message_id}/stream":      {may: everybody, status: 200, names: aMessage},
+	"GET /v1/thread/{thread_id}/stream":        {may: everybody, status: 204, names: aThread}, // No answer is running.
+	"POST /v1/message/{message_id}/stop":       {may: everybody, status: 204, names: aMessage},
+	"POST /v1/message/{message_id}/suggestion": {may: everybody, status: 200, names: aMessage},
 	// For an answer without changes.
 	"PUT /v1/message/{message_id}/decision": {may: everybody, status: 409, names: aMessage, body: func(string) any {
 		return map[string]any{"accepted": []int{1}, "refused": []int{}}
@@ -307,6 +346,12 @@ var access = map[string]rule{
 		body: with(map[string]any{}),
 	},
 	"PUT /v1/saml-config/on": {may: supers, status: 200}, "PUT /v1/saml-config/off": {may: supers, status: 200},
+	"GET /v1/oidc-config": {may: admins, status: 200}, "PUT /v1/oidc-config": {
+		may: supers, status: 200, body: with(map[string]any{}),
+	},
+	// Nothing is configured; TestSignInByOpenIDConnect tests the others.
+	"PUT /v1/oidc-config/on": {may: supers, status: 409}, "PUT /v1/oidc-config/off": {may: supers, status: 200},
+	"POST /v1/oidc-config/test":          {may: supers, status: 409},
 	"POST /v1/saml-config/test":          {may: supers, status: 201},
 	"GET /v1/saml-config/test/{test_id}": {may: supers, status: 200, names: aTrial},
 }

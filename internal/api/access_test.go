@@ -125,6 +125,8 @@ func (w *world) make(k kind, token, super string) string {
 			method: "POST", path: "/v1/group", token: super,
 			body: map[string]any{"request_id": newID(), "name": newID()},
 		}).ID.String()
+	case aProject:
+		return w.project(token).ID.String()
 	case aConnection:
 		return w.personalToken(token, "chat").Connection.ID.String()
 	case aSkill:

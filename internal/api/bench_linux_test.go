@@ -103,7 +103,7 @@ func newQuestions(b *testing.B) *questions {
 	}
 	events, streams := api.NewLiveEvents(feed), sse.NewServer(sse.Config{Fast: true})
 	live := api.NewLive(feed, people, nil, log, api.LiveConfig{})
-	people.Start(api.NewPresence(streams, live)) // Remembers the people who ask.
+	people.Start(api.NewPresence(streams, live, api.NewTransfers())) // Remembers the people who ask.
 	service := chat.NewService(chat.Deps{
 		Store: q.db, Skills: skill.NewService(q.db, skill.Config{}), Model: model,
 		Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log, Events: events,

@@ -36,6 +36,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/picture/picturetest"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
@@ -99,6 +100,7 @@ type fixture struct {
 	live     *api.Live
 	sources  *datasource.Service
 	pictures *picture.Service
+	projects *project.Service
 	files    string // The folder of uploaded files.
 	streams  *sse.Server
 	users    *userPool // Nil without settings.pool.
@@ -109,14 +111,15 @@ type fixture struct {
 
 // settings are optional settings of a fixture.
 type settings struct {
-	live   api.LiveConfig
-	api    func(*api.Config) // Changes the API's configuration; nil for no change.
-	limits ratelimit.Limits  // Nil for no limits.
-	plain  bool              // Streams are sent by net/http.
-	pool   bool              // With a user pool and single sign-on.
-	reads  bool              // Uploaded files are processed and summarized.
-	slack  slackSettings
-	offers llmtest.Offers // Nil for a single model.
+	live      api.LiveConfig
+	api       func(*api.Config) // Changes the API's configuration; nil for no change.
+	limits    ratelimit.Limits  // Nil for no limits.
+	plain     bool              // Streams are sent by net/http.
+	pool      bool              // With a user pool and single sign-on.
+	reads     bool              // Uploaded files are processed and summarized.
+	slack     slackSettings
+	providers http.RoundTripper // Of requests to OpenID providers; nil for real ones.
+	offers    llmtest.Offers    // Nil for a single model.
 
 	grounder chat.Grounder // Nil for answers based on the conversation only, unless reads is set.
 }
@@ -193,7 +196,8 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	if with.pool {
 		f.users = newUserPool(t, f.db)
 		tokens.pool, accounts = f.users.verifier(), f.users.directory(t)
-		services.Pool, services.Sessions, services.SAML = f.users.Handler(), f.users.Pool, f.users.singleSignOn(t, f.db)
+		services.Pool, services.Sessions = f.users.Handler(), f.users.Pool
+		services.SSO, services.SAML, services.OIDC = f.users.singleSignOn(t, f.db, with.providers)
 	}
 	notified := &notified{LiveEvents: f.events, listening: make(chan struct{})}
 	notices := org.NewService(f.db, accounts, notified, log)
@@ -203,9 +207,11 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		PublicURL: issuer, Clients: oauth.Clients([]string{extensionOrigin}),
 	}, f.db, people)
 	limiter := ratelimit.New(with.limits, nil)
+	with.live.Projects = f.db.ProjectIDs
 	f.live = api.NewLive(feed, people, limiter, log, with.live)
 	f.streams = sse.NewServer(sse.Config{Fast: !with.plain, MaxStreams: 50})
-	people.Start(presence{api.NewPresence(f.streams, f.live), f.told})
+	services.Transfers = api.NewTransfers()
+	people.Start(presence{api.NewPresence(f.streams, f.live, services.Transfers), f.told})
 	cfg := api.Config{
 		PublicURL: issuer, ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1",
 		Links: api.Links{News: "https://news.example/"},
@@ -214,6 +220,8 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		with.api(&cfg)
 	}
 	services.Identity, services.Org, services.Skill, services.Chat = people, notices, skills, answers
+	f.projects = project.NewService(f.db, f.events, log)
+	services.Projects = f.projects
 	services.Library, services.Pictures = skill.NewLibrary(f.db), f.pictures
 	services.Models = chat.NewModels(with.offers, skills, f.db)
 	services.Live, services.Stream, services.Sources, services.Limiter = f.live, f.streams, f.sources, limiter

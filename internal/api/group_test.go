@@ -37,7 +37,7 @@ func TestGroups(t *testing.T) {
 		"営業部": "conflict", "": "invalid", strings.Repeat("あ", 101): "invalid", "改\n行": "invalid",
 	} {
 		add["name"] = name
-		if p := f.do(bob("POST", "/v1/group", add)).problem(t); string(p.Code) != code || p.Errors[0].Field != "name" {
+		if p := f.do(bob("POST", "/v1/group", add)).problem(t); p.Code != code || p.Errors[0].Field != "name" {
 			t.Errorf("%q: %+v", name, p)
 		}
 	}
@@ -105,8 +105,8 @@ func TestGroups(t *testing.T) {
 	}
 	var actions []string
 	for _, e := range get[api.AuditEventList](f, http.StatusOK, bob("GET", "/v1/audit?limit=100", nil)).Items {
-		if strings.HasPrefix(string(e.Action), "group.") {
-			actions = append(actions, string(e.Action))
+		if strings.HasPrefix(e.Action, "group.") {
+			actions = append(actions, e.Action)
 		}
 	}
 	slices.Reverse(actions)

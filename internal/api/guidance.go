@@ -4,7 +4,17 @@ import "github.com/tsumugi-ai/tsumugi/internal/org"
 
 func (s *Server) getGuidance(c *call) (any, error) {
 	guidance, err := s.Org.Guidance(c.ctx(), c.actor)
-	return Guidance{Instructions: guidance.Instructions, About: toAbout(guidance.About)}, err
+	if err != nil {
+		return nil, err
+	}
+	service, err := s.Org.DictationService(c.ctx(), c.actor)
+	return Guidance{
+		Instructions: guidance.Instructions, About: toAbout(guidance.About), Dictation: Dictation{Service: service},
+	}, err
+}
+
+func (s *Server) putDictation(c *call, req Dictation) (any, error) {
+	return req, s.Org.SetDictationService(c.ctx(), c.actor, req.Service)
 }
 
 func (s *Server) putAbout(c *call, req About) (any, error) {

@@ -9,7 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestGuidance: people set information about themselves, and administrators set instructions for everybody.
+// TestGuidance: people set information about themselves, and administrators set instructions for everybody and whether
+// dictation may use services.
 func TestGuidance(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -41,14 +42,28 @@ func TestGuidance(t *testing.T) {
 	if resp := put("instructions", f.bob.Subject, map[string]any{"instructions": " 敬語で書く。\n"}); resp.status != http.StatusOK {
 		t.Fatalf("%d %s", resp.status, resp.body)
 	}
+	for range 2 { // The second request changes nothing.
+		if resp := put("dictation", f.bob.Subject, map[string]any{"service": true}); resp.status != http.StatusOK {
+			t.Fatalf("%d %s", resp.status, resp.body)
+		}
+	}
+	events := get[api.AuditEventList](f, http.StatusOK, call{
+		method: "GET", path: "/v1/audit?action=dictation.edit", token: f.bob.Subject,
+	})
+	if len(events.Items) != 1 || len(events.Items[0].Details) != 1 || events.Items[0].Details[0].After != "on" {
+		t.Errorf("logged %+v", events.Items)
+	}
 	read := func(token string) api.Guidance {
 		return get[api.Guidance](f, http.StatusOK, call{method: "GET", path: "/v1/guidance", token: token})
 	}
-	want := api.Guidance{Instructions: "敬語で書く。", About: api.About{Name: "アリス", Signature: "署名\n二行目"}}
+	want := api.Guidance{
+		Instructions: "敬語で書く。", About: api.About{Name: "アリス", Signature: "署名\n二行目"},
+		Dictation: api.Dictation{Service: true},
+	}
 	if got := read(f.alice.Subject); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := read(f.bob.Subject); got != (api.Guidance{Instructions: "敬語で書く。"}) {
+	if got := read(f.bob.Subject); got != (api.Guidance{Instructions: "敬語で書く。", Dictation: want.Dictation}) {
 		t.Errorf("a colleague's: %+v", got)
 	}
 }

@@ -27,6 +27,9 @@ import (
 type LiveConfig struct {
 	PublicURL string // The server's URL. Its host is an allowed origin, like the host of the request.
 
+	// Projects returns the ids of a person's projects. It may be nil.
+	Projects func(ctx context.Context, person identity.Owner) ([]uuid.UUID, error)
+
 	Sockets      int           // Maximum number of sockets. Default 20,000.
 	AuthTimeout  time.Duration // Time to authenticate. Default 5 s.
 	Ping         time.Duration // Interval between pings. Default 25 s.

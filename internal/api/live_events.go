@@ -9,6 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
@@ -16,6 +17,7 @@ var (
 	_ chat.Events       = (*LiveEvents)(nil)
 	_ datasource.Events = (*LiveEvents)(nil)
 	_ org.Events        = (*LiveEvents)(nil)
+	_ project.Events    = (*LiveEvents)(nil)
 )
 
 // LiveEvents publishes domain events as events of GET /v1/live, each encoded once.
@@ -31,16 +33,20 @@ const topicAll = "all"
 
 func topicOfUser(id uuid.UUID) string         { return "user/" + id.String() }
 func topicOfOrganization(id uuid.UUID) string { return "org/" + id.String() }
+func topicOfProject(id uuid.UUID) string      { return "project/" + id.String() }
 
 // topicOfAdmins returns the topic for the administrators among the subscribers of a topic.
 func topicOfAdmins(topic string) string { return topic + "/admins" }
 
-// topicsOf returns the topics of an actor.
-func topicsOf(actor identity.Actor) []string {
+// topicsOf returns the topics of an actor, who has a role in the projects.
+func topicsOf(actor identity.Actor, projects []uuid.UUID) []string {
 	organization := topicOfOrganization(actor.OrganizationID)
 	topics := []string{topicOfUser(actor.ID), organization, topicAll}
 	if actor.Role.IsAdmin() {
 		topics = append(topics, topicOfAdmins(organization), topicOfAdmins(topicAll))
+	}
+	for _, id := range projects {
+		topics = append(topics, topicOfProject(id))
 	}
 	return topics
 }
@@ -104,9 +110,24 @@ func (e *LiveEvents) SourceDeleted(owner identity.Owner, id uuid.UUID) {
 	e.publish(owner.UserID, func() any { return LiveDataSourceDeleted{Type: "data_source", ID: id, Deleted: true} })
 }
 
+// ProjectChanged implements project.Events.
+func (e *LiveEvents) ProjectChanged(id uuid.UUID) { e.publishProject(id, "project") }
+
+// ProjectSourcesChanged implements project.Events.
+func (e *LiveEvents) ProjectSourcesChanged(id uuid.UUID) { e.publishProject(id, "data_sources") }
+
+func (e *LiveEvents) publishProject(id uuid.UUID, change string) {
+	e.publishTo(topicOfProject(id), func() any { return LiveProject{Type: "project", ID: id, Change: change} })
+}
+
 // publish publishes an event to a person who may have subscribers.
 func (e *LiveEvents) publish(userID uuid.UUID, event func() any) {
-	if topic := topicOfUser(userID); e.feed.HasSubscribers(topic) {
+	e.publishTo(topicOfUser(userID), event)
+}
+
+// publishTo publishes an event on a topic that may have subscribers.
+func (e *LiveEvents) publishTo(topic string, event func() any) {
+	if e.feed.HasSubscribers(topic) {
 		e.feed.Publish(topic, encodeEvent(event()))
 	}
 }

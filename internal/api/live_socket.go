@@ -49,6 +49,7 @@ var (
 	closeExpired  = &closeReason{codeUnauthenticated, identity.ErrExpired.Detail}
 	closeStranger = &closeReason{codeUnauthenticated, "the token belongs to somebody else"}
 	closeScope    = &closeReason{websocket.StatusPolicyViolation, "the token does not have the scope chat"}
+	closeAddress  = &closeReason{websocket.StatusPolicyViolation, "not from a network of the organization"}
 	closeNotText  = &closeReason{websocket.StatusPolicyViolation, "not a text frame"}
 )
 
@@ -154,7 +155,7 @@ func (s *socket) receive(kind websocket.MessageType, frame []byte) *closeReason 
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, callTimeout)
 	defer cancel()
-	actor, err := s.live.identity.Authenticate(ctx, token)
+	actor, err := s.live.identity.Authenticate(ctx, token, clientAddress(s.ctx))
 	if err != nil {
 		return s.refusal(ctx, err)
 	}
@@ -168,6 +169,9 @@ func (s *socket) receive(kind websocket.MessageType, frame []byte) *closeReason 
 func (s *socket) refusal(ctx context.Context, err error) *closeReason {
 	if statuses[fault.CodeOf(err)] == http.StatusUnauthorized {
 		return &closeReason{codeUnauthenticated, fault.DetailOf(err)}
+	}
+	if errors.Is(err, identity.ErrAddress) {
+		return closeAddress
 	}
 	s.live.log.WarnContext(ctx, "api: verifying a live socket's token failed", "err", err)
 	return closeBusy
@@ -193,8 +197,15 @@ func (s *socket) admit(ctx context.Context, actor identity.Actor) *closeReason {
 	if err != nil { // The actor changed before End could find the socket.
 		return s.refusal(ctx, err)
 	}
+	var projects []uuid.UUID
+	if s.live.cfg.Projects != nil {
+		// A later change of the actor's roles ends the socket.
+		if projects, err = s.live.cfg.Projects(ctx, actor.Owner()); err != nil {
+			return s.refusal(ctx, err)
+		}
+	}
 	s.expire(left)
-	events := s.live.feed.Subscribe(topicsOf(actor)...)
+	events := s.live.feed.Subscribe(topicsOf(actor, projects)...)
 	s.workers.Go(func() { s.write(events) })
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
@@ -144,8 +145,9 @@ func TestR63_NULIsRefusedWithTheFieldNamed(t *testing.T) {
 			}
 		}
 		for _, p := range operation.Parameters {
-			// Slack redirects browsers to its callbacks, which report errors on the next page.
-			if p.Value.In == openapi3.ParameterInQuery && !strings.HasPrefix(path, "/external/slack/") {
+			// Slack and OpenID providers redirect browsers to callbacks, which report errors on the next page.
+			if p.Value.In == openapi3.ParameterInQuery && path != oidc.CallbackPath &&
+				!strings.HasPrefix(path, "/external/slack/") {
 				found++
 				f.refused(route+"?"+p.Value.Name, call{
 					method: method, path: path + "?" + p.Value.Name + "=a%00b",

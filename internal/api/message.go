@@ -113,6 +113,16 @@ func (s *Server) stopMessage(c *call) (any, error) {
 	return nil, s.Chat.StopMessage(c.ctx(), c.actor.Owner(), c.pathID)
 }
 
+// suggestQuestions suggests questions. The model may take longer than other calls.
+func (s *Server) suggestQuestions(c *call) (any, error) {
+	texts, err := s.Chat.Suggest(c.ctx(), c.actor.Owner(), c.pathID)
+	moveWriteDeadline(c.w)
+	if err == nil {
+		err = s.reload(c.ctx(), c.actor)
+	}
+	return SuggestionList{Items: convert(texts, func(text string) string { return text })}, err
+}
+
 func (s *Server) giveFeedback(c *call, req FeedbackRequest) (any, error) {
 	id := c.id("message_id", req.MessageID)
 	if !req.Rating.Valid() {
@@ -155,7 +165,7 @@ func toMessage(m chat.Message) Message {
 				Kind: StepKind(t.Kind), Status: JobStatus(t.Status), Detail: t.Detail, Done: t.Done, Total: t.Total,
 			}
 		}),
-		ParentID: value(m.ParentID), CompletedAt: utc(m.CompletedAt),
+		Suggestions: m.Suggestions, ParentID: value(m.ParentID), CompletedAt: utc(m.CompletedAt),
 		Error: optional(m.Failure, func(f chat.Failure) MessageError {
 			return MessageError{Code: f.Code, Detail: f.Detail, Retryable: f.Retryable}
 		}),

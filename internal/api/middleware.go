@@ -242,12 +242,12 @@ func (s *Server) withActor(next http.Handler) http.Handler {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
-		actor, err := s.Identity.Authenticate(ctx, token)
+		actor, err := s.Identity.Authenticate(ctx, token, clientAddress(r.Context()))
 		cancel()
 		if err != nil {
 			return err
 		}
-		actor.Address, actor.RequestID = clientAddress(r.Context()), requestID(r.Context())
+		actor.RequestID = requestID(r.Context())
 		s.noteUse(r, actor)
 		next.ServeHTTP(w, r.WithContext(identity.WithActor(r.Context(), actor)))
 		return nil

@@ -39,6 +39,9 @@ func toOrganizationModels(c chat.ModelChoice) OrganizationModels {
 				ID: m.ID, Provider: m.Provider, GivenName: m.Name, GivenNote: m.Note, Name: m.Setting.Name,
 				Note: m.Setting.Note, Allowed: m.Setting.Allowed, Available: m.Available, Sees: m.Sees,
 				Thinking: ModelThinking(m.Thinking), ContextTokens: m.ContextTokens,
+				Price: optional(m.Price, func(p chat.Price) ModelPrice {
+					return ModelPrice{Input: p.Input, Output: p.Output, Currency: p.Currency}
+				}),
 			}
 		}),
 	}

@@ -13,7 +13,9 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 )
 
 const (
@@ -32,7 +34,7 @@ const (
 	maxReported     = 128
 	maxReportedText = 1024
 
-	maxSAMLForm = 512 << 10 // In bytes: the largest response in Base64, percent-encoded.
+	maxSSOForm = 512 << 10 // In bytes: the largest SAML response in Base64, percent-encoded.
 )
 
 // authorize redirects the browser to the organization's identity provider.
@@ -42,12 +44,21 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) error {
 	if err := c.err(); err != nil {
 		return err
 	}
-	start, err := s.SAML.Begin(r.Context(), organizationID, s.ssoBrowser(r), c.query("next"))
+	start, err := s.beginSSO(r, organizationID, c.query("next"))
 	if err != nil {
 		return signInFailed(w, r, s.problem(r, err))
 	}
 	s.bindBrowser(w, start.Browser)
 	return seeOther(w, start.URL)
+}
+
+// beginSSO begins a sign-in with the protocol of an organization.
+func (s *Server) beginSSO(r *http.Request, organizationID uuid.UUID, next string) (sso.Redirect, error) {
+	provider, err := s.SSO.Provider(r.Context(), organizationID)
+	if err == nil && provider.Protocol == sso.OIDC {
+		return s.OIDC.Begin(r.Context(), organizationID, s.ssoBrowser(r), next)
+	}
+	return s.SAML.Begin(r.Context(), organizationID, s.ssoBrowser(r), next) // Its errors include those above.
 }
 
 // oauth2Callback exchanges a one-time code for tokens.
@@ -64,9 +75,9 @@ func (s *Server) oauth2Callback(w http.ResponseWriter, r *http.Request) error {
 	if reported != "" {
 		// Anybody can create such a URL, so its texts are logged and not shown.
 		s.log.InfoContext(r.Context(), "api: single sign-on failed", "error", reported, "error_description", said)
-		return fault.Errorf(saml.CodeDenied, "組織の認証画面でログインが完了しませんでした。もう一度お試しください。")
+		return fault.Errorf(sso.CodeDenied, "組織の認証画面でログインが完了しませんでした。もう一度お試しください。")
 	}
-	session, err := s.SAML.Exchange(r.Context(), organizationID, code, s.ssoBrowser(r))
+	session, err := s.SSO.Exchange(r.Context(), organizationID, code, s.ssoBrowser(r))
 	if err != nil {
 		return err
 	}
@@ -85,7 +96,7 @@ func (s *Server) getSSOLink(w http.ResponseWriter, r *http.Request) error {
 	if err := c.err(); err != nil {
 		return err
 	}
-	pending, err := s.SAML.PendingLink(r.Context(), organizationID, link, s.ssoBrowser(r))
+	pending, err := s.SSO.PendingLink(r.Context(), organizationID, link, s.ssoBrowser(r))
 	if err != nil {
 		return err
 	}
@@ -102,7 +113,7 @@ func (s *Server) confirmSSOLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	actor, err := s.Identity.AuthenticatePassword(r.Context(), token)
+	actor, err := s.Identity.AuthenticatePassword(r.Context(), token, clientAddress(r.Context()))
 	if err != nil {
 		return err
 	}
@@ -112,7 +123,7 @@ func (s *Server) confirmSSOLink(w http.ResponseWriter, r *http.Request) error {
 	if err := c.err(); err != nil {
 		return err
 	}
-	code, err := s.SAML.Link(r.Context(), actor, organizationID, req.Link, s.ssoBrowser(r), origin(r))
+	code, err := s.SSO.Link(r.Context(), actor, organizationID, req.Link, s.ssoBrowser(r), origin(r))
 	if err != nil {
 		return err
 	}
@@ -131,7 +142,7 @@ func (s *Server) refreshToken(w http.ResponseWriter, r *http.Request) error {
 	if err := c.err(); err != nil {
 		return err
 	}
-	tokens, err := s.SAML.Refresh(r.Context(), req.ClientID, req.RefreshToken)
+	tokens, err := s.SSO.Refresh(r.Context(), req.ClientID, req.RefreshToken)
 	if err != nil {
 		return err
 	}
@@ -163,25 +174,39 @@ func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
-		media != "application/x-www-form-urlencoded" {
-		return fault.Errorf(fault.UnsupportedType, "Content-Type には application/x-www-form-urlencoded を指定してください。")
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxSAMLForm)
-	if err := r.ParseForm(); err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return fault.Wrap(err, fault.TooLarge, "送信内容が大きすぎます。")
-		}
-		return fault.Wrap(err, fault.Invalid, "フォームを読み取れませんでした。")
+	if err := parseForm(w, r); err != nil {
+		return err
 	}
 	outcome, err := s.SAML.Consume(r.Context(), saml.ACSRequest{
 		OrganizationID: organizationID, Browser: s.ssoBrowser(r),
 		RelayState: r.PostForm.Get("RelayState"), Response: r.PostForm.Get("SAMLResponse"),
 		Origin: origin(r),
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return signInFailed(w, r, s.problem(r, err))
+	}
+	return toOutcome(w, organizationID, outcome)
+}
+
+// parseForm parses the form in the body of a request from an identity provider.
+func parseForm(w http.ResponseWriter, r *http.Request) error {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
+		media != "application/x-www-form-urlencoded" {
+		return fault.Errorf(fault.UnsupportedType, "Content-Type には application/x-www-form-urlencoded を指定してください。")
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxSSOForm)
+	if err := r.ParseForm(); err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return fault.Wrap(err, fault.TooLarge, "送信内容が大きすぎます。")
+		}
+		return fault.Wrap(err, fault.Invalid, "フォームを読み取れませんでした。")
+	}
+	return nil
+}
+
+// toOutcome redirects the browser to the next step of a sign-in.
+func toOutcome(w http.ResponseWriter, organizationID uuid.UUID, outcome sso.Outcome) error {
+	switch {
 	case outcome.Link != "":
 		return toPage(w, linkPage, url.Values{"organization_id": {organizationID.String()}, "link": {outcome.Link}})
 	case outcome.Test != uuid.Nil:
@@ -191,20 +216,24 @@ func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
 }
 
 // origin returns the origin of a request for the audit log.
-func origin(r *http.Request) saml.Origin {
-	return saml.Origin{Address: clientAddress(r.Context()), RequestID: requestID(r.Context())}
+func origin(r *http.Request) sso.Origin {
+	return sso.Origin{Address: clientAddress(r.Context()), RequestID: requestID(r.Context())}
 }
 
 // navigates reports whether a browser shows the response to a sign-in step as a page.
 func navigates(r *http.Request) bool {
 	path := r.URL.Path
-	step := path == "/v1/oauth2/authorize" || strings.HasPrefix(path, "/v1/saml/") && strings.HasSuffix(path, "/acs")
+	step := path == "/v1/oauth2/authorize" || path == oidc.CallbackPath ||
+		strings.HasPrefix(path, "/v1/saml/") && strings.HasSuffix(path, "/acs")
 	return step && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // signInFailed redirects the browser to the app's page for failed sign-ins.
 func signInFailed(w http.ResponseWriter, r *http.Request, why Problem) error {
 	organizationID := cmp.Or(chi.URLParam(r, "organization_id"), r.URL.Query().Get("organization_id"))
+	if id := (oidc.Callback{State: r.URL.Query().Get("state")}).OrganizationID(); r.URL.Path == oidc.CallbackPath {
+		organizationID = id.String()
+	}
 	return toPage(w, callbackPage, url.Values{
 		"organization_id": {organizationID}, "error": {why.Code}, "error_description": {why.Detail},
 	})

@@ -45,7 +45,7 @@ func (s *Server) withOrigin(next http.Handler) http.Handler {
 func (s *Server) cookie(name string, age int) *http.Cookie {
 	//nolint:gosec // Secure if the server uses TLS.
 	cookie := &http.Cookie{Name: name, Path: "/", MaxAge: age, HttpOnly: true}
-	if s.SAML != nil && s.SAML.OverTLS() {
+	if s.SSO != nil && s.SSO.OverTLS() {
 		cookie.Name, cookie.Secure = hostOnly+name, true
 	}
 	return cookie

@@ -16,9 +16,11 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/directory"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
+	singlesignon "github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/store"
@@ -124,7 +126,10 @@ var spKey = sync.OnceValues(func() (saml.Key, error) {
 	return saml.Key{PrivateKey: string(text), Certificate: certificate.Raw, CreatedAt: certificate.NotBefore}, nil
 })
 
-func (u *userPool) singleSignOn(t *testing.T, db *store.DB) *saml.Service {
+// singleSignOn returns the services of single sign-on. Requests to OpenID providers use transport.
+func (u *userPool) singleSignOn(t *testing.T, db *store.DB, transport http.RoundTripper) (*singlesignon.Service, *saml.Service,
+	*oidc.Service,
+) {
 	t.Helper()
 	key, err := spKey()
 	if err != nil {
@@ -133,7 +138,10 @@ func (u *userPool) singleSignOn(t *testing.T, db *store.DB) *saml.Service {
 	if err := db.AddFirstSAMLKey(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
-	return saml.New(saml.Config{PublicURL: "https://tsumugi.example", ClientID: ssoClient}, db, u.Pool)
+	shared := singlesignon.New(singlesignon.Config{PublicURL: "https://tsumugi.example", ClientID: ssoClient}, db, u.Pool)
+	return shared, saml.New(db, shared), oidc.New(oidc.Config{
+		Hosts: []string{"localhost", "127.0.0.1"}, Transport: transport,
+	}, db, shared)
 }
 
 // session is the result of a sign-in.

@@ -12,22 +12,24 @@ import (
 
 var _ identity.Events = (*Presence)(nil)
 
-// Presence finds and ends the open streams and live sockets of people on this server.
+// Presence finds and ends the open streams, live sockets and transfers of people on this server.
 type Presence struct {
-	streams *sse.Server
-	live    *Live
+	streams   *sse.Server
+	live      *Live
+	transfers *Transfers
 }
 
-// NewPresence returns the presence of the clients of streams and live.
-func NewPresence(streams *sse.Server, live *Live) *Presence {
-	return &Presence{streams: streams, live: live}
+// NewPresence returns the presence of the clients of streams, live and transfers.
+func NewPresence(streams *sse.Server, live *Live, transfers *Transfers) *Presence {
+	return &Presence{streams: streams, live: live, transfers: transfers}
 }
 
 // UserChanged implements identity.Events. Streams resume without a gap and live sockets reconnect, so people who
-// still have access do not notice it.
+// still have access do not notice it. Transfers continue if their person still has access.
 func (p *Presence) UserChanged(userID uuid.UUID) {
 	p.streams.End(userID.String())
 	p.live.End(userID)
+	p.transfers.recheck(userID)
 }
 
 // ConnectedUsers implements identity.Events.
@@ -38,7 +40,7 @@ func (p *Presence) ConnectedUsers() []uuid.UUID {
 			present[id] = struct{}{}
 		}
 	}
-	for _, id := range p.live.People() {
+	for _, id := range slices.Concat(p.live.People(), p.transfers.list()) {
 		present[id] = struct{}{}
 	}
 	return slices.Collect(maps.Keys(present))

@@ -18,7 +18,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 )
 
 // statuses maps codes to HTTP statuses. A missing code is internal.
@@ -26,6 +27,7 @@ var statuses = map[fault.Code]int{
 	fault.Invalid:               http.StatusBadRequest,
 	fault.Unauthenticated:       http.StatusUnauthorized,
 	identity.SSORequired:        http.StatusUnauthorized,
+	identity.AddressRefused:     http.StatusForbidden,
 	fault.Forbidden:             http.StatusForbidden,
 	fault.NotFound:              http.StatusNotFound,
 	fault.Conflict:              http.StatusConflict,
@@ -47,15 +49,19 @@ var statuses = map[fault.Code]int{
 	fault.StorageLimit:          http.StatusConflict,
 	fault.Unavailable:           http.StatusServiceUnavailable,
 	fault.Canceled:              http.StatusServiceUnavailable,
-	saml.CodeDisabled:           http.StatusConflict,
-	saml.CodeState:              http.StatusBadRequest,
-	saml.CodeResponse:           http.StatusBadRequest,
-	saml.CodeDenied:             http.StatusForbidden,
-	saml.CodeAddress:            http.StatusForbidden,
-	saml.CodeNotLinked:          http.StatusForbidden,
-	saml.CodeInactive:           http.StatusForbidden,
-	saml.CodeLinked:             http.StatusForbidden,
-	saml.CodeNoPassword:         http.StatusForbidden,
+	project.CodeVersion:         http.StatusConflict,
+	project.CodeLastManager:     http.StatusConflict,
+	project.CodeByGroup:         http.StatusConflict,
+	sso.CodeDisabled:            http.StatusConflict,
+	sso.CodeState:               http.StatusBadRequest,
+	sso.CodeResponse:            http.StatusBadRequest,
+	sso.CodeDenied:              http.StatusForbidden,
+	sso.CodeUnavailable:         http.StatusServiceUnavailable,
+	sso.CodeAddress:             http.StatusForbidden,
+	sso.CodeNotLinked:           http.StatusForbidden,
+	sso.CodeInactive:            http.StatusForbidden,
+	sso.CodeLinked:              http.StatusForbidden,
+	sso.CodeNoPassword:          http.StatusForbidden,
 	workspace.CodeOtherPerson:   http.StatusForbidden,
 	workspace.CodeNotMember:     http.StatusForbidden,
 	workspace.CodeTaken:         http.StatusConflict,
@@ -152,6 +158,9 @@ func (s *Server) problem(r *http.Request, err error) Problem {
 	}
 	if costly, ok := errors.AsType[*chat.CostError](err); ok {
 		problem.EstimatedTokens = costly.Tokens
+	}
+	if outdated, ok := errors.AsType[*project.VersionError](err); ok {
+		problem.Current = new(toProject(outdated.Current))
 	}
 	if !known {
 		status, problem.Code, problem.Detail = http.StatusInternalServerError, string(fault.Internal), internalDetail

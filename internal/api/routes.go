@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
@@ -45,6 +46,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/oauth2/link", s.handle(s.confirmSSOLink))
 		r.Get("/v1/saml/{organization_id}/metadata", s.handle(s.samlMetadata))
 		r.Post("/v1/saml/{organization_id}/acs", s.handle(s.samlConsumer))
+		r.Get(oidc.CallbackPath, s.handle(s.oidcCallback))
+		r.Post("/v1/oidc/{organization_id}/logout", s.handle(s.oidcLogout))
 	})
 
 	// Requests from Slack are signed; redirected browsers have a cookie. There is no limit by address, because the
@@ -78,6 +81,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/me/usage", s.call(reads, s.myUsage))
 
 		r.Get("/v1/guidance", s.call(reads, s.getGuidance))
+		r.Put("/v1/guidance/dictation", s.call(writes, withBody(s.putDictation)))
 		r.Put("/v1/guidance/about", s.call(writes, withBody(s.putAbout)))
 		r.Put("/v1/guidance/instructions", s.call(writes, withBody(s.putInstructions)))
 
@@ -140,6 +144,12 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/saml-config/test", s.call(writes, s.testSAML))
 		r.Get("/v1/saml-config/test/{test_id}", s.call(reads, s.getSAMLTest))
 
+		r.Get("/v1/oidc-config", s.call(reads, s.getOIDCConfig))
+		r.Put("/v1/oidc-config", s.call(writes, withBody(s.putOIDCConfig)))
+		r.Put("/v1/oidc-config/on", s.call(writes, s.turnOIDCOn))
+		r.Put("/v1/oidc-config/off", s.call(writes, s.turnOIDCOff))
+		r.Post("/v1/oidc-config/test", s.call(writes, s.testOIDC))
+
 		r.Get("/v1/slack-config", s.call(reads, s.getSlackConfig))
 		r.Delete("/v1/slack-config", s.call(writes, s.deleteSlackConfig))
 		r.Get("/v1/slack-config/manifest", s.call(reads, s.getSlackManifest))
@@ -179,10 +189,29 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Put("/v1/group/{group_id}", s.call(writes, withBody(s.editGroup)))
 		r.Delete("/v1/group/{group_id}", s.call(writes, s.deleteGroup))
 		r.Put("/v1/group/{group_id}/member", s.call(writes, withBody(s.changeGroupMembers)))
+		r.Get("/v1/project", s.call(reads, s.listProjects))
+		r.Post("/v1/project", s.call(writes, withBody(s.createProject)))
+		r.Get("/v1/project/all", s.call(reads, s.listAllProjects))
+		r.Get("/v1/project/{project_id}", s.call(reads, s.getProject))
+		r.Put("/v1/project/{project_id}", s.call(writes, withBody(s.editProject)))
+		r.Delete("/v1/project/{project_id}", s.call(writes, s.deleteProject))
+		r.Post("/v1/project/{project_id}/restore", s.call(writes, s.restoreProject))
+		r.Put("/v1/project/{project_id}/archive", s.call(writes, withBody(s.archiveProject)))
+		r.Get("/v1/project/{project_id}/grant", s.call(reads, s.getProjectGrants))
+		r.Put("/v1/project/{project_id}/grant", s.call(writes, withBody(s.setProjectGrants)))
+		r.Post("/v1/project/{project_id}/leave", s.call(writes, s.leaveProject))
+		r.Get("/v1/project/{project_id}/subject", s.call(reads, s.listProjectSubjects))
+		r.Post("/v1/project/{project_id}/manager", s.call(writes, withBody(s.nameProjectManager)))
+		r.Get("/v1/project/{project_id}/usage", s.call(reads, s.getProjectUsage))
+		r.Get("/v1/project/{project_id}/data-source", s.call(reads, s.listProjectDataSources))
+		r.Post("/v1/project/{project_id}/data-source", s.call(writes, withBody(s.addProjectDataSources)))
+		r.Delete("/v1/project/{project_id}/data-source/{data_source_id}", s.call(writes, s.removeProjectDataSource))
 		r.Get("/v1/member-limit", s.call(reads, s.getMemberLimit))
 		r.Put("/v1/member-limit", s.call(writes, withBody(s.putMemberLimit)))
 		r.Get("/v1/session-limits", s.call(reads, s.getSessionLimits))
 		r.Put("/v1/session-limits", s.call(writes, withBody(s.putSessionLimits)))
+		r.Get("/v1/address-range", s.call(reads, s.getAddressRanges))
+		r.Put("/v1/address-range", s.call(writes, withBody(s.putAddressRanges)))
 		r.Get("/v1/audit", s.call(reads, s.listAuditEvents))
 		r.Get("/v1/organization/state", s.call(reads, s.getOrganizationState))
 
@@ -235,6 +264,7 @@ func (s *Server) routes() (http.Handler, error) {
 	// Authenticated, without a time limit for the answer.
 	r.With(s.withActor).Post("/v1/message/sync", s.call(waits, s.askMessageAndWait))
 	r.With(s.withActor).Post("/v1/chat/completions", s.as(waits, s.completeChat))
+	r.With(s.withActor).Post("/v1/message/{message_id}/suggestion", s.call(prepares, s.suggestQuestions))
 	r.With(s.withActor).Post("/v1/thread/{thread_id}/data-source-preprocess-sync",
 		s.call(prepares, withBody(s.preprocessAndWait)))
 	r.Group(func(r chi.Router) {

@@ -20,10 +20,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/doctor"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
@@ -48,29 +51,33 @@ type Config struct {
 
 // Services are the domains served by the API.
 type Services struct {
-	Identity *identity.Service
-	SAML     *saml.Service
-	OAuth    *oauth.Service
-	Org      *org.Service
-	Skill    *skill.Service
-	Library  *skill.Library
-	Sources  *datasource.Service
-	Pictures *picture.Service
-	Chat     *chat.Service
-	Models   *chat.Models
-	Search   *chat.Searcher
-	Shares   *chat.Sharer
-	Reviews  *chat.Reviewer
-	Slack    Slack
-	Stream   *sse.Server
-	Live     *Live
-	Limiter  *ratelimit.Limiter          // Nil for no limits.
-	Sessions *pool.Pool                  // Nil if sign-out does not end sessions of the user pool.
-	Pool     http.Handler                // The embedded user pool, mounted under /pool/. Nil with AWS's.
-	Browser  *crx.Package                // The browser extension. Nil if it is not built.
-	App      fs.FS                       // The built app, with index.html at its root.
-	Ready    func(context.Context) error // Returns nil if the server can receive traffic.
-	Metrics  http.Handler                // Serves /metrics.
+	Identity  *identity.Service
+	SSO       *sso.Service
+	SAML      *saml.Service
+	OIDC      *oidc.Service
+	OAuth     *oauth.Service
+	Org       *org.Service
+	Skill     *skill.Service
+	Library   *skill.Library
+	Sources   *datasource.Service
+	Pictures  *picture.Service
+	Projects  *project.Service
+	Chat      *chat.Service
+	Models    *chat.Models
+	Search    *chat.Searcher
+	Shares    *chat.Sharer
+	Reviews   *chat.Reviewer
+	Slack     Slack
+	Stream    *sse.Server
+	Live      *Live
+	Transfers *Transfers                  // Nil for none to be ended.
+	Limiter   *ratelimit.Limiter          // Nil for no limits.
+	Sessions  *pool.Pool                  // Nil if sign-out does not end sessions of the user pool.
+	Pool      http.Handler                // The embedded user pool, mounted under /pool/. Nil with AWS's.
+	Browser   *crx.Package                // The browser extension. Nil if it is not built.
+	App       fs.FS                       // The built app, with index.html at its root.
+	Ready     func(context.Context) error // Returns nil if the server can receive traffic.
+	Metrics   http.Handler                // Serves /metrics.
 
 	// State returns the ids and states of the services that the actor's organization uses.
 	State      func(context.Context, identity.Actor) ([]doctor.Report, error)
@@ -97,6 +104,9 @@ func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) 
 	}
 	if services.Tracer == nil {
 		services.Tracer = noop.NewTracerProvider().Tracer("")
+	}
+	if services.Transfers == nil {
+		services.Transfers = NewTransfers()
 	}
 	if services.Limiter == nil {
 		services.Limiter = ratelimit.New(nil, nil)

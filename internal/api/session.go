@@ -1,6 +1,8 @@
 package api
 
 import (
+	"net/netip"
+
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
@@ -43,4 +45,22 @@ func (s *Server) putSessionLimits(c *call, req SessionLimits) (any, error) {
 		Password:     org.SessionLimit{Idle: req.Password.IdleMinutes, Max: req.Password.MaxMinutes},
 		Connection:   req.Connection.IdleMinutes,
 	})
+}
+
+func (s *Server) getAddressRanges(c *call) (any, error) {
+	ranges, err := s.Org.AddressRanges(c.ctx(), c.actor)
+	return toAddressRanges(c.actor, ranges), err
+}
+
+func (s *Server) putAddressRanges(c *call, req AddressRangesRequest) (any, error) {
+	ranges, err := s.Org.SetAddressRanges(c.ctx(), c.actor, req.Ranges)
+	return toAddressRanges(c.actor, ranges), err
+}
+
+func toAddressRanges(actor identity.Actor, ranges []netip.Prefix) AddressRanges {
+	record := AddressRanges{Ranges: make([]string, len(ranges)), Address: addressText(&actor.Address)}
+	for i, r := range ranges {
+		record.Ranges[i] = r.String()
+	}
+	return record
 }

@@ -2,7 +2,12 @@ package api_test
 
 import (
 	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/coder/websocket"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
@@ -131,5 +136,72 @@ func TestSessionLimitsAreSuperAdmins(t *testing.T) {
 	if got.SingleSignOn != (api.SessionLimit{IdleMinutes: 15, MaxMinutes: 60}) || got.Password.MaxMinutes != 43200 ||
 		got.Connection.IdleMinutes != 1440 {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestAddressRanges: an organization restricts the addresses of its members. Calls and
+// sockets from other addresses are refused and recorded in the audit log. An actor's own address must be allowed.
+func TestAddressRanges(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{api: func(cfg *api.Config) {
+		cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	}})
+	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.alice.ID)
+	from := func(address, method, path, token string, body any) response {
+		return f.do(call{
+			method: method, path: path, token: token, body: body,
+			header: map[string]string{"X-Forwarded-For": address},
+		})
+	}
+	set := func(ranges ...string) response {
+		return from("203.0.113.7", "PUT", "/v1/address-range", f.alice.Subject, map[string]any{"ranges": ranges})
+	}
+	for _, wrong := range [][]string{
+		{"198.51.100.0/24"},
+		{"office"},
+		{"203.0.113.0/33"},
+		{"224.0.0.0/4", "203.0.113.7"},
+		{"::ffff:203.0.113.0/120"},
+		{""},
+		{"fe80::1%eth0", "203.0.113.7"},
+		slices.Repeat([]string{"203.0.113.7"}, 101),
+	} {
+		if resp := set(wrong...); resp.status != http.StatusBadRequest || resp.problem(t).Errors[0].Field != "ranges" {
+			t.Errorf("%v: %d %s", wrong[0], resp.status, resp.body)
+		}
+	}
+	open := f.join(f.bob.Subject) // From 127.0.0.1.
+	resp := set(" 203.0.113.9/24", "2001:db8::1", "203.0.113.0/24")
+	if got := string(resp.body); resp.status != http.StatusOK ||
+		!strings.Contains(got, `"ranges":["203.0.113.0/24","2001:db8::1/128"]`) ||
+		!strings.Contains(got, `"address":"203.0.113.7"`) {
+		t.Fatalf("%d %s", resp.status, got)
+	}
+	open.closed()
+	for address, status := range map[string]int{
+		"203.0.113.200": http.StatusOK, "2001:db8::1": http.StatusOK, "::ffff:203.0.113.1": http.StatusOK,
+		"198.51.100.1": http.StatusForbidden, "2001:db8::2": http.StatusForbidden, "": http.StatusForbidden,
+	} {
+		resp := from(address, "GET", "/v1/me", f.bob.Subject, nil)
+		if resp.status != status || status == http.StatusForbidden && resp.problem(t).Code != "address_refused" {
+			t.Errorf("%q: %d %s", address, resp.status, resp.body)
+		}
+	}
+	again := dialLive(t, f.url, nil)
+	again.auth(f.bob.Subject)
+	if end := again.closed(); end.Code != websocket.StatusPolicyViolation {
+		t.Errorf("a socket from outside: %+v", end)
+	}
+	if resp := from("198.51.100.1", "GET", "/v1/me", f.stranger.Subject, nil); resp.status != http.StatusOK {
+		t.Errorf("another organization: %d %s", resp.status, resp.body)
+	}
+	from("198.51.100.1", "GET", "/v1/thread", f.bob.Subject, nil)
+	log := string(from("203.0.113.7", "GET", "/v1/audit", f.alice.Subject, nil).body)
+	for _, want := range []string{
+		`"action":"address_ranges.edit"`, `"after":"203.0.113.0/24 2001:db8::1/128"`, `"action":"address.refuse"`, `"times":2`,
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("%s is not in the audit log: %s", want, log)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -13,9 +14,11 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 )
 
 // uploadTimeout bounds a whole upload while its bytes arrive: 50 MiB at 0.7 Mbit/s.
@@ -67,15 +70,36 @@ func toPassage(p datasource.Passage) Passage {
 func (s *Server) uploadDataSource(c *call) (_ any, err error) {
 	part, done, err := receiveFile(c.w, c.r, uploadTimeout)
 	defer func() { done(err) }()
+	projectID := c.optionalQueryID("project_id")
+	if wrong := c.err(); wrong != nil {
+		err = wrong
+	}
 	if err != nil {
 		return nil, err
 	}
-	source, isNew, err := s.Sources.Upload(c.ctx(), c.actor.Owner(), c.actor.Session, part.FileName(), content{part})
+	source, isNew, err := s.upload(c, projectID, part)
 	if err != nil {
 		return nil, err
 	}
 	moveWriteDeadline(c.w)
 	return createdIf(isNew, toDataSource(source)), nil
+}
+
+// upload stores an uploaded file of the actor or, unless projectID is nil, of a project.
+func (s *Server) upload(c *call, projectID *uuid.UUID, part *multipart.Part) (datasource.Source, bool, error) {
+	if projectID == nil {
+		return s.Sources.Upload(c.ctx(), c.actor.Owner(), c.actor.Session, part.FileName(), content{part})
+	}
+	// Again when the file is stored. This check is before the transfer.
+	if err := s.Projects.Require(c.ctx(), c.actor.Owner(), *projectID, project.Editor); err != nil {
+		return datasource.Source{}, false, err
+	}
+	source, isNew, err := s.Sources.UploadToProject(c.ctx(), c.actor.Owner(), c.actor.Session, *projectID, part.FileName(),
+		content{part})
+	if err == nil {
+		s.Projects.SourceAdded(*projectID)
+	}
+	return source, isNew, err
 }
 
 // receiveFile returns the file of a multipart body, which must arrive within limit. The caller must call done with the
@@ -139,16 +163,26 @@ func (b *patientBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
+// beginTransfer returns the response for a file or a page of the data source in the path.
+func (s *Server) beginTransfer(c *call) (w http.ResponseWriter, end func()) {
+	return s.Transfers.begin(c, func(ctx context.Context) error {
+		_, err := s.Sources.Find(ctx, c.actor.Owner(), c.pathID)
+		return err
+	})
+}
+
 func (s *Server) downloadDataSource(c *call) error {
+	w, end := s.beginTransfer(c)
+	defer end()
 	source, file, err := s.Sources.Open(c.ctx(), c.actor.Owner(), c.pathID)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	attach(c.w, source.Filename)
-	c.w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	attach(w, source.Filename)
+	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	// Never displayed, because it may be HTML.
-	return writeFile(c.w, "application/octet-stream", "no-store", source.Size, file)
+	return writeFile(w, "application/octet-stream", "no-store", source.Size, file)
 }
 
 // attach makes a browser save the response as a file.
@@ -206,6 +240,8 @@ func (s *Server) showDataSourcePage(c *call) error {
 	if err != nil || page < 1 {
 		return fault.Errorf(fault.NotFound, "ページが見つかりません。")
 	}
+	w, end := s.beginTransfer(c)
+	defer end()
 	source, err := s.Sources.Find(c.ctx(), c.actor.Owner(), c.pathID)
 	if err != nil {
 		return err
@@ -224,7 +260,7 @@ func (s *Server) showDataSourcePage(c *call) error {
 		return err
 	}
 	h.Set("ETag", tag)
-	return writeBytes(c.w, "image/png", cache, picture)
+	return writeBytes(w, "image/png", cache, picture)
 }
 
 // Bounds of a page picture's width, in pixels.

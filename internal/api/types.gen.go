@@ -219,12 +219,15 @@ func (e FormFieldType) Valid() bool {
 // Defines values for GroupSource.
 const (
 	Manual GroupSource = "manual"
+	Oidc   GroupSource = "oidc"
 )
 
 // Valid indicates whether the value is a known member of the GroupSource enum.
 func (e GroupSource) Valid() bool {
 	switch e {
 	case Manual:
+		return true
+	case Oidc:
 		return true
 	default:
 		return false
@@ -480,6 +483,27 @@ func (e NotificationAudience) Valid() bool {
 	case Admins:
 		return true
 	case All:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProjectRole.
+const (
+	Editor  ProjectRole = "editor"
+	Manager ProjectRole = "manager"
+	Viewer  ProjectRole = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the ProjectRole enum.
+func (e ProjectRole) Valid() bool {
+	switch e {
+	case Editor:
+		return true
+	case Manager:
+		return true
+	case Viewer:
 		return true
 	default:
 		return false
@@ -892,6 +916,21 @@ type About struct {
 
 // AcceptTokens The `estimated_tokens` of a refusal with `confirmation_required`, once the person has accepted it. An answer that would take more than twice as much is refused again. It is no part of the request's identity, so that the same `request_id` may be sent without it, with it, or with another number.
 type AcceptTokens = int
+
+// AddressRanges defines model for AddressRanges.
+type AddressRanges struct {
+	// Address The address of this request, as the server sees it.
+	Address string `json:"address"`
+
+	// Ranges In CIDR notation.
+	Ranges []string `json:"ranges"`
+}
+
+// AddressRangesRequest defines model for AddressRangesRequest.
+type AddressRangesRequest struct {
+	// Ranges Networks in CIDR notation or single addresses, IPv4 or IPv6.
+	Ranges []string `json:"ranges"`
+}
 
 // AppConfig defines model for AppConfig.
 type AppConfig struct {
@@ -1334,6 +1373,12 @@ type DeviceRequested struct {
 	Scopes []Scope `json:"scopes"`
 }
 
+// Dictation defines model for Dictation.
+type Dictation struct {
+	// Service Also in browsers that send the audio to a service for recognition.
+	Service bool `json:"service"`
+}
+
 // Exchange defines model for Exchange.
 type Exchange struct {
 	Answer   Message `json:"answer"`
@@ -1466,14 +1511,14 @@ type Group struct {
 	MemberCount int                `json:"member_count"`
 	Name        string             `json:"name"`
 
-	// Source `manual`: an administrator has created it.
+	// Source `manual`: an administrator has created it. `oidc`: single sign-on sets its members.
 	Source GroupSource `json:"source"`
 
 	// TokenLimit Tokens per month for each member. Without it, the organization's limit applies.
 	TokenLimit *int64 `json:"token_limit,omitempty"`
 }
 
-// GroupSource `manual`: an administrator has created it.
+// GroupSource `manual`: an administrator has created it. `oidc`: single sign-on sets its members.
 type GroupSource string
 
 // GroupList defines model for GroupList.
@@ -1517,7 +1562,8 @@ type GroupPutRequest struct {
 
 // Guidance defines model for Guidance.
 type Guidance struct {
-	About About `json:"about"`
+	About     About     `json:"about"`
+	Dictation Dictation `json:"dictation"`
 
 	// Instructions The organization's; empty for none.
 	Instructions string `json:"instructions"`
@@ -1654,6 +1700,14 @@ type LiveNotificationsRead struct {
 	Type string               `json:"type"`
 }
 
+// LiveProject For the members of a project: its settings, grants or files have changed, or it is deleted. When the user's own role
+// changes, the socket ends and the client reconnects.
+type LiveProject struct {
+	Change string             `json:"change"`
+	ID     openapi_types.UUID `json:"id"`
+	Type   string             `json:"type"`
+}
+
 // LiveReady From here on everything is told; what came before may have been missed.
 type LiveReady struct {
 	Type string `json:"type"`
@@ -1730,6 +1784,26 @@ type ManagedNotificationState string
 type ManagedNotificationList struct {
 	Items []ManagedNotification `json:"items"`
 	Total int                   `json:"total"`
+}
+
+// ManagedProject defines model for ManagedProject.
+type ManagedProject struct {
+	Archived  bool               `json:"archived"`
+	Counts    ProjectCounts      `json:"counts"`
+	CreatedAt time.Time          `json:"created_at"`
+	DeletedAt time.Time          `json:"deleted_at,omitempty,omitzero"`
+	ID        openapi_types.UUID `json:"id"`
+
+	// Managers Active ones, at most 10.
+	Managers    []ProjectMember `json:"managers"`
+	Name        string          `json:"name"`
+	StorageUsed int64           `json:"storage_used"`
+}
+
+// ManagedProjectList defines model for ManagedProjectList.
+type ManagedProjectList struct {
+	Items []ManagedProject `json:"items"`
+	Total int              `json:"total"`
 }
 
 // Me defines model for Me.
@@ -1856,7 +1930,10 @@ type Message struct {
 	Siblings []openapi_types.UUID `json:"siblings"`
 	Status   JobStatus            `json:"status"`
 	Steps    []Step               `json:"steps"`
-	ThreadID openapi_types.UUID   `json:"thread_id"`
+
+	// Suggestions Questions that may follow the answer. Not there if none are stored.
+	Suggestions []string           `json:"suggestions,omitempty,omitzero"`
+	ThreadID    openapi_types.UUID `json:"thread_id"`
 
 	// Usage The tokens of all calls of the model for an answer. They include notes on parts of documents, also those made before another server took over, and calls that were made again. The title of a thread is not included.
 	Usage Usage `json:"usage,omitempty,omitzero"`
@@ -1958,6 +2035,14 @@ type ModelOption struct {
 
 	// Thinking Whether the model thinks before it answers, and whether that can be turned off.
 	Thinking ModelThinking `json:"thinking"`
+}
+
+// ModelPrice The operator's price of a model, for a million tokens. Not there without a price.
+type ModelPrice struct {
+	// Currency The code of ISO 4217, such as JPY.
+	Currency string  `json:"currency"`
+	Input    float64 `json:"input"`
+	Output   float64 `json:"output"`
 }
 
 // ModelThinking Whether the model thinks before it answers, and whether that can be turned off.
@@ -2096,6 +2181,80 @@ type OAuthTokens struct {
 	TokenType string `json:"token_type"`
 }
 
+// OIDCCheck defines model for OIDCCheck.
+type OIDCCheck struct {
+	// Detail The reason of a failure, for a person.
+	Detail string `json:"detail"`
+	Name   string `json:"name"`
+	Ok     bool   `json:"ok"`
+}
+
+// OIDCConfig defines model for OIDCConfig.
+type OIDCConfig struct {
+	// AcrValues The id token must have one of them.
+	AcrValues []string `json:"acr_values"`
+
+	// AllowedEmailDomains The organization's mail domains, from which email_domains are chosen.
+	AllowedEmailDomains []string `json:"allowed_email_domains"`
+	ClientID            string   `json:"client_id"`
+	EmailClaim          string   `json:"email_claim"`
+	EmailDomains        []string `json:"email_domains"`
+	Enabled             bool     `json:"enabled"`
+
+	// GroupsClaim Empty means that groups are not set at sign-in.
+	GroupsClaim string `json:"groups_claim"`
+
+	// HasClientSecret The secret itself is not shown.
+	HasClientSecret bool `json:"has_client_secret"`
+
+	// Issuer Empty before it is set.
+	Issuer string `json:"issuer"`
+
+	// LogoutURL To register at the provider for back-channel logout.
+	LogoutURL string `json:"logout_url"`
+
+	// MaxAge In seconds. 0 means that it is not sent.
+	MaxAge int `json:"max_age"`
+
+	// NameClaim Empty means that the address stands for it.
+	NameClaim string `json:"name_claim"`
+
+	// Prompt Empty means that it is not sent.
+	Prompt string `json:"prompt"`
+
+	// RedirectURL To register at the provider.
+	RedirectURL string   `json:"redirect_url"`
+	Scopes      []string `json:"scopes"`
+
+	// UpdatedAt Absent before it is set.
+	UpdatedAt time.Time `json:"updated_at,omitempty,omitzero"`
+}
+
+// OIDCConfigPutRequest defines model for OIDCConfigPutRequest.
+type OIDCConfigPutRequest struct {
+	AcrValues    []string `json:"acr_values,omitempty,omitzero"`
+	ClientID     *string  `json:"client_id,omitempty"`
+	ClientSecret *string  `json:"client_secret,omitempty"`
+	EmailClaim   *string  `json:"email_claim,omitempty"`
+	EmailDomains []string `json:"email_domains,omitempty,omitzero"`
+	GroupsClaim  *string  `json:"groups_claim,omitempty"`
+	Issuer       *string  `json:"issuer,omitempty"`
+	MaxAge       *int     `json:"max_age,omitempty"`
+	NameClaim    *string  `json:"name_claim,omitempty"`
+	Prompt       *string  `json:"prompt,omitempty"`
+	Scopes       []string `json:"scopes,omitempty,omitzero"`
+}
+
+// OIDCLogoutForm defines model for OIDCLogoutForm.
+type OIDCLogoutForm struct {
+	LogoutToken string `json:"logout_token"`
+}
+
+// OIDCTest defines model for OIDCTest.
+type OIDCTest struct {
+	Checks []OIDCCheck `json:"checks"`
+}
+
 // Organization defines model for Organization.
 type Organization struct {
 	ID   openapi_types.UUID `json:"id"`
@@ -2150,6 +2309,9 @@ type OrganizationModel struct {
 
 	// Note The organization's, in place of the operator's.
 	Note string `json:"note,omitempty,omitzero"`
+
+	// Price The operator's price of a model, for a million tokens. Not there without a price.
+	Price ModelPrice `json:"price,omitempty,omitzero"`
 
 	// Provider The operator's name of the provider.
 	Provider string `json:"provider"`
@@ -2307,6 +2469,9 @@ type Problem struct {
 	// Example: invalid
 	Code string `json:"code"`
 
+	// Current With `version_conflict`: the project as it is now.
+	Current *Project `json:"current,omitempty,omitzero"`
+
 	// Detail What a person reads.
 	Detail string       `json:"detail"`
 	Errors []FieldError `json:"errors,omitempty,omitzero"`
@@ -2336,6 +2501,176 @@ type Problem struct {
 
 	// Type Example: about:blank
 	Type string `json:"type"`
+}
+
+// Project defines model for Project.
+type Project struct {
+	Archived    bool               `json:"archived"`
+	Counts      ProjectCounts      `json:"counts"`
+	CreatedAt   time.Time          `json:"created_at"`
+	DeletedAt   time.Time          `json:"deleted_at,omitempty,omitzero"`
+	Description string             `json:"description"`
+	ID          openapi_types.UUID `json:"id"`
+
+	// Instructions For every answer in the project. Not in lists.
+	Instructions string `json:"instructions,omitempty,omitzero"`
+	Name         string `json:"name"`
+
+	// RetentionDays Days. Without it, the organization's setting applies.
+	RetentionDays *int `json:"retention_days,omitempty"`
+
+	// Role Viewers read and ask. Editors also add and remove files and edit the instructions. Managers also grant.
+	Role ProjectRole `json:"role"`
+
+	// SkillID The skill of new threads.
+	SkillID openapi_types.UUID `json:"skill_id,omitempty,omitzero"`
+
+	// StorageLimit Bytes. Without it, the project has no limit.
+	StorageLimit *int64 `json:"storage_limit,omitempty"`
+
+	// StorageUsed Bytes.
+	StorageUsed int64     `json:"storage_used"`
+	UpdatedAt   time.Time `json:"updated_at"`
+
+	// Version Changes with the project and its grants.
+	Version int `json:"version"`
+}
+
+// ProjectArchiveRequest defines model for ProjectArchiveRequest.
+type ProjectArchiveRequest struct {
+	Archived bool `json:"archived"`
+}
+
+// ProjectCounts defines model for ProjectCounts.
+type ProjectCounts struct {
+	DataSources int `json:"data_sources"`
+
+	// Members People with a role, by a grant of their own, of a group or of the organization.
+	Members int `json:"members"`
+
+	// Threads Shared threads and, except for administrators, the user's own ones.
+	Threads int `json:"threads"`
+}
+
+// ProjectDataSource defines model for ProjectDataSource.
+type ProjectDataSource = projectSource
+
+// ProjectDataSourceList defines model for ProjectDataSourceList.
+type ProjectDataSourceList struct {
+	Items []ProjectDataSource `json:"items"`
+	Total int                 `json:"total"`
+}
+
+// ProjectDataSourcesPostRequest defines model for ProjectDataSourcesPostRequest.
+type ProjectDataSourcesPostRequest struct {
+	DataSourceIds []string `json:"data_source_ids"`
+}
+
+// ProjectGrant defines model for ProjectGrant.
+type ProjectGrant struct {
+	// Role Viewers read and ask. Editors also add and remove files and edit the instructions. Managers also grant.
+	Role    ProjectRole    `json:"role"`
+	Subject ProjectSubject `json:"subject"`
+}
+
+// ProjectGrantInput defines model for ProjectGrantInput.
+type ProjectGrantInput struct {
+	Role    string              `json:"role"`
+	Subject ProjectSubjectInput `json:"subject"`
+}
+
+// ProjectGrants defines model for ProjectGrants.
+type ProjectGrants struct {
+	Grants []ProjectGrant `json:"grants"`
+
+	// Version Of the project.
+	Version int `json:"version"`
+}
+
+// ProjectGrantsPutRequest defines model for ProjectGrantsPutRequest.
+type ProjectGrantsPutRequest struct {
+	Grants  []ProjectGrantInput `json:"grants"`
+	Version int                 `json:"version"`
+}
+
+// ProjectList defines model for ProjectList.
+type ProjectList struct {
+	Items []Project `json:"items"`
+	Total int       `json:"total"`
+}
+
+// ProjectManagerRequest defines model for ProjectManagerRequest.
+type ProjectManagerRequest struct {
+	UserID string `json:"user_id"`
+}
+
+// ProjectMember defines model for ProjectMember.
+type ProjectMember struct {
+	ID   openapi_types.UUID `json:"id"`
+	Name string             `json:"name"`
+}
+
+// ProjectMemberUsage defines model for ProjectMemberUsage.
+type ProjectMemberUsage struct {
+	InputTokens  int64         `json:"input_tokens"`
+	Member       ProjectMember `json:"member,omitempty,omitzero"`
+	Messages     int           `json:"messages"`
+	OutputTokens int64         `json:"output_tokens"`
+}
+
+// ProjectPostRequest defines model for ProjectPostRequest.
+type ProjectPostRequest struct {
+	Description  string `json:"description,omitempty,omitzero"`
+	Instructions string `json:"instructions,omitempty,omitzero"`
+	Name         string `json:"name"`
+	RequestID    string `json:"request_id"`
+	SkillID      string `json:"skill_id,omitempty,omitzero"`
+}
+
+// ProjectPutRequest defines model for ProjectPutRequest.
+type ProjectPutRequest struct {
+	Archived      bool   `json:"archived,omitempty,omitzero"`
+	Description   string `json:"description,omitempty,omitzero"`
+	Instructions  string `json:"instructions,omitempty,omitzero"`
+	Name          string `json:"name"`
+	RetentionDays *int   `json:"retention_days,omitempty"`
+	SkillID       string `json:"skill_id,omitempty,omitzero"`
+	StorageLimit  *int64 `json:"storage_limit,omitempty"`
+	Version       int    `json:"version"`
+}
+
+// ProjectRole Viewers read and ask. Editors also add and remove files and edit the instructions. Managers also grant.
+type ProjectRole string
+
+// ProjectSubject defines model for ProjectSubject.
+type ProjectSubject struct {
+	// Email Of a member.
+	Email string             `json:"email,omitempty,omitzero"`
+	ID    openapi_types.UUID `json:"id"`
+	Kind  string             `json:"kind"`
+
+	// MemberCount Of a group or the organization.
+	MemberCount int    `json:"member_count,omitempty,omitzero"`
+	Name        string `json:"name"`
+}
+
+// ProjectSubjectInput defines model for ProjectSubjectInput.
+type ProjectSubjectInput struct {
+	// ID Not needed for the organization.
+	ID   string `json:"id,omitempty,omitzero"`
+	Kind string `json:"kind"`
+}
+
+// ProjectSubjectList defines model for ProjectSubjectList.
+type ProjectSubjectList struct {
+	Items []ProjectSubject `json:"items"`
+}
+
+// ProjectUsage defines model for ProjectUsage.
+type ProjectUsage struct {
+	InputTokens  int64                `json:"input_tokens"`
+	Items        []ProjectMemberUsage `json:"items"`
+	OutputTokens int64                `json:"output_tokens"`
 }
 
 // Proofread Of an answer of the skill 文章校正: the text that it is about, and what should be changed in it. `content` says
@@ -3383,6 +3718,11 @@ type StreamTitle struct {
 	Type      string `json:"type"`
 }
 
+// SuggestionList defines model for SuggestionList.
+type SuggestionList struct {
+	Items []string `json:"items"`
+}
+
 // Thread defines model for Thread.
 type Thread struct {
 	// Archived Whether it stands in the list of archived threads.
@@ -3593,6 +3933,9 @@ type OrganizationIDQuery = openapi_types.UUID
 // PictureID defines model for PictureId.
 type PictureID = openapi_types.UUID
 
+// ProjectID defines model for ProjectId.
+type ProjectID = openapi_types.UUID
+
 // ShareID defines model for ShareId.
 type ShareID = openapi_types.UUID
 
@@ -3754,6 +4097,11 @@ type ListDataSourcesParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
+// UploadDataSourceParams defines parameters for UploadDataSource.
+type UploadDataSourceParams struct {
+	ProjectID openapi_types.UUID `form:"project_id,omitempty" json:"project_id,omitempty,omitzero"`
+}
+
 // ShowDataSourcePageParams defines parameters for ShowDataSourcePage.
 type ShowDataSourcePageParams struct {
 	// Width In pixels.
@@ -3907,6 +4255,16 @@ type GetSSOLinkParams struct {
 	Link           string              `form:"link" json:"link"`
 }
 
+// OidcCallbackParams defines parameters for OidcCallback.
+type OidcCallbackParams struct {
+	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
+	Code  string `form:"code,omitempty" json:"code,omitempty,omitzero"`
+	Error string `form:"error,omitempty" json:"error,omitempty,omitzero"`
+
+	// Iss The provider's issuer (RFC 9207).
+	Iss string `form:"iss,omitempty" json:"iss,omitempty,omitzero"`
+}
+
 // ListOrganizationConnectionsParams defines parameters for ListOrganizationConnections.
 type ListOrganizationConnectionsParams struct {
 	// Offset How many items to pass over.
@@ -3993,6 +4351,50 @@ type ShowPictureParams struct {
 
 // ShowPictureParamsSize defines parameters for ShowPicture.
 type ShowPictureParamsSize string
+
+// ListProjectsParams defines parameters for ListProjects.
+type ListProjectsParams struct {
+	// Search A part of the name.
+	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
+	State  string `form:"state,omitempty" json:"state,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListAllProjectsParams defines parameters for ListAllProjects.
+type ListAllProjectsParams struct {
+	// Search A part of the name.
+	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
+	State  string `form:"state,omitempty" json:"state,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListProjectDataSourcesParams defines parameters for ListProjectDataSources.
+type ListProjectDataSourcesParams struct {
+	// Search A part of the name.
+	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListProjectSubjectsParams defines parameters for ListProjectSubjects.
+type ListProjectSubjectsParams struct {
+	// Search A part of the name or the address.
+	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
+}
 
 // PreviewRetentionParams defines parameters for PreviewRetention.
 type PreviewRetentionParams struct {
@@ -4202,6 +4604,9 @@ type SlackEventJSONRequestBody = SlackEventJSONBody
 // SlackInteractionFormdataRequestBody defines body for SlackInteraction for application/x-www-form-urlencoded ContentType.
 type SlackInteractionFormdataRequestBody = SlackInteractionFormdataBody
 
+// PutAddressRangesJSONRequestBody defines body for PutAddressRanges for application/json ContentType.
+type PutAddressRangesJSONRequestBody = AddressRangesRequest
+
 // AuthTypeJSONRequestBody defines body for AuthType for application/json ContentType.
 type AuthTypeJSONRequestBody = AuthTypeRequest
 
@@ -4240,6 +4645,9 @@ type ChangeGroupMembersJSONRequestBody = GroupMembersPutRequest
 
 // PutAboutJSONRequestBody defines body for PutAbout for application/json ContentType.
 type PutAboutJSONRequestBody = About
+
+// PutDictationJSONRequestBody defines body for PutDictation for application/json ContentType.
+type PutDictationJSONRequestBody = Dictation
 
 // PutInstructionsJSONRequestBody defines body for PutInstructions for application/json ContentType.
 type PutInstructionsJSONRequestBody = Instructions
@@ -4289,11 +4697,35 @@ type RevokeFormdataRequestBody = RevokeForm
 // TokenFormdataRequestBody defines body for Token for application/x-www-form-urlencoded ContentType.
 type TokenFormdataRequestBody = TokenForm
 
+// PutOIDCConfigJSONRequestBody defines body for PutOIDCConfig for application/json ContentType.
+type PutOIDCConfigJSONRequestBody = OIDCConfigPutRequest
+
+// OidcLogoutFormdataRequestBody defines body for OidcLogout for application/x-www-form-urlencoded ContentType.
+type OidcLogoutFormdataRequestBody = OIDCLogoutForm
+
 // PutOrganizationModelsJSONRequestBody defines body for PutOrganizationModels for application/json ContentType.
 type PutOrganizationModelsJSONRequestBody = OrganizationModelsRequest
 
 // UploadPictureMultipartRequestBody defines body for UploadPicture for multipart/form-data ContentType.
 type UploadPictureMultipartRequestBody = PictureUpload
+
+// CreateProjectJSONRequestBody defines body for CreateProject for application/json ContentType.
+type CreateProjectJSONRequestBody = ProjectPostRequest
+
+// EditProjectJSONRequestBody defines body for EditProject for application/json ContentType.
+type EditProjectJSONRequestBody = ProjectPutRequest
+
+// ArchiveProjectJSONRequestBody defines body for ArchiveProject for application/json ContentType.
+type ArchiveProjectJSONRequestBody = ProjectArchiveRequest
+
+// AddProjectDataSourcesJSONRequestBody defines body for AddProjectDataSources for application/json ContentType.
+type AddProjectDataSourcesJSONRequestBody = ProjectDataSourcesPostRequest
+
+// SetProjectGrantsJSONRequestBody defines body for SetProjectGrants for application/json ContentType.
+type SetProjectGrantsJSONRequestBody = ProjectGrantsPutRequest
+
+// NameProjectManagerJSONRequestBody defines body for NameProjectManager for application/json ContentType.
+type NameProjectManagerJSONRequestBody = ProjectManagerRequest
 
 // RefreshTokenJSONRequestBody defines body for RefreshToken for application/json ContentType.
 type RefreshTokenJSONRequestBody = RefreshTokenRequest

@@ -122,7 +122,15 @@ type Store interface {
 	CreateSource(ctx context.Context, owner identity.Owner, session uuid.UUID, source Source, limit int64) (_ Source,
 		created bool, _ error)
 
+	// CreateProjectSource is CreateSource for a file that belongs to a project instead of its uploader, who must be able to
+	// add files to the project. Of files with the same content, those of the project count. Other errors: those of
+	// package project.
+	CreateProjectSource(ctx context.Context, uploader identity.Owner, session, projectID uuid.UUID, source Source) (
+		_ Source, created bool, _ error)
+
 	ListSources(ctx context.Context, owner identity.Owner, offset, limit int) ([]Source, error) // Newest first.
+	// FindSource returns a data source that a person may open: their own, or a file of one of their
+	// projects. The same applies to FindPassage and ListPassages.
 	FindSource(ctx context.Context, owner identity.Owner, id uuid.UUID) (Source, error)
 	// FindSources returns the data sources with the given ids that belong to the owner, in the order of ids.
 	FindSources(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]Source, error)
@@ -143,8 +151,9 @@ type Store interface {
 	// ReportProgress stores the progress of a reading. Like RequeueReading, it returns an error if the reading is no
 	// longer the current one.
 	ReportProgress(ctx context.Context, reading Reading, stage Stage, done, total int) (Source, error)
-	// StopReading sets a queued or running data source to Failed with a reason. It returns fault.Conflict if the data
-	// source is in neither state.
+	// StopReading sets a queued or running data source to Failed with a reason. The person owns the data source, or edits
+	// a project that has it; the same applies to RetryReading. StopReading returns fault.Conflict if the data source is in
+	// neither state.
 	StopReading(ctx context.Context, owner identity.Owner, id uuid.UUID, reason string) (Source, error)
 	// RetryReading queues a failed data source again. It returns a queued or running one unchanged, and fault.Conflict for
 	// one that was read successfully.

@@ -128,6 +128,28 @@ func (s *Service) Stop() { s.group.Stop() }
 func (s *Service) Upload(ctx context.Context, owner identity.Owner, session uuid.UUID, filename string,
 	content io.Reader,
 ) (_ Source, created bool, _ error) {
+	stored, created, err := s.upload(ctx, filename, content, func(ctx context.Context, source Source) (Source, bool, error) {
+		return s.store.CreateSource(ctx, owner, session, source, s.readers.cfg.StoragePerPerson)
+	})
+	if err == nil {
+		s.events.SourceChanged(owner, stored)
+	}
+	return stored, created, err
+}
+
+// UploadToProject is Upload for a file that belongs to a project. It sends no event.
+func (s *Service) UploadToProject(ctx context.Context, uploader identity.Owner, session, projectID uuid.UUID,
+	filename string, content io.Reader,
+) (_ Source, created bool, _ error) {
+	return s.upload(ctx, filename, content, func(ctx context.Context, source Source) (Source, bool, error) {
+		return s.store.CreateProjectSource(ctx, uploader, session, projectID, source)
+	})
+}
+
+// upload writes a file and calls create to store its data source.
+func (s *Service) upload(ctx context.Context, filename string, content io.Reader,
+	create func(context.Context, Source) (Source, bool, error),
+) (_ Source, created bool, _ error) {
 	filename = cleanFilename(filename)
 	if filename == "" {
 		return Source{}, false, fault.InvalidFile(fault.Invalid, "ファイル名がありません。名前を付けてから、もう一度アップロードしてください。")
@@ -142,7 +164,7 @@ func (s *Service) Upload(ctx context.Context, owner identity.Owner, session uuid
 	if err := s.markOrphan(ctx, source.ID, orphanAfter); err != nil {
 		return Source{}, false, err
 	}
-	stored, created, err := s.keep(ctx, owner, session, source, content)
+	stored, created, err := s.keep(ctx, source, content, create)
 	if err != nil {
 		s.discard(ctx, source.ID)
 		return Source{}, false, err
@@ -150,13 +172,12 @@ func (s *Service) Upload(ctx context.Context, owner identity.Owner, session uuid
 	if !created {
 		s.orphans.Wake()
 	}
-	s.events.SourceChanged(owner, stored)
 	return stored, created, nil
 }
 
-// keep writes the file of a source and stores the source.
-func (s *Service) keep(
-	ctx context.Context, owner identity.Owner, session uuid.UUID, source Source, content io.Reader,
+// keep writes the file of a source and calls create.
+func (s *Service) keep(ctx context.Context, source Source, content io.Reader,
+	create func(context.Context, Source) (Source, bool, error),
 ) (_ Source, created bool, err error) {
 	if source.Size, source.SHA256, err = s.write(ctx, source.ID, content); err != nil {
 		return Source{}, false, err
@@ -166,7 +187,7 @@ func (s *Service) keep(
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
-	return s.store.CreateSource(ctx, owner, session, source, s.readers.cfg.StoragePerPerson)
+	return create(ctx, source)
 }
 
 func (s *Service) markOrphan(ctx context.Context, id uuid.UUID, after time.Duration) error {
@@ -213,7 +234,7 @@ func (s *Service) FindAll(ctx context.Context, owner identity.Owner, ids []uuid.
 	return s.store.FindSources(ctx, owner, ids)
 }
 
-// Find returns a data source of a person.
+// Find returns a data source that a person may open: their own, or a file of one of their projects.
 func (s *Service) Find(ctx context.Context, owner identity.Owner, id uuid.UUID) (Source, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()

@@ -93,9 +93,10 @@ type Provider struct {
 // UserStatus is the stored state of a user of a verified token.
 type UserStatus struct {
 	User
-	OrganizationAuthType AuthType   // The sign-in method required by the organization.
-	SessionOver          bool       // The session has ended or expired.
-	SessionUsedAt        *time.Time // Accurate to a minute. Nil if the session is not recorded yet.
+	OrganizationAuthType AuthType       // The sign-in method required by the organization.
+	SessionOver          bool           // The session has ended or expired.
+	SessionUsedAt        *time.Time     // Accurate to a minute. Nil if the session is not recorded yet.
+	AddressRanges        []netip.Prefix // Networks that its members may connect from. If empty, any.
 }
 
 // Store is the database of a Service.
@@ -139,6 +140,10 @@ type Store interface {
 
 	// EndOtherSessions ends all sessions of the actor except the current one, and records it in the audit log.
 	EndOtherSessions(ctx context.Context, actor Actor) error
+
+	// RecordRefusedAddress records in the audit log that the actor was refused because of their address, at most once an
+	// hour for each member and address, with a count.
+	RecordRefusedAddress(ctx context.Context, actor Actor) error
 
 	// EndStaleSessions marks expired sessions as ended, so that they stay ended even if their organization sets a
 	// longer lifetime later, and closes their streams. It deletes records that are no longer needed.
@@ -186,11 +191,15 @@ type Verifier interface {
 // SSORequired is the code for a password session in an organization that requires single sign-on.
 const SSORequired fault.Code = "sso_required"
 
+// AddressRefused is the code for a request from outside the networks of the organization.
+const AddressRefused fault.Code = "address_refused"
+
 // Errors of Authenticate. The texts of the first two are part of the contract: clients compare them.
 var (
 	ErrExpired     = fault.Errorf(fault.Unauthenticated, "jwt expired")
 	ErrNoUser      = fault.Errorf(fault.Unauthenticated, "Not authenticated: no user found")
 	ErrSSORequired = fault.Errorf(SSORequired, "この組織ではシングルサインオンでログインしてください。")
+	ErrAddress     = fault.Errorf(AddressRefused, "この組織では、許可されたネットワークからだけ利用できます。")
 )
 
 // Owner identifies the person to whom threads, files or pictures belong. Only that person can see them.
@@ -210,9 +219,8 @@ type Actor struct {
 	Client    string  // The client of a connection; empty for the app.
 	Scopes    []Scope // The scopes of a connection.
 
-	// The origin of the request, for the audit log. Set by package api.
-	Address   netip.Addr // Zero if unknown.
-	RequestID string
+	Address   netip.Addr // The origin of the request. Zero if unknown.
+	RequestID string     // For the audit log. Set by package api.
 
 	usedAt  time.Time // When the session was last used; zero if never before.
 	changes uint64    // The Service's count of changes when it looked the actor up.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"unicode"
@@ -38,25 +40,26 @@ func (s *Service) Start(events Events) {
 // Stop stops the goroutines of Start and waits for them.
 func (s *Service) Stop() { s.group.Stop() }
 
-// Authenticate returns the actor of an id token. The token proves only the user's identity. Role, state and session are
-// read from the store on each call, so that changes take effect at once. Errors: ErrExpired, also for an ended session;
-// ErrNoUser for a user who is not a member, or inactive; ErrSSORequired; else the code fault.Unauthenticated.
-func (s *Service) Authenticate(ctx context.Context, token string) (Actor, error) {
+// Authenticate returns the actor of an id token who calls from an address. The token proves only the user's identity.
+// Role, state and session are read from the store on each call, so that changes take effect at once. Errors: ErrExpired,
+// also for an ended session; ErrNoUser for a user who is not a member, or inactive; ErrSSORequired; ErrAddress; else the
+// code fault.Unauthenticated.
+func (s *Service) Authenticate(ctx context.Context, token string, from netip.Addr) (Actor, error) {
 	claims, err := s.verifier.VerifyIDToken(ctx, token)
 	if err != nil {
 		return Actor{}, err
 	}
-	return s.lookUp(ctx, claims, false)
+	return s.lookUp(ctx, claims, from, false)
 }
 
 // ActorOf returns the actor of verified claims. Its errors are those of Authenticate.
-func (s *Service) ActorOf(ctx context.Context, claims Claims) (Actor, error) {
-	return s.lookUp(ctx, claims, false)
+func (s *Service) ActorOf(ctx context.Context, claims Claims, from netip.Addr) (Actor, error) {
+	return s.lookUp(ctx, claims, from, false)
 }
 
 // AuthenticatePassword is Authenticate for password sessions of the app only. It accepts them even if the organization
 // requires single sign-on. For any other session the error has the code fault.Forbidden.
-func (s *Service) AuthenticatePassword(ctx context.Context, token string) (Actor, error) {
+func (s *Service) AuthenticatePassword(ctx context.Context, token string, from netip.Addr) (Actor, error) {
 	claims, err := s.verifier.VerifyIDToken(ctx, token)
 	if err != nil {
 		return Actor{}, err
@@ -64,7 +67,7 @@ func (s *Service) AuthenticatePassword(ctx context.Context, token string) (Actor
 	if claims.AuthType != AuthCognito || claims.Client != "" {
 		return Actor{}, fault.Errorf(fault.Forbidden, "パスワードでログインしてください。")
 	}
-	return s.lookUp(ctx, claims, true)
+	return s.lookUp(ctx, claims, from, true)
 }
 
 // ReloadActor looks up an actor again, for work done long after Authenticate. Its errors are those of Authenticate.
@@ -72,8 +75,8 @@ func (s *Service) ReloadActor(ctx context.Context, actor Actor) (Actor, error) {
 	now, err := s.lookUp(ctx, Claims{
 		Subject: actor.Subject, Session: actor.Session, AuthType: actor.AuthType, AuthTime: actor.AuthTime,
 		ExpiresAt: actor.ExpiresAt, Client: actor.Client, Scopes: actor.Scopes,
-	}, false)
-	now.Address, now.RequestID = actor.Address, actor.RequestID
+	}, actor.Address, false)
+	now.RequestID = actor.RequestID
 	return now, err
 }
 
@@ -87,8 +90,9 @@ func (s *Service) Recheck(ctx context.Context, actor Actor) (Actor, error) {
 	return s.ReloadActor(ctx, actor)
 }
 
-// lookUp returns the actor of verified claims. anyWay accepts a password session even if single sign-on is required.
-func (s *Service) lookUp(ctx context.Context, claims Claims, anyWay bool) (Actor, error) {
+// lookUp returns the actor of verified claims who calls from an address. anyWay accepts a password session even if
+// single sign-on is required.
+func (s *Service) lookUp(ctx context.Context, claims Claims, from netip.Addr, anyWay bool) (Actor, error) {
 	changes := s.changes.Load() // Before the query, so that no change is missed in between.
 	found, err := s.store.UserBySubject(ctx, claims)
 	switch {
@@ -106,12 +110,23 @@ func (s *Service) lookUp(ctx context.Context, claims Claims, anyWay bool) (Actor
 	}
 	actor := Actor{
 		User: found.User, AuthType: claims.AuthType, AuthTime: claims.AuthTime, Session: claims.Session,
-		ExpiresAt: claims.ExpiresAt, Client: claims.Client, Scopes: claims.Scopes, changes: changes,
+		ExpiresAt: claims.ExpiresAt, Client: claims.Client, Scopes: claims.Scopes, Address: from, changes: changes,
+	}
+	if !InRanges(found.AddressRanges, from) {
+		if err := s.store.RecordRefusedAddress(ctx, actor); err != nil && !errors.Is(err, context.Canceled) {
+			s.log.WarnContext(ctx, "identity: refused address not recorded", "user_id", actor.ID, "err", err)
+		}
+		return Actor{}, ErrAddress
 	}
 	if found.SessionUsedAt != nil {
 		actor.usedAt = *found.SessionUsedAt
 	}
 	return actor, nil
+}
+
+// InRanges reports whether an address is in one of the ranges. Without ranges, every address is.
+func InRanges(ranges []netip.Prefix, address netip.Addr) bool {
+	return len(ranges) == 0 || slices.ContainsFunc(ranges, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
 // RecordSignIn records that the actor has begun to use the app. It only logs a failure, which must not lock out anyone.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"sync"
 	"testing"
@@ -32,6 +33,8 @@ type members struct {
 	within   time.Duration // The argument of the last call of ChangedUsers.
 	failing  int           // Number of further calls of ChangedUsers that fail.
 }
+
+func (m *members) RecordRefusedAddress(context.Context, identity.Actor) error { return nil }
 
 func (m *members) EndStaleSessions(context.Context) error { return nil }
 
@@ -90,6 +93,7 @@ func TestAuthenticate(t *testing.T) {
 		return members{found: changed}
 	}
 	sso := func(s *identity.UserStatus) { s.OrganizationAuthType = identity.AuthFederated }
+	office := netip.MustParseAddr("2001:db8::1")
 	for name, c := range map[string]struct {
 		store members
 		how   identity.AuthType
@@ -120,6 +124,17 @@ func TestAuthenticate(t *testing.T) {
 			store: with(func(s *identity.UserStatus) { sso(s); s.Role = identity.RoleOrganizationAdmin }),
 			want:  identity.ErrSSORequired,
 		},
+		"an address outside of the organization's networks": {
+			store: with(func(s *identity.UserStatus) {
+				s.AddressRanges = []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}
+			}),
+			want: identity.ErrAddress,
+		},
+		"an address in one of the organization's networks": {
+			store: with(func(s *identity.UserStatus) {
+				s.AddressRanges = []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24"), netip.PrefixFrom(office, 48)}
+			}),
+		},
 		"a super-admin's password where single sign-on is": {
 			store: with(func(s *identity.UserStatus) { sso(s); s.Role = identity.RoleOrganizationSuperAdmin }),
 		},
@@ -129,13 +144,13 @@ func TestAuthenticate(t *testing.T) {
 			claims.AuthType = c.how
 		}
 		service := identity.NewService(&c.store, claims, slog.New(slog.DiscardHandler))
-		actor, err := service.Authenticate(t.Context(), "token")
+		actor, err := service.Authenticate(t.Context(), "token", office)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 		again, againErr := service.ReloadActor(t.Context(), identity.Actor{
 			User: active.User, Session: claims.Session,
-			AuthType: claims.AuthType, ExpiresAt: claims.ExpiresAt,
+			AuthType: claims.AuthType, ExpiresAt: claims.ExpiresAt, Address: office,
 		})
 		if !errors.Is(againErr, c.want) || again.ID != actor.ID {
 			t.Errorf("%s, again: %+v, %v", name, again, againErr)
@@ -230,7 +245,7 @@ func TestR45_ChangeBetweenAuthenticationAndStream(t *testing.T) {
 		recheck := func(what string, change func(), asked int, want error) {
 			t.Helper()
 			var err error
-			if actor, err = service.Authenticate(t.Context(), "token"); err != nil {
+			if actor, err = service.Authenticate(t.Context(), "token", netip.Addr{}); err != nil {
 				t.Fatal(err)
 			}
 			change()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
 // DefaultMaxDuration is the default of Config.MaxDuration.
@@ -206,7 +207,7 @@ func (r *run) ask(ctx context.Context, model string) (Result, error) {
 		}
 		cfg.Logger.InfoContext(ctx, "model failed, trying again",
 			"model", model, "attempt", attempt+1, "wait", wait, "error", err)
-		if sleep(ctx, wait) != nil {
+		if work.Sleep(ctx, wait); ctx.Err() != nil {
 			return result, Canceled(ctx)
 		}
 		attempt++

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 
 	openai "github.com/sashabaranov/go-openai"
 )
@@ -111,7 +112,7 @@ func (e *Embedder) request(ctx context.Context, texts []string) ([][]float32, er
 		}
 		cfg.Logger.InfoContext(ctx, "embedding failed, trying again", "model", cfg.Model, "attempt", attempt+1, "wait",
 			wait, "error", err)
-		if sleep(ctx, wait) != nil {
+		if work.Sleep(ctx, wait); ctx.Err() != nil {
 			return nil, Canceled(ctx)
 		}
 	}

@@ -1,9 +1,8 @@
 // Package llm asks a language model for text and streams the answer.
 //
 // It owns the Model interface, its client for OpenAI-compatible servers, and the errors of models. It does not use
-// threads, users or storage, and imports only the packages fault
-// and tally. Package llm/offline is the engine used when no model is
-// configured; package llm/llmtest has scripted models for tests.
+// threads, users or storage, and imports only the packages fault, tally and work. Package llm/offline is the engine used
+// when no model is configured; package llm/llmtest has scripted models for tests.
 package llm
 
 import (

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"context"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -43,16 +42,4 @@ func parseRetryAfter(header http.Header, now time.Time) time.Duration {
 		return min(at.Sub(now), longest)
 	}
 	return 0
-}
-
-// sleep waits for d, or returns ctx's error when ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -29,9 +29,19 @@ type Offer struct {
 	Note          string // A line shown with the name, or "".
 	Sees          bool   // It reads pictures.
 	Thinking      Thinking
-	ContextTokens int  // Maximum tokens of prompt and answer together.
-	Continues     bool // It can continue an answer that was begun. Set by NewRouter.
+	ContextTokens int    // Maximum tokens of prompt and answer together.
+	Continues     bool   // It can continue an answer that was begun. Set by NewRouter.
+	Price         *Price // Nil if the operator has set none.
 }
+
+// Price is the price of a model, for people.
+type Price struct {
+	Input, Output float64 // For a million tokens.
+	Currency      string  // The code of ISO 4217, such as JPY.
+}
+
+// IsZero reports whether the model costs nothing, as far as known.
+func (p *Price) IsZero() bool { return p == nil || p.Input == 0 && p.Output == 0 }
 
 // Route is an Offer with the configuration of its model.
 type Route struct {

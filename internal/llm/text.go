@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -56,7 +57,8 @@ func (j *joiner) take(dst []byte) []byte {
 // unescape appends the character of the escape sequence at the start of body, and returns the rest.
 func (j *joiner) unescape(body string) string {
 	if body[1] == 'u' {
-		j.appendUnit(hex4(body[2:6]))
+		unit, _ := strconv.ParseUint(body[2:6], 16, 16) // encoding/json has validated the digits.
+		j.appendUnit(rune(unit))
 		return body[6:]
 	}
 	j.flushSurrogate()
@@ -129,20 +131,4 @@ func appendValid(dst, b []byte) []byte {
 		b = b[size:]
 	}
 	return dst
-}
-
-func hex4(digits string) rune {
-	var r rune
-	for _, c := range []byte(digits) {
-		switch {
-		case c >= 'a':
-			c = c - 'a' + 10
-		case c >= 'A':
-			c = c - 'A' + 10
-		default:
-			c -= '0'
-		}
-		r = r<<4 | rune(c)
-	}
-	return r
 }

@@ -1,7 +1,7 @@
 package mail
 
 import (
-	_ "embed" // For the templates.
+	"embed"
 	"fmt"
 	htmltemplate "html/template"
 	"net/url"
@@ -12,11 +12,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/japan"
 )
 
-//go:embed letter.txt
-var textForm string
+var (
+	//go:embed letter.txt letter.html
+	forms embed.FS
 
-//go:embed letter.html
-var htmlForm string
+	textForm = texttemplate.Must(texttemplate.ParseFS(forms, "letter.txt"))
+	htmlForm = htmltemplate.Must(htmltemplate.ParseFS(forms, "letter.html"))
+)
 
 // letter is the content of a mail, in Japanese, before it is rendered as text and HTML.
 type letter struct {
@@ -28,7 +30,6 @@ type letter struct {
 	Button  string // Text of the link.
 	Link    string
 	Notes   []string // Paragraphs after the link.
-	Home    string   // URL of the app.
 }
 
 // fact is a labelled value, such as a code to copy.
@@ -54,7 +55,6 @@ func (m *Mailer) invitation(i Invitation) letter {
 			"仮パスワードの有効期間は" + period(i.ValidFor) + "です。過ぎた場合は、管理者に招待メールの再送をご依頼ください。",
 			notExpected + "ログインしないかぎり、ご利用は始まりません。",
 		},
-		Home: m.link("/", nil),
 	}
 }
 
@@ -72,7 +72,6 @@ func (m *Mailer) ssoInvitation(email, name string) letter {
 			"このリンクに有効期限はありません。ログインできない場合は、組織の管理者にお問い合わせください。",
 			notExpected + "ログインしないかぎり、ご利用は始まりません。",
 		},
-		Home: m.link("/", nil),
 	}
 }
 
@@ -90,7 +89,6 @@ func (m *Mailer) resetCode(c ResetCode) letter {
 			"確認コードとリンクは、ほかの方に知らせないでください。",
 			notExpected + "パスワードは変更されません。",
 		},
-		Home: m.link("/", nil),
 	}
 }
 
@@ -104,7 +102,6 @@ func (m *Mailer) passwordChanged(n Notice) letter {
 		Facts:  n.facts(),
 		Button: "パスワードを再設定する", Link: m.link("/reset/password", url.Values{"email": {n.Email}}),
 		Notes: []string{"お心当たりがない場合は、すぐにパスワードを再設定し、組織の管理者にお知らせください。"},
-		Home:  m.link("/", nil),
 	}
 }
 
@@ -121,7 +118,6 @@ func (m *Mailer) newDevice(n Notice) letter {
 			"お心当たりがない場合は、すぐにパスワードを変更し、組織の管理者にお知らせください。シングルサインオンをご利用の方は、組織の認証画面でパスワードを変更してください。",
 			"ブラウザーのCookieを削除した後や、プライベートウィンドウでログインしたときにも、このお知らせが届きます。",
 		},
-		Home: m.link("/", nil),
 	}
 }
 
@@ -137,22 +133,14 @@ func (n Notice) facts() []fact {
 	return facts
 }
 
-// render returns the letter as plain text and as HTML.
-func (l letter) render() (text, html string, err error) {
-	textTemplate, err := texttemplate.New("text").Parse(textForm)
-	if err != nil {
-		return "", "", err
-	}
-	htmlTemplate, err := htmltemplate.New("html").Parse(htmlForm)
-	if err != nil {
-		return "", "", err
-	}
+// render returns the letter as plain text and as HTML. home is the URL of the app.
+func (l letter) render(home string) (text, html string, err error) {
 	var t, h strings.Builder
-	data := map[string]any{"Letter": l, "NoReply": noReply}
-	if err := textTemplate.Execute(&t, data); err != nil {
+	data := map[string]any{"Letter": l, "Home": home, "NoReply": noReply}
+	if err := textForm.Execute(&t, data); err != nil {
 		return "", "", err
 	}
-	if err := htmlTemplate.Execute(&h, data); err != nil {
+	if err := htmlForm.Execute(&h, data); err != nil {
 		return "", "", err
 	}
 	return strings.ReplaceAll(t.String(), "\n", "\r\n"), h.String(), nil

@@ -171,7 +171,7 @@ func (m *Mailer) message(letter letter) (*gomail.Msg, error) {
 	if err != nil || to.Address != letter.Email || !plain(letter.Email) {
 		return nil, fault.InvalidField("email", "メールアドレスの形式が正しくありません。")
 	}
-	text, html, err := letter.render()
+	text, html, err := letter.render(m.link("/", nil))
 	if err != nil {
 		return nil, err
 	}

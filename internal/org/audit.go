@@ -25,6 +25,8 @@ const (
 	actionUnlink           Action = "member.unlink"
 	ActionSessionEnd       Action = "session.revoke" // Ended by its owner on another device, or by an administrator.
 	ActionSessionLimits    Action = "session_limits.edit"
+	ActionAddressRanges    Action = "address_ranges.edit"
+	ActionAddressRefused   Action = "address.refuse" // A member's request from outside of them.
 	ActionInstructions     Action = "instructions.edit"
 	ActionModels           Action = "models.edit"
 	ActionRetention        Action = "retention.edit"
@@ -68,10 +70,18 @@ const (
 	// A code or refresh token was used twice, and the connection ended.
 	ActionConnectionReused Action = "connection.reuse"
 	ActionConnectionPolicy Action = "connection_policy.edit"
+	ActionDictation        Action = "dictation.edit"
 	ActionGroupCreate      Action = "group.create"
 	ActionGroupEdit        Action = "group.edit"
 	ActionGroupDelete      Action = "group.delete"
 	ActionGroupMembers     Action = "group.members"
+	ActionProjectCreate    Action = "project.create"
+	ActionProjectEdit      Action = "project.edit"
+	ActionProjectGrants    Action = "project.grants"
+	ActionProjectArchive   Action = "project.archive" // Archived, or not archived any more.
+	ActionProjectDelete    Action = "project.delete"
+	ActionProjectRestore   Action = "project.restore"
+	ActionProjectPurge     Action = "project.purge"
 	ActionSignInFailed     Action = "session.fail"
 )
 
@@ -88,9 +98,10 @@ const (
 func Actions() []Action {
 	return []Action{
 		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, actionUnlink,
-		ActionSessionEnd, ActionSessionLimits, ActionInstructions, ActionModels, ActionMemberLimit,
+		ActionSessionEnd, ActionSessionLimits, ActionAddressRanges, ActionAddressRefused, ActionInstructions, ActionModels, ActionMemberLimit,
 		ActionRetention, ActionRetentionDelete,
-		"saml.edit", "saml.on", "saml.off", ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
+		"saml.edit", "saml.on", "saml.off", ActionSAMLTest, "oidc.edit", "oidc.on", "oidc.off",
+		ActionOrganization, ActionOrganizationEdit,
 		ActionDeletion, ActionContract, actionUserCreate, actionUserDisable, ActionPublish,
 		ActionNoticeEdit, actionNoticeEnd, ActionNoticeDelete,
 		ActionSkillImport, ActionSkillCreate, ActionSkillEdit, ActionSkillArchive, ActionSkillRestore,
@@ -98,10 +109,12 @@ func Actions() []Action {
 		ActionCategoryCreate, ActionCategoryEdit, ActionCategoryRemove, ActionCategoryOrder, ActionKeysRotate,
 		ActionSecretRotate, ActionSlackEdit, ActionSlackRemove, ActionSlackLink,
 		ActionSlackUnlink, ActionShare, ActionShareUpdate, ActionShareEnd,
-		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy,
+		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy, ActionDictation,
 		ActionGroupCreate, ActionGroupEdit, ActionGroupDelete, ActionGroupMembers,
+		ActionProjectCreate, ActionProjectEdit, ActionProjectGrants, ActionProjectArchive, ActionProjectDelete,
+		ActionProjectRestore, ActionProjectPurge,
 
-		// Package identity/pool logs these, and identity/saml some of them.
+		// Package identity/pool logs these, and identity/sso some of them.
 		"session.begin", ActionSignInFailed, "session.lock", "session.end", "session.end_all", "session.refuse",
 		"password.request", "password.reset", "password.set", "password.change", "password.fail",
 	}
@@ -148,6 +161,7 @@ const (
 	TargetOrganization = "organization"
 	TargetContract     = "contract"
 	TargetSAML         = "saml"
+	TargetOIDC         = "oidc"
 	TargetNotification = "notification"
 	TargetSkill        = "skill"
 	TargetCategory     = "category"
@@ -156,6 +170,7 @@ const (
 	TargetConnection   = "connection"
 	TargetSlack        = "slack"
 	TargetGroup        = "group"
+	TargetProject      = "project"
 )
 
 // Change is a changed field. It must not contain secrets.

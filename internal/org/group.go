@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
@@ -27,8 +29,11 @@ const (
 // GroupSource is where a group comes from.
 type GroupSource string
 
-// GroupManual is the source of the groups that administrators have created.
-const GroupManual GroupSource = "manual"
+// The sources of groups.
+const (
+	GroupManual GroupSource = "manual" // Created by an administrator.
+	GroupOIDC   GroupSource = "oidc"   // From the claims of single sign-on by OpenID Connect.
+)
 
 // Group is a set of members of an organization. Skills can be offered to it, and it can have a limit.
 type Group struct {
@@ -66,6 +71,7 @@ type GroupMembers struct {
 var (
 	ErrNoGroup       = fault.Errorf(fault.NotFound, "グループが見つかりません。")
 	ErrTooManyGroups = fault.Errorf(fault.Conflict, "グループは%d件まで作成できます。使わないグループを削除してください。", MaxGroups)
+	ErrProviderGroup = fault.Errorf(fault.Conflict, "このグループのメンバーは、組織のIDプロバイダーから設定されます。IDプロバイダーで変更してください。")
 	ErrGroupFull     = fault.Errorf(fault.Conflict, "グループのメンバーは%s人までです。", grouped(MaxGroupMembers))
 )
 
@@ -180,6 +186,22 @@ func (d GroupDraft) checked() (GroupDraft, error) {
 		return d, nil
 	}
 	return d, checkMemberTokens("token_limit", *d.TokenLimit)
+}
+
+// ProviderGroupName returns the name of a new group of an identity provider: its external id or, if another group has
+// that name, the id with a number. It returns "" for an id that is not a valid name. taken reports whether a group has a
+// name.
+func ProviderGroupName(externalID string, taken func(name string) bool) string {
+	draft, err := GroupDraft{Name: runes.First(strings.TrimSpace(externalID), maxGroupName)}.checked()
+	name := draft.Name
+	for n := 2; err == nil && taken(name); n++ {
+		suffix := fmt.Sprintf("（%d）", n)
+		name = runes.First(draft.Name, maxGroupName-utf8.RuneCountInString(suffix)) + suffix
+	}
+	if err != nil {
+		return ""
+	}
+	return name
 }
 
 func (d GroupDraft) in(g Group) Group {

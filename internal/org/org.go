@@ -4,6 +4,7 @@ package org
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"github.com/google/uuid"
@@ -221,6 +222,14 @@ type Store interface {
 	SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits,
 		check func(actor *Member) error) error
 
+	// AddressRanges returns the networks that an organization's members may connect from, or ErrNoOrganization.
+	AddressRanges(ctx context.Context, organizationID uuid.UUID) ([]netip.Prefix, error)
+
+	// SetAddressRanges sets them and logs it, and notifies all servers. It calls check with the actor's current state,
+	// and returns its error unchanged.
+	SetAddressRanges(ctx context.Context, actor identity.Actor, ranges []netip.Prefix,
+		check func(actor *Member) error) error
+
 	// Guidance for answers: of the organization and of a person.
 
 	// Guidance returns the guidance for a member.
@@ -228,6 +237,12 @@ type Store interface {
 
 	// SetAbout replaces a member's information about themselves.
 	SetAbout(ctx context.Context, organizationID, userID uuid.UUID, about About) error
+
+	// DictationService reports whether the organization allows dictation through services of browsers.
+	DictationService(ctx context.Context, organizationID uuid.UUID) (bool, error)
+
+	// SetDictationService allows or forbids it, and logs a change. It calls check like SetInstructions.
+	SetDictationService(ctx context.Context, actor identity.Actor, allowed bool, check func(actor *Member) error) error
 
 	// SetInstructions replaces the instructions of the actor's organization, and logs it. It calls check with the
 	// actor's current state, and returns its error unchanged.

@@ -53,12 +53,15 @@ func (s *Service) SetSessionLimits(ctx context.Context, actor identity.Actor, li
 	if limits.Connection < minSessionIdle || limits.Connection > maxSession {
 		return fault.InvalidField("connection.idle_minutes", "%d以上%d以下で指定してください。", minSessionIdle, maxSession)
 	}
-	return s.store.SetSessionLimits(ctx, actor, limits, func(actor *Member) error {
-		if actor == nil || actor.Role != identity.RoleOrganizationSuperAdmin || actor.State != identity.StateActive {
-			return ErrForbidden
-		}
-		return nil
-	})
+	return s.store.SetSessionLimits(ctx, actor, limits, stillSuperAdmin)
+}
+
+// stillSuperAdmin refuses an actor who is not an active super-admin any more.
+func stillSuperAdmin(actor *Member) error {
+	if actor == nil || actor.Role != identity.RoleOrganizationSuperAdmin || actor.State != identity.StateActive {
+		return ErrForbidden
+	}
+	return nil
 }
 
 func (l SessionLimit) check(name string) error {

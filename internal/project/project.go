@@ -1,6 +1,6 @@
 // Package project owns projects: files, instructions and threads that several members of an organization share, and the
-// grants that decide who may open them. It imports fault, identity, uuidv7 and datasource, and does not use the database
-// or HTTP.
+// grants that decide who may open them. It imports fault, identity, uuidv7, work, org and datasource,
+// and does not use the database or HTTP.
 package project
 
 import (
@@ -27,7 +27,7 @@ const (
 	maxRetention    = 3_650  // Days.
 )
 
-// KeptFor is the time for which a deleted project can be restored.
+// KeptFor is the time between the deletion of a project and its removal. Until then it can be restored.
 const KeptFor = 30 * 24 * time.Hour
 
 // Role is the role of a member in a project.
@@ -229,4 +229,23 @@ func (p Project) withArchived(archived bool) Project {
 		p.ArchivedAt = new(time.Now())
 	}
 	return p
+}
+
+// CheckAdd returns an error unless the member may add files to the project.
+func (p Project) CheckAdd() error {
+	switch {
+	case !p.Role.AtLeast(Editor):
+		return ErrForbidden
+	case p.ArchivedAt != nil:
+		return ErrArchived
+	}
+	return nil
+}
+
+// CheckRemove returns an error unless the member may remove files from the project.
+func (p Project) CheckRemove() error {
+	if !p.Role.AtLeast(Editor) {
+		return ErrForbidden
+	}
+	return nil
 }

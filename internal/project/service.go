@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,16 +16,17 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
-// Store is the database of the Service. For a project in which the actor has no role, the error is ErrNoProject, as for
-// a project that does not exist. Every change is logged in the audit log.
+// Store is the database of the Service. Without a role in a project, the error is ErrNoProject, as for a project that
+// does not exist. Every change is logged in the audit log.
 type Store interface {
 	// ProjectRole returns the role of a member in a project, or ErrNoProject.
 	ProjectRole(ctx context.Context, owner identity.Owner, id uuid.UUID) (Role, error)
 
 	// ListProjects returns the projects of a member in a state whose name contains a text, by name, without their
-	// instructions, and their total number. The deleted ones are those that the member manages.
+	// instructions, and their total number. Deleted ones are listed for their managers only.
 	ListProjects(ctx context.Context, owner identity.Owner, search string, state State, offset, limit int) (
 		[]Project, int, error)
 
@@ -53,30 +55,58 @@ type Store interface {
 
 	// FindSubjects returns active members and groups of an organization whose name or address contains a text.
 	FindSubjects(ctx context.Context, organizationID uuid.UUID, search string, limit int) ([]Subject, error)
+
+	// ProjectSources returns the files of a project whose name contains a text, newest first, and their total number.
+	ProjectSources(ctx context.Context, owner identity.Owner, id uuid.UUID, search string, offset, limit int) (
+		[]Source, int, error)
+
+	// ShareSources adds own files of the actor to a project, and returns them. Files whose content the project has are
+	// not added; the result contains the files of the project instead. It calls check with the current project. Errors:
+	// that of check, fault.NotFound for an unknown file, with its field, ErrFull, and fault.StorageLimit.
+	ShareSources(ctx context.Context, actor identity.Actor, id uuid.UUID, sourceIDs []uuid.UUID,
+		check func(Project) error) ([]Source, error)
+
+	// RemoveSource removes a file from a project. It calls check with the current project. Errors: that of check, and
+	// fault.NotFound for an unknown file.
+	RemoveSource(ctx context.Context, actor identity.Actor, id, sourceID uuid.UUID, check func(Project) error) error
+
+	LifecycleStore
 }
 
 // Events receives changes of projects after they are committed. Its methods must not block.
 type Events interface {
-	ProjectChanged(id uuid.UUID) // Also for its grants and files, and for its deletion.
+	ProjectChanged(id uuid.UUID)        // The project or its grants have changed, or it was deleted or restored.
+	ProjectSourcesChanged(id uuid.UUID) // Files were added or removed.
 }
 
 // Service manages projects. It is safe for concurrent use.
 type Service struct {
 	store  Store
 	events Events
+	group  *work.Group
 }
 
-// NewService returns a Service. If events is nil, events are discarded.
-func NewService(store Store, events Events) *Service {
+// NewService returns a Service. If events is nil, events are discarded. It starts no goroutine before Start.
+func NewService(store Store, events Events, log *slog.Logger) *Service {
 	if events == nil {
 		events = noEvents{}
 	}
-	return &Service{store: store, events: events}
+	return &Service{store: store, events: events, group: work.NewGroup(log)}
 }
+
+// Start begins to remove deleted projects that can no longer be restored. It must be called once; the caller must then
+// call Stop.
+func (s *Service) Start() {
+	s.group.Every(purgeInterval, nil, s.Purge, "project: removing deleted projects failed, retrying")
+}
+
+// Stop ends the goroutine of Start after its current step and waits for it.
+func (s *Service) Stop() { s.group.Stop() }
 
 type noEvents struct{}
 
-func (noEvents) ProjectChanged(uuid.UUID) {}
+func (noEvents) ProjectChanged(uuid.UUID)        {}
+func (noEvents) ProjectSourcesChanged(uuid.UUID) {}
 
 // Require returns an error unless the role of a member in a project is at least a role: ErrNoProject without a role, and
 // ErrForbidden for a weaker one.
@@ -193,6 +223,41 @@ func (s *Service) Subjects(ctx context.Context, actor identity.Actor, id uuid.UU
 	}
 	return s.store.FindSubjects(ctx, actor.OrganizationID, search, MaxSubjects)
 }
+
+// Sources returns a page of the files of a project whose name contains a text, newest first, and their total number.
+func (s *Service) Sources(ctx context.Context, actor identity.Actor, id uuid.UUID, search string, offset, limit int) (
+	[]Source, int, error,
+) {
+	return s.store.ProjectSources(ctx, actor.Owner(), id, search, offset, limit)
+}
+
+// ShareSources adds own files of the actor to a project, whose editor the actor must be, and returns them as files of
+// the project.
+func (s *Service) ShareSources(ctx context.Context, actor identity.Actor, id uuid.UUID, sourceIDs []uuid.UUID) (
+	[]Source, error,
+) {
+	if len(sourceIDs) == 0 || len(sourceIDs) > MaxAtOnce {
+		return nil, fault.InvalidField("data_source_ids", "ファイルは1件以上%d件以下で指定してください。", MaxAtOnce)
+	}
+	shared, err := s.store.ShareSources(ctx, actor, id, sourceIDs, Project.CheckAdd)
+	if err == nil {
+		s.events.ProjectSourcesChanged(id)
+	}
+	return shared, err
+}
+
+// RemoveSource removes a file from a project, whose editor the actor must be. The file is deleted unless a member owns
+// it, or a skill or another project uses it.
+func (s *Service) RemoveSource(ctx context.Context, actor identity.Actor, id, sourceID uuid.UUID) error {
+	err := s.store.RemoveSource(ctx, actor, id, sourceID, Project.CheckRemove)
+	if err == nil {
+		s.events.ProjectSourcesChanged(id)
+	}
+	return err
+}
+
+// SourceAdded publishes that a file was uploaded into a project.
+func (s *Service) SourceAdded(id uuid.UUID) { s.events.ProjectSourcesChanged(id) }
 
 // checked validates a draft, and returns its stored form.
 func (d Draft) checked() (Draft, error) {

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -63,7 +64,7 @@ func footer(d channel.Draft) []slackgo.Block {
 		blocks = append(blocks, note("長い回答のため、全文をこのスレッドのファイルに添付しました。"))
 	}
 	if d.State == channel.StateStopped {
-		blocks = append(blocks, note(or(d.Reason, "回答を停止しました。")))
+		blocks = append(blocks, note(cmp.Or(d.Reason, "回答を停止しました。")))
 	}
 	buttons := []slackgo.BlockElement{button(actionAgain, id, "再生成")}
 	if d.State == channel.StateDone {
@@ -96,7 +97,7 @@ func sourceList(citations []chat.Citation, thread string) string {
 		case c.Locator != "":
 			label += " " + runes.Truncate(c.Locator, maxTitle)
 		}
-		line := "\n" + link(or(c.URL, thread), label)
+		line := "\n" + link(cmp.Or(c.URL, thread), label)
 		if utf8.RuneCountInString(b.String()+line) > maxSources {
 			more++
 			continue
@@ -130,7 +131,7 @@ func link(address, text string) string {
 func fallback(d channel.Draft) string {
 	text := strings.Join(strings.Fields(d.Markdown), " ")
 	if text == "" {
-		text = or(d.Reason, "回答を書いています…")
+		text = cmp.Or(d.Reason, "回答を書いています…")
 	}
 	return escape(strings.ReplaceAll(runes.Truncate(text, maxFallback), "@", "@"+gap))
 }

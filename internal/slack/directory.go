@@ -61,7 +61,7 @@ func (a *Adapter) Profile(ctx context.Context, in channel.Installation, person s
 		return workspace.Profile{}, refused("users.info", err, "Slackでこの人を確認できません。")
 	}
 	p := workspace.Profile{
-		Name: or(or(user.Profile.DisplayName, user.RealName), user.Name), Email: user.Profile.Email,
+		Name: shownName(user), Email: user.Profile.Email,
 		Confirmed: user.IsEmailConfirmed, EnterpriseID: user.Enterprise.EnterpriseID,
 		Guest: user.IsRestricted || user.IsUltraRestricted || user.IsInvitedUser,
 		Bot:   user.IsBot || user.IsAppUser || user.IsWorkflowBot || user.ID == "USLACKBOT", Deleted: user.Deleted,

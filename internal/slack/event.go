@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -83,7 +84,7 @@ func ParseEvent(body []byte) (Event, error) {
 	var a authorization
 	if len(e.Authorizations) > 0 {
 		a = e.Authorizations[0]
-		in.EnterpriseID, in.TeamID = or(a.EnterpriseID, in.EnterpriseID), or(a.TeamID, in.TeamID)
+		in.EnterpriseID, in.TeamID = cmp.Or(a.EnterpriseID, in.EnterpriseID), cmp.Or(a.TeamID, in.TeamID)
 	}
 	if e.Type != "event_callback" || e.EventID == "" {
 		return Event{Incoming: in}, nil
@@ -176,7 +177,7 @@ func parseMessage(in *channel.IncomingEvent, a authorization, m messageEvent, me
 		if mention == in.Direct || !author(in, a, m) {
 			return
 		}
-		in.Kind, in.Message, in.Thread = channel.KindQuestion, channel.Ref(m.TS), or(m.ThreadTS, m.TS)
+		in.Kind, in.Message, in.Thread = channel.KindQuestion, channel.Ref(m.TS), cmp.Or(m.ThreadTS, m.TS)
 		in.Files = files(m.Files)
 		in.Text = plain(m.Text, a.UserID, nobody)
 		if in.Text == "" && len(in.Files) == 0 || isHelp(in.Text) {
@@ -195,14 +196,14 @@ func parseMessage(in *channel.IncomingEvent, a authorization, m messageEvent, me
 			return
 		}
 		in.Kind, in.Message = channel.KindEdit, channel.Ref(m.Message.TS)
-		in.Thread = or(m.Message.ThreadTS, m.Message.TS)
+		in.Thread = cmp.Or(m.Message.ThreadTS, m.Message.TS)
 		in.Text = plain(m.Message.Text, a.UserID, nobody)
 	case "message_deleted":
 		if m.Previous == nil || !in.Direct && !mentions(m.Previous.Text, a.UserID) || !author(in, a, *m.Previous) {
 			return
 		}
 		in.Kind, in.Message = channel.KindDelete, channel.Ref(m.Previous.TS)
-		in.Thread = or(m.Previous.ThreadTS, m.Previous.TS)
+		in.Thread = cmp.Or(m.Previous.ThreadTS, m.Previous.TS)
 	}
 }
 
@@ -212,7 +213,7 @@ func author(in *channel.IncomingEvent, a authorization, m messageEvent) bool {
 		return false
 	}
 	in.Person = m.User
-	if team := or(m.UserTeam, m.Team); (team != in.TeamID || a.Enterprise) && team != in.EnterpriseID {
+	if team := cmp.Or(m.UserTeam, m.Team); (team != in.TeamID || a.Enterprise) && team != in.EnterpriseID {
 		in.PersonTeam = team
 	}
 	return true
@@ -226,7 +227,7 @@ func files(objects []fileObject) []channel.File {
 			continue
 		}
 		out = append(out, channel.File{
-			ID: f.ID, Name: f.Name, MediaType: f.Mimetype, Size: f.Size, URL: or(f.Download, f.Private),
+			ID: f.ID, Name: f.Name, MediaType: f.Mimetype, Size: f.Size, URL: cmp.Or(f.Download, f.Private),
 		})
 	}
 	return out

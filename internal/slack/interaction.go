@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -76,19 +77,19 @@ func parseInteraction(payload []byte) (channel.IncomingEvent, error) {
 	}
 	in := channel.IncomingEvent{
 		Surface: Name, Kind: channel.KindIgnored, AppID: i.AppID,
-		EnterpriseID: or(i.Enterprise.ID, i.Team.EnterpriseID), TeamID: or(i.Team.ID, i.User.TeamID),
+		EnterpriseID: cmp.Or(i.Enterprise.ID, i.Team.EnterpriseID), TeamID: cmp.Or(i.Team.ID, i.User.TeamID),
 		Channel: i.Channel.ID, Direct: direct(i.Channel.ID), Person: i.User.ID, Reply: i.ResponseURL,
 	}
 	if i.User.TeamID != in.TeamID {
 		in.PersonTeam = i.User.TeamID
 	}
-	message := or(i.Message.TS, i.Container.MessageTS)
-	in.Thread = or(or(i.Message.ThreadTS, i.Container.ThreadTS), message)
+	message := cmp.Or(i.Message.TS, i.Container.MessageTS)
+	in.Thread = cmp.Or(i.Message.ThreadTS, i.Container.ThreadTS, message)
 	switch {
 	case in.Person == "" || in.Channel == "":
 	case i.Type == "message_action" && i.CallbackID == callbackBrief && message != "":
 		in.Kind, in.About = channel.KindSummarize, channel.Ref(message)
-		in.EventID = "shortcut:" + or(i.TriggerID, in.Person+":"+message+":"+i.ActionTS)
+		in.EventID = "shortcut:" + cmp.Or(i.TriggerID, in.Person+":"+message+":"+i.ActionTS)
 	case i.Type == "block_actions" && len(i.Actions) == 1:
 		action := i.Actions[0]
 		parseButton(&in, action.ActionID, action.Value)

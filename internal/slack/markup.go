@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -39,25 +40,18 @@ func plainToken(body, label, bot string, name func(string) string) string {
 		if called := name(id); called != "" {
 			return "@" + called
 		}
-		return "@" + or(label, id)
+		return "@" + cmp.Or(label, id)
 	case strings.HasPrefix(body, "#"):
-		return "#" + or(label, body[1:])
+		return "#" + cmp.Or(label, body[1:])
 	case strings.HasPrefix(body, "!"):
 		kind, _, _ := strings.Cut(body[1:], "^")
-		return or(label, "@"+kind)
+		return cmp.Or(label, "@"+kind)
 	}
 	address := entities.Replace(body)
 	if label == "" || label == address || "mailto:"+label == address || "tel:"+label == address {
-		return or(label, address)
+		return cmp.Or(label, address)
 	}
 	return "[" + label + "](" + address + ")"
-}
-
-func or(text, otherwise string) string {
-	if text != "" {
-		return text
-	}
-	return otherwise
 }
 
 // nobody returns "" for each id, for use as name in plain.

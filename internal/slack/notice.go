@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -19,7 +20,7 @@ import (
 // message is the response to the command or button.
 func (a *Adapter) Notify(ctx context.Context, to channel.Target, n channel.Notice) error {
 	options := []slackgo.MsgOption{
-		slackgo.MsgOptionText(escape(or(n.Text, "Tsumugi")), false), slackgo.MsgOptionBlocks(noticeBlocks(n)...),
+		slackgo.MsgOptionText(escape(cmp.Or(n.Text, "Tsumugi")), false), slackgo.MsgOptionBlocks(noticeBlocks(n)...),
 		slackgo.MsgOptionDisableLinkUnfurl(), slackgo.MsgOptionDisableMediaUnfurl(),
 	}
 	client := a.client(to.Installation)
@@ -100,7 +101,7 @@ func noticeBlocks(n channel.Notice) []slackgo.Block {
 	}
 	var buttons []slackgo.BlockElement
 	if n.URL != "" {
-		leads := button("tsumugi_link", "", or(n.Label, "開く")).WithURL(n.URL).WithStyle(slackgo.StylePrimary)
+		leads := button("tsumugi_link", "", cmp.Or(n.Label, "開く")).WithURL(n.URL).WithStyle(slackgo.StylePrimary)
 		buttons = append(buttons, leads)
 	}
 	if n.Kind == channel.NoticeEdited {
@@ -129,7 +130,7 @@ func (a *Adapter) Open(ctx context.Context, to channel.Target, event, question s
 			return m.Timestamp, nil
 		}
 	}
-	name := or(a.people.name(ctx, client, to.Installation, to.Person), to.Person)
+	name := cmp.Or(a.name(ctx, to.Installation, to.Person), to.Person)
 	_, ts, err := client.PostMessageContext(ctx, to.Channel,
 		slackgo.MsgOptionText(escape(runes.Truncate(name+"さんの質問", maxFallback)), false),
 		slackgo.MsgOptionBlocks(note(name+"さんの質問"), paragraph(question)),

@@ -34,9 +34,9 @@ type Config struct {
 type Adapter struct {
 	config    Config
 	api       *url.URL
-	http      *http.Client // For API calls.
-	downloads *http.Client // For files; the context is the only time limit.
-	people    *people
+	http      *http.Client         // For API calls.
+	downloads *http.Client         // For files; the context is the only time limit.
+	names     *cache[string]       // By person of an installation.
 	keys      *identity.RemoteKeys // Keys that verify Slack's id tokens.
 	stops     *cache[bool]         // By place: Slack shows its own button to stop an answer.
 	shared    *cache[bool]         // By place: the channel is shared with another company.
@@ -58,13 +58,13 @@ func New(config Config, log *slog.Logger) (*Adapter, error) {
 	}
 	a := &Adapter{
 		config: config, api: api,
+		names: newCache[string](10_000, 10*time.Minute),
 		stops: newCache[bool](10_000, 10*time.Minute), shared: newCache[bool](10_000, time.Minute),
 		started: newCache[string](10_000, time.Hour),
 		ended:   newCache[bool](10_000, time.Hour),
 	}
 	a.http, a.downloads = a.newHTTP(callTimeout), a.newHTTP(0)
 	a.keys = identity.NewRemoteKeys(a.site("/openid/connect/keys", nil), a.http, time.Now, log)
-	a.people = &people{names: newCache[string](10_000, 10*time.Minute)}
 	return a, nil
 }
 

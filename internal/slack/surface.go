@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ func (a *Adapter) Begin(ctx context.Context, to channel.Target, d channel.Draft)
 func (a *Adapter) startStream(ctx context.Context, to channel.Target, text string) (string, error) {
 	options := []slackgo.MsgOption{
 		slackgo.MsgOptionTS(to.Thread), slackgo.MsgOptionRecipientUserID(to.Person),
-		slackgo.MsgOptionRecipientTeamID(or(to.PersonTeam, to.Installation.TeamID)),
+		slackgo.MsgOptionRecipientTeamID(cmp.Or(to.PersonTeam, to.Installation.TeamID)),
 	}
 	if text != "" {
 		options = append(options, slackgo.MsgOptionMarkdownText(text))

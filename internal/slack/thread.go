@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,12 +132,12 @@ func hasText(subtype string) bool {
 func (a *Adapter) toMessage(
 	ctx context.Context, i channel.Installation, self string, m slackgo.Message,
 ) channel.Message {
-	name := func(id string) string { return a.people.name(ctx, a.client(i), i, id) }
+	name := func(id string) string { return a.name(ctx, i, id) }
 	s := channel.Message{Ref: channel.Ref(m.Timestamp), Text: plain(m.Text, self, name), Files: files(objects(m.Files))}
 	if m.BotID == "" && m.User != "" {
-		s.Person, s.Name = m.User, or(name(m.User), m.User)
+		s.Person, s.Name = m.User, cmp.Or(name(m.User), m.User)
 	} else {
-		s.Name = or(m.Username, "アプリ")
+		s.Name = cmp.Or(m.Username, "アプリ")
 	}
 	return s
 }
@@ -152,26 +153,27 @@ func objects(of []slackgo.File) []fileObject {
 	return out
 }
 
-// people caches the names of the people in workspaces.
-type people struct {
-	names *cache[string]
-}
-
-func (p *people) name(ctx context.Context, client *slackgo.Client, i channel.Installation, id string) string {
+// name returns the name of a person in a workspace, or "".
+func (a *Adapter) name(ctx context.Context, i channel.Installation, id string) string {
 	key := i.ID.String() + "/" + id
-	if name, ok := p.names.get(key); ok {
+	if name, ok := a.names.get(key); ok {
 		return name
 	}
-	user, err := client.GetUserInfoContext(ctx, id)
+	user, err := a.client(i).GetUserInfoContext(ctx, id)
 	if err != nil {
 		if refusal(err) != "" {
-			p.names.set(key, "")
+			a.names.set(key, "")
 		}
 		return ""
 	}
-	name := or(or(user.Profile.DisplayName, user.RealName), user.Name)
-	p.names.set(key, name)
+	name := shownName(user)
+	a.names.set(key, name)
 	return name
+}
+
+// shownName returns the name that Slack shows for a person.
+func shownName(user *slackgo.User) string {
+	return cmp.Or(user.Profile.DisplayName, user.RealName, user.Name)
 }
 
 // maxMentions is the maximum number of people whose names are looked up for a text.
@@ -187,7 +189,7 @@ func (a *Adapter) ResolveMentions(ctx context.Context, to channel.Target, text s
 		if n++; n > maxMentions {
 			return id
 		}
-		return "@" + or(a.people.name(ctx, a.client(to.Installation), to.Installation, id[1:]), id[1:])
+		return "@" + cmp.Or(a.name(ctx, to.Installation, id[1:]), id[1:])
 	})
 }
 
@@ -200,7 +202,7 @@ func (a *Adapter) Download(ctx context.Context, to channel.Target, f channel.Fil
 		if err != nil {
 			return nil, result("files.info", err)
 		}
-		address = or(info.URLPrivateDownload, info.URLPrivate)
+		address = cmp.Or(info.URLPrivateDownload, info.URLPrivate)
 	}
 	u, err := url.Parse(address)
 	if err != nil || !a.isSlack(u) {

@@ -94,10 +94,10 @@ func (g *generations) Refused(reason string) { g.refused.WithLabelValues(reason)
 
 // WatchGenerations adds gauges of the chat service.
 func (t *Telemetry) WatchGenerations(read func() chat.Stats) {
-	t.registry.MustRegister(newSnapshots(read, []series[chat.Stats]{
-		gauge("tsumugi_generations_running", "Answers that are being written here.",
-			func(s chat.Stats) int { return s.Running }),
-		gauge("tsumugi_generations_waiting", "Stored questions that wait for a place.",
-			func(s chat.Stats) int { return s.Waiting }),
-	}))
+	watch(t, read, func(s chat.Stats) []prometheus.Metric {
+		return []prometheus.Metric{
+			gauge("tsumugi_generations_running", "Answers that are being written here.", s.Running),
+			gauge("tsumugi_generations_waiting", "Stored questions that wait for a place.", s.Waiting),
+		}
+	})
 }

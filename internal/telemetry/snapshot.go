@@ -2,54 +2,38 @@ package telemetry
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// series is one metric that is read from a snapshot S on each scrape.
-type series[S any] struct {
-	name, help string
-	kind       prometheus.ValueType
-	labels     []string // Alternating names and values.
-	value      func(S) float64
+// watch adds metrics that are derived from one snapshot on each scrape, so that they are consistent.
+func watch[S any](t *Telemetry, read func() S, metrics func(S) []prometheus.Metric) {
+	t.registry.MustRegister(collector(func() []prometheus.Metric { return metrics(read()) }))
 }
 
-// counter declares a metric that never decreases.
-func counter[S any, N int | int64 | uint64](name, help string, value func(S) N, labels ...string) series[S] {
-	return series[S]{name, help, prometheus.CounterValue, labels, func(s S) float64 { return float64(value(s)) }}
-}
+// collector is a prometheus.Collector that calls itself on each scrape.
+type collector func() []prometheus.Metric
 
-// gauge declares a metric that may increase and decrease.
-func gauge[S any, N int | int64 | uint64](name, help string, value func(S) N, labels ...string) series[S] {
-	return series[S]{name, help, prometheus.GaugeValue, labels, func(s S) float64 { return float64(value(s)) }}
-}
-
-// snapshots is a collector whose metrics come from one snapshot, so that they are consistent.
-type snapshots[S any] struct {
-	read   func() S
-	series []series[S]
-	descs  []*prometheus.Desc
-}
-
-func newSnapshots[S any](read func() S, list []series[S]) *snapshots[S] {
-	c := &snapshots[S]{read: read, series: list}
-	for _, s := range list {
-		labels := prometheus.Labels{}
-		for i := 0; i+1 < len(s.labels); i += 2 {
-			labels[s.labels[i]] = s.labels[i+1]
-		}
-		c.descs = append(c.descs, prometheus.NewDesc(s.name, s.help, nil, labels))
-	}
-	return c
-}
-
-// Describe implements prometheus.Collector.
-func (c *snapshots[S]) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range c.descs {
-		descs <- desc
-	}
-}
+// Describe implements prometheus.Collector. Without descriptions, the registry checks the metrics on each scrape.
+func (collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
-func (c *snapshots[S]) Collect(metrics chan<- prometheus.Metric) {
-	s := c.read()
-	for i, one := range c.series {
-		metrics <- prometheus.MustNewConstMetric(c.descs[i], one.kind, one.value(s))
+func (c collector) Collect(metrics chan<- prometheus.Metric) {
+	for _, m := range c() {
+		metrics <- m
 	}
+}
+
+// counter returns a metric that never decreases. labels are alternating names and values.
+func counter[N int | int64 | uint64](name, help string, value N, labels ...string) prometheus.Metric {
+	return constant(prometheus.CounterValue, name, help, float64(value), labels)
+}
+
+// gauge returns a metric that may increase and decrease. labels are alternating names and values.
+func gauge[N int | int32 | int64](name, help string, value N, labels ...string) prometheus.Metric {
+	return constant(prometheus.GaugeValue, name, help, float64(value), labels)
+}
+
+func constant(kind prometheus.ValueType, name, help string, value float64, labels []string) prometheus.Metric {
+	pairs := prometheus.Labels{}
+	for i := 0; i+1 < len(labels); i += 2 {
+		pairs[labels[i]] = labels[i+1]
+	}
+	return prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, nil, pairs), kind, value)
 }

@@ -8,8 +8,6 @@ import (
 
 // Exports for tests.
 var (
-	Public         = public
-	CheckDial      = checkDial
 	ParseRobots    = parseRobots
 	PublishedOf    = published
 	DateOf         = date

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/dial"
 )
 
 const (
@@ -21,7 +22,6 @@ const (
 	maxRedirects = 5
 	maxHeader    = 64 << 10
 
-	dialTimeout = 4 * time.Second
 	textTimeout = 10 * time.Second // For the text extraction of a page.
 	pdfTimeout  = 30 * time.Second // For a PDF file. The first one includes the compilation of the reader.
 	extractions = 4                // Concurrent extractions.
@@ -49,11 +49,14 @@ type fetcher struct {
 }
 
 func newFetcher(cfg Config) *fetcher {
+	dialer := dial.New(dial.Config{
+		Proxy: cfg.Proxy, ProxyResolves: cfg.ProxyResolves, Resolver: cfg.Resolver, AllowAddress: cfg.AllowAddress,
+	})
 	f := &fetcher{
 		client: &http.Client{
 			Transport: &http.Transport{
-				DialContext: newDialer(cfg).dialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout,
-				MaxResponseHeaderBytes: maxHeader, IdleConnTimeout: dialTimeout,
+				DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dial.Timeout,
+				MaxResponseHeaderBytes: maxHeader, IdleConnTimeout: dial.Timeout,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},

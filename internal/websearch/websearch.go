@@ -2,7 +2,7 @@
 // network and respects the robots.txt of sites.
 //
 // A Provider implements one of the search APIs; New validates its configuration. Pages are untrusted: they are fetched
-// only from public addresses (see public), and an Extractor extracts their text in a child process. The package is
+// only from public addresses (see package dial), and an Extractor extracts their text in a child process. The package is
 // independent of questions and answers; package chat/ground uses it.
 package websearch
 
@@ -22,6 +22,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/dial"
 	"github.com/tsumugi-ai/tsumugi/internal/lru"
 	"github.com/tsumugi-ai/tsumugi/internal/proxy"
 	"github.com/tsumugi-ai/tsumugi/internal/runes"
@@ -47,6 +48,9 @@ type Page struct {
 type Extractor interface {
 	Extract(ctx context.Context, filename string, file io.Reader, page func(p extract.Page, total int) error) error
 }
+
+// ErrForbidden means that a URL is not on the public web and must not be requested.
+var ErrForbidden = dial.ErrForbidden
 
 // Config configures a Service. A zero field means its default.
 type Config struct {
@@ -219,7 +223,7 @@ func clean(found []Result, allow func(netip.AddrPort) bool) []Result {
 	results := make([]Result, 0, len(found))
 	for _, r := range found[:min(len(found), maxResults)] {
 		u, err := parseURL(r.URL)
-		if err != nil || internal(u, allow) {
+		if err != nil || dial.Internal(u, allow) {
 			continue
 		}
 		r.URL, r.Title, r.Snippet = u.String(), runes.OneLine(r.Title, maxTitle), runes.OneLine(r.Snippet, maxSnippet)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -73,7 +72,7 @@ func copyPackage(binDir, fallback string, acct account, log *slog.Logger) (strin
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // Does nothing after success.
-	if err := copyTree(native, temp); err != nil {
+	if err := os.CopyFS(temp, os.DirFS(native)); err != nil {
 		return "", fmt.Errorf("%s cannot reach it, and copying failed: %w", acct.name, err)
 	}
 	if err := os.Chmod(temp, 0o755); err != nil { //nolint:gosec // Programs for everybody to run.
@@ -110,51 +109,4 @@ func packageVersion(path string) (string, error) {
 		return "", fmt.Errorf("package.json holds no usable version: %q", pkg.Version)
 	}
 	return name, nil
-}
-
-// copyTree copies folders, files with their permissions, and symbolic links as they are.
-func copyTree(from, to string) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, rel)
-		switch info, err := d.Info(); {
-		case err != nil:
-			return err
-		case d.IsDir():
-			if err := os.MkdirAll(target, 0o755); err != nil { //nolint:gosec // Programs for everybody to run.
-				return err
-			}
-			return os.Chmod(target, info.Mode().Perm())
-		case info.Mode()&fs.ModeSymlink != 0:
-			link, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			return os.Symlink(link, target) //nolint:gosec // The folder is new and belongs to this process.
-		case info.Mode().IsRegular():
-			return copyFile(path, target, info.Mode().Perm())
-		default:
-			return nil // Sockets, pipes and devices are not copied.
-		}
-	})
-}
-
-func copyFile(from, to string, mode fs.FileMode) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }

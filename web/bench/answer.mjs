@@ -2,10 +2,10 @@
 //
 //   node web/bench/answer.mjs URL ADDRESS PASSWORD BYTES
 //
-// It drives the real app as a person would and prints one JSON object. CHROMIUM names the browser; BENCH_CPUPROFILE a
-// file for a profile of the answer, for Chromium's developer tools (it costs time itself).
-import { existsSync, writeFileSync } from 'node:fs'
-import { chromium } from 'playwright-core'
+// It drives the real app as a person would and prints one JSON object. BENCH_CPUPROFILE names a file for a profile of the
+// answer, for Chromium's developer tools (it costs time itself).
+import { writeFileSync } from 'node:fs'
+import { call, freshPage, launch, signIn } from './browser.mjs'
 
 const [url, address, password, bytes] = process.argv.slice(2)
 const patience = 60_000
@@ -13,31 +13,13 @@ const patience = 60_000
 /** A longer interval between two frames means that at least one of 60 a second was dropped. */
 const frame = 1000 / 60
 
-const executablePath = [
-  process.env.CHROMIUM,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find((path) => path && existsSync(path))
-
-const browser = await chromium.launch({
-  executablePath,
-  args: ['--no-sandbox', '--disable-dev-shm-usage', '--enable-precise-memory-info'],
-})
+const browser = await launch('--enable-precise-memory-info')
 try {
   const landing = await measureLanding()
   const answer = await measureAnswer()
   process.stdout.write(JSON.stringify({ chromium: browser.version(), landing_js_kb: landing, ...answer }))
 } finally {
   await browser.close()
-}
-
-/** A new page with an empty cache. */
-async function freshPage() {
-  const context = await browser.newContext({ locale: 'ja-JP', viewport: { width: 1280, height: 800 } })
-  const page = await context.newPage()
-  page.setDefaultTimeout(patience)
-  return page
 }
 
 /** Compressed size of the scripts that the page has loaded, in KB of 1,000 bytes. */
@@ -52,7 +34,7 @@ function loadedScripts(page) {
 }
 
 async function measureLanding() {
-  const page = await freshPage()
+  const page = await freshPage(browser)
   await page.goto(url, { waitUntil: 'networkidle' })
   const size = await loadedScripts(page)
   await page.context().close()
@@ -60,13 +42,8 @@ async function measureLanding() {
 }
 
 async function measureAnswer() {
-  const page = await freshPage()
-  await signIn(page)
-  const token = await page.evaluate(() => JSON.parse(localStorage.getItem('tsumugiToken')).idToken)
-  const call = async (path) =>
-    (await fetch(url + path, { headers: { Authorization: `Bearer ${token}` } })).json()
-  const { items: skills } = await call('/v1/skill?limit=100')
-  const skill = skills.find((one) => one.form_type === 'chat' && !one.unavailable_reason)
+  const page = await freshPage(browser)
+  const skill = await signIn(page, url, address, password)
 
   // The chat's first load by a signed-in user with an empty cache.
   const devtools = await page.context().newCDPSession(page)
@@ -102,7 +79,7 @@ async function measureAnswer() {
   // The screen must show the stored text.
   const shown = await answer.evaluate(visibleText)
   const thread = page.url().split('/').at(-1)
-  const { items: messages } = await call(`/v1/message?thread_id=${thread}`)
+  const { items: messages } = await call(page, url, `/v1/message?thread_id=${thread}`)
   const stored = messages.find((message) => message.role === 'assistant')
   const text_same = Buffer.byteLength(stored.content) === Number(bytes) && holdsWords(shown, stored.content)
   return {
@@ -116,15 +93,6 @@ async function measureAnswer() {
     heap_mb: heap / 1e6,
     text_same,
   }
-}
-
-async function signIn(page) {
-  await page.goto(`${url}/login`)
-  await page.locator('input[name="username"]').fill(address)
-  await page.keyboard.press('Enter')
-  await page.locator('input[name="password"]').fill(password)
-  await page.keyboard.press('Enter')
-  await page.waitForURL('**/home/**')
 }
 
 /** Runs in the page: records frame times and long tasks until window.stopFrames is called. */

@@ -3,39 +3,19 @@
 //   node web/bench/load.mjs URL ADDRESS PASSWORD TIMES
 //
 // It signs in once, and then loads the page with an empty cache and the processor slowed down four times. Usable means
-// that the composer can be typed into. It prints one JSON object. CHROMIUM names the browser.
-import { existsSync } from 'node:fs'
-import { chromium } from 'playwright-core'
+// that the composer can be typed into. It prints one JSON object.
+import { freshPage, launch, signIn } from './browser.mjs'
 
 const [url, address, password, times] = process.argv.slice(2)
 const slowdown = 4
 const mark = 'usable at '
 
-const executablePath = [
-  process.env.CHROMIUM,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find((path) => path && existsSync(path))
-
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+const browser = await launch()
 try {
-  const context = await browser.newContext({ locale: 'ja-JP', viewport: { width: 1280, height: 800 } })
-  const page = await context.newPage()
-  page.setDefaultTimeout(60_000)
-  await page.goto(`${url}/login`)
-  await page.locator('input[name="username"]').fill(address)
-  await page.keyboard.press('Enter')
-  await page.locator('input[name="password"]').fill(password)
-  await page.keyboard.press('Enter')
-  await page.waitForURL('**/home/**')
-  const token = await page.evaluate(() => JSON.parse(localStorage.getItem('tsumugiToken')).idToken)
-  const answer = await fetch(`${url}/v1/skill?limit=100`, { headers: { Authorization: `Bearer ${token}` } })
-  const { items: skills } = await answer.json()
-  const skill = skills.find((one) => one.form_type === 'chat' && !one.unavailable_reason)
-
+  const page = await freshPage(browser)
+  const skill = await signIn(page, url, address, password)
   await page.addInitScript(watchComposer, mark)
-  const devtools = await context.newCDPSession(page)
+  const devtools = await page.context().newCDPSession(page)
   await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowdown })
   const usable = []
   const scripts = []

@@ -290,9 +290,13 @@ base.describe('an answer', () => {
       const inText = chat.answer.locator('[data-citation]')
       await expect(inText).toHaveCount(2)
       await expect(inText.first()).toHaveAccessibleName(/^出典1、就業規則\.pdf \dページ、要確認$/)
-      await expect(chat.answer.getByRole('region', { name: '出典' })).toContainText('要確認')
+      await expect(chat.answer.getByRole('group', { name: '出典' })).toContainText('要確認')
       await inText.first().focus()
       expect(await breaches(page)).toEqual([])
+      await chat.ask(`もう一度、${question}`)
+      await chat.finished()
+      await expect(page.getByRole('group', { name: '出典' })).toHaveCount(2)
+      expect(await breaches(page), 'two answers with sources').toEqual([])
       expect(await chat.copied()).toMatch(
         /99日です\[1\][\s\S]*出典\n\n\[1\] 就業規則\.pdf \dページ（要確認）$/,
       )

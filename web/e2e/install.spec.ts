@@ -68,7 +68,7 @@ test.describe('the app on a device', () => {
     await chat.open()
     expect(await page.evaluate(() => window.asked)).toBe(0)
     await page.getByRole('button', { name: /さんのメニュー/ }).click()
-    await page.getByRole('group', { name: '回答が完了したときの通知' }).getByText('オン').click()
+    await page.getByRole('menuitemcheckbox', { name: '回答が完了したときの通知' }).click()
     await expect.poll(() => page.evaluate(() => window.asked)).toBe(1)
     await page.keyboard.press('Escape')
     await page.evaluate(() =>

@@ -4,7 +4,7 @@ import { expect, testOn } from './support/test'
 import { Tsumugi } from './support/tsumugi'
 
 /** These tests end sessions, so they use a separate server. */
-const test = testOn('sessions', () => Tsumugi.start(null))
+const test = testOn('sessions', () => Tsumugi.start(null, { TSUMUGI_TRUSTED_PROXIES: '127.0.0.1/32' }))
 
 test.describe('the sessions of a user', () => {
   test.use({ who: 'user' })
@@ -69,5 +69,40 @@ test.describe('the duration of sessions', () => {
     await expect(kind.getByLabel('操作しない時間')).toHaveValue('60')
     await expect(kind.getByLabel('ログインからの時間')).toHaveValue('1440')
     await expect(connection).toHaveValue('10080')
+  })
+})
+
+test.describe('the networks of an organization', () => {
+  test.use({ who: 'admin' })
+
+  test('are set by a super-admin, and end the sessions elsewhere', async ({ page, server, browser }) => {
+    await page.setExtraHTTPHeaders({ 'X-Forwarded-For': '203.0.113.7' })
+    await page.goto('/admin/saml')
+    const ranges = page.getByRole('textbox', { name: '利用を許可するIPアドレスの範囲' })
+    const change = async (text: string) => {
+      await ranges.fill(text)
+      await page.getByRole('button', { name: '接続元の制限を変更' }).click()
+      if (text !== '') await page.getByRole('button', { name: '制限する' }).click()
+    }
+    await change('198.51.100.0/24')
+    await expect(page.getByText('現在の接続元（203.0.113.7）が含まれていません。')).toBeVisible()
+    await change('203.0.113.9/24\n2001:db8::1')
+    await expect(page.getByText('接続元の制限を変更しました。')).toBeVisible()
+    await expect(ranges).toHaveValue('203.0.113.0/24\n2001:db8::1/128')
+
+    const context = await browser.newContext({ baseURL: server.url, locale: 'ja-JP' })
+    const elsewhere = await context.newPage()
+    const { storage } = await Account.signIn(server.url, 'user')
+    await elsewhere.addInitScript((record) => {
+      if (sessionStorage.getItem('given') === null) localStorage.setItem('tsumugiToken', record)
+      sessionStorage.setItem('given', 'yes')
+    }, storage.tsumugiToken ?? '')
+    await elsewhere.goto('/home/skill')
+    await elsewhere.waitForURL('**/login')
+    await expect(elsewhere.getByText('許可されたネットワークからだけ利用できます。')).toBeVisible()
+    await context.close()
+
+    await change('')
+    await expect(page.getByText('どのネットワークからも利用できます。')).toBeVisible()
   })
 })

@@ -36,18 +36,25 @@ test('an answer is read aloud by a voice of the device, until it is stopped', as
   await expect(chat.answer.getByRole('button', { name: '読み上げを停止' })).toHaveCount(0)
 })
 
-for (const local of [true, false]) {
-  test(`speech is ${local ? '' : 'not '}entered where the device ${local ? 'recognizes' : 'does not recognize'} it itself`, async ({
+for (const [local, service] of [
+  [true, false],
+  [false, false],
+  [false, true],
+] as const) {
+  test(`speech is entered ${local ? 'on the device' : service ? 'by the service that the organization allows' : 'nowhere'}`, async ({
     page,
     chat,
+    signIn,
   }) => {
+    const admin = await signIn('admin')
+    await admin.call('PUT', '/v1/guidance/dictation', { service })
     await page.addInitScript((onDevice) => {
       class Recognition extends EventTarget {
         static available = async ({ processLocally }: { processLocally: boolean }) =>
           processLocally && !onDevice ? 'unavailable' : 'available'
         declare processLocally: boolean
         start() {
-          if (!this.processLocally) throw new Error('the audio would be sent away')
+          if (this.processLocally !== onDevice) throw new Error('the audio would be sent elsewhere')
           const results = [{ isFinal: true, 0: { transcript: '来週の予定を教えて' } }]
           setTimeout(() =>
             this.dispatchEvent(Object.assign(new Event('result'), { resultIndex: 0, results })),
@@ -63,16 +70,19 @@ for (const local of [true, false]) {
     }, local)
     await chat.open()
     const button = page.getByRole('button', { name: '音声で入力' })
-    if (!local) {
+    if (!local && !service) {
       await expect(chat.composer).toBeVisible()
       await expect(button).toHaveCount(0)
       return
     }
+    const label = await button.getAttribute('aria-label')
+    expect(label?.includes('音声認識サービスに送られます')).toBe(service)
     await chat.composer.fill('確認です。')
     await button.click()
     await expect(chat.composer).toHaveValue('確認です。来週の予定を教えて')
     await expect(button).toHaveAttribute('aria-pressed', 'true')
     await button.click()
     await expect(button).toHaveAttribute('aria-pressed', 'false')
+    await admin.call('PUT', '/v1/guidance/dictation', { service: false })
   })
 }

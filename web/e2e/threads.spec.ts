@@ -215,7 +215,7 @@ test.describe('the thread list', () => {
       title: `${at + 1}番目`,
     }))
     await page.route(/\/v1\/thread\?offset=0&/, (route) => route.fulfill({ json: { items } }))
-    await page.route(/\/v1\/thread\?offset=10000&/, (route) => route.fulfill({ json: { items: [] } }))
+    await page.route(/\/v1\/thread\?.*offset=10000&/, (route) => route.fulfill({ json: { items: [] } }))
     await page.goto('/home/skill')
     const list = page.getByRole('navigation', { name: 'チャット' })
     const row = (name: string) => list.getByRole('link', { name, exact: true })
@@ -239,6 +239,13 @@ test.describe('the thread list', () => {
     await expect(list.getByRole('link').and(page.locator(':focus'))).toBeInViewport()
     await list.evaluate((element) => element.scrollTo(0, element.scrollHeight))
     await expect(row('10000番目')).toBeInViewport()
+    expect(await rendered()).toBeLessThan(100)
+    // The same for archived threads.
+    await page.route(/\/v1\/thread\?archived=true&offset=0&/, (route) => route.fulfill({ json: { items } }))
+    await page.getByRole('button', { name: 'チャット一覧のメニュー' }).click()
+    await page.getByRole('menuitem', { name: 'アーカイブを表示' }).click()
+    await expect(list.getByRole('list', { name: 'アーカイブ' })).toBeVisible()
+    await expect(row('1番目')).toBeVisible()
     expect(await rendered()).toBeLessThan(100)
     await account.reset()
   })

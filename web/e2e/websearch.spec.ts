@@ -22,7 +22,7 @@ const away = testOn('search away', (model) =>
 )
 
 const marks = (answer: Locator): Locator => answer.locator('a[data-citation]')
-const sources = (answer: Locator): Locator => answer.getByRole('region', { name: '出典' })
+const sources = (answer: Locator): Locator => answer.getByRole('group', { name: '出典' })
 
 test('a search shows its steps, and its answer links to the cited pages', async ({
   page,

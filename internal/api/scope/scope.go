@@ -61,6 +61,7 @@ var routes = map[string][]identity.Scope{
 	"POST /v1/message/{message_id}/stop":       inAnswer,
 	"PUT /v1/message/{message_id}/decision":    inChat,
 	"GET /v1/message/{message_id}/docx":        inChat,
+	"POST /v1/message/{message_id}/suggestion": inChat,
 	"POST /v1/message_feedback":                inAnswer,
 	"DELETE /v1/message_feedback/{message_id}": inAnswer,
 

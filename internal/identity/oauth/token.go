@@ -125,9 +125,11 @@ func (s *Service) refresh(ctx context.Context, r TokenRequest) (Tokens, error) {
 		return Tokens{}, invalid
 	}
 	rotation := Rotation{Hash: hash, Grace: refreshGrace, Origin: r.Origin}
-	_, err = s.people.ActorOf(ctx, stored.Claims)
+	_, err = s.people.ActorOf(ctx, stored.Claims, r.Origin.Address)
 	switch code := fault.CodeOf(err); {
 	case code == "":
+	case code == identity.AddressRefused:
+		return Tokens{}, fault.Wrap(err, AccessDenied, "the organization does not allow this network")
 	case code != fault.Unauthenticated && code != identity.SSORequired:
 		return Tokens{}, err
 	case stored.Used:

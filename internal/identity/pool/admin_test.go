@@ -117,7 +117,7 @@ func TestAdminCreateUserVariants(t *testing.T) {
 	// An external user keeps the sub, and their sessions end.
 	sub, err := f.CreateExternalUser(ctx, uuid.Nil, outsider, "外部 花子")
 	must(t, err)
-	tokens, err := f.SignInExternal(ctx, sub, nil)
+	tokens, err := f.SignInExternal(ctx, sub, pool.External{})
 	must(t, err)
 	out, err = f.admin.AdminCreateUser(ctx, invitation(outsider, "外部"))
 	must(t, err)

@@ -114,7 +114,7 @@ func (p *Pool) passwordFlow(ctx context.Context, params map[string]string) (any,
 	}
 	switch user.Status {
 	case StatusConfirmed:
-		return signedIn(p.signIn(ctx, user, p.cfg.ClientID, nil))
+		return signedIn(p.signIn(ctx, user, p.cfg.ClientID, External{}))
 	case StatusForceChangePassword:
 		return p.askForNewPassword(ctx, user)
 	case StatusResetRequired:
@@ -256,7 +256,7 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 	if err != nil {
 		return nil, err
 	}
-	return signedIn(p.signIn(ctx, user, p.cfg.ClientID, nil))
+	return signedIn(p.signIn(ctx, user, p.cfg.ClientID, External{}))
 }
 
 // checkChallenge returns the user of a challenge's session. It rejects a session that belongs to another client or

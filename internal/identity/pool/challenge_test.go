@@ -173,7 +173,7 @@ func TestTemporaryPasswordExpiresForExternalUsers(t *testing.T) {
 	ctx := t.Context()
 	sub := f.create(t, pool.NewUser{Email: newcomer, Name: "新人", TemporaryPassword: temporary})
 	change := func() error {
-		tokens, err := f.SignInExternal(ctx, sub, nil)
+		tokens, err := f.SignInExternal(ctx, sub, pool.External{})
 		must(t, err)
 		_, err = f.sdk.ChangePassword(ctx, &cognito.ChangePasswordInput{
 			AccessToken: &tokens.AccessToken, PreviousPassword: aws.String(temporary),

@@ -27,6 +27,14 @@ func (r authenticationResult) tokens() Tokens {
 	}
 }
 
+// External is a sign-in at another identity provider.
+type External struct {
+	Until    *time.Time // End of the session set by the provider, or nil.
+	Provider string     // The provider's name: its entity id or issuer.
+	Person   string     // Its identifier of the person.
+	Session  string     // Its identifier of the session, or "".
+}
+
 var errNoFederation = errors.New("pool: there is no client for other identity providers' users")
 
 // CreateExternalUser adds a user without a password who is authenticated by another identity provider. sub is uuid.Nil
@@ -62,10 +70,10 @@ func (p *Pool) CreateExternalUser(ctx context.Context, sub uuid.UUID, email, nam
 }
 
 // SignInExternal begins a session for a user, with or without a password, who was just authenticated by another
-// identity provider. If until is not nil, the session ends then at the latest, even if refreshed. If the user does not
-// exist, the error has the code fault.NotFound; if the user is disabled, fault.Forbidden; if until has passed,
-// fault.Unauthenticated.
-func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID, until *time.Time) (Tokens, error) {
+// identity provider. If the provider sets the end of the session, it ends then at the latest, even if refreshed. If the
+// user does not exist, the error has the code fault.NotFound; if the user is disabled, fault.Forbidden; if that end has
+// passed, fault.Unauthenticated.
+func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID, at External) (Tokens, error) {
 	if p.cfg.FederatedClientID == "" {
 		return Tokens{}, errNoFederation
 	}
@@ -76,10 +84,10 @@ func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID, until *time.Ti
 	if !user.Enabled {
 		return Tokens{}, fault.Errorf(fault.Forbidden, "このアカウントは一時停止中か、削除されています。")
 	}
-	if until != nil && !until.After(p.now()) {
+	if at.Until != nil && !at.Until.After(p.now()) {
 		return Tokens{}, external(notAuthorized("the identity provider's session is over"))
 	}
-	result, err := p.signIn(ctx, user, p.cfg.FederatedClientID, until)
+	result, err := p.signIn(ctx, user, p.cfg.FederatedClientID, at)
 	return result.tokens(), external(err)
 }
 

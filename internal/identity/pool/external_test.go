@@ -81,7 +81,7 @@ func TestExternalSessions(t *testing.T) {
 	ctx := t.Context()
 	sub, err := f.CreateExternalUser(ctx, uuid.Nil, outsider, "外部 花子")
 	must(t, err)
-	tokens, err := f.SignInExternal(ctx, sub, nil)
+	tokens, err := f.SignInExternal(ctx, sub, pool.External{})
 	must(t, err)
 	if tokens.ExpiresIn != 3600 || tokens.TokenType != "Bearer" || tokens.RefreshToken == "" {
 		t.Errorf("tokens %+v", tokens)
@@ -133,7 +133,7 @@ func TestSessionsBelongToOneClient(t *testing.T) {
 	f := newFixture(t)
 	ctx := t.Context()
 	// A user with a password whose organization uses its own provider.
-	external, err := f.SignInExternal(ctx, f.sub, nil)
+	external, err := f.SignInExternal(ctx, f.sub, pool.External{})
 	must(t, err)
 	own := f.mustSignIn(t)
 
@@ -177,7 +177,7 @@ func TestSessionsBelongToOneClient(t *testing.T) {
 	wantFault(t, err, fault.Unauthenticated)
 
 	// Signing out everywhere ends the sessions of both clients, from either.
-	external, err = f.SignInExternal(ctx, f.sub, nil)
+	external, err = f.SignInExternal(ctx, f.sub, pool.External{})
 	must(t, err)
 	_, err = f.sdk.GlobalSignOut(ctx, &cognito.GlobalSignOutInput{AccessToken: aws.String(external.AccessToken)})
 	must(t, err)
@@ -191,17 +191,17 @@ func TestR45_DisablingEndsExternalSessions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
-	tokens, err := f.SignInExternal(ctx, f.sub, nil)
+	tokens, err := f.SignInExternal(ctx, f.sub, pool.External{})
 	must(t, err)
 	must(t, f.DisableUser(ctx, f.sub))
 	_, err = f.RefreshExternal(ctx, ssoID, tokens.RefreshToken)
 	wantFault(t, err, fault.Unauthenticated)
-	_, err = f.SignInExternal(ctx, f.sub, nil)
+	_, err = f.SignInExternal(ctx, f.sub, pool.External{})
 	wantFault(t, err, fault.Forbidden)
-	_, err = f.SignInExternal(ctx, uuid.New(), nil)
+	_, err = f.SignInExternal(ctx, uuid.New(), pool.External{})
 	wantFault(t, err, fault.NotFound)
 	must(t, f.EnableUser(ctx, f.sub))
-	tokens, err = f.SignInExternal(ctx, f.sub, nil)
+	tokens, err = f.SignInExternal(ctx, f.sub, pool.External{})
 	must(t, err)
 	f.clock.Advance(30 * 24 * time.Hour)
 	_, err = f.RefreshExternal(ctx, ssoID, tokens.RefreshToken)
@@ -220,12 +220,12 @@ func TestPoolWithoutAPasswordClient(t *testing.T) {
 	if r.status != 400 || r.fields["__type"] != "ResourceNotFoundException" {
 		t.Errorf("%d %s", r.status, r.body)
 	}
-	_, err := p.SignInExternal(t.Context(), f.sub, nil)
+	_, err := p.SignInExternal(t.Context(), f.sub, pool.External{})
 	must(t, err)
 	cfg = config(f.clock)
 	cfg.FederatedClientID = ""
 	p = newPool(t, cfg, f.db)
-	if _, err := p.SignInExternal(t.Context(), f.sub, nil); err == nil {
+	if _, err := p.SignInExternal(t.Context(), f.sub, pool.External{}); err == nil {
 		t.Error("a session of no client")
 	}
 	_, err = p.RefreshExternal(t.Context(), "", "x")

@@ -66,6 +66,7 @@ type Grant struct {
 	AuthTime  time.Time
 	ExpiresAt time.Time
 	RevokedAt *time.Time
+	External  External // Set only for CreateGrant. Zero for a sign-in with a password.
 }
 
 // GrantUser is a grant with its user.

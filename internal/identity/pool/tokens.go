@@ -29,16 +29,16 @@ type authenticationResult struct {
 }
 
 // signIn creates a grant of a client for a user who has just been authenticated, and issues its tokens. The grant ends
-// after the lifetime of refresh tokens, or at until if that is earlier.
-func (p *Pool) signIn(ctx context.Context, user User, clientID string, until *time.Time) (authenticationResult, error) {
+// after the lifetime of refresh tokens, or at the end set by another identity provider if that is earlier.
+func (p *Pool) signIn(ctx context.Context, user User, clientID string, at External) (authenticationResult, error) {
 	now := p.now()
 	refresh, hash := opaque.New()
 	grant := Grant{
 		ID: uuid.New(), TokenHash: hash, Sub: user.Sub, ClientID: clientID, EventID: uuid.New(),
-		AuthTime: now, ExpiresAt: now.Add(p.cfg.RefreshLifetime),
+		AuthTime: now, ExpiresAt: now.Add(p.cfg.RefreshLifetime), External: at,
 	}
-	if until != nil && until.Before(grant.ExpiresAt) {
-		grant.ExpiresAt = *until
+	if at.Until != nil && at.Until.Before(grant.ExpiresAt) {
+		grant.ExpiresAt = *at.Until
 	}
 	event := p.event(ctx, actionSignIn, user.Sub)
 	event.Method = byPassword

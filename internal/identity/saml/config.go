@@ -3,7 +3,6 @@ package saml
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 )
 
 const maxAttributeName = 256 // Characters.
@@ -69,11 +69,11 @@ func (s *Service) view(settings Settings) (View, error) {
 // is invalid, the error has the code fault.Invalid; if the change would break single sign-on while it is on,
 // fault.Conflict.
 func (s *Service) Change(ctx context.Context, actor identity.Actor, change Change) (View, error) {
-	if err := requireSuperAdmin(actor); err != nil {
+	if err := sso.RequireSuperAdmin(actor); err != nil {
 		return View{}, err
 	}
 	now := s.now()
-	return s.update(ctx, actor, ActionEdit, func(settings *Settings, _ int) error {
+	return s.update(ctx, actor, actionEdit, func(settings *Settings, _ int) error {
 		if settings.UpdatedAt == nil { // Set for the first time; the default is all of the organization's domains.
 			settings.EmailDomains = slices.Clone(settings.MailDomains)
 		}
@@ -92,7 +92,7 @@ func (s *Service) Change(ctx context.Context, actor identity.Actor, change Chang
 // super-admin. If the settings are incomplete, or no super-admin could still sign in with a password, the error has the
 // code fault.Conflict.
 func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error) {
-	if err := requireSuperAdmin(actor); err != nil {
+	if err := sso.RequireSuperAdmin(actor); err != nil {
 		return View{}, err
 	}
 	return s.update(ctx, actor, ActionOn, func(settings *Settings, passwordAdmins int) error {
@@ -100,8 +100,7 @@ func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error
 			return err
 		}
 		if passwordAdmins == 0 {
-			return fault.Errorf(fault.Conflict,
-				"パスワードでログインできる特権管理者がいないため、オンにできません。IDプロバイダーに障害があったときに設定を変更できるよう、1名以上必要です。")
+			return sso.ErrNoPasswordAdmin
 		}
 		settings.Enabled = true
 		return nil
@@ -110,7 +109,7 @@ func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error
 
 // TurnOff lets the members of the actor's organization sign in with passwords. The actor must be a super-admin.
 func (s *Service) TurnOff(ctx context.Context, actor identity.Actor) (View, error) {
-	if err := requireSuperAdmin(actor); err != nil {
+	if err := sso.RequireSuperAdmin(actor); err != nil {
 		return View{}, err
 	}
 	return s.update(ctx, actor, actionOff, func(settings *Settings, _ int) error {
@@ -135,13 +134,6 @@ func (s *Service) update(
 		return View{}, err
 	}
 	return s.view(after)
-}
-
-func requireSuperAdmin(actor identity.Actor) error {
-	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return identity.ErrForbidden
-	}
-	return nil
 }
 
 // incomplete returns an error with the code fault.Conflict and the missing setting, or nil if the settings suffice for
@@ -199,7 +191,14 @@ func (c Change) apply(settings *Settings) error {
 		}
 		*attribute.set = name
 	}
-	return c.applyDomains(settings)
+	if c.EmailDomains == nil {
+		return nil
+	}
+	domains, err := sso.ChooseDomains(settings.MailDomains, c.EmailDomains)
+	if err == nil {
+		settings.EmailDomains = domains
+	}
+	return err
 }
 
 func (c Change) applyProvider(settings *Settings) error {
@@ -221,25 +220,5 @@ func (c Change) applyProvider(settings *Settings) error {
 		}
 		settings.Certificates = certificates
 	}
-	return nil
-}
-
-// applyDomains selects among the organization's mail domains. Only operators can set those, because an administrator
-// could otherwise claim another organization's domain.
-func (c Change) applyDomains(settings *Settings) error {
-	if c.EmailDomains == nil {
-		return nil
-	}
-	domains := make([]string, 0, len(c.EmailDomains))
-	for i, given := range c.EmailDomains {
-		domain := strings.ToLower(strings.TrimSpace(given))
-		if !slices.Contains(settings.MailDomains, domain) {
-			return fault.InvalidField("email_domains["+strconv.Itoa(i)+"]", "この組織のメールドメインから選択してください。")
-		}
-		if !slices.Contains(domains, domain) {
-			domains = append(domains, domain)
-		}
-	}
-	settings.EmailDomains = domains
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 )
 
 func TestSettingsAreForAdministrators(t *testing.T) {
@@ -230,7 +231,7 @@ func TestDomainsRemovedByOperators(t *testing.T) {
 	}
 	f.begin("")
 	f.exec(`UPDATE organizations SET mail_domains = '{new.example}'`)
-	if _, err := f.saml.Begin(t.Context(), f.org, "", ""); fault.CodeOf(err) != saml.CodeDisabled {
+	if _, err := f.saml.Begin(t.Context(), f.org, "", ""); fault.CodeOf(err) != sso.CodeDisabled {
 		t.Errorf("nobody can sign in, but it begins: %v", err)
 	}
 	if _, _, err := f.saml.BeginTest(t.Context(), f.admin, ""); fault.CodeOf(err) != fault.Conflict {
@@ -317,7 +318,7 @@ func TestTrialsDoNotSignIn(t *testing.T) {
 func TestR56_NextIsAPathOfTheApp(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"/", "/home/skill", "/thread/1?a=b&c=%2F%2Fd", "/検索?q=紡", "/a#b", "/a/", "/a/..b"} {
-		if got := saml.LocalPath(good); got != good {
+		if got := sso.LocalPath(good); got != good {
 			t.Errorf("%q: %q", good, got)
 		}
 	}
@@ -330,7 +331,7 @@ func TestR56_NextIsAPathOfTheApp(t *testing.T) {
 		"/a//b", "/home/..//evil.example", "/.//evil.example", "/%2e%2e//evil.example", "/a/../b",
 		"/" + strings.Repeat("a", 2048),
 	} {
-		if got := saml.LocalPath(bad); got != "" {
+		if got := sso.LocalPath(bad); got != "" {
 			t.Errorf("%q: %q", bad, got)
 		}
 	}
@@ -342,7 +343,7 @@ func FuzzR56_Next(f *testing.F) {
 	f.Add("/%2e%2e//evil.example?next=//evil.example#//")
 	app := &url.URL{Scheme: "https", Host: "tsumugi.example", Path: "/oauth2/callback"}
 	f.Fuzz(func(t *testing.T, next string) {
-		got := saml.LocalPath(next)
+		got := sso.LocalPath(next)
 		if there, err := app.Parse(got); err != nil || there.Host != app.Host || there.Scheme != app.Scheme ||
 			strings.HasPrefix(there.Path, "//") {
 			t.Errorf("%q leads to %v, %v", next, there, err)

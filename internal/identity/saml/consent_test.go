@@ -8,7 +8,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 )
 
 // hold signs in at the identity provider with an assertion that requires consent.
@@ -35,26 +35,26 @@ func TestR58_AdministratorsAreLinkedWithTheirConsent(t *testing.T) {
 	manager := actor(f.member(f.org, "manager@corp.example", identity.RoleOrganizationAdmin, identity.AuthCognito))
 	for _, who := range []identity.Actor{f.admin, manager} {
 		link, b := f.hold("n-"+who.Email, who.Email)
-		pending, err := f.saml.PendingLink(t.Context(), f.org, link, b.Browser)
+		pending, err := f.sso.PendingLink(t.Context(), f.org, link, b.Browser)
 		if err != nil || pending.MemberEmail != who.Email || pending.UserID != who.ID {
 			t.Fatalf("held %+v, %v", pending, err)
 		}
 		confirm := func(who identity.Actor, link, browser string) (string, error) {
-			return f.saml.Link(t.Context(), who, f.org, link, browser, saml.Origin{RequestID: "r2"})
+			return f.sso.Link(t.Context(), who, f.org, link, browser, sso.Origin{RequestID: "r2"})
 		}
 		now := f.clock.now()
-		sso, earlier := f.byPassword(who, now), f.byPassword(who, now.Add(-time.Minute))
-		sso.AuthType = identity.AuthFederated
+		federated, earlier := f.byPassword(who, now), f.byPassword(who, now.Add(-time.Minute))
+		federated.AuthType = identity.AuthFederated
 		for name, c := range map[string]struct {
 			who           identity.Actor
 			link, browser string
 			code          fault.Code
 		}{
 			"somebody else's password": {f.byPassword(actor(f.alice), now), link, b.Browser, fault.Forbidden},
-			"no password":              {sso, link, b.Browser, fault.Forbidden},
+			"no password":              {federated, link, b.Browser, fault.Forbidden},
 			"a session from before":    {earlier, link, b.Browser, fault.Forbidden},
-			"another browser":          {f.byPassword(who, now), link, f.begin("").Browser, saml.CodeState},
-			"another link":             {f.byPassword(who, now), link + "x", b.Browser, saml.CodeState},
+			"another browser":          {f.byPassword(who, now), link, f.begin("").Browser, sso.CodeState},
+			"another link":             {f.byPassword(who, now), link + "x", b.Browser, sso.CodeState},
 		} {
 			if _, err := confirm(c.who, c.link, c.browser); fault.CodeOf(err) != c.code {
 				t.Errorf("%s: %v", name, err)
@@ -65,17 +65,17 @@ func TestR58_AdministratorsAreLinkedWithTheirConsent(t *testing.T) {
 		}
 		code, err := confirm(f.byPassword(who, now), link, b.Browser)
 		must(t, err)
-		session, err := f.saml.Exchange(t.Context(), f.org, code, b.Browser)
+		session, err := f.sso.Exchange(t.Context(), f.org, code, b.Browser)
 		if err != nil || session.Next != "/home/skill" {
 			t.Fatalf("got %+v, %v", session, err)
 		}
-		if _, err := confirm(f.byPassword(who, now), link, b.Browser); fault.CodeOf(err) != saml.CodeState {
+		if _, err := confirm(f.byPassword(who, now), link, b.Browser); fault.CodeOf(err) != sso.CodeState {
 			t.Errorf("used twice: %v", err)
 		}
 		if _, err := f.signIn("n-"+who.Email, who.Email, "名前"); err != nil {
 			t.Errorf("the next time: %v", err)
 		}
-		if _, err := f.signIn("another", who.Email, "別人"); fault.CodeOf(err) != saml.CodeLinked {
+		if _, err := f.signIn("another", who.Email, "別人"); fault.CodeOf(err) != sso.CodeLinked {
 			t.Errorf("another NameID: %v", err)
 		}
 		told := value[string](f, `
@@ -96,29 +96,29 @@ func TestR58_HeldLinksExpireWithTheirBasis(t *testing.T) {
 		change func(f *fixture)
 		code   fault.Code
 	}{
-		"ten minutes": {func(f *fixture) { f.clock.pass(10 * time.Minute) }, saml.CodeState},
+		"ten minutes": {func(f *fixture) { f.clock.pass(10 * time.Minute) }, sso.CodeState},
 		"single sign-on is off": {
 			func(f *fixture) { f.exec(`UPDATE organizations SET auth_type = 'cognito'`) },
-			saml.CodeState,
+			sso.CodeState,
 		},
 		"another provider": {
 			func(f *fixture) { f.exec(`UPDATE saml_configs SET entity_id = 'https://other.example'`) },
-			saml.CodeState,
+			sso.CodeState,
 		},
 		"the member is inactive": {func(f *fixture) {
 			f.exec(`UPDATE users SET state = 'inactive' WHERE id = $1`,
 				f.admin.ID)
-		}, saml.CodeInactive},
+		}, sso.CodeInactive},
 		"the address is another member's": {func(f *fixture) {
 			f.exec(`UPDATE users SET email = 'former@corp.example' WHERE id = $1`, f.admin.ID)
 			f.exec(`UPDATE users SET email = 'admin@corp.example' WHERE id = $1`, f.alice.ID)
-		}, saml.CodeNotLinked},
+		}, sso.CodeNotLinked},
 		"linked in another tab": {func(f *fixture) {
 			link, b := f.hold("n2", f.admin.Email)
-			_, err := f.saml.Link(f.t.Context(), f.byPassword(f.admin, f.clock.now()), f.org, link, b.Browser,
-				saml.Origin{})
+			_, err := f.sso.Link(f.t.Context(), f.byPassword(f.admin, f.clock.now()), f.org, link, b.Browser,
+				sso.Origin{})
 			must(f.t, err)
-		}, saml.CodeLinked},
+		}, sso.CodeLinked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -126,8 +126,8 @@ func TestR58_HeldLinksExpireWithTheirBasis(t *testing.T) {
 			link, b := f.hold("n1", f.admin.Email)
 			c.change(f)
 			who := f.byPassword(f.admin, f.clock.now())
-			if _, err := f.saml.Link(t.Context(), who, f.org, link, b.Browser,
-				saml.Origin{}); fault.CodeOf(err) != c.code {
+			if _, err := f.sso.Link(t.Context(), who, f.org, link, b.Browser,
+				sso.Origin{}); fault.CodeOf(err) != c.code {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -2,9 +2,7 @@ package saml
 
 import (
 	"strings"
-	"time"
 
-	"github.com/google/uuid"
 	dsig "github.com/russellhaering/goxmldsig"
 )
 
@@ -22,15 +20,10 @@ func (s *Service) Verify(settings Settings, requestID string, raw []byte) (nameI
 	return a.nameID, a.attributes, err
 }
 
-// Decide exports decide.
-func Decide(organizationID uuid.UUID, email string, subject uuid.UUID, found Candidates) (Decision, error) {
-	return decide(organizationID, person{email: email, name: "名前"}, subject, found)
-}
-
 // Person returns the address and the name from an assertion with these attributes.
 func Person(settings Settings, nameID string, attributes []Attribute) (email, name string, err error) {
 	who, err := assertion{nameID: nameID, attributes: attributes}.person(settings)
-	return who.email, who.name, err
+	return who.Email, who.Name, err
 }
 
 // ReadMetadata exports readMetadata.
@@ -41,9 +34,6 @@ func ReadMetadata(text string) (entityID, ssoURL string, certificates []string, 
 
 // ValidSSOURL exports validSSOURL.
 func ValidSSOURL(address string) bool { return validSSOURL(address) }
-
-// CodeLifetime exports codeLifetime.
-const CodeLifetime time.Duration = codeLifetime
 
 // ReadCertificate exports readCertificate.
 func ReadCertificate(given string) ([]byte, error) { return readCertificate(given) }

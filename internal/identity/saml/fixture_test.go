@@ -24,6 +24,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
@@ -58,6 +59,7 @@ type fixture struct {
 	dsn   string
 	sql   *pgxpool.Pool
 	db    *store.DB
+	sso   *sso.Service
 	saml  *saml.Service
 	clock *clock
 	idp   *samltest.Provider
@@ -79,7 +81,8 @@ func newFixture(t *testing.T) *fixture {
 		Issuer: publicURL + "/pool/ap-northeast-1_Test",
 	}, f.db)
 	must(t, err)
-	f.saml = saml.New(saml.Config{PublicURL: publicURL, ClientID: clientID, Clock: f.clock.now}, f.db, users)
+	f.sso = sso.New(sso.Config{PublicURL: publicURL, ClientID: clientID, Clock: f.clock.now}, f.db, users)
+	f.saml = saml.New(f.db, f.sso)
 	f.idp, err = samltest.New(samltest.Config{URL: "https://idp.example"})
 	must(t, err)
 	f.org = f.organization("corp.example", "sub.corp.example")
@@ -147,7 +150,7 @@ func value[T any](f *fixture, sql string, args ...any) T {
 
 // begun is a sign-in begun at the identity provider.
 type begun struct {
-	saml.Redirect
+	sso.Redirect
 	relayState string
 	request    crewjam.AuthnRequest
 }
@@ -159,7 +162,7 @@ func (f *fixture) begin(next string) begun {
 	return readStart(f.t, start)
 }
 
-func readStart(t *testing.T, start saml.Redirect) begun {
+func readStart(t *testing.T, start sso.Redirect) begun {
 	t.Helper()
 	u, err := url.Parse(start.URL)
 	must(t, err)
@@ -173,23 +176,23 @@ func readStart(t *testing.T, start saml.Redirect) begun {
 }
 
 // post posts a response to the service, as the browser of the sign-in.
-func (f *fixture) post(b begun, response []byte) (saml.Outcome, error) {
+func (f *fixture) post(b begun, response []byte) (sso.Outcome, error) {
 	return f.saml.Consume(f.t.Context(), saml.ACSRequest{
 		OrganizationID: f.org, Browser: b.Browser, RelayState: b.relayState,
 		Response: base64.StdEncoding.EncodeToString(response),
-		Origin:   saml.Origin{Address: netip.MustParseAddr("192.0.2.7"), RequestID: "r1"},
+		Origin:   sso.Origin{Address: netip.MustParseAddr("192.0.2.7"), RequestID: "r1"},
 	})
 }
 
 // signIn runs a whole sign-in of a person and returns the session.
-func (f *fixture) signIn(nameID, email, name string) (saml.Session, error) {
+func (f *fixture) signIn(nameID, email, name string) (sso.Session, error) {
 	f.t.Helper()
 	b := f.begin("")
 	outcome, err := f.post(b, f.forge(b.request.ID, nameID, email, name).bytes(f.t))
 	if err != nil {
-		return saml.Session{}, err
+		return sso.Session{}, err
 	}
-	return f.saml.Exchange(f.t.Context(), f.org, outcome.Code, b.Browser)
+	return f.sso.Exchange(f.t.Context(), f.org, outcome.Code, b.Browser)
 }
 
 // forged is a valid response, like the provider's, for a test to modify.

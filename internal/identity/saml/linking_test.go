@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 )
 
 func TestR58_AddressesAreLinkedByTheRules(t *testing.T) {
@@ -38,34 +39,34 @@ func TestR58_AddressesAreLinkedByTheRules(t *testing.T) {
 		action      string // In the audit log.
 	}{
 		{"exactly a member's", "password@corp.example", "", "member.link"},
-		{"of a member who has another NameID", "password@corp.example", saml.CodeLinked, ""},
-		{"of an administrator without a password", "without@corp.example", saml.CodeNoPassword, ""},
-		{"another case", "Seen@corp.example", saml.CodeNotLinked, ""},
-		{"another case of a member with a password", "ALICE@corp.example", saml.CodeNotLinked, ""},
+		{"of a member who has another NameID", "password@corp.example", sso.CodeLinked, ""},
+		{"of an administrator without a password", "without@corp.example", sso.CodeNoPassword, ""},
+		{"another case", "Seen@corp.example", sso.CodeNotLinked, ""},
+		{"another case of a member with a password", "ALICE@corp.example", sso.CodeNotLinked, ""},
 		{"another case of an invitation", "Invited@Corp.example", "", "member.link"},
-		{"inactive", "off@corp.example", saml.CodeInactive, ""},
-		{"of another organization", "foreign@shared.example", saml.CodeNotLinked, ""},
+		{"inactive", "off@corp.example", sso.CodeInactive, ""},
+		{"of another organization", "foreign@shared.example", sso.CodeNotLinked, ""},
 		{"nobody's", "new@shared.example", "", "member.provision"},
-		{"of another domain", "alice@evil.example", saml.CodeAddress, ""},
-		{"of a domain that was not chosen", "alice@sub.corp.example", saml.CodeAddress, ""},
-		{"of a domain that operators took away", "alice@dropped.example", saml.CodeAddress, ""},
-		{"of a longer domain", "alice@corp.example.evil.example", saml.CodeAddress, ""},
-		{"of a domain below", "alice@x.corp.example", saml.CodeAddress, ""},
-		{"look-alike letter", "аlice@corp.example", saml.CodeAddress, ""}, // A Cyrillic а.
-		{"full width", "ａlice@corp.example", saml.CodeAddress, ""},
-		{"Kelvin sign", "\u212Aen@corp.example", saml.CodeAddress, ""}, // strings.ToLower makes it a k.
-		{"Turkish i", "al\u0130ce@corp.example", saml.CodeAddress, ""},
-		{"look-alike domain", "alice@cоrp.example", saml.CodeAddress, ""},
-		{"two addresses in one", "alice@evil.example,alice@corp.example", saml.CodeAddress, ""},
-		{"two at signs", "alice@evil.example@corp.example", saml.CodeAddress, ""},
-		{"a name before it", "Alice <alice@corp.example>", saml.CodeAddress, ""},
-		{"quoted", `"alice"@corp.example`, saml.CodeAddress, ""},
-		{"space within", "ali ce@corp.example", saml.CodeAddress, ""},
-		{"comment within", "alice(x)@corp.example", saml.CodeAddress, ""},
-		{"no-break space before it", "\u00a0alice@corp.example", saml.CodeAddress, ""},
-		{"full-width space after it", "alice@corp.example\u3000", saml.CodeAddress, ""},
-		{"line separator after it", "alice@corp.example\u2028", saml.CodeAddress, ""},
-		{"no address", "", saml.CodeAddress, ""},
+		{"of another domain", "alice@evil.example", sso.CodeAddress, ""},
+		{"of a domain that was not chosen", "alice@sub.corp.example", sso.CodeAddress, ""},
+		{"of a domain that operators took away", "alice@dropped.example", sso.CodeAddress, ""},
+		{"of a longer domain", "alice@corp.example.evil.example", sso.CodeAddress, ""},
+		{"of a domain below", "alice@x.corp.example", sso.CodeAddress, ""},
+		{"look-alike letter", "аlice@corp.example", sso.CodeAddress, ""}, // A Cyrillic а.
+		{"full width", "ａlice@corp.example", sso.CodeAddress, ""},
+		{"Kelvin sign", "\u212Aen@corp.example", sso.CodeAddress, ""}, // strings.ToLower makes it a k.
+		{"Turkish i", "al\u0130ce@corp.example", sso.CodeAddress, ""},
+		{"look-alike domain", "alice@cоrp.example", sso.CodeAddress, ""},
+		{"two addresses in one", "alice@evil.example,alice@corp.example", sso.CodeAddress, ""},
+		{"two at signs", "alice@evil.example@corp.example", sso.CodeAddress, ""},
+		{"a name before it", "Alice <alice@corp.example>", sso.CodeAddress, ""},
+		{"quoted", `"alice"@corp.example`, sso.CodeAddress, ""},
+		{"space within", "ali ce@corp.example", sso.CodeAddress, ""},
+		{"comment within", "alice(x)@corp.example", sso.CodeAddress, ""},
+		{"no-break space before it", "\u00a0alice@corp.example", sso.CodeAddress, ""},
+		{"full-width space after it", "alice@corp.example\u3000", sso.CodeAddress, ""},
+		{"line separator after it", "alice@corp.example\u2028", sso.CodeAddress, ""},
+		{"no address", "", sso.CodeAddress, ""},
 	} {
 		f.exec(`DELETE FROM audit_events`)
 		_, err := f.signIn("n-"+c.name, c.email, "名前")
@@ -100,7 +101,7 @@ func TestR58_InvitationIsUsedOnce(t *testing.T) {
 	f.member(f.org, "invited@corp.example", identity.RoleGeneralUser, identity.AuthFederated)
 	_, err := f.signIn("n1", "invited@corp.example", "招待 された")
 	must(t, err)
-	if _, err := f.signIn("n2", "Invited@corp.example", "別人"); fault.CodeOf(err) != saml.CodeNotLinked {
+	if _, err := f.signIn("n2", "Invited@corp.example", "別人"); fault.CodeOf(err) != sso.CodeNotLinked {
 		t.Errorf("another spelling took the account over: %v", err)
 	}
 	_, err = f.signIn("n1", "invited@corp.example", "招待 された")
@@ -151,7 +152,7 @@ func TestR58_AddressAsNameID(t *testing.T) {
 	r.assertion.AttributeStatements[0].Attributes[0].Values = append(
 		r.assertion.AttributeStatements[0].Attributes[0].Values, crewjam.AttributeValue{Value: "b@corp.example"},
 	)
-	if _, err := f.post(b, r.bytes(t)); fault.CodeOf(err) != saml.CodeAddress {
+	if _, err := f.post(b, r.bytes(t)); fault.CodeOf(err) != sso.CodeAddress {
 		t.Errorf("two addresses: %v", err)
 	}
 }
@@ -173,7 +174,7 @@ func TestR58_NameIDsOfOneMember(t *testing.T) {
 		}
 	}
 	if _, err := f.signIn("email:transient@corp.example", "eve@corp.example",
-		"別人"); fault.CodeOf(err) != saml.CodeResponse {
+		"別人"); fault.CodeOf(err) != sso.CodeResponse {
 		t.Errorf("the key of somebody whose NameID is transient: %v", err)
 	}
 	if n := value[int](f, `SELECT count(DISTINCT user_id) FROM federated_identities`); n != 5 {
@@ -191,10 +192,10 @@ func TestR58_AnAccountAfterItsMember(t *testing.T) {
 	f.exec(`DELETE FROM users WHERE email = 'new@corp.example'`) // The account itself is deleted later.
 	current, err := f.signIn("n2", "new@corp.example", "後任")
 	must(t, err)
-	if _, err := f.saml.Refresh(t.Context(), clientID, old.RefreshToken); fault.CodeOf(err) != fault.Unauthenticated {
+	if _, err := f.sso.Refresh(t.Context(), clientID, old.RefreshToken); fault.CodeOf(err) != fault.Unauthenticated {
 		t.Errorf("the removed member goes on as the new one: %v", err)
 	}
-	_, err = f.saml.Refresh(t.Context(), clientID, current.RefreshToken)
+	_, err = f.sso.Refresh(t.Context(), clientID, current.RefreshToken)
 	must(t, err)
 }
 
@@ -224,7 +225,7 @@ func TestR58_SeatsLimitWhoIsAdded(t *testing.T) {
 		response := f.forge(b.request.ID, name, name+"@corp.example", name).bytes(t)
 		all.Go(func() {
 			_, err := f.post(b, response)
-			added.count(err, saml.CodeNoSeat)
+			added.count(err, sso.CodeNoSeat)
 		})
 	}
 	all.Wait()
@@ -249,7 +250,7 @@ func TestR58_OnePersonTwice(t *testing.T) {
 		all.Go(func() {
 			outcome, err := f.post(b, response)
 			if err == nil {
-				_, err = f.saml.Exchange(t.Context(), f.org, outcome.Code, b.Browser)
+				_, err = f.sso.Exchange(t.Context(), f.org, outcome.Code, b.Browser)
 			}
 			signedIn.count(err, "")
 		})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 )
 
 func TestRequestsAreSignedAndNameTheIssuer(t *testing.T) {
@@ -75,7 +76,7 @@ func TestKeyIsMadeOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range metadata {
 		all.Go(func() {
-			text, err := saml.New(saml.Config{PublicURL: publicURL}, f.db, nil).Metadata(t.Context(), f.org)
+			text, err := saml.New(f.db, sso.New(sso.Config{PublicURL: publicURL}, f.db, nil)).Metadata(t.Context(), f.org)
 			if err != nil {
 				t.Error(err)
 			}

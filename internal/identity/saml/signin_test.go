@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 )
 
 func TestSignInAddsTheMember(t *testing.T) {
@@ -37,7 +38,7 @@ func TestSignInAddsTheMember(t *testing.T) {
 			WHERE action LIKE 'member.%'`); got != "member.provision/dora@corp.example/192.0.2.7/r1" {
 		t.Errorf("audit: %s", got)
 	}
-	refreshed, err := f.saml.Refresh(t.Context(), clientID, session.RefreshToken)
+	refreshed, err := f.sso.Refresh(t.Context(), clientID, session.RefreshToken)
 	if err != nil || refreshed.IDToken == "" || refreshed.RefreshToken != "" {
 		t.Errorf("refreshed: %+v, %v", refreshed, err)
 	}
@@ -46,7 +47,7 @@ func TestSignInAddsTheMember(t *testing.T) {
 		{clientID, "x" + session.RefreshToken},
 		{clientID, ""},
 	} {
-		if _, err := f.saml.Refresh(t.Context(), c[0], c[1]); fault.CodeOf(err) != fault.Unauthenticated {
+		if _, err := f.sso.Refresh(t.Context(), c[0], c[1]); fault.CodeOf(err) != fault.Unauthenticated {
 			t.Errorf("refreshed for %s: %v", c[0], err)
 		}
 	}
@@ -58,7 +59,7 @@ func TestSignInAddsTheMember(t *testing.T) {
 		t.Errorf("%d members", n)
 	}
 	f.exec(`UPDATE users SET state = 'inactive' WHERE email = 'dora@corp.example'`)
-	if _, err := f.signIn("n-dora", "dora@corp.example", "堂本"); fault.CodeOf(err) != saml.CodeInactive {
+	if _, err := f.signIn("n-dora", "dora@corp.example", "堂本"); fault.CodeOf(err) != sso.CodeInactive {
 		t.Errorf("inactive: %v", err)
 	}
 }
@@ -67,7 +68,7 @@ func TestR57_StatesAndCodesAreUsedOnceInTheBrowserThatBegan(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	respond := func(b begun) []byte { return f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t) }
-	post := func(organizationID uuid.UUID, browser, relayState string, response []byte) (saml.Outcome, error) {
+	post := func(organizationID uuid.UUID, browser, relayState string, response []byte) (sso.Outcome, error) {
 		return f.saml.Consume(t.Context(), saml.ACSRequest{
 			OrganizationID: organizationID, Browser: browser, RelayState: relayState,
 			Response: base64.StdEncoding.EncodeToString(response),
@@ -75,30 +76,30 @@ func TestR57_StatesAndCodesAreUsedOnceInTheBrowserThatBegan(t *testing.T) {
 	}
 	b, other := f.begin("/home/thread"), f.begin("")
 	elsewhere := f.organization("elsewhere.example")
-	for name, refused := range map[string]func() (saml.Outcome, error){
-		"another browser": func() (saml.Outcome, error) {
+	for name, refused := range map[string]func() (sso.Outcome, error){
+		"another browser": func() (sso.Outcome, error) {
 			return post(f.org, other.Browser, b.relayState,
 				respond(b))
 		},
-		"no cookie":          func() (saml.Outcome, error) { return post(f.org, "", b.relayState, respond(b)) },
-		"no state":           func() (saml.Outcome, error) { return post(f.org, b.Browser, "", respond(b)) },
-		"begun by the other": func() (saml.Outcome, error) { return post(f.org, b.Browser, "/home", respond(b)) },
-		"another organization": func() (saml.Outcome, error) {
+		"no cookie":          func() (sso.Outcome, error) { return post(f.org, "", b.relayState, respond(b)) },
+		"no state":           func() (sso.Outcome, error) { return post(f.org, b.Browser, "", respond(b)) },
+		"begun by the other": func() (sso.Outcome, error) { return post(f.org, b.Browser, "/home", respond(b)) },
+		"another organization": func() (sso.Outcome, error) {
 			return post(elsewhere, b.Browser, b.relayState,
 				respond(b))
 		},
 	} {
-		if _, err := refused(); fault.CodeOf(err) != saml.CodeState {
+		if _, err := refused(); fault.CodeOf(err) != sso.CodeState {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	response := respond(b)
 	outcome, err := f.post(b, response)
 	must(t, err)
-	if _, err := f.post(b, response); fault.CodeOf(err) != saml.CodeState {
+	if _, err := f.post(b, response); fault.CodeOf(err) != sso.CodeState {
 		t.Errorf("a state twice: %v", err)
 	}
-	if _, err := f.post(other, response); fault.CodeOf(err) != saml.CodeResponse {
+	if _, err := f.post(other, response); fault.CodeOf(err) != sso.CodeResponse {
 		t.Errorf("a response for another sign-in: %v", err)
 	}
 	for name, c := range map[string]struct {
@@ -109,29 +110,29 @@ func TestR57_StatesAndCodesAreUsedOnceInTheBrowserThatBegan(t *testing.T) {
 		"another organization": {elsewhere, outcome.Code, b.Browser},
 		"another code":         {f.org, "x" + outcome.Code, b.Browser},
 	} {
-		if _, err := f.saml.Exchange(t.Context(), c.organizationID, c.code,
-			c.browser); fault.CodeOf(err) != saml.CodeState {
+		if _, err := f.sso.Exchange(t.Context(), c.organizationID, c.code,
+			c.browser); fault.CodeOf(err) != sso.CodeState {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	session, err := f.saml.Exchange(t.Context(), f.org, outcome.Code, b.Browser)
+	session, err := f.sso.Exchange(t.Context(), f.org, outcome.Code, b.Browser)
 	if err != nil || session.Next != "/home/thread" {
 		t.Fatalf("got %+v, %v", session, err)
 	}
-	if _, err := f.saml.Exchange(t.Context(), f.org, outcome.Code, b.Browser); fault.CodeOf(err) != saml.CodeState {
+	if _, err := f.sso.Exchange(t.Context(), f.org, outcome.Code, b.Browser); fault.CodeOf(err) != sso.CodeState {
 		t.Errorf("a code twice: %v", err)
 	}
 
 	late := f.begin("")
 	outcome, err = f.post(late, respond(late))
 	must(t, err)
-	f.clock.pass(saml.CodeLifetime)
-	if _, err := f.saml.Exchange(t.Context(), f.org, outcome.Code, late.Browser); fault.CodeOf(err) != saml.CodeState {
+	f.clock.pass(sso.CodeLifetime)
+	if _, err := f.sso.Exchange(t.Context(), f.org, outcome.Code, late.Browser); fault.CodeOf(err) != sso.CodeState {
 		t.Errorf("a code after a minute: %v", err)
 	}
 	late = f.begin("")
-	f.clock.pass(saml.StateLifetime)
-	if _, err := f.post(late, respond(late)); fault.CodeOf(err) != saml.CodeState {
+	f.clock.pass(sso.StateLifetime)
+	if _, err := f.post(late, respond(late)); fault.CodeOf(err) != sso.CodeState {
 		t.Errorf("a state after ten minutes: %v", err)
 	}
 }
@@ -149,8 +150,8 @@ func TestR57_CodesAndAssertionsRace(t *testing.T) {
 	for range 8 {
 		all.Go(func() { used.count(f.db.UseAssertion(t.Context(), use, time.Now()), fault.Conflict) })
 		all.Go(func() {
-			_, err := f.saml.Exchange(t.Context(), f.org, outcome.Code, b.Browser)
-			exchanged.count(err, saml.CodeState)
+			_, err := f.sso.Exchange(t.Context(), f.org, outcome.Code, b.Browser)
+			exchanged.count(err, sso.CodeState)
 		})
 	}
 	all.Wait()
@@ -186,16 +187,17 @@ func TestAnyServerCompletesASignIn(t *testing.T) {
 		Issuer: publicURL + "/pool/ap-northeast-1_Test",
 	}, f.db)
 	must(t, err)
-	other := saml.New(saml.Config{PublicURL: publicURL, ClientID: clientID}, f.db, users)
+	shared := sso.New(sso.Config{PublicURL: publicURL, ClientID: clientID}, f.db, users)
+	other := saml.New(f.db, shared)
 	b := f.begin("")
 	outcome, err := other.Consume(t.Context(), saml.ACSRequest{
 		OrganizationID: f.org, Browser: b.Browser, RelayState: b.relayState,
 		Response: base64.StdEncoding.EncodeToString(f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t)),
 	})
 	must(t, err)
-	session, err := f.saml.Exchange(t.Context(), f.org, outcome.Code, b.Browser)
+	session, err := f.sso.Exchange(t.Context(), f.org, outcome.Code, b.Browser)
 	must(t, err)
-	if _, err := other.Refresh(t.Context(), clientID, session.RefreshToken); err != nil {
+	if _, err := shared.Refresh(t.Context(), clientID, session.RefreshToken); err != nil {
 		t.Error(err)
 	}
 }
@@ -211,7 +213,7 @@ func TestReplayedAssertionIsRefused(t *testing.T) {
 	// used.
 	again := f.begin("")
 	f.exec(`UPDATE saml_states SET request_id = $1`, b.request.ID)
-	if _, err := f.post(again, response); fault.CodeOf(err) != saml.CodeResponse ||
+	if _, err := f.post(again, response); fault.CodeOf(err) != sso.CodeResponse ||
 		!strings.Contains(err.Error(), "used before") {
 		t.Errorf("got %v", err)
 	}
@@ -224,7 +226,7 @@ func TestSignInNeedsTheSettingsInUse(t *testing.T) {
 	_, err := f.saml.TurnOff(t.Context(), f.admin)
 	must(t, err)
 	if _, err := f.post(b, f.forge(b.request.ID, "n1", "alice@corp.example",
-		"アリス").bytes(t)); fault.CodeOf(err) != saml.CodeDisabled {
+		"アリス").bytes(t)); fault.CodeOf(err) != sso.CodeDisabled {
 		t.Errorf("switched off meanwhile: %v", err)
 	}
 	_, err = f.saml.TurnOn(t.Context(), f.admin)
@@ -234,14 +236,14 @@ func TestSignInNeedsTheSettingsInUse(t *testing.T) {
 	must(t, err)
 	_, err = f.saml.TurnOff(t.Context(), f.admin)
 	must(t, err)
-	if _, err := f.saml.Exchange(t.Context(), f.org, outcome.Code, b.Browser); fault.CodeOf(err) != saml.CodeState {
+	if _, err := f.sso.Exchange(t.Context(), f.org, outcome.Code, b.Browser); fault.CodeOf(err) != sso.CodeState {
 		t.Errorf("a code from before it was switched off: %v", err)
 	}
 	f.exec(`UPDATE saml_configs SET certificates = '{}'`)
 	incomplete := f.organization("bare.example")
 	f.exec(`UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, incomplete) // As an operator can.
 	for _, organizationID := range []uuid.UUID{f.org, incomplete, uuid.New()} {
-		if _, err := f.saml.Begin(t.Context(), organizationID, "", ""); fault.CodeOf(err) != saml.CodeDisabled {
+		if _, err := f.saml.Begin(t.Context(), organizationID, "", ""); fault.CodeOf(err) != sso.CodeDisabled {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -256,7 +258,7 @@ func TestR45_MemberDeactivatedDuringSignIn(t *testing.T) {
 	outcome, err := f.post(b, f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t))
 	must(t, err)
 	f.exec(`UPDATE users SET state = 'inactive' WHERE id = $1`, f.alice.ID)
-	if _, err := f.saml.Exchange(t.Context(), f.org, outcome.Code, b.Browser); fault.CodeOf(err) != saml.CodeState {
+	if _, err := f.sso.Exchange(t.Context(), f.org, outcome.Code, b.Browser); fault.CodeOf(err) != sso.CodeState {
 		t.Errorf("got %v", err)
 	}
 }
@@ -299,9 +301,9 @@ func TestRefusalsAreLoggedWithoutTheAssertion(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var logged strings.Builder
-	f.saml = saml.New(saml.Config{
+	f.saml = saml.New(f.db, sso.New(sso.Config{
 		PublicURL: publicURL, Clock: f.clock.now, Logger: slog.New(slog.NewTextHandler(&logged, nil)),
-	}, f.db, nil)
+	}, f.db, nil))
 	for _, spoil := range []func(r *forged){
 		func(r *forged) { r.signAssertion = false },
 		func(r *forged) { r.response.Status.StatusCode.Value = crewjam.StatusAuthnFailed },
@@ -336,7 +338,7 @@ func FuzzR51_SignedResponses(f *testing.F) {
 		OrganizationID: x.org, EntityID: idp.EntityID(),
 		Certificates: [][]byte{idp.Certificate.Raw},
 	}
-	service := saml.New(saml.Config{PublicURL: publicURL}, nil, nil)
+	service := saml.New(nil, sso.New(sso.Config{PublicURL: publicURL}, nil, nil))
 	f.Add(uint16(0), uint16(0), []byte(nil), false)
 	f.Add(uint16(300), uint16(10), []byte("<x/>"), true)
 	f.Add(uint16(700), uint16(0), []byte("<!-- -->"), true)
@@ -359,7 +361,7 @@ func FuzzR51_SignedResponses(f *testing.F) {
 func TestSessionsEndAtTheProvidersTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	sign := func(ends ...time.Duration) (saml.Session, error) {
+	sign := func(ends ...time.Duration) (sso.Session, error) {
 		b := f.begin("")
 		r := f.forge(b.request.ID, "n1", "new@corp.example", "名前")
 		first := r.assertion.AuthnStatements[0]
@@ -371,9 +373,9 @@ func TestSessionsEndAtTheProvidersTime(t *testing.T) {
 		}
 		outcome, err := f.post(b, r.bytes(t))
 		if err != nil {
-			return saml.Session{}, err
+			return sso.Session{}, err
 		}
-		return f.saml.Exchange(t.Context(), f.org, outcome.Code, b.Browser)
+		return f.sso.Exchange(t.Context(), f.org, outcome.Code, b.Browser)
 	}
 	session, err := sign(2*time.Hour, 30*time.Minute)
 	must(t, err)
@@ -384,17 +386,17 @@ func TestSessionsEndAtTheProvidersTime(t *testing.T) {
 	if left > 1800 || left < 1780 {
 		t.Errorf("the session lasts for %d s", left)
 	}
-	_, err = f.saml.Refresh(t.Context(), clientID, session.RefreshToken)
+	_, err = f.sso.Refresh(t.Context(), clientID, session.RefreshToken)
 	must(t, err)
 	f.exec(
 		`UPDATE pool_grants SET auth_time = auth_time - interval '1 hour',
 			expires_at = expires_at - interval '31 minutes'`,
 	)
-	if _, err := f.saml.Refresh(t.Context(), clientID,
+	if _, err := f.sso.Refresh(t.Context(), clientID,
 		session.RefreshToken); fault.CodeOf(err) != fault.Unauthenticated {
 		t.Errorf("refreshed after its end: %v", err)
 	}
-	if _, err := sign(-time.Minute); fault.CodeOf(err) != saml.CodeResponse {
+	if _, err := sign(-time.Minute); fault.CodeOf(err) != sso.CodeResponse {
 		t.Errorf("a session that is over: %v", err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/beevik/etree"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 )
 
 // maxSkew is the accepted clock skew between the identity provider and this server, in either direction. In addition, a
@@ -34,16 +36,7 @@ type assertion struct {
 	attributes   []Attribute
 }
 
-// rejection is the reason why a response is not accepted. It contains no part of the response.
-type rejection struct {
-	reason string // For the log.
-	advice string // In Japanese, for an administrator who tries the settings.
-}
-
-// Error implements error.
-func (r *rejection) Error() string { return "saml: " + r.reason }
-
-func reject(reason, advice string) *rejection { return &rejection{reason: reason, advice: advice} }
+func reject(reason, advice string) *sso.Rejection { return sso.Reject(reason, advice) }
 
 const adviceForm = "応答の形式が正しくありません。"
 
@@ -70,7 +63,7 @@ func (s *Service) verify(settings Settings, requestID string, raw []byte) (asser
 		return assertion{}, reject("a weak signature method", "署名方式に対応していません。IDプロバイダーでRSA-SHA256を選択してください。")
 	case err != nil:
 		if saysDenied(raw) { // Such a response has no assertion.
-			return assertion{}, errDenied
+			return assertion{}, sso.ErrDenied
 		}
 		return assertion{}, reject("the response is malformed: "+err.Error(), adviceForm)
 	}
@@ -97,7 +90,7 @@ func saysDenied(raw []byte) bool {
 		return false
 	}
 	response, err := parseXML(raw)
-	return err == nil && is(response, nsProtocol, "Response") && errors.Is(checkStatus(response), errDenied)
+	return err == nil && is(response, nsProtocol, "Response") && errors.Is(checkStatus(response), sso.ErrDenied)
 }
 
 func checkStatus(response *etree.Element) error {
@@ -110,12 +103,10 @@ func checkStatus(response *etree.Element) error {
 		return reject("there is no status", adviceForm)
 	}
 	if code.SelectAttrValue("Value", "") != statusSuccess {
-		return errDenied
+		return sso.ErrDenied
 	}
 	return nil
 }
-
-var errDenied = reject("the identity provider signed nobody in", "IDプロバイダーがログインを許可しませんでした。アプリの割り当てなどを確認してください。")
 
 // checkResponse checks the parts of a response outside its assertion.
 func (e *expectation) checkResponse(response *etree.Element) error {
@@ -342,4 +333,23 @@ func text(el *etree.Element) string {
 func instant(el *etree.Element, attribute string) (time.Time, bool) {
 	at, err := time.Parse(time.RFC3339Nano, el.SelectAttrValue(attribute, ""))
 	return at, err == nil
+}
+
+// person returns the person in an assertion, or a rejection.
+func (a assertion) person(settings Settings) (sso.Person, error) {
+	emails := []string{a.nameID}
+	if settings.EmailAttribute != "" {
+		emails = a.values(settings.EmailAttribute)
+	}
+	if len(emails) != 1 || emails[0] == "" {
+		return sso.Person{}, sso.RejectPerson("there is no one address",
+			"メールアドレスを取得できません。メールアドレスの属性名と、IDプロバイダーの属性の設定を確認してください。")
+	}
+	who := sso.Person{
+		Provider: sso.Provider{Protocol: sso.SAML, ID: settings.EntityID}, ID: a.key(emails[0]), Email: emails[0],
+	}
+	if settings.NameAttribute != "" {
+		who.Name = strings.Join(a.values(settings.NameAttribute), " ")
+	}
+	return sso.CheckPerson(who, settings.EmailDomains, settings.MailDomains)
 }

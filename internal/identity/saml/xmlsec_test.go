@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 )
 
 // TestXmlsec1Responses reads responses signed by another implementation, with prefix lists that exclusive
@@ -27,7 +28,7 @@ func TestXmlsec1Responses(t *testing.T) {
 	}
 	at := func() time.Time { return time.Date(2027, 4, 1, 9, 1, 0, 0, time.UTC) }
 
-	service := saml.New(saml.Config{PublicURL: publicURL, Clock: at}, nil, nil)
+	service := saml.New(nil, sso.New(sso.Config{PublicURL: publicURL, Clock: at}, nil, nil))
 	files, err := filepath.Glob("testdata/xmlsec1/*.xml")
 	must(t, err)
 	if len(files) != 10 {

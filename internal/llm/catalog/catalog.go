@@ -27,6 +27,7 @@ const (
 	maxErrors    = 20  // Maximum number of reported errors.
 	maxLine      = 60  // Characters of a name or a note.
 	maxName      = 200 // Bytes of a provider's name of a model.
+	maxPrice     = 1_000_000_000
 )
 
 // Bounds of a model's context, in tokens. The minimum leaves room for instructions, a question and a few passages.
@@ -75,8 +76,15 @@ type model struct {
 	ThinkingOn    map[string]any `yaml:"thinking_on"`
 	ThinkingOff   map[string]any `yaml:"thinking_off"`
 	Fallback      string         `yaml:"fallback"`
+	Price         *price         `yaml:"price"`
 
 	Continue llm.Continuation `yaml:"continue"`
+}
+
+type price struct {
+	Input    float64 `yaml:"input"`
+	Output   float64 `yaml:"output"`
+	Currency string  `yaml:"currency"`
 }
 
 // Parse parses a file. Its errors are for the operator: each contains a line number, and none contains a key.
@@ -230,11 +238,29 @@ func (r *reader) model(m model, provider string, at []any) llm.Route {
 	return llm.Route{
 		Offer: llm.Offer{
 			ID: m.ID, Provider: provider, Name: m.Name, Note: m.Note, Sees: m.Sees, Thinking: m.Thinking,
-			ContextTokens: m.ContextTokens,
+			ContextTokens: m.ContextTokens, Price: m.price(wrong),
 		},
 		Model: m.Model, ThinkingOn: m.ThinkingOn, ThinkingOff: m.ThinkingOff, Fallback: m.Fallback,
 		Continue: m.Continue,
 	}
+}
+
+// currency matches codes of currencies.
+var currency = regexp.MustCompile(`^[A-Z]{3}$`)
+
+// price validates and returns the model's price.
+func (m model) price(wrong func(key, format string, args ...any)) *llm.Price {
+	if m.Price == nil {
+		return nil
+	}
+	p := llm.Price{Input: m.Price.Input, Output: m.Price.Output, Currency: cmp.Or(m.Price.Currency, "JPY")}
+	for _, amount := range []float64{p.Input, p.Output} {
+		if !(amount >= 0 && amount <= maxPrice) || !currency.MatchString(p.Currency) {
+			wrong("price", "model %q: price needs input and output between 0 and %d, and a currency such as JPY", m.ID, maxPrice)
+			break
+		}
+	}
+	return &p
 }
 
 // ours are the request fields that thinking_on and thinking_off must not replace.

@@ -45,7 +45,7 @@ providers:
         context_tokens: 64000
         sees: true
         fallback: outside
-      - {id: small, name: 軽量}
+      - {id: small, name: 軽量, price: {input: 0, output: 15}}
   - name: 社外
     base_url: https://api.openai.com/v1
     api_key: ${OUTSIDE_KEY}
@@ -56,6 +56,7 @@ providers:
         thinking: switch
         thinking_on: {reasoning_effort: high}
         thinking_off: {reasoning_effort: none, nested: {a: [1, true]}}
+        price: {input: 0.25, output: 2, currency: USD}
 `
 
 func TestParse(t *testing.T) {
@@ -79,6 +80,7 @@ func TestParse(t *testing.T) {
 				},
 				{Offer: llm.Offer{
 					ID: "small", Provider: "社内", Name: "軽量", Thinking: llm.ThinkingNone, ContextTokens: 32_000,
+					Price: &llm.Price{Output: 15, Currency: "JPY"},
 				}},
 			},
 		},
@@ -87,6 +89,7 @@ func TestParse(t *testing.T) {
 			Routes: []llm.Route{{
 				Offer: llm.Offer{
 					ID: "outside", Provider: "社外", Name: "熟考", Thinking: llm.ThinkingSwitch, ContextTokens: 32_000,
+					Price: &llm.Price{Input: 0.25, Output: 2, Currency: "USD"},
 				},
 				Model: "gpt-5", ThinkingOn: map[string]any{"reasoning_effort": "high"},
 				ThinkingOff: map[string]any{
@@ -130,6 +133,8 @@ func TestR95_MistakesAreNamed(t *testing.T) {
 		`line 26: model "outside": thinking_on and thinking_off`:     {"thinking: switch", "thinking: always"},
 		`line 27: model "outside": thinking_on must not set model`:   {"{reasoning_effort: high}", "{model: gpt-6}"},
 		`line 28: model "outside": thinking_off has a value that no`: {"{a: [1, true]}", "{a: .inf}"},
+		`line 29: model "outside": price needs input and output`:     {"input: 0.25", "input: .nan"},
+		`line 29: model "outside": price needs input`:                {"currency: USD", "currency: ドル"},
 		"line 13: a control character":                               {"name: 標準", `name: "a\u0007b"`},
 		"more than one document":                                     {"default:", "--- {}\n---\ndefault:"},
 	} {

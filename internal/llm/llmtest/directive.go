@@ -84,6 +84,8 @@ type Directive struct {
 	Finish  string `json:"finish"`   // Finish reason; "stop" if empty.
 	NoUsage bool   `json:"no_usage"` // Report no usage even if asked.
 	Title   string `json:"title"`    // Answer to the title request of this thread; Title if empty.
+	// Suggestions is the answer to the request for suggestions after this answer; if empty, one that suggests nothing.
+	Suggestions string `json:"suggestions"`
 }
 
 const (

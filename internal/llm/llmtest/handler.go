@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,7 +15,7 @@ import (
 )
 
 // Handler is an OpenAI-compatible server (POST /v1/chat/completions and /v1/embeddings, GET /v1/models) that follows
-// the Directive in the question. Title requests are answered at once. Its only state are the counts for
+// the Directive in the question. Requests for titles and suggestions are answered at once. Its only state are the counts for
 // Directive.Times.
 type Handler struct {
 	pace time.Duration
@@ -66,6 +67,9 @@ func (h *Handler) complete(w http.ResponseWriter, r *http.Request) {
 	}
 	if IsTitle(messages) {
 		d = Directive{Text: d.Title, TokenChars: 8, TokensPerSecond: -1, Finish: "stop"}
+	}
+	if IsSuggestion(messages) {
+		d = Directive{Text: cmp.Or(d.Suggestions, "なし"), TokenChars: 8, TokensPerSecond: -1, Finish: "stop"}
 	}
 	if d.Times > 0 && h.count(d.Key) > d.Times {
 		d.Status, d.Fail, d.StallAfter = 0, "", nil

@@ -11,6 +11,7 @@ package llmtest
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,14 +28,19 @@ const Title = "試験用のスレッド"
 // TitleInstruction is a part of the system message of a title request.
 const TitleInstruction = "見出しを一つだけ書いてください。"
 
+// SuggestionInstruction is a part of the system message of a request for suggestions.
+const SuggestionInstruction = "次に尋ねそうな質問を三つ書いてください。"
+
 // IsTitle reports whether a conversation is a title request.
-func IsTitle(messages []llm.Message) bool {
-	for _, m := range messages {
-		if m.Role == llm.RoleSystem && strings.Contains(m.Content, TitleInstruction) {
-			return true
-		}
-	}
-	return false
+func IsTitle(messages []llm.Message) bool { return isInstructed(messages, TitleInstruction) }
+
+// IsSuggestion reports whether a conversation is a request for suggestions.
+func IsSuggestion(messages []llm.Message) bool { return isInstructed(messages, SuggestionInstruction) }
+
+func isInstructed(messages []llm.Message, instruction string) bool {
+	return slices.ContainsFunc(messages, func(m llm.Message) bool {
+		return m.Role == llm.RoleSystem && strings.Contains(m.Content, instruction)
+	})
 }
 
 // Func is a Model implemented by a function.

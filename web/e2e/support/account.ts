@@ -59,7 +59,9 @@ export class Account {
       expiresIn: tokens.ExpiresIn,
       tokenType: tokens.TokenType,
     }
-    return new Account(url, { tsumugiToken: JSON.stringify(record) }, tokens.IdToken)
+    // Suggestions change the number of tokens after the end of an answer.
+    const storage = { tsumugiToken: JSON.stringify(record), tsumugiSuggestions: 'off' }
+    return new Account(url, storage, tokens.IdToken)
   }
 
   /** Reports whether the session is still valid. */

@@ -19,6 +19,7 @@ export interface Directive {
   readonly fail_after?: number
   readonly status?: number
   readonly title?: string
+  readonly suggestions?: string
   readonly finish?: 'stop' | 'length'
   /** The answer lists the pictures of the conversation. */
   readonly pictures?: boolean
@@ -107,7 +108,7 @@ export class Model {
     this.#scripts.set(question, directives)
   }
 
-  /** The number of requests with this question, without those for a title. */
+  /** The number of requests with this question, without those for a title or suggestions. */
   asked(question: string): number {
     return this.#asked.filter((content) => content.includes(question)).length
   }
@@ -188,17 +189,20 @@ export class Model {
     const wire = JSON.parse(body.toString()) as WireRequest
     const last = wire.messages.findLast((message) => message.role === 'user')
     if (last === undefined) return { body, gates: [] }
-    const title = wire.messages.some(
-      (message) => message.role === 'system' && textOf(message).includes('見出しを一つだけ書いてください。'),
-    )
+    const instructed = (instruction: string) =>
+      wire.messages.some((message) => message.role === 'system' && textOf(message).includes(instruction))
+    const title = instructed('見出しを一つだけ書いてください。')
+    const suggestions = instructed('次に尋ねそうな質問を三つ書いてください。')
     const content = textOf(last)
     const script = [...this.#scripts].findLast(([question]) => content.includes(question))?.[1]
     if (script !== undefined) {
-      const times = title
-        ? 0
-        : this.asked([...this.#scripts].findLast(([q]) => content.includes(q))?.[0] ?? '')
+      const times =
+        title || suggestions
+          ? 0
+          : this.asked([...this.#scripts].findLast(([q]) => content.includes(q))?.[0] ?? '')
       setText(last, `@script ${JSON.stringify(script[Math.min(times, script.length - 1)] ?? {})}`)
     }
+    if (suggestions) return { body: Buffer.from(JSON.stringify(wire)), gates: [] }
     if (!title) {
       this.#asked.push(content)
       this.#requests.set(content, wire)

@@ -10,7 +10,6 @@ import { forgetReload } from '@/lib/browser/reload'
 import { refuseStrayFiles } from '@/lib/browser/strayFiles'
 import { startTagManager } from '@/lib/browser/tagManager'
 import { ime } from '@/lib/ui/ime'
-import { followSendKey } from '@/lib/ui/sendKey'
 import { followTheme } from '@/lib/ui/theme'
 import { App } from './App'
 import { makeRouter } from './router'
@@ -26,7 +25,6 @@ session.follow(window)
 followTheme(window)
 refuseStrayFiles(window)
 followKeyboard(window)
-followSendKey(window)
 forgetReload(window)
 
 queryClient.fetchQuery(configQuery).then(

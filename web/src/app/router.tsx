@@ -143,6 +143,16 @@ const adminRoutes: RouteObject = caught({
       async () => (await loadAdmin()).SamlEditPage,
       async () => (await loadAdmin()).samlEditLoader,
     ),
+    adminPage(
+      'saml/oidc',
+      async () => (await loadAdmin()).OidcPage,
+      async () => (await loadAdmin()).samlLoader,
+    ),
+    adminPage(
+      'saml/oidc/edit',
+      async () => (await loadAdmin()).OidcEditPage,
+      async () => (await loadAdmin()).samlEditLoader,
+    ),
     adminPage('group', async () => (await loadAdmin()).GroupsPage),
     adminPage('group/:groupId', async () => (await loadAdmin()).GroupPage),
     adminPage('instructions', async () => (await loadAdmin()).InstructionsPage),

@@ -188,6 +188,34 @@ export function MenuChoice<T extends string>({
   )
 }
 
+/** MenuSwitch is a setting that is on or off. */
+export function MenuSwitch({
+  icon,
+  label,
+  on,
+  onChange,
+}: {
+  icon: ReactNode
+  label: string
+  on: boolean
+  onChange: (on: boolean) => void
+}) {
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the menu's keys click it.
+    <div
+      className={styles.item}
+      role="menuitemcheckbox"
+      tabIndex={-1}
+      aria-checked={on}
+      onClick={() => onChange(!on)}
+    >
+      {icon}
+      {label}
+      {on && <Check className={styles.check} size={16} aria-hidden />}
+    </div>
+  )
+}
+
 /** A separator. */
 export function MenuSeparator() {
   return <div className={styles.separator} role="separator" />

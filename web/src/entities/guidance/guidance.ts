@@ -18,6 +18,12 @@ export async function saveAbout(about: About): Promise<About> {
   return stored
 }
 
+/** Stores whether dictation may use services of browsers, for administrators. */
+export async function saveDictation(service: boolean): Promise<void> {
+  const dictation = await call('putDictation', { body: { service } })
+  changeData<Guidance>(guidanceQuery.queryKey, (data) => ({ ...data, dictation }))
+}
+
 /** Stores the organization's instructions, for its administrators. */
 export async function saveInstructions(text: string): Promise<string> {
   const { instructions } = await call('putInstructions', { body: { instructions: text } })

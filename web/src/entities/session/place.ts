@@ -1,8 +1,13 @@
 const PLACE_KEY = 'tsumugiReturnTo'
 const ENDING_KEY = 'tsumugiEnded'
 
-/** Why a session ended by itself: it could not be renewed, or its organization now requires single sign-on. */
-export type EndReason = 'expired' | 'sso_required'
+const REASONS = ['expired', 'sso_required', 'address_refused'] as const
+
+/**
+ * Why a session ended by itself: it could not be renewed, its organization now requires single sign-on, or it does not
+ * allow this network.
+ */
+export type EndReason = (typeof REASONS)[number]
 
 /**
  * localPath returns the path and query that `text` contains if it is a page of the app behind the sign-in, else null. A
@@ -42,7 +47,7 @@ export function rememberEndReason(ending: EndReason): void {
 /** rememberedEndReason returns why this tab's session ended; null if the user ended it or no session existed. */
 export function rememberedEndReason(): EndReason | null {
   const ending = sessionStorage.getItem(ENDING_KEY)
-  return ending === 'expired' || ending === 'sso_required' ? ending : null
+  return REASONS.find((reason) => reason === ending) ?? null
 }
 
 /** Clears the page and the reason: a new session begins, or the user has signed out. */

@@ -272,6 +272,15 @@ describe('the session', () => {
     expect(rememberedEndReason()).toBe('sso_required')
   })
 
+  it('ends if the organization does not allow the network, and tells the sign-in page', async () => {
+    server.refuse = () =>
+      json(403, { status: 403, code: 'address_refused', detail: '許可されたネットワークから' })
+    expect((await new Session(host).fetch('/v1/me')).status).toBe(403)
+    expect(readToken()).toBeNull()
+    expect(host.go).toHaveBeenCalledExactlyOnceWith('/login')
+    expect(rememberedEndReason()).toBe('address_refused')
+  })
+
   it('stores no page and no reason when its user signs out, even if the servers then refuse calls', async () => {
     rememberPlace('/home/skill')
     rememberEndReason('expired')

@@ -18,6 +18,7 @@ const NO_USER = 'Not authenticated: no user found'
 const SUSPENDED = 'このアカウントは一時停止中か、削除されています。'
 const UNREACHED = 'ログインの状態を確認できませんでした。通信環境を確認して、もう一度お試しください。'
 const SSO_REQUIRED = 'sso_required'
+const ADDRESS_REFUSED = 'address_refused'
 const LOCK = 'tsumugi-refresh'
 /** The time until a tab's writes to storage are visible to all tabs. */
 const SETTLE_MS = 200
@@ -40,12 +41,17 @@ export class Session implements Caller {
 
   /**
    * Like `fetch`, with the bearer token. On a 401 `jwt expired`, it refreshes the tokens once, shared by all waiting
-   * calls, and retries once. Any other 401 ends the session. Other responses are returned unchanged.
+   * calls, and retries once. Any other 401, and a refused network, end the session. Other responses are returned unchanged.
    */
   fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init)
     const used = readToken()
     const response = await send(request.clone(), used)
+    if (response.status === 403) {
+      const { code } = await readProblem(response)
+      if (code === ADDRESS_REFUSED) this.expire(code)
+      return response
+    }
     if (response.status !== 401) return response
 
     const problem = await readProblem(response)

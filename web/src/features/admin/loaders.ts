@@ -1,6 +1,6 @@
 import { redirect } from 'react-router'
 import { meQuery, queryClient } from '@/lib/api/queries'
-import { contractQuery, memberLimitQuery, samlQuery, slackQuery } from './queries'
+import { contractQuery, memberLimitQuery, oidcQuery, samlQuery, slackQuery } from './queries'
 
 /** contractLoader starts loading the contract. The page shows placeholders meanwhile. */
 export function contractLoader(): null {
@@ -11,6 +11,7 @@ export function contractLoader(): null {
 /** membersLoader starts loading the data for the list of members. */
 export function membersLoader(): null {
   void queryClient.prefetchQuery(samlQuery)
+  void queryClient.prefetchQuery(oidcQuery)
   void queryClient.prefetchQuery(memberLimitQuery)
   return contractLoader()
 }
@@ -18,6 +19,7 @@ export function membersLoader(): null {
 /** Starts loading the single sign-on settings. */
 export function samlLoader(): null {
   void queryClient.prefetchQuery(samlQuery)
+  void queryClient.prefetchQuery(oidcQuery)
   return null
 }
 

@@ -4,6 +4,7 @@ import {
   type Arguments,
   call,
   type ManagedNotice,
+  type OidcConfig,
   type Operation,
   type Page,
   type SamlConfig,
@@ -62,6 +63,9 @@ export const removalQuery = (userId: string) => readNow('previewRemoval', { user
 /** The organization's single sign-on. */
 export const samlQuery = read('getSAMLConfig', {})
 
+/** The organization's single sign-on by OpenID Connect. */
+export const oidcQuery = read('getOIDCConfig', {})
+
 /** retentionPreviewQuery counts the threads that a retention of `days` would delete now. */
 export const retentionPreviewQuery = (days: number) => readNow('previewRetention', { days })
 
@@ -70,6 +74,9 @@ export const memberLimitQuery = read('getMemberLimit', {})
 
 /** The maximum durations of the organization's sessions. */
 export const sessionLimitsQuery = read('getSessionLimits', {})
+
+/** The networks that members may connect from. */
+export const addressRangesQuery = read('getAddressRanges', {})
 
 /** samlTestQuery reads the result of a test of single sign-on. It polls until the test has ended. */
 export const samlTestQuery = (id: string) =>
@@ -172,10 +179,21 @@ export async function refreshMembers(): Promise<void> {
   ])
 }
 
-/** storeSaml stores the changed single sign-on settings. It cancels pending requests, whose responses may be older. */
+/**
+ * storeSaml stores the changed single sign-on settings. It cancels pending requests, whose responses may be older. The
+ * other protocol may have been switched off.
+ */
 export async function storeSaml(config: SamlConfig): Promise<void> {
   await queryClient.cancelQueries({ queryKey: samlQuery.queryKey })
   queryClient.setQueryData(samlQuery.queryKey, config)
+  await reload(oidcQuery.queryKey)
+}
+
+/** storeOidc is storeSaml for OpenID Connect. */
+export async function storeOidc(config: OidcConfig): Promise<void> {
+  await queryClient.cancelQueries({ queryKey: oidcQuery.queryKey })
+  queryClient.setQueryData(oidcQuery.queryKey, config)
+  await reload(samlQuery.queryKey)
 }
 
 /** Stores the changed settings of Slack. */

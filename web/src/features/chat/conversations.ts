@@ -162,6 +162,7 @@ function make(skillId: string, thread: Thread | null, releaseNewConversation = c
         stopMessage: (id) => call('stopMessage', { message_id: id }),
         giveFeedback: (body) => call('giveFeedback', { body }),
         withdrawFeedback: (id) => call('withdrawFeedback', { message_id: id }),
+        suggestQuestions: async (id) => (await call('suggestQuestions', { message_id: id })).items,
         // Recent decisions are sent when the page closes.
         decideChanges: (id, { accepted, refused }) => {
           const body = { accepted: [...accepted], refused: [...refused] }

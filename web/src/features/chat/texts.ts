@@ -20,6 +20,7 @@ export const texts = {
   toEnd: '最新へ',
 
   suggestions: '質問の例',
+  followUps: '続きの質問の例',
   unfold: 'すべて表示',
   fold: '折りたたむ',
 
@@ -289,6 +290,7 @@ export const texts = {
 
   dictation: {
     label: '音声で入力',
+    labelService: '音声で入力（音声はブラウザーの音声認識サービスに送られます）',
     button: '音声入力',
     stop: '停止',
     notAllowed: 'マイクを使用できません。ブラウザーのサイト設定で、マイクを許可してください。',

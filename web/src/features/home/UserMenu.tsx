@@ -1,7 +1,6 @@
 import { useAtomValue, useSetAtom } from 'jotai'
 import {
   Bell,
-  BellOff,
   Building2,
   CircleQuestionMark,
   FileText,
@@ -10,6 +9,7 @@ import {
   Link2,
   LogOut,
   Mail,
+  MessageCircleQuestionMark,
   Monitor,
   MonitorSmartphone,
   Moon,
@@ -21,7 +21,7 @@ import {
 } from 'lucide-react'
 import { useNavigate } from 'react-router'
 import { Avatar } from '@/components/Avatar'
-import { Menu, MenuChoice, MenuItem, MenuLink, MenuSeparator } from '@/components/Menu'
+import { Menu, MenuChoice, MenuItem, MenuLink, MenuSeparator, MenuSwitch } from '@/components/Menu'
 import { readToken } from '@/entities/identity/token'
 import { isAdmin } from '@/entities/session/guard'
 import { signOutEverywhere } from '@/entities/session/signOut'
@@ -29,6 +29,7 @@ import type { AppConfig, Me } from '@/lib/api'
 import { canNotify, type SystemNotices, setNotices, useNotices } from '@/lib/browser/systemNotices'
 import { shortcutsOpenAtom } from '@/lib/ui/overlays'
 import { sendKeys, setSendKey, useSendKey } from '@/lib/ui/sendKey'
+import { setSuggestions, useSuggestions } from '@/lib/ui/suggestions'
 import { setTheme, themeAtom } from '@/lib/ui/theme'
 import { toast } from '@/lib/ui/toast'
 import styles from './Header.module.css'
@@ -49,6 +50,7 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
   const navigate = useNavigate()
   const theme = useAtomValue(themeAtom)
   const sendKey = useSendKey()
+  const suggestions = useSuggestions()
   const openShortcuts = useSetAtom(shortcutsOpenAtom)
   const { menu } = texts
   return (
@@ -117,7 +119,14 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
           icon: <SendHorizontal {...icon} />,
         }))}
       />
-      {canNotify() && <NoticesChoice />}
+      <MenuSeparator />
+      <MenuSwitch
+        icon={<MessageCircleQuestionMark {...icon} />}
+        label={menu.suggestions}
+        on={suggestions === 'on'}
+        onChange={(on) => setSuggestions(on ? 'on' : 'off')}
+      />
+      {canNotify() && <NoticesSwitch />}
       <MenuSeparator />
       <MenuItem icon={<LogOut {...icon} />} onSelect={() => void signOutEverywhere()}>
         {menu.signOut}
@@ -127,27 +136,22 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
 }
 
 /**
- * NoticesChoice is the switch for system notifications about answers that end while no tab is visible. It explains a
+ * NoticesSwitch is the switch for system notifications about answers that end while no tab is visible. It explains a
  * missing browser permission.
  */
-function NoticesChoice() {
+function NoticesSwitch() {
   const { notices } = texts.menu
+  const on = useNotices() === 'on'
   const choose = async (choice: SystemNotices) => {
     if (!(await setNotices(choice))) toast(notices.denied, { tone: 'danger', duration: 10_000 })
   }
   return (
-    <>
-      <MenuSeparator />
-      <MenuChoice
-        label={notices.label}
-        value={useNotices()}
-        onChange={(choice) => void choose(choice)}
-        options={[
-          { value: 'on', label: notices.on, icon: <Bell {...icon} /> },
-          { value: 'off', label: notices.off, icon: <BellOff {...icon} /> },
-        ]}
-      />
-    </>
+    <MenuSwitch
+      icon={<Bell {...icon} />}
+      label={notices.label}
+      on={on}
+      onChange={(next) => void choose(next ? 'on' : 'off')}
+    />
   )
 }
 

@@ -52,10 +52,9 @@ export const texts = {
     theme: '外観モード',
     themes: { system: '端末の設定に合わせる', light: 'ライト', dark: 'ダーク' },
     sendKey: '質問を送信するキー',
+    suggestions: '続きの質問の提案',
     notices: {
       label: '回答が完了したときの通知',
-      on: 'オン',
-      off: 'オフ',
       denied:
         'ブラウザーで通知が許可されていません。ブラウザーのサイト設定でこのサイトの通知を許可してから、もう一度オンにしてください。',
     },

@@ -4,10 +4,12 @@ import { EmptyState } from '@/components/States'
 import { useArchivedThreads, useThreadSearch } from '@/entities/thread/foundThreads'
 import type { Thread } from '@/lib/api'
 import type { List } from '@/lib/api/lists'
+import { cx } from '@/lib/ui/cx'
 import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
 import { Skeletons } from './Skeletons'
 import styles from './ThreadColumn.module.css'
 import { ThreadItem } from './ThreadItem'
+import { ThreadRows } from './ThreadRows'
 import { texts } from './texts'
 
 type Scroller = RefObject<HTMLElement | null>
@@ -72,11 +74,16 @@ function Found({
   })
   return (
     <>
-      <ul className={styles.list} aria-label={label} aria-busy={asking}>
-        {items.map((thread) => (
-          <ThreadItem key={thread.id} thread={thread} />
-        ))}
-      </ul>
+      {items.some(({ match }) => match) ? (
+        // Results have different heights. Those out of view are not laid out.
+        <ul className={cx(styles.list, styles.results)} aria-label={label} aria-busy={asking}>
+          {items.map((thread) => (
+            <ThreadItem key={thread.id} thread={thread} />
+          ))}
+        </ul>
+      ) : (
+        <ThreadRows threads={items} scroller={scroller} aria-label={label} aria-busy={asking} />
+      )}
       {asking && items.length === 0 && <Skeletons />}
       {error && (
         <p className={styles.note} role="alert">

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type RefObject, useId, useRef } from 'react'
+import { type RefObject, useId } from 'react'
 import { useMatch } from 'react-router'
 import { Button } from '@/components/Button'
 import { EmptyState } from '@/components/States'
@@ -9,9 +9,8 @@ import { dateGroup } from '@/lib/ui/dates'
 import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
 import { Skeletons } from './Skeletons'
 import styles from './ThreadColumn.module.css'
-import { ThreadItem } from './ThreadItem'
+import { ThreadRows } from './ThreadRows'
 import { texts } from './texts'
-import { useRows } from './useRows'
 
 /** The threads by date, loading more near the end. */
 export function ThreadGroups({ scroller }: { scroller: RefObject<HTMLElement | null> }) {
@@ -74,27 +73,12 @@ interface GroupProps {
 
 function Group({ name, threads, scroller }: GroupProps) {
   const id = useId()
-  const list = useRef<HTMLUListElement>(null)
-  const { from, to, height } = useRows(scroller, list, threads.length)
   return (
     <section aria-labelledby={id}>
       <h2 className={styles.group} id={id}>
         {name}
       </h2>
-      <ul
-        className={styles.list}
-        ref={list}
-        style={{ paddingBlock: `${from * height}px ${(threads.length - to) * height}px` }}
-      >
-        {threads.slice(from, to).map((thread, at) => (
-          <ThreadItem
-            key={thread.id}
-            thread={thread}
-            aria-posinset={from + at + 1}
-            aria-setsize={threads.length}
-          />
-        ))}
-      </ul>
+      <ThreadRows threads={threads} scroller={scroller} />
     </section>
   )
 }

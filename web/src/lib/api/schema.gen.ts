@@ -257,6 +257,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/oidc/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * OpenID Connect redirect
+         * @description The redirect URI of an organization's OpenID provider. It exchanges the provider's code, provisions or finds the
+         *     user, and redirects as the SAML assertion consumer does.
+         */
+        get: operations["oidcCallback"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oidc/{organization_id}/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organization_id: components["parameters"]["OrganizationId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * OpenID Connect back-channel logout
+         * @description Takes a logout token (at most 64 KiB) of the organization's OpenID provider, and ends the sessions that it names,
+         *     with their streams. A token is accepted once.
+         */
+        post: operations["oidcLogout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me": {
         parameters: {
             query?: never;
@@ -402,6 +446,26 @@ export interface paths {
          * @description It is sent to the model with the user's next questions, in all threads.
          */
         put: operations["putAbout"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/guidance/dictation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set how members of the organization may enter questions by speech
+         * @description For the organization's administrators.
+         */
+        put: operations["putDictation"];
         post?: never;
         delete?: never;
         options?: never;
@@ -1674,6 +1738,292 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/project": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The user's projects, by name
+         * @description The projects in which the user has a role, by a grant of their own, of a group or of the organization, without their
+         *     instructions. The deleted ones are those that the user manages.
+         */
+        get: operations["listProjects"];
+        put?: never;
+        /**
+         * Create a project
+         * @description The user manages it. An organization has at most 2,000 projects. Repeating a call with the same `request_id` returns
+         *     the same project; with another body it is 409 `request_id_conflict`.
+         */
+        post: operations["createProject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/all": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The projects of the organization, by name
+         * @description For the organization's administrators. Without a role they cannot open a project.
+         */
+        get: operations["listAllProjects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        /** A project */
+        get: operations["getProject"];
+        /**
+         * Change a project
+         * @description Editors change the description, the instructions and the skill, managers everything. `version` is the version that
+         *     was edited; if the project has changed since, it is 409 `version_conflict` with the project as it is now as `current`.
+         */
+        put: operations["editProject"];
+        post?: never;
+        /**
+         * Delete a project
+         * @description For its managers and the organization's administrators. It is hidden at once. For 30 days it can be restored, then
+         *     its files and threads are deleted.
+         */
+        delete: operations["deleteProject"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore a deleted project
+         * @description For its managers and the organization's administrators, who receive 204 unless they have a role in it.
+         */
+        post: operations["restoreProject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Archive a project, or end that
+         * @description For its managers and the organization's administrators. An archived project can be read. Nothing is asked in it or
+         *     added to it.
+         */
+        put: operations["archiveProject"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/grant": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The roles in a project
+         * @description For its members.
+         */
+        get: operations["getProjectGrants"];
+        /**
+         * Replace the roles in a project
+         * @description For its managers. At most 200 grants. An unknown member or group is 404 with the field named, the same one twice 400.
+         *     Without an active manager it is 409 `last_manager`. If the project has changed since `version`, it is 409
+         *     `version_conflict` with the project as it is now as `current`. Members who lose their role lose open streams, pictures
+         *     and downloads within 5 s.
+         */
+        put: operations["setProjectGrants"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/leave": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give up one's own role in a project
+         * @description The last manager cannot leave (409 `last_manager`), nor can a member who has a role by a group or the organization
+         *     (409 `member_by_group`).
+         */
+        post: operations["leaveProject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/subject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Members and groups that can be given a role
+         * @description For the project's managers. At most 20 members and groups whose name or address contains the text.
+         */
+        get: operations["listProjectSubjects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/manager": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Name a manager of a project without one
+         * @description For the organization's administrators. A project with an active manager is 409.
+         */
+        post: operations["nameProjectManager"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The tokens that a project has used this month
+         * @description For its managers. Answers in its threads, by the calendar of Japan; deleted threads do not count.
+         */
+        get: operations["getProjectUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/data-source": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        /** The files of a project, newest first */
+        get: operations["listProjectDataSources"];
+        put?: never;
+        /**
+         * Share one's own files with a project
+         * @description For its editors. At most 100 files in one call, and 10,000 files in a project. A file whose content the project has
+         *     is not added again: the response has the file of the project. A shared file stays in the project when its owner
+         *     deletes it or is removed. If the project's limit is exceeded, it is 409 `storage_limit_reached`.
+         */
+        post: operations["addProjectDataSources"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/data-source/{data_source_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+                data_source_id: components["parameters"]["DataSourceId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a file from a project
+         * @description For its editors. The file is deleted unless a member owns it, or a skill or another project uses it.
+         */
+        delete: operations["removeProjectDataSource"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/member-limit": {
         parameters: {
             query?: never;
@@ -1739,6 +2089,32 @@ export interface paths {
          *     `SessionNotOnOrAfter` ends a session before them.
          */
         put: operations["putSessionLimits"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/address-range": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The networks that members may connect from
+         * @description For the organization's administrators.
+         */
+        get: operations["getAddressRanges"];
+        /**
+         * Set the networks that members may connect from
+         * @description For super-admins, whose own address must be in one of the networks. Every call, stream and connection of a member
+         *     from another address is refused with 403 `address_refused` from then on, and those that are open end. Requests from
+         *     Slack are not affected.
+         */
+        put: operations["putAddressRanges"];
         post?: never;
         delete?: never;
         options?: never;
@@ -1869,6 +2245,96 @@ export interface paths {
         get: operations["getSAMLTest"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oidc-config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The organization's OpenID Connect
+         * @description For the organization's administrators. The client's secret is not shown.
+         */
+        get: operations["getOIDCConfig"];
+        /**
+         * Set the organization's OpenID Connect
+         * @description For super-admins. What is left out of the request keeps its value; an empty secret is removed. The discovery
+         *     document and the keys of a new issuer are read: it is refused (400) with the reason if its document has another
+         *     issuer, or if one of its addresses is inside the network and not listed in `TSUMUGI_IDENTITY_HOSTS`. With another
+         *     issuer, the request contains the new secret, too.
+         */
+        put: operations["putOIDCConfig"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oidc-config/on": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Let members sign in by OpenID Connect
+         * @description For super-admins. It replaces SAML. Members but super-admins can no longer sign in with a password, at once. It
+         *     is refused (409) while the configuration is incomplete, when the provider cannot be reached, or when no active
+         *     super-admin could sign in with a password.
+         */
+        put: operations["turnOIDCOn"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oidc-config/off": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Let members sign in with passwords
+         * @description For super-admins. Sessions that began with single sign-on go on until they end.
+         */
+        put: operations["turnOIDCOff"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oidc-config/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test the OpenID provider
+         * @description For super-admins, whether it is switched on or not. Reads the discovery document and the keys, and tries the
+         *     client at the token endpoint. It ends at the first failure. 409 while the configuration is incomplete.
+         */
+        post: operations["testOIDC"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2435,7 +2901,8 @@ export interface paths {
          *     older formats of Office are told what to save them as. A file whose content one has uploaded before is not
          *     read twice: the answer is 200 with the data source that there is, and one that had failed is read again. A
          *     disk without room is 507 `storage_full`; a person or an organization whose files have all the room they may is
-         *     409 `storage_limit_reached`.
+         *     409 `storage_limit_reached`. With `project_id` the file belongs to that project, whose editor the user must be,
+         *     and not to the user; the same content in the same project is not stored again.
          */
         post: operations["uploadDataSource"];
         delete?: never;
@@ -2928,6 +3395,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/message/{message_id}/suggestion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Questions that may follow an answer
+         * @description The first call for an answer asks the model that writes titles, which may take some seconds, and counts its
+         *     tokens; other calls return what is stored. There are none for an incomplete answer, a proofreading, an answer in
+         *     JSON or in a temporary thread, if that model has a price, without a model, and if the model fails.
+         */
+        post: operations["suggestQuestions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/message/{message_id}/docx": {
         parameters: {
             query?: never;
@@ -3301,6 +3793,8 @@ export interface components {
              */
             estimated_tokens?: number;
             errors?: components["schemas"]["FieldError"][];
+            /** @description With `version_conflict`: the project as it is now. */
+            current?: components["schemas"]["Project"];
         };
         FieldError: {
             /** @example content */
@@ -3463,6 +3957,7 @@ export interface components {
             /** @description The organization's; empty for none. */
             instructions: string;
             about: components["schemas"]["About"];
+            dictation: components["schemas"]["Dictation"];
         };
         About: {
             /** @description That the user wants to be called by. */
@@ -3536,6 +4031,16 @@ export interface components {
             sees: boolean;
             thinking: components["schemas"]["ModelThinking"];
             context_tokens: number;
+            price?: components["schemas"]["ModelPrice"];
+        };
+        /** @description The operator's price of a model, for a million tokens. Not there without a price. */
+        ModelPrice: {
+            /** Format: double */
+            input: number;
+            /** Format: double */
+            output: number;
+            /** @description The code of ISO 4217, such as JPY. */
+            currency: string;
         };
         OrganizationModelsRequest: {
             default_id: string;
@@ -3671,10 +4176,10 @@ export interface components {
             name: string;
             description: string;
             /**
-             * @description `manual`: an administrator has created it.
+             * @description `manual`: an administrator has created it. `oidc`: single sign-on sets its members.
              * @enum {string}
              */
-            source: "manual";
+            source: "manual" | "oidc";
             /**
              * Format: int64
              * @description Tokens per month for each member. Without it, the organization's limit applies.
@@ -3703,6 +4208,178 @@ export interface components {
              *     it, the organization's limit applies.
              */
             token_limit?: number;
+        };
+        /**
+         * @description Viewers read and ask. Editors also add and remove files and edit the instructions. Managers also grant.
+         * @enum {string}
+         */
+        ProjectRole: "viewer" | "editor" | "manager";
+        ProjectCounts: {
+            data_sources: number;
+            /** @description Shared threads and, except for administrators, the user's own ones. */
+            threads: number;
+            /** @description People with a role, by a grant of their own, of a group or of the organization. */
+            members: number;
+        };
+        Project: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            description: string;
+            /** @description For every answer in the project. Not in lists. */
+            instructions?: string;
+            /**
+             * Format: uuid
+             * @description The skill of new threads.
+             */
+            skill_id?: string;
+            role: components["schemas"]["ProjectRole"];
+            /** @description Changes with the project and its grants. */
+            version: number;
+            archived: boolean;
+            /** Format: date-time */
+            deleted_at?: string;
+            /** @description Days. Without it, the organization's setting applies. */
+            retention_days?: number;
+            /**
+             * Format: int64
+             * @description Bytes. Without it, the project has no limit.
+             */
+            storage_limit?: number;
+            counts: components["schemas"]["ProjectCounts"];
+            /**
+             * Format: int64
+             * @description Bytes.
+             */
+            storage_used: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        ProjectList: {
+            items: components["schemas"]["Project"][];
+            total: number;
+        };
+        ProjectPostRequest: {
+            /** Format: uuid */
+            request_id: string;
+            name: string;
+            description?: string;
+            instructions?: string;
+            /** Format: uuid */
+            skill_id?: string | null;
+        };
+        ProjectPutRequest: {
+            version: number;
+            name: string;
+            description?: string;
+            instructions?: string;
+            /** Format: uuid */
+            skill_id?: string | null;
+            archived?: boolean;
+            retention_days?: number | null;
+            /** Format: int64 */
+            storage_limit?: number | null;
+        };
+        ProjectArchiveRequest: {
+            archived: boolean;
+        };
+        ProjectSubject: {
+            /** @enum {string} */
+            kind: "user" | "group" | "organization";
+            /** Format: uuid */
+            id: string;
+            name: string;
+            /** @description Of a member. */
+            email?: string;
+            /** @description Of a group or the organization. */
+            member_count?: number;
+        };
+        ProjectSubjectList: {
+            items: components["schemas"]["ProjectSubject"][];
+        };
+        ProjectGrant: {
+            subject: components["schemas"]["ProjectSubject"];
+            role: components["schemas"]["ProjectRole"];
+        };
+        ProjectGrants: {
+            /** @description Of the project. */
+            version: number;
+            grants: components["schemas"]["ProjectGrant"][];
+        };
+        ProjectGrantsPutRequest: {
+            version: number;
+            grants: components["schemas"]["ProjectGrantInput"][];
+        };
+        ProjectGrantInput: {
+            subject: components["schemas"]["ProjectSubjectInput"];
+            /** @enum {string} */
+            role: "viewer" | "editor" | "manager";
+        };
+        ProjectSubjectInput: {
+            /** @enum {string} */
+            kind: "user" | "group" | "organization";
+            /**
+             * Format: uuid
+             * @description Not needed for the organization.
+             */
+            id?: string;
+        };
+        ProjectMember: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+        };
+        ManagedProject: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            /** @description Active ones, at most 10. */
+            managers: components["schemas"]["ProjectMember"][];
+            counts: components["schemas"]["ProjectCounts"];
+            /** Format: int64 */
+            storage_used: number;
+            archived: boolean;
+            /** Format: date-time */
+            deleted_at?: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        ManagedProjectList: {
+            items: components["schemas"]["ManagedProject"][];
+            total: number;
+        };
+        ProjectManagerRequest: {
+            /** Format: uuid */
+            user_id: string;
+        };
+        ProjectDataSource: components["schemas"]["DataSource"] & {
+            added_by?: components["schemas"]["ProjectMember"];
+            /** Format: date-time */
+            added_at: string;
+        };
+        ProjectDataSourceList: {
+            items: components["schemas"]["ProjectDataSource"][];
+            total: number;
+        };
+        ProjectDataSourcesPostRequest: {
+            data_source_ids: string[];
+        };
+        ProjectUsage: {
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            output_tokens: number;
+            items: components["schemas"]["ProjectMemberUsage"][];
+        };
+        ProjectMemberUsage: {
+            member?: components["schemas"]["ProjectMember"];
+            messages: number;
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            output_tokens: number;
         };
         GroupMembersPutRequest: {
             add?: string[];
@@ -4016,6 +4693,10 @@ export interface components {
             /** @description Members may make personal access tokens. */
             personal_tokens: boolean;
         };
+        Dictation: {
+            /** @description Also in browsers that send the audio to a service for recognition. */
+            service: boolean;
+        };
         PersonalTokenRequest: {
             /**
              * Format: uuid
@@ -4079,6 +4760,16 @@ export interface components {
             single_sign_on: components["schemas"]["SessionLimit"];
             password: components["schemas"]["SessionLimit"];
             connection: components["schemas"]["ConnectionLimit"];
+        };
+        AddressRangesRequest: {
+            /** @description Networks in CIDR notation or single addresses, IPv4 or IPv6. */
+            ranges: string[];
+        };
+        AddressRanges: {
+            /** @description In CIDR notation. */
+            ranges: string[];
+            /** @description The address of this request, as the server sees it. */
+            address: string;
         };
         /**
          * @description Of connections, instead of the `idle_minutes` of the session in which they were allowed. Its `max_minutes`
@@ -4204,6 +4895,65 @@ export interface components {
         SAMLAttribute: {
             name: string;
             values: string[];
+        };
+        OIDCLogoutForm: {
+            logout_token: string;
+        };
+        OIDCConfig: {
+            enabled: boolean;
+            /** @description To register at the provider. */
+            redirect_url: string;
+            /** @description To register at the provider for back-channel logout. */
+            logout_url: string;
+            /** @description Empty before it is set. */
+            issuer: string;
+            client_id: string;
+            /** @description The secret itself is not shown. */
+            has_client_secret: boolean;
+            scopes: string[];
+            email_claim: string;
+            /** @description Empty means that the address stands for it. */
+            name_claim: string;
+            /** @description Empty means that groups are not set at sign-in. */
+            groups_claim: string;
+            /** @description Empty means that it is not sent. */
+            prompt: string;
+            /** @description The id token must have one of them. */
+            acr_values: string[];
+            /** @description In seconds. 0 means that it is not sent. */
+            max_age: number;
+            email_domains: string[];
+            /** @description The organization's mail domains, from which email_domains are chosen. */
+            allowed_email_domains: string[];
+            /**
+             * Format: date-time
+             * @description Absent before it is set.
+             */
+            updated_at?: string;
+        };
+        OIDCConfigPutRequest: {
+            issuer?: string;
+            client_id?: string;
+            client_secret?: string;
+            scopes?: string[];
+            email_claim?: string;
+            name_claim?: string;
+            groups_claim?: string;
+            /** @enum {string} */
+            prompt?: "" | "login" | "select_account" | "consent";
+            acr_values?: string[];
+            max_age?: number;
+            email_domains?: string[];
+        };
+        OIDCTest: {
+            checks: components["schemas"]["OIDCCheck"][];
+        };
+        OIDCCheck: {
+            /** @enum {string} */
+            name: "discovery" | "keys" | "client";
+            ok: boolean;
+            /** @description The reason of a failure, for a person. */
+            detail: string;
         };
         SlackConfig: {
             /** @description The server has a key (`TSUMUGI_SECRET_KEY`) to store secrets with. */
@@ -5254,10 +6004,15 @@ export interface components {
             steps: components["schemas"]["Step"][];
             proofread?: components["schemas"]["Proofread"];
             feedback?: components["schemas"]["MessageFeedback"];
+            /** @description Questions that may follow the answer. Not there if none are stored. */
+            suggestions?: string[];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
             completed_at?: string;
+        };
+        SuggestionList: {
+            items: string[];
         };
         /**
          * @description Of an answer of the skill 文章校正: the text that it is about, and what should be changed in it. `content` says
@@ -5640,7 +6395,19 @@ export interface components {
             retryable: boolean;
         };
         /** @description What the server sends over the WebSocket. */
-        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationEnded"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"];
+        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationEnded"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"] | components["schemas"]["LiveProject"];
+        /**
+         * @description For the members of a project: its settings, grants or files have changed, or it is deleted. When the user's own role
+         *     changes, the socket ends and the client reconnects.
+         */
+        LiveProject: {
+            /** @enum {string} */
+            type: "project";
+            /** Format: uuid */
+            id: string;
+            /** @enum {string} */
+            change: "project" | "data_sources";
+        };
         /** @description From here on everything is told; what came before may have been missed. */
         LiveReady: {
             /** @enum {string} */
@@ -5799,6 +6566,7 @@ export interface components {
         ThreadId: string;
         ShareId: string;
         GroupId: string;
+        ProjectId: string;
         NotificationId: string;
         /** @description The id of the answer. */
         MessageId: string;
@@ -6118,6 +6886,56 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    oidcCallback: {
+        parameters: {
+            query?: {
+                state?: string;
+                code?: string;
+                error?: string;
+                /** @description The provider's issuer (RFC 9207). */
+                iss?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To the app */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    oidcLogout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organization_id: components["parameters"]["OrganizationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": components["schemas"]["OIDCLogoutForm"];
+            };
+        };
+        responses: {
+            /** @description The sessions have ended */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     me: {
         parameters: {
             query?: never;
@@ -6298,6 +7116,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["About"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putDictation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Dictation"];
+            };
+        };
+        responses: {
+            /** @description As it is stored */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dictation"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -8242,6 +9085,439 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listProjects: {
+        parameters: {
+            query?: {
+                /** @description A part of the name. */
+                search?: string;
+                state?: "active" | "archived" | "deleted";
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Projects */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectPostRequest"];
+            };
+        };
+        responses: {
+            /** @description The project */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAllProjects: {
+        parameters: {
+            query?: {
+                /** @description A part of the name. */
+                search?: string;
+                state?: "active" | "archived" | "deleted";
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Projects */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedProjectList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The project */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    editProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The project */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    restoreProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The project */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Project"];
+                };
+            };
+            /** @description The project is restored, and the user has no role in it */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    archiveProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectArchiveRequest"];
+            };
+        };
+        responses: {
+            /** @description It is stored */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getProjectGrants: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The grants */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectGrants"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    setProjectGrants: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectGrantsPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The grants */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectGrants"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    leaveProject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The role is gone */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listProjectSubjects: {
+        parameters: {
+            query?: {
+                /** @description A part of the name or the address. */
+                search?: string;
+            };
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Members and groups */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectSubjectList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    nameProjectManager: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectManagerRequest"];
+            };
+        };
+        responses: {
+            /** @description The member manages the project */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getProjectUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The usage */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectUsage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listProjectDataSources: {
+        parameters: {
+            query?: {
+                /** @description A part of the name. */
+                search?: string;
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Files */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectDataSourceList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addProjectDataSources: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectDataSourcesPostRequest"];
+            };
+        };
+        responses: {
+            /** @description The files in the project */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectDataSourceList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    removeProjectDataSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+                data_source_id: components["parameters"]["DataSourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     getMemberLimit: {
         parameters: {
             query?: never;
@@ -8350,6 +9626,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionLimits"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAddressRanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The networks; none means any */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddressRanges"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putAddressRanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddressRangesRequest"];
+            };
+        };
+        responses: {
+            /** @description The networks, sorted */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddressRanges"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -8503,6 +9825,115 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SAMLTest"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getOIDCConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The configuration */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OIDCConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putOIDCConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OIDCConfigPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The configuration */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OIDCConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    turnOIDCOn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The configuration */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OIDCConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    turnOIDCOff: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The configuration */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OIDCConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    testOIDC: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The results */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OIDCTest"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -9348,7 +10779,9 @@ export interface operations {
     };
     uploadDataSource: {
         parameters: {
-            query?: never;
+            query?: {
+                project_id?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -10020,6 +11453,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    suggestQuestions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Two or three questions, or none */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuggestionList"];
+                };
             };
             default: components["responses"]["Problem"];
         };

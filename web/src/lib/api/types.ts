@@ -2,6 +2,9 @@ import type {
   AuthType,
   ManagedNotification,
   NotificationPutRequest,
+  OIDCCheck,
+  OIDCConfig,
+  OIDCConfigPutRequest,
   SAMLConfig,
   SAMLConfigPutRequest,
   SAMLTest,
@@ -16,6 +19,9 @@ export type AuthTypeAnswer = AuthType
 export type ManagedNotice = ManagedNotification
 export type Member = User
 export type NoticeDraft = NotificationPutRequest
+export type OidcCheck = OIDCCheck
+export type OidcConfig = OIDCConfig
+export type OidcConfigPutRequest = OIDCConfigPutRequest
 export type SamlConfig = SAMLConfig
 export type SamlConfigPutRequest = SAMLConfigPutRequest
 export type SamlTest = SAMLTest

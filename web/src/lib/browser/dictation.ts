@@ -26,25 +26,34 @@ interface ResultEvent extends Event {
 const language = 'ja-JP'
 const options: Options = { langs: [language], processLocally: true }
 
-/** recognitionClass returns the recognition that can be limited to this device; null if the browser has none. */
-function recognitionClass(): RecognitionClass | null {
-  const found = (globalThis as { SpeechRecognition?: RecognitionClass }).SpeechRecognition
-  const local = found !== undefined && 'available' in found && 'processLocally' in found.prototype
-  return local ? found : null
+/** The place where speech is recognized: this device, or a service of the browser's vendor that receives the audio. */
+export type Recognizer = 'device' | 'service'
+
+/** recognitionClass returns the browser's recognition; null if it has none there. */
+function recognitionClass(recognizer: Recognizer): RecognitionClass | null {
+  const { SpeechRecognition, webkitSpeechRecognition } = globalThis as {
+    SpeechRecognition?: RecognitionClass
+    webkitSpeechRecognition?: RecognitionClass
+  }
+  const found = SpeechRecognition ?? webkitSpeechRecognition
+  if (found === undefined) return null
+  const local = 'available' in found && 'processLocally' in found.prototype
+  return local || recognizer === 'service' ? found : null
 }
 
 /**
- * canDictate reports whether this device recognizes Japanese, perhaps after a download by the browser. Recognition that
- * sends the audio to a service does not count.
+ * findRecognizer returns where Japanese can be recognized, on this device perhaps after a download by the browser; null
+ * if nowhere. `service` allows a service.
  */
-export async function canDictate(): Promise<boolean> {
+export async function findRecognizer(service: boolean): Promise<Recognizer | null> {
   try {
     // Without a microphone, Chromium's headless shell crashes when it is asked.
-    if (recognitionClass() === null || !(await hasMicrophone())) return false
-    const state = await recognitionClass()?.available(options)
-    return state === 'available' || state === 'downloadable'
+    if (recognitionClass('service') === null || !(await hasMicrophone())) return null
+    const state = await recognitionClass('device')?.available(options)
+    if (state === 'available' || state === 'downloadable') return 'device'
+    return service ? 'service' : null
   } catch {
-    return false
+    return null
   }
 }
 
@@ -56,7 +65,7 @@ async function hasMicrophone(): Promise<boolean> {
 /** The reason why a dictation ended: `done` after stop, or an error. */
 export type DictationEnd = 'done' | 'not-allowed' | 'failed'
 
-/** Dictation is a running recognition on this device. */
+/** Dictation is a running recognition. */
 export class Dictation {
   readonly #recognition: Recognition
   #end: DictationEnd = 'done'
@@ -82,16 +91,22 @@ export class Dictation {
     recognition.addEventListener('end', () => onEnd(this.#end))
   }
 
-  /** Begins to recognize speech. `onText` receives each finished phrase. It rejects if the device cannot recognize it. */
-  static async begin(onText: (text: string) => void, onEnd: (end: DictationEnd) => void): Promise<Dictation> {
-    const Class = recognitionClass()
-    if (Class === null) throw new Error('no recognition on this device')
-    const state = await Class.available(options)
-    if (state !== 'available' && !(await Class.install(options))) throw new Error('not installed')
+  /** Begins to recognize speech. `onText` receives each finished phrase. It rejects if the speech cannot be recognized. */
+  static async begin(
+    recognizer: Recognizer,
+    onText: (text: string) => void,
+    onEnd: (end: DictationEnd) => void,
+  ): Promise<Dictation> {
+    const Class = recognitionClass(recognizer)
+    if (Class === null) throw new Error('no recognition')
+    if (recognizer === 'device') {
+      const state = await Class.available(options)
+      if (state !== 'available' && !(await Class.install(options))) throw new Error('not installed')
+    }
     const recognition = new Class()
     recognition.lang = language
     recognition.continuous = true
-    recognition.processLocally = true
+    recognition.processLocally = recognizer === 'device'
     const dictation = new Dictation(recognition, onText, onEnd)
     recognition.start()
     return dictation

@@ -1,12 +1,9 @@
-import { atom, useAtomValue } from 'jotai'
-import { store } from '@/lib/ui/store'
+import { storedChoice } from '@/lib/ui/storedChoice'
 
 /** Whether system notifications are shown while no tab is visible. Stored for this device. */
 export type SystemNotices = 'on' | 'off'
 
-const KEY = 'tsumugiNotices'
-
-const chosen = atom<SystemNotices | null>(readChoice())
+const chosen = storedChoice<SystemNotices>('tsumugiNotices', ['on', 'off'])
 
 /** canNotify reports whether this browser can show notifications, which require a secure context. */
 export function canNotify(): boolean {
@@ -15,13 +12,13 @@ export function canNotify(): boolean {
 
 /** readNotices returns the choice on this device, if the browser still permits it; null without a choice. */
 export function readNotices(): SystemNotices | null {
-  const choice = store.get(chosen)
+  const choice = chosen.get()
   return choice === 'on' && (!canNotify() || Notification.permission !== 'granted') ? 'off' : choice
 }
 
 /** The choice, as a hook. */
 export function useNotices(): SystemNotices {
-  useAtomValue(chosen, { store })
+  chosen.use()
   return readNotices() ?? 'off'
 }
 
@@ -32,8 +29,7 @@ export function useNotices(): SystemNotices {
 export async function setNotices(choice: SystemNotices): Promise<boolean> {
   const allowed = choice === 'off' || (await Notification.requestPermission()) === 'granted'
   const next = allowed ? choice : 'off'
-  localStorage.setItem(KEY, next)
-  store.set(chosen, next)
+  chosen.set(next)
   return allowed
 }
 
@@ -75,9 +71,4 @@ export function followNoticeClicks(open: (path: string) => void): () => void {
   }
   worker.addEventListener('message', onMessage)
   return () => worker.removeEventListener('message', onMessage)
-}
-
-function readChoice(): SystemNotices | null {
-  const value = localStorage.getItem(KEY)
-  return value === 'on' || value === 'off' ? value : null
 }

@@ -1,30 +1,14 @@
-import { atom, useAtomValue } from 'jotai'
 import { keys } from '@/lib/browser/platform'
-import { store } from '@/lib/ui/store'
 import { ime, type KeyEventLike } from './ime'
 import { useMedia } from './media'
+import { storedChoice } from './storedChoice'
 
 /** The key that sends a question: Enter, or Ctrl/⌘ and Enter. */
 export type SendKey = 'enter' | 'mod-enter'
 
-const KEY = 'tsumugiSendKey'
+const choice = storedChoice<SendKey>('tsumugiSendKey', ['enter', 'mod-enter'])
 
-const chosen = atom<SendKey | null>(readChoice())
-
-/** setSendKey sets the sending key and stores it on this device. */
-export function setSendKey(choice: SendKey): void {
-  localStorage.setItem(KEY, choice)
-  store.set(chosen, choice)
-}
-
-/** Follows the choice made in another tab. */
-export function followSendKey(target: Window): () => void {
-  const onStorage = (event: StorageEvent) => {
-    if (event.key === KEY || event.key === null) store.set(chosen, readChoice())
-  }
-  target.addEventListener('storage', onStorage)
-  return () => target.removeEventListener('storage', onStorage)
-}
+export const setSendKey = choice.set
 
 /**
  * useSendKey returns the sending key on this device. The default is Enter, except on a touch screen, whose keyboard has
@@ -32,7 +16,7 @@ export function followSendKey(target: Window): () => void {
  */
 export function useSendKey(): SendKey {
   const touch = useMedia('(pointer: coarse)')
-  return useAtomValue(chosen, { store }) ?? (touch ? 'mod-enter' : 'enter')
+  return choice.use() ?? (touch ? 'mod-enter' : 'enter')
 }
 
 /** The keys for sending and for a line break, as named on this device. */
@@ -53,9 +37,4 @@ interface KeyState {
   readonly shiftKey: boolean
   readonly ctrlKey: boolean
   readonly metaKey: boolean
-}
-
-function readChoice(): SendKey | null {
-  const value = localStorage.getItem(KEY)
-  return value === 'enter' || value === 'mod-enter' ? value : null
 }

@@ -10,6 +10,7 @@ import { NoMatch, PagedList } from '../parts/PagedList'
 import { Period } from '../parts/Period'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
+import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { type AuditQuery, auditQuery } from '../queries'
 import { texts } from '../texts'
@@ -99,23 +100,16 @@ function Filters({ url }: { url: UrlState }) {
 
 function Events({ events, busy }: { events: readonly AuditEvent[]; busy: boolean }) {
   return (
-    <table className={cx(table.table, table.stacked, styles.events)} aria-busy={busy}>
-      <caption className="visually-hidden">{words.table}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{words.at}</th>
-          <th scope="col">{words.what}</th>
-          <th scope="col">{words.target}</th>
-          <th scope="col">{words.actor}</th>
-          <th scope="col">{words.address}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {events.map((event) => (
-          <Event key={event.id} event={event} />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      caption={words.table}
+      columns={[words.at, words.what, words.target, words.actor, words.address]}
+      className={cx(table.stacked, styles.events)}
+      busy={busy}
+    >
+      {events.map((event) => (
+        <Event key={event.id} event={event} />
+      ))}
+    </Table>
   )
 }
 

@@ -1,5 +1,4 @@
 import { useState } from 'react'
-import { Button } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
 import { endConnection } from '@/entities/connection/connections'
 import { scopeNames } from '@/entities/connection/scopes'
@@ -8,10 +7,11 @@ import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
 import { Page } from '../parts/Page'
 import { PagedTable } from '../parts/PagedTable'
+import { EndCell } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { connectionsQuery } from '../queries'
 import { texts } from '../texts'
-import { PolicySection } from './PolicySection'
+import { TokenPolicy } from './TokenPolicy'
 
 const words = texts.connections
 
@@ -28,17 +28,8 @@ export function ConnectionsPage() {
         caption={words.title}
         none={words.none}
         className={table.stacked}
-        head={
-          <>
-            <th scope="col">{words.name}</th>
-            <th scope="col">{words.owner}</th>
-            <th scope="col">{words.began}</th>
-            <th scope="col">{words.used}</th>
-            <th scope="col" className={table.narrow}>
-              <span className="visually-hidden">{words.actions}</span>
-            </th>
-          </>
-        }
+        columns={[words.name, words.owner, words.began, words.used]}
+        actions={words.actions}
         row={(connection) => (
           <Line key={connection.id} connection={connection} onEnd={() => setEnding(connection)} />
         )}
@@ -53,7 +44,7 @@ export function ConnectionsPage() {
           <p>{words.confirmBody(ending.user?.name ?? '', ending.name)}</p>
         </EndDialog>
       )}
-      <PolicySection />
+      <TokenPolicy />
     </Page>
   )
 }
@@ -78,12 +69,7 @@ function Line({ connection, onEnd }: { connection: Connection; onEnd: () => void
         {last_used_at ? formatFull(last_used_at) : words.unused}
         <div>{[device, address].filter(Boolean).join('・')}</div>
       </td>
-      <td className={table.narrow}>
-        <Button size="sm" variant="quietDanger" onClick={onEnd}>
-          <span className="visually-hidden">{words.of(name)}</span>
-          {words.end}
-        </Button>
-      </td>
+      <EndCell of={words.of(name)} end={words.end} onEnd={onEnd} />
     </tr>
   )
 }

@@ -3,6 +3,7 @@ import { Button } from '@/components/Button'
 import type { OrganizationFeedback } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
+import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { texts } from '../texts'
 import styles from './Feedback.module.css'
@@ -18,23 +19,16 @@ interface ReviewsProps {
 /** A page of the ratings. */
 export function Reviews({ reviews, busy, onOpen }: ReviewsProps) {
   return (
-    <table className={cx(table.table, table.stacked)} aria-busy={busy}>
-      <caption className="visually-hidden">{words.list.title}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{words.list.at}</th>
-          <th scope="col">{words.list.rating}</th>
-          <th scope="col">{words.list.of}</th>
-          <th scope="col">{words.list.comment}</th>
-          <th scope="col">{words.list.text}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {reviews.map((review) => (
-          <Line key={review.id} review={review} onOpen={() => onOpen(review)} />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      caption={words.list.title}
+      columns={[words.list.at, words.list.rating, words.list.of, words.list.comment, words.list.text]}
+      className={table.stacked}
+      busy={busy}
+    >
+      {reviews.map((review) => (
+        <Line key={review.id} review={review} onOpen={() => onOpen(review)} />
+      ))}
+    </Table>
   )
 }
 

@@ -4,6 +4,7 @@ import type { SkillFeedback } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatNumber, percentOf } from '@/lib/ui/numbers'
 import { LinesLoading } from '../parts/Loading'
+import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { type FeedbackQuery, skillFeedbackQuery } from '../queries'
 import { texts } from '../texts'
@@ -25,33 +26,21 @@ export function SkillTable({ period }: { period: Pick<FeedbackQuery, 'from' | 't
         empty={<EmptyState title={words.skills.none} />}
       >
         {(data) => (
-          <table className={table.table} aria-busy={query.isPlaceholderData}>
-            <caption className="visually-hidden">{words.skills.title}</caption>
-            <thead>
-              <tr>
-                <th scope="col">{words.skills.skill}</th>
-                <th scope="col" className={table.number}>
-                  {words.ratings.good}
-                </th>
-                <th scope="col" className={table.number}>
-                  {words.ratings.bad}
-                </th>
-                <th scope="col" className={table.number}>
-                  {words.skills.share}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              <Line name={words.skills.total} counted={sum(data)} className={styles.total} />
-              {data.map((item) => (
-                <Line
-                  key={item.skill?.id ?? 'own'}
-                  name={item.skill?.name ?? words.ownSkill}
-                  counted={item}
-                />
-              ))}
-            </tbody>
-          </table>
+          <Table
+            caption={words.skills.title}
+            columns={[
+              words.skills.skill,
+              { label: words.ratings.good, className: table.number },
+              { label: words.ratings.bad, className: table.number },
+              { label: words.skills.share, className: table.number },
+            ]}
+            busy={query.isPlaceholderData}
+          >
+            <Line name={words.skills.total} counted={sum(data)} className={styles.total} />
+            {data.map((item) => (
+              <Line key={item.skill?.id ?? 'own'} name={item.skill?.name ?? words.ownSkill} counted={item} />
+            ))}
+          </Table>
         )}
       </Loaded>
     </div>

@@ -6,7 +6,6 @@ import { Button, ButtonLink } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
 import { EmptyState, ErrorState } from '@/components/States'
 import { ApiError, call, errorMessage, type Group, type GroupMembersPutRequest, type Member } from '@/lib/api'
-import { cx } from '@/lib/ui/cx'
 import { formatNumber } from '@/lib/ui/numbers'
 import { offerUndo, toastFailure } from '@/lib/ui/toast'
 import filters from '../parts/Filters.module.css'
@@ -14,6 +13,7 @@ import { BoxesLoading } from '../parts/Loading'
 import { BoxedFacts, Fact, Page, Section } from '../parts/Page'
 import { NoMatch, PagedList } from '../parts/PagedList'
 import { SearchBox } from '../parts/SearchBox'
+import { EndCell, Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { groupQuery, membersQuery, refreshGroups } from '../queries'
 import { texts } from '../texts'
@@ -78,11 +78,14 @@ function Loaded({ group }: { group: Group }) {
       </BoxedFacts>
       <Section
         title={words.members}
+        lead={group.source === 'manual' ? undefined : words.provided}
         actions={
-          <Button variant="primary" onClick={() => setOpen('add')}>
-            <Plus size={16} aria-hidden />
-            {words.addMembers}
-          </Button>
+          group.source === 'manual' && (
+            <Button variant="primary" onClick={() => setOpen('add')}>
+              <Plus size={16} aria-hidden />
+              {words.addMembers}
+            </Button>
+          )
         }
       >
         <Members group={group} />
@@ -127,34 +130,27 @@ function Members({ group }: { group: Group }) {
         }
       >
         {(members, busy) => (
-          <table className={cx(table.table, table.stacked)} aria-busy={busy}>
-            <caption className="visually-hidden">{words.members}</caption>
-            <thead>
-              <tr>
-                <th scope="col">{words.name}</th>
-                <th scope="col">{words.email}</th>
-                <th scope="col" className={table.narrow}>
-                  <span className="visually-hidden">{words.actions}</span>
-                </th>
+          <Table
+            caption={words.members}
+            columns={[words.name, words.email]}
+            actions={words.actions}
+            className={table.stacked}
+            busy={busy}
+          >
+            {members.map((member) => (
+              <tr key={member.id}>
+                <th scope="row">{member.name}</th>
+                <td className={table.quiet} data-label={words.email}>
+                  {member.email}
+                </td>
+                <EndCell
+                  of={words.of(member.name)}
+                  end={words.take}
+                  onEnd={() => void remove(group, member)}
+                />
               </tr>
-            </thead>
-            <tbody>
-              {members.map((member) => (
-                <tr key={member.id}>
-                  <th scope="row">{member.name}</th>
-                  <td className={table.quiet} data-label={words.email}>
-                    {member.email}
-                  </td>
-                  <td className={table.narrow}>
-                    <Button size="sm" variant="quietDanger" onClick={() => void remove(group, member)}>
-                      <span className="visually-hidden">{words.of(member.name)}</span>
-                      {words.take}
-                    </Button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </Table>
         )}
       </PagedList>
     </div>

@@ -10,6 +10,7 @@ import filters from '../parts/Filters.module.css'
 import { Page } from '../parts/Page'
 import { NoMatch, PagedList } from '../parts/PagedList'
 import { SearchBox } from '../parts/SearchBox'
+import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { groupsQuery } from '../queries'
 import { texts } from '../texts'
@@ -68,35 +69,29 @@ export function GroupsPage() {
 
 function GroupTable({ groups, busy }: { groups: readonly Group[]; busy: boolean }) {
   return (
-    <table className={cx(table.table, table.stacked)} aria-busy={busy}>
-      <caption className="visually-hidden">{words.table}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{words.name}</th>
-          <th scope="col">{words.members}</th>
-          <th scope="col">{words.limit}</th>
-          <th scope="col">{words.source}</th>
+    <Table
+      caption={words.table}
+      columns={[words.name, words.members, words.limit, words.source]}
+      className={table.stacked}
+      busy={busy}
+    >
+      {groups.map((group) => (
+        <tr key={group.id}>
+          <th scope="row">
+            <Link to={`/admin/group/${group.id}`}>{group.name}</Link>
+          </th>
+          <td className={table.nowrap} data-label={words.members}>
+            {words.people(formatNumber(group.member_count))}
+          </td>
+          <td className={table.nowrap} data-label={words.limit}>
+            {limitText(group)}
+          </td>
+          <td className={cx(table.nowrap, table.quiet)} data-label={words.source}>
+            {words.sources[group.source]}
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {groups.map((group) => (
-          <tr key={group.id}>
-            <th scope="row">
-              <Link to={`/admin/group/${group.id}`}>{group.name}</Link>
-            </th>
-            <td className={table.nowrap} data-label={words.members}>
-              {words.people(formatNumber(group.member_count))}
-            </td>
-            <td className={table.nowrap} data-label={words.limit}>
-              {limitText(group)}
-            </td>
-            <td className={cx(table.nowrap, table.quiet)} data-label={words.source}>
-              {words.sources[group.source]}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   )
 }
 

@@ -4,6 +4,7 @@ import type { Me, Member, MemberTokens } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatDate, formatFull } from '@/lib/ui/dates'
 import { formatNumber } from '@/lib/ui/numbers'
+import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { texts } from '../texts'
 import { type MemberActions, MemberMenu } from './MemberMenu'
@@ -23,48 +24,39 @@ interface MemberTableProps extends MemberActions {
 /** A page of members, with a menu for each. */
 export function MemberTable({ me, members, singleSignOn, busy, ...actions }: MemberTableProps) {
   return (
-    <table className={cx(table.table, table.stacked, styles.members)} aria-busy={busy}>
-      <caption className="visually-hidden">{words.table}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{words.name}</th>
-          <th scope="col">{words.role}</th>
-          <th scope="col">{words.state}</th>
-          <th scope="col">{words.tokens}</th>
-          <th scope="col">{words.lastSignIn}</th>
-          <th scope="col" className={table.narrow}>
-            <span className="visually-hidden">{words.actions}</span>
+    <Table
+      caption={words.table}
+      columns={[words.name, words.role, words.state, words.tokens, words.lastSignIn]}
+      actions={words.actions}
+      className={cx(table.stacked, styles.members)}
+      busy={busy}
+    >
+      {members.map((member) => (
+        <tr key={member.id}>
+          <th scope="row">
+            <Who member={member} me={me} />
           </th>
+          <td className={table.nowrap}>{texts.roles[member.role]}</td>
+          <td className={table.nowrap}>
+            <State member={member} />
+          </td>
+          <td className={styles.tokens} data-label={words.tokens}>
+            <Tokens {...member.tokens} />
+          </td>
+          <td className={cx(table.nowrap, table.quiet)} data-label={lastSignIn(member) && words.lastSignIn}>
+            <LastSignIn member={member} />
+          </td>
+          <td className={cx(table.narrow, styles.menu)}>
+            <MemberMenu
+              member={member}
+              singleSignOn={singleSignOn}
+              refused={refusalReason(me, member) !== undefined}
+              {...actions}
+            />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {members.map((member) => (
-          <tr key={member.id}>
-            <th scope="row">
-              <Who member={member} me={me} />
-            </th>
-            <td className={table.nowrap}>{texts.roles[member.role]}</td>
-            <td className={table.nowrap}>
-              <State member={member} />
-            </td>
-            <td className={styles.tokens} data-label={words.tokens}>
-              <Tokens {...member.tokens} />
-            </td>
-            <td className={cx(table.nowrap, table.quiet)} data-label={lastSignIn(member) && words.lastSignIn}>
-              <LastSignIn member={member} />
-            </td>
-            <td className={cx(table.narrow, styles.menu)}>
-              <MemberMenu
-                member={member}
-                singleSignOn={singleSignOn}
-                refused={refusalReason(me, member) !== undefined}
-                {...actions}
-              />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   )
 }
 

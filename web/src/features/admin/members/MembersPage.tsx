@@ -11,7 +11,7 @@ import { Page } from '../parts/Page'
 import { NoMatch, PagedList } from '../parts/PagedList'
 import { SaveCsv } from '../parts/SaveCsv'
 import { SearchBox } from '../parts/SearchBox'
-import { contractQuery, type MemberQuery, membersQuery, samlQuery } from '../queries'
+import { contractQuery, type MemberQuery, membersQuery, oidcQuery, samlQuery } from '../queries'
 import { texts } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
 import { AskDialog } from './AskDialog'
@@ -141,6 +141,7 @@ interface ListProps {
 function List({ url, ...actions }: ListProps) {
   const { data: me } = useSuspenseQuery(meQuery)
   const { data: saml } = useQuery(samlQuery)
+  const { data: oidc } = useQuery(oidcQuery)
   return (
     <PagedList
       url={url}
@@ -152,7 +153,7 @@ function List({ url, ...actions }: ListProps) {
         <MemberTable
           me={me}
           members={members}
-          singleSignOn={saml?.enabled}
+          singleSignOn={saml && oidc && (saml.enabled || oidc.enabled)}
           busy={busy}
           onResend={(member) => void resend(member)}
           {...actions}

@@ -21,9 +21,13 @@ interface ModelLineProps {
   readonly onChange: (change: Partial<Decision>) => void
 }
 
+function money(amount: number, { currency }: { currency: string }): string {
+  return amount.toLocaleString('ja-JP', { style: 'currency', currency, maximumFractionDigits: 4 })
+}
+
 /** A model of the server, with the organization's settings for it. */
 export function ModelLine({ model, decision, standard, onAllow, onStandard, onChange }: ModelLineProps) {
-  const { provider, given_name, given_note, available, sees, thinking, context_tokens } = model
+  const { provider, given_name, given_note, available, sees, thinking, context_tokens, price } = model
   const { allowed, name, note } = decision
   const abilities = [sees && words.sees, words.thinking[thinking]].filter((ability) => !!ability)
   return (
@@ -35,6 +39,7 @@ export function ModelLine({ model, decision, standard, onAllow, onStandard, onCh
             .filter(Boolean)
             .join('・')}
         </small>
+        {price && <small>{words.price(money(price.input, price), money(price.output, price))}</small>}
         {abilities.length > 0 && (
           <span className={styles.abilities}>
             {abilities.map((ability) => (

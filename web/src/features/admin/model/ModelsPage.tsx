@@ -5,16 +5,17 @@ import { Loaded } from '@/components/States'
 import { refreshModels } from '@/entities/model/models'
 import { call, errorMessage, type OrganizationModels } from '@/lib/api'
 import { configQuery } from '@/lib/api/queries'
-import { cx } from '@/lib/ui/cx'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { useToastPlace } from '@/lib/ui/toastPlace'
 import { BoxesLoading } from '../parts/Loading'
 import { Notice, Page } from '../parts/Page'
+import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { UnsavedGuard } from '../parts/UnsavedGuard'
 import { modelsQuery } from '../queries'
 import { texts } from '../texts'
+import { DictationPolicy } from './DictationPolicy'
 import { type Decisions, decisionsOf, withAllowed } from './decisions'
 import { ModelLine } from './ModelLine'
 import styles from './ModelsPage.module.css'
@@ -30,6 +31,7 @@ export function ModelsPage() {
     return (
       <Page title={words.title} lead={words.lead}>
         <NoModel />
+        <DictationPolicy />
       </Page>
     )
   return (
@@ -37,6 +39,7 @@ export function ModelsPage() {
       <Loaded query={query} loading={<BoxesLoading heights={[320]} />}>
         {(data) => <Form loaded={data} />}
       </Loaded>
+      <DictationPolicy />
     </Page>
   )
 }
@@ -73,42 +76,35 @@ function Form({ loaded }: { loaded: OrganizationModels }) {
         </Notice>
       )}
       <div className={table.box}>
-        <table className={cx(table.table, table.stacked)}>
-          <caption className="visually-hidden">{words.caption}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{words.model}</th>
-              <th scope="col">{words.allowed}</th>
-              <th scope="col">{words.standard}</th>
-              <th scope="col">{words.shown}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {chosen.models.map((decision, at) => {
-              const model = loaded.models[at]
-              return (
-                model && (
-                  <ModelLine
-                    key={model.id}
-                    model={model}
-                    decision={decision}
-                    standard={chosen.default_id === model.id}
-                    onAllow={(allowed) => setChosen(withAllowed(chosen, model.id, allowed))}
-                    onStandard={() => setChosen({ ...chosen, default_id: model.id })}
-                    onChange={(change) =>
-                      setChosen({
-                        ...chosen,
-                        models: chosen.models.map((other) =>
-                          other === decision ? { ...other, ...change } : other,
-                        ),
-                      })
-                    }
-                  />
-                )
+        <Table
+          caption={words.caption}
+          columns={[words.model, words.allowed, words.standard, words.shown]}
+          className={table.stacked}
+        >
+          {chosen.models.map((decision, at) => {
+            const model = loaded.models[at]
+            return (
+              model && (
+                <ModelLine
+                  key={model.id}
+                  model={model}
+                  decision={decision}
+                  standard={chosen.default_id === model.id}
+                  onAllow={(allowed) => setChosen(withAllowed(chosen, model.id, allowed))}
+                  onStandard={() => setChosen({ ...chosen, default_id: model.id })}
+                  onChange={(change) =>
+                    setChosen({
+                      ...chosen,
+                      models: chosen.models.map((other) =>
+                        other === decision ? { ...other, ...change } : other,
+                      ),
+                    })
+                  }
+                />
               )
-            })}
-          </tbody>
-        </table>
+            )
+          })}
+        </Table>
       </div>
       {dirty && (
         <div className={styles.bar} ref={bar}>

@@ -35,18 +35,14 @@ export function NoticesPage() {
         caption={words.title}
         none={words.none}
         className={table.stacked}
-        head={
-          <>
-            <th scope="col">{words.columns.title}</th>
-            <th scope="col">{words.columns.state}</th>
-            <th scope="col">{words.columns.level}</th>
-            <th scope="col">{words.columns.audience}</th>
-            <th scope="col">{words.columns.period}</th>
-            <th scope="col" className={table.narrow}>
-              <span className="visually-hidden">{words.columns.actions}</span>
-            </th>
-          </>
-        }
+        columns={[
+          words.columns.title,
+          words.columns.state,
+          words.columns.level,
+          words.columns.audience,
+          words.columns.period,
+        ]}
+        actions={words.columns.actions}
         row={(notice) => <Line key={notice.id} notice={notice} onEnd={() => setEnding(notice)} />}
       />
       {ending && (

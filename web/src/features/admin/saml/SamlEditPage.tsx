@@ -1,41 +1,26 @@
 import { useQuery } from '@tanstack/react-query'
-import { ArrowLeft } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { useNavigate } from 'react-router'
-import { Button, ButtonLink } from '@/components/Button'
-import { FieldErrorText } from '@/components/Field'
-import { Loaded } from '@/components/States'
 import { call, type SamlConfig } from '@/lib/api'
 import { useForm } from '@/lib/ui/form'
 import { toast } from '@/lib/ui/toast'
-import { BoxesLoading } from '../parts/Loading'
-import { Page } from '../parts/Page'
-import { UnsavedGuard } from '../parts/UnsavedGuard'
 import { samlQuery, storeSaml } from '../queries'
 import { texts } from '../texts'
+import { EditPage, FormEnd } from './EditPage'
 import { AttributeFields, DomainFields, SourceFields } from './fields'
 import styles from './Saml.module.css'
 import { checkValues, initialValues, isDirty, requestOf, type SamlValues, serverErrors } from './samlForm'
 
 const words = texts.samlEdit
+const settings = '/admin/saml'
 
 /** Sets the single sign-on. */
 export function SamlEditPage() {
   const query = useQuery(samlQuery)
   return (
-    <Page
-      title={words.title}
-      actions={
-        <ButtonLink to="/admin/saml">
-          <ArrowLeft size={16} aria-hidden />
-          {words.back}
-        </ButtonLink>
-      }
-    >
-      <Loaded query={query} loading={<BoxesLoading heights={[300, 160]} />}>
-        {(config) => <Form config={config} />}
-      </Loaded>
-    </Page>
+    <EditPage query={query} words={words} settings={settings}>
+      {(config) => <Form config={config} />}
+    </EditPage>
   )
 }
 
@@ -54,7 +39,7 @@ function Form({ config: loaded }: { config: SamlConfig }) {
         toast(words.saved, { tone: 'success' })
       }
       saved.current = true
-      void navigate('/admin/saml')
+      void navigate(settings)
     },
     explain: (cause, next) => serverErrors(cause, next.way),
   })
@@ -65,16 +50,14 @@ function Form({ config: loaded }: { config: SamlConfig }) {
       <SourceFields {...fields} />
       <AttributeFields {...fields} />
       <DomainFields {...fields} />
-      <div role="alert">{rest !== '' && <FieldErrorText>{rest}</FieldErrorText>}</div>
-      <div className={styles.formActions}>
-        <Button type="submit" variant="primary" size="lg" loading={busy}>
-          {words.save}
-        </Button>
-        <ButtonLink to="/admin/saml" variant="quiet" size="lg">
-          {texts.common.cancel}
-        </ButtonLink>
-      </div>
-      <UnsavedGuard dirty={isDirty(config, values)} released={saved} words={words.unsaved} />
+      <FormEnd
+        error={rest}
+        busy={busy}
+        dirty={isDirty(config, values)}
+        saved={saved}
+        words={words}
+        settings={settings}
+      />
     </form>
   )
 }

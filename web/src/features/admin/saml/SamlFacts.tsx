@@ -90,11 +90,26 @@ export function Attributes({ config }: { config: SamlConfig }) {
   )
 }
 
-function Code({ value, empty }: { value: string; empty?: string }) {
+/** A value that is compared exactly, or a text for none. */
+export function Code({ value, empty }: { value: string; empty?: string }) {
   if (value !== '') return <code className={styles.code}>{value}</code>
   return empty ? <span>{empty}</span> : <Unset />
 }
 
-function Unset() {
+/** The text for a value that is not set. */
+export function Unset() {
   return <span className={styles.unset}>{texts.common.unset}</span>
+}
+
+/** The steps of setting single sign-on up. */
+export function Steps({ steps }: { steps: { readonly title: string; readonly items: readonly string[] } }) {
+  return (
+    <Section title={steps.title}>
+      <ol className={styles.steps}>
+        {steps.items.map((item) => (
+          <li key={item}>{item}</li>
+        ))}
+      </ol>
+    </Section>
+  )
 }

@@ -7,12 +7,14 @@ import type { SamlConfig } from '@/lib/api'
 import { meQuery } from '@/lib/api/queries'
 import { formatFull } from '@/lib/ui/dates'
 import { BoxesLoading } from '../parts/Loading'
-import { Notice, Page, Section } from '../parts/Page'
+import { Notice, Page } from '../parts/Page'
 import { samlQuery } from '../queries'
 import { texts } from '../texts'
+import { AddressRangesSection } from './AddressRanges'
 import { lastDay, validityOf } from './certificates'
+import { Protocols } from './Protocols'
 import styles from './Saml.module.css'
-import { Attributes, IdentityProvider, ServiceProvider } from './SamlFacts'
+import { Attributes, IdentityProvider, ServiceProvider, Steps } from './SamlFacts'
 import { SamlStatus } from './SamlStatus'
 import { SessionLimitsSection } from './SessionLimits'
 import { TestResult } from './TestResult'
@@ -39,11 +41,13 @@ export function SamlPage() {
         )
       }
     >
+      <Protocols />
       {testId && <TestResult id={testId} mayTest={mayEdit} />}
       <Loaded query={query} loading={<BoxesLoading heights={[96, 220, 180]} />}>
         {(config) => <Config config={config} mayEdit={mayEdit} />}
       </Loaded>
       <SessionLimitsSection mayEdit={mayEdit} />
+      <AddressRangesSection mayEdit={mayEdit} />
     </Page>
   )
 }
@@ -56,23 +60,11 @@ function Config({ config, mayEdit }: { config: SamlConfig; mayEdit: boolean }) {
       {validity === 'expired' && <Notice level="danger">{words.warnings.expired}</Notice>}
       {validity === 'expiring' && <Notice level="warning">{words.warnings.expiring(formatFull(end))}</Notice>}
       <SamlStatus config={config} mayEdit={mayEdit} />
-      {!config.enabled && mayEdit && <Steps />}
+      {!config.enabled && mayEdit && <Steps steps={words.steps} />}
       <ServiceProvider config={config} />
       <IdentityProvider config={config} />
       <Attributes config={config} />
       {config.updated_at && <p className={styles.updated}>{words.updated(formatFull(config.updated_at))}</p>}
     </>
-  )
-}
-
-function Steps() {
-  return (
-    <Section title={words.steps.title}>
-      <ol className={styles.steps}>
-        {words.steps.items.map((item) => (
-          <li key={item}>{item}</li>
-        ))}
-      </ol>
-    </Section>
   )
 }

@@ -6,6 +6,7 @@ import { Loaded } from '@/components/States'
 import type { SamlTest } from '@/lib/api'
 import { LinesLoading } from '../parts/Loading'
 import { Fact, Facts, Notice } from '../parts/Page'
+import { Table } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { samlTestQuery } from '../queries'
 import { texts } from '../texts'
@@ -90,24 +91,16 @@ function Received({ test }: { test: SamlTest }) {
       {attributes.length === 0 && test.status === 'success' && <p className={styles.quiet}>{words.none}</p>}
       {attributes.length > 0 && (
         <div className={table.box}>
-          <table className={table.table}>
-            <thead>
-              <tr>
-                <th scope="col">{words.attribute}</th>
-                <th scope="col">{words.value}</th>
+          <Table columns={[words.attribute, words.value]}>
+            {attributes.map((item) => (
+              <tr key={item.name}>
+                <th scope="row">
+                  <code className={styles.code}>{item.name}</code>
+                </th>
+                <td>{item.values.join('、')}</td>
               </tr>
-            </thead>
-            <tbody>
-              {attributes.map((item) => (
-                <tr key={item.name}>
-                  <th scope="row">
-                    <code className={styles.code}>{item.name}</code>
-                  </th>
-                  <td>{item.values.join('、')}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </Table>
         </div>
       )}
     </>

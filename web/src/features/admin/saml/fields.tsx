@@ -209,17 +209,27 @@ export function AttributeFields({ values, errors, onChange }: FieldsProps) {
 interface AttributeFieldProps {
   label: string
   hint: string
+  optional?: boolean
   common: readonly string[]
   value: string
   error: string | undefined
   onChange: (value: string) => void
 }
 
-function AttributeField({ label, hint, common, value, error, onChange }: AttributeFieldProps) {
+/** A field for the name of a value that the identity provider sends, with common names. */
+export function AttributeField({
+  label,
+  hint,
+  optional = true,
+  common,
+  value,
+  error,
+  onChange,
+}: AttributeFieldProps) {
   return (
     <TextField
       label={label}
-      optional
+      optional={optional}
       hint={
         <>
           {hint}
@@ -244,8 +254,15 @@ function AttributeField({ label, hint, common, value, error, onChange }: Attribu
   )
 }
 
+interface DomainFieldsProps {
+  readonly config: { readonly allowed_email_domains: readonly string[] }
+  readonly values: { readonly domains: readonly string[] }
+  readonly errors: { readonly domains?: string | undefined }
+  readonly onChange: (next: { domains: string[] }) => void
+}
+
 /** The mail domains that may sign in, chosen from the organization's domains. */
-export function DomainFields({ config, values, errors, onChange }: FieldsProps) {
+export function DomainFields({ config, values, errors, onChange }: DomainFieldsProps) {
   const id = useId()
   const { allowed_email_domains: allowed } = config
   const toggle = (domain: string, on: boolean) =>

@@ -1,5 +1,4 @@
 import { useState } from 'react'
-import { Button } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
 import { endShare } from '@/entities/share/shares'
 import type { Share } from '@/lib/api'
@@ -7,6 +6,7 @@ import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
 import { Page } from '../parts/Page'
 import { PagedTable } from '../parts/PagedTable'
+import { EndCell } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { sharesQuery } from '../queries'
 import { texts } from '../texts'
@@ -23,16 +23,8 @@ export function SharesPage() {
         caption={words.title}
         none={words.none}
         className={table.stacked}
-        head={
-          <>
-            <th scope="col">{words.name}</th>
-            <th scope="col">{words.owner}</th>
-            <th scope="col">{words.at}</th>
-            <th scope="col" className={table.narrow}>
-              <span className="visually-hidden">{words.actions}</span>
-            </th>
-          </>
-        }
+        columns={[words.name, words.owner, words.at]}
+        actions={words.actions}
         row={(share) => <Line key={share.id} share={share} onEnd={() => setEnding(share)} />}
       />
       {ending && (
@@ -61,12 +53,7 @@ function Line({ share, onEnd }: { share: Share; onEnd: () => void }) {
       <td className={cx(table.nowrap, table.quiet)} data-label={words.at}>
         {formatFull(share.updated_at)}
       </td>
-      <td className={table.narrow}>
-        <Button size="sm" variant="quietDanger" onClick={onEnd}>
-          <span className="visually-hidden">{words.of(share.title)}</span>
-          {words.end}
-        </Button>
-      </td>
+      <EndCell of={words.of(share.title)} end={words.end} onEnd={onEnd} />
     </tr>
   )
 }

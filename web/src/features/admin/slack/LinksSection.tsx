@@ -1,11 +1,11 @@
 import { useState } from 'react'
-import { Button } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
 import { call, type SlackMemberLink } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
 import { Section } from '../parts/Page'
 import { PagedTable } from '../parts/PagedTable'
+import { EndCell } from '../parts/Table'
 import table from '../parts/Table.module.css'
 import { slackLinksQuery } from '../queries'
 import { texts } from '../texts'
@@ -22,18 +22,8 @@ export function LinksSection({ mayEdit }: { mayEdit: boolean }) {
         caption={words.title}
         none={words.none}
         className={table.stacked}
-        head={
-          <>
-            <th scope="col">{words.member}</th>
-            <th scope="col">{words.person}</th>
-            <th scope="col">{words.since}</th>
-            {mayEdit && (
-              <th scope="col" className={table.narrow}>
-                <span className="visually-hidden">{words.actions}</span>
-              </th>
-            )}
-          </>
-        }
+        columns={[words.member, words.person, words.since]}
+        actions={mayEdit && words.actions}
         row={(link) => (
           <tr key={link.user_id}>
             <th scope="row">
@@ -48,12 +38,7 @@ export function LinksSection({ mayEdit }: { mayEdit: boolean }) {
               {formatFull(link.created_at)}
             </td>
             {mayEdit && (
-              <td className={table.narrow}>
-                <Button size="sm" variant="quietDanger" onClick={() => setEnding(link)}>
-                  <span className="visually-hidden">{words.of(link.user_name)}</span>
-                  {words.end}
-                </Button>
-              </td>
+              <EndCell of={words.of(link.user_name)} end={words.end} onEnd={() => setEnding(link)} />
             )}
           </tr>
         )}

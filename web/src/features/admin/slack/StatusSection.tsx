@@ -1,13 +1,12 @@
-import { Check, CircleAlert } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
 import { call, firstErrorMessage, type SlackCheck, type SlackConfig } from '@/lib/api'
 import { useTask } from '@/lib/ui/task'
 import { toastFailure } from '@/lib/ui/toast'
+import { Checks } from '../parts/Checks'
 import saml from '../saml/Saml.module.css'
 import { texts } from '../texts'
-import styles from './Slack.module.css'
 
 const words = texts.slack
 
@@ -47,7 +46,7 @@ export function StatusSection({ config, mayEdit }: { config: SlackConfig; mayEdi
           )}
         </div>
       )}
-      {checks && <Checks checks={checks} />}
+      {checks && <Checks checks={checks} words={words} />}
       {ending && (
         <EndDialog
           words={words.disconnecting}
@@ -63,25 +62,5 @@ export function StatusSection({ config, mayEdit }: { config: SlackConfig; mayEdi
         </EndDialog>
       )}
     </section>
-  )
-}
-
-function Checks({ checks }: { checks: readonly SlackCheck[] }) {
-  return (
-    <ul className={styles.checks} role="status" aria-label={words.checked}>
-      {checks.map(({ name, ok, detail }) => {
-        const Icon = ok ? Check : CircleAlert
-        return (
-          <li key={name} data-ok={ok}>
-            <Icon size={16} aria-hidden />
-            <div>
-              <strong>{words.checks[name] ?? name}</strong>
-              <span className="visually-hidden">{ok ? words.ok : words.wrong}</span>
-              <p>{detail}</p>
-            </div>
-          </li>
-        )
-      })}
-    </ul>
   )
 }

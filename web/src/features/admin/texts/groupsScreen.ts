@@ -18,7 +18,7 @@ export const groupsScreen = {
     tokens: (count: string) => `${count}トークン`,
     byDefault: '組織の上限',
     source: '作成元',
-    sources: { manual: '管理者が作成' },
+    sources: { manual: '管理者が作成', oidc: 'シングルサインオン' },
   },
   group: {
     back: 'グループの一覧へ',
@@ -61,6 +61,7 @@ export const groupsScreen = {
     take: 'グループから外す',
     taken: (name: string) => `${name}さんをグループから外しました。`,
     notTaken: (why: string) => `グループのメンバーを変更できませんでした。${why}`,
+    provided: 'メンバーは、シングルサインオンのたびに、組織のIDプロバイダーの情報から設定されます。',
     addMembers: 'メンバーを追加',
     adding: {
       title: (name: string) => `「${name}」にメンバーを追加`,

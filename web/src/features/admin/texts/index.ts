@@ -10,6 +10,7 @@ import { memberScreens } from './memberScreens'
 import { modelsScreen } from './modelsScreen'
 import { roles, states } from './names'
 import { noticesScreen } from './noticesScreen'
+import { oidcScreens } from './oidcScreens'
 import { retentionScreen } from './retentionScreen'
 import { samlScreens } from './samlScreens'
 import { sharesScreen } from './sharesScreen'
@@ -25,6 +26,7 @@ export const texts = {
   ...memberScreens,
   ...groupsScreen,
   ...retentionScreen,
+  ...oidcScreens,
   ...samlScreens,
   ...sharesScreen,
   ...connectionsScreen,

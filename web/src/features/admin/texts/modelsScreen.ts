@@ -17,6 +17,20 @@ export const modelsScreen = {
     sees: '画像を読む',
     thinking: { none: '', switch: '思考の切り替え', always: '思考してから回答' },
     context: (tokens: string) => `${tokens}トークンまで`,
+    dictation: {
+      title: '音声入力',
+      lead: '端末の中で音声を認識できないブラウザーは、話した音声をブラウザーの提供元の音声認識サービスに送ります（Chromeは Google、Edgeは Microsoft、Safariは Apple）。',
+      allowed: '音声入力にブラウザーの音声認識サービスを使います',
+      forbidden: '端末の中で認識できるブラウザーだけで音声入力を使います',
+      allow: 'サービスを使う',
+      forbid: 'サービスを使わない',
+      confirm: '音声入力にブラウザーの音声認識サービスを使いますか？',
+      confirmBody:
+        'メンバーが音声入力で話した音声が、ブラウザーの提供元に送られます。提供元での取り扱いを確認してから許可してください。',
+      saved: '音声入力の設定を変更しました。',
+      notSaved: '音声入力の設定を変更できませんでした。',
+    },
+    price: (input: string, output: string) => `100万トークンあたり 入力 ${input}・出力 ${output}`,
     missing: 'プロバイダーの一覧にありません。サーバーの運用担当者にお知らせください。',
     unknown: 'プロバイダーに確認できませんでした。',
     none: {

@@ -1,4 +1,4 @@
-/** Single sign-on, and the maximum durations of sessions. */
+/** Single sign-on, the maximum durations of sessions, and the networks of members. */
 export const samlScreens = {
   saml: {
     title: 'シングルサインオン',
@@ -9,6 +9,7 @@ export const samlScreens = {
     status: '状態',
     onBody: 'メンバーは、組織の認証画面からログインします。',
     offBody: 'メンバーは、メールアドレスとパスワードでログインします。',
+    otherBody: '組織ではOpenID Connectを使用しています。オンにすると、SAMLに切り替わります。',
     turnOn: 'オンにする',
     turnOff: 'オフにする',
     test: 'テストログイン',
@@ -158,5 +159,20 @@ export const samlScreens = {
     save: '保存する',
     saved: 'ログインの有効期間を変更しました。',
     notSaved: (why: string) => `ログインの有効期間を変更できませんでした。${why}`,
+  },
+  addressRanges: {
+    title: '接続元の制限',
+    lead: '組織を利用できるネットワークを、社内やVPNなどに限ります。アプリ、ブラウザー拡張機能、APIに適用されます。Slackでの質問には適用されません。',
+    any: '制限していません。どのネットワークからも利用できます。',
+    label: '利用を許可するIPアドレスの範囲',
+    hint: (address: string) =>
+      `1行に1つ、範囲（例: 203.0.113.0/24、2001:db8::/32）またはIPアドレスを入力します。空にすると、制限しません。現在の接続元: ${address}`,
+    save: '接続元の制限を変更',
+    confirmTitle: '接続元を制限しますか',
+    confirmBody:
+      'ほかのネットワークから利用しているメンバーは、すぐに利用できなくなります。範囲の外から試みられた利用は、監査ログに残ります。',
+    confirm: '制限する',
+    saved: '接続元の制限を変更しました。',
+    notSaved: (why: string) => `接続元の制限を変更できませんでした。${why}`,
   },
 } as const

@@ -20,6 +20,7 @@ import { texts } from '../texts'
 import { Actions } from './Actions'
 import styles from './Answer.module.css'
 import { AnswerText } from './AnswerText'
+import { FollowUps } from './FollowUps'
 import { ProofreadAnswer } from './ProofreadAnswer'
 import { Reasoning, storedThinking } from './Reasoning'
 import { MissingDocuments, Steps } from './Steps'
@@ -102,6 +103,7 @@ export const Answer = memo(function Answer({ turn, conversation, closed, settled
             <Actions message={message} conversation={conversation} closed={closed} />
           )}
         </div>
+        {onAsk && !closed && <FollowUps turn={turn} conversation={conversation} onAsk={onAsk} />}
       </div>
     </li>
   )

@@ -20,7 +20,8 @@ export function Sources({ cited, consulted, text, onOpen }: SourcesProps) {
   const others = pages ? texts.citation.otherPages : texts.citation.others
   const summary = pages ? texts.citation.consultedPages : texts.citation.consulted
   return (
-    <section className={styles.sources} aria-label={cited.length > 0 ? texts.sources : others}>
+    // No region: the regions of a page need different names.
+    <div className={styles.sources} role="group" aria-label={cited.length > 0 ? texts.sources : others}>
       {cited.length > 0 && (
         <>
           <h3>{texts.sources}</h3>
@@ -33,7 +34,7 @@ export function Sources({ cited, consulted, text, onOpen }: SourcesProps) {
           <List sources={consulted} text={text} onOpen={onOpen} />
         </details>
       )}
-    </section>
+    </div>
   )
 }
 

@@ -7,13 +7,17 @@ import { guidanceQuery } from '@/entities/guidance/guidance'
 import type { Guidance, Skill } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { readStoredText } from '@/lib/browser/storedTexts'
-import { followSendKey, setSendKey } from '@/lib/ui/sendKey'
+import { setSendKey } from '@/lib/ui/sendKey'
 import { store } from '@/lib/ui/store'
 import type { Conversation } from '../conversation/conversation'
 import { draftAtom, draftKey, removeRestoredDraft, restoreDraft } from '../draft/drafts'
 import { Composer } from './Composer'
 
-const nothing: Guidance = { instructions: '', about: { name: '', department: '', tone: '', signature: '' } }
+const nothing: Guidance = {
+  instructions: '',
+  about: { name: '', department: '', tone: '', signature: '' },
+  dictation: { service: false },
+}
 
 const skill = { id: 's', name: '汎用チャット' } as Skill
 
@@ -59,7 +63,6 @@ afterEach(() => {
   cleanup()
   vi.restoreAllMocks()
 })
-followSendKey(window)
 
 describe('Composer', () => {
   it('shows what is sent with the question', () => {
@@ -67,7 +70,7 @@ describe('Composer', () => {
     expect(screen.queryByRole('button', { name: /一緒に送ります/ })).toBeNull()
     cleanup()
     const about = { ...nothing.about, tone: '結論から', signature: '株式会社紡\n田中' }
-    queryClient.setQueryData(guidanceQuery.queryKey, { instructions: '敬語で書く。', about })
+    queryClient.setQueryData(guidanceQuery.queryKey, { ...nothing, instructions: '敬語で書く。', about })
     show()
     fireEvent.click(
       screen.getByRole('button', { name: '組織の指示と「回答のカスタマイズ」も一緒に送ります' }),

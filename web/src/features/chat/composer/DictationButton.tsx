@@ -1,7 +1,9 @@
+import { useQuery } from '@tanstack/react-query'
 import { Mic, Square } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { ComposerTool } from '@/components/ComposerBox'
-import { canDictate, Dictation, type DictationEnd } from '@/lib/browser/dictation'
+import { guidanceQuery } from '@/entities/guidance/guidance'
+import { Dictation, type DictationEnd, findRecognizer, type Recognizer } from '@/lib/browser/dictation'
 import { store } from '@/lib/ui/store'
 import { toast } from '@/lib/ui/toast'
 import { draftAtom } from '../draft/drafts'
@@ -9,14 +11,18 @@ import { texts } from '../texts'
 
 const words = texts.dictation
 
-/** DictationButton enters speech into a draft. It is shown only if this device recognizes speech itself. */
+/**
+ * DictationButton enters speech into a draft. It is shown only if this device recognizes speech itself, or if the
+ * organization allows the browser's service.
+ */
 export function DictationButton({ draft, disabled }: { draft: string; disabled: boolean }) {
-  const [available, setAvailable] = useState(false)
+  const [recognizer, setRecognizer] = useState<Recognizer | null>(null)
+  const service = useQuery(guidanceQuery).data?.dictation.service ?? false
   const [state, setState] = useState<'off' | 'beginning' | 'on'>('off')
   const running = useRef<Dictation>(null)
   useEffect(() => {
-    void canDictate().then(setAvailable)
-  }, [])
+    void findRecognizer(service).then(setRecognizer)
+  }, [service])
   // Another draft, or the end of this one, stops the dictation.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the effect belongs to the draft.
   useEffect(
@@ -26,7 +32,7 @@ export function DictationButton({ draft, disabled }: { draft: string; disabled: 
     },
     [draft],
   )
-  if (!available) return null
+  if (recognizer === null) return null
 
   const onEnd = (end: DictationEnd) => {
     running.current = null
@@ -40,7 +46,7 @@ export function DictationButton({ draft, disabled }: { draft: string; disabled: 
     }
     setState('beginning')
     const text = draftAtom(draft)
-    Dictation.begin((spoken) => store.set(text, store.get(text) + spoken), onEnd).then(
+    Dictation.begin(recognizer, (spoken) => store.set(text, store.get(text) + spoken), onEnd).then(
       (dictation) => {
         running.current = dictation
         setState('on')
@@ -51,7 +57,7 @@ export function DictationButton({ draft, disabled }: { draft: string; disabled: 
   return (
     <ComposerTool
       icon={state === 'on' ? <Square size={16} aria-hidden /> : <Mic size={16} aria-hidden />}
-      aria-label={words.label}
+      aria-label={recognizer === 'service' ? words.labelService : words.label}
       aria-pressed={state !== 'off'}
       data-tip="top"
       disabled={disabled || state === 'beginning'}

@@ -275,3 +275,16 @@ describe('stored messages', () => {
     expect(events.onTrouble).toHaveBeenCalledWith('feedback', expect.any(Function), expect.any(Error))
   })
 })
+
+describe('suggestions', () => {
+  it('belong to the answer, and a failure shows none', async () => {
+    const { conversation, api, turns, messages } = setup([message(1), message(2)])
+    conversation.load(thread, messages.toReversed())
+    api.suggestQuestions.mockRejectedValueOnce(new Error('offline'))
+    await conversation.suggest('m002')
+    expect(turns()[1]?.message.suggestions).toBeUndefined()
+    await conversation.suggest('m002')
+    expect(api.suggestQuestions).toHaveBeenLastCalledWith('m002')
+    expect(turns()[1]?.message.suggestions).toEqual(['続きの質問'])
+  })
+})

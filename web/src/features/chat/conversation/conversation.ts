@@ -267,6 +267,15 @@ export class Conversation {
     }
   }
 
+  /** Requests questions that may follow an answer. Without any, and on a failure, nothing is shown. */
+  async suggest(messageId: string): Promise<void> {
+    const suggestions = await this.deps.api.suggestQuestions(messageId).catch(() => [])
+    const turn = this.state.turns.find(({ message }) => message.id === messageId)
+    if (turn === undefined || suggestions.length === 0) return
+    this.#core.version++
+    this.#core.patch(turn.key, { message: { ...turn.message, suggestions } })
+  }
+
   /** The unsaved decisions about proofread texts, by message id. */
   get decisionsAtom(): DecisionSaver['atom'] {
     return this.#decisions.atom

@@ -95,6 +95,7 @@ export interface ConversationApi {
   readonly stopMessage: (messageId: string) => Promise<void>
   readonly giveFeedback: (request: FeedbackRequest) => Promise<Feedback>
   readonly withdrawFeedback: (messageId: string) => Promise<void>
+  readonly suggestQuestions: (messageId: string) => Promise<string[]>
   readonly decideChanges: (messageId: string, decided: DecisionLists) => Promise<void>
 }
 

@@ -94,6 +94,7 @@ export function setup(messages: Message[] = [], store = createStore()) {
     ),
     stopMessage: vi.fn(async () => {}),
     withdrawFeedback: vi.fn(async () => {}),
+    suggestQuestions: vi.fn(async () => ['続きの質問']),
     decideChanges: vi.fn(async () => {}),
     giveFeedback: vi.fn(async (request: { message_id: string; rating: 'good' | 'bad' }) => request),
   }

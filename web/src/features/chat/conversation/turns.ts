@@ -124,6 +124,7 @@ export function withRegeneratedAnswer(turn: Turn, live: LiveAnswer, id: string, 
     proofread: _____,
     model_id: ______,
     model_name: _______,
+    suggestions: ________,
     ...message
   } = turn.message
   return {

@@ -4,7 +4,7 @@ import { PagedTable } from '../../parts/PagedTable'
 import { memberUsageQuery } from '../../queries'
 import { texts } from '../../texts'
 import styles from './MemberUsageTable.module.css'
-import { UsageCells, UsageHead } from './UsageCells'
+import { UsageCells, usageColumns } from './UsageCells'
 
 const words = texts.contract.byMember
 
@@ -17,12 +17,7 @@ export function MemberUsageTable() {
         caption={words.title}
         none={words.none}
         className={styles.table}
-        head={
-          <>
-            <th scope="col">{words.member}</th>
-            <UsageHead />
-          </>
-        }
+        columns={[words.member, ...usageColumns]}
         row={(item) => <Line key={item.user_id ?? ''} item={item} />}
       />
     </Section>

@@ -2,14 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Select } from '@/components/Field'
 import { EmptyState, Loaded } from '@/components/States'
-import { cx } from '@/lib/ui/cx'
 import { LinesLoading } from '../../parts/Loading'
 import { Section } from '../../parts/Page'
+import { Table } from '../../parts/Table'
 import table from '../../parts/Table.module.css'
 import { modelUsageQuery } from '../../queries'
 import { texts } from '../../texts'
 import styles from './MemberUsageTable.module.css'
-import { UsageCells, UsageHead } from './UsageCells'
+import { UsageCells, usageColumns } from './UsageCells'
 import { lastMonths } from './usage'
 
 const words = texts.contract.byModel
@@ -41,23 +41,14 @@ export function ModelUsageTable({ today }: { today: string }) {
       <div className={table.box}>
         <Loaded query={query} loading={<LinesLoading />} empty={<EmptyState title={words.none} />}>
           {(data) => (
-            <table className={cx(table.table, styles.table)}>
-              <caption className="visually-hidden">{words.title}</caption>
-              <thead>
-                <tr>
-                  <th scope="col">{words.model}</th>
-                  <UsageHead />
+            <Table caption={words.title} columns={[words.model, ...usageColumns]} className={styles.table}>
+              {data.map((item) => (
+                <tr key={item.model_id ?? ''}>
+                  <th scope="row">{item.name || item.model_id || words.unknown}</th>
+                  <UsageCells of={item} />
                 </tr>
-              </thead>
-              <tbody>
-                {data.map((item) => (
-                  <tr key={item.model_id ?? ''}>
-                    <th scope="row">{item.name || item.model_id || words.unknown}</th>
-                    <UsageCells of={item} />
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+              ))}
+            </Table>
           )}
         </Loaded>
       </div>

@@ -5,6 +5,7 @@ import { cx } from '@/lib/ui/cx'
 import { formatNumber } from '@/lib/ui/numbers'
 import { formatWeekday } from '../../format'
 import { Section } from '../../parts/Page'
+import { Table } from '../../parts/Table'
 import table from '../../parts/Table.module.css'
 import { texts } from '../../texts'
 import styles from './Usage.module.css'
@@ -59,40 +60,32 @@ export function Usage({ days }: { days: readonly DayUsage[] }) {
 function DayTable({ days }: { days: readonly DayUsage[] }) {
   const sum = (of: (day: DayUsage) => number) => formatNumber(days.reduce((total, day) => total + of(day), 0))
   return (
-    <table className={cx(table.table, styles.days)}>
-      <caption className="visually-hidden">{words.table}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{words.date}</th>
-          <th scope="col" className={table.number}>
-            {words.messages}
+    <Table
+      caption={words.table}
+      columns={[
+        words.date,
+        { label: words.messages, className: table.number },
+        { label: words.input, className: table.number },
+        { label: words.output, className: table.number },
+      ]}
+      className={styles.days}
+    >
+      <tr className={styles.total}>
+        <th scope="row">{words.total}</th>
+        <td className={table.number}>{sum((day) => day.messages)}</td>
+        <td className={table.number}>{sum((day) => day.input_tokens)}</td>
+        <td className={table.number}>{sum((day) => day.output_tokens)}</td>
+      </tr>
+      {days.toReversed().map((day) => (
+        <tr key={day.date}>
+          <th scope="row" className={table.nowrap}>
+            {formatWeekday(day.date)}
           </th>
-          <th scope="col" className={table.number}>
-            {words.input}
-          </th>
-          <th scope="col" className={table.number}>
-            {words.output}
-          </th>
+          <td className={table.number}>{formatNumber(day.messages)}</td>
+          <td className={table.number}>{formatNumber(day.input_tokens)}</td>
+          <td className={table.number}>{formatNumber(day.output_tokens)}</td>
         </tr>
-      </thead>
-      <tbody>
-        <tr className={styles.total}>
-          <th scope="row">{words.total}</th>
-          <td className={table.number}>{sum((day) => day.messages)}</td>
-          <td className={table.number}>{sum((day) => day.input_tokens)}</td>
-          <td className={table.number}>{sum((day) => day.output_tokens)}</td>
-        </tr>
-        {days.toReversed().map((day) => (
-          <tr key={day.date}>
-            <th scope="row" className={table.nowrap}>
-              {formatWeekday(day.date)}
-            </th>
-            <td className={table.number}>{formatNumber(day.messages)}</td>
-            <td className={table.number}>{formatNumber(day.input_tokens)}</td>
-            <td className={table.number}>{formatNumber(day.output_tokens)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   )
 }

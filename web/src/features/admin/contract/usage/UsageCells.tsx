@@ -7,25 +7,13 @@ import { tokensOf } from './usage'
 
 const words = texts.contract.usage
 
-/** The column headings of UsageCells. */
-export function UsageHead() {
-  return (
-    <>
-      <th scope="col" className={table.number}>
-        {words.messages}
-      </th>
-      <th scope="col" className={cx(table.number, styles.detail)}>
-        {words.input}
-      </th>
-      <th scope="col" className={cx(table.number, styles.detail)}>
-        {words.output}
-      </th>
-      <th scope="col" className={table.number}>
-        {words.tokens}
-      </th>
-    </>
-  )
-}
+/** The columns of UsageCells. */
+export const usageColumns = [
+  { label: words.messages, className: table.number },
+  { label: words.input, className: cx(table.number, styles.detail) },
+  { label: words.output, className: cx(table.number, styles.detail) },
+  { label: words.tokens, className: table.number },
+]
 
 /** The usage in a row of a table. */
 export function UsageCells({

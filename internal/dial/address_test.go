@@ -1,11 +1,11 @@
-package websearch_test
+package dial_test
 
 import (
 	"errors"
 	"net/netip"
 	"testing"
 
-	"github.com/tsumugi-ai/tsumugi/internal/websearch"
+	"github.com/tsumugi-ai/tsumugi/internal/dial"
 )
 
 func TestR90_NonPublicAddresses(t *testing.T) {
@@ -19,7 +19,7 @@ func TestR90_NonPublicAddresses(t *testing.T) {
 		"2002:7f00:1::", "3fff::1", "5f00::1", "fc00::1", "fd00:ec2::254", "fe80::1", "fe80::1%eth0", "fec0::1",
 		"ff02::1",
 	} {
-		if websearch.Public(netip.MustParseAddr(address)) {
+		if dial.Public(netip.MustParseAddr(address)) {
 			t.Errorf("%s is taken for a public address", address)
 		}
 	}
@@ -27,7 +27,7 @@ func TestR90_NonPublicAddresses(t *testing.T) {
 		"1.1.1.1", "8.8.8.8", "100.63.255.255", "100.128.0.1", "172.15.0.1", "172.32.0.1", "198.17.0.1", "223.255.255.1",
 		"2606:4700:4700::1111", "2400:8500::1", "::ffff:8.8.8.8",
 	} {
-		if !websearch.Public(netip.MustParseAddr(address)) {
+		if !dial.Public(netip.MustParseAddr(address)) {
 			t.Errorf("%s is not taken for a public address", address)
 		}
 	}
@@ -40,8 +40,8 @@ func TestR90_OnlyWebPortsAreAllowed(t *testing.T) {
 		"8.8.8.8:22": false, "8.8.8.8:8080": false, "127.0.0.1:80": false, "[::1]:443": false,
 		"[fe80::1%eth0]:80": false, "metadata.google.internal:80": false, "": false,
 	} {
-		if err := websearch.CheckDial(address, nil); (err == nil) != allowed ||
-			err != nil && !errors.Is(err, websearch.ErrForbidden) {
+		if err := dial.CheckDial(address, nil, false); (err == nil) != allowed ||
+			err != nil && !errors.Is(err, dial.ErrForbidden) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -53,7 +53,7 @@ func FuzzR90_CheckDial(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, address string) {
-		if websearch.CheckDial(address, nil) != nil {
+		if dial.CheckDial(address, nil, false) != nil {
 			return
 		}
 		at, err := netip.ParseAddrPort(address)

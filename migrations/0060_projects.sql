@@ -1,4 +1,7 @@
--- Projects: files, instructions and threads that several members share.
+-- Projects: files, instructions and threads that several members share. When the access of a member to projects last
+-- changed, for servers that were not listening at that time:
+alter table organizations add column access_changed_at timestamptz;
+
 create table projects (
     id              uuid primary key,
     organization_id uuid        not null references organizations (id) on delete cascade,
@@ -10,6 +13,7 @@ create table projects (
     archived_at     timestamptz,
     deleted_at      timestamptz, -- From then on, nobody can open the project. 30 days later it is removed.
     retention_days  integer check (retention_days between 30 and 3650), -- Null: the organization's setting applies.
+    retention_since timestamptz, -- When retention_days was last changed. Earlier notices do not count.
     storage_limit   bigint check (storage_limit > 0), -- Bytes. Null: the project has no limit of its own.
     source_count    integer     not null default 0, -- Of project_sources; maintained by a trigger.
     source_bytes    bigint      not null default 0,
@@ -89,9 +93,7 @@ create function granted_members(organization uuid, member uuid, member_group uui
 $$;
 
 -- Servers close the streams and connections of members whose role in a project may have changed. Members who still have
--- access reconnect. access_changed_at is for servers that were not listening.
-alter table organizations add column access_changed_at timestamptz;
-
+-- access reconnect.
 create function tell_of_access(organization uuid, members uuid[]) returns void language plpgsql as $$
 begin
     if members = '{}' then
@@ -105,7 +107,8 @@ $$;
 create function tell_of_grants() returns trigger language plpgsql as $$
 begin
     perform tell_of_access(c.organization_id, array_agg(distinct m.user_id))
-    from changed c, granted_members(c.organization_id, c.user_id, c.group_id) m
+    from (select distinct organization_id, user_id, group_id from changed) c,
+         granted_members(c.organization_id, c.user_id, c.group_id) m
     group by c.organization_id;
     return null;
 end
@@ -146,6 +149,40 @@ $$;
 
 create trigger projects_tell_deletion after update of deleted_at on projects
     for each row when (old.deleted_at is distinct from new.deleted_at) execute function tell_of_project();
+
+-- Lists of projects show the number of their members, without counting those of large groups.
+alter table member_groups add column member_count integer not null default 0; -- Maintained by a trigger.
+update member_groups g set member_count = (select count(*) from group_members m where m.group_id = g.id);
+
+create function count_group_members() returns trigger language plpgsql as $$
+begin
+    update member_groups g
+    set member_count = g.member_count + c.members
+    from (select group_id, count(*) * tg_argv[0]::integer as members from changed group by group_id) c
+    where g.id = c.group_id;
+    return null;
+end
+$$;
+
+create trigger group_members_count_insert after insert on group_members
+    referencing new table as changed for each statement execute function count_group_members('1');
+create trigger group_members_count_delete after delete on group_members
+    referencing old table as changed for each statement execute function count_group_members('-1');
+
+-- A thread in a project is private to its owner, or shared with the members of the project.
+alter table threads
+    add column project_id uuid,
+    add column visibility text not null default 'private' check (visibility in ('private', 'project')),
+    add check (visibility = 'private' or project_id is not null),
+    add constraint threads_project foreign key (organization_id, project_id)
+        references projects (organization_id, id) on delete cascade;
+create index threads_of_project on threads (project_id, visibility, touched_at desc, id desc)
+    where project_id is not null;
+
+create trigger threads_keep_moved before update of project_id, visibility on threads
+    for each row when (old.told_at is not null
+        and (old.project_id, old.visibility) is distinct from (new.project_id, new.visibility))
+    execute function keep_thread();
 
 -- The files of projects. A file exists as long as a member owns it, or a skill or a project uses it.
 create table project_sources (
@@ -190,6 +227,9 @@ alter table data_sources
     add column uploaded_by uuid,
     add constraint data_sources_uploaded_by foreign key (organization_id, uploaded_by)
         references users (organization_id, id) on delete set null (uploaded_by);
+drop index data_sources_to_read;
+create index data_sources_to_read on data_sources (coalesce(user_id, uploaded_by), read_after)
+    where status in ('pending', 'running');
 create index data_sources_uploaded on data_sources (uploaded_by) where uploaded_by is not null;
 
 create or replace function keep_shared_document() returns trigger language plpgsql as $$
@@ -220,12 +260,21 @@ $$;
 create constraint trigger project_sources_drop_unowned after delete on project_sources
     deferrable initially deferred for each row execute function drop_unowned_document();
 
--- A thread in a project is private to its owner, or shared with the members of the project.
-alter table threads
-    add column project_id uuid,
-    add column visibility text not null default 'private' check (visibility in ('private', 'project')),
-    add check (visibility = 'private' or project_id is not null),
-    add constraint threads_project foreign key (organization_id, project_id)
-        references projects (organization_id, id) on delete cascade;
-create index threads_of_project on threads (project_id, visibility, touched_at desc, id desc)
-    where project_id is not null;
+-- The threads that are deleted after a number of days without use. In a project, shared threads follow the setting of the
+-- project, or else that of the organization; private threads follow the shorter one.
+create view retained_threads as
+    select t.id, t.organization_id, t.user_id, t.touched_at, t.told_at, o.retention_days as days,
+           o.retention_since as since
+    from organizations o
+    join threads t on t.organization_id = o.id
+    where t.project_id is null and o.retention_days is not null and o.deletes_at is null and not t.pinned
+      and t.expires_at is null
+    union all
+    select t.id, t.organization_id, t.user_id, t.touched_at, t.told_at, r.days,
+           greatest(o.retention_since, p.retention_since)
+    from projects p
+    join organizations o on o.id = p.organization_id
+    cross join lateral (values ('project', coalesce(p.retention_days, o.retention_days)),
+                               ('private', least(p.retention_days, o.retention_days))) r (visibility, days)
+    join threads t on t.project_id = p.id and t.visibility = r.visibility
+    where r.days is not null and o.deletes_at is null and not t.pinned and t.expires_at is null;

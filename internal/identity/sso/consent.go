@@ -1,4 +1,4 @@
-package saml
+package sso
 
 import (
 	"context"
@@ -11,21 +11,21 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-// PendingLink returns the pending link between a member and the person in an assertion. If it is unknown, used, expired
+// PendingLink returns the pending link between a member and a person. If it is unknown, used, expired
 // or another browser's, the error has the code CodeState.
 func (s *Service) PendingLink(
 	ctx context.Context, organizationID uuid.UUID, link, browser string,
 ) (PendingLink, error) {
-	pending, err := s.store.FindPendingLink(ctx, organizationID, opaque.Hash(link), opaque.Hash(browser), s.now())
+	pending, err := s.store.FindPendingLink(ctx, organizationID, opaque.Hash(link), opaque.Hash(browser), s.Now())
 	if fault.CodeOf(err) == fault.NotFound {
 		return PendingLink{}, errLinkOver(err)
 	}
 	return pending, err
 }
 
-// Link links the actor to the person in a pending assertion, and returns a code like Consume. The actor must have
-// entered their password since the assertion arrived. If the actor is not the member of the pending link, the error has
-// the code fault.Forbidden. Other errors are those of PendingLink and Consume.
+// Link links the actor to the person of a pending link, and returns a code like Admit. The actor must have entered their
+// password since the response of the identity provider arrived. If the actor is not the member of the pending link, the
+// error has the code fault.Forbidden. Other errors are those of PendingLink and Admit.
 func (s *Service) Link(
 	ctx context.Context, actor identity.Actor, organizationID uuid.UUID, link, browser string, origin Origin,
 ) (code string, err error) {
@@ -39,25 +39,23 @@ func (s *Service) Link(
 	case actor.AuthTime.Before(pending.CreatedAt.Truncate(time.Second)): // auth_time has whole seconds.
 		return "", fault.Errorf(fault.Forbidden, "もう一度パスワードを入力してください。")
 	}
-	settings, err := s.store.SAMLSettings(ctx, organizationID)
+	provider, err := s.Provider(ctx, organizationID)
 	if err != nil {
 		return "", err
 	}
-	if !settings.Enabled || settings.EntityID != pending.EntityID {
+	if provider != pending.Person.Provider {
 		return "", errLinkOver(nil)
 	}
-	now := s.now()
+	now := s.Now()
 	code, hash := opaque.New()
-	err = s.store.AcceptAssertion(ctx, Acceptance{
-		OrganizationID: organizationID, EntityID: pending.EntityID, NameID: pending.NameID, Email: pending.Email,
-		Origin:      origin,
-		ConsentHash: opaque.Hash(link),
+	err = s.store.AcceptPerson(ctx, Acceptance{
+		OrganizationID: organizationID, Person: pending.Person, Origin: origin, ConsentHash: opaque.Hash(link),
 		Code: Code{
 			Hash: hash, BrowserHash: opaque.Hash(browser), OrganizationID: organizationID, Next: pending.Next,
-			SessionUntil: pending.SessionUntil, ExpiresAt: now.Add(codeLifetime),
+			SessionUntil: pending.SessionUntil, ExpiresAt: now.Add(CodeLifetime),
 		},
 	}, now, func(found Candidates) (Decision, error) {
-		decision, err := decide(organizationID, person{email: pending.Email}, uuid.Nil, found)
+		decision, err := decide(organizationID, pending.Person, uuid.Nil, found)
 		if err == nil && decision.Member != actor.ID {
 			err = errNotLinked()
 		}

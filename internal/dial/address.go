@@ -1,4 +1,6 @@
-package websearch
+// Package dial connects to servers that people other than the operator have chosen, such as web pages and identity
+// providers. It refuses addresses outside of the public internet. It imports package proxy.
+package dial
 
 import (
 	"errors"
@@ -10,8 +12,8 @@ import (
 	"strings"
 )
 
-// ErrForbidden means that a URL is not on the public web and must not be requested.
-var ErrForbidden = errors.New("websearch: not an address of the public web")
+// ErrForbidden means that an address is not on the public internet, or that its port is not allowed.
+var ErrForbidden = errors.New("dial: not an address of the public internet")
 
 // prefixes parses networks. It panics on an invalid one.
 func prefixes(list ...string) []netip.Prefix {
@@ -47,9 +49,9 @@ func public(addr netip.Addr) bool {
 	return global.Contains(addr) && !slices.ContainsFunc(special6, within)
 }
 
-// internal reports whether a URL contains an address that is not public, or a host name of an internal network. It does
+// Internal reports whether a URL contains an address that is not public, or a host name of an internal network. It does
 // not resolve names; checkDial checks resolved addresses.
-func internal(u *url.URL, allow func(netip.AddrPort) bool) bool {
+func Internal(u *url.URL, allow func(netip.AddrPort) bool) bool {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	if addr, err := netip.ParseAddr(host); err == nil {
 		port, _ := strconv.ParseUint(u.Port(), 10, 16)
@@ -63,9 +65,10 @@ func internal(u *url.URL, allow func(netip.AddrPort) bool) bool {
 	return last == "" || last[0] >= '0' && last[0] <= '9' // An address in another notation, such as 127.1.
 }
 
-// checkDial returns ErrForbidden for connections outside of the public web. It is called with the resolved address
-// directly before connecting, so that neither a name nor a redirect can bypass the check.
-func checkDial(address string, allow func(netip.AddrPort) bool) error {
+// checkDial returns ErrForbidden for connections outside of the public internet and, unless anyPort is true, for ports
+// other than those of the web. It is called with the resolved address directly before connecting, so that neither a name
+// nor a redirect can bypass the check.
+func checkDial(address string, allow func(netip.AddrPort) bool, anyPort bool) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("%w: %q", ErrForbidden, address)
@@ -73,7 +76,7 @@ func checkDial(address string, allow func(netip.AddrPort) bool) error {
 	if allow != nil && allow(at) {
 		return nil
 	}
-	if !public(at.Addr()) || at.Port() != 80 && at.Port() != 443 {
+	if !public(at.Addr()) || !anyPort && at.Port() != 80 && at.Port() != 443 {
 		return fmt.Errorf("%w: %s", ErrForbidden, at)
 	}
 	return nil

@@ -1,8 +1,9 @@
-package saml
+package sso
 
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,40 +21,41 @@ const (
 	maxName  = 100 // Characters.
 )
 
-// person is the person in an assertion, as far as the identity provider is trusted to identify them.
-type person struct {
-	email string // As asserted.
-	name  string
-}
-
-// person returns the person in an assertion, or a rejection. The address must be plain and of a domain that the
-// organization has chosen and still owns.
-func (a assertion) person(settings Settings) (person, error) {
-	emails := []string{a.nameID}
-	if settings.EmailAttribute != "" {
-		emails = a.values(settings.EmailAttribute)
-	}
-	if len(emails) != 1 || emails[0] == "" {
-		return person{}, reject("there is no one address",
-			"メールアドレスを取得できません。メールアドレスの属性名と、IDプロバイダーの属性の設定を確認してください。")
-	}
-	email := emails[0]
-	local, domain, ok := cutAddress(email)
+// CheckPerson returns a person with a name that is valid for a member, or a rejection. The address must be plain and of a
+// domain that the organization has chosen and still owns.
+func CheckPerson(p Person, chosen, owned []string) (Person, error) {
+	local, domain, ok := cutAddress(p.Email)
 	if !ok {
-		return person{}, reject("the address is none", "メールアドレスの形式が正しくありません。属性名の設定を確認してください。")
+		return Person{}, RejectPerson("the address is none", "メールアドレスの形式が正しくありません。属性名の設定を確認してください。")
 	}
 	domain = strings.ToLower(domain)
-	if !slices.Contains(settings.EmailDomains, domain) || !slices.Contains(settings.MailDomains, domain) {
-		return person{}, reject("the address is of another domain", "メールアドレスのドメインが、許可されたメールドメインに含まれていません。")
+	if !slices.Contains(chosen, domain) || !slices.Contains(owned, domain) {
+		return Person{}, RejectPerson("the address is of another domain", "メールアドレスのドメインが、許可されたメールドメインに含まれていません。")
 	}
-	name := ""
-	if settings.NameAttribute != "" {
-		name = strings.Join(a.values(settings.NameAttribute), " ")
+	if p.Name = tidyName(p.Name); p.Name == "" {
+		p.Name = tidyName(local)
 	}
-	if name = tidyName(name); name == "" {
-		name = tidyName(local)
+	return p, nil
+}
+
+// RejectPerson returns the rejection of a person in a valid response.
+func RejectPerson(reason, advice string) error { return &personRejection{Reject(reason, advice)} }
+
+// ChooseDomains returns the given domains, in lower case and without duplicates. They must be among the organization's
+// mail domains. Only operators can set those, because an administrator could otherwise claim another organization's
+// domain.
+func ChooseDomains(owned, given []string) ([]string, error) {
+	domains := make([]string, 0, len(given))
+	for i, text := range given {
+		domain := strings.ToLower(strings.TrimSpace(text))
+		if !slices.Contains(owned, domain) {
+			return nil, fault.InvalidField("email_domains["+strconv.Itoa(i)+"]", "この組織のメールドメインから選択してください。")
+		}
+		if !slices.Contains(domains, domain) {
+			domains = append(domains, domain)
+		}
 	}
-	return person{email: email, name: name}, nil
+	return domains, nil
 }
 
 // cutAddress splits an address that consists of ASCII characters only, because letters of other scripts can look alike.
@@ -86,11 +88,11 @@ func tidyName(name string) string {
 }
 
 // errNeedsAccount means that the person is new and needs an account in the user pool first.
-var errNeedsAccount = errors.New("saml: the person is new")
+var errNeedsAccount = errors.New("sso: the person is new")
 
-// decide returns the decision on a valid assertion, by the rules of docs/adr/0014. subject is the new account of an
+// decide returns the decision on an authenticated person, by the rules of docs/adr/0014. subject is the new account of an
 // unknown person, or uuid.Nil before it exists.
-func decide(organizationID uuid.UUID, who person, subject uuid.UUID, found Candidates) (Decision, error) {
+func decide(organizationID uuid.UUID, who Person, subject uuid.UUID, found Candidates) (Decision, error) {
 	if found.Linked != nil {
 		if found.Linked.State != identity.StateActive {
 			return Decision{}, errInactive()
@@ -106,7 +108,7 @@ func decide(organizationID uuid.UUID, who person, subject uuid.UUID, found Candi
 	}
 	// Such an account has no data that an attacker could take over.
 	unused := member.AuthType == identity.AuthFederated && !member.SignedIn
-	if member.Email != who.email && !unused {
+	if member.Email != who.Email && !unused {
 		return Decision{}, errNotLinked()
 	}
 	if member.State != identity.StateActive {
@@ -126,8 +128,8 @@ func decide(organizationID uuid.UUID, who person, subject uuid.UUID, found Candi
 	return Decision{Member: member.ID, Link: true, Consent: true}, nil
 }
 
-// provision adds the person as a general user. Assertions never set a role.
-func provision(organizationID uuid.UUID, who person, subject uuid.UUID, seatFree bool) (Decision, error) {
+// provision adds the person as a general user. Identity providers never set a role.
+func provision(organizationID uuid.UUID, who Person, subject uuid.UUID, seatFree bool) (Decision, error) {
 	if !seatFree {
 		return Decision{}, fault.Errorf(CodeNoSeat, "空きシートがないため、ログインできません。管理者にお問い合わせください。")
 	}
@@ -136,8 +138,8 @@ func provision(organizationID uuid.UUID, who person, subject uuid.UUID, seatFree
 	}
 	user := &identity.NewUser{
 		ID: uuidv7.New(), OrganizationID: organizationID, Subject: subject.String(),
-		Email: strings.ToLower(who.email),
-		Name:  who.name, Role: identity.RoleGeneralUser, AuthType: identity.AuthFederated,
+		Email: strings.ToLower(who.Email),
+		Name:  who.Name, Role: identity.RoleGeneralUser, AuthType: identity.AuthFederated,
 	}
 	return Decision{Member: user.ID, Link: true, Provision: user}, nil
 }

@@ -1,0 +1,78 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
+)
+
+func (s *Server) getOIDCConfig(c *call) (any, error) {
+	view, err := s.OIDC.View(c.ctx(), c.actor)
+	return toOIDCConfig(view), err
+}
+
+func (s *Server) putOIDCConfig(c *call, req OIDCConfigPutRequest) (any, error) {
+	view, err := s.OIDC.Change(c.ctx(), c.actor, oidc.Change{
+		Issuer: req.Issuer, ClientID: req.ClientID, ClientSecret: req.ClientSecret, Scopes: req.Scopes,
+		EmailClaim: req.EmailClaim, NameClaim: req.NameClaim, GroupsClaim: req.GroupsClaim, Prompt: req.Prompt,
+		ACRValues: req.AcrValues, MaxAge: req.MaxAge, EmailDomains: req.EmailDomains,
+	})
+	return toOIDCConfig(view), err
+}
+
+func (s *Server) turnOIDCOn(c *call) (any, error) {
+	view, err := s.OIDC.TurnOn(c.ctx(), c.actor)
+	return toOIDCConfig(view), err
+}
+
+func (s *Server) turnOIDCOff(c *call) (any, error) {
+	view, err := s.OIDC.TurnOff(c.ctx(), c.actor)
+	return toOIDCConfig(view), err
+}
+
+func toOIDCConfig(v oidc.View) OIDCConfig {
+	return OIDCConfig{
+		Enabled: v.Enabled, RedirectURL: v.RedirectURL, LogoutURL: v.LogoutURL, Issuer: v.Issuer, ClientID: v.ClientID,
+		HasClientSecret: v.HasSecret, Scopes: nonNil(v.Scopes), EmailClaim: v.EmailClaim, NameClaim: v.NameClaim,
+		GroupsClaim: v.GroupsClaim, Prompt: v.Prompt, AcrValues: nonNil(v.ACRValues), MaxAge: v.MaxAge,
+		EmailDomains: nonNil(v.EmailDomains), AllowedEmailDomains: nonNil(v.MailDomains), UpdatedAt: utc(v.UpdatedAt),
+	}
+}
+
+func (s *Server) testOIDC(c *call) (any, error) {
+	checks, err := s.OIDC.Test(c.ctx(), c.actor)
+	return OIDCTest{Checks: convert(checks, func(c oidc.Check) OIDCCheck {
+		return OIDCCheck{Name: c.Name, Ok: c.OK, Detail: c.Detail}
+	})}, err
+}
+
+// oidcCallback handles the redirect of an OpenID provider.
+func (s *Server) oidcCallback(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	callback := oidc.Callback{
+		Browser: s.ssoBrowser(r), State: query.Get("state"), Code: query.Get("code"), Error: query.Get("error"),
+		Issuer: query.Get("iss"), Origin: origin(r),
+	}
+	outcome, err := s.OIDC.Consume(r.Context(), callback)
+	if err != nil {
+		return signInFailed(w, r, s.problem(r, err))
+	}
+	return toOutcome(w, callback.OrganizationID(), outcome)
+}
+
+// oidcLogout ends the sessions that an OpenID provider has ended.
+func (s *Server) oidcLogout(w http.ResponseWriter, r *http.Request) error {
+	organizationID, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	if err := parseForm(w, r); err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store") // Back-Channel Logout, section 2.8.
+	if err := s.OIDC.Logout(r.Context(), organizationID, r.PostForm.Get("logout_token")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}

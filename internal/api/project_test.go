@@ -1,0 +1,518 @@
+package api_test
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+)
+
+// project creates a project that a person manages.
+func (f *fixture) project(token string) api.Project {
+	f.t.Helper()
+	return get[api.Project](f, http.StatusCreated, call{
+		method: "POST", path: "/v1/project", token: token, body: map[string]any{"request_id": newID(), "name": "新商品"},
+	})
+}
+
+// grant returns a grant of the body of PUT /v1/project/{project_id}/grant.
+func grant(kind string, id uuid.UUID, role string) map[string]any {
+	return map[string]any{"subject": map[string]any{"kind": kind, "id": id}, "role": role}
+}
+
+// TestProjects covers a project from its creation to its deletion: settings, conflicts of versions, grants of people,
+// groups and everybody, and its entries in the audit log.
+func TestProjects(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	as := func(token, method, path string, body any) call {
+		return call{method: method, path: path, token: token, body: body}
+	}
+	alice, bob := f.alice.Subject, f.bob.Subject
+	add := map[string]any{
+		"request_id": newID(), "name": " 新商品 ", "description": "春の発売", "instructions": "敬語で答えてください。",
+		"skill_id": f.chatSkill().ID,
+	}
+	p := get[api.Project](f, http.StatusCreated, as(alice, "POST", "/v1/project", add))
+	if p.Name != "新商品" || p.Role != "manager" || p.Version != 1 || p.SkillID != f.chatSkill().ID || p.Counts.Members != 1 {
+		t.Errorf("created: %+v", p)
+	}
+	if again := get[api.Project](f, http.StatusCreated, as(alice, "POST", "/v1/project", add)); again.ID != p.ID {
+		t.Errorf("repeated: %+v", again)
+	}
+	add["name"] = "別"
+	if got := f.do(as(alice, "POST", "/v1/project", add)).problem(t); got.Code != "request_id_conflict" {
+		t.Errorf("repeated with another name: %+v", got)
+	}
+	add["request_id"] = newID()
+	for field, value := range map[string]any{
+		"name": "改\n行", "description": strings.Repeat("あ", 1_001), "instructions": strings.Repeat("あ", 32_001),
+		"skill_id": newID(),
+	} {
+		body := map[string]any{"request_id": newID(), "name": "名前", field: value}
+		if got := f.do(as(alice, "POST", "/v1/project", body)).problem(t); got.Status != 400 || got.Errors[0].Field != field {
+			t.Errorf("%s: %+v", field, got)
+		}
+	}
+	path := "/v1/project/" + p.ID.String()
+	edit := map[string]any{"version": 1, "name": "新商品", "instructions": "短く答えてください。"}
+	if got := get[api.Project](f, http.StatusOK, as(alice, "PUT", path, edit)); got.Version != 2 || got.SkillID != uuid.Nil {
+		t.Errorf("edited: %+v", got)
+	}
+	if got := f.do(as(alice, "PUT", path, edit)).problem(t); got.Status != 409 || got.Code != "version_conflict" ||
+		got.Current.Version != 2 || got.Current.Instructions != "短く答えてください。" {
+		t.Errorf("edited with an old version: %+v", got)
+	}
+
+	// Grants.
+	grants := func(version int, list ...map[string]any) map[string]any {
+		return map[string]any{"version": version, "grants": list}
+	}
+	manager := grant("user", f.alice.ID, "manager")
+	for name, test := range map[string]struct {
+		body   map[string]any
+		status int
+		code   string
+		field  string
+	}{
+		"unknown":            {grants(2, manager, grant("user", uuid.New(), "viewer")), 404, "not_found", "grants[1].subject.id"},
+		"foreign member":     {grants(2, manager, grant("user", f.stranger.ID, "viewer")), 404, "not_found", "grants[1].subject.id"},
+		"foreign company":    {grants(2, manager, grant("organization", f.stranger.OrganizationID, "viewer")), 404, "not_found", "grants[1].subject.id"},
+		"another kind":       {grants(2, manager, grant("group", f.bob.ID, "viewer")), 404, "not_found", "grants[1].subject.id"},
+		"twice":              {grants(2, manager, manager), 400, "invalid", "grants[1].subject.id"},
+		"no manager":         {grants(2, grant("user", f.alice.ID, "editor")), 409, "last_manager", ""},
+		"an earlier version": {grants(1, manager), 409, "version_conflict", ""},
+	} {
+		got := f.do(as(alice, "PUT", path+"/grant", test.body)).problem(t)
+		if got.Status != test.status || got.Code != test.code || test.field != "" && got.Errors[0].Field != test.field {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	set := func(version int, list ...map[string]any) api.ProjectGrants {
+		return get[api.ProjectGrants](f, http.StatusOK, as(alice, "PUT", path+"/grant", grants(version, list...)))
+	}
+	role := func(token string) string {
+		resp := f.do(as(token, "GET", path, nil))
+		if resp.status != http.StatusOK {
+			return resp.problem(t).Code
+		}
+		return string(get[api.Project](f, http.StatusOK, as(token, "GET", path, nil)).Role)
+	}
+	if got := set(2, manager, grant("user", f.bob.ID, "viewer")); got.Version != 3 || len(got.Grants) != 2 || role(bob) != "viewer" {
+		t.Errorf("granted: %+v, bob is %s", got, role(bob))
+	}
+	if got := set(3, manager, grant("user", f.bob.ID, "viewer")); got.Version != 3 {
+		t.Errorf("granted again: %+v", got)
+	}
+	if got := set(3, manager, grant("organization", f.alice.OrganizationID, "editor")); got.Version != 4 || role(bob) != "editor" {
+		t.Errorf("granted to everybody: %+v, bob is %s", got, role(bob))
+	}
+	if got := f.do(as(bob, "POST", path+"/leave", nil)).problem(t); got.Code != "member_by_group" {
+		t.Errorf("left a project for everybody: %+v", got)
+	}
+	if got := f.do(as(alice, "POST", path+"/leave", nil)).problem(t); got.Code != "member_by_group" {
+		t.Errorf("the last manager left a project for everybody: %+v", got)
+	}
+	set(4, manager)
+	if role(bob) != "not_found" || role(f.stranger.Subject) != "not_found" {
+		t.Errorf("without grants: %s, %s", role(bob), role(f.stranger.Subject))
+	}
+	if got := f.do(as(alice, "POST", path+"/leave", nil)).problem(t); got.Code != "last_manager" {
+		t.Errorf("the last manager left: %+v", got)
+	}
+	found := get[api.ProjectSubjectList](f, http.StatusOK, as(alice, "GET", path+"/subject?search=bob@", nil))
+	if len(found.Items) != 1 || found.Items[0].ID != f.bob.ID || found.Items[0].Kind != "user" {
+		t.Errorf("found %+v", found)
+	}
+
+	// Its end.
+	if got := f.do(as(alice, "PUT", path+"/archive", map[string]any{"archived": true})); got.status != http.StatusNoContent {
+		t.Errorf("archived: %d", got.status)
+	}
+	list := func(state string) int {
+		return get[api.ProjectList](f, http.StatusOK, as(alice, "GET", "/v1/project?state="+state, nil)).Total
+	}
+	if a, b := list("active"), list("archived"); a != 0 || b != 1 {
+		t.Errorf("%d active and %d archived projects", a, b)
+	}
+	if got := f.do(as(alice, "DELETE", path, nil)); got.status != http.StatusNoContent || role(alice) != "not_found" {
+		t.Errorf("deleted: %d, %s", got.status, role(alice))
+	}
+	if a := list("deleted"); a != 1 {
+		t.Errorf("%d deleted projects", a)
+	}
+	if got := get[api.Project](f, http.StatusOK, as(alice, "POST", path+"/restore", nil)); !got.Archived {
+		t.Errorf("restored: %+v", got)
+	}
+	f.do(as(alice, "DELETE", path, nil))
+	f.exec(`UPDATE projects SET deleted_at = now() - interval '30 days'`)
+	if err := f.projects.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.do(as(alice, "POST", path+"/restore", nil)); got.status != http.StatusNotFound {
+		t.Errorf("restored after its removal: %d", got.status)
+	}
+	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = $1", f.bob.ID)
+	var actions []string
+	for _, e := range get[api.AuditEventList](f, http.StatusOK, as(bob, "GET", "/v1/audit?limit=100", nil)).Items {
+		if strings.HasPrefix(e.Action, "project.") {
+			actions = append(actions, strings.TrimPrefix(e.Action, "project."))
+		}
+	}
+	slices.Reverse(actions)
+	want := []string{
+		"create", "edit", "grants", "grants", "grants", "archive", "delete", "restore", "delete", "purge",
+	}
+	if !slices.Equal(actions, want) {
+		t.Errorf("the audit log has %q", actions)
+	}
+}
+
+// roleRules are the statuses of the calls on a project, for others than members, viewers, editors, managers,
+// administrators without a role, and members of another organization. A missing route fails the test.
+var roleRules = map[string]struct {
+	statuses [6]int
+	body     func(p api.Project) any
+}{
+	"GET /v1/project/{project_id}": {statuses: [6]int{404, 200, 200, 200, 404, 404}},
+	// The description, which editors may change.
+	"PUT /v1/project/{project_id}": {statuses: [6]int{404, 403, 200, 200, 404, 404}, body: func(p api.Project) any {
+		return map[string]any{"version": p.Version, "name": p.Name, "description": newID()}
+	}},
+	"DELETE /v1/project/{project_id}": {statuses: [6]int{404, 403, 403, 204, 204, 404}},
+	// It is not deleted.
+	"POST /v1/project/{project_id}/restore": {statuses: [6]int{404, 403, 403, 409, 409, 404}},
+	"PUT /v1/project/{project_id}/archive": {statuses: [6]int{404, 403, 403, 204, 204, 404}, body: func(api.Project) any {
+		return map[string]any{"archived": false}
+	}},
+	"GET /v1/project/{project_id}/grant": {statuses: [6]int{404, 200, 200, 200, 404, 404}},
+	// Without a manager.
+	"PUT /v1/project/{project_id}/grant": {statuses: [6]int{404, 403, 403, 409, 404, 404}, body: func(p api.Project) any {
+		return map[string]any{"version": p.Version, "grants": []any{}}
+	}},
+	// The others leave; the last manager cannot.
+	"POST /v1/project/{project_id}/leave":  {statuses: [6]int{404, 204, 204, 409, 404, 404}},
+	"GET /v1/project/{project_id}/subject": {statuses: [6]int{404, 403, 403, 200, 404, 404}},
+	"POST /v1/project/{project_id}/manager": {
+		statuses: [6]int{403, 403, 403, 403, 409, 404}, body: func(api.Project) any { return map[string]any{"user_id": newID()} },
+	},
+	"GET /v1/project/{project_id}/usage":       {statuses: [6]int{404, 403, 403, 200, 404, 404}},
+	"GET /v1/project/{project_id}/data-source": {statuses: [6]int{404, 200, 200, 200, 404, 404}},
+	// Unknown files.
+	"POST /v1/project/{project_id}/data-source": {
+		statuses: [6]int{404, 403, 404, 404, 404, 404}, body: func(api.Project) any { return unknownSource("") },
+	},
+	"DELETE /v1/project/{project_id}/data-source/{data_source_id}": {statuses: [6]int{404, 403, 404, 404, 404, 404}},
+}
+
+// TestProjectRoles makes every call on a project in every role. Without a role, the response is that for an unknown
+// project.
+func TestProjectRoles(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	owner := f.member(f.alice.OrganizationID, "owner@tsumugi.example")
+	editor := f.member(f.alice.OrganizationID, "editor@tsumugi.example")
+	none := f.member(f.alice.OrganizationID, "none@tsumugi.example")
+	viewer, admin := f.alice, f.bob
+	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = ANY ($1)", []uuid.UUID{admin.ID, f.stranger.ID})
+	for _, route := range routesOf(t, f.handler) {
+		if _, known := roleRules[route]; !known && strings.Contains(route, "{project_id}") {
+			t.Errorf("%s is not in the table", route)
+		}
+	}
+	for route, r := range roleRules {
+		for i, token := range []string{
+			none.Subject, viewer.Subject, editor.Subject, owner.Subject, admin.Subject, f.stranger.Subject,
+		} {
+			p := f.project(owner.Subject)
+			path := "/v1/project/" + p.ID.String()
+			p.Version = get[api.ProjectGrants](f, http.StatusOK, call{
+				method: "PUT", path: path + "/grant", token: owner.Subject,
+				body: map[string]any{"version": p.Version, "grants": []any{
+					grant("user", owner.ID, "manager"), grant("user", viewer.ID, "viewer"), grant("user", editor.ID, "editor"),
+				}},
+			}).Version
+			method, route2, _ := strings.Cut(route, " ")
+			try := func(id string) response {
+				c := call{method: method, token: token, path: strings.NewReplacer(
+					"{project_id}", id, "{data_source_id}", newID()).Replace(route2)}
+				if r.body != nil {
+					c.body = r.body(p)
+				}
+				return f.do(c)
+			}
+			got := try(p.ID.String())
+			if got.status != r.statuses[i] {
+				t.Errorf("%s as number %d: %d %s", route, i, got.status, got.body)
+			}
+			if r.statuses[i] == http.StatusNotFound && (i == 0 || i > 3) {
+				if a, b := shown(t, got), shown(t, try(newID())); a != b {
+					t.Errorf("%s as number %d: the answers differ\n%s\nunknown: %s", route, i, a, b)
+				}
+			}
+		}
+	}
+	p := f.project(owner.Subject)
+	path := "/v1/project/" + p.ID.String()
+	for name, body := range map[string]map[string]any{
+		"name": {"name": "別"}, "archive": {"archived": true}, "retention": {"retention_days": 40}, "storage": {"storage_limit": 9},
+	} {
+		version := get[api.Project](f, http.StatusOK, call{method: "GET", path: path, token: owner.Subject}).Version
+		get[api.ProjectGrants](f, http.StatusOK, call{
+			method: "PUT", path: path + "/grant", token: owner.Subject, body: map[string]any{"version": version, "grants": []any{
+				grant("user", owner.ID, "manager"), grant("user", editor.ID, "editor"),
+			}},
+		})
+		now := get[api.Project](f, http.StatusOK, call{method: "GET", path: path, token: editor.Subject})
+		edit := map[string]any{"version": now.Version, "name": now.Name}
+		for field, value := range body {
+			edit[field] = value
+		}
+		if got := f.do(call{method: "PUT", path: path, token: editor.Subject, body: edit}); got.status != http.StatusForbidden {
+			t.Errorf("an editor changed the %s: %d %s", name, got.status, got.body)
+		}
+	}
+}
+
+// TestProjectFiles covers the files of a project: uploads, shares, duplicates, limits, who may open them, and how long
+// they exist.
+func TestProjectFiles(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	alice, bob := f.alice.Subject, f.bob.Subject
+	p := f.project(alice)
+	path := "/v1/project/" + p.ID.String()
+	intoProject := func(token, text string) call {
+		c := upload(token, "資料.txt", text)
+		c.path += "?project_id=" + p.ID.String()
+		return c
+	}
+	if got := f.do(intoProject(bob, "本文")); got.status != http.StatusNotFound {
+		t.Errorf("uploaded into a project of others: %d %s", got.status, got.body)
+	}
+	get[api.ProjectGrants](f, http.StatusOK, call{method: "PUT", path: path + "/grant", token: alice, body: map[string]any{
+		"version": 1, "grants": []any{grant("user", f.alice.ID, "manager"), grant("user", f.bob.ID, "editor")},
+	}})
+	uploaded := get[api.DataSource](f, http.StatusCreated, intoProject(bob, "本文"))
+	if again := get[api.DataSource](f, http.StatusOK, intoProject(alice, "本文")); again.ID != uploaded.ID {
+		t.Errorf("the same content was stored again: %+v", again)
+	}
+	if own := get[api.DataSourceList](f, http.StatusOK, call{method: "GET", path: "/v1/data-source", token: bob}); len(own.Items) > 0 {
+		t.Errorf("a file of the project is Bob's own: %+v", own)
+	}
+	// Shared files, one of them with the content of a file of the project.
+	own := get[api.DataSource](f, http.StatusCreated, upload(bob, "見積.txt", "見積"))
+	same := get[api.DataSource](f, http.StatusCreated, upload(bob, "写し.txt", "本文"))
+	share := func(token string, ids ...uuid.UUID) response {
+		return f.do(call{method: "POST", path: path + "/data-source", token: token, body: map[string]any{"data_source_ids": ids}})
+	}
+	if got := share(alice, own.ID).problem(t); got.Status != 404 || got.Errors[0].Field != "data_source_ids[0]" {
+		t.Errorf("shared a colleague's file: %+v", got)
+	}
+	if got := share(bob, own.ID, same.ID); got.status != http.StatusOK || strings.Contains(string(got.body), same.ID.String()) {
+		t.Errorf("shared: %d %s", got.status, got.body)
+	}
+	list := func(query string) api.ProjectDataSourceList {
+		return get[api.ProjectDataSourceList](f, http.StatusOK, call{
+			method: "GET", path: path + "/data-source" + query, token: alice,
+		})
+	}
+	if got := list(""); got.Total != 2 || got.Items[0].ID != own.ID || got.Items[0].AddedBy.ID != f.bob.ID {
+		t.Errorf("the project has %+v", got)
+	}
+	if got := list("?search=見積"); got.Total != 1 {
+		t.Errorf("found %+v", got)
+	}
+	usage := func() (int, int64) {
+		now := get[api.Project](f, http.StatusOK, call{method: "GET", path: path, token: alice})
+		return now.Counts.DataSources, now.StorageUsed
+	}
+	if n, size := usage(); n != 2 || size != uploaded.Size+own.Size {
+		t.Errorf("the project has %d files of %d bytes", n, size)
+	}
+	open := func(token string, id uuid.UUID) (status int) {
+		for i, path := range []string{"/v1/data-source/" + id.String(), "/v1/data-source/file/" + id.String()} {
+			got := f.do(call{method: "GET", path: path, token: token}).status
+			if i > 0 && got != status {
+				t.Errorf("the record and the file of %s differ: %d, %d", id, status, got)
+			}
+			status = got
+		}
+		return status
+	}
+	if a, b := open(alice, own.ID), open(f.stranger.Subject, own.ID); a != 200 || b != 404 {
+		t.Errorf("a shared file: %d for a member, %d for others", a, b)
+	}
+	// The owner deletes it, and is removed: the project has it still.
+	if got := f.do(call{method: "DELETE", path: "/v1/data-source/" + own.ID.String(), token: bob}); got.status != 204 {
+		t.Errorf("deleted: %d", got.status)
+	}
+	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.alice.ID)
+	if got := f.do(call{method: "DELETE", path: "/v1/user/" + f.bob.ID.String(), token: alice}); got.status != 204 {
+		t.Fatalf("removed: %d %s", got.status, got.body)
+	}
+	if got := list(""); got.Total != 2 || got.Items[0].AddedBy.ID != uuid.Nil || open(alice, own.ID) != 200 ||
+		open(alice, same.ID) != 404 {
+		t.Errorf("after the removal of the owner: %+v", got)
+	}
+	remove := func(id uuid.UUID) int {
+		return f.do(call{method: "DELETE", path: path + "/data-source/" + id.String(), token: alice}).status
+	}
+	if a, b := remove(own.ID), remove(own.ID); a != 204 || b != 404 || open(alice, own.ID) != 404 {
+		t.Errorf("removed: %d, %d, and then %d", a, b, open(alice, own.ID))
+	}
+	if n, size := usage(); n != 1 || size != uploaded.Size {
+		t.Errorf("the project has %d files of %d bytes", n, size)
+	}
+	// Limits.
+	f.exec("UPDATE projects SET storage_limit = source_bytes + 3")
+	if got := f.do(intoProject(alice, "長い本文")).problem(t); got.Code != "storage_limit_reached" {
+		t.Errorf("uploaded above the limit: %+v", got)
+	}
+	f.exec("UPDATE projects SET storage_limit = NULL, source_count = 10000")
+	if got := f.do(intoProject(alice, "もう一つ")).problem(t); got.Status != 409 || !strings.Contains(got.Detail, "10,000") {
+		t.Errorf("uploaded the file after the last one: %+v", got)
+	}
+	f.exec("UPDATE projects SET source_count = 1, archived_at = now()")
+	if got := f.do(intoProject(alice, "もう一つ")); got.status != http.StatusConflict {
+		t.Errorf("uploaded into an archived project: %d %s", got.status, got.body)
+	}
+}
+
+// TestProjectsWithoutManager covers what happens when the last manager of a project leaves the organization.
+func TestProjectsWithoutManager(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.bob.ID)
+	admin := f.bob.Subject
+	editor := f.member(f.alice.OrganizationID, "editor@tsumugi.example")
+	p, lonely := f.project(f.alice.Subject), f.project(f.alice.Subject)
+	get[api.ProjectGrants](f, http.StatusOK, call{
+		method: "PUT", path: "/v1/project/" + p.ID.String() + "/grant", token: f.alice.Subject,
+		body: map[string]any{"version": 1, "grants": []any{
+			grant("user", f.alice.ID, "manager"), grant("user", editor.ID, "editor"),
+		}},
+	})
+	name := func(id uuid.UUID) int {
+		return f.do(call{
+			method: "POST", path: "/v1/project/" + id.String() + "/manager", token: admin, body: map[string]any{"user_id": editor.ID},
+		}).status
+	}
+	if got := name(lonely.ID); got != http.StatusConflict {
+		t.Errorf("named a second manager: %d", got)
+	}
+	if got := f.do(call{method: "DELETE", path: "/v1/user/" + f.alice.ID.String(), token: admin}); got.status != 204 {
+		t.Fatalf("removed: %d %s", got.status, got.body)
+	}
+	role := func(token string, id uuid.UUID) string {
+		return string(get[api.Project](f, http.StatusOK, call{method: "GET", path: "/v1/project/" + id.String(), token: token}).Role)
+	}
+	if a, b := role(editor.Subject, p.ID), role(admin, lonely.ID); a != "manager" || b != "manager" {
+		t.Errorf("the editor is %s, the administrator %s", a, b)
+	}
+	for _, token := range []string{editor.Subject, admin} {
+		notices := get[api.NotificationList](f, http.StatusOK, call{method: "GET", path: "/v1/notification", token: token})
+		if len(notices.Items) != 1 || !strings.Contains(notices.Items[0].Title, "新商品") {
+			t.Errorf("the new manager is told %+v", notices)
+		}
+	}
+	// Without an administrator the project gets no manager. An administrator names one later.
+	f.exec("UPDATE users SET state = 'inactive' WHERE id = $1", editor.ID)
+	all := get[api.ManagedProjectList](f, http.StatusOK, call{method: "GET", path: "/v1/project/all", token: admin})
+	if all.Total != 2 || len(all.Items[0].Managers)+len(all.Items[1].Managers) != 1 {
+		t.Errorf("administrators see %+v", all)
+	}
+	f.exec("UPDATE users SET state = 'active' WHERE id = $1", editor.ID)
+	f.exec("DELETE FROM project_grants WHERE project_id = $1", lonely.ID)
+	if got := name(lonely.ID); got != http.StatusNoContent || role(editor.Subject, lonely.ID) != "manager" {
+		t.Errorf("named: %d", got)
+	}
+}
+
+// TestLostRolesEndDownloads: a member who loses their role receives no more of a file, and a member whose role changes
+// receives all of it. Their sockets end; other members are notified of the change.
+func TestLostRolesEndDownloads(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	carl := f.member(f.alice.OrganizationID, "carl@tsumugi.example")
+	p := f.project(f.alice.Subject)
+	file := upload(f.alice.Subject, "資料.txt", strings.Repeat("長い資料です。", 2_000_000))
+	file.path += "?project_id=" + p.ID.String()
+	source := get[api.DataSource](f, http.StatusCreated, file)
+	set := func(version int, grants ...any) {
+		get[api.ProjectGrants](f, http.StatusOK, call{
+			method: "PUT", path: "/v1/project/" + p.ID.String() + "/grant", token: f.alice.Subject, body: map[string]any{
+				"version": version, "grants": append(grants, grant("user", f.alice.ID, "manager")),
+			},
+		})
+	}
+	set(1, grant("user", f.bob.ID, "viewer"), grant("user", carl.ID, "viewer"))
+	begin := func(token string) *http.Response {
+		resp, err := http.DefaultTransport.RoundTrip(f.request(call{
+			method: "GET", path: "/v1/data-source/file/" + source.ID.String(), token: token,
+		}))
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("got %+v, %v", resp, err)
+		}
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		return resp
+	}
+	lost, kept := begin(f.bob.Subject), begin(carl.Subject)
+	alice, bob := f.join(f.alice.Subject), f.join(f.bob.Subject)
+	rest := make(chan int64)
+	go func() {
+		n, _ := io.Copy(io.Discard, kept.Body)
+		rest <- n
+	}()
+	set(2, grant("user", carl.ID, "editor"))
+	f.exec("SELECT 1") // The server has been notified.
+	if got := alice.want("project"); got.ID != p.ID {
+		t.Errorf("another manager received %+v", got)
+	}
+	bob.closed()
+	if n, err := io.Copy(io.Discard, lost.Body); err == nil || n >= source.Size {
+		t.Errorf("received %d of %d bytes without a role, %v", n, source.Size, err)
+	}
+	if n := <-rest; n != source.Size {
+		t.Errorf("received %d of %d bytes with another role", n, source.Size)
+	}
+}
+
+// TestProjectLimits fills an organization with projects, and a project with grants.
+func TestProjectLimits(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	p := f.project(f.alice.Subject)
+	grants := make([]any, 201)
+	for i := range grants {
+		grants[i] = grant("user", uuid.New(), "viewer")
+	}
+	refused := f.do(call{
+		method: "PUT", path: "/v1/project/" + p.ID.String() + "/grant", token: f.alice.Subject,
+		body: map[string]any{"version": 1, "grants": grants},
+	}).problem(t)
+	if refused.Status != http.StatusBadRequest || !strings.Contains(refused.Detail, "200件") {
+		t.Errorf("201 grants: %+v", refused)
+	}
+	f.exec(`
+		INSERT INTO projects (id, organization_id, name, request_id, request_hash)
+		SELECT gen_random_uuid(), $1, '多数', gen_random_uuid(), '' FROM generate_series(1, 1999)`, f.alice.OrganizationID)
+	add := call{
+		method: "POST", path: "/v1/project", token: f.alice.Subject, body: map[string]any{"request_id": newID(), "name": "次"},
+	}
+	if got := f.do(add).problem(t); got.Status != http.StatusConflict || !strings.Contains(got.Detail, "2,000件") {
+		t.Errorf("the project after the last one: %+v", got)
+	}
+	f.do(call{method: "DELETE", path: "/v1/project/" + p.ID.String(), token: f.alice.Subject})
+	get[api.Project](f, http.StatusCreated, add)
+	restore := call{method: "POST", path: "/v1/project/" + p.ID.String() + "/restore", token: f.alice.Subject}
+	if got := f.do(restore).problem(t); got.Status != http.StatusConflict || !strings.Contains(got.Detail, "2,000件") {
+		t.Errorf("restored above the limit: %+v", got)
+	}
+}

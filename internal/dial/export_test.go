@@ -1,0 +1,7 @@
+package dial
+
+// Exports for tests.
+var (
+	Public    = public
+	CheckDial = checkDial
+)

@@ -1,0 +1,85 @@
+package oidc_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc/oidctest"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+)
+
+func TestBackChannelLogout(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	sessions := make(map[string]sso.Session)
+	for device, sid := range map[string]string{"pc": "s1", "phone": "s2"} {
+		f.idp.Token = oidctest.Claims{"sid": sid}
+		session, err := f.signIn("alice")
+		must(t, err)
+		sessions[device] = session
+	}
+	f.idp.Token = nil
+	other, err := f.signIn("bob")
+	must(t, err)
+	alive := func(s sso.Session) bool {
+		_, err := f.sso.Refresh(t.Context(), clientID, s.RefreshToken)
+		return err == nil
+	}
+	logout := func(token string) error { return f.oidc.Logout(t.Context(), f.org, token) }
+	for name, change := range map[string]oidctest.Claims{
+		"nobody":       {},
+		"an id token":  {"sub": "alice", "nonce": "x"},
+		"no event":     {"sub": "alice", "events": nil},
+		"no jti":       {"sub": "alice", "jti": nil},
+		"no exp":       {"sub": "alice", "exp": nil},
+		"no iat":       {"sub": "alice", "iat": nil},
+		"expired":      {"sub": "alice", "exp": time.Now().Add(-time.Minute).Unix()},
+		"from later":   {"sub": "alice", "iat": time.Now().Add(time.Hour).Unix()},
+		"other client": {"sub": "alice", "aud": "another"},
+		"other issuer": {"sub": "alice", "iss": "https://other.example"},
+		"over 64 KiB":  {"sub": "alice", "more": strings.Repeat("x", 64<<10)},
+		"empty names":  {"sub": "", "sid": ""},
+	} {
+		if err := logout(f.idp.LogoutToken(t, change)); fault.CodeOf(err) != fault.Invalid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := logout("x"); fault.CodeOf(err) != fault.Invalid {
+		t.Errorf("no token: %v", err)
+	}
+	f.idp.Sign = func(payload []byte) string { return oidctest.SignWith(t, jose.RS256, oidctest.New(t).Key(), payload) }
+	if err := logout(f.idp.LogoutToken(t, oidctest.Claims{"sub": "alice"})); fault.CodeOf(err) != fault.Invalid {
+		t.Errorf("signed by another provider: %v", err)
+	}
+	f.idp.Sign = nil
+	if !alive(sessions["pc"]) || !alive(sessions["phone"]) {
+		t.Fatal("a refused token has ended a session")
+	}
+	// A code that was not exchanged yet.
+	f.idp.Token = oidctest.Claims{"sid": "s1"}
+	start := f.begin()
+	outcome, err := f.answer(start.Browser, f.idp.Authorize(t, start.URL, "alice"))
+	must(t, err)
+	must(t, logout(f.idp.LogoutToken(t, oidctest.Claims{"sid": "s1", "sub": "alice"})))
+	if alive(sessions["pc"]) || !alive(sessions["phone"]) || !alive(other) {
+		t.Error("a logout of one session ended others, or not that one")
+	}
+	if _, err := f.sso.Exchange(t.Context(), f.org, outcome.Code, start.Browser); fault.CodeOf(err) != sso.CodeState {
+		t.Errorf("a code of the ended session: %v", err)
+	}
+	all := f.idp.LogoutToken(t, oidctest.Claims{"sub": "alice"})
+	must(t, logout(all))
+	if alive(sessions["phone"]) || !alive(other) {
+		t.Error("a logout of a person ended the sessions of others, or not theirs")
+	}
+	f.idp.Token = nil
+	again, err := f.signIn("alice")
+	must(t, err)
+	if err := logout(all); fault.CodeOf(err) != fault.Invalid || !alive(again) {
+		t.Errorf("the logout token again: %v", err)
+	}
+}

@@ -1,0 +1,142 @@
+// Package oidc implements single sign-on by OpenID Connect: an organization's members sign in at the organization's
+// identity provider by the authorization code flow with PKCE (OpenID Connect Core 1.0, RFC 7636, RFC 9207), and the
+// provider ends their sessions (OpenID Connect Back-Channel Logout 1.0).
+//
+// It owns an organization's settings for OpenID Connect and all requests to its provider. Each sign-in reads the
+// discovery document and the keys again, so that a withdrawn key is never accepted and no server has a state. Package sso
+// maps the person in an id token to a member. The package imports dial, fault, proxy, identity, identity/opaque and
+// identity/sso.
+package oidc
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/dial"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+	"github.com/tsumugi-ai/tsumugi/internal/proxy"
+)
+
+// Paths of the routes that a provider's browser redirect and its back-channel logout use.
+const (
+	CallbackPath = "/v1/oidc/callback"
+	logoutPath   = "/v1/oidc/"
+)
+
+// Settings are an organization's settings for OpenID Connect.
+type Settings struct {
+	OrganizationID uuid.UUID
+	Enabled        bool     // Members sign in by OpenID Connect.
+	MailDomains    []string // The organization's, lower case. Only operators set them.
+	Issuer         string   // "" until it is set.
+	ClientID       string
+	ClientSecret   string   // "" for a public client.
+	Scopes         []string // With openid.
+	EmailClaim     string
+	NameClaim      string
+	GroupsClaim    string   // "": groups are not set.
+	Prompt         string   // As in the authentication request; "" to omit it.
+	ACRValues      []string // The id token must have one of them. Empty to omit them.
+	MaxAge         int      // Maximum age of the authentication, in seconds. 0 to omit it.
+	EmailDomains   []string // The subset of MailDomains that may sign in. Domains removed from MailDomains are ignored.
+	UpdatedAt      *time.Time
+}
+
+// Logout is a verified logout token.
+type Logout struct {
+	OrganizationID uuid.UUID
+	Issuer         string
+	Subject        string // "": all people of SessionID.
+	SessionID      string // "": all sessions of Subject.
+	TokenID        string
+	ExpiresAt      time.Time
+}
+
+// Action is the name of a change of the settings in the audit log.
+type Action string
+
+// The actions.
+const (
+	actionEdit Action = "oidc.edit"
+	actionOn   Action = "oidc.on"
+	actionOff  Action = "oidc.off"
+)
+
+// Store is the database of a Service. Errors are faults. A change of the settings is recorded in the audit log in the
+// same transaction, on behalf of the actor.
+type Store interface {
+	// OIDCSettings returns an organization's settings, empty if they were never set. If the organization does not
+	// exist, the error has the code fault.NotFound.
+	OIDCSettings(ctx context.Context, organizationID uuid.UUID) (Settings, error)
+
+	// ChangeOIDCSettings replaces the settings of the actor's organization, and Enabled, by the result of change, one
+	// caller at a time. If change sets Enabled, OpenID Connect replaces SAML. passwordAdmins is the number of active
+	// super-admins who can sign in with a password. If change returns an error, ChangeOIDCSettings returns it and changes
+	// nothing. If the actor is no longer an active super-admin, the error has the code fault.Forbidden.
+	ChangeOIDCSettings(
+		ctx context.Context, actor identity.Actor, action Action,
+		change func(settings *Settings, passwordAdmins int) error,
+	) error
+
+	// EndProviderSessions ends the sessions, and deletes the codes, of a logout token. If the token was used before, the
+	// error has the code fault.Conflict.
+	EndProviderSessions(ctx context.Context, logout Logout, at time.Time) error
+}
+
+// Config configures a Service.
+type Config struct {
+	Hosts         []string   // Host names and IP addresses of providers that may have addresses inside the network.
+	Proxy         proxy.Func // Default: proxy.FromEnvironment.
+	ProxyResolves bool       // See dial.Config.
+
+	// Transport replaces the transport of requests to providers. Tests use it.
+	Transport http.RoundTripper
+}
+
+// Service implements OpenID Connect. It is safe for concurrent use and needs no stopping.
+type Service struct {
+	hosts     []string
+	transport http.RoundTripper
+	store     Store
+	sso       *sso.Service
+}
+
+// New returns a Service, whose sign-ins end in shared.
+func New(cfg Config, store Store, shared *sso.Service) *Service {
+	s := &Service{hosts: cfg.Hosts, transport: cfg.Transport, store: store, sso: shared}
+	if s.transport != nil {
+		return s
+	}
+	if cfg.Proxy == nil {
+		cfg.Proxy = proxy.FromEnvironment()
+	}
+	dialer := dial.New(dial.Config{
+		Proxy: cfg.Proxy, ProxyResolves: cfg.ProxyResolves, AnyPort: true, AllowHost: s.listed,
+	})
+	s.transport = &http.Transport{
+		DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dial.Timeout,
+		IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: maxHeader,
+	}
+	return s
+}
+
+// listed reports whether the operator permits addresses inside the network for a host.
+func (s *Service) listed(host string) bool { return slices.Contains(s.hosts, strings.ToLower(host)) }
+
+func (s *Service) redirectURL() string { return s.sso.PublicURL() + CallbackPath }
+
+func (s *Service) logoutURL(organizationID uuid.UUID) string {
+	return s.sso.PublicURL() + logoutPath + organizationID.String() + "/logout"
+}
+
+// errDisabled is the error for an organization that does not use OpenID Connect.
+func errDisabled(err error) error {
+	return fault.Wrap(err, sso.CodeDisabled, "この組織ではシングルサインオンを使用していません。")
+}

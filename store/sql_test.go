@@ -1,0 +1,4 @@
+package store
+
+// ListProjectsSQL is the statement whose plan a test checks.
+var ListProjectsSQL = listProjects
