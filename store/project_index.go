@@ -66,17 +66,7 @@ func (db *DB) IndexProjects(ctx context.Context, limit int) (indexed int, _ erro
 		if err != nil {
 			return err
 		}
-		// The lock of a change delays a transaction that changes it again, which may end the reading of the data source.
-		changes, err := queryRows[indexChange](ctx, tx, `
-			SELECT c.data_source_id, c.reading, c.done, coalesce(d.filename, '') AS filename, d.reading AS current,
-			       coalesce(d.chunk_count, 0) AS passages
-			FROM project_index_changes c
-			LEFT JOIN project_sources s ON s.project_id = c.project_id AND s.data_source_id = c.data_source_id
-			LEFT JOIN data_sources d ON d.id = s.data_source_id AND d.status = 'success'
-			WHERE c.project_id = $1
-			ORDER BY c.id
-			LIMIT $2
-			FOR UPDATE OF c SKIP LOCKED`, turn.ProjectID, changesPerTurn)
+		changes, err := turn.changes(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -93,6 +83,29 @@ func (db *DB) IndexProjects(ctx context.Context, limit int) (indexed int, _ erro
 		return turn.end(ctx, tx)
 	})
 	return indexed, err
+}
+
+// changes locks the next changes and returns them. The lock delays a transaction that changes one of them again, such as
+// the end of a reading. The data sources are read by a second statement, which sees what was committed before the lock.
+func (t *indexTurn) changes(ctx context.Context, tx pgx.Tx) ([]indexChange, error) {
+	locked, err := queryValues[uuid.UUID](ctx, tx, `
+		SELECT data_source_id
+		FROM project_index_changes
+		WHERE project_id = $1
+		ORDER BY id
+		LIMIT $2
+		FOR UPDATE SKIP LOCKED`, t.ProjectID, changesPerTurn)
+	if err != nil {
+		return nil, err
+	}
+	return queryRows[indexChange](ctx, tx, `
+		SELECT c.data_source_id, c.reading, c.done, coalesce(d.filename, '') AS filename, d.reading AS current,
+		       coalesce(d.chunk_count, 0) AS passages
+		FROM project_index_changes c
+		LEFT JOIN project_sources s ON s.project_id = c.project_id AND s.data_source_id = c.data_source_id
+		LEFT JOIN data_sources d ON d.id = s.data_source_id AND d.status = 'success'
+		WHERE c.project_id = $1 AND c.data_source_id = ANY ($2)
+		ORDER BY c.id`, t.ProjectID, locked)
 }
 
 // apply applies a change, or a part of it.

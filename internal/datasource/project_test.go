@@ -150,26 +150,86 @@ func TestProjectIndexFollowsItsSources(t *testing.T) {
 	}
 }
 
+func TestSourceIsIndexedIfItsReadingEndsWhileItIsShared(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	project := f.project(f.ann)
+	id := f.reading("始業は九時とする。")
+	end, err := f.sql.Begin(t.Context())
+	f.must(err)
+	defer func() { _ = end.Rollback(t.Context()) }()
+	_, err = end.Exec(t.Context(), `UPDATE data_sources SET status = 'success', chunk_count = 1 WHERE id = $1`, id)
+	f.must(err)
+	shared := make(chan struct{})
+	go func() {
+		defer close(shared)
+		f.share(project, datasource.Source{ID: id})
+	}()
+	f.blocked(shared)
+	f.indexAll()
+	f.must(end.Commit(t.Context()))
+	<-shared
+	f.indexAll()
+	got, err := f.SearchProject(t.Context(), f.ann, project, "始業", 1)
+	if f.must(err); len(got) != 1 {
+		t.Errorf("found %v, want the source", got)
+	}
+}
+
+// reading creates a data source of ann with passages, whose reading has not ended.
+func (f *fixture) reading(passages ...string) uuid.UUID {
+	f.t.Helper()
+	id := uuid.Must(uuid.NewV7())
+	f.exec(`INSERT INTO data_sources (id, organization_id, user_id, filename, media_type, size, sha256, status)
+		VALUES ($1, $2, $3, '台帳.txt', 'text/plain', 1, sha256('a'), 'running')`, id, f.ann.OrganizationID, f.ann.UserID)
+	f.exec(`INSERT INTO data_source_chunks (id, organization_id, data_source_id, ordinal, page, text)
+		SELECT gen_random_uuid(), $1, $2, place - 1, 1, text FROM unnest($3::text[]) WITH ORDINALITY AS p (text, place)`,
+		f.ann.OrganizationID, id, passages)
+	return id
+}
+
+// blocked waits until a statement waits for a lock, or until done is closed.
+func (f *fixture) blocked(done <-chan struct{}) {
+	f.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for waiting := false; !waiting; {
+		f.must(f.sql.QueryRow(f.t.Context(), `
+			SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`).
+			Scan(&waiting))
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// indexAll indexes the passages of all projects without a running service, in turns of at most 500 passages, and returns
+// the number of turns.
+func (f *fixture) indexAll() (turns int) {
+	f.t.Helper()
+	for {
+		n, err := f.db.IndexProjects(f.t.Context(), 500)
+		if f.must(err); n == 0 {
+			return turns
+		}
+		turns++
+	}
+}
+
 func TestLongSourceIsIndexedInBatches(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	project := f.project(f.ann)
-	f.exec(`INSERT INTO data_sources (id, organization_id, user_id, filename, media_type, size, sha256, status)
-		VALUES ($1, $2, $3, '台帳.txt', 'text/plain', 1, sha256('a'), 'running')`, project, f.ann.OrganizationID,
-		f.ann.UserID)
-	f.exec(`INSERT INTO data_source_chunks (id, organization_id, data_source_id, ordinal, page, text)
-		SELECT gen_random_uuid(), $1, $2, n, 1, '項目' || n FROM generate_series(0, 1199) n`, f.ann.OrganizationID, project)
-	f.exec(`UPDATE data_sources SET status = 'success', chunk_count = 1200`)
-	f.share(project, datasource.Source{ID: project})
-	turns := 0
-	for {
-		n, err := f.db.IndexProjects(t.Context(), 500)
-		f.must(err)
-		if n == 0 {
-			break
-		}
-		turns++
+	passages := make([]string, 1200)
+	for i := range passages {
+		passages[i] = fmt.Sprintf("項目%d", i)
 	}
+	id := f.reading(passages...)
+	f.exec(`UPDATE data_sources SET status = 'success', chunk_count = 1200 WHERE id = $1`, id)
+	f.share(project, datasource.Source{ID: id})
+	turns := f.indexAll()
 	got, err := f.SearchProject(t.Context(), f.ann, project, "項目1199", 1)
 	f.must(err)
 	if turns != 3 || len(got) != 1 || got[0].Ordinal != 1199 || got[0].Before == nil || got[0].After != nil {

@@ -64,8 +64,10 @@ create function queue_project_changes(organization uuid, project uuid, source uu
     select pg_notify('tsumugi_source', '');
 $$;
 
+-- The lock waits for the end of a reading that does not know that the data source is in the project.
 create function index_added_sources() returns trigger language plpgsql as $$
 begin
+    perform from data_sources where id in (select data_source_id from added) order by id for share;
     perform queue_project_changes(organization_id, project_id, data_source_id) from added;
     return null;
 end
