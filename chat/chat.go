@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 	"github.com/tsumugi-ai/tsumugi/stream"
@@ -26,11 +27,15 @@ const (
 	maxComment = 2_000  // Characters of the comment in a feedback.
 
 	MaxInstructions = 32_000 // Characters of the instructions for a thread.
+
+	MaxWaiting = 10 // Questions that wait in a shared thread.
 )
 
-// Thread is a conversation with one skill.
+// Thread is a conversation with one skill. A thread in a project is readable for members of the project only: a private
+// one for its owner, a shared one for all of them.
 type Thread struct {
 	ID            uuid.UUID
+	UserID        uuid.UUID // The owner.
 	SkillID       uuid.UUID
 	SkillName     string
 	SkillIconPath string
@@ -47,6 +52,36 @@ type Thread struct {
 	ExpiresAt *time.Time
 
 	Sources []datasource.Source // The attached data sources in the order of attaching.
+
+	Project *ThreadProject // Nil if the thread is in no project.
+	Shared  bool           // All members of the project read and continue the thread.
+}
+
+// ThreadProject is the project of a thread, as far as the thread shows it.
+type ThreadProject struct {
+	ID        uuid.UUID
+	Name      string
+	Archived  bool   // Nothing can be asked in it.
+	OwnerName string // The name of the thread's owner.
+}
+
+// MayAsk reports whether a reader of the thread may ask in it.
+func (t Thread) MayAsk() bool { return t.Project == nil || !t.Project.Archived }
+
+// Readers returns the people who read the thread.
+func (t Thread) Readers(organizationID uuid.UUID) Readers {
+	r := Readers{Owner: identity.Owner{OrganizationID: organizationID, UserID: t.UserID}}
+	if t.Shared {
+		r.ProjectID = &t.Project.ID
+	}
+	return r
+}
+
+// ThreadFilter selects threads for a list.
+type ThreadFilter struct {
+	Archived  bool
+	ProjectID *uuid.UUID // The threads of a project that the reader may open. Nil for all threads of the reader.
+	Shared    *bool      // Only shared threads, or only private ones. Nil for both.
 }
 
 // ThreadEdit is a change to a thread. Nil fields are not changed.
@@ -69,9 +104,9 @@ const (
 // Status is the progress of a message.
 type Status string
 
-// The states of a message. A question is always StatusSuccess.
+// The states of a message. A question is StatusSuccess, or StatusPending while it waits in a shared thread.
 const (
-	StatusPending Status = "pending" // Accepted, waiting for a slot.
+	StatusPending Status = "pending" // Accepted, waiting for a slot or for the answers before it.
 	StatusRunning Status = "running" // Being generated.
 	StatusSuccess Status = "success"
 	StatusFailed  Status = "failed"
@@ -122,6 +157,22 @@ type Citation struct {
 
 // DeletedFile is the filename in citations of a deleted file.
 const DeletedFile = "削除されました"
+
+// HiddenFile is the filename in citations of a file that the reader may not open.
+const HiddenFile = "閲覧できないファイル"
+
+// HideCitations returns citations without the content of files that are not in readable.
+func HideCitations(citations []Citation, readable map[uuid.UUID]bool) []Citation {
+	shown := slices.Clone(citations)
+	for i, c := range shown {
+		if c.DataSourceID != uuid.Nil && !readable[c.DataSourceID] {
+			shown[i] = Citation{
+				Index: c.Index, Filename: HiddenFile, Support: c.Support, WeakOccurrences: c.WeakOccurrences,
+			}
+		}
+	}
+	return shown
+}
 
 // StepKind is the kind of an action of the assistant before the answer.
 type StepKind string
@@ -212,9 +263,14 @@ type Message struct {
 	Suggestions  []string             // Questions that may follow the answer; nil if none were generated.
 	Run          int                  // For an answer: the current run of its generation. 0 for questions.
 	Continued    []stream.Cursor      // The ends of the texts of earlier runs that the run continues.
-	ThreadTitle  Title                // Set by FindMessage and ListMessages, and in an Exchange that existed before.
-	CreatedAt    time.Time
-	CompletedAt  *time.Time // Nil while it is being generated.
+	// For a question in a shared thread: its author, and its place among the waiting ones, from 1; 0 if it does not wait.
+	Author  *Author
+	Waiting int
+
+	SharedIn    *uuid.UUID // The project whose members read the thread; nil for a private thread.
+	ThreadTitle Title      // Set by FindMessage and ListMessages, and in an Exchange that existed before.
+	CreatedAt   time.Time
+	CompletedAt *time.Time // Nil while it is being generated.
 }
 
 // Writer returns the id and the name of the model of an answer, or "" if no model was called.
@@ -239,8 +295,18 @@ func (m Message) Notice() string {
 	return m.Steps[i].Detail
 }
 
-// Exchange is a question and its answer.
+// Author is the author of a question. Both fields are empty if that member was removed.
+type Author struct {
+	ID   uuid.UUID
+	Name string
+}
+
+// Exchange is a question and its answer. A question that waits in a shared thread has no answer yet: the id of the
+// answer is uuid.Nil.
 type Exchange struct {
 	Question Message
 	Answer   Message
 }
+
+// Waits reports whether the question waits in a shared thread.
+func (e Exchange) Waits() bool { return e.Question.Waiting > 0 }

@@ -4,9 +4,10 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
@@ -17,7 +18,7 @@ type decisionEvents struct {
 	decided chan proofread.Decisions
 }
 
-func (e *decisionEvents) MessageChanged(_ identity.Owner, m chat.Message) {
+func (e *decisionEvents) MessageChanged(_ chat.Readers, m chat.Message) {
 	if m.Decisions != nil {
 		e.decided <- *m.Decisions
 	}
@@ -58,3 +59,5 @@ func TestDecisionsArePublishedAndDeletedWithTheThread(t *testing.T) {
 		t.Errorf("of a deleted thread: error %v", err)
 	}
 }
+
+func (*decisionEvents) MessageDeleted(chat.Readers, uuid.UUID, uuid.UUID) {}

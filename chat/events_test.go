@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
@@ -28,18 +27,18 @@ func (e *recordedEvents) add(format string, args ...any) {
 	e.entries = append(e.entries, fmt.Sprintf(format, args...))
 }
 
-func (e *recordedEvents) ThreadChanged(_ identity.Owner, t chat.Thread) {
+func (e *recordedEvents) ThreadChanged(_ chat.Readers, t chat.Thread) {
 	e.add("thread %q running=%v skill=%q", t.Title, t.Running, t.SkillName)
 }
 
-func (e *recordedEvents) ThreadDeleted(identity.Owner, uuid.UUID) {
+func (e *recordedEvents) ThreadDeleted(chat.Readers, uuid.UUID) {
 	e.add("deleted")
 	if e.deleted != nil {
 		close(e.deleted)
 	}
 }
 
-func (e *recordedEvents) MessageChanged(_ identity.Owner, m chat.Message) {
+func (e *recordedEvents) MessageChanged(_ chat.Readers, m chat.Message) {
 	e.add("%s %s %s %q completed=%v rated=%v", m.Role, m.Status, m.FinishReason, m.Content, m.CompletedAt != nil,
 		m.Feedback != nil)
 }
@@ -118,3 +117,5 @@ func TestEventsReportCommittedChanges(t *testing.T) {
 	}
 	expect("delete", "deleted")
 }
+
+func (*recordedEvents) MessageDeleted(chat.Readers, uuid.UUID, uuid.UUID) {}

@@ -45,6 +45,9 @@ func (s *Service) attach(
 	if err != nil {
 		return Attachment{}, err
 	}
+	if message.SharedIn != nil && message.Status.Terminal() { // The reader's own view of its citations.
+		return Attachment{Text: replay(message), Leave: interest.Leave}, nil
+	}
 	if text := s.currentText(interest, message); text != nil {
 		return Attachment{Text: text, Leave: interest.Leave}, nil
 	}

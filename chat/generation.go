@@ -171,6 +171,9 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		attribute.Int("llm.output_tokens", g.endResult.Message.OutputTokens))
 	s.releaseSlot(g) // Before subscribers see the end, because a client may ask its next question at once.
 	s.finish(g, o)
+	if g.endResult.Thread.Shared {
+		s.jobs.Go(func() { s.beginWaiting(&g.answer.ThreadID) })
+	}
 	switch {
 	case o.Failure != nil:
 		return OutcomeFailed, o.OutputTokens
@@ -195,7 +198,7 @@ func (s *Service) markRunning(ctx context.Context, g *generation) {
 	case err != nil && ctx.Err() == nil:
 		s.log.WarnContext(ctx, "chat: start of an answer not stored", "message_id", g.answer.ID, "err", err)
 	case started:
-		s.publishMessage(ctx, g.req.Owner, g.answer.ID)
+		s.publishStart(ctx, g)
 	}
 }
 

@@ -48,7 +48,11 @@ type AnswerRequest struct {
 	History  []Message       // The earlier messages, oldest first.
 	Prompt   []llm.Message   // The skill's instructions, the history, and the question, which comes last.
 	Model    AnswerModel     // The model that answers.
+	Project  *ProjectContext // The project of the thread; nil for none.
 }
+
+// shared reports whether all members of a project read the answer.
+func (req AnswerRequest) shared() bool { return req.Project != nil && req.Project.Shared }
 
 // wantsJSON reports whether the answer must be JSON.
 func (req AnswerRequest) wantsJSON() bool {
@@ -76,6 +80,9 @@ type Source struct {
 	Citation
 
 	Text string
+
+	// InProject means that the passage is in a document of the thread's project, which every reader may open.
+	InProject bool
 
 	// Hidden means that the passage is in a document that the asking person may not open. If the answer cites it, it is
 	// shown without ids; otherwise it is not shown.
@@ -108,7 +115,8 @@ func (s *Service) ground(ctx context.Context, g *generation) (err error) {
 	}
 	s.ensureLease()
 	for _, source := range g.grounds.Sources {
-		if !source.Hidden {
+		// The stream is the same for all readers, so it has only sources that all of them may open.
+		if !source.Hidden && (!g.req.shared() || source.InProject || source.URL != "") {
 			g.text.PutSource(streamSource(source.Citation))
 		}
 	}

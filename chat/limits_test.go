@@ -37,7 +37,7 @@ type starts struct {
 	ids chan uuid.UUID
 }
 
-func (s *starts) MessageChanged(_ identity.Owner, m chat.Message) {
+func (s *starts) MessageChanged(_ chat.Readers, m chat.Message) {
 	if m.Status == chat.StatusRunning {
 		s.ids <- m.ID
 	}

@@ -88,7 +88,7 @@ func (s *Service) retain() {
 func (s *Service) deleteDue() (int, error) {
 	deleted, err := s.store.DeleteDue(s.root, deleteBatch)
 	for _, e := range deleted {
-		s.events.ThreadDeleted(e.Owner, e.ThreadID)
+		s.events.ThreadDeleted(e.Readers, e.ThreadID)
 	}
 	if len(deleted) > 0 {
 		s.log.InfoContext(s.root, "threads were deleted because they were not touched", "threads", len(deleted))
@@ -114,9 +114,9 @@ const TemporaryLifetime = 24 * time.Hour
 // expiryBatch is the maximum number of expired threads deleted in one transaction.
 const expiryBatch = 100
 
-// DeletedThread is a thread that was deleted after its time limit.
+// DeletedThread is a thread that was deleted.
 type DeletedThread struct {
-	identity.Owner
+	Readers
 	ThreadID uuid.UUID
 	Running  *uuid.UUID // The answer that was being generated in it, or nil.
 }
@@ -139,7 +139,7 @@ func (s *Service) expire() int {
 		if e.Running != nil {
 			s.stop(*e.Running)
 		}
-		s.events.ThreadDeleted(e.Owner, e.ThreadID)
+		s.events.ThreadDeleted(e.Readers, e.ThreadID)
 	}
 	return len(expired)
 }

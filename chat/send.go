@@ -43,6 +43,10 @@ type Question struct {
 	// Set only by StartThread.
 	Earlier      []EarlierMessage `json:",omitempty"` // Alternating messages before the question.
 	Instructions string           `json:",omitempty"` // Of the thread: see NewThread.
+	// MayWait means that the caller can handle an exchange without an answer: in a shared thread, the question waits
+	// until the answers before it are complete. Otherwise the error is ErrThreadBusy.
+	MayWait bool `json:"-"`
+
 	// AcceptTokens is the estimate of a CostError that the person has accepted. The hash does not include it, so
 	// that a repeated request finds its answer with and without it.
 	AcceptTokens int `json:",omitempty"`
@@ -98,7 +102,7 @@ const commitTimeout = 5 * time.Second
 
 // Send stores a question and starts its answer, or finds the exchange of a repeated request. It returns when the
 // question is stored, within Config.SendTimeout. The error is a CostError if the answer would take more tokens than the
-// question accepts.
+// question accepts. In a busy shared thread the question waits if it may: see Exchange and Question.MayWait.
 func (s *Service) Send(ctx context.Context, owner identity.Owner, q Question) (exchange Exchange, err error) {
 	ctx, span := s.tracer.Start(ctx, "chat.send")
 	defer func() {
@@ -123,6 +127,19 @@ func (s *Service) Send(ctx context.Context, owner identity.Owner, q Question) (e
 	}
 	defer unlock()
 
+	for {
+		exchange, err = s.sendOnce(ctx, owner, q, since)
+		if !errors.Is(err, errThreadFree) {
+			return exchange, err
+		}
+	}
+}
+
+// errThreadFree means that a shared thread became free before the question could wait in it.
+var errThreadFree = errors.New("chat: the thread is no longer busy")
+
+// sendOnce begins an answer, or adds its question to those that wait.
+func (s *Service) sendOnce(ctx context.Context, owner identity.Owner, q Question, since time.Time) (Exchange, error) {
 	b := NewGeneration{
 		Owner: owner, RequestID: q.RequestID, RequestHash: q.hash(), ServerID: s.serverID, Regenerate: q.Regenerate != nil,
 	}
@@ -133,24 +150,49 @@ func (s *Service) Send(ctx context.Context, owner identity.Owner, q Question) (e
 	if state.Existing != nil {
 		return *state.Existing, nil
 	}
-	if err := s.budget.Check(ctx, owner.OrganizationID, owner.UserID); err != nil {
+	shared := state.Project != nil && state.Project.Shared
+	busy := state.Running || state.HasWaiting
+	if busy && !(shared && q.MayWait) {
+		if err := s.budget.Check(ctx, owner.OrganizationID, owner.UserID); err != nil {
+			return Exchange{}, err
+		}
+		return Exchange{}, ErrThreadBusy
+	}
+	req, err := s.compose(ctx, &b, q, state)
+	if err != nil {
 		return Exchange{}, err
+	}
+	if busy {
+		return s.wait(ctx, b, q)
+	}
+	exchange, err := s.begin(ctx, b, req, since)
+	if shared && q.MayWait && errors.Is(err, ErrThreadBusy) { // Another member has asked at the same time.
+		return s.wait(ctx, b, q)
+	}
+	return exchange, err
+}
+
+// compose validates a question in the state of its thread, completes the generation to be stored, and returns the
+// request for its answer.
+func (s *Service) compose(ctx context.Context, b *NewGeneration, q Question, state ThreadState) (AnswerRequest, error) {
+	if state.Project != nil && state.Project.Archived {
+		return AnswerRequest{}, ErrReadOnly
+	}
+	if err := s.budget.Check(ctx, b.Owner.OrganizationID, b.Owner.UserID); err != nil {
+		return AnswerRequest{}, err
 	}
 	chosen, err := selectModel(s.offers, state.Models, state.Skill, Choice{ModelID: q.ModelID, Thinking: q.Thinking})
 	if err != nil {
-		return Exchange{}, err
+		return AnswerRequest{}, err
 	}
-	before, err := s.prepare(ctx, &b, q, state, chosen)
+	before, err := s.prepare(ctx, b, q, state, chosen)
 	if err != nil {
-		return Exchange{}, err
+		return AnswerRequest{}, err
 	}
-	before.Instructions = state.Instructions
+	before.Instructions, before.Project = state.Instructions, state.Project
 	b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking = chosen.ID, chosen.Name, chosen.Thinking
-	req := newAsk(owner, state.Skill, state.Guidance, before, b.Exchange, chosen)
-	if err := s.checkCost(ctx, req, q.AcceptTokens); err != nil {
-		return Exchange{}, err
-	}
-	return s.begin(ctx, b, req, since)
+	req := newAsk(b.Owner, state.Skill, state.Guidance, before, b.Exchange, chosen)
+	return req, s.checkCost(ctx, req, q.AcceptTokens)
 }
 
 // attributes returns the attributes of a generation for traces.
@@ -198,9 +240,6 @@ func (s *Service) lockSend(ctx context.Context, key sendKey) (unlock func(), err
 
 // prepare validates a question, adds its messages, and returns the content before it.
 func (s *Service) prepare(ctx context.Context, b *NewGeneration, q Question, state ThreadState, chosen AnswerModel) (branchContext, error) {
-	if state.Running {
-		return branchContext{}, ErrThreadBusy
-	}
 	if reason := s.skills.Unavailable(state.Skill); reason != "" {
 		return branchContext{}, fault.Errorf(fault.SkillUnavailable, "%s", reason)
 	}

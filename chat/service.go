@@ -240,12 +240,12 @@ func (s *Service) CreateThread(ctx context.Context, owner identity.Owner, n NewT
 	return thread, err
 }
 
-// ListThreads returns a page of the owner's threads, without temporary ones: the archived ones or the others, pinned
-// ones first, then last touched first.
+// ListThreads returns a page of the owner's threads, or of a project's threads that the owner may read, without
+// temporary ones: pinned ones first, then last touched first.
 func (s *Service) ListThreads(
-	ctx context.Context, owner identity.Owner, archived bool, offset, limit int,
+	ctx context.Context, owner identity.Owner, filter ThreadFilter, offset, limit int,
 ) ([]Thread, error) {
-	return s.store.ListThreads(ctx, owner, archived, offset, limit)
+	return s.store.ListThreads(ctx, owner, filter, offset, limit)
 }
 
 // FindThread returns one of the owner's threads.
@@ -285,14 +285,14 @@ func (s *Service) publishChanged(owner identity.Owner) func(Thread, error) (Thre
 
 // DeleteThread deletes a thread and ends its running generation.
 func (s *Service) DeleteThread(ctx context.Context, owner identity.Owner, id uuid.UUID) error {
-	answers, err := s.store.DeleteThread(ctx, owner, id)
+	deleted, err := s.store.DeleteThread(ctx, owner, id)
 	if err != nil {
 		return err
 	}
-	for _, answer := range answers {
-		s.stop(answer)
+	if deleted.Running != nil {
+		s.stop(*deleted.Running)
 	}
-	s.events.ThreadDeleted(owner, id)
+	s.events.ThreadDeleted(deleted.Readers, id)
 	return nil
 }
 

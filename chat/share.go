@@ -41,6 +41,7 @@ var (
 	ErrNoShare        = fault.Errorf(fault.NotFound, "共有されているチャットが見つかりません。")
 	ErrShareRunning   = fault.Errorf(fault.Conflict, "回答の作成が完了してから共有してください。")
 	ErrShareTemporary = fault.Errorf(fault.Conflict, "一時チャットは共有できません。")
+	ErrShareProject   = fault.Errorf(fault.Conflict, "プロジェクトのメンバーと共有しているチャットのリンクは作成できません。")
 )
 
 // Sharer shares threads with members of their owner's organization.
@@ -89,7 +90,7 @@ func (s *Sharer) Find(ctx context.Context, actor identity.Actor, shareID uuid.UU
 func (s *Sharer) Messages(ctx context.Context, actor identity.Actor, shareID uuid.UUID, offset, limit int) ([]Message,
 	error,
 ) {
-	return s.store.SharedMessages(ctx, actor.OrganizationID, shareID, offset, limit)
+	return s.store.SharedMessages(ctx, actor.Owner(), shareID, offset, limit)
 }
 
 // End removes one of the actor's shares or, for administrators, any share of the organization.
@@ -108,7 +109,7 @@ func (s *Sharer) Copy(ctx context.Context, actor identity.Actor, shareID uuid.UU
 	owner := actor.Owner()
 	thread, created, err := s.store.CopyShare(ctx, owner, shareID, NewThread{ID: uuidv7.New(), RequestID: requestID})
 	if err == nil && created {
-		s.events.ThreadChanged(owner, thread)
+		s.events.ThreadChanged(Readers{Owner: owner}, thread)
 	}
 	return thread, err
 }

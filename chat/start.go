@@ -44,11 +44,11 @@ func (s *Service) StartThread(ctx context.Context, owner identity.Owner, n NewTh
 func (s *Service) discardThread(ctx context.Context, owner identity.Owner, thread Thread) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	answers, err := s.store.DeleteThread(ctx, owner, thread.ID)
+	deleted, err := s.store.DeleteThread(ctx, owner, thread.ID)
 	if err != nil {
 		s.log.WarnContext(ctx, "chat: empty thread not deleted", "thread_id", thread.ID, "err", err)
 	}
-	for _, answer := range answers { // Storing the question was reported as failed, but succeeded.
-		s.stop(answer)
+	if deleted.Running != nil { // Storing the question was reported as failed, but succeeded.
+		s.stop(*deleted.Running)
 	}
 }

@@ -21,6 +21,8 @@ type NewThread struct {
 	Title     string
 	RequestID *uuid.UUID    // Chosen by the client; nil for none.
 	Lifetime  time.Duration // Time until it is deleted; 0 for a permanent thread.
+	ProjectID *uuid.UUID    // Nil for none. Without a SkillID, the thread gets the project's default skill.
+	Shared    bool          // With the project.
 
 	Instructions string // For all its answers, in addition to those of the skill. At most MaxInstructions characters.
 }
@@ -43,6 +45,30 @@ type NewGeneration struct {
 
 	// Regenerate means that the question is already stored and gets another answer.
 	Regenerate bool
+
+	WaitingID *uuid.UUID // The waiting question that begins; nil for a new question.
+}
+
+// WaitingQuestion is a question that waits in a shared thread until the answers before it are complete.
+type WaitingQuestion struct {
+	ID          uuid.UUID
+	Owner       identity.Owner // The author.
+	ThreadID    uuid.UUID
+	RequestID   uuid.UUID
+	RequestHash [32]byte
+	Content     string // As shown in the thread.
+	Question    Question
+}
+
+// ProjectContext is the project of a question.
+type ProjectContext struct {
+	ID           uuid.UUID
+	Instructions string
+	Archived     bool
+	Shared       bool // The thread is shared with the project.
+
+	// SourceOwners are the owners of the data sources attached to a shared thread, uuid.Nil for none.
+	SourceOwners map[uuid.UUID]uuid.UUID
 }
 
 // HistoryLimit bounds the part of a thread's history that is read.
@@ -66,6 +92,8 @@ type ThreadState struct {
 	Guidance      org.Guidance
 	Instructions  string // The thread's instructions.
 	Models        ModelSettings
+	Project       *ProjectContext // Nil if the thread is in no project.
+	HasWaiting    bool            // Questions wait in the thread.
 }
 
 // StoredGeneration is a stored generation of this server: of a new question, or one that was taken over.
@@ -79,8 +107,9 @@ type StoredGeneration struct {
 	Stopped  bool // It was taken over, and the owner had requested to stop it.
 	Attempts int  // If it was taken over: number of its runs, including this one.
 
-	Instructions string    // If it was taken over: the thread's instructions.
-	Known        KnownText // If it was taken over: the text of an earlier run.
+	Instructions string          // If it was taken over: the thread's instructions.
+	Project      *ProjectContext // If it was taken over: see ThreadState.
+	Known        KnownText       // If it was taken over: the text of an earlier run.
 }
 
 // KnownText is the part of an earlier run's text that was stored or sent to other servers. The zero value is empty.
@@ -162,10 +191,19 @@ var (
 	ErrStaleRun        = fault.Errorf(fault.Conflict, "この生成は別のサーバーに引き継がれています。")
 	ErrNoThread        = fault.Errorf(fault.NotFound, "チャットが見つかりません。")
 	ErrNoMessage       = fault.Errorf(fault.NotFound, "メッセージが見つかりません。")
+	ErrReadOnly        = fault.Errorf(fault.ReadOnly, "このプロジェクトはアーカイブされているため、質問できません。")
+	ErrNotOwner        = fault.Errorf(fault.Forbidden, "このチャットを変更できるのは、作成した人とプロジェクトの管理者だけです。")
+	ErrQueueFull       = fault.Errorf(fault.QueueFull, "順番を待っている質問が%d件あります。少し待ってから、もう一度お試しください。", MaxWaiting)
+	ErrNotAsker        = fault.Errorf(fault.Forbidden, "この回答を停止できるのは、質問した人、チャットを作成した人、プロジェクトの管理者だけです。")
+	ErrNotWaiting      = fault.Errorf(fault.Conflict, "この質問への回答は、すでに始まっています。")
+	ErrNotAuthor       = fault.Errorf(fault.Forbidden, "順番待ちを取り消せるのは、質問した人だけです。")
+	ErrMoveTemporary   = fault.Errorf(fault.Conflict, "一時チャットは、プロジェクトに移動できません。")
+	ErrNoProject       = fault.Errorf(fault.NotFound, "プロジェクトが見つかりません。")
 )
 
-// Store is the database of the Service. Each method is one transaction. Objects of other people are treated as if they
-// did not exist: the error is ErrNoThread or ErrNoMessage.
+// Store is the database of the Service. Each method is one transaction. The owner in the arguments is the person who
+// makes the call. Threads and messages that this person may not read are treated as if they did not exist: the error is
+// ErrNoThread or ErrNoMessage. In a thread of an archived project, calls that change it return ErrReadOnly.
 type Store interface {
 	// Threads and messages as people see and change them.
 
@@ -178,15 +216,16 @@ type Store interface {
 	// picture.ErrNoPicture.
 	AddEarlierMessages(ctx context.Context, owner identity.Owner, threadID uuid.UUID, messages []EarlierMessage) error
 
-	// ListThreads returns the owner's threads, without temporary ones: the archived ones or the others. Pinned ones
-	// come first, then last touched first, then by id descending.
-	ListThreads(ctx context.Context, owner identity.Owner, archived bool, offset, limit int) ([]Thread, error)
+	// ListThreads returns the owner's threads, or those of a project, without temporary ones: the archived ones or the
+	// others. Pinned ones of the owner come first, then last touched first, then by id descending.
+	ListThreads(ctx context.Context, owner identity.Owner, filter ThreadFilter, offset, limit int) ([]Thread, error)
 
 	// FindThread returns one thread.
 	FindThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (Thread, error)
 
 	// EditThread changes a thread without touching it. If its leaf is not a message of the thread, the error is
-	// ErrNoMessage.
+	// ErrNoMessage. Only its owner and, if it is shared, managers of its project may change it; the error for others is
+	// ErrNotOwner. The same applies to TouchThread, MoveThread and DeleteThread.
 	EditThread(ctx context.Context, owner identity.Owner, id uuid.UUID, edit ThreadEdit) (Thread, error)
 
 	// AttachSources attaches data sources of the owner to a thread, and returns the thread and the id of the
@@ -195,11 +234,20 @@ type Store interface {
 	// datasource.MaxSearchSources, fault.Conflict.
 	AttachSources(ctx context.Context, owner identity.Owner, p Preparation) (Thread, uuid.UUID, error)
 
+	// MoveThread moves a thread into a project, or out of projects, and returns the thread before and after. If a
+	// question is being answered or waits in it, the error is ErrThreadBusy; if the project is not the owner's,
+	// ErrNoProject. The questions of a thread that becomes shared get their author. A thread that becomes private loses
+	// the data sources of other members.
+	MoveThread(ctx context.Context, owner identity.Owner, id uuid.UUID, to ThreadPlace) (before, after Thread, err error)
+
+	// Audience returns what members of a project would see if the owner's thread became shared.
+	Audience(ctx context.Context, owner identity.Owner, threadID, projectID uuid.UUID) (Audience, error)
+
 	// TouchThread moves a thread to the top of the list.
 	TouchThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (Thread, error)
 
-	// DeleteThread deletes a thread with its content and returns the answers that were being generated.
-	DeleteThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (running []uuid.UUID, err error)
+	// DeleteThread deletes a thread with its content.
+	DeleteThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (DeletedThread, error)
 
 	// DeleteExpired deletes at most limit expired temporary threads, and returns them. Servers may call it concurrently
 	// and then share the work.
@@ -282,6 +330,27 @@ type Store interface {
 	// was deleted, and fault.Invalid if the thread would have more than datasource.MaxSearchSources.
 	BeginGeneration(ctx context.Context, begin NewGeneration) (StoredGeneration, error)
 
+	// Questions that wait in shared threads.
+
+	// AddWaiting adds a question to those that wait in a shared thread, and returns it as a message. It returns nil
+	// without an error if the thread is free or the request was already begun: the caller should try to begin it.
+	// A repeated request returns the question that waits. With MaxWaiting questions the error is ErrQueueFull.
+	AddWaiting(ctx context.Context, w WaitingQuestion) (*Message, error)
+
+	// ListWaiting returns the questions that wait in a thread, in their order.
+	ListWaiting(ctx context.Context, owner identity.Owner, threadID uuid.UUID) ([]Message, error)
+
+	// RemoveWaiting removes a question of the owner that waits, and returns its thread. The error is ErrNotAuthor for a
+	// question of another member, and ErrNotWaiting if its answer has begun.
+	RemoveWaiting(ctx context.Context, owner identity.Owner, id uuid.UUID) (Thread, error)
+
+	// DropWaiting removes a question that waits, whatever its author may read. It returns the readers of its thread.
+	DropWaiting(ctx context.Context, organizationID, id uuid.UUID) (Readers, error)
+
+	// NextWaiting returns the first waiting question of each thread in which no answer is being generated, at most
+	// limit: of one thread, or of any if threadID is nil.
+	NextWaiting(ctx context.Context, threadID *uuid.UUID, limit int) ([]WaitingQuestion, error)
+
 	// The progress and end of answers, and the titles of their threads.
 
 	// StartAnswer changes a pending answer to running, and reports whether it was pending.
@@ -298,7 +367,7 @@ type Store interface {
 	CountDeleted(ctx context.Context, outcome Outcome) (counted bool, err error)
 
 	// RequestStop stores the owner's request to stop an answer. It reports whether the answer was still being
-	// generated.
+	// generated. In a shared thread, the person who asked, the thread's owner and managers may stop it.
 	RequestStop(ctx context.Context, owner identity.Owner, messageID uuid.UUID) (running bool, err error)
 
 	// TitleThread sets a generated title if the thread's title is still its first question, and reports whether it did.
@@ -347,7 +416,7 @@ type Store interface {
 
 	// PutShare takes a snapshot of the owner's thread and logs it. A thread has at most one share: an existing share
 	// gets the new snapshot. Errors: ErrNoThread, ErrNoMessage if the leaf is not in the thread, ErrShareRunning,
-	// ErrShareTemporary.
+	// ErrShareTemporary, ErrShareProject.
 	PutShare(ctx context.Context, owner identity.Owner, snapshot Snapshot, by org.AuditActor) (Share, error)
 
 	// ListShares returns shares of an organization, last updated first, and their total number: those of one thread if
@@ -359,8 +428,8 @@ type Store interface {
 	FindShare(ctx context.Context, organizationID, shareID uuid.UUID) (Share, error)
 
 	// SharedMessages returns messages of a share, oldest first, with role, content, finish reason, citations, the
-	// number of pictures, and times only.
-	SharedMessages(ctx context.Context, organizationID, shareID uuid.UUID, offset, limit int) ([]Message, error)
+	// number of pictures, and times only. Files of projects that the reader may not open are hidden in the citations.
+	SharedMessages(ctx context.Context, reader identity.Owner, shareID uuid.UUID, offset, limit int) ([]Message, error)
 
 	// EndShare removes a share and logs it. If userID is set, the share must be that user's.
 	EndShare(ctx context.Context, organizationID, shareID uuid.UUID, userID *uuid.UUID, by org.AuditActor) error

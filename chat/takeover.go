@@ -107,10 +107,12 @@ func (s *Service) Stats() Stats {
 }
 
 // sweep takes over and runs the generations of servers that have been silent for longer than lease, as many as this
-// server can run.
+// server can run. Then it begins the answers to questions that wait although their thread is free: the server that
+// completed the answer before them has failed since.
 func (s *Service) sweep(ctx context.Context, lease time.Duration) {
 	for s.takeOver(ctx, lease) == takeOverBatch {
 	}
+	s.beginWaiting(nil)
 }
 
 // takeOver takes over a batch of generations and returns how many of them run.
@@ -175,7 +177,7 @@ func (s *Service) resume(ctx context.Context, b StoredGeneration, since time.Tim
 	if err != nil {
 		return err
 	}
-	before.Instructions = b.Instructions
+	before.Instructions, before.Project = b.Instructions, b.Project
 	req := newAsk(b.Owner, sk, guidance, before, b.Exchange, previousModel(s.offers, b.Answer))
 	g := &generation{
 		req: req, answer: b.Answer, since: since, slot: s.slots.acquireUnlimited(b.Owner), known: b.Known,

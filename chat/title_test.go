@@ -11,7 +11,6 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
@@ -82,7 +81,7 @@ type titles struct {
 	spent   chan int
 }
 
-func (e *titles) ThreadChanged(_ identity.Owner, t chat.Thread) { e.changed <- t }
+func (e *titles) ThreadChanged(_ chat.Readers, t chat.Thread) { e.changed <- t }
 
 func (e *titles) Check(context.Context, uuid.UUID, uuid.UUID) error { return nil }
 func (e *titles) RecordUsage(_, _ uuid.UUID, tokens int)            { e.spent <- tokens }

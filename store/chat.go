@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -23,16 +24,26 @@ var _ chat.Store = (*DB)(nil)
 // the skill has been retired.
 func (db *DB) CreateThread(ctx context.Context, owner identity.Owner, t chat.NewThread) (chat.Thread, error) {
 	var threads []chat.Thread
+	if t.ProjectID != nil {
+		if err := checkProject(ctx, db.pool, owner, *t.ProjectID); err != nil {
+			return chat.Thread{}, err
+		}
+	}
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`
-			INSERT INTO threads (id, organization_id, user_id, skill_id, request_id, title, expires_at, instructions)
-			SELECT $3, $1, $2, s.id, $5, $6, now() + nullif($7::interval, '0'), $8
+			INSERT INTO threads (id, organization_id, user_id, skill_id, request_id, title, expires_at, instructions,
+			                     project_id, visibility)
+			SELECT $3, $1, $2, s.id, $5, $6, now() + nullif($7::interval, '0'), $8, $9,
+			       CASE WHEN $10 THEN 'project' ELSE 'private' END
 			FROM skills s
-			WHERE s.id = $4 AND `+mayUse+` AND s.retired_at IS NULL AND `+isShown+`
+			WHERE s.id = CASE WHEN $4::uuid = '00000000-0000-0000-0000-000000000000'
+			                  THEN (SELECT p.skill_id FROM projects p WHERE p.organization_id = $1 AND p.id = $9)
+			                  ELSE $4 END
+			  AND `+mayUse+` AND s.retired_at IS NULL AND `+isShown+`
 			ON CONFLICT (user_id, request_id) DO NOTHING`,
 			owner.OrganizationID, owner.UserID, t.ID, t.SkillID, t.RequestID, t.Title, t.Lifetime,
-			storable(t.Instructions))
-		batch.Queue(selectThread+` AND (t.id = $3 OR t.request_id = $4)`,
+			storable(t.Instructions), t.ProjectID, t.Shared)
+		batch.Queue(selectThread+` AND t.user_id = $2 AND (t.id = $3 OR t.request_id = $4)`,
 			owner.OrganizationID, owner.UserID, t.ID, t.RequestID).Query(collect(&threads))
 	})
 	switch {
@@ -40,7 +51,7 @@ func (db *DB) CreateThread(ctx context.Context, owner identity.Owner, t chat.New
 		return chat.Thread{}, err
 	case len(threads) == 0:
 		return chat.Thread{}, errNoSkill
-	case threads[0].SkillID != t.SkillID, (threads[0].ExpiresAt != nil) != (t.Lifetime > 0):
+	case t.SkillID != uuid.Nil && threads[0].SkillID != t.SkillID, (threads[0].ExpiresAt != nil) != (t.Lifetime > 0):
 		return chat.Thread{}, chat.ErrRequestConflict
 	}
 	return threads[0], nil
@@ -80,8 +91,11 @@ func (db *DB) AddEarlierMessages(
 }
 
 // threadColumns are the columns of a chat.Thread, from the tables threads t and skills s, without running.
-const threadColumns = `t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at,
-	t.updated_at, t.touched_at, t.pinned, t.archived, t.expires_at,
+const threadColumns = `t.id, t.user_id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title,
+	t.created_at, t.updated_at, t.touched_at, t.pinned, t.archived, t.expires_at, t.visibility = 'project' AS shared,
+	(SELECT jsonb_build_object('ID', p.id, 'Name', p.name, 'Archived', p.archived_at IS NOT NULL, 'OwnerName', u.name)
+	 FROM projects p JOIN users u ON u.id = t.user_id
+	 WHERE p.id = t.project_id) AS project,
 	(SELECT jsonb_agg(jsonb_build_object(
 	    'ID', d.id, 'Filename', d.filename, 'MediaType', d.media_type, 'Size', d.size, 'SHA256',
 	    encode(d.sha256, 'base64'),
@@ -89,20 +103,25 @@ const threadColumns = `t.id, t.skill_id, s.name AS skill_name, s.icon_path AS sk
 	    'ChunkCount', d.chunk_count,
 	    'Revision', d.revision, 'CreatedAt', d.created_at) ORDER BY a.attached_at, d.id)
 	 FROM thread_data_sources a
-	 JOIN data_sources d ON d.id = a.data_source_id AND d.user_id = t.user_id
+	 JOIN data_sources d ON d.id = a.data_source_id AND (d.user_id = t.user_id OR t.visibility = 'project')
 	 WHERE a.thread_id = t.id) AS sources`
 
 // isRunning is the column running: whether an answer is being generated in the thread t.
 const isRunning = `EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running`
 
 // ListThreads implements chat.Store.
-func (db *DB) ListThreads(ctx context.Context, owner identity.Owner, archived bool, offset, limit int) ([]chat.Thread,
-	error,
-) {
-	return queryRows[chat.Thread](ctx, db.pool, selectThread+` AND t.archived = $3 AND t.expires_at IS NULL
-		ORDER BY t.pinned DESC, t.touched_at DESC, t.id DESC
+func (db *DB) ListThreads(
+	ctx context.Context, owner identity.Owner, filter chat.ThreadFilter, offset, limit int,
+) ([]chat.Thread, error) {
+	where, order := ` AND t.user_id = $2 AND $6::uuid IS NULL`, `t.pinned DESC`
+	if filter.ProjectID != nil {
+		where, order = ` AND t.project_id = $6`, `t.pinned AND t.user_id = $2 DESC`
+	}
+	return queryRows[chat.Thread](ctx, db.pool, selectThread+where+`
+		  AND t.archived = $3 AND t.expires_at IS NULL AND ($7::boolean IS NULL OR (t.visibility = 'project') = $7)
+		ORDER BY `+order+`, t.touched_at DESC, t.id DESC
 		OFFSET $4 LIMIT $5`,
-		owner.OrganizationID, owner.UserID, archived, offset, limit)
+		owner.OrganizationID, owner.UserID, filter.Archived, offset, limit, filter.ProjectID, filter.Shared)
 }
 
 // FindThread implements chat.Store.
@@ -110,12 +129,42 @@ func (db *DB) FindThread(ctx context.Context, owner identity.Owner, id uuid.UUID
 	return findThread(ctx, db.pool, owner, id)
 }
 
-// selectThread begins every query for threads. Its first two parameters are the owner's organization and user.
-const selectThread = `
+// isOpenTo is the condition that the thread t is the own one of the user $2, or a shared one. It does not check the
+// role in the project: generations end, whatever the person who asked may read by then.
+const isOpenTo = `(t.user_id = $2 OR t.visibility = 'project')`
+
+// mayRead is the condition that the user $2 of the organization $1 may read the thread t.
+const mayRead = isOpenTo + `
+	AND (t.project_id IS NULL OR t.project_id IN (SELECT a.project_id FROM projects_of($1, $2) a))`
+
+// mayChange is the condition that the user $2 of the organization $1, who may read the thread t, may change it.
+const mayChange = `(t.user_id = $2 OR t.visibility = 'project' AND project_role($1, $2, t.project_id) = 'manager')`
+
+// isArchived is the condition that the thread t is in an archived project.
+const isArchived = `EXISTS (SELECT FROM projects p WHERE p.id = t.project_id AND p.archived_at IS NOT NULL)`
+
+// checkProject returns an error unless threads can be added to a project by the user.
+func checkProject(ctx context.Context, q querier, owner identity.Owner, id uuid.UUID) error {
+	archived, err := findValue[bool](ctx, q, chat.ErrNoProject, `
+		SELECT p.archived_at IS NOT NULL
+		FROM projects p
+		WHERE p.organization_id = $1 AND p.id = $3 AND p.id IN (SELECT a.project_id FROM projects_of($1, $2) a)`,
+		owner.OrganizationID, owner.UserID, id)
+	if err == nil && archived {
+		err = chat.ErrReadOnly
+	}
+	return err
+}
+
+// allThreads begins every query for threads. Its first two parameters are the organization and the user.
+const allThreads = `
 	SELECT ` + threadColumns + `, ` + isRunning + `
 	FROM threads t
 	JOIN skills s ON s.id = t.skill_id
-	WHERE t.organization_id = $1 AND t.user_id = $2`
+	WHERE t.organization_id = $1`
+
+// selectThread begins a query for the threads that a user may read.
+const selectThread = allThreads + ` AND ` + mayRead
 
 // findThreadSQL reads one thread, the third parameter.
 const findThreadSQL = selectThread + ` AND t.id = $3`
@@ -124,9 +173,16 @@ func findThread(ctx context.Context, q querier, owner identity.Owner, id uuid.UU
 	return findRow[chat.Thread](ctx, q, chat.ErrNoThread, findThreadSQL, owner.OrganizationID, owner.UserID, id)
 }
 
-// queueThread adds the query for a thread to a batch. found stays empty if the thread does not exist.
+// generationThreadSQL reads the thread, the third parameter, of a generation of the user.
+const generationThreadSQL = allThreads + ` AND ` + isOpenTo + ` AND t.id = $3`
+
+func findGenerationThread(ctx context.Context, q querier, owner identity.Owner, id uuid.UUID) (chat.Thread, error) {
+	return findRow[chat.Thread](ctx, q, chat.ErrNoThread, generationThreadSQL, owner.OrganizationID, owner.UserID, id)
+}
+
+// queueThread adds the query for the thread of a generation to a batch. found stays empty if the thread does not exist.
 func queueThread(batch *pgx.Batch, owner identity.Owner, id uuid.UUID, found *[]chat.Thread) {
-	batch.Queue(findThreadSQL, owner.OrganizationID, owner.UserID, id).Query(collect(found))
+	batch.Queue(generationThreadSQL, owner.OrganizationID, owner.UserID, id).Query(collect(found))
 }
 
 // EditThread implements chat.Store. It sets updated_at, because clients keep the record with the later one. The thread
@@ -135,11 +191,11 @@ func (db *DB) EditThread(ctx context.Context, owner identity.Owner, id uuid.UUID
 	error,
 ) {
 	return db.changeThread(ctx, owner, id, func(tx pgx.Tx) error {
+		if err := lockToChange(ctx, tx, owner, id); err != nil {
+			return err
+		}
 		leaf := edit.Leaf
 		if leaf != nil {
-			if err := lockThread(ctx, tx, owner, id); err != nil {
-				return err
-			}
 			newest, err := newestAfter(ctx, tx, owner, id, *leaf)
 			if err != nil {
 				return err
@@ -148,21 +204,24 @@ func (db *DB) EditThread(ctx context.Context, owner identity.Owner, id uuid.UUID
 		}
 		return exec(ctx, tx, `
 			UPDATE threads
-			SET title = coalesce($4, title), pinned = coalesce($5, pinned), archived = coalesce($6, archived),
-			    leaf_id = coalesce($7, leaf_id), title_provisional = title_provisional AND $4::text IS NULL,
+			SET title = coalesce($3, title), pinned = coalesce($4, pinned), archived = coalesce($5, archived),
+			    leaf_id = coalesce($6, leaf_id), title_provisional = title_provisional AND $3::text IS NULL,
 			    updated_at = clock_timestamp()
-			WHERE id = $3 AND organization_id = $1 AND user_id = $2`,
-			owner.OrganizationID, owner.UserID, id, edit.Title, edit.Pinned, edit.Archived, leaf)
+			WHERE id = $2 AND organization_id = $1`,
+			owner.OrganizationID, id, edit.Title, edit.Pinned, edit.Archived, leaf)
 	})
 }
 
 // TouchThread implements chat.Store.
 func (db *DB) TouchThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.Thread, error) {
 	return db.changeThread(ctx, owner, id, func(tx pgx.Tx) error {
+		if err := lockToChange(ctx, tx, owner, id); err != nil {
+			return err
+		}
 		return exec(ctx, tx, `
 			UPDATE threads
 			SET touched_at = clock_timestamp()
-			WHERE id = $3 AND organization_id = $1 AND user_id = $2`, owner.OrganizationID, owner.UserID, id)
+			WHERE id = $2 AND organization_id = $1`, owner.OrganizationID, id)
 	})
 }
 
@@ -187,7 +246,8 @@ func (db *DB) TitleThread(ctx context.Context, title chat.GeneratedTitle) (chat.
 		batch.Queue(`
 			UPDATE threads
 			SET title = $4, title_provisional = false, updated_at = clock_timestamp()
-			WHERE id = $3 AND organization_id = $1 AND user_id = $2 AND title_provisional AND $4 <> ''`,
+			WHERE id = $3 AND organization_id = $1 AND `+strings.ReplaceAll(isOpenTo, "t.", "")+`
+			  AND title_provisional AND $4 <> ''`,
 			owner.OrganizationID, owner.UserID, title.ThreadID,
 			storable(title.Text)).Exec(setAffected(&changed))
 		queueThread(batch, owner, title.ThreadID, &threads)
@@ -209,8 +269,8 @@ func (db *DB) ClaimSuggestions(
 		UPDATE messages m
 		SET suggestions = '{}'
 		FROM messages q
-		JOIN threads t ON t.id = q.thread_id AND t.organization_id = $1 AND t.user_id = $2 AND t.expires_at IS NULL
-		WHERE m.id = $3 AND m.organization_id = $1 AND m.suggestions IS NULL
+		JOIN threads t ON t.id = q.thread_id AND t.organization_id = $1 AND t.expires_at IS NULL AND `+mayRead+`
+		WHERE m.id = $3 AND m.organization_id = $1 AND m.suggestions IS NULL AND NOT `+isArchived+`
 		  AND q.id = m.parent_id AND q.params->'schema' IS NULL
 		RETURNING q.content`, owner.OrganizationID, owner.UserID, messageID)
 	if isNoRows(err) {
@@ -241,22 +301,22 @@ func (db *DB) StoreSuggestions(ctx context.Context, g chat.GeneratedSuggestions)
 }
 
 // DeleteThread implements chat.Store. Foreign keys delete everything in the thread.
-func (db *DB) DeleteThread(ctx context.Context, owner identity.Owner, id uuid.UUID) ([]uuid.UUID, error) {
-	return txResult(ctx, db, func(tx pgx.Tx) ([]uuid.UUID, error) {
-		if err := lockThread(ctx, tx, owner, id); err != nil {
-			return nil, err
+func (db *DB) DeleteThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.DeletedThread, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (chat.DeletedThread, error) {
+		if err := lockToChange(ctx, tx, owner, id); err != nil {
+			return chat.DeletedThread{}, err
 		}
-		running, err := queryValues[uuid.UUID](ctx, tx, `
-			SELECT message_id FROM generations
-			WHERE thread_id = $2 AND organization_id = $1 AND ended_at IS NULL`, owner.OrganizationID, id)
-		if err != nil {
-			return nil, err
+		deleted, err := deleteThreads(ctx, tx, []uuid.UUID{id})
+		if err != nil || len(deleted) == 0 {
+			return chat.DeletedThread{}, err
 		}
-		return running, exec(ctx, tx, `
-			DELETE FROM threads
-			WHERE id = $3 AND organization_id = $1 AND user_id = $2`, owner.OrganizationID, owner.UserID, id)
+		return deleted[0], nil
 	})
 }
+
+// readersColumns are the columns of a chat.Readers, from the table threads t.
+const readersColumns = `t.organization_id, t.user_id,
+	CASE WHEN t.visibility = 'project' THEN t.project_id END AS project_id`
 
 // DeleteExpired implements chat.Store. It locks the threads before it reads their answers, so that no answer begins in
 // between.
@@ -283,17 +343,45 @@ func deleteThreads(ctx context.Context, tx pgx.Tx, ids []uuid.UUID) ([]chat.Dele
 	return queryRows[chat.DeletedThread](ctx, tx, `
 		DELETE FROM threads t
 		WHERE t.id = ANY ($1)
-		RETURNING t.id AS thread_id, t.organization_id, t.user_id,
+		RETURNING t.id AS thread_id, `+readersColumns+`,
 		          (SELECT g.message_id FROM generations g WHERE g.thread_id = t.id
 		              AND g.ended_at IS NULL) AS running`, ids)
 }
 
 // lockThreadSQL locks a thread against writes until the transaction ends. Its parameters are organization, user and
-// thread.
+// thread. It does not check whether the user may read a shared thread: the statements after it do.
 const lockThreadSQL = `
-	SELECT 1 FROM threads
-	WHERE id = $3 AND organization_id = $1 AND user_id = $2
+	SELECT 1 FROM threads t
+	WHERE t.id = $3 AND t.organization_id = $1 AND ` + isOpenTo + `
 	FOR UPDATE`
+
+// lockToChange locks a thread that the user may change.
+func lockToChange(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID) error {
+	if err := lockThread(ctx, tx, owner, id); err != nil {
+		return err
+	}
+	may, err := findValue[bool](ctx, tx, chat.ErrNoThread, `
+		SELECT `+mayChange+` FROM threads t WHERE t.organization_id = $1 AND t.id = $3 AND `+mayRead,
+		owner.OrganizationID, owner.UserID, id)
+	if err == nil && !may {
+		err = chat.ErrNotOwner
+	}
+	return err
+}
+
+// lockToAsk locks a thread in which the user may ask.
+func lockToAsk(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID) error {
+	if err := lockThread(ctx, tx, owner, id); err != nil {
+		return err
+	}
+	archived, err := findValue[bool](ctx, tx, chat.ErrNoThread, `
+		SELECT `+isArchived+` FROM threads t WHERE t.organization_id = $1 AND t.id = $3 AND `+mayRead,
+		owner.OrganizationID, owner.UserID, id)
+	if err == nil && archived {
+		err = chat.ErrReadOnly
+	}
+	return err
+}
 
 func lockThread(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID) error {
 	return execRow(ctx, tx, chat.ErrNoThread, lockThreadSQL, owner.OrganizationID, owner.UserID, id)
@@ -303,14 +391,19 @@ func lockThread(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UU
 func (db *DB) RequestStop(ctx context.Context, owner identity.Owner, messageID uuid.UUID) (bool, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `
-			UPDATE generations
+			UPDATE generations g
 			SET stop_requested_at = coalesce(stop_requested_at, now())
-			WHERE message_id = $3 AND organization_id = $1 AND user_id = $2 AND ended_at IS NULL`,
+			FROM threads t
+			WHERE g.message_id = $3 AND g.organization_id = $1 AND g.ended_at IS NULL AND t.id = g.thread_id
+			  AND `+mayRead+` AND (g.user_id = $2 OR `+mayChange+`)`,
 			owner.OrganizationID, owner.UserID, messageID)
 		if err != nil || tag.RowsAffected() > 0 {
 			return true, err
 		}
-		_, err = findMessage(ctx, tx, owner, messageID)
+		message, err := findMessage(ctx, tx, owner, messageID)
+		if err == nil && !message.Status.Terminal() && message.SharedIn != nil {
+			err = chat.ErrNotAsker
+		}
 		return false, err
 	})
 }
@@ -321,7 +414,7 @@ func (db *DB) AttachSources(
 ) (chat.Thread, uuid.UUID, error) {
 	id := uuidv7.New()
 	thread, err := db.changeThread(ctx, owner, p.ThreadID, func(tx pgx.Tx) error {
-		if err := lockThread(ctx, tx, owner, p.ThreadID); err != nil {
+		if err := lockToAsk(ctx, tx, owner, p.ThreadID); err != nil {
 			return err
 		}
 		tag, err := tx.Exec(ctx, `

@@ -100,7 +100,7 @@ func TestThreadsAreListedByTouch(t *testing.T) {
 	}
 	f.thread(t, f.bob)
 	list := func(offset, limit int) (list []uuid.UUID) {
-		got, err := f.ListThreads(t.Context(), f.ann, false, offset, limit)
+		got, err := f.ListThreads(t.Context(), f.ann, chat.ThreadFilter{}, offset, limit)
 		must(t, err)
 		for _, thread := range got {
 			list = append(list, thread.ID)
@@ -141,7 +141,7 @@ func TestPinnedAndArchivedThreads(t *testing.T) {
 	_, err = f.EditThread(t.Context(), f.ann, archived.ID, chat.ThreadEdit{Archived: new(true)})
 	must(t, err)
 	listed := func(archived bool) (ids []uuid.UUID) {
-		list, err := f.ListThreads(t.Context(), f.ann, archived, 0, 10)
+		list, err := f.ListThreads(t.Context(), f.ann, chat.ThreadFilter{Archived: archived}, 0, 10)
 		must(t, err)
 		for _, thread := range list {
 			ids = append(ids, thread.ID)
@@ -237,7 +237,7 @@ func TestEditThread(t *testing.T) {
 		!renamed.TouchedAt.Equal(a.TouchedAt) {
 		t.Errorf("EditThread = %+v, %v", renamed, err)
 	}
-	if list, err := f.ListThreads(t.Context(), f.ann, false, 0, 10); err != nil || list[0].ID != b.ID {
+	if list, err := f.ListThreads(t.Context(), f.ann, chat.ThreadFilter{}, 0, 10); err != nil || list[0].ID != b.ID {
 		t.Errorf("renaming moved the thread: %+v, %v", list, err)
 	}
 	_, err = f.EditThread(t.Context(), f.ann, a.ID, chat.ThreadEdit{Title: new("\x00")})
@@ -314,7 +314,7 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 	if got, err := f.FindThread(t.Context(), f.ann, thread.ID); err != nil || got.Title != "" || !got.Running {
 		t.Errorf("the thread afterwards: %+v, %v", got, err)
 	}
-	if list, err := f.ListThreads(t.Context(), f.mallory, false, 0, 10); err != nil || len(list) != 0 {
+	if list, err := f.ListThreads(t.Context(), f.mallory, chat.ThreadFilter{}, 0, 10); err != nil || len(list) != 0 {
 		t.Errorf("a stranger's list: %+v, %v", list, err)
 	}
 }
@@ -331,9 +331,9 @@ func TestDeleteThreadDeletesItsContent(t *testing.T) {
 	must(t, f.GiveFeedback(t.Context(), f.ann, first.Answer.ID, chat.Feedback{Rating: chat.RatingBad}))
 	f.exchange(t, f.ann, other.ID, server, "残る", "はい")
 
-	running, err := f.DeleteThread(t.Context(), f.ann, thread.ID)
-	if err != nil || !slices.Equal(running, []uuid.UUID{begun.Answer.ID}) {
-		t.Errorf("DeleteThread = %v, %v", running, err)
+	deleted, err := f.DeleteThread(t.Context(), f.ann, thread.ID)
+	if err != nil || deleted.Running == nil || *deleted.Running != begun.Answer.ID || deleted.UserID != f.ann.UserID {
+		t.Errorf("DeleteThread = %+v, %v", deleted, err)
 	}
 	if err := f.end(t, outcome(f.ann, begun, server, "遅い")); !errors.Is(err, chat.ErrStaleRun) {
 		t.Errorf("the end of a deleted generation: %v", err)
@@ -347,8 +347,8 @@ func TestDeleteThreadDeletesItsContent(t *testing.T) {
 			t.Errorf("%d rows in %s, want %d", n, table, want)
 		}
 	}
-	if running, err := f.DeleteThread(t.Context(), f.ann, other.ID); err != nil || len(running) != 0 {
-		t.Errorf("an idle thread: %v, %v", running, err)
+	if deleted, err := f.DeleteThread(t.Context(), f.ann, other.ID); err != nil || deleted.Running != nil {
+		t.Errorf("an idle thread: %+v, %v", deleted, err)
 	}
 }
 

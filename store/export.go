@@ -104,7 +104,8 @@ var exports = []struct {
 		WHERE t.organization_id = $1
 		ORDER BY t.id`},
 	{"messages", []string{"messages", "message_pictures", "message_decisions"}, `
-		SELECT m.id, m.thread_id, m.parent_id, m.role, m.content, m.prompt, m.form, m.params, m.reasoning, m.reasoning_ms,
+		SELECT m.id, m.thread_id, m.parent_id, m.author_id, m.role, m.content, m.prompt, m.form, m.params, m.reasoning,
+		       m.reasoning_ms,
 		       m.status, m.finish_reason, m.error_code, m.error_detail, m.model, m.model_id, m.model_name, m.thinking,
 		       m.input_tokens, m.output_tokens, m.citations, m.steps, m.proofread, m.suggestions,
 		       d.accepted AS accepted_changes, d.refused AS refused_changes, m.data_source_ids AS file_ids,
@@ -239,6 +240,7 @@ var notExported = map[string]string{
 	"sessions":                "signed-in devices and connections; the audit log has the sign-ins",
 	"signing_keys":            "of the installation; a secret",
 	"summary_notes":           "derived from the files",
+	"waiting_questions":       "questions in progress; they become messages",
 }
 
 // ExportKinds returns the kinds of records of an export.

@@ -37,7 +37,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.NewGeneration) (chat.S
 			b.ServerID,
 			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Regenerate, b.Answer.Status,
 			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form, sources, datasource.MaxSearchSources,
-			b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking, b.Question.Params).Query(collect(&written))
+			b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking, b.Question.Params, b.WaitingID).Query(collect(&written))
 		if !b.Regenerate && len(b.Question.Pictures) > 0 {
 			ids := make([]uuid.UUID, len(b.Question.Pictures))
 			for i, p := range b.Question.Pictures {
@@ -86,8 +86,12 @@ func isNoPicture(err error) bool {
 
 // existingOrRefusal returns the exchange that the same request began earlier, or the reason for which it cannot begin.
 func (db *DB) existingOrRefusal(ctx context.Context, b chat.NewGeneration, sources []uuid.UUID) (chat.StoredGeneration, error) {
-	if _, err := db.FindThread(ctx, b.Owner, b.Answer.ThreadID); err != nil {
+	thread, err := db.FindThread(ctx, b.Owner, b.Answer.ThreadID)
+	if err != nil {
 		return chat.StoredGeneration{}, err
+	}
+	if !thread.MayAsk() {
+		return chat.StoredGeneration{}, chat.ErrReadOnly
 	}
 	request, err := queryRow[requestRow](ctx, db.pool, findRequestSQL, b.Owner.OrganizationID, b.Owner.UserID,
 		b.RequestID)
@@ -114,7 +118,9 @@ func (db *DB) existingOrRefusal(ctx context.Context, b chat.NewGeneration, sourc
 func (db *DB) checkSources(ctx context.Context, owner identity.Owner, threadID uuid.UUID, sources []uuid.UUID) error {
 	var own, used int
 	err := db.pool.QueryRow(ctx, `
-		SELECT (SELECT count(*) FROM data_sources WHERE organization_id = $1 AND user_id = $2 AND id = ANY ($4)),
+		SELECT (SELECT count(*)
+		        FROM data_sources d
+		        WHERE d.organization_id = $1 AND d.id = ANY ($4) AND `+isUsable+`),
 		       (SELECT count(*) FROM (SELECT data_source_id FROM thread_data_sources WHERE thread_id = $3
 		                              UNION SELECT unnest($4::uuid[])) used)`,
 		owner.OrganizationID, owner.UserID, threadID, sources).Scan(&own, &used)
@@ -130,28 +136,38 @@ func (db *DB) checkSources(ctx context.Context, owner identity.Owner, threadID u
 	return nil
 }
 
+// isUsable is the condition that the data source d is the one of the user $2, or attached to the thread $3.
+const isUsable = `(d.user_id = $2 OR EXISTS (
+	SELECT FROM thread_data_sources a WHERE a.thread_id = $3 AND a.data_source_id = d.id))`
+
 // beginSQL stores the question, unless it is already stored, the answer and its generation, and touches the thread. It
-// does nothing if the thread does not belong to the owner, the request is known, or an answer is being generated. Its
-// parameters are organization, user, thread, request, its hash, server, question, answer, the question's content and
-// prompt, whether the question is already stored, the answer's status, the title of an untitled thread, the run, the
+// does nothing if the user may not ask in the thread, the request is known, an answer is being generated, or another
+// question waits before this one. Its parameters are organization, user, thread, request, its hash, server, question,
+// answer, the question's content and prompt, whether the question is already stored, the answer's status, the title of an untitled thread, the run, the
 // question's parent and its form values (both may be NULL), its data sources, the maximum number of data sources of a
-// thread, the answer's model, the model's name, whether it reasons, and the question's parameters, which may be NULL.
+// thread, the answer's model, the model's name, whether it reasons, the question's parameters, which may be NULL, and the
+// waiting question that begins, NULL for a new one.
 // Each CTE reads the rows of the preceding one, which determines the order of the writes.
 //
 // A thread is also untitled if its title is its first question and that question is edited now.
 const beginSQL = `
 	WITH allowed AS (
-	    SELECT t.id, t.expires_at IS NULL AND (t.title = '' OR (t.title_provisional AND $15::uuid IS NULL
-	        AND NOT $11)) AS untitled
+	    SELECT t.id, CASE WHEN t.visibility = 'project' THEN $2::uuid END AS author,
+	           t.expires_at IS NULL AND (t.title = '' OR (t.title_provisional AND $15::uuid IS NULL AND NOT $11)) AS untitled
 	    FROM threads t
-	    WHERE t.id = $3 AND t.organization_id = $1 AND t.user_id = $2
+	    WHERE t.id = $3 AND t.organization_id = $1 AND ` + mayRead + ` AND NOT ` + isArchived + `
+	      AND $23 IS NOT DISTINCT FROM (SELECT w.id
+	                                    FROM waiting_questions w
+	                                    WHERE w.thread_id = $3
+	                                    ORDER BY w.place
+	                                    LIMIT 1)
 	      AND NOT EXISTS (SELECT FROM generations g WHERE g.organization_id = $1
 	          AND g.user_id = $2 AND g.request_id = $4)
 	      AND NOT EXISTS (SELECT FROM generations g
 	                      WHERE g.organization_id = $1 AND g.thread_id = $3 AND g.ended_at IS NULL)
 	      AND cardinality($17::uuid[]) = (SELECT count(*)
 	                                      FROM data_sources d
-	                                      WHERE d.organization_id = $1 AND d.user_id = $2 AND d.id = ANY ($17))
+	                                      WHERE d.organization_id = $1 AND d.id = ANY ($17) AND ` + isUsable + `)
 	      AND (cardinality($17) = 0 OR $18 >= (SELECT count(*)
 	                                           FROM (SELECT a.data_source_id
 	                                                 FROM thread_data_sources a
@@ -165,8 +181,8 @@ const beginSQL = `
 	), question AS (
 	    INSERT INTO messages (id, organization_id, thread_id, parent_id, role, content, prompt,
 	        form, data_source_ids, params, status,
-	                          completed_at)
-	    SELECT $7, $1, $3, $15, 'user', $9, $10, $16, $17, $22, 'success', now()
+	                          completed_at, author_id)
+	    SELECT $7, $1, $3, $15, 'user', $9, $10, $16, $17, $22, 'success', now(), author
 	    FROM allowed
 	    WHERE NOT $11
 	    RETURNING id
@@ -185,6 +201,8 @@ const beginSQL = `
 	    SELECT answer.id, $1, $2, $3, $4, $5, $6, $14
 	    FROM answer
 	    RETURNING message_id
+	), begun AS (
+	    DELETE FROM waiting_questions w USING generation WHERE w.id = $23
 	)
 	UPDATE threads t
 	SET updated_at = clock_timestamp(), touched_at = clock_timestamp(), archived = false,
@@ -193,6 +211,7 @@ const beginSQL = `
 	FROM allowed, generation, skills s
 	WHERE t.id = $3 AND t.organization_id = $1 AND s.id = t.skill_id
 	RETURNING ` + threadColumns + `, true AS running, now() AS begun_at, untitled,
+	          (SELECT jsonb_build_object('ID', u.id, 'Name', u.name) FROM users u WHERE u.id = allowed.author) AS author,
 	          CASE WHEN $15::uuid IS NOT NULL
 	              THEN ARRAY(SELECT m.id FROM messages m WHERE m.parent_id = $15 ORDER BY m.seq)
 	              ELSE ARRAY(SELECT m.id FROM messages m WHERE m.thread_id = $3 AND m.parent_id IS NULL ORDER BY m.seq)
@@ -205,13 +224,18 @@ type beginRow struct {
 	chat.Thread
 	BegunAt   time.Time
 	Untitled  bool
+	Author    *chat.Author
 	Questions []uuid.UUID
 	Answers   []uuid.UUID
 }
 
 func (r beginRow) generation(b chat.NewGeneration) chat.StoredGeneration {
 	exchange := b.Exchange
+	if r.Shared {
+		exchange.Question.SharedIn, exchange.Answer.SharedIn = &r.Project.ID, &r.Project.ID
+	}
 	if !b.Regenerate {
+		exchange.Question.Author = r.Author
 		exchange.Question.CreatedAt, exchange.Question.CompletedAt = r.BegunAt, &r.BegunAt
 		exchange.Question.Siblings = slices.Concat(r.Questions, []uuid.UUID{b.Question.ID})
 	}
@@ -226,7 +250,8 @@ func (db *DB) StartAnswer(ctx context.Context, owner identity.Owner, messageID u
 		UPDATE messages m
 		SET status = 'running'
 		FROM threads t
-		WHERE m.id = $3 AND m.organization_id = $1 AND m.status = 'pending' AND t.id = m.thread_id AND t.user_id = $2`,
+		WHERE m.id = $3 AND m.organization_id = $1 AND m.status = 'pending' AND t.id = m.thread_id
+		  AND `+isOpenTo,
 		owner.OrganizationID, owner.UserID, messageID)
 	return tag.RowsAffected() == 1, translate(err)
 }
@@ -279,7 +304,25 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.EndResult
 	message.CreatedAt, message.CompletedAt = written[0].CreatedAt, written[0].CompletedAt
 	message.Citations = written[0].Citations
 	message.InputTokens, message.OutputTokens = written[0].InputTokens, written[0].OutputTokens
+	if threads[0].Shared {
+		message.SharedIn = &threads[0].Project.ID
+		message.Citations = db.commonCitations(ctx, *message.SharedIn, message.Citations)
+	}
 	return chat.EndResult{Thread: threads[0], Message: message}, nil
+}
+
+// commonCitations returns citations as all members of a project may see them. If it cannot be determined which files
+// are in the project, it hides all of them.
+func (db *DB) commonCitations(ctx context.Context, projectID uuid.UUID, citations []chat.Citation) []chat.Citation {
+	ids := citedFiles(citations)
+	if len(ids) == 0 {
+		return citations
+	}
+	common, err := projectSources(ctx, db.pool, projectID, ids)
+	if err != nil {
+		common = nil
+	}
+	return chat.HideCitations(citations, common)
 }
 
 // findEndResult returns the stored records if this run of this server has ended already: the first attempt was
@@ -295,8 +338,13 @@ func (db *DB) findEndResult(ctx context.Context, o chat.Outcome) (result chat.En
 	if err != nil {
 		return chat.EndResult{}, err
 	}
-	if result.Thread, err = db.FindThread(ctx, o.Owner, o.ThreadID); err == nil {
-		result.Message, err = db.FindMessage(ctx, o.Owner, o.MessageID)
+	if result.Thread, err = findGenerationThread(ctx, db.pool, o.Owner, o.ThreadID); err == nil {
+		var exchange chat.Exchange
+		exchange, err = findExchange(ctx, db.pool, o.Owner, o.MessageID)
+		result.Message = exchange.Answer
+	}
+	if err == nil && result.Thread.Shared {
+		result.Message.Citations = db.commonCitations(ctx, result.Thread.Project.ID, result.Message.Citations)
 	}
 	if fault.CodeOf(err) == fault.NotFound {
 		return chat.EndResult{}, chat.ErrStaleRun // Deleted meanwhile.

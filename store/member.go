@@ -139,22 +139,61 @@ func unlinkMember(ctx context.Context, tx pgx.Tx, m org.Member) error {
 	return endMemberSessions(ctx, tx, m)
 }
 
-// removeMember removes a member with their threads. The threads are locked first, in the order of BeginGeneration,
-// which locks a thread and then refers to its owner.
+// removeMember removes a member with their threads, except shared ones. The threads are locked first, in the order of
+// BeginGeneration, which locks a thread and then refers to its owner.
 func removeMember(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID) error {
 	if err := exec(ctx, tx, `
 		SELECT 1 FROM threads WHERE organization_id = $1 AND user_id = $2
 		    ORDER BY id FOR UPDATE`, organizationID, userID); err != nil {
 		return err
 	}
+	if err := passOnThreads(ctx, tx, organizationID, userID); err != nil {
+		return err
+	}
 	return exec(ctx, tx, `DELETE FROM users WHERE organization_id = $1 AND id = $2`, organizationID, userID)
+}
+
+// passOnThreads gives the shared threads of a member who is removed to the managers of their projects with the oldest
+// grants. For that, the member's own role passes to others first. The texts of the threads are indexed for the new
+// owners.
+func passOnThreads(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID) error {
+	if err := exec(ctx, tx, `
+		UPDATE users SET state = 'inactive' WHERE organization_id = $1 AND id = $2`, organizationID, userID); err != nil {
+		return err
+	}
+	if err := nameManagers(ctx, tx, organizationID); err != nil {
+		return err
+	}
+	return exec(ctx, tx, `
+		WITH passed AS (
+		    UPDATE threads t
+		    SET user_id = heir.user_id, request_id = NULL, pinned = false, told_at = NULL, updated_at = clock_timestamp()
+		    FROM (SELECT DISTINCT ON (g.project_id) g.project_id, m.user_id
+		          FROM project_grants g, granted_members(g.organization_id, g.user_id, g.group_id) m
+		          JOIN users u ON u.id = m.user_id
+		          WHERE g.organization_id = $1 AND g.role = 'manager' AND u.state = 'active'
+		          ORDER BY g.project_id, g.user_id IS NULL, g.granted_at, u.created_at, u.id) heir
+		    WHERE t.organization_id = $1 AND t.user_id = $2 AND t.visibility = 'project' AND heir.project_id = t.project_id
+		    RETURNING t.id, t.user_id, t.title
+		), forgotten AS (
+		    DELETE FROM search_entries e USING passed WHERE e.thread_id = passed.id
+		)
+		INSERT INTO search_pending (organization_id, user_id, thread_id, message_id)
+		SELECT $1, p.user_id, p.id, NULL FROM passed p WHERE p.title <> ''
+		UNION ALL
+		SELECT $1, p.user_id, p.id, m.id
+		FROM passed p
+		JOIN messages m ON m.thread_id = p.id AND m.completed_at IS NOT NULL AND m.content <> ''
+		ON CONFLICT (thread_id, message_id) DO UPDATE SET user_id = excluded.user_id`, organizationID, userID)
 }
 
 // PreviewRemoval implements org.Store.
 func (db *DB) PreviewRemoval(ctx context.Context, organizationID, userID uuid.UUID) (org.RemovalPreview, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (org.RemovalPreview, error) {
 		preview, err := findRow[org.RemovalPreview](ctx, tx, org.ErrNoMember, `
-			SELECT (SELECT count(*) FROM threads t WHERE t.user_id = u.id AND t.expires_at IS NULL) AS threads,
+			SELECT (SELECT count(*)
+			        FROM threads t
+			        WHERE t.user_id = u.id AND t.visibility = 'private' AND t.expires_at IS NULL) AS threads,
 			       (SELECT count(*) FROM data_sources d
 			        WHERE d.user_id = u.id
 			          AND NOT EXISTS (SELECT FROM shared_documents k WHERE k.data_source_id = d.id)

@@ -30,10 +30,16 @@ type messageRow struct {
 	FeedbackText    bool
 	Accepted        []int
 	Refused         []int
+	CitesProject    bool
 }
 
 func (r messageRow) message() chat.Message {
 	m := r.Message
+	if m.SharedIn == nil || m.Role != chat.RoleUser {
+		m.Author = nil
+	} else if m.Author == nil {
+		m.Author = &chat.Author{} // The member was removed.
+	}
 	m.DataSourceIDs, m.Pictures = orNil(m.DataSourceIDs), orNil(m.Pictures)
 	m.ReasoningTime = time.Duration(r.ReasoningMs) * time.Millisecond
 	if r.ThreadTitle != "" {
@@ -59,8 +65,8 @@ const siblings = `CASE WHEN m.parent_id IS NULL
 	    ELSE ARRAY(SELECT s.id FROM messages s WHERE s.parent_id = m.parent_id ORDER BY s.seq)
 	END`
 
-// selectMessage begins every query for messages. Its first two parameters are the owner's organization and user.
-const selectMessage = `
+// allMessages begins every query for messages. Its first two parameters are the organization and the user.
+const allMessages = `
 	SELECT m.id, m.thread_id, m.parent_id, ` + siblings + ` AS siblings, m.role, m.content, m.prompt, m.form,
 	       m.data_source_ids, m.params, ` + picturesOf + ` AS pictures, m.status,
 	       coalesce(m.finish_reason, '') AS finish_reason,
@@ -72,20 +78,77 @@ const selectMessage = `
 	       CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
 	       t.updated_at AS thread_updated_at, f.rating AS feedback_rating,
 	       coalesce(f.comment, '') AS feedback_comment, coalesce(f.shows = 'text', false) AS feedback_text,
-	       d.accepted, d.refused, m.suggestions, m.created_at, m.completed_at
+	       d.accepted, d.refused, m.suggestions, m.created_at, m.completed_at,
+	       CASE WHEN t.visibility = 'project' THEN t.project_id END AS shared_in, t.cites_project,
+	       (SELECT jsonb_build_object('ID', u.id, 'Name', u.name) FROM users u WHERE u.id = m.author_id) AS author
 	FROM messages m
-	JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
 	LEFT JOIN generations g ON g.message_id = m.id
 	LEFT JOIN message_feedback f ON f.message_id = m.id AND f.user_id = $2
-	LEFT JOIN message_decisions d ON d.message_id = m.id`
+	LEFT JOIN message_decisions d ON d.message_id = m.id
+	JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1`
 
-// queryMessages reads messages of the owner. rest follows selectMessage.
+// selectMessage begins a query for messages that the user may read.
+const selectMessage = allMessages + ` AND ` + mayRead
+
+// queryMessages reads messages. begin is selectMessage, or a condition after allMessages; rest follows it.
 func queryMessages(
-	ctx context.Context, q querier, owner identity.Owner, rest string, args ...any,
+	ctx context.Context, q querier, owner identity.Owner, begin, rest string, args ...any,
 ) ([]chat.Message, error) {
-	rows, err := queryRows[messageRow](ctx, q, selectMessage+rest,
-		append([]any{owner.OrganizationID, owner.UserID}, args...)...)
-	return convert(rows, messageRow.message), err
+	rows, err := queryRows[messageRow](ctx, q, begin+rest, append([]any{owner.OrganizationID, owner.UserID}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	return readableMessages(ctx, q, owner, rows)
+}
+
+// readableMessages converts rows to messages, in which the user sees the content of files that they may open.
+func readableMessages(
+	ctx context.Context, q querier, owner identity.Owner, rows []messageRow,
+) ([]chat.Message, error) {
+	messages := convert(rows, messageRow.message)
+	var cited []chat.Citation
+	for _, r := range rows {
+		if r.CitesProject { // Otherwise all files are the owner's.
+			cited = append(cited, r.Citations...)
+		}
+	}
+	if len(cited) == 0 {
+		return messages, nil
+	}
+	readable, err := readableSources(ctx, q, owner, citedFiles(cited))
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rows {
+		if r.CitesProject {
+			messages[i].Citations = chat.HideCitations(messages[i].Citations, readable)
+		}
+	}
+	return messages, nil
+}
+
+// readableSources returns those of the data sources that the user may open now.
+func readableSources(
+	ctx context.Context, q querier, owner identity.Owner, ids []uuid.UUID,
+) (map[uuid.UUID]bool, error) {
+	return idSet(queryValues[uuid.UUID](ctx, q, `
+		SELECT d.id FROM data_sources d WHERE d.id = ANY ($3) AND `+isReadable,
+		owner.OrganizationID, owner.UserID, ids))
+}
+
+// projectSources returns those of the data sources that are in a project.
+func projectSources(ctx context.Context, q querier, projectID uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	return idSet(queryValues[uuid.UUID](ctx, q, `
+		SELECT k.data_source_id FROM project_sources k WHERE k.project_id = $1 AND k.data_source_id = ANY ($2)`,
+		projectID, ids))
+}
+
+func idSet(ids []uuid.UUID, err error) (map[uuid.UUID]bool, error) {
+	set := make(map[uuid.UUID]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set, err
 }
 
 // ListMessages implements chat.Store.
@@ -102,14 +165,17 @@ func (db *DB) ListMessages(
 			_, err = newestAfter(ctx, db.pool, owner, threadID, *leaf)
 		}
 	}
-	return convert(rows, messageRow.message), err
+	if err != nil {
+		return nil, err
+	}
+	return readableMessages(ctx, db.pool, owner, rows)
 }
 
 // ListAllMessages implements chat.Store.
 func (db *DB) ListAllMessages(
 	ctx context.Context, owner identity.Owner, threadID uuid.UUID, offset, limit int,
 ) ([]chat.Message, error) {
-	return queryMessages(ctx, db.pool, owner, ` WHERE m.thread_id = $3 ORDER BY m.seq OFFSET $4 LIMIT $5`,
+	return queryMessages(ctx, db.pool, owner, selectMessage, ` WHERE m.thread_id = $3 ORDER BY m.seq OFFSET $4 LIMIT $5`,
 		threadID, offset, limit)
 }
 
@@ -119,7 +185,7 @@ const branchSQL = `
 	WITH RECURSIVE ` + afterSQL + `, branch AS (
 	    SELECT m.id, m.parent_id, 1 AS length
 	    FROM messages m
-	    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
+	    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND ` + isOpenTo + `
 	    WHERE m.thread_id = $3
 	      AND m.id = CASE WHEN $4::uuid IS NULL THEN t.leaf_id
 	          ELSE (SELECT a.id FROM after a ORDER BY a.seq DESC LIMIT 1) END
@@ -135,7 +201,7 @@ const branchSQL = `
 const afterSQL = `after AS (
 	    SELECT m.id, m.seq
 	    FROM messages m
-	    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
+	    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND ` + isOpenTo + `
 	    WHERE m.id = $4 AND m.thread_id = $3
 	    UNION ALL
 	    SELECT c.id, c.seq
@@ -151,7 +217,7 @@ func newestAfter(ctx context.Context, q querier, owner identity.Owner, threadID,
 
 // LastAnswer implements chat.Store.
 func (db *DB) LastAnswer(ctx context.Context, owner identity.Owner, threadID uuid.UUID) (*chat.Message, error) {
-	list, err := queryMessages(ctx, db.pool, owner, `
+	list, err := queryMessages(ctx, db.pool, owner, selectMessage, `
 		WHERE m.thread_id = $3 AND m.organization_id = $1 AND m.role = 'assistant'
 		ORDER BY m.seq DESC
 		LIMIT 1`, threadID)
@@ -170,14 +236,22 @@ func (db *DB) FindMessage(ctx context.Context, owner identity.Owner, id uuid.UUI
 }
 
 func findMessage(ctx context.Context, q querier, owner identity.Owner, id uuid.UUID) (chat.Message, error) {
-	row, err := findRow[messageRow](ctx, q, chat.ErrNoMessage,
-		selectMessage+` WHERE m.id = $3 AND m.organization_id = $1`, owner.OrganizationID, owner.UserID, id)
-	return row.message(), err
+	list, err := queryMessages(ctx, q, owner, selectMessage, ` WHERE m.id = $3 AND m.organization_id = $1`, id)
+	switch {
+	case err != nil:
+		return chat.Message{}, err
+	case len(list) == 0:
+		return chat.Message{}, chat.ErrNoMessage
+	}
+	return list[0], nil
 }
 
-// findExchange reads an answer and its question.
+// ofGeneration begins a query for the messages of a generation of the user.
+const ofGeneration = allMessages + ` AND ` + isOpenTo
+
+// findExchange reads an answer of the user and its question.
 func findExchange(ctx context.Context, q querier, owner identity.Owner, answerID uuid.UUID) (chat.Exchange, error) {
-	list, err := queryMessages(ctx, q, owner, `
+	list, err := queryMessages(ctx, q, owner, ofGeneration, `
 		WHERE m.organization_id = $1
 		  AND m.id IN ($3, (SELECT a.parent_id FROM messages a WHERE a.id = $3 AND a.organization_id = $1))
 		ORDER BY m.seq`, answerID)
@@ -248,12 +322,24 @@ const threadStateSQL = `
 	             WHERE a.thread_id = t.id
 	             ORDER BY a.attached_at, a.data_source_id) AS data_source_ids,
 	       EXISTS (SELECT FROM messages m WHERE m.thread_id = t.id AND cardinality(m.data_source_ids) > 0) AS had_sources,
-	       ` + guidanceColumns + `, o.models, t.instructions AS thread_instructions
+	       ` + guidanceColumns + `, o.models, t.instructions AS thread_instructions, ` + projectContextOf + ` AS project,
+	       EXISTS (SELECT FROM waiting_questions w WHERE w.thread_id = t.id) AS has_waiting
 	FROM threads t
 	JOIN skills s ON s.id = t.skill_id AND (s.organization_id IS NULL OR s.organization_id = $1)
 	JOIN organizations o ON o.id = t.organization_id
-	LEFT JOIN profiles p ON p.user_id = t.user_id
-	WHERE t.organization_id = $1 AND t.user_id = $2 AND t.id = $3`
+	LEFT JOIN profiles p ON p.user_id = $2
+	WHERE t.organization_id = $1 AND t.id = $3 AND ` + mayRead
+
+// projectContextOf is the chat.ProjectContext of the thread t as JSON, NULL without a project.
+const projectContextOf = `
+	(SELECT jsonb_build_object('ID', j.id, 'Instructions', j.instructions, 'Archived', j.archived_at IS NOT NULL,
+	        'Shared', t.visibility = 'project', 'SourceOwners', CASE WHEN t.visibility = 'project' THEN (
+	            SELECT jsonb_object_agg(d.id, coalesce(d.user_id, '00000000-0000-0000-0000-000000000000'))
+	            FROM thread_data_sources a
+	            JOIN data_sources d ON d.id = a.data_source_id
+	            WHERE a.thread_id = t.id) END)
+	 FROM projects j
+	 WHERE j.id = t.project_id)`
 
 // threadStateRow is the result of threadStateSQL.
 type threadStateRow struct {
@@ -300,7 +386,7 @@ const historySQL = `
 	WITH RECURSIVE branch AS (
 	    SELECT m.id, m.parent_id, m.seq, ` + sentToModel + ` AS told, (` + sentToModel + `)::int AS count
 	    FROM messages m
-	    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
+	    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND ` + isOpenTo + `
 	    WHERE m.id = coalesce($4, t.leaf_id) AND m.thread_id = $3
 	    UNION ALL
 	    SELECT m.id, m.parent_id, m.seq, ` + sentToModel + `, b.count + (` + sentToModel + `)::int
@@ -337,7 +423,7 @@ func (db *DB) History(ctx context.Context, owner identity.Owner, threadID, leaf 
 	history, err := queryRows[chat.Message](ctx, db.pool, historySQL, owner.OrganizationID, owner.UserID, threadID, leaf,
 		limit.Messages, limit.Bytes)
 	if err == nil && len(history) == 0 {
-		_, err = findThread(ctx, db.pool, owner, threadID)
+		_, err = findGenerationThread(ctx, db.pool, owner, threadID)
 	}
 	return oldestFirst(history), err
 }
@@ -348,7 +434,7 @@ func (db *DB) Opening(ctx context.Context, owner identity.Owner, threadID, leaf 
 		WITH RECURSIVE branch AS (
 		    SELECT m.id, m.parent_id, m.seq
 		    FROM messages m
-		    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
+		    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND `+isOpenTo+`
 		    WHERE m.id = $4 AND m.thread_id = $3
 		    UNION ALL
 		    SELECT m.id, m.parent_id, m.seq

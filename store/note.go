@@ -55,7 +55,7 @@ func (db *DB) PutNote(ctx context.Context, owner identity.Owner, n ground.Note) 
 			    UPDATE messages m
 			    SET `+moreTokens("$5", "$6")+`
 			    FROM threads t
-			    WHERE m.id = $4 AND m.organization_id = $1 AND t.id = m.thread_id AND t.user_id = $2
+			    WHERE m.id = $4 AND m.organization_id = $1 AND t.id = m.thread_id AND `+isOpenTo+`
 			    RETURNING m.id
 			), spent AS (
 			    SELECT $1::uuid AS organization_id, $2::uuid AS user_id, $3::text AS model_id, 0 AS messages,

@@ -74,6 +74,18 @@ func (db *DB) FindPictures(ctx context.Context, owner identity.Owner, ids []uuid
 	return list, err
 }
 
+// FindReadablePicture implements picture.Store.
+func (db *DB) FindReadablePicture(ctx context.Context, reader identity.Owner, id uuid.UUID) (picture.Picture, error) {
+	return findRow[picture.Picture](ctx, db.pool, picture.ErrNoPicture, `
+		SELECT `+pictureColumns+`, p.user_id <> $2 AS shared
+		FROM pictures p
+		WHERE p.organization_id = $1 AND p.id = $3 AND (p.user_id = $2 OR EXISTS (
+		    SELECT FROM message_pictures mp
+		    JOIN messages m ON m.id = mp.message_id
+		    JOIN threads t ON t.id = m.thread_id AND t.visibility = 'project'
+		    WHERE mp.picture_id = p.id AND `+mayRead+`))`, reader.OrganizationID, reader.UserID, id)
+}
+
 // DeletePicture implements picture.Store. The row lock prevents questions from using the picture until the transaction
 // ends, because their foreign key locks the same row.
 func (db *DB) DeletePicture(ctx context.Context, owner identity.Owner, id uuid.UUID) error {

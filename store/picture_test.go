@@ -87,7 +87,7 @@ func TestQuestionsKeepTheirPicturesInOrder(t *testing.T) {
 		ShareID: newID(), ThreadID: thread.ID, Leaf: begun.Answer.ID,
 	}, org.System())
 	must(t, err)
-	shared, err := f.SharedMessages(t.Context(), f.a, share.ID, 0, 10)
+	shared, err := f.SharedMessages(t.Context(), f.ann, share.ID, 0, 10)
 	must(t, err)
 	if shared[0].PictureCount != 2 || shared[0].Pictures != nil || shared[1].PictureCount != 0 {
 		t.Errorf("shared %+v", shared)

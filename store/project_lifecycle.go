@@ -257,7 +257,8 @@ func (db *DB) ProjectUsage(ctx context.Context, organizationID, id uuid.UUID) (u
 		       coalesce(sum(m.output_tokens), 0)::bigint AS output_tokens
 		FROM threads t
 		JOIN messages m ON m.thread_id = t.id AND m.role = 'assistant'
-		JOIN users u ON u.id = t.user_id
+		LEFT JOIN messages q ON q.id = m.parent_id
+		JOIN users u ON u.id = coalesce(q.author_id, t.user_id)
 		WHERE t.organization_id = $1 AND t.project_id = $2
 		  AND m.completed_at >= (`+thisMonth+`)::timestamp AT TIME ZONE 'Asia/Tokyo'
 		GROUP BY u.id

@@ -87,7 +87,7 @@ const candidatesSQL = `
 	), page AS MATERIALIZED (
 	    SELECT t.*
 	    FROM threads t
-	    WHERE t.organization_id = $1 AND t.user_id = $2
+	    WHERE t.organization_id = $1 AND t.user_id = $2 AND ` + mayRead + `
 	      AND t.id IN (SELECT h.thread_id FROM hit h)
 	      AND (NOT $4 OR (t.touched_at, t.id) < ($5, $6))
 	    ORDER BY t.touched_at DESC, t.id DESC
@@ -114,7 +114,7 @@ func (db *DB) Texts(ctx context.Context, owner identity.Owner, messages []uuid.U
 	rows, err := queryRows[row](ctx, db.pool, `
 		SELECT m.id, m.content
 		FROM messages m
-		JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
+		JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND `+mayRead+`
 		WHERE m.id = ANY($3) AND m.organization_id = $1`, owner.OrganizationID, owner.UserID, messages)
 	texts := make(map[uuid.UUID]string, len(rows))
 	for _, r := range rows {

@@ -56,7 +56,10 @@ func (db *DB) PutShare(
 		if err != nil {
 			return err
 		}
-		if thread.ExpiresAt != nil {
+		switch {
+		case thread.Shared:
+			return chat.ErrShareProject
+		case thread.ExpiresAt != nil:
 			return chat.ErrShareTemporary
 		}
 		leaf, err := findMessage(ctx, tx, owner, snapshot.Leaf)
@@ -115,22 +118,26 @@ func shareEvent(by org.AuditActor, action org.Action, organizationID uuid.UUID, 
 }
 
 // SharedMessages implements chat.Store.
-func (db *DB) SharedMessages(ctx context.Context, organizationID, shareID uuid.UUID, offset, limit int) ([]chat.Message,
-	error,
-) {
-	list, err := queryRows[chat.Message](ctx, db.pool, `
+func (db *DB) SharedMessages(
+	ctx context.Context, reader identity.Owner, shareID uuid.UUID, offset, limit int,
+) ([]chat.Message, error) {
+	rows, err := queryRows[messageRow](ctx, db.pool, `
 		SELECT m.role, m.content, coalesce(m.finish_reason, '') AS finish_reason, m.citations,
-		       (SELECT count(*) FROM message_pictures p WHERE p.message_id = m.id) AS picture_count, m.created_at
+		       (SELECT count(*) FROM message_pictures p WHERE p.message_id = m.id) AS picture_count, m.created_at,
+		       (SELECT t.cites_project FROM threads t WHERE t.id = h.thread_id) AS cites_project
 		FROM shares h
 		CROSS JOIN LATERAL unnest(h.message_ids) WITH ORDINALITY AS said (id, place)
 		JOIN messages m ON m.id = said.id AND m.thread_id = h.thread_id
 		WHERE h.organization_id = $1 AND h.id = $2
 		ORDER BY said.place
-		OFFSET $3 LIMIT $4`, organizationID, shareID, offset, limit)
-	if err == nil && len(list) == 0 {
-		_, err = findShare(ctx, db.pool, organizationID, shareID)
+		OFFSET $3 LIMIT $4`, reader.OrganizationID, shareID, offset, limit)
+	if err == nil && len(rows) == 0 {
+		_, err = findShare(ctx, db.pool, reader.OrganizationID, shareID)
 	}
-	return list, err
+	if err != nil {
+		return nil, err
+	}
+	return readableMessages(ctx, db.pool, reader, rows)
 }
 
 // EndShare implements chat.Store.
@@ -182,8 +189,8 @@ func (db *DB) CopyShare(
 				return err
 			}
 		}
-		copied, err = findRow[chat.Thread](ctx, tx, errNoSkill, selectThread+` AND (t.id = $3 OR t.request_id = $4)`,
-			owner.OrganizationID, owner.UserID, t.ID, t.RequestID)
+		copied, err = findRow[chat.Thread](ctx, tx, errNoSkill,
+			selectThread+` AND t.user_id = $2 AND (t.id = $3 OR t.request_id = $4)`, owner.OrganizationID, owner.UserID, t.ID, t.RequestID)
 		if err == nil && copied.SkillID != share.SkillID {
 			return chat.ErrRequestConflict
 		}

@@ -25,7 +25,7 @@ func (f *fixture) put(t *testing.T, threadID, leaf uuid.UUID) chat.Share {
 
 func (f *fixture) shared(t *testing.T, share chat.Share) (texts []string) {
 	t.Helper()
-	messages, err := f.SharedMessages(t.Context(), f.a, share.ID, 0, 100)
+	messages, err := f.SharedMessages(t.Context(), f.ann, share.ID, 0, 100)
 	must(t, err)
 	for _, m := range messages {
 		texts = append(texts, m.Content)

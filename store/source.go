@@ -230,11 +230,16 @@ func (db *DB) DeleteSource(ctx context.Context, owner identity.Owner, id uuid.UU
 			FOR UPDATE`, owner.OrganizationID, owner.UserID, id); err != nil {
 			return err
 		}
+		attached, err := queryValues[uuid.UUID](ctx, tx, `
+			SELECT thread_id FROM thread_data_sources WHERE data_source_id = $1`, id)
+		if err != nil {
+			return err
+		}
 		tag, err := tx.Exec(ctx, `DELETE FROM data_sources WHERE id = $1`, id)
 		if err != nil || tag.RowsAffected() == 0 { // Shared skills or projects keep the file.
 			return err
 		}
-		return forgetQuotes(ctx, tx, owner, id)
+		return forgetQuotes(ctx, tx, owner, id, attached)
 	})
 }
 
@@ -303,17 +308,17 @@ func (db *DB) DeleteOrphan(ctx context.Context, id uuid.UUID) error {
 	return exec(ctx, db.pool, `DELETE FROM loose_files WHERE id = $1`, id)
 }
 
-// forgetQuotes removes the name, place and quote of a deleted data source from the citations of its owner's answers,
-// and thereby from their shares. A citation that the text of the answer refers to keeps its number. Passages that were
-// only consulted are removed.
-func forgetQuotes(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID) error {
+// forgetQuotes removes the name, place and quote of a deleted data source from the citations of its owner's answers and
+// of those in the threads that it was attached to, and thereby from their shares. A citation that the text of the answer
+// refers to keeps its number. Passages that were only consulted are removed.
+func forgetQuotes(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID, attached []uuid.UUID) error {
 	return exec(ctx, tx, `
 		UPDATE messages m
 		SET citations = `+withoutDeleted("m.citations", "c->>'data_source_id' = $3::text")+`
 		FROM threads t
-		WHERE t.organization_id = $1 AND t.user_id = $2 AND m.thread_id = t.id AND m.organization_id = $1
+		WHERE t.organization_id = $1 AND (t.user_id = $2 OR t.id = ANY ($4)) AND m.thread_id = t.id AND m.organization_id = $1
 		  AND m.citations @> jsonb_build_array(jsonb_build_object('data_source_id', $3::text))`,
-		owner.OrganizationID, owner.UserID, id.String())
+		owner.OrganizationID, owner.UserID, id.String(), attached)
 }
 
 // withoutDeleted returns an SQL expression for citations without the data of deleted files. deleted is the condition

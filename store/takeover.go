@@ -112,7 +112,8 @@ func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, owned []uuid.UUI
 			RETURNING g.message_id, g.organization_id, g.user_id, g.thread_id, g.attempts,
 			          g.stop_requested_at IS NOT NULL AS stopped,
 			          (SELECT t.title_provisional FROM threads t WHERE t.id = g.thread_id) AS untitled,
-			          (SELECT t.instructions FROM threads t WHERE t.id = g.thread_id) AS instructions`,
+			          (SELECT t.instructions FROM threads t WHERE t.id = g.thread_id) AS instructions,
+			          (SELECT `+projectContextOf+` FROM threads t WHERE t.id = g.thread_id) AS project`,
 			serverID, dead, orEmpty(owned), lease, limit, epoch)
 		if err != nil {
 			return nil, err
@@ -161,6 +162,7 @@ type takeoverRow struct {
 	Stopped      bool
 	Untitled     bool
 	Instructions string
+	Project      *chat.ProjectContext
 }
 
 // loadTakeovers reads the threads and exchanges of generations one by one. There are few of them, and only after a
@@ -168,7 +170,7 @@ type takeoverRow struct {
 func loadTakeovers(ctx context.Context, tx pgx.Tx, rows []takeoverRow) ([]chat.StoredGeneration, error) {
 	taken := make([]chat.StoredGeneration, 0, len(rows))
 	for _, r := range rows {
-		thread, err := findThread(ctx, tx, r.Owner, r.ThreadID)
+		thread, err := findGenerationThread(ctx, tx, r.Owner, r.ThreadID)
 		if err != nil {
 			return nil, err
 		}
@@ -182,7 +184,7 @@ func loadTakeovers(ctx context.Context, tx pgx.Tx, rows []takeoverRow) ([]chat.S
 		}
 		taken = append(taken, chat.StoredGeneration{
 			Owner: r.Owner, Exchange: exchange, Thread: thread, Untitled: r.Untitled, Stopped: r.Stopped,
-			Attempts: r.Attempts, Instructions: r.Instructions, Known: known,
+			Attempts: r.Attempts, Instructions: r.Instructions, Project: r.Project, Known: known,
 		})
 	}
 	return taken, nil

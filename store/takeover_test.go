@@ -313,7 +313,7 @@ func TestLeaseIsRenewedWhileEveryConnectionIsTaken(t *testing.T) {
 	}
 	over, end := context.WithTimeout(ctx, time.Millisecond)
 	defer end()
-	if _, err := f.ListThreads(over, f.ann, false, 0, 1); fault.CodeOf(err) != fault.Unavailable ||
+	if _, err := f.ListThreads(over, f.ann, chat.ThreadFilter{}, 0, 1); fault.CodeOf(err) != fault.Unavailable ||
 		!strings.Contains(fault.DetailOf(err), "混み合って") {
 		t.Errorf("a call that finds no connection: %v", err)
 	}

@@ -48,30 +48,39 @@ func (g *Grounder) documents(ctx context.Context, req chat.AnswerRequest, tell f
 	tellMissing(req.Skill.MissingDocuments+states.unread(req.Skill.Documents), tell)
 	states.waiting, states.failed = sources.open(states.waiting), sources.open(states.failed)
 	step := chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusSuccess}
-	if len(states.ready) == 0 && len(req.Question.DataSourceIDs) == 0 {
+	s := search{
+		sources: sources, owner: owner, ready: states.ready, question: req.Question.Content, query: query(req),
+		veiled: sources.veiled,
+	}
+	if g.searchesProject(req) {
+		if s.project, err = g.projects.SearchProject(ctx, owner, req.Project.ID, s.query, candidates); err != nil {
+			return chat.Grounds{}, err
+		}
+	}
+	if len(states.ready)+len(s.project) == 0 && len(req.Question.DataSourceIDs) == 0 {
 		return chat.Grounds{Prompt: req.Prompt}, nil
 	}
-	if len(states.ready) == 0 {
+	if len(states.ready)+len(s.project) == 0 {
 		step.Detail = "使えるファイルがありません" + states.note()
 		tell(step)
 		return chat.Grounds{Answer: states.unusable()}, nil
 	}
 	tell(chat.Step{
 		Kind: chat.StepRetrieval, Status: chat.StatusRunning,
-		Detail: fmt.Sprintf("%d件のファイルを検索中", len(states.ready)),
+		Detail: searching(len(states.ready), g.searchesProject(req)),
 	})
 	prompt := conversation(req.Prompt, g.context/2)
-	s := search{
-		sources: sources, owner: owner, ready: states.ready, question: req.Question.Content, query: query(req),
-		budget: max(g.context-g.reserve()-tokens(prompt), leastBudget), veiled: sources.veiled,
-	}
+	s.budget = max(g.context-g.reserve()-tokens(prompt), leastBudget)
 	passages, err := s.choose(ctx)
 	switch {
 	case err != nil:
 		return chat.Grounds{}, err
 	case len(passages) == 0 && len(req.Question.DataSourceIDs) == 0:
-		// No passage of the skill's documents is relevant; the skill's instructions answer the question.
+		// No passage of the project and of the skill's documents is relevant; the model answers without them.
 		step.Detail = "スキルのファイルに、質問に合う箇所はありませんでした"
+		if g.searchesProject(req) {
+			step.Detail = "プロジェクトのファイルに、質問に合う箇所はありませんでした"
+		}
 		tell(step)
 		return chat.Grounds{Prompt: req.Prompt}, nil
 	case len(passages) == 0 && len(req.Question.Pictures) > 0: // The pictures may contain the answer.
@@ -91,8 +100,21 @@ func (g *Grounder) documents(ctx context.Context, req chat.AnswerRequest, tell f
 	cited := s.cited(passages)
 	for i := range cited {
 		cited[i].Hidden = sources.veiled(cited[i].DataSourceID)
+		cited[i].InProject = s.inProject(cited[i].DataSourceID)
 	}
 	return chat.Grounds{Prompt: withSources(prompt, answer.Instructions, fenced(passages)), Sources: cited}, nil
+}
+
+// searching returns the detail of the step during the search.
+func searching(files int, project bool) string {
+	switch {
+	case !project:
+		return fmt.Sprintf("%d件のファイルを検索中", files)
+	case files == 0:
+		return "プロジェクトのファイルを検索中"
+	default:
+		return fmt.Sprintf("プロジェクトのファイルと、%d件のファイルを検索中", files)
+	}
 }
 
 // reserve returns the number of context tokens reserved for the answer and for errors of the estimates.
@@ -157,6 +179,7 @@ type search struct {
 	sources  Sources
 	owner    identity.Owner
 	ready    []datasource.Source
+	project  []datasource.RetrievedPassage // The passages found in the project, best first.
 	question string
 	query    string
 	budget   int                  // Maximum tokens of all passages.
@@ -170,32 +193,63 @@ type search struct {
 // choose returns the passages for the prompt in document order. It returns none if no passage is relevant.
 func (s *search) choose(ctx context.Context) ([]answer.SourcePassage, error) {
 	s.passages = make(map[string]datasource.Passage)
-	retrieved, err := s.sources.Retrieve(ctx, s.owner, s.ids(), s.query, candidates)
-	if err != nil {
-		return nil, err
+	var retrieved []datasource.RetrievedPassage
+	if len(s.ready) > 0 {
+		var err error
+		if retrieved, err = s.sources.Retrieve(ctx, s.owner, s.ids(), s.query, candidates); err != nil {
+			return nil, err
+		}
 	}
+	retrieved = s.withProject(retrieved)
 	scores := make(map[uuid.UUID]float64, len(retrieved))
 	for _, r := range retrieved {
 		scores[r.ID] = r.Score
 	}
-	if all, err := s.all(ctx, scores); all != nil || err != nil {
-		return all, err
+	if len(s.project) == 0 {
+		if all, err := s.all(ctx, scores); all != nil || err != nil {
+			return all, err
+		}
 	}
 	passages, beside := s.found(retrieved)
 	if len(passages) == 0 && answer.Coverage(s.question, answer.Passage{}) == 1 {
-		passages, err = s.beginnings(ctx) // The question has no terms to search for, such as 要点は？
-		if err != nil {
+		// The question has no terms to search for, such as 要点は？
+		var err error
+		if passages, err = s.beginnings(ctx); err != nil {
 			return nil, err
 		}
 	} else if !slices.ContainsFunc(passages, func(f answer.SourcePassage) bool {
 		return answer.Coverage(s.question, f.Passage) >= least
 	}) {
 		s.headings = headings(slices.DeleteFunc(passages, func(f answer.SourcePassage) bool {
-			return s.veiled != nil && s.veiled(s.ready[f.Document].ID)
+			return s.veiled != nil && s.veiled(s.passages[f.ID].SourceID)
 		}))
 		return nil, nil
 	}
 	return answer.Select(passages, s.budget, cost, beside), nil
+}
+
+// withProject adds the passages found in the project, without passages that were found before.
+func (s *search) withProject(retrieved []datasource.RetrievedPassage) []datasource.RetrievedPassage {
+	for _, p := range s.project {
+		if !slices.ContainsFunc(retrieved, func(r datasource.RetrievedPassage) bool { return r.ID == p.ID }) {
+			retrieved = append(retrieved, p)
+		}
+	}
+	slices.SortStableFunc(retrieved, func(a, b datasource.RetrievedPassage) int { return cmp.Compare(b.Score, a.Score) })
+	return retrieved
+}
+
+// inProject reports whether the project's search has found passages of a data source.
+func (s *search) inProject(id uuid.UUID) bool {
+	return slices.ContainsFunc(s.project, func(p datasource.RetrievedPassage) bool { return p.SourceID == id })
+}
+
+// document returns the position of a data source: first the ready ones, then those of the project as found.
+func (s *search) document(id uuid.UUID) int {
+	if i := slices.IndexFunc(s.ready, func(source datasource.Source) bool { return source.ID == id }); i >= 0 {
+		return i
+	}
+	return len(s.ready) + slices.IndexFunc(s.project, func(p datasource.RetrievedPassage) bool { return p.SourceID == id })
 }
 
 func (s *search) ids() []uuid.UUID {
@@ -269,8 +323,7 @@ func (s *search) read(p datasource.Passage, score float64) answer.SourcePassage 
 	s.passages[id] = p
 	return answer.SourcePassage{
 		Passage: answer.Passage{Filename: p.Filename, Page: p.Page, Locator: p.Locator, Text: p.Text}, ID: id,
-		Document: slices.IndexFunc(s.ready, func(source datasource.Source) bool { return source.ID == p.SourceID }),
-		Ordinal:  p.Ordinal, Score: score,
+		Document: s.document(p.SourceID), Ordinal: p.Ordinal, Score: score,
 	}
 }
 

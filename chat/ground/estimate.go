@@ -56,7 +56,8 @@ func (g *Grounder) Estimate(ctx context.Context, req chat.AnswerRequest, limit i
 
 // documentTokens returns an upper bound for the tokens of a question's documents.
 func (g *Grounder) documentTokens(ctx context.Context, req chat.AnswerRequest) (int, error) {
-	found, err := g.sources.FindAll(ctx, req.Owner, req.Question.DataSourceIDs)
+	sources, _ := newTogether(g.sources, req)
+	found, err := sources.FindAll(ctx, req.Owner, req.Question.DataSourceIDs)
 	passages := 0
 	for _, source := range byState(found).ready {
 		passages += source.ChunkCount

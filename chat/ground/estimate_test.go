@@ -94,7 +94,7 @@ func TestCostlyThreadIsNotStarted(t *testing.T) {
 	f := newFixture(t, summaries(&allowance{left: 1000}), &noter{noted: make(map[string]int)})
 	f.start()
 	id := f.read("報告書.md", longText())
-	before, err := f.chat.ListThreads(t.Context(), f.owner, false, 0, 10)
+	before, err := f.chat.ListThreads(t.Context(), f.owner, chat.ThreadFilter{}, 0, 10)
 	f.must(err)
 	start := func(accepted int) (chat.Exchange, error) {
 		return f.chat.StartThread(t.Context(), f.owner, chat.NewThread{SkillID: f.skills["要約"]}, chat.Question{
@@ -106,7 +106,7 @@ func TestCostlyThreadIsNotStarted(t *testing.T) {
 	if !ok || costly.Tokens <= chat.ConfirmTokens {
 		t.Fatalf("%+v, %v", costly, err)
 	}
-	after, err := f.chat.ListThreads(t.Context(), f.owner, false, 0, 10)
+	after, err := f.chat.ListThreads(t.Context(), f.owner, chat.ThreadFilter{}, 0, 10)
 	f.must(err)
 	if len(after) != len(before) {
 		t.Errorf("%d threads, then %d", len(before), len(after))

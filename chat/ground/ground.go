@@ -39,6 +39,14 @@ type Sources interface {
 		error)
 }
 
+// ProjectSearcher finds passages of projects.
+type ProjectSearcher interface {
+	// SearchProject returns the k most relevant passages of the data sources of a project, best first. It returns none
+	// if the reader has no role in the project now.
+	SearchProject(ctx context.Context, reader identity.Owner, projectID uuid.UUID, query string, k int) (
+		[]datasource.RetrievedPassage, error)
+}
+
 // Config tunes a Grounder. The zero value of a field selects its default.
 type Config struct {
 	// ContextTokens is the context size of models that do not declare one. Default 32,000.
@@ -47,6 +55,9 @@ type Config struct {
 	// Summaries configures summaries of documents larger than the model's context. Without a Model, passages are
 	// searched for as for any question.
 	Summaries Summaries
+
+	// Projects finds passages for answers in projects. If nil, they are not searched.
+	Projects ProjectSearcher
 
 	// Searches configures web searches. Without a Web, no question is answered from the web.
 	Searches Searches
@@ -65,6 +76,7 @@ type Grounder struct {
 	context   int // In tokens.
 	summaries Summaries
 	searches  Searches
+	projects  ProjectSearcher
 	estimate  time.Duration
 }
 
@@ -78,6 +90,7 @@ func New(sources Sources, cfg Config) *Grounder {
 	}
 	return &Grounder{
 		sources: sources, context: cfg.ContextTokens, summaries: cfg.Summaries, searches: cfg.Searches,
+		projects: cfg.Projects,
 		estimate: cfg.EstimateTime,
 	}
 }
@@ -99,7 +112,7 @@ func (g *Grounder) Ground(ctx context.Context, req chat.AnswerRequest, tell func
 		defer cancel()
 		return g.page(ctx, req, tell)
 	}
-	if len(req.Question.DataSourceIDs)+len(req.Skill.Documents) == 0 {
+	if len(req.Question.DataSourceIDs)+len(req.Skill.Documents) == 0 && !g.searchesProject(req) {
 		return chat.Grounds{Prompt: req.Prompt}, nil
 	}
 	if g.summarizes(req) {
@@ -126,6 +139,11 @@ func (g *Grounder) sizedFor(model chat.AnswerModel) *Grounder {
 func (g *Grounder) readsPage(req chat.AnswerRequest) bool {
 	return req.Skill.IsExtension() && len(req.Question.DataSourceIDs)+len(req.Skill.Documents) == 0 &&
 		g.summaries.Model != nil
+}
+
+// searchesProject reports whether an answer uses the data sources of a project.
+func (g *Grounder) searchesProject(req chat.AnswerRequest) bool {
+	return req.Project != nil && g.projects != nil
 }
 
 // summarizes reports whether an answer uses whole documents.

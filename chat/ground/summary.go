@@ -64,7 +64,8 @@ func (g *Grounder) summary(
 	ctx context.Context, req chat.AnswerRequest, tell func(chat.Step),
 ) (grounds chat.Grounds, err error) {
 	owner := req.Owner
-	found, err := g.sources.FindAll(ctx, owner, req.Question.DataSourceIDs)
+	sources, _ := newTogether(g.sources, req)
+	found, err := sources.FindAll(ctx, owner, req.Question.DataSourceIDs)
 	if err != nil {
 		return chat.Grounds{}, err
 	}
@@ -77,7 +78,7 @@ func (g *Grounder) summary(
 	}
 	prompt := conversation(req.Prompt, g.context/2)
 	s := search{
-		sources: g.sources, owner: owner, ready: states.ready, passages: make(map[string]datasource.Passage),
+		sources: sources, owner: owner, ready: states.ready, passages: make(map[string]datasource.Passage),
 		budget: max(g.context-g.reserve()-tokens(prompt), leastBudget),
 	}
 	all, err := s.all(ctx, nil)
@@ -91,7 +92,7 @@ func (g *Grounder) summary(
 			Prompt: withSources(prompt, answer.SummaryInstructions, fenced(all)), Sources: s.cited(all),
 		}, nil
 	}
-	passages, err := g.sources.FirstPassages(ctx, owner, states.ready, math.MaxInt)
+	passages, err := sources.FirstPassages(ctx, owner, states.ready, math.MaxInt)
 	if err != nil {
 		return chat.Grounds{}, err
 	}

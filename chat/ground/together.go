@@ -12,20 +12,30 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// together combines the data sources of a question and the documents of its skill, which may have different owners. It
-// reads each with the permissions of its owner, so that no access rule is weakened.
+// together combines the data sources of a question and the documents of its skill. They may have different owners; in a
+// shared thread, several members attach data sources. It reads each with the permissions of its owner, so that no access
+// rule is weakened.
 type together struct {
 	Sources
 	owners map[uuid.UUID]identity.Owner // Owners of the data sources that belong to other members.
+	hidden map[uuid.UUID]bool           // Documents of the skill that the asking person may not open.
 }
 
 // newTogether returns the ids of an answer's data sources, and the Sources to read them with.
 func newTogether(sources Sources, req chat.AnswerRequest) (together, []uuid.UUID) {
-	t := together{Sources: sources, owners: make(map[uuid.UUID]identity.Owner)}
+	t := together{Sources: sources, owners: make(map[uuid.UUID]identity.Owner), hidden: make(map[uuid.UUID]bool)}
 	ids := slices.Clone(req.Question.DataSourceIDs)
+	if req.Project != nil {
+		for id, owner := range req.Project.SourceOwners {
+			if owner != req.Owner.UserID {
+				t.owners[id] = identity.Owner{OrganizationID: req.Owner.OrganizationID, UserID: owner}
+			}
+		}
+	}
 	for _, d := range req.Skill.Documents {
 		if d.OwnerID != req.Owner.UserID {
 			t.owners[d.ID] = identity.Owner{OrganizationID: req.Owner.OrganizationID, UserID: d.OwnerID}
+			t.hidden[d.ID] = true
 		}
 		if !slices.Contains(ids, d.ID) {
 			ids = append(ids, d.ID)
@@ -34,11 +44,9 @@ func newTogether(sources Sources, req chat.AnswerRequest) (together, []uuid.UUID
 	return t, ids
 }
 
-// veiled reports whether the asking person may not open a data source.
-func (t together) veiled(id uuid.UUID) bool {
-	_, others := t.owners[id]
-	return others
-}
+// veiled reports whether a data source is a document of the skill that the asking person may not open. Files that are
+// attached to a shared thread are not veiled: each reader sees their citations according to its own rights.
+func (t together) veiled(id uuid.UUID) bool { return t.hidden[id] }
 
 // open returns the data sources that the asking person may open.
 func (t together) open(of []datasource.Source) []datasource.Source {

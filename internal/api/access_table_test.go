@@ -258,6 +258,11 @@ var access = map[string]rule{
 		body: with(map[string]any{"title": "見出し"}),
 	},
 	"PUT /v1/thread/{thread_id}/touch": {may: everybody, status: 200, names: aThread},
+	"PUT /v1/thread/{thread_id}/project": {
+		may: everybody, status: 200, names: aThread,
+		body: with(map[string]any{"project_id": nil, "visibility": "private"}),
+	},
+	"GET /v1/thread/{thread_id}/audience": {may: everybody, status: 400}, // Without a project.
 	// Without messages.
 	"PUT /v1/thread/{thread_id}/share": {
 		may: everybody, status: 404, names: aThread,
@@ -277,6 +282,7 @@ var access = map[string]rule{
 	"GET /v1/thread/{thread_id}/stream":        {may: everybody, status: 204, names: aThread}, // No answer is running.
 	"POST /v1/message/{message_id}/stop":       {may: everybody, status: 204, names: aMessage},
 	"POST /v1/message/{message_id}/suggestion": {may: everybody, status: 200, names: aMessage},
+	"DELETE /v1/message/{message_id}/queue":    {may: everybody, status: 409, names: aMessage}, // It is answered.
 	// For an answer without changes.
 	"PUT /v1/message/{message_id}/decision": {may: everybody, status: 409, names: aMessage, body: func(string) any {
 		return map[string]any{"accepted": []int{1}, "refused": []int{}}

@@ -59,7 +59,7 @@ func (s *Server) exportOwnData(c *call) error {
 func (s *Server) threadIDs(c *call) (ids []uuid.UUID, _ error) {
 	for _, archived := range []bool{false, true} {
 		list, err := allPages(func(offset int) ([]chat.Thread, error) {
-			return s.Chat.ListThreads(c.ctx(), c.actor.Owner(), archived, offset, exportPage)
+			return s.Chat.ListThreads(c.ctx(), c.actor.Owner(), chat.ThreadFilter{Archived: archived}, offset, exportPage)
 		})
 		if err != nil {
 			return nil, err
@@ -151,7 +151,7 @@ func (a *archive) writeThread(id uuid.UUID) error {
 	if err := a.writeJSON(name+".json", struct {
 		Thread   Thread    `json:"thread"`
 		Messages []Message `json:"messages"`
-	}{toThread(thread), convert(messages, toMessage)}); err != nil {
+	}{a.thread(thread), convert(messages, toMessage)}); err != nil {
 		return err
 	}
 	if err := a.write(name+".md", []byte(threadMarkdown(thread, branch))); err != nil {

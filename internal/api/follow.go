@@ -42,6 +42,10 @@ func (s *Server) streamExchange(c *call, ask func() (chat.Exchange, error)) erro
 	if err != nil {
 		return err
 	}
+	if exchange.Waits() {
+		waiting := waitingReply(exchange)
+		return writeJSON(c.w, waiting.status, waiting.record)
+	}
 	asked = true
 	owner := c.actor.Owner()
 	return s.follow(c.w, c.r, followRequest{

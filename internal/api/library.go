@@ -96,7 +96,7 @@ func (s *Server) trySkill(c *call, req SkillTryRequest) (any, error) {
 	thread, err := s.Chat.CreateThread(c.ctx(), c.actor.Owner(), chat.NewThread{
 		SkillID: skillID, RequestID: &requestID, Lifetime: chat.TemporaryLifetime,
 	})
-	return created(toThread(thread)), err
+	return created(c.thread(thread)), err
 }
 
 func (s *Server) listMadeSkills(c *call) (any, error) {

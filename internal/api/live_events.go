@@ -52,18 +52,43 @@ func topicsOf(actor identity.Actor, projects []uuid.UUID) []string {
 }
 
 // ThreadChanged implements chat.Events.
-func (e *LiveEvents) ThreadChanged(owner identity.Owner, thread chat.Thread) {
-	e.publish(owner.UserID, func() any { return LiveThread{Type: "thread", Thread: toThread(thread)} })
+func (e *LiveEvents) ThreadChanged(readers chat.Readers, thread chat.Thread) {
+	reader := thread.UserID
+	if readers.ProjectID != nil {
+		reader = uuid.Nil // All members receive the same event.
+	}
+	e.publishTo(topicOfReaders(readers), func() any {
+		return LiveThread{Type: "thread", Thread: toThread(reader, thread)}
+	})
 }
 
 // ThreadDeleted implements chat.Events.
-func (e *LiveEvents) ThreadDeleted(owner identity.Owner, threadID uuid.UUID) {
-	e.publish(owner.UserID, func() any { return LiveThreadDeleted{Type: "thread", ID: threadID, Deleted: true} })
+func (e *LiveEvents) ThreadDeleted(readers chat.Readers, threadID uuid.UUID) {
+	e.publishTo(topicOfReaders(readers), func() any {
+		return LiveThreadDeleted{Type: "thread", ID: threadID, Deleted: true}
+	})
 }
 
 // MessageChanged implements chat.Events.
-func (e *LiveEvents) MessageChanged(owner identity.Owner, message chat.Message) {
-	e.publish(owner.UserID, func() any { return LiveMessageChanged{Type: "message", Message: toLiveMessage(message)} })
+func (e *LiveEvents) MessageChanged(readers chat.Readers, message chat.Message) {
+	e.publishTo(topicOfReaders(readers), func() any {
+		return LiveMessageChanged{Type: "message", Message: toLiveMessage(message)}
+	})
+}
+
+// MessageDeleted implements chat.Events.
+func (e *LiveEvents) MessageDeleted(readers chat.Readers, threadID, messageID uuid.UUID) {
+	e.publishTo(topicOfReaders(readers), func() any {
+		return LiveMessageDeleted{Type: "message", ID: messageID, ThreadID: threadID, Deleted: true}
+	})
+}
+
+// topicOfReaders returns the topic of the readers of a thread.
+func topicOfReaders(readers chat.Readers) string {
+	if readers.ProjectID != nil {
+		return topicOfProject(*readers.ProjectID)
+	}
+	return topicOfUser(readers.UserID)
 }
 
 // NotificationPublished implements org.Events. The database notifies every server.
@@ -144,7 +169,8 @@ func encodeEvent(event any) []byte {
 func toLiveMessage(m chat.Message) LiveMessage {
 	whole := toMessage(m)
 	return LiveMessage{
-		ID: whole.ID, ThreadID: whole.ThreadID, ParentID: whole.ParentID, Role: whole.Role, Status: whole.Status,
+		ID: whole.ID, ThreadID: whole.ThreadID, ParentID: whole.ParentID, Author: whole.Author, Queue: whole.Queue,
+		Role: whole.Role, Status: whole.Status,
 		FinishReason: whole.FinishReason, Error: whole.Error, Feedback: whole.Feedback,
 		CompletedAt: whole.CompletedAt, Decisions: optional(m.Decisions, toDecisions),
 	}

@@ -19,18 +19,38 @@ func (s *Server) listMessages(c *call) (any, error) {
 		return nil, err
 	}
 	messages, err := s.Chat.ListMessages(c.ctx(), c.actor.Owner(), threadID, leaf, offset, limit)
-	return MessageList{Items: convert(messages, toMessage)}, err
+	list := MessageList{Items: convert(messages, toMessage)}
+	if err == nil && offset == 0 && len(messages) > 0 && messages[0].SharedIn != nil {
+		var waiting []chat.Message
+		waiting, err = s.Chat.ListWaiting(c.ctx(), c.actor.Owner(), threadID)
+		list.Queue = convert(waiting, toMessage)
+	}
+	return list, err
 }
 
 func (s *Server) askMessage(c *call) (any, error) {
 	exchange, err := s.ask(c)
+	if err == nil && exchange.Waits() {
+		return waitingReply(exchange), nil
+	}
 	return reply{http.StatusAccepted, toExchange(exchange)}, err
+}
+
+// waitingReply returns the reply with a question that waits in a shared thread.
+func waitingReply(exchange chat.Exchange) reply {
+	q := exchange.Question
+	return reply{http.StatusAccepted, WaitingQuestion{
+		MessageID: q.ID, ThreadID: q.ThreadID, Status: JobStatus(q.Status), Position: q.Waiting,
+	}}
 }
 
 func (s *Server) askMessageAndWait(c *call) (any, error) {
 	exchange, err := s.ask(c)
 	if err != nil {
 		return nil, err
+	}
+	if exchange.Waits() {
+		return waitingReply(exchange), nil
 	}
 	exchange, err = s.Chat.WaitFor(c.ctx(), c.actor.Owner(), exchange)
 	moveWriteDeadline(c.w)
@@ -58,6 +78,7 @@ func (s *Server) ask(c *call) (chat.Exchange, error) {
 	if err := c.err(); err != nil {
 		return chat.Exchange{}, err
 	}
+	question.MayWait = true
 	return s.answer(c, question, func(ctx context.Context) (chat.Exchange, error) {
 		return s.Chat.Send(ctx, c.actor.Owner(), question)
 	})
@@ -111,6 +132,10 @@ func (c *checks) question(req MessageRequest) chat.Question {
 
 func (s *Server) stopMessage(c *call) (any, error) {
 	return nil, s.Chat.StopMessage(c.ctx(), c.actor.Owner(), c.pathID)
+}
+
+func (s *Server) cancelWaitingQuestion(c *call) (any, error) {
+	return nil, s.Chat.CancelWaiting(c.ctx(), c.actor.Owner(), c.pathID)
 }
 
 // suggestQuestions suggests questions. The model may take longer than other calls.
@@ -174,6 +199,8 @@ func toMessage(m chat.Message) Message {
 		}),
 	}
 	out.ModelID, out.ModelName = m.Writer()
+	out.Author = optional(m.Author, func(a chat.Author) Author { return Author{ID: a.ID, Name: a.Name} })
+	out.Queue.Position = m.Waiting
 	if m.Proofread != nil {
 		out.Proofread = toProofread(*m.Proofread)
 		out.Proofread.Decisions = optional(m.Decisions, toDecisions)

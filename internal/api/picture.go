@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
@@ -39,6 +40,11 @@ func (s *Server) showPicture(c *call) error {
 	default:
 		return fault.InvalidField("size", "thumbnail か full を指定してください。")
 	}
+	w, end := s.Transfers.begin(c, func(ctx context.Context) error {
+		_, err := s.Pictures.FindReadable(ctx, c.actor.Owner(), c.pathID)
+		return err
+	})
+	defer end()
 	kept, file, err := s.Pictures.Open(c.ctx(), c.actor.Owner(), c.pathID, form)
 	if err != nil {
 		return err
@@ -48,11 +54,15 @@ func (s *Server) showPicture(c *call) error {
 	if form == picture.Thumbnail {
 		size = kept.ThumbnailSize
 	}
-	h := c.w.Header()
+	h := w.Header()
 	h.Set("Content-Disposition", "inline")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	cache := "private, max-age=31536000, immutable"
+	if kept.Shared { // Access to the thread may end.
+		cache = "no-store"
+	}
 	h.Add("Vary", "Authorization") // Another person in the same browser must authenticate.
-	return writeFile(c.w, kept.MediaType, "private, max-age=31536000, immutable", size, file)
+	return writeFile(w, kept.MediaType, cache, size, file)
 }
 
 func (s *Server) deletePicture(c *call) (any, error) {

@@ -32,6 +32,8 @@ var statuses = map[fault.Code]int{
 	fault.NotFound:              http.StatusNotFound,
 	fault.Conflict:              http.StatusConflict,
 	fault.ThreadBusy:            http.StatusConflict,
+	fault.ReadOnly:              http.StatusForbidden,
+	fault.QueueFull:             http.StatusConflict,
 	fault.RequestConflict:       http.StatusConflict,
 	fault.SkillUnavailable:      http.StatusConflict,
 	fault.NoSeat:                http.StatusConflict,

@@ -32,7 +32,13 @@ type modelProject struct {
 	files   map[uuid.UUID]bool
 }
 
-// model computes by simple loops which person has which role, and which files they may open.
+// modelThread is a thread of a project in the model.
+type modelThread struct {
+	project, owner uuid.UUID
+	shared         bool
+}
+
+// model computes by simple loops which person has which role, and which files and threads they may open.
 type model struct {
 	t            *testing.T
 	f            *fixture
@@ -44,6 +50,7 @@ type model struct {
 	groups       map[uuid.UUID]map[uuid.UUID]bool
 	projects     map[uuid.UUID]*modelProject
 	files        map[uuid.UUID]uuid.UUID // Owners by file; the zero UUID for files of projects only.
+	threads      map[uuid.UUID]modelThread
 	clock        int
 }
 
@@ -168,6 +175,7 @@ func (m *model) step() {
 			m.gone[u.ID] = state == "inactive"
 		}
 		m.passOn()
+		m.passOnThreads()
 	case 5:
 		if p.deleted {
 			m.do(m.restored(p), admin, "POST", path+"/restore", nil)
@@ -297,6 +305,71 @@ func (m *model) remove(id uuid.UUID) {
 	}
 }
 
+// passOnThreads gives the shared threads of removed people to a manager, and removes their other threads.
+func (m *model) passOnThreads() {
+	for id, thread := range m.threads {
+		if !m.removed[thread.owner] {
+			continue
+		}
+		type candidate struct{ indirect, at, person int }
+		var managers []candidate
+		for subject, g := range m.projects[thread.project].grants {
+			for i, u := range m.people {
+				switch {
+				case !thread.shared || g.role != "manager" || m.gone[u.ID]:
+				case subject == u.ID:
+					managers = append(managers, candidate{0, g.at, i})
+				case subject == m.organization || m.groups[subject][u.ID]:
+					managers = append(managers, candidate{1, g.at, i})
+				}
+			}
+		}
+		if len(managers) == 0 {
+			delete(m.threads, id)
+			continue
+		}
+		thread.owner = m.people[slices.MinFunc(managers, func(a, b candidate) int {
+			return cmp.Or(a.indirect-b.indirect, a.at-b.at, a.person-b.person)
+		}).person].ID
+		m.threads[id] = thread
+	}
+}
+
+// addThread creates a thread in a project.
+func (m *model) addThread(projectID uuid.UUID, owner identity.NewUser, visibility string) {
+	m.t.Helper()
+	id := get[api.Thread](m.f, http.StatusCreated, call{
+		method: "POST", path: "/v1/thread", token: owner.Subject, body: map[string]any{
+			"skill_id": m.f.chatSkill().ID, "project_id": projectID, "visibility": visibility,
+		},
+	}).ID
+	m.threads[id] = modelThread{projectID, owner.ID, visibility == "project"}
+}
+
+// checkThreads compares with the model whether a person can open each thread, given their roles in projects.
+func (m *model) checkThreads(u identity.NewUser, roles map[uuid.UUID]string, history string) {
+	m.t.Helper()
+	open := make(map[uuid.UUID]int)
+	for id, thread := range m.threads {
+		status := http.StatusNotFound
+		if roles[thread.project] != "" && (thread.shared || thread.owner == u.ID) {
+			status = http.StatusOK
+			open[thread.project]++
+		}
+		for _, path := range []string{"/v1/thread/", "/v1/message?thread_id="} {
+			m.do(status, u.Subject, "GET", path+id.String(), nil)
+		}
+	}
+	for id := range m.projects {
+		list := get[api.ThreadList](m.f, http.StatusOK, call{
+			method: "GET", path: "/v1/thread?project_id=" + id.String(), token: u.Subject,
+		})
+		if len(list.Items) != open[id] {
+			m.t.Fatalf("after %s, %s lists %d threads, want %d", history, u.Subject, len(list.Items), open[id])
+		}
+	}
+}
+
 // share uploads a file of a person and shares it with a project.
 func (m *model) share(p *modelProject, path string, u identity.NewUser) {
 	m.t.Helper()
@@ -357,6 +430,7 @@ func (m *model) check(u identity.NewUser, history string) {
 			m.t.Fatalf("after %s, %s sees %s, want %d files: %v", history, u.Subject, resp.body, len(p.files), err)
 		}
 	}
+	m.checkThreads(u, want, history)
 	for file, owner := range m.files {
 		status := http.StatusNotFound
 		if readable[file] || owner == u.ID {
@@ -382,6 +456,7 @@ func TestProjectRightsAreThoseOfAModel(t *testing.T) {
 			people: []identity.NewUser{f.bob}, gone: make(map[uuid.UUID]bool), removed: make(map[uuid.UUID]bool),
 			groups:   make(map[uuid.UUID]map[uuid.UUID]bool),
 			projects: make(map[uuid.UUID]*modelProject), files: make(map[uuid.UUID]uuid.UUID),
+			threads: make(map[uuid.UUID]modelThread),
 		}
 		for i := range 4 {
 			m.people = append(m.people, f.member(m.organization, fmt.Sprintf("p%d-%d@tsumugi.example", n, i)))
@@ -393,8 +468,11 @@ func TestProjectRightsAreThoseOfAModel(t *testing.T) {
 			}).ID] = make(map[uuid.UUID]bool)
 			owner := m.people[1+m.rand.IntN(4)]
 			p := &modelProject{version: 1, grants: make(map[uuid.UUID]modelGrant), files: make(map[uuid.UUID]bool)}
-			m.projects[f.project(owner.Subject).ID] = p
+			id := f.project(owner.Subject).ID
+			m.projects[id] = p
 			m.put(p, owner.ID, "user", "manager")
+			m.addThread(id, owner, "project")
+			m.addThread(id, owner, "private")
 		}
 		for step := range 15 {
 			m.step()

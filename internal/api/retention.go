@@ -37,7 +37,7 @@ func (s *Server) listLeavingThreads(c *call, offset, limit int) (any, error) {
 	threads, err := s.Chat.ListExpiring(c.ctx(), c.actor.Owner(), offset, limit)
 	return LeavingThreadList{
 		Items: convert(threads, func(l chat.ExpiringThread) LeavingThread {
-			return LeavingThread{Thread: toThread(l.Thread), DeletesAt: l.DeletesAt.UTC()}
+			return LeavingThread{Thread: c.thread(l.Thread), DeletesAt: l.DeletesAt.UTC()}
 		}),
 	}, err
 }

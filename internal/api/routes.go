@@ -221,6 +221,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Put("/v1/thread/{thread_id}", s.call(writes, withBody(s.editThread)))
 		r.Delete("/v1/thread/{thread_id}", s.call(writes, s.deleteThread))
 		r.Put("/v1/thread/{thread_id}/touch", s.call(writes, s.touchThread))
+		r.Put("/v1/thread/{thread_id}/project", s.call(writes, withBody(s.moveThread)))
+		r.Get("/v1/thread/{thread_id}/audience", s.call(reads, s.getThreadAudience))
 
 		r.Put("/v1/thread/{thread_id}/share", s.call(writes, withBody(s.shareThread)))
 		r.Get("/v1/share", s.call(reads, s.listShares))
@@ -245,6 +247,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/message", s.call(reads, s.listMessages))
 		r.Post("/v1/message/async", s.call(asks, s.askMessage))
 		r.Post("/v1/message/{message_id}/stop", s.call(reads, s.stopMessage))
+		r.Delete("/v1/message/{message_id}/queue", s.call(reads, s.cancelWaitingQuestion))
 		r.Put("/v1/message/{message_id}/decision", s.call(writes, withBody(s.decideChanges)))
 		r.Post("/v1/message_feedback", s.call(writes, withBody(s.giveFeedback)))
 		r.Delete("/v1/message_feedback/{message_id}", s.call(writes, s.withdrawFeedback))

@@ -49,7 +49,7 @@ func (s *Server) copyShare(c *call, req ShareCopyRequest) (any, error) {
 		return nil, err
 	}
 	thread, err := s.Shares.Copy(c.ctx(), c.actor, c.pathID, requestID)
-	return created(toThread(thread)), err
+	return created(c.thread(thread)), err
 }
 
 func toShareList(actor identity.Actor, shares []chat.Share, total int) ShareList {

@@ -3,12 +3,18 @@ package api
 import (
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
 
 func (s *Server) listThreads(c *call) (any, error) {
 	offset, limit := c.page()
-	query, archived := c.text("q", chat.MaxQuery), c.flag("archived")
+	query := c.text("q", chat.MaxQuery)
+	filter := chat.ThreadFilter{Archived: c.flag("archived"), ProjectID: c.optionalQueryID("project_id")}
+	if visibility := choice[ThreadVisibility](&c.checks, "visibility"); visibility != "" {
+		filter.Shared = new(visibility == ThreadVisibilityProject)
+	}
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -16,13 +22,21 @@ func (s *Server) listThreads(c *call) (any, error) {
 		found, err := s.Search.Search(c.ctx(), c.actor.Owner(), query, offset, limit)
 		return ThreadList{Items: convert(found, toSearchResult)}, err
 	}
-	threads, err := s.Chat.ListThreads(c.ctx(), c.actor.Owner(), archived, offset, limit)
-	return ThreadList{Items: convert(threads, toThread)}, err
+	threads, err := s.Chat.ListThreads(c.ctx(), c.actor.Owner(), filter, offset, limit)
+	return ThreadList{Items: convert(threads, c.thread)}, err
 }
 
 func (s *Server) createThread(c *call, req ThreadCreateRequest) (any, error) {
 	input := chat.NewThread{
-		SkillID: c.id("skill_id", req.SkillID), Title: req.Title, RequestID: c.requestID(req.RequestID),
+		Title: req.Title, RequestID: c.requestID(req.RequestID), ProjectID: c.optionalID("project_id", req.ProjectID),
+		Shared: req.Visibility == ThreadCreateRequestVisibilityProject,
+	}
+	if req.SkillID != "" || input.ProjectID == nil { // Otherwise the project's default skill.
+		input.SkillID = c.id("skill_id", req.SkillID)
+	}
+	c.visibility(string(req.Visibility), input.ProjectID)
+	if req.Temporary && input.ProjectID != nil {
+		c.fail("temporary", "一時チャットは、プロジェクトでは作成できません。")
 	}
 	if err := c.err(); err != nil {
 		return nil, err
@@ -31,12 +45,12 @@ func (s *Server) createThread(c *call, req ThreadCreateRequest) (any, error) {
 		input.Lifetime = chat.TemporaryLifetime
 	}
 	thread, err := s.Chat.CreateThread(c.ctx(), c.actor.Owner(), input)
-	return created(toThread(thread)), err
+	return created(c.thread(thread)), err
 }
 
 func (s *Server) getThread(c *call) (any, error) {
 	thread, err := s.Chat.FindThread(c.ctx(), c.actor.Owner(), c.pathID)
-	return toThread(thread), err
+	return c.thread(thread), err
 }
 
 func (s *Server) editThread(c *call, req ThreadEditRequest) (any, error) {
@@ -47,29 +61,76 @@ func (s *Server) editThread(c *call, req ThreadEditRequest) (any, error) {
 		return nil, err
 	}
 	thread, err := s.Chat.EditThread(c.ctx(), c.actor.Owner(), c.pathID, edit)
-	return toThread(thread), err
+	return c.thread(thread), err
 }
 
 func (s *Server) touchThread(c *call) (any, error) {
 	thread, err := s.Chat.TouchThread(c.ctx(), c.actor.Owner(), c.pathID)
-	return toThread(thread), err
+	return c.thread(thread), err
+}
+
+func (s *Server) moveThread(c *call, req ThreadProjectRequest) (any, error) {
+	to := chat.ThreadPlace{
+		ProjectID: c.optionalID("project_id", req.ProjectID), Shared: req.Visibility == ThreadProjectRequestVisibilityProject,
+	}
+	c.visibility(string(req.Visibility), to.ProjectID)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	thread, err := s.Chat.MoveThread(c.ctx(), c.actor.Owner(), c.pathID, to)
+	return c.thread(thread), err
+}
+
+func (s *Server) getThreadAudience(c *call) (any, error) {
+	projectID := c.queryID("project_id")
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	audience, err := s.Chat.Audience(c.ctx(), c.actor.Owner(), c.pathID, projectID)
+	return ThreadAudience{MemberCount: audience.Members, Files: audience.Files, Questions: audience.Questions}, err
+}
+
+// visibility checks the visibility of a thread in a project, or in none.
+func (c *checks) visibility(text string, projectID *uuid.UUID) {
+	switch visibility := ThreadVisibility(text); {
+	case text != "" && !visibility.Valid():
+		c.fail("visibility", "private か project を指定してください。")
+	case visibility == ThreadVisibilityProject && projectID == nil:
+		c.fail("visibility", "共有するには、プロジェクトを指定してください。")
+	}
 }
 
 func (s *Server) deleteThread(c *call) (any, error) {
 	return nil, s.Chat.DeleteThread(c.ctx(), c.actor.Owner(), c.pathID)
 }
 
-func toThread(t chat.Thread) Thread {
-	return Thread{
+// thread returns a thread as shown to the actor.
+func (c *call) thread(t chat.Thread) Thread { return toThread(c.actor.ID, t) }
+
+// toThread returns a thread as shown to a reader, or to all members of its project if the reader is uuid.Nil.
+func toThread(reader uuid.UUID, t chat.Thread) Thread {
+	own := t.UserID == reader
+	thread := Thread{
 		ID: t.ID, Skill: ThreadSkill{ID: t.SkillID, Name: t.SkillName, IconPath: t.SkillIconPath}, Title: t.Title,
 		CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(), TouchedAt: t.TouchedAt.UTC(), Running: t.Running,
-		Pinned: t.Pinned, Archived: t.Archived, ExpiresAt: utc(t.ExpiresAt),
-		DataSources: convert(t.Sources, toDataSource),
+		Pinned: t.Pinned && own, Archived: t.Archived, ExpiresAt: utc(t.ExpiresAt),
+		DataSources: convert(t.Sources, toDataSource), Visibility: ThreadVisibilityPrivate, Own: &own,
+		CanAsk: new(t.MayAsk()),
 	}
+	if t.Project != nil {
+		thread.Project = ThreadProject{ID: t.Project.ID, Name: t.Project.Name}
+		if !own {
+			thread.Owner = Author{ID: t.UserID, Name: t.Project.OwnerName}
+		}
+	}
+	if t.Shared {
+		thread.Visibility = ThreadVisibilityProject
+	}
+	return thread
 }
 
 func toSearchResult(f chat.SearchResult) Thread {
-	thread := toThread(f.Thread)
+	thread := toThread(f.UserID, f.Thread) // Only own threads are searched.
 	thread.Match = ThreadMatch{
 		Snippet: f.Match.Text, MessageID: value(f.Match.MessageID),
 		Ranges: convert(f.Match.Ranges, func(r [2]int) []int { return r[:] }),

@@ -735,6 +735,60 @@ func (e StepKind) Valid() bool {
 	}
 }
 
+// Defines values for ThreadVisibility.
+const (
+	ThreadVisibilityPrivate ThreadVisibility = "private"
+	ThreadVisibilityProject ThreadVisibility = "project"
+)
+
+// Valid indicates whether the value is a known member of the ThreadVisibility enum.
+func (e ThreadVisibility) Valid() bool {
+	switch e {
+	case ThreadVisibilityPrivate:
+		return true
+	case ThreadVisibilityProject:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ThreadCreateRequestVisibility.
+const (
+	ThreadCreateRequestVisibilityPrivate ThreadCreateRequestVisibility = "private"
+	ThreadCreateRequestVisibilityProject ThreadCreateRequestVisibility = "project"
+)
+
+// Valid indicates whether the value is a known member of the ThreadCreateRequestVisibility enum.
+func (e ThreadCreateRequestVisibility) Valid() bool {
+	switch e {
+	case ThreadCreateRequestVisibilityPrivate:
+		return true
+	case ThreadCreateRequestVisibilityProject:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ThreadProjectRequestVisibility.
+const (
+	ThreadProjectRequestVisibilityPrivate ThreadProjectRequestVisibility = "private"
+	ThreadProjectRequestVisibilityProject ThreadProjectRequestVisibility = "project"
+)
+
+// Valid indicates whether the value is a known member of the ThreadProjectRequestVisibility enum.
+func (e ThreadProjectRequestVisibility) Valid() bool {
+	switch e {
+	case ThreadProjectRequestVisibilityPrivate:
+		return true
+	case ThreadProjectRequestVisibilityProject:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TokenFormGrantType.
 const (
 	AuthorizationCode                     TokenFormGrantType = "authorization_code"
@@ -900,6 +954,24 @@ func (e ListMadeSkillsParamsShelf) Valid() bool {
 	}
 }
 
+// Defines values for ListThreadsParamsVisibility.
+const (
+	ListThreadsParamsVisibilityPrivate ListThreadsParamsVisibility = "private"
+	ListThreadsParamsVisibilityProject ListThreadsParamsVisibility = "project"
+)
+
+// Valid indicates whether the value is a known member of the ListThreadsParamsVisibility enum.
+func (e ListThreadsParamsVisibility) Valid() bool {
+	switch e {
+	case ListThreadsParamsVisibilityPrivate:
+		return true
+	case ListThreadsParamsVisibilityProject:
+		return true
+	default:
+		return false
+	}
+}
+
 // About defines model for About.
 type About struct {
 	Department string `json:"department"`
@@ -1013,6 +1085,12 @@ type AuthType struct {
 // AuthTypeRequest defines model for AuthTypeRequest.
 type AuthTypeRequest struct {
 	Email string `json:"email"`
+}
+
+// Author A member. A question in a shared thread has no author if that member was removed.
+type Author struct {
+	ID   openapi_types.UUID `json:"id,omitempty,omitzero"`
+	Name string             `json:"name"`
 }
 
 // Category defines model for Category.
@@ -1657,6 +1735,8 @@ type LiveEvent = any
 
 // LiveMessage A message without its content, which may be large.
 type LiveMessage struct {
+	// Author A member. A question in a shared thread has no author if that member was removed.
+	Author      Author    `json:"author,omitempty,omitzero"`
 	CompletedAt time.Time `json:"completed_at,omitempty,omitzero"`
 
 	// Decisions What the owner has decided about changes, by their ids, in order.
@@ -1668,6 +1748,9 @@ type LiveMessage struct {
 
 	// ParentID The message that it follows. Of an answer its question.
 	ParentID openapi_types.UUID `json:"parent_id,omitempty,omitzero"`
+
+	// Queue The place of a waiting question.
+	Queue    QueuePlace         `json:"queue,omitempty,omitzero"`
 	Role     MessageRole        `json:"role"`
 	Status   JobStatus          `json:"status"`
 	ThreadID openapi_types.UUID `json:"thread_id"`
@@ -1679,6 +1762,14 @@ type LiveMessageChanged struct {
 	// Message A message without its content, which may be large.
 	Message LiveMessage `json:"message"`
 	Type    string      `json:"type"`
+}
+
+// LiveMessageDeleted A question that no longer waits in a shared thread and is not answered.
+type LiveMessageDeleted struct {
+	Deleted  bool               `json:"deleted"`
+	ID       openapi_types.UUID `json:"id"`
+	ThreadID openapi_types.UUID `json:"thread_id"`
+	Type     string             `json:"type"`
 }
 
 // LiveNotification A notice that has just been published or changed. `read` is always false; of a changed notice, clients keep what they know.
@@ -1883,6 +1974,8 @@ type MemberUsageList struct {
 
 // Message defines model for Message.
 type Message struct {
+	// Author A member. A question in a shared thread has no author if that member was removed.
+	Author      Author     `json:"author,omitempty,omitzero"`
 	Citations   []Citation `json:"citations"`
 	CompletedAt time.Time  `json:"completed_at,omitempty,omitzero"`
 
@@ -1918,6 +2011,9 @@ type Message struct {
 	// Proofread Of an answer of the skill 文章校正: the text that it is about, and what should be changed in it. `content` says
 	// the same as Markdown. All positions are offsets in UTF-16 code units of `text`, as JavaScript counts.
 	Proofread Proofread `json:"proofread,omitempty,omitzero"`
+
+	// Queue The place of a waiting question.
+	Queue QueuePlace `json:"queue,omitempty,omitzero"`
 
 	// Reasoning What the model thought before its answer, Markdown; not there where it told nothing. No part of the content: it is not copied, exported or searched with it, and no model is told of it again.
 	Reasoning string `json:"reasoning,omitempty,omitzero"`
@@ -1967,6 +2063,10 @@ type MessageFeedbackRating string
 // MessageList defines model for MessageList.
 type MessageList struct {
 	Items []Message `json:"items"`
+
+	// Queue The questions that wait in a shared thread, in their order, each with its place in `queue` and the status
+	// `pending`. Only with the first page.
+	Queue []Message `json:"queue,omitempty,omitzero"`
 }
 
 // MessageRequest A question: `content`, or `form` for a skill with a form. It follows the answer `parent_id`; without that, the
@@ -2736,6 +2836,11 @@ type ProofreadFile struct {
 type ProofreadRange struct {
 	End   int `json:"end"`
 	Start int `json:"start"`
+}
+
+// QueuePlace The place of a waiting question.
+type QueuePlace struct {
+	Position int `json:"position"`
 }
 
 // Rect A rectangle from its upper left corner, in fractions of the page.
@@ -3726,7 +3831,10 @@ type SuggestionList struct {
 // Thread defines model for Thread.
 type Thread struct {
 	// Archived Whether it stands in the list of archived threads.
-	Archived    bool         `json:"archived"`
+	Archived bool `json:"archived"`
+
+	// CanAsk False in an archived project.
+	CanAsk      *bool        `json:"can_ask,omitempty"`
 	CreatedAt   time.Time    `json:"created_at"`
 	DataSources []DataSource `json:"data_sources"`
 
@@ -3737,8 +3845,18 @@ type Thread struct {
 	// Match Where a search has found its words. Only in the list with `q`.
 	Match ThreadMatch `json:"match,omitempty,omitzero"`
 
+	// Own False for a thread of another member, which has an `owner`. In events about shared threads it is always false,
+	// because all members receive the same event.
+	Own *bool `json:"own,omitempty"`
+
+	// Owner A member. A question in a shared thread has no author if that member was removed.
+	Owner Author `json:"owner,omitempty,omitzero"`
+
 	// Pinned Whether it stands at the top of the list.
 	Pinned bool `json:"pinned"`
+
+	// Project The project that a thread is in.
+	Project ThreadProject `json:"project,omitempty,omitzero"`
 
 	// Running Whether an answer is being written in it.
 	Running bool        `json:"running"`
@@ -3748,18 +3866,43 @@ type Thread struct {
 	Title     string    `json:"title"`
 	TouchedAt time.Time `json:"touched_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+
+	// Visibility Whether only its owner reads it, or all members of its project. Without it `private`.
+	Visibility ThreadVisibility `json:"visibility,omitempty,omitzero"`
+}
+
+// ThreadVisibility Whether only its owner reads it, or all members of its project. Without it `private`.
+type ThreadVisibility string
+
+// ThreadAudience defines model for ThreadAudience.
+type ThreadAudience struct {
+	// Files The names of the thread's files.
+	Files []string `json:"files"`
+
+	// MemberCount Active members with a role in the project, the user included.
+	MemberCount int `json:"member_count"`
+	Questions   int `json:"questions"`
 }
 
 // ThreadCreateRequest defines model for ThreadCreateRequest.
 type ThreadCreateRequest struct {
+	ProjectID string `json:"project_id,omitempty,omitzero"`
 	RequestID string `json:"request_id,omitempty,omitzero"`
-	SkillID   string `json:"skill_id"`
+
+	// SkillID Required, except in a project with a default skill.
+	SkillID string `json:"skill_id,omitempty,omitzero"`
 
 	// Temporary The thread is in no list, not searched and given no title, `/v1/live` tells of its messages but not of the
 	// thread, and 24 hours later it is deleted. Its own calls are like those of any other.
 	Temporary bool   `json:"temporary,omitempty,omitzero"`
 	Title     string `json:"title,omitempty,omitzero"`
+
+	// Visibility `project` needs a `project_id`.
+	Visibility ThreadCreateRequestVisibility `json:"visibility,omitempty,omitzero"`
 }
+
+// ThreadCreateRequestVisibility `project` needs a `project_id`.
+type ThreadCreateRequestVisibility string
 
 // ThreadEditRequest defines model for ThreadEditRequest.
 type ThreadEditRequest struct {
@@ -3785,6 +3928,22 @@ type ThreadMatch struct {
 	// Snippet The words and what stands around them, on one line.
 	Snippet string `json:"snippet"`
 }
+
+// ThreadProject The project that a thread is in.
+type ThreadProject struct {
+	ID   openapi_types.UUID `json:"id"`
+	Name string             `json:"name"`
+}
+
+// ThreadProjectRequest defines model for ThreadProjectRequest.
+type ThreadProjectRequest struct {
+	// ProjectID Null takes the thread out of its project; the visibility is then `private`.
+	ProjectID  string                         `json:"project_id"`
+	Visibility ThreadProjectRequestVisibility `json:"visibility"`
+}
+
+// ThreadProjectRequestVisibility defines model for ThreadProjectRequest.Visibility.
+type ThreadProjectRequestVisibility string
 
 // ThreadSkill defines model for ThreadSkill.
 type ThreadSkill struct {
@@ -3896,6 +4055,17 @@ type UserList struct {
 
 // UserState defines model for UserState.
 type UserState string
+
+// WaitingQuestion A question that waits in a shared thread.
+type WaitingQuestion struct {
+	// MessageID The question's id.
+	MessageID openapi_types.UUID `json:"message_id"`
+
+	// Position 1 for the next question.
+	Position int                `json:"position"`
+	Status   JobStatus          `json:"status"`
+	ThreadID openapi_types.UUID `json:"thread_id"`
+}
 
 // ConnectionID defines model for ConnectionId.
 type ConnectionID = openapi_types.UUID
@@ -4535,6 +4705,13 @@ type ListThreadsParams struct {
 	// Archived Whether archived threads are listed or the others.
 	Archived bool `form:"archived,omitempty" json:"archived,omitempty,omitzero"`
 
+	// ProjectID The threads of a project: the user's own ones, and those that are shared with its members. Without it, the
+	// user's own threads, inside and outside of projects. Not with `q`.
+	ProjectID openapi_types.UUID `form:"project_id,omitempty" json:"project_id,omitempty,omitzero"`
+
+	// Visibility Only private threads or only shared ones.
+	Visibility ListThreadsParamsVisibility `form:"visibility,omitempty" json:"visibility,omitempty,omitzero"`
+
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -4542,10 +4719,18 @@ type ListThreadsParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
+// ListThreadsParamsVisibility defines parameters for ListThreads.
+type ListThreadsParamsVisibility string
+
 // CreateThreadParams defines parameters for CreateThread.
 type CreateThreadParams struct {
 	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
+// GetThreadAudienceParams defines parameters for GetThreadAudience.
+type GetThreadAudienceParams struct {
+	ProjectID openapi_types.UUID `form:"project_id" json:"project_id"`
 }
 
 // PreprocessDataSourcesParams defines parameters for PreprocessDataSources.
@@ -4786,6 +4971,9 @@ type PreprocessDataSourcesJSONRequestBody = PreprocessRequest
 
 // PreprocessDataSourcesAndWaitJSONRequestBody defines body for PreprocessDataSourcesAndWait for application/json ContentType.
 type PreprocessDataSourcesAndWaitJSONRequestBody = PreprocessRequest
+
+// MoveThreadJSONRequestBody defines body for MoveThread for application/json ContentType.
+type MoveThreadJSONRequestBody = ThreadProjectRequest
 
 // ShareThreadJSONRequestBody defines body for ShareThread for application/json ContentType.
 type ShareThreadJSONRequestBody = ShareRequest

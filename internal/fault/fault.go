@@ -28,6 +28,8 @@ const (
 	Canceled         Code = "canceled"            // The caller has cancelled the request.
 	ThreadBusy       Code = "thread_busy"         // A generation is running in this thread.
 	SkillUnavailable Code = "skill_unavailable"   // A facility that the skill needs is not configured.
+	ReadOnly         Code = "read_only"           // The caller may read the thread but not ask in it.
+	QueueFull        Code = "queue_full"          // Too many questions wait in the shared thread.
 	RequestConflict  Code = "request_id_conflict" // The same request id was used with another body.
 	NoSeat           Code = "no_seat"             // The contract allows no more active members.
 	//nolint:gosec // No credential. The contract's tokens of the month are used up.

@@ -34,6 +34,7 @@ type Picture struct {
 	MediaType     string
 	Size          int64 // Of the full form, in bytes.
 	ThumbnailSize int64
+	Shared        bool // Another member's picture, which its reader sees in a shared thread. Set by FindReadablePicture.
 }
 
 // Store stores the records of pictures. For another person's picture, the error has the code fault.NotFound, as for a
@@ -53,6 +54,9 @@ type Store interface {
 
 	// FindPictures returns pictures in the order of ids. It returns fault.NotFound if one is missing.
 	FindPictures(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]Picture, error)
+
+	// FindReadablePicture returns a picture of the reader, or of a question in a shared thread that the reader may read.
+	FindReadablePicture(ctx context.Context, reader identity.Owner, id uuid.UUID) (Picture, error)
 
 	// DeletePicture removes a picture and makes its file an orphan. It returns fault.Conflict if a question contains
 	// it.

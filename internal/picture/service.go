@@ -162,6 +162,13 @@ func (s *Service) Find(ctx context.Context, owner identity.Owner, ids []uuid.UUI
 	return s.store.FindPictures(ctx, owner, ids)
 }
 
+// FindReadable returns a picture that the reader may see: their own, or one of a shared thread.
+func (s *Service) FindReadable(ctx context.Context, reader identity.Owner, id uuid.UUID) (Picture, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
+	defer cancel()
+	return s.store.FindReadablePicture(ctx, reader, id)
+}
+
 // Form is one of the two forms of a picture.
 type Form string
 
@@ -171,15 +178,14 @@ const (
 	Thumbnail Form = "thumbnail"
 )
 
-// Open returns a picture and one of its forms. The caller must close the reader.
+// Open returns a picture that the reader may see, and one of its forms. The caller must close the reader.
 func (s *Service) Open(
 	ctx context.Context, owner identity.Owner, id uuid.UUID, form Form,
 ) (Picture, io.ReadCloser, error) {
-	found, err := s.Find(ctx, owner, []uuid.UUID{id})
+	p, err := s.FindReadable(ctx, owner, id)
 	if err != nil {
 		return Picture{}, nil, err
 	}
-	p := found[0]
 	file, err := s.files.Open(ctx, id)
 	if err != nil {
 		return Picture{}, nil, err

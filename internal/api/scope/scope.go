@@ -43,6 +43,8 @@ var routes = map[string][]identity.Scope{
 	"DELETE /v1/thread/{thread_id}": inChat,
 
 	"PUT /v1/thread/{thread_id}/touch":         inChat,
+	"PUT /v1/thread/{thread_id}/project":       inChat,
+	"GET /v1/thread/{thread_id}/audience":      inChat,
 	"PUT /v1/thread/{thread_id}/share":         inChat,
 	"GET /v1/share":                            inChat,
 	"GET /v1/share/{share_id}":                 inChat,
@@ -59,6 +61,7 @@ var routes = map[string][]identity.Scope{
 	"POST /v1/message/stream":                  inAnswer, // For regenerating an answer.
 	"GET /v1/message/{message_id}/stream":      inAnswer,
 	"POST /v1/message/{message_id}/stop":       inAnswer,
+	"DELETE /v1/message/{message_id}/queue":    inChat,
 	"PUT /v1/message/{message_id}/decision":    inChat,
 	"GET /v1/message/{message_id}/docx":        inChat,
 	"POST /v1/message/{message_id}/suggestion": inChat,

@@ -2565,6 +2565,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/thread/{thread_id}/project": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Move a thread into a project, share it with the project's members, or take it out
+         * @description Only the thread's owner can move it, into a project in which they have a role. With the visibility `project`, all
+         *     members of the project read the thread with its earlier questions and the names of its files, and ask in it. In
+         *     an archived project the response is 403 `read_only`. While a question is being answered or waits in the thread,
+         *     it is 409 `thread_busy`. A temporary thread cannot be moved (409).
+         */
+        put: operations["moveThread"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/thread/{thread_id}/audience": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        /** What the members of a project would see if the user's thread were shared with them */
+        get: operations["getThreadAudience"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/thread/{thread_id}/share": {
         parameters: {
             query?: never;
@@ -3081,6 +3125,13 @@ export interface paths {
          *     the same answer and goes on after `Last-Event-ID`; the model is not asked twice. The same `request_id` with
          *     another body answers 409 `request_id_conflict`; another one while an answer is being written in the thread
          *     answers 409 `thread_busy`, with the answer's id as `message_id`.
+         *
+         *     In a thread that is shared with a project, a question that is asked meanwhile waits (202), at most 10 of them
+         *     (409 `queue_full`). It follows the answer before it when its turn comes, so `parent_id` has no effect then. If its
+         *     author has lost access to the project by then, it is dropped; if it is refused for another reason, its answer is
+         *     `failed` with that reason. `/v1/live` tells its place and the begin of its answer. The stream of a shared thread
+         *     is the same for all members: it has only sources that all of them may open. In an archived project the response
+         *     is 403 `read_only`.
          */
         post: operations["streamMessage"];
         delete?: never;
@@ -3366,6 +3417,29 @@ export interface paths {
          */
         post: operations["stopMessage"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/message/{message_id}/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Cancel one's own question that waits in a shared thread
+         * @description Another member's question answers 403, and a question whose answer has begun 409.
+         */
+        delete: operations["cancelWaitingQuestion"];
         options?: never;
         head?: never;
         patch?: never;
@@ -5672,8 +5746,68 @@ export interface components {
              * @description When it is deleted with its messages. Only of a temporary thread.
              */
             expires_at?: string;
+            project?: components["schemas"]["ThreadProject"];
+            /**
+             * @description Whether only its owner reads it, or all members of its project. Without it `private`.
+             * @enum {string}
+             */
+            visibility?: "private" | "project";
+            owner?: components["schemas"]["Author"];
+            /**
+             * @description False for a thread of another member, which has an `owner`. In events about shared threads it is always false,
+             *     because all members receive the same event.
+             */
+            own?: boolean;
+            /** @description False in an archived project. */
+            can_ask?: boolean;
             data_sources: components["schemas"]["DataSource"][];
             match?: components["schemas"]["ThreadMatch"];
+        };
+        /** @description The project that a thread is in. */
+        ThreadProject: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+        };
+        /** @description A member. A question in a shared thread has no author if that member was removed. */
+        Author: {
+            /** Format: uuid */
+            id?: string;
+            name: string;
+        };
+        ThreadProjectRequest: {
+            /**
+             * Format: uuid
+             * @description Null takes the thread out of its project; the visibility is then `private`.
+             */
+            project_id: string | null;
+            /** @enum {string} */
+            visibility: "private" | "project";
+        };
+        ThreadAudience: {
+            /** @description Active members with a role in the project, the user included. */
+            member_count: number;
+            /** @description The names of the thread's files. */
+            files: string[];
+            questions: number;
+        };
+        /** @description A question that waits in a shared thread. */
+        WaitingQuestion: {
+            /**
+             * Format: uuid
+             * @description The question's id.
+             */
+            message_id: string;
+            /** Format: uuid */
+            thread_id: string;
+            /** @enum {string} */
+            status: "pending";
+            /** @description 1 for the next question. */
+            position: number;
+        };
+        /** @description The place of a waiting question. */
+        QueuePlace: {
+            position: number;
         };
         /** @description Where a search has found its words. Only in the list with `q`. */
         ThreadMatch: {
@@ -5693,9 +5827,19 @@ export interface components {
         ThreadCreateRequest: {
             /** Format: uuid */
             request_id?: string;
-            /** Format: uuid */
-            skill_id: string;
+            /**
+             * Format: uuid
+             * @description Required, except in a project with a default skill.
+             */
+            skill_id?: string;
             title?: string;
+            /** Format: uuid */
+            project_id?: string;
+            /**
+             * @description `project` needs a `project_id`.
+             * @enum {string}
+             */
+            visibility?: "private" | "project";
             /**
              * @description The thread is in no list, not searched and given no title, `/v1/live` tells of its messages but not of the
              *     thread, and 24 hours later it is deleted. Its own calls are like those of any other.
@@ -5975,6 +6119,8 @@ export interface components {
             siblings: string[];
             /** @enum {string} */
             role: "system" | "user" | "assistant" | "function";
+            author?: components["schemas"]["Author"];
+            queue?: components["schemas"]["QueuePlace"];
             /** @description Markdown. While an answer is being written it is empty here; attach to its stream. */
             content: string;
             /** @description Of a question that a form asked, its values. */
@@ -6076,6 +6222,11 @@ export interface components {
         };
         MessageList: {
             items: components["schemas"]["Message"][];
+            /**
+             * @description The questions that wait in a shared thread, in their order, each with its place in `queue` and the status
+             *     `pending`. Only with the first page.
+             */
+            queue?: components["schemas"]["Message"][];
         };
         Exchange: {
             question: components["schemas"]["Message"];
@@ -6395,7 +6546,7 @@ export interface components {
             retryable: boolean;
         };
         /** @description What the server sends over the WebSocket. */
-        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationEnded"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"] | components["schemas"]["LiveProject"];
+        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveMessageDeleted"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationEnded"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"] | components["schemas"]["LiveProject"];
         /**
          * @description For the members of a project: its settings, grants or files have changed, or it is deleted. When the user's own role
          *     changes, the socket ends and the client reconnects.
@@ -6437,6 +6588,17 @@ export interface components {
             type: "message";
             message: components["schemas"]["LiveMessage"];
         };
+        /** @description A question that no longer waits in a shared thread and is not answered. */
+        LiveMessageDeleted: {
+            /** @enum {string} */
+            type: "message";
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            thread_id: string;
+            /** @enum {boolean} */
+            deleted: true;
+        };
         /** @description A message without its content, which may be large. */
         LiveMessage: {
             /** Format: uuid */
@@ -6450,6 +6612,8 @@ export interface components {
              * @description The message that it follows. Of an answer its question.
              */
             parent_id?: string;
+            author?: components["schemas"]["Author"];
+            queue?: components["schemas"]["QueuePlace"];
             status: components["schemas"]["JobStatus"];
             /** @enum {string} */
             finish_reason?: "stop" | "length" | "stopped" | "error";
@@ -10159,6 +10323,13 @@ export interface operations {
                 q?: string;
                 /** @description Whether archived threads are listed or the others. */
                 archived?: boolean;
+                /**
+                 * @description The threads of a project: the user's own ones, and those that are shared with its members. Without it, the
+                 *     user's own threads, inside and outside of projects. Not with `q`.
+                 */
+                project_id?: string;
+                /** @description Only private threads or only shared ones. */
+                visibility?: "private" | "project";
                 /** @description How many items to pass over. */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many items to answer at most. */
@@ -10299,6 +10470,58 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Thread"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    moveThread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThreadProjectRequest"];
+            };
+        };
+        responses: {
+            /** @description The thread */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Thread"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getThreadAudience: {
+        parameters: {
+            query: {
+                project_id: string;
+            };
+            header?: never;
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The audience */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadAudience"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -11039,6 +11262,15 @@ export interface operations {
         };
         responses: {
             200: components["responses"]["EventStream"];
+            /** @description The question waits in a shared thread until the answers before it are complete */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitingQuestion"];
+                };
+            };
             default: components["responses"]["Problem"];
         };
     };
@@ -11318,13 +11550,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The question, and the answer that is being written */
+            /** @description The question, and the answer that is being written. In a busy shared thread, the question that waits. */
             202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Exchange"];
+                    "application/json": components["schemas"]["Exchange"] | components["schemas"]["WaitingQuestion"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -11353,6 +11585,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Exchange"];
+                };
+            };
+            /** @description The question waits in a shared thread until the answers before it are complete */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitingQuestion"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -11422,6 +11663,28 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description It is stopped, or was complete */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    cancelWaitingQuestion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone */
             204: {
                 headers: {
                     [name: string]: unknown;

@@ -1,0 +1,40 @@
+package chat
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// ThreadPlace is where a thread is: in no project, or in a project as a private or a shared thread.
+type ThreadPlace struct {
+	ProjectID *uuid.UUID
+	Shared    bool
+}
+
+// Audience is what members of a project would see in a thread that becomes shared.
+type Audience struct {
+	Members   int      // Active members with access to the project.
+	Files     []string // The names of the attached files.
+	Questions int
+}
+
+// MoveThread moves a thread of the owner into a project, or out of projects.
+func (s *Service) MoveThread(ctx context.Context, owner identity.Owner, id uuid.UUID, to ThreadPlace) (Thread, error) {
+	before, after, err := s.store.MoveThread(ctx, owner, id, to)
+	if err != nil {
+		return Thread{}, err
+	}
+	if before.Shared && (!after.Shared || before.Project.ID != after.Project.ID) {
+		s.events.ThreadDeleted(before.Readers(owner.OrganizationID), id)
+	}
+	s.publishThread(owner, after)
+	return after, nil
+}
+
+// Audience returns what members of a project would see if the owner's thread became shared.
+func (s *Service) Audience(ctx context.Context, owner identity.Owner, threadID, projectID uuid.UUID) (Audience, error) {
+	return s.store.Audience(ctx, owner, threadID, projectID)
+}

@@ -1,0 +1,441 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+)
+
+// team is a project with Alice as its manager, and with viewers.
+type team struct {
+	*fixture
+	api.Project
+	viewers []identity.NewUser
+}
+
+func (f *fixture) team(viewers ...identity.NewUser) *team {
+	f.t.Helper()
+	p := &team{fixture: f, Project: get[api.Project](f, http.StatusCreated, call{
+		method: "POST", path: "/v1/project", token: f.alice.Subject,
+		body: map[string]any{"request_id": newID(), "name": "製糸", "instructions": "敬体で答える。"},
+	})}
+	p.setViewers(viewers...)
+	return p
+}
+
+func (p *team) setViewers(viewers ...identity.NewUser) {
+	p.t.Helper()
+	grants := []map[string]any{grant("user", p.alice.ID, "manager")}
+	for _, v := range viewers {
+		grants = append(grants, grant("user", v.ID, "viewer"))
+	}
+	p.Version = get[api.ProjectGrants](p.fixture, http.StatusOK, call{
+		method: "PUT", path: "/v1/project/" + p.ID.String() + "/grant", token: p.alice.Subject,
+		body: map[string]any{"version": p.Version, "grants": grants},
+	}).Version
+	p.viewers = viewers
+}
+
+// revoke removes a viewer.
+func (p *team) revoke(user identity.NewUser) {
+	p.t.Helper()
+	p.setViewers(slices.DeleteFunc(p.viewers, func(v identity.NewUser) bool { return v.ID == user.ID })...)
+}
+
+// archive archives the project.
+func (p *team) archive() {
+	p.t.Helper()
+	p.noContent(call{
+		method: "PUT", path: "/v1/project/" + p.ID.String() + "/archive", token: p.alice.Subject,
+		body: map[string]any{"archived": true},
+	})
+}
+
+// shared creates a shared thread of Alice.
+func (p *team) shared() api.Thread {
+	p.t.Helper()
+	return get[api.Thread](p.fixture, http.StatusCreated, call{
+		method: "POST", path: "/v1/thread", token: p.alice.Subject,
+		body: map[string]any{"skill_id": p.chatSkill().ID, "project_id": p.ID, "visibility": "project", "title": "題"},
+	})
+}
+
+// asks returns the call of a member's question.
+func asks(user identity.NewUser, thread api.Thread, content string) call {
+	return call{method: "POST", path: "/v1/message/async", token: user.Subject, body: map[string]any{
+		"request_id": newID(), "thread_id": thread.ID, "content": content,
+	}}
+}
+
+func (f *fixture) list(user identity.NewUser, thread api.Thread) api.MessageList {
+	f.t.Helper()
+	return get[api.MessageList](f, http.StatusOK, call{
+		method: "GET", path: "/v1/message?thread_id=" + thread.ID.String(), token: user.Subject,
+	})
+}
+
+// awaitMessage reads a live socket up to an event of a message that fulfils a condition.
+func awaitMessage(c *socketClient, is func(liveEvent) bool) {
+	for {
+		if e, _ := c.next(); e.Type == "message" && is(e) {
+			return
+		}
+	}
+}
+
+// TestThreePeopleInOneSharedThread: three members watch an answer, and two of them ask meanwhile. One of them loses
+// access: the stream and the live socket end, and the waiting question is not asked. The others get the whole answer,
+// which equals the stored one, and then the answer to the other waiting question.
+func TestThreePeopleInOneSharedThread(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	carol := f.member(f.alice.OrganizationID, "carol@tsumugi.example")
+	p := f.team(f.bob, carol)
+	thread := p.shared()
+	if thread.Project.ID != p.ID || thread.Visibility != "project" || !*thread.Own {
+		t.Errorf("created %+v", thread)
+	}
+	tab := f.join(carol.Subject)
+	picture := get[api.Picture](f, http.StatusCreated, uploadPicture(f.alice.Subject, encodePNG(t, 4, 3)))
+	ask := asks(f.alice, thread, "糸とは")
+	ask.body.(map[string]any)["picture_ids"] = []any{picture.ID}
+	asked := get[api.Exchange](f, http.StatusAccepted, ask)
+	if status := f.status("/v1/picture/"+picture.ID.String(), carol.Subject); status != http.StatusOK {
+		t.Errorf("the picture of Alice's question for Carol: %d", status)
+	}
+	if asked.Question.Author.ID != f.alice.ID {
+		t.Errorf("author %+v", asked.Question.Author)
+	}
+	answer := model.Next(t)
+	if system := answer.Request.Messages[0].Content; !strings.Contains(system, "<project>\n敬体で答える。\n</project>") {
+		t.Errorf("the model is told %s", system)
+	}
+	awaitMessage(tab, func(e liveEvent) bool { return e.Message.ID == asked.Answer.ID })
+	watch := func(user identity.NewUser) *events {
+		return f.open(call{
+			method: "GET", path: "/v1/message/" + asked.Answer.ID.String() + "/stream", token: user.Subject,
+		})
+	}
+	bobs, carols := watch(f.bob), watch(carol)
+	answer.Emit("繭から")
+	for _, e := range []*events{bobs, carols} {
+		for e.text != "繭から" {
+			e.next(t)
+		}
+	}
+
+	second := asks(f.bob, thread, "絹とは")
+	for range 2 { // Repeated.
+		waiting := get[api.WaitingQuestion](f, http.StatusAccepted, second)
+		if waiting.Position != 1 || waiting.Status != "pending" {
+			t.Errorf("Bob waits as %+v", waiting)
+		}
+	}
+	third := get[api.WaitingQuestion](f, http.StatusAccepted, asks(carol, thread, "麻とは"))
+	if third.Position != 2 {
+		t.Errorf("Carol waits as %+v", third)
+	}
+	awaitMessage(tab, func(e liveEvent) bool { return e.Message.ID == third.MessageID })
+	for _, user := range []identity.NewUser{f.alice, f.bob, carol} {
+		list := f.list(user, thread)
+		if len(list.Items) != 2 || len(list.Queue) != 2 || list.Queue[0].Content != "絹とは" ||
+			list.Queue[0].Author.ID != f.bob.ID || list.Queue[1].Queue.Position != 2 {
+			t.Errorf("%s sees %+v", user.Email, list)
+		}
+	}
+	move := call{method: "PUT", path: "/v1/thread/" + thread.ID.String() + "/project", token: f.alice.Subject,
+		body: map[string]any{"project_id": nil, "visibility": "private"}}
+	if r := f.do(move); r.status != http.StatusConflict || r.problem(t).Code != "thread_busy" {
+		t.Errorf("moving a busy thread: %d %s", r.status, r.body)
+	}
+
+	p.revoke(carol)
+	carols.cut(t)
+	tab.closed()
+	for _, path := range []string{
+		"/v1/thread/" + thread.ID.String(), "/v1/message?thread_id=" + thread.ID.String(),
+		"/v1/message/" + asked.Answer.ID.String() + "/stream", "/v1/thread/" + thread.ID.String() + "/stream",
+		"/v1/picture/" + picture.ID.String(),
+	} {
+		if status := f.status(path, carol.Subject); status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	answer.Emit("取る")
+	answer.Finish()
+	bobs.all(t)
+	stored := f.list(f.alice, thread).Items
+	i := slices.IndexFunc(stored, func(m api.Message) bool { return m.ID == asked.Answer.ID })
+	if bobs.text != "繭から取る" || stored[i].Content != bobs.text {
+		t.Errorf("streamed %q, stored %q", bobs.text, stored[i].Content)
+	}
+
+	next := model.Next(t)
+	if messages := next.Request.Messages; messages[len(messages)-1].Content != "絹とは" || messages[2].Content != "繭から取る" {
+		t.Errorf("the model is asked %+v", messages)
+	}
+	next.Emit("糸から")
+	next.Finish()
+	f.eventually("Carol's question is dropped", func() bool { return len(f.list(f.bob, thread).Queue) == 0 })
+	list := f.list(f.bob, thread)
+	if len(list.Items) != 4 || list.Items[1].Author.ID != f.bob.ID || list.Items[1].ParentID != asked.Answer.ID {
+		t.Errorf("in the end %+v", list)
+	}
+}
+
+// TestWaitingQuestions: at most ten questions wait in a shared thread. Their authors may cancel them, nobody else. A
+// private thread is busy. In an archived project nothing can be asked.
+func TestWaitingQuestions(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	p := f.team(f.bob)
+	thread := p.shared()
+	get[api.Exchange](f, http.StatusAccepted, asks(f.alice, thread, "糸とは"))
+	answer := model.Next(t)
+	var waiting []api.WaitingQuestion
+	for i := range chat.MaxWaiting {
+		waiting = append(waiting, get[api.WaitingQuestion](f, http.StatusAccepted, asks(f.bob, thread, fmt.Sprint(i))))
+	}
+	if r := f.do(asks(f.alice, thread, "十一")); r.status != http.StatusConflict || r.problem(t).Code != "queue_full" {
+		t.Errorf("an eleventh: %d %s", r.status, r.body)
+	}
+	cancel := func(user identity.NewUser, i int) int {
+		return f.do(call{
+			method: "DELETE", path: "/v1/message/" + waiting[i].MessageID.String() + "/queue", token: user.Subject,
+		}).status
+	}
+	if got := []int{cancel(f.alice, 1), cancel(f.stranger, 1), cancel(f.bob, 1), cancel(f.bob, 1)}; !slices.Equal(got,
+		[]int{http.StatusForbidden, http.StatusNotFound, http.StatusNoContent, http.StatusNotFound}) {
+		t.Errorf("cancel: %v", got)
+	}
+	if queue := f.list(f.alice, thread).Queue; len(queue) != 9 || queue[1].Content != "2" || queue[1].Queue.Position != 2 {
+		t.Errorf("the queue is %+v", queue)
+	}
+	for _, path := range []string{"/v1/message/sync", "/v1/message/stream"} {
+		c := asks(f.alice, thread, path)
+		c.path = path
+		get[api.WaitingQuestion](f, http.StatusAccepted, c)
+		f.noContent(call{
+			method: "DELETE", token: f.alice.Subject,
+			path: "/v1/message/" + f.list(f.alice, thread).Queue[9].ID.String() + "/queue",
+		})
+	}
+	answer.Finish()
+	for _, want := range []string{"0", "2", "3"} {
+		next := model.Next(t)
+		if got := next.Request.Messages[len(next.Request.Messages)-1].Content; got != want {
+			t.Errorf("the model is asked %q, want %q", got, want)
+		}
+		if want == "3" {
+			p.archive()
+		}
+		next.Finish()
+	}
+	f.eventually("the others are dropped", func() bool { return len(f.list(f.bob, thread).Queue) == 0 })
+	if r := f.do(asks(f.bob, thread, "続き")); r.status != http.StatusForbidden || r.problem(t).Code != "read_only" {
+		t.Errorf("in an archived project: %d %s", r.status, r.body)
+	}
+	if shown := get[api.Thread](f, http.StatusOK, call{
+		method: "GET", path: "/v1/thread/" + thread.ID.String(), token: f.bob.Subject,
+	}); *shown.CanAsk || *shown.Own || shown.Owner.ID != f.alice.ID {
+		t.Errorf("Bob sees %+v", shown)
+	}
+
+	private := f.thread(f.alice.Subject)
+	get[api.Exchange](f, http.StatusAccepted, asks(f.alice, private, "一"))
+	model.Next(t)
+	if r := f.do(asks(f.alice, private, "二")); r.status != http.StatusConflict || r.problem(t).Code != "thread_busy" {
+		t.Errorf("a private thread: %d %s", r.status, r.body)
+	}
+}
+
+// TestCitationsOfFilesThatOneReaderMayNotOpen: an answer cites a file of the project, and one that its owner has attached
+// to the thread. Others see that there is a second source. The stream has what everybody may see.
+func TestCitationsOfFilesThatOneReaderMayNotOpen(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("繭は白い [1]。桑は緑である [2]。"), settings{reads: true})
+	p := f.team(f.bob)
+	own := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "桑.txt", "桑の葉は緑である。")).ID
+	ours := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "繭.txt", "繭の色は白い。")).ID
+	thread := p.shared()
+	get[api.Preprocess](f, http.StatusOK, preprocess(f.alice.Subject, thread.ID, true, newID(), own, ours))
+	f.exec(`DELETE FROM thread_data_sources WHERE data_source_id = $1`, ours)
+	inProject := "/v1/project/" + p.ID.String() + "/data-source"
+	get[api.ProjectDataSourceList](f, http.StatusOK, call{
+		method: "POST", path: inProject, token: f.alice.Subject, body: map[string]any{"data_source_ids": []any{ours}},
+	})
+	ask := f.ask(thread, "繭の色と桑の葉の色は")
+	stream := f.open(ask)
+	stream.all(t)
+	if slices.Contains(stream.types, "error") {
+		t.Fatalf("%v", stream.types)
+	}
+	files := func(user identity.NewUser) map[string]string {
+		shown := make(map[string]string)
+		for _, c := range f.list(user, thread).Items[0].Citations {
+			shown[c.Filename] = c.Quote
+		}
+		return shown
+	}
+	if got := files(f.alice); len(got) != 2 || got["桑.txt"] == "" || got["繭.txt"] == "" {
+		t.Errorf("Alice sees %v", got)
+	}
+	if got, hidden := files(f.bob), chat.HiddenFile; len(got) != 2 || got["繭.txt"] == "" || got[hidden] != "" {
+		t.Errorf("Bob sees %v", got)
+	}
+	// A file that belongs to the project alone is searched as well.
+	common := upload(f.alice.Subject, "蚕.txt", "蚕の色は白い。")
+	common.path += "?project_id=" + p.ID.String()
+	get[api.DataSource](f, http.StatusCreated, common)
+	f.eventually("the file is read", func() bool {
+		return get[api.ProjectDataSourceList](f, http.StatusOK, call{
+			method: "GET", path: inProject + "?search=%E8%9A%95", token: f.alice.Subject,
+		}).Items[0].Status == "success"
+	})
+	private := get[api.Thread](f, http.StatusCreated, call{
+		method: "POST", path: "/v1/thread", token: f.bob.Subject,
+		body: map[string]any{"skill_id": f.chatSkill().ID, "project_id": p.ID},
+	})
+	f.open(call{method: "POST", path: "/v1/message/stream", token: f.bob.Subject, body: map[string]any{
+		"request_id": newID(), "thread_id": private.ID, "content": "蚕の色と繭の色は",
+	}}).all(t)
+	for _, want := range []string{"蚕.txt", "繭.txt"} {
+		if cited := f.list(f.bob, private).Items[0].Citations; !slices.ContainsFunc(cited, func(c api.Citation) bool {
+			return c.Filename == want && c.Quote != ""
+		}) {
+			t.Errorf("Bob's answer cites %+v, not %s", cited, want)
+		}
+	}
+	f.noContent(call{method: "DELETE", path: inProject + "/" + ours.String(), token: f.alice.Subject})
+	if got := files(f.bob); len(got) != 1 {
+		t.Errorf("after the file has left the project, Bob sees %v", got)
+	}
+	if got := files(f.alice); len(got) != 2 {
+		t.Errorf("after the file has left the project, Alice sees %v", got)
+	}
+	for _, c := range f.open(call{
+		method: "GET", path: "/v1/message/" + f.list(f.bob, thread).Items[0].ID.String() + "/stream", token: f.bob.Subject,
+	}).all(t).types {
+		if c == "source-document" {
+			t.Error("a replay for Bob has a source that he may not open")
+		}
+	}
+}
+
+// TestMovingAThread: a private thread becomes shared with its earlier questions, their author and its files, and private
+// again. Members of the project get events, and others do not see it.
+func TestMovingAThread(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("繭から"))
+	p := f.team(f.bob)
+	exchange := f.answered(f.alice.Subject)
+	thread := api.Thread{ID: exchange.Answer.ThreadID}
+	path := "/v1/thread/" + thread.ID.String()
+	move := func(user identity.NewUser, projectID any, visibility string) response {
+		return f.do(call{method: "PUT", path: path + "/project", token: user.Subject, body: map[string]any{
+			"project_id": projectID, "visibility": visibility,
+		}})
+	}
+	audience := get[api.ThreadAudience](f, http.StatusOK, call{
+		method: "GET", path: path + "/audience?project_id=" + p.ID.String(), token: f.alice.Subject,
+	})
+	if audience.MemberCount != 2 || audience.Questions != 1 || len(audience.Files) != 0 {
+		t.Errorf("audience %+v", audience)
+	}
+	tab := f.join(f.bob.Subject)
+	if r := move(f.alice, p.ID, "private"); r.status != http.StatusOK || f.status(path, f.bob.Subject) != http.StatusNotFound {
+		t.Errorf("a private thread in the project: %d %s", r.status, r.body)
+	}
+	if r := move(f.alice, p.ID, "project"); r.status != http.StatusOK {
+		t.Errorf("shared: %d %s", r.status, r.body)
+	}
+	if e := tab.want("thread"); e.Thread.ID != thread.ID {
+		t.Errorf("event %+v", e)
+	}
+	if list := f.list(f.bob, thread); len(list.Items) != 2 || list.Items[1].Author.ID != f.alice.ID {
+		t.Errorf("Bob sees %+v", list)
+	}
+	if list := get[api.ThreadList](f, http.StatusOK, call{
+		method: "GET", path: "/v1/thread?visibility=project&project_id=" + p.ID.String(), token: f.bob.Subject,
+	}); len(list.Items) != 1 {
+		t.Errorf("Bob lists %+v", list)
+	}
+	if r := move(f.bob, nil, "private"); r.status != http.StatusForbidden {
+		t.Errorf("Bob moves it: %d", r.status)
+	}
+	if r := f.do(call{method: "DELETE", path: path, token: f.bob.Subject}); r.status != http.StatusForbidden {
+		t.Errorf("Bob deletes it: %d", r.status)
+	}
+	if r := move(f.alice, nil, "project"); r.status != http.StatusBadRequest {
+		t.Errorf("shared with nobody: %d", r.status)
+	}
+	if r := move(f.alice, newID(), "project"); r.status != http.StatusNotFound {
+		t.Errorf("an unknown project: %d", r.status)
+	}
+	if status := f.status(path, f.stranger.Subject); status != http.StatusNotFound {
+		t.Errorf("a stranger: %d", status)
+	}
+	if r := move(f.alice, nil, "private"); r.status != http.StatusOK || f.status(path, f.bob.Subject) != http.StatusNotFound {
+		t.Errorf("private again: %d %s", r.status, r.body)
+	}
+}
+
+// TestRemovedMembersOfASharedThread: Alice, who owns a shared thread, and Carol, who is asking in it, are removed from the
+// organization. The thread passes to Bob, and Carol's answer is complete. The pictures of a question can be seen by
+// members of the project only.
+func TestRemovedMembersOfASharedThread(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.bob.ID)
+	carol := f.member(f.alice.OrganizationID, "carol@tsumugi.example")
+	dave := f.member(f.alice.OrganizationID, "dave@tsumugi.example")
+	p := f.team(carol, dave)
+	thread := p.shared()
+	path := "/v1/thread/" + thread.ID.String()
+	remove := func(user identity.NewUser) {
+		f.noContent(call{method: "DELETE", path: "/v1/user/" + user.ID.String(), token: f.bob.Subject})
+	}
+	get[api.Exchange](f, http.StatusAccepted, asks(carol, thread, "糸とは"))
+	answer := model.Next(t)
+	if usage := f.status("/v1/project/"+p.ID.String()+"/usage", carol.Subject); usage != http.StatusForbidden {
+		t.Errorf("usage for a viewer: %d", usage)
+	}
+	remove(f.alice)
+	shown := get[api.Thread](f, http.StatusOK, call{method: "GET", path: path, token: f.bob.Subject})
+	if !*shown.Own || shown.Visibility != "project" {
+		t.Errorf("Bob sees %+v", shown)
+	}
+	waiting := get[api.WaitingQuestion](f, http.StatusAccepted, asks(dave, thread, "絹とは"))
+	remove(carol)
+	answer.Emit("繭から")
+	answer.Finish()
+	next := model.Next(t)
+	next.Emit("糸から")
+	next.Finish()
+	f.eventually("both are complete", func() bool {
+		items := f.list(dave, thread).Items
+		return len(items) == 4 && items[0].Status == "success"
+	})
+	items := f.list(dave, thread).Items
+	if items[2].Content != "繭から" || items[3].Author.ID != uuid.Nil || items[1].ID != waiting.MessageID {
+		t.Errorf("Dave sees %+v", items)
+	}
+	usage := get[api.ProjectUsage](f, http.StatusOK, call{
+		method: "GET", path: "/v1/project/" + p.ID.String() + "/usage", token: f.bob.Subject,
+	})
+	if !slices.ContainsFunc(usage.Items, func(u api.ProjectMemberUsage) bool { return u.Member.ID == dave.ID }) {
+		t.Errorf("usage %+v", usage)
+	}
+}

@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// MoveThread implements chat.Store. Only the owner may move a thread, not a manager, because it changes who reads it.
+func (db *DB) MoveThread(
+	ctx context.Context, owner identity.Owner, id uuid.UUID, to chat.ThreadPlace,
+) (before, after chat.Thread, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) (err error) {
+		if err := lockThread(ctx, tx, owner, id); err != nil {
+			return err
+		}
+		if before, err = findThread(ctx, tx, owner, id); err != nil {
+			return err
+		}
+		switch {
+		case before.UserID != owner.UserID:
+			return chat.ErrNotOwner
+		case before.ExpiresAt != nil && to.ProjectID != nil:
+			return chat.ErrMoveTemporary
+		}
+		if to.ProjectID != nil {
+			if err := checkProject(ctx, tx, owner, *to.ProjectID); err != nil {
+				return err
+			}
+		}
+		if err := execRow(ctx, tx, chat.ErrThreadBusy, `
+			UPDATE threads t
+			SET project_id = $3, visibility = CASE WHEN $4 THEN 'project' ELSE 'private' END,
+			    updated_at = clock_timestamp()
+			WHERE t.organization_id = $1 AND t.id = $2
+			  AND NOT EXISTS (SELECT FROM generations g WHERE g.thread_id = $2 AND g.ended_at IS NULL)
+			  AND NOT EXISTS (SELECT FROM waiting_questions w WHERE w.thread_id = $2)`,
+			owner.OrganizationID, id, to.ProjectID, to.Shared); err != nil {
+			return err
+		}
+		if err := changeReaders(ctx, tx, owner, id, before.Shared, to.Shared); err != nil {
+			return err
+		}
+		after, err = findThread(ctx, tx, owner, id)
+		return err
+	})
+	return before, after, err
+}
+
+// changeReaders sets the authors of the questions of a thread that becomes shared, and removes the data sources of other
+// members from one that becomes private.
+func changeReaders(
+	ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID, wasShared, isShared bool,
+) error {
+	switch {
+	case isShared && !wasShared:
+		return exec(ctx, tx, `
+			UPDATE messages SET author_id = $2
+			WHERE organization_id = $1 AND thread_id = $3 AND role = 'user' AND author_id IS NULL`,
+			owner.OrganizationID, owner.UserID, id)
+	case wasShared && !isShared:
+		return exec(ctx, tx, `
+			DELETE FROM thread_data_sources a
+			USING data_sources d
+			WHERE a.organization_id = $1 AND a.thread_id = $3 AND d.id = a.data_source_id
+			  AND d.user_id IS DISTINCT FROM $2`, owner.OrganizationID, owner.UserID, id)
+	}
+	return nil
+}
+
+// Audience implements chat.Store.
+func (db *DB) Audience(
+	ctx context.Context, owner identity.Owner, threadID, projectID uuid.UUID,
+) (chat.Audience, error) {
+	if err := checkProject(ctx, db.pool, owner, projectID); err != nil {
+		return chat.Audience{}, err
+	}
+	return findRow[chat.Audience](ctx, db.pool, chat.ErrNoThread, `
+		SELECT (SELECT count(*)
+		        FROM users u
+		        WHERE u.organization_id = $1 AND u.state = 'active' AND u.id IN (
+		            SELECT m.user_id
+		            FROM project_grants g, granted_members(g.organization_id, g.user_id, g.group_id) m
+		            WHERE g.organization_id = $1 AND g.project_id = $4)) AS members,
+		       ARRAY (SELECT d.filename
+		              FROM thread_data_sources a
+		              JOIN data_sources d ON d.id = a.data_source_id
+		              WHERE a.thread_id = t.id
+		              ORDER BY a.attached_at, d.id) AS files,
+		       (SELECT count(*) FROM messages m WHERE m.thread_id = t.id AND m.role = 'user') AS questions
+		FROM threads t
+		WHERE t.organization_id = $1 AND t.id = $3 AND t.user_id = $2 AND `+mayRead,
+		owner.OrganizationID, owner.UserID, threadID, projectID)
+}
