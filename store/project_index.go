@@ -245,8 +245,8 @@ func noProject() error {
 	return fault.Errorf(fault.NotFound, "プロジェクトが見つかりません。")
 }
 
-// mayRead is the condition that the person $2 of the organization $1 has a role in the project $3.
-const mayRead = `project_role($1, $2, $3) IS NOT NULL`
+// opensProject is the condition that the person $2 of the organization $1 has a role in the project $3.
+const opensProject = `project_role($1, $2, $3) IS NOT NULL`
 
 // FindProjectIndex implements datasource.Store.
 func (db *DB) FindProjectIndex(ctx context.Context, actor identity.Owner, projectID uuid.UUID, keys []int32) (
@@ -258,7 +258,7 @@ func (db *DB) FindProjectIndex(ctx context.Context, actor identity.Owner, projec
 		             FROM unnest($4::int4[]) WITH ORDINALITY AS wanted (key, place)
 		             LEFT JOIN project_index_keys k ON k.project_id = $3 AND k.key = wanted.key
 		             ORDER BY place) AS having
-		FROM (SELECT WHERE `+mayRead+`) allowed
+		FROM (SELECT WHERE `+opensProject+`) allowed
 		LEFT JOIN project_indexes i ON i.project_id = $3`,
 		actor.OrganizationID, actor.UserID, projectID, keys, leastCount/2)
 }
@@ -298,7 +298,7 @@ const projectCandidatesSQL = `
 	        SELECT data_source_id, ordinal, length
 	        FROM project_passages
 	        WHERE organization_id = $1 AND project_id = $3 AND keys @> ARRAY[w.key]) p
-	    WHERE ` + mayRead + `
+	    WHERE ` + opensProject + `
 	), best AS (
 	    SELECT data_source_id, ordinal
 	    FROM hit
@@ -327,7 +327,7 @@ func (db *DB) FindProjectPassages(ctx context.Context, actor identity.Owner, pro
 		JOIN project_sources s ON s.organization_id = $1 AND s.project_id = $3 AND s.data_source_id = w.id
 		JOIN data_sources d ON d.id = w.id AND d.status = 'success'
 		JOIN data_source_chunks c ON c.data_source_id = w.id AND c.ordinal = w.ordinal
-		WHERE `+mayRead+`
+		WHERE `+opensProject+`
 		ORDER BY w.id, w.ordinal`, actor.OrganizationID, actor.UserID, projectID, ids, slices.Concat(ordinals...))
 }
 
@@ -341,7 +341,7 @@ func (db *DB) FindPassageVectors(ctx context.Context, actor identity.Owner, proj
 		JOIN data_source_chunks c ON c.id = w.id
 		JOIN project_sources s ON s.organization_id = $1 AND s.project_id = $3 AND s.data_source_id = c.data_source_id
 		JOIN embedding_vectors v ON v.data_source_id = c.data_source_id AND v.model_id = $5 AND v.ordinal = c.ordinal
-		WHERE `+mayRead+`
+		WHERE `+opensProject+`
 		ORDER BY w.place`, actor.OrganizationID, actor.UserID, projectID, ids, modelID)
 	if err != nil || len(packed) < len(ids) || len(ids) == 0 {
 		return vectors, false, err
