@@ -14,7 +14,7 @@ type ThreadPlace struct {
 	Shared    bool
 }
 
-// Audience is what members of a project would see in a thread that becomes shared.
+// Audience describes what sharing a thread with a project shows to its members.
 type Audience struct {
 	Members   int      // Active members with access to the project.
 	Files     []string // The names of the attached files.
@@ -34,7 +34,7 @@ func (s *Service) MoveThread(ctx context.Context, owner identity.Owner, id uuid.
 	return after, nil
 }
 
-// Audience returns what members of a project would see if the owner's thread became shared.
+// Audience returns the Audience of the owner's thread in a project.
 func (s *Service) Audience(ctx context.Context, owner identity.Owner, threadID, projectID uuid.UUID) (Audience, error) {
 	return s.store.Audience(ctx, owner, threadID, projectID)
 }

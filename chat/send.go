@@ -138,7 +138,7 @@ func (s *Service) Send(ctx context.Context, owner identity.Owner, q Question) (e
 // errThreadFree means that a shared thread became free before the question could wait in it.
 var errThreadFree = errors.New("chat: the thread is no longer busy")
 
-// sendOnce begins an answer, or adds its question to those that wait.
+// sendOnce begins an answer, or adds its question to the queue of the thread.
 func (s *Service) sendOnce(ctx context.Context, owner identity.Owner, q Question, since time.Time) (Exchange, error) {
 	b := NewGeneration{
 		Owner: owner, RequestID: q.RequestID, RequestHash: q.hash(), ServerID: s.serverID, Regenerate: q.Regenerate != nil,
@@ -152,7 +152,7 @@ func (s *Service) sendOnce(ctx context.Context, owner identity.Owner, q Question
 	}
 	shared := state.Project != nil && state.Project.Shared
 	busy := state.Running || state.HasWaiting
-	if busy && !(shared && q.MayWait) {
+	if busy && (!shared || !q.MayWait) {
 		if err := s.budget.Check(ctx, owner.OrganizationID, owner.UserID); err != nil {
 			return Exchange{}, err
 		}

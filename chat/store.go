@@ -240,7 +240,7 @@ type Store interface {
 	// the data sources of other members.
 	MoveThread(ctx context.Context, owner identity.Owner, id uuid.UUID, to ThreadPlace) (before, after Thread, err error)
 
-	// Audience returns what members of a project would see if the owner's thread became shared.
+	// Audience returns the Audience of the owner's thread in a project.
 	Audience(ctx context.Context, owner identity.Owner, threadID, projectID uuid.UUID) (Audience, error)
 
 	// TouchThread moves a thread to the top of the list.
@@ -332,7 +332,7 @@ type Store interface {
 
 	// Questions that wait in shared threads.
 
-	// AddWaiting adds a question to those that wait in a shared thread, and returns it as a message. It returns nil
+	// AddWaiting adds a question to the queue of a shared thread, and returns it as a message. It returns nil
 	// without an error if the thread is free or the request was already begun: the caller should try to begin it.
 	// A repeated request returns the question that waits. With MaxWaiting questions the error is ErrQueueFull.
 	AddWaiting(ctx context.Context, w WaitingQuestion) (*Message, error)
@@ -347,8 +347,8 @@ type Store interface {
 	// DropWaiting removes a question that waits, whatever its author may read. It returns the readers of its thread.
 	DropWaiting(ctx context.Context, organizationID, id uuid.UUID) (Readers, error)
 
-	// NextWaiting returns the first waiting question of each thread in which no answer is being generated, at most
-	// limit: of one thread, or of any if threadID is nil.
+	// NextWaiting returns the first question in the queue of each thread without a running answer, at most limit: of
+	// one thread, or of any if threadID is nil.
 	NextWaiting(ctx context.Context, threadID *uuid.UUID, limit int) ([]WaitingQuestion, error)
 
 	// The progress and end of answers, and the titles of their threads.

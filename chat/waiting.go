@@ -19,7 +19,7 @@ import (
 // waitingBatch is the maximum number of waiting questions that one sweep begins.
 const waitingBatch = 20
 
-// wait adds a question to those that wait in its thread. The error is errThreadFree if it need not wait.
+// wait adds a question to the queue of its thread. The error is errThreadFree if the thread has no running answer.
 func (s *Service) wait(ctx context.Context, b NewGeneration, q Question) (Exchange, error) {
 	id := b.Question.ID
 	if b.Regenerate {

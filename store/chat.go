@@ -369,7 +369,7 @@ func lockToChange(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.
 	return err
 }
 
-// lockToAsk locks a thread in which the user may ask.
+// lockToAsk locks a thread for a question of the user.
 func lockToAsk(ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID) error {
 	if err := lockThread(ctx, tx, owner, id); err != nil {
 		return err

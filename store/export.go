@@ -29,7 +29,7 @@ var exports = []struct {
 		SELECT o.id, o.name, o.auth_type, o.sso_protocol, o.mail_domains, o.created_at, o.instructions, o.models,
 		       o.member_tokens, o.personal_tokens, o.dictation_service, o.address_ranges, o.retention_days, o.sso_idle_minutes,
 		       o.sso_max_minutes, o.password_idle_minutes,
-		       o.password_max_minutes, o.connection_idle_minutes, c.plan, c.status, c.seats, c.tokens, c.storage,
+		       o.password_max_minutes, o.connection_idle_minutes, o.factor_policy, c.plan, c.status, c.seats, c.tokens, c.storage,
 		       c.starts_on, c.ends_on
 		FROM organizations o
 		JOIN contracts c ON c.organization_id = o.id
@@ -212,6 +212,7 @@ var notExported = map[string]string{
 	"embedding_vectors":       "derived from the files",
 	"embeddings":              "derived from the files",
 	"extension_release":       "of the installation; a secret",
+	"factor_resets":           "requests in progress; the audit log has them",
 	"generations":             "state of answers in progress",
 	"invite_requests":         "repeated calls; the members and the audit log have the results",
 	"loose_files":             "files to remove",
@@ -229,6 +230,8 @@ var notExported = map[string]string{
 	"project_indexes":         "derived from the files",
 	"project_passages":        "derived from the files",
 	"pool_keys":               "of the installation; a secret",
+	"pool_recovery_codes":     "secrets",
+	"pool_totp":               "secrets",
 	"pool_users":              "passwords; the members have names and addresses",
 	"preparations":            "repeated calls; the threads have the files",
 	"reading_turns":           "state of servers",

@@ -143,8 +143,8 @@ const isUsable = `(d.user_id = $2 OR EXISTS (
 // beginSQL stores the question, unless it is already stored, the answer and its generation, and touches the thread. It
 // does nothing if the user may not ask in the thread, the request is known, an answer is being generated, or another
 // question waits before this one. Its parameters are organization, user, thread, request, its hash, server, question,
-// answer, the question's content and prompt, whether the question is already stored, the answer's status, the title of an untitled thread, the run, the
-// question's parent and its form values (both may be NULL), its data sources, the maximum number of data sources of a
+// answer, the question's content and prompt, whether the question is already stored, the answer's status, the title of
+// an untitled thread, the run, the question's parent and its form values (both may be NULL), its data sources, the maximum number of data sources of a
 // thread, the answer's model, the model's name, whether it reasons, the question's parameters, which may be NULL, and the
 // waiting question that begins, NULL for a new one.
 // Each CTE reads the rows of the preceding one, which determines the order of the writes.

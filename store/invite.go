@@ -248,7 +248,7 @@ func (db *DB) FinishInvite(ctx context.Context, userID uuid.UUID, subject string
 				UPDATE account_changes
 				SET subject = $2, invite = false, attempts = 0, due_at = now()
 				WHERE user_id = $1`, userID, subject)
-			batch.Queue(`DELETE FROM account_changes WHERE user_id = $1 AND NOT (name OR state OR remove)`, userID)
+			batch.Queue(`DELETE FROM account_changes WHERE user_id = $1 AND NOT (name OR state OR factor OR remove)`, userID)
 		})
 	})
 	if err == nil && gone {

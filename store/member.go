@@ -18,6 +18,9 @@ import (
 // subject has it.
 const noSubject = "invite:"
 
+// openReset is the condition that the request f to reset a second factor has not expired.
+const openReset = `f.requested_at > now() - interval '1 day'`
+
 // selectMember begins every query for members.
 const selectMember = `
 	SELECT u.id, u.organization_id,
@@ -27,6 +30,9 @@ const selectMember = `
 	               JOIN organizations o ON o.id = i.organization_id
 	               WHERE i.organization_id = u.organization_id AND i.user_id = u.id AND i.protocol = o.sso_protocol
 	                 AND i.entity_id = ` + providerID + `) AS sso_linked,
+	       EXISTS (SELECT FROM pool_totp t WHERE t.sub::text = u.subject AND t.enabled) AS second_factor,
+	       coalesce((SELECT a.name FROM factor_resets f JOIN users a ON a.id = f.requested_by
+	                 WHERE f.user_id = u.id AND ` + openReset + `), '') AS factor_reset_by,
 	       u.limit_rule, ` + monthsLimit + ` AS limit_tokens, ` + tokensUsed + ` AS tokens_used
 	FROM users u`
 
@@ -94,6 +100,10 @@ func (db *DB) ChangeMember(
 			err = unlinkMember(ctx, tx, member)
 		case change.EndSessions:
 			err = endMemberSessions(ctx, tx, member)
+		case change.RequestFactorReset:
+			err = requestFactorReset(ctx, tx, member, by)
+		case change.ResetFactor:
+			err = resetFactor(ctx, tx, member)
 		default:
 			err = updateMember(ctx, tx, userID, change)
 		}
@@ -235,6 +245,9 @@ func lockRoster(
 			return r, err
 		}
 	}
+	if r.FactorReset, err = factorReset(ctx, tx, userID); err != nil {
+		return r, err
+	}
 	if r.FreeSeats, err = freeSeats(ctx, tx, organizationID); err != nil {
 		return r, err
 	}
@@ -266,16 +279,16 @@ func findActor(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID) (*o
 // queueAccountChange queues an account change for the identity provider.
 func queueAccountChange(ctx context.Context, tx pgx.Tx, m org.Member, c org.MemberChange) error {
 	name, state := !c.Remove && c.Name != m.Name, !c.Remove && c.State != m.State
-	if !name && !state && !c.Remove {
+	if !name && !state && !c.ResetFactor && !c.Remove {
 		return nil
 	}
 	return exec(ctx, tx, `
-		INSERT INTO account_changes AS a (user_id, organization_id, subject, email, name, state, remove, due_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, now())
+		INSERT INTO account_changes AS a (user_id, organization_id, subject, email, name, state, factor, remove, due_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now())
 		ON CONFLICT (user_id) DO UPDATE
-		SET name = a.name OR excluded.name, state = a.state OR excluded.state, remove = a.remove OR excluded.remove,
-		    version = a.version + 1`,
-		m.ID, m.OrganizationID, m.Subject, m.Email, name, state, c.Remove)
+		SET name = a.name OR excluded.name, state = a.state OR excluded.state, factor = a.factor OR excluded.factor,
+		    remove = a.remove OR excluded.remove, version = a.version + 1`,
+		m.ID, m.OrganizationID, m.Subject, m.Email, name, state, c.ResetFactor, c.Remove)
 }
 
 // normalizeSearch normalizes a search text, so that case and width do not matter.
@@ -300,7 +313,7 @@ func (db *DB) ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim 
 			SET due_at = now() + $2::interval, attempts = a.attempts + 1
 			FROM due
 			WHERE a.user_id = due.user_id
-			RETURNING a.user_id, a.subject, a.invite, a.name, a.state, a.remove, a.version, a.attempts,
+			RETURNING a.user_id, a.subject, a.invite, a.name, a.state, a.factor, a.remove, a.version, a.attempts,
 			          EXISTS (SELECT FROM users u WHERE u.subject = a.subject AND u.id <> a.user_id) AS reused`,
 			userID, claim, limit)
 		if err != nil || len(changes) == 0 {

@@ -101,7 +101,7 @@ func queryMessages(
 	return readableMessages(ctx, q, owner, rows)
 }
 
-// readableMessages converts rows to messages, in which the user sees the content of files that they may open.
+// readableMessages converts rows to messages, without the content of files that the user may not open.
 func readableMessages(
 	ctx context.Context, q querier, owner identity.Owner, rows []messageRow,
 ) ([]chat.Message, error) {

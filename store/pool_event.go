@@ -53,17 +53,18 @@ func auditSignIn(ctx context.Context, q querier, event pool.Event) error {
 		LEFT JOIN pool_users p ON p.sub = s.sub
 		LEFT JOIN users u ON u.subject = s.sub::text`+addToTally,
 		uuidv7.New(), event.At, event.Proved, org.ByMember, org.ByUnknown, event.Action, org.TargetUser,
-		signInDetails(event.Method, event.Reason),
+		signInDetails(event.Method, event.Factor, event.Reason),
 		storableAddress(event.Origin.Address), storable(event.Origin.RequestID), tally(event), event.Sub)
 }
 
-func signInDetails(method, reason string) []org.Change {
+func signInDetails(method, factor, reason string) []org.Change {
 	details := []org.Change{}
-	if method != "" {
-		details = append(details, org.Change{Field: "method", After: method})
-	}
-	if reason != "" {
-		details = append(details, org.Change{Field: "reason", After: reason})
+	for _, detail := range []org.Change{
+		{Field: "method", After: method}, {Field: "factor", After: factor}, {Field: "reason", After: reason},
+	} {
+		if detail.After != "" {
+			details = append(details, detail)
+		}
 	}
 	return details
 }
@@ -107,7 +108,7 @@ func (db *DB) RecordRefusal(ctx context.Context, r sso.Refusal) error {
 		LEFT JOIN users u ON u.organization_id = o.id AND u.email = lower($6)
 		WHERE o.id = $11`+addToTally,
 		uuidv7.New(), r.At, org.ByUnknown, org.ActionSignInFailed, org.TargetUser, storable(r.Email),
-		signInDetails("sso", string(r.Code)),
+		signInDetails("sso", "", string(r.Code)),
 		storableAddress(r.Origin.Address), storable(r.Origin.RequestID),
 		tallyOf(string(org.ActionSignInFailed), what, network, r.At),
 		r.OrganizationID)

@@ -82,19 +82,24 @@ const fromListed = `
 	JOIN projects p ON p.id = a.project_id
 	WHERE ` + projectMatches + ` AND (p.deleted_at IS NULL OR a.role = 'manager')`
 
-// listProjects selects a page of the projects of fromListed. The page is selected first, so that only its members and
-// threads are counted.
-var listProjects = `
+// listProjects returns the query for a page of the projects of fromListed. The page is selected first, so that only its
+// members and threads are counted.
+func listProjects(order project.Order) string {
+	by := ` ORDER BY p.name, p.id`
+	if order == project.ByUpdate {
+		by = ` ORDER BY p.updated_at DESC, p.id`
+	}
+	return `
 	SELECT ` + projectColumns("$4") + `
-	FROM (SELECT p.id AS project_id, a.role` + fromListed + ` ORDER BY p.name, p.id OFFSET $5 LIMIT $6) a
-	JOIN projects p ON p.id = a.project_id
-	ORDER BY p.name, p.id`
+	FROM (SELECT p.id AS project_id, a.role` + fromListed + by + ` OFFSET $5 LIMIT $6) a
+	JOIN projects p ON p.id = a.project_id` + by
+}
 
 // ListProjects implements project.Store.
-func (db *DB) ListProjects(ctx context.Context, owner identity.Owner, search string, state project.State, offset,
-	limit int,
+func (db *DB) ListProjects(ctx context.Context, owner identity.Owner, search string, state project.State,
+	order project.Order, offset, limit int,
 ) ([]project.Project, int, error) {
-	return queryPage[project.Project](ctx, db, `SELECT count(*)`+fromListed, listProjects,
+	return queryPage[project.Project](ctx, db, `SELECT count(*)`+fromListed, listProjects(order),
 		[]any{owner.OrganizationID, normalizeSearch(search), state, owner.UserID}, offset, limit)
 }
 

@@ -49,7 +49,7 @@ func TestListOfProjectsCountsOnlyThePage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.projects(t)
-	list, total, err := f.ListProjects(t.Context(), f.ann, "", project.Active, 100, 50)
+	list, total, err := f.ListProjects(t.Context(), f.ann, "", project.Active, project.ByName, 100, 50)
 	must(t, err)
 	if total != 2000 || len(list) != 50 || list[0].Members != 51 || list[0].Threads != 5 || list[0].Role != project.Manager {
 		t.Fatalf("%d of %d projects, the first is %+v", len(list), total, list[0])

@@ -20,6 +20,8 @@ const (
 
 func poolKeyOwner(id string) string { return "pool_keys " + id }
 
+func poolTOTPOwner(sub string) string { return "pool_totp " + sub }
+
 // sealSecret returns a secret in its stored form: sealed if there is a key, otherwise in plain text.
 func (db *DB) sealSecret(plain, owner string) (string, error) {
 	if db.secrets.Empty() {
@@ -61,6 +63,16 @@ var secretTables = []struct {
 		`SELECT id, private_key AS kept FROM pool_keys`,
 		`UPDATE pool_keys SET private_key = $2 WHERE id = $1`,
 		poolKeyOwner,
+	},
+	{
+		`SELECT sub::text AS id, secret AS kept FROM pool_totp WHERE secret <> ''`,
+		`UPDATE pool_totp SET secret = $2 WHERE sub::text = $1`,
+		poolTOTPOwner,
+	},
+	{
+		`SELECT sub::text AS id, pending AS kept FROM pool_totp WHERE pending <> ''`,
+		`UPDATE pool_totp SET pending = $2 WHERE sub::text = $1`,
+		poolTOTPOwner,
 	},
 	{
 		`SELECT organization_id::text AS id, client_secret AS kept FROM oidc_configs WHERE client_secret <> ''`,

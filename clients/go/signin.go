@@ -2,7 +2,7 @@ package tsumugi
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"sync"
@@ -47,7 +47,10 @@ func (s *signIn) token(ctx context.Context, expired bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var answer struct{ AuthenticationResult struct{ IdToken string } } //nolint:revive // Name of the protocol.
+	var answer struct {
+		AuthenticationResult struct{ IdToken string } //nolint:revive // Name of the protocol.
+		ChallengeName        string
+	}
 	body := map[string]any{
 		"AuthFlow": "USER_PASSWORD_AUTH", "ClientId": way.ClientID,
 		"AuthParameters": map[string]string{"USERNAME": s.email, "PASSWORD": s.password},
@@ -58,7 +61,8 @@ func (s *signIn) token(ctx context.Context, expired bool) (string, error) {
 	}
 	err = s.client.call(ctx, http.MethodPost, pool, body, header, &answer)
 	if err == nil && answer.AuthenticationResult.IdToken == "" {
-		err = errors.New("signing in asks for more than a password")
+		err = fmt.Errorf("the account needs more than a password to sign in (%s): use a personal access token",
+			answer.ChallengeName)
 	}
 	if err != nil {
 		return "", err

@@ -65,6 +65,15 @@ func (e *externalPool) SendResetCode(context.Context, mail.ResetCode) error { re
 
 func (e *externalPool) SendPasswordChanged(context.Context, mail.Notice) error { return nil }
 
+// SendFactorAdded implements pool.Mailer.
+func (*externalPool) SendFactorAdded(context.Context, mail.Notice) error { return nil }
+
+// SendFactorRemoved implements pool.Mailer.
+func (*externalPool) SendFactorRemoved(context.Context, mail.Notice) error { return nil }
+
+// SendRecoveryCodeUsed implements pool.Mailer.
+func (*externalPool) SendRecoveryCodeUsed(context.Context, mail.Notice) error { return nil }
+
 func (e *externalPool) SendNewDevice(context.Context, mail.Notice) error { return nil }
 
 // environ returns the environment of the program.

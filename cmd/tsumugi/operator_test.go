@@ -256,6 +256,9 @@ func TestOperatorsInvite(t *testing.T) {
 	}
 	o.do("user", "create", "--organization", "紡", "--email", "taro@example.co.jp", "--name", "紡 太郎")
 	o.refused("上限", "user", "create", "--organization", "紡", "--email", "jiro@example.co.jp", "--name", "紡 次郎")
+	if shown := o.do("user", "reset-factor", "--email", "taro@example.co.jp"); !strings.Contains(shown, "紡 太郎") {
+		t.Errorf("got %s", shown)
+	}
 	if shown := o.do("user", "disable", "--email", "taro@example.co.jp"); !strings.Contains(shown, "inactive") {
 		t.Errorf("got %s", shown)
 	}
@@ -266,7 +269,8 @@ func TestOperatorsInvite(t *testing.T) {
 	for _, e := range o.audit() {
 		actions = append(actions, e.Action+" "+e.TargetLabel)
 	}
-	want := "organization.create 紡, user.create hanako@example.co.jp, user.create taro@example.co.jp, user.disable " +
+	want := "organization.create 紡, user.create hanako@example.co.jp, user.create taro@example.co.jp, " +
+		"member.reset_factor taro@example.co.jp, user.disable " +
 		"taro@example.co.jp, user.create jiro@example.co.jp"
 	if got := strings.Join(actions, ", "); got != want {
 		t.Errorf("the log has %s", got)

@@ -20,6 +20,8 @@ type userCommand struct {
 	Create  userCreateCommand  `cmd:"" help:"Add a member: with an invitation by mail, or with a password."`
 	Disable userDisableCommand `cmd:"" help:"Prevent a member from signing in, and close their open connections."`
 	Enable  userEnableCommand  `cmd:"" help:"Let a member sign in again."`
+
+	ResetFactor userResetFactorCommand `cmd:"" help:"Remove a member's second factor, and end their sessions."`
 }
 
 // enrolling holds the settings of commands that change accounts at the identity provider.
@@ -193,4 +195,13 @@ type userEnableCommand struct {
 // Run makes the member active if there is a free seat.
 func (c *userEnableCommand) Run(ctx context.Context, db *store.DB, out *output, logs *logOutput) error {
 	return c.do(ctx, db, out, logs, (*org.Service).EnableMember)
+}
+
+type userResetFactorCommand struct {
+	memberOperation `embed:""`
+}
+
+// Run removes the second factor of the member.
+func (c *userResetFactorCommand) Run(ctx context.Context, db *store.DB, out *output, logs *logOutput) error {
+	return c.do(ctx, db, out, logs, (*org.Service).ResetFactor)
 }

@@ -79,7 +79,10 @@ var access = map[string]rule{
 	"POST /v1/slack-link":                  {may: everybody, status: 409, body: with(map[string]any{})},
 	"DELETE /v1/slack-link":                {may: everybody, status: 404},
 
-	"POST /v1/auth-type":       {status: 200, body: with(map[string]any{"email": "somebody@tsumugi.example"})},
+	"POST /v1/auth-type": {status: 200, body: with(map[string]any{"email": "somebody@tsumugi.example"})},
+	"POST /v1/auth-type/qr-code": {status: 200, body: with(map[string]any{
+		"email": "somebody@tsumugi.example", "secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
+	})},
 	"POST /v1/refresh_token":   {status: 401, body: with(map[string]any{"client_id": ssoClient, "refresh_token": "x"})},
 	"GET /v1/oauth2/authorize": {status: 400}, "GET /v1/oauth2/callback": {status: 400},
 	"GET /v1/oauth2/link": {status: 400}, "POST /v1/oauth2/link": {status: 415},
@@ -107,14 +110,19 @@ var access = map[string]rule{
 	"GET /v1/session": {may: everybody, status: 200}, "DELETE /v1/session": {may: everybody, status: 409},
 	"DELETE /v1/session/{session_id}":   {may: everybody, status: 404},
 	"DELETE /v1/user/{user_id}/session": {may: admins, status: 204, names: aMember},
-	"GET /v1/session-limits":            {may: admins, status: 200},
-	"GET /v1/organization/state":        {may: supers, status: 200},
-	"GET /v1/retention":                 {may: everybody, status: 200},
-	"PUT /v1/retention":                 {may: admins, status: 200, body: with(map[string]any{"days": 400})},
-	"GET /v1/retention/preview":         {may: admins, status: 400}, // Without days.
-	"GET /v1/retention/thread":          {may: everybody, status: 200},
-	"GET /v1/member-limit":              {may: admins, status: 200},
-	"PUT /v1/member-limit":              {may: admins, status: 200, body: with(map[string]any{"tokens": 1_000_000_000})},
+	"DELETE /v1/user/{user_id}/factor":  {may: admins, status: 200, names: aMember},
+	"GET /v1/factor-policy":             {may: admins, status: 200},
+	"PUT /v1/factor-policy": {
+		may: supers, status: 200, body: with(map[string]any{"policy": "optional"}),
+	},
+	"GET /v1/session-limits":     {may: admins, status: 200},
+	"GET /v1/organization/state": {may: supers, status: 200},
+	"GET /v1/retention":          {may: everybody, status: 200},
+	"PUT /v1/retention":          {may: admins, status: 200, body: with(map[string]any{"days": 400})},
+	"GET /v1/retention/preview":  {may: admins, status: 400}, // Without days.
+	"GET /v1/retention/thread":   {may: everybody, status: 200},
+	"GET /v1/member-limit":       {may: admins, status: 200},
+	"PUT /v1/member-limit":       {may: admins, status: 200, body: with(map[string]any{"tokens": 1_000_000_000})},
 	"PUT /v1/session-limits": {may: supers, status: 200, body: with(map[string]any{
 		"single_sign_on": map[string]any{"idle_minutes": 480, "max_minutes": 10080},
 		"password":       map[string]any{"idle_minutes": 43200, "max_minutes": 43200},

@@ -213,3 +213,23 @@ func (f *fixture) refreshed(tokens api.OAuthTokens) api.OAuthTokens {
 	f.t.Helper()
 	return f.tokens(f.post("/v1/oauth2/token", refreshForm(tokens.RefreshToken)))
 }
+
+// TestR85_RefreshesFromOtherNetworks: a refresh from outside of the organization's networks fails without ending the
+// connection, and a reused token ends it from anywhere.
+func TestR85_RefreshesFromOtherNetworks(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	first := f.connect(f.alice.Subject)
+	second := f.tokens(f.post("/v1/oauth2/token", refreshForm(first.RefreshToken)))
+	if f.status("/v1/me", second.AccessToken) != http.StatusOK {
+		t.Fatal("the second access token is refused")
+	}
+	f.exec("UPDATE organizations SET address_ranges = '{203.0.113.0/24}'")
+	f.refuses("the current token", "access_denied", f.post("/v1/oauth2/token", refreshForm(second.RefreshToken)))
+	f.exec("UPDATE organizations SET address_ranges = '{}'")
+	third := f.tokens(f.post("/v1/oauth2/token", refreshForm(second.RefreshToken)))
+	f.exec("UPDATE organizations SET address_ranges = '{203.0.113.0/24}'")
+	f.refuses("a reused token", "invalid_grant", f.post("/v1/oauth2/token", refreshForm(first.RefreshToken)))
+	f.exec("UPDATE organizations SET address_ranges = '{}'")
+	f.refuses("the newest token after that", "invalid_grant", f.post("/v1/oauth2/token", refreshForm(third.RefreshToken)))
+}

@@ -22,7 +22,7 @@ func (s *Server) listUsers(c *call) (any, error) {
 		return nil, err
 	}
 	members, total, err := s.Org.Members(c.ctx(), c.actor, query)
-	return UserList{Items: convert(members, toUser), Total: total}, err
+	return UserList{Items: convert(members, s.toUser), Total: total}, err
 }
 
 func (s *Server) editUser(c *call, req UserEditRequest) (any, error) {
@@ -31,7 +31,7 @@ func (s *Server) editUser(c *call, req UserEditRequest) (any, error) {
 		edit.Limit = &org.MemberLimit{Rule: org.LimitRule(limit.Rule), Tokens: limit.Tokens}
 	}
 	member, err := s.Org.EditMember(c.ctx(), c.actor, c.pathID, edit)
-	return toUser(member), err
+	return s.toUser(member), err
 }
 
 func (s *Server) removeUser(c *call) (any, error) {
@@ -73,7 +73,7 @@ func (s *Server) inviteUsers(c *call, req UserInviteRequest) (any, error) {
 		return org.Invitee{Email: u.Email, Name: u.Name, Role: identity.Role(u.Role)}
 	}))
 	moveWriteDeadline(c.w)
-	return InvitationList{Items: convert(invitations, toInvitation)}, err
+	return InvitationList{Items: convert(invitations, s.toInvitation)}, err
 }
 
 func (s *Server) resendInvitation(c *call, req UserInviteResendRequest) (any, error) {
@@ -84,16 +84,20 @@ func (s *Server) resendInvitation(c *call, req UserInviteResendRequest) (any, er
 	return nil, s.Org.Resend(c.ctx(), c.actor, id)
 }
 
-func toUser(m org.Member) User {
-	return User{
+func (s *Server) toUser(m org.Member) User {
+	user := User{
 		ID: m.ID, Name: m.Name, Email: m.Email, Role: Role(m.Role), State: UserState(m.State),
 		AuthType:  AuthKind(m.AuthType),
 		SsoLinked: m.SSOLinked,
 		Tokens:    MemberTokens{Used: m.TokensUsed, Limit: m.LimitTokens, Rule: MemberLimitRule(m.LimitRule)},
-		InvitedAt: utc(m.InvitedAt), LastSignedInAt: utc(m.LastSignedInAt),
+		InvitedAt: utc(m.InvitedAt), LastSignedInAt: utc(m.LastSignedInAt), FactorResetBy: m.FactorResetBy,
 	}
+	if s.cfg.embeddedPool() {
+		user.SecondFactor = &m.SecondFactor
+	}
+	return user
 }
 
-func toInvitation(i org.Invitation) Invitation {
-	return Invitation{Email: i.Email, Result: InvitationResult(i.Result), User: optional(i.Member, toUser)}
+func (s *Server) toInvitation(i org.Invitation) Invitation {
+	return Invitation{Email: i.Email, Result: InvitationResult(i.Result), User: optional(i.Member, s.toUser)}
 }

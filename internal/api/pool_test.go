@@ -76,6 +76,15 @@ func (u *userPool) SendResetCode(_ context.Context, code mail.ResetCode) error {
 // SendPasswordChanged implements pool.Mailer.
 func (u *userPool) SendPasswordChanged(context.Context, mail.Notice) error { return nil }
 
+// SendFactorAdded implements pool.Mailer.
+func (*userPool) SendFactorAdded(context.Context, mail.Notice) error { return nil }
+
+// SendFactorRemoved implements pool.Mailer.
+func (*userPool) SendFactorRemoved(context.Context, mail.Notice) error { return nil }
+
+// SendRecoveryCodeUsed implements pool.Mailer.
+func (*userPool) SendRecoveryCodeUsed(context.Context, mail.Notice) error { return nil }
+
 // SendNewDevice implements pool.Mailer.
 func (u *userPool) SendNewDevice(_ context.Context, notice mail.Notice) error {
 	u.devices <- notice

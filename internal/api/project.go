@@ -21,11 +21,12 @@ func (c *checks) projectQuery() (search string, state project.State, offset, lim
 }
 
 func (s *Server) listProjects(c *call) (any, error) {
+	order := choice[project.Order](&c.checks, "order")
 	search, state, offset, limit, err := c.projectQuery()
 	if err != nil {
 		return nil, err
 	}
-	projects, total, err := s.Projects.List(c.ctx(), c.actor, search, state, offset, limit)
+	projects, total, err := s.Projects.List(c.ctx(), c.actor, search, state, order, offset, limit)
 	return ProjectList{Items: convert(projects, toProject), Total: total}, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -48,6 +49,9 @@ type Config struct {
 
 	TrustedProxies []netip.Prefix // Proxies whose X-Forwarded-For is trusted. If empty, the client is the peer.
 }
+
+// embeddedPool reports whether passwords are in the embedded user pool, and not in one of AWS.
+func (c Config) embeddedPool() bool { return strings.HasPrefix(c.Endpoint, "/") }
 
 // Services are the domains served by the API.
 type Services struct {

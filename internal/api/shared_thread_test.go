@@ -156,8 +156,10 @@ func TestThreePeopleInOneSharedThread(t *testing.T) {
 			t.Errorf("%s sees %+v", user.Email, list)
 		}
 	}
-	move := call{method: "PUT", path: "/v1/thread/" + thread.ID.String() + "/project", token: f.alice.Subject,
-		body: map[string]any{"project_id": nil, "visibility": "private"}}
+	move := call{
+		method: "PUT", path: "/v1/thread/" + thread.ID.String() + "/project", token: f.alice.Subject,
+		body: map[string]any{"project_id": nil, "visibility": "private"},
+	}
 	if r := f.do(move); r.status != http.StatusConflict || r.problem(t).Code != "thread_busy" {
 		t.Errorf("moving a busy thread: %d %s", r.status, r.body)
 	}
@@ -196,8 +198,8 @@ func TestThreePeopleInOneSharedThread(t *testing.T) {
 	}
 }
 
-// TestWaitingQuestions: at most ten questions wait in a shared thread. Their authors may cancel them, nobody else. A
-// private thread is busy. In an archived project nothing can be asked.
+// TestWaitingQuestions: the queue of a shared thread has at most ten questions, which only their authors can cancel. A
+// second question in a private thread, and any question in an archived project, is refused.
 func TestWaitingQuestions(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -264,7 +266,7 @@ func TestWaitingQuestions(t *testing.T) {
 }
 
 // TestCitationsOfFilesThatOneReaderMayNotOpen: an answer cites a file of the project, and one that its owner has attached
-// to the thread. Others see that there is a second source. The stream has what everybody may see.
+// to the thread. For other members the second source has no name and no text. The stream contains only the first one.
 func TestCitationsOfFilesThatOneReaderMayNotOpen(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("繭は白い [1]。桑は緑である [2]。"), settings{reads: true})

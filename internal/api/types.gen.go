@@ -150,6 +150,27 @@ func (e DataSourceProgressStage) Valid() bool {
 	}
 }
 
+// Defines values for FactorPolicyName.
+const (
+	Administrators FactorPolicyName = "administrators"
+	Everybody      FactorPolicyName = "everybody"
+	Optional       FactorPolicyName = "optional"
+)
+
+// Valid indicates whether the value is a known member of the FactorPolicyName enum.
+func (e FactorPolicyName) Valid() bool {
+	switch e {
+	case Administrators:
+		return true
+	case Everybody:
+		return true
+	case Optional:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FeedbackRating.
 const (
 	FeedbackRatingBad  FeedbackRating = "bad"
@@ -1474,6 +1495,30 @@ type Extension struct {
 	// UpdateURL Of the update manifest, for policies.
 	UpdateURL string `json:"update_url"`
 	Version   string `json:"version"`
+}
+
+// FactorPolicy defines model for FactorPolicy.
+type FactorPolicy struct {
+	// Enforced False if the passwords are in a user pool of AWS, whose own settings apply instead.
+	Enforced bool `json:"enforced"`
+
+	// Policy Administrators include super-admins.
+	Policy FactorPolicyName `json:"policy"`
+}
+
+// FactorPolicyName Administrators include super-admins.
+type FactorPolicyName string
+
+// FactorPolicyPutRequest defines model for FactorPolicyPutRequest.
+type FactorPolicyPutRequest struct {
+	// Policy Administrators include super-admins.
+	Policy FactorPolicyName `json:"policy"`
+}
+
+// FactorReset defines model for FactorReset.
+type FactorReset struct {
+	// Reset False: another administrator must confirm the reset.
+	Reset bool `json:"reset"`
 }
 
 // FavoriteSkill defines model for FavoriteSkill.
@@ -2838,6 +2883,23 @@ type ProofreadRange struct {
 	Start int `json:"start"`
 }
 
+// QRCode defines model for QRCode.
+type QRCode struct {
+	// Image A PNG as a data URL.
+	Image string `json:"image"`
+
+	// URI The address that the code contains: `otpauth://totp/…`.
+	URI string `json:"uri"`
+}
+
+// QRCodeRequest defines model for QRCodeRequest.
+type QRCodeRequest struct {
+	Email string `json:"email"`
+
+	// Secret Of the authenticator app, in Base32.
+	Secret string `json:"secret"`
+}
+
 // QueuePlace The place of a waiting question.
 type QueuePlace struct {
 	Position int `json:"position"`
@@ -4009,15 +4071,21 @@ type UsageBy string
 
 // User defines model for User.
 type User struct {
-	AuthType  AuthKind           `json:"auth_type"`
-	Email     string             `json:"email"`
-	ID        openapi_types.UUID `json:"id"`
-	InvitedAt time.Time          `json:"invited_at,omitempty,omitzero"`
+	AuthType AuthKind `json:"auth_type"`
+	Email    string   `json:"email"`
+
+	// FactorResetBy The administrator who has requested a reset of their second factor.
+	FactorResetBy string             `json:"factor_reset_by,omitempty,omitzero"`
+	ID            openapi_types.UUID `json:"id"`
+	InvitedAt     time.Time          `json:"invited_at,omitempty,omitzero"`
 
 	// LastSignedInAt Absent for somebody who has never signed in.
 	LastSignedInAt time.Time `json:"last_signed_in_at,omitempty,omitzero"`
 	Name           string    `json:"name"`
 	Role           Role      `json:"role"`
+
+	// SecondFactor They have a second factor. Absent if the passwords are in a user pool of AWS.
+	SecondFactor *bool `json:"second_factor,omitempty"`
 
 	// SsoLinked The organization's identity provider has signed them in.
 	SsoLinked bool      `json:"sso_linked"`
@@ -4528,6 +4596,9 @@ type ListProjectsParams struct {
 	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
 	State  string `form:"state,omitempty" json:"state,omitempty,omitzero"`
 
+	// Order By name, or the last changed first.
+	Order string `form:"order,omitempty" json:"order,omitempty,omitzero"`
+
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -4795,6 +4866,9 @@ type PutAddressRangesJSONRequestBody = AddressRangesRequest
 // AuthTypeJSONRequestBody defines body for AuthType for application/json ContentType.
 type AuthTypeJSONRequestBody = AuthTypeRequest
 
+// DrawFactorCodeJSONRequestBody defines body for DrawFactorCode for application/json ContentType.
+type DrawFactorCodeJSONRequestBody = QRCodeRequest
+
 // CreateCategoryJSONRequestBody defines body for CreateCategory for application/json ContentType.
 type CreateCategoryJSONRequestBody = CategoryRequest
 
@@ -4812,6 +4886,9 @@ type CreateTokenJSONRequestBody = PersonalTokenRequest
 
 // UploadDataSourceMultipartRequestBody defines body for UploadDataSource for multipart/form-data ContentType.
 type UploadDataSourceMultipartRequestBody = DataSourceUpload
+
+// PutFactorPolicyJSONRequestBody defines body for PutFactorPolicy for application/json ContentType.
+type PutFactorPolicyJSONRequestBody = FactorPolicyPutRequest
 
 // RemoveFavoriteSkillJSONRequestBody defines body for RemoveFavoriteSkill for application/json ContentType.
 type RemoveFavoriteSkillJSONRequestBody = FavoriteSkillDeleteRequest

@@ -121,6 +121,32 @@ func (m *Mailer) newDevice(n Notice) letter {
 	}
 }
 
+func (m *Mailer) factorAdded(n Notice) letter {
+	return m.factorNotice(n, "二段階認証が設定されました",
+		"Tsumugi（紡）の二段階認証に、認証アプリが登録されました。次回から、パスワードに加えて確認コードが必要です。")
+}
+
+func (m *Mailer) factorRemoved(n Notice) letter {
+	return m.factorNotice(n, "二段階認証が解除されました",
+		"Tsumugi（紡）の二段階認証が解除されました。登録されていた認証アプリと回復コードは使えなくなりました。")
+}
+
+func (m *Mailer) recoveryCodeUsed(n Notice) letter {
+	return m.factorNotice(n, "回復コードが使われました",
+		"認証アプリの確認コードの代わりに、回復コードを使って、Tsumugi（紡）にログインがありました。使われた回復コードは、もう使えません。")
+}
+
+// factorNotice returns the letter about a change or a use of the second factor.
+func (m *Mailer) factorNotice(n Notice, subject, happened string) letter {
+	return letter{
+		Email: n.Email, Name: clean(n.Name), Subject: "【Tsumugi】" + subject,
+		Intro:  []string{happened, "ご自身または組織の管理者による操作の場合、お手続きは必要ありません。"},
+		Facts:  n.facts(),
+		Button: "二段階認証の設定を開く", Link: m.link("/setting/factor", nil),
+		Notes: []string{"お心当たりがない場合は、すぐにパスワードを変更し、組織の管理者にお知らせください。"},
+	}
+}
+
 // facts returns the time, in Japan's time zone, the device and the address of an event.
 func (n Notice) facts() []fact {
 	facts := []fact{{"日時", n.At.In(japan.Zone).Format("2006年1月2日 15:04") + "（日本時間）"}}

@@ -142,6 +142,21 @@ func (m *Mailer) SendNewDevice(ctx context.Context, notice Notice) error {
 	return m.send(ctx, "new_device", m.newDevice(notice))
 }
 
+// SendFactorAdded reports a new second factor. The errors are those of SendInvitation.
+func (m *Mailer) SendFactorAdded(ctx context.Context, notice Notice) error {
+	return m.send(ctx, "factor_added", m.factorAdded(notice))
+}
+
+// SendFactorRemoved reports that a second factor was removed. The errors are those of SendInvitation.
+func (m *Mailer) SendFactorRemoved(ctx context.Context, notice Notice) error {
+	return m.send(ctx, "factor_removed", m.factorRemoved(notice))
+}
+
+// SendRecoveryCodeUsed reports a sign-in with a recovery code. The errors are those of SendInvitation.
+func (m *Mailer) SendRecoveryCodeUsed(ctx context.Context, notice Notice) error {
+	return m.send(ctx, "recovery_code_used", m.recoveryCodeUsed(notice))
+}
+
 // SendSSOInvitation invites a member who signs in with the organization's identity provider. The errors are those of
 // SendInvitation.
 func (m *Mailer) SendSSOInvitation(ctx context.Context, email, name string) error {

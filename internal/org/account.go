@@ -36,6 +36,9 @@ type Accounts interface {
 	// Enable allows a disabled person to sign in again.
 	Enable(ctx context.Context, subject string) error
 
+	// ResetFactor removes the second factor, so that the next sign-in requires none, or sets up another.
+	ResetFactor(ctx context.Context, subject string) error
+
 	// Delete deletes the account.
 	Delete(ctx context.Context, subject string) error
 }
@@ -47,6 +50,7 @@ type AccountChange struct {
 	Invite   bool
 	Name     bool
 	State    bool
+	Factor   bool // The second factor is to be removed.
 	Remove   bool
 	Version  int64
 	Attempts int // Including this one.
@@ -153,10 +157,13 @@ func (s *Service) applyAccountChange(ctx context.Context, c AccountChange) error
 	default:
 		err = s.accounts.Disable(ctx, c.Subject)
 	}
-	if err != nil || !c.Name {
-		return err
+	if err == nil && c.Factor {
+		err = s.accounts.ResetFactor(ctx, c.Subject)
 	}
-	return s.accounts.Rename(ctx, c.Subject, c.Member.Name)
+	if err == nil && c.Name {
+		err = s.accounts.Rename(ctx, c.Subject, c.Member.Name)
+	}
+	return err
 }
 
 // noAccounts implements Accounts without an identity provider.
@@ -173,4 +180,5 @@ func (noAccounts) Resend(context.Context, string) error         { return errNoAc
 func (noAccounts) Rename(context.Context, string, string) error { return errNoAccounts }
 func (noAccounts) Disable(context.Context, string) error        { return errNoAccounts }
 func (noAccounts) Enable(context.Context, string) error         { return errNoAccounts }
+func (noAccounts) ResetFactor(context.Context, string) error    { return errNoAccounts }
 func (noAccounts) Delete(context.Context, string) error         { return errNoAccounts }

@@ -23,6 +23,9 @@ const (
 	// Linked by the first single sign-on of a member with the same address.
 	ActionLink             Action = "member.link"
 	actionUnlink           Action = "member.unlink"
+	actionFactorReset      Action = "member.reset_factor"
+	actionFactorRequest    Action = "member.request_factor_reset" // Of a super-admin; another administrator must confirm it.
+	ActionFactorPolicy     Action = "factor_policy.edit"
 	ActionSessionEnd       Action = "session.revoke" // Ended by its owner on another device, or by an administrator.
 	ActionSessionLimits    Action = "session_limits.edit"
 	ActionAddressRanges    Action = "address_ranges.edit"
@@ -98,7 +101,9 @@ const (
 func Actions() []Action {
 	return []Action{
 		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, actionUnlink,
-		ActionSessionEnd, ActionSessionLimits, ActionAddressRanges, ActionAddressRefused, ActionInstructions, ActionModels, ActionMemberLimit,
+		actionFactorReset, actionFactorRequest, ActionFactorPolicy,
+		ActionSessionEnd, ActionSessionLimits, ActionAddressRanges, ActionAddressRefused, ActionInstructions, ActionModels,
+		ActionMemberLimit,
 		ActionRetention, ActionRetentionDelete,
 		"saml.edit", "saml.on", "saml.off", ActionSAMLTest, "oidc.edit", "oidc.on", "oidc.off",
 		ActionOrganization, ActionOrganizationEdit,
@@ -117,6 +122,7 @@ func Actions() []Action {
 		// Package identity/pool logs these, and identity/sso some of them.
 		"session.begin", ActionSignInFailed, "session.lock", "session.end", "session.end_all", "session.refuse",
 		"password.request", "password.reset", "password.set", "password.change", "password.fail",
+		"session.factor_add", "session.factor_remove", "session.recovery_codes",
 	}
 }
 

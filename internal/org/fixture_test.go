@@ -218,6 +218,10 @@ func (a *accounts) Disable(_ context.Context, subject string) error {
 
 func (a *accounts) Enable(_ context.Context, subject string) error { return a.apply("enable", subject) }
 
+func (a *accounts) ResetFactor(_ context.Context, subject string) error {
+	return a.apply("reset factor", subject)
+}
+
 func (a *accounts) Delete(_ context.Context, subject string) error {
 	if err := a.apply("delete", subject); err != nil {
 		return err

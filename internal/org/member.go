@@ -28,6 +28,10 @@ type Member struct {
 	LimitRule      LimitRule
 	LimitTokens    *int64 // Tokens per month by that rule; nil for no limit.
 	TokensUsed     int64  // This month.
+
+	// Of an account in the embedded user pool.
+	SecondFactor  bool
+	FactorResetBy string // The name of the administrator who requested a reset of the factor, or "".
 }
 
 // invited reports whether the member has not signed in since the last invitation.

@@ -222,6 +222,14 @@ type Store interface {
 	SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits,
 		check func(actor *Member) error) error
 
+	// FactorPolicy returns an organization's policy, or ErrNoOrganization.
+	FactorPolicy(ctx context.Context, organizationID uuid.UUID) (FactorPolicy, error)
+
+	// SetFactorPolicy sets an organization's policy and logs it. It calls check with the actor's current state, and
+	// returns its error unchanged.
+	SetFactorPolicy(ctx context.Context, actor identity.Actor, policy FactorPolicy,
+		check func(actor *Member) error) error
+
 	// AddressRanges returns the networks that an organization's members may connect from, or ErrNoOrganization.
 	AddressRanges(ctx context.Context, organizationID uuid.UUID) ([]netip.Prefix, error)
 

@@ -35,6 +35,7 @@ type MemberContext struct {
 	HasPassword    bool // Whether the member is one of them.
 	FreeSeats      int
 	NameIDs        []string // The member's NameIDs at identity providers.
+	FactorReset    *FactorReset
 }
 
 // MemberChange is a change to a member.
@@ -47,6 +48,9 @@ type MemberChange struct {
 	Unlink bool         // Removes links to the identity provider and ends sessions.
 
 	EndSessions bool
+
+	ResetFactor        bool // Removes the second factor and ends sessions.
+	RequestFactorReset bool // Records the request of the acting administrator.
 
 	Action  Action
 	Details []Change // If empty, nothing is changed or logged.

@@ -86,6 +86,18 @@ const (
 // Valid reports whether s is one of the states.
 func (s State) Valid() bool { return s == Active || s == Archived || s == Deleted }
 
+// Order is the order of projects in lists.
+type Order string
+
+// The orders.
+const (
+	ByName   Order = "name"
+	ByUpdate Order = "updated" // The last changed first.
+)
+
+// Valid reports whether o is one of the orders.
+func (o Order) Valid() bool { return o == ByName || o == ByUpdate }
+
 // Draft is the input for a project.
 type Draft struct {
 	Name         string

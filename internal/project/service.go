@@ -25,9 +25,9 @@ type Store interface {
 	// ProjectRole returns the role of a member in a project, or ErrNoProject.
 	ProjectRole(ctx context.Context, owner identity.Owner, id uuid.UUID) (Role, error)
 
-	// ListProjects returns the projects of a member in a state whose name contains a text, by name, without their
-	// instructions, and their total number. Deleted ones are listed for their managers only.
-	ListProjects(ctx context.Context, owner identity.Owner, search string, state State, offset, limit int) (
+	// ListProjects returns the projects of a member in a state whose name contains a text, without their instructions,
+	// and their total number. Deleted ones are listed for their managers only.
+	ListProjects(ctx context.Context, owner identity.Owner, search string, state State, order Order, offset, limit int) (
 		[]Project, int, error)
 
 	// FindProject returns a project.
@@ -118,11 +118,11 @@ func (s *Service) Require(ctx context.Context, owner identity.Owner, id uuid.UUI
 	return err
 }
 
-// List returns a page of the actor's projects, by name, and their total number.
-func (s *Service) List(ctx context.Context, actor identity.Actor, search string, state State, offset, limit int) (
-	[]Project, int, error,
-) {
-	return s.store.ListProjects(ctx, actor.Owner(), search, state, offset, limit)
+// List returns a page of the actor's projects, and their total number.
+func (s *Service) List(ctx context.Context, actor identity.Actor, search string, state State, order Order, offset,
+	limit int,
+) ([]Project, int, error) {
+	return s.store.ListProjects(ctx, actor.Owner(), search, state, order, offset, limit)
 }
 
 // Find returns a project of the actor.

@@ -16,12 +16,12 @@ const wide = [
 /** Every page of the app for signed-in users, except those of one skill, thread or shared answer. */
 const pages = [
   ...['/home/skill', '/home/skill/library', '/home/skill/leaving', '/home/skill/new', '/home/data-source'],
-  ...['/home/nonsense', '/oauth/device', '/forbidden'],
+  ...['/home/project', '/home/nonsense', '/oauth/device', '/forbidden'],
   ...['change-password', 'about', 'session', 'share', 'connections', 'slack'].map(
     (name) => `/setting/${name}`,
   ),
   ...['contract', 'organization/member', 'slack', 'saml', 'saml/edit', 'instructions', 'model', 'notice'],
-  ...['notice/new', 'retention', 'share', 'connection', 'extension', 'feedback', 'audit'],
+  ...['notice/new', 'project', 'retention', 'share', 'connection', 'extension', 'feedback', 'audit'],
 ].map((path) => (path.startsWith('/') ? path : `/admin/${path}`))
 
 const title = (name: string | RegExp) => (page: Page) =>

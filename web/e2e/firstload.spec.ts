@@ -63,7 +63,7 @@ test.describe('the first load', () => {
     const asked = watchRequests(page)
     await page.goto(`/home/skill/${id}`, { waitUntil: 'commit' })
     // The app's other requests for a user, held back together with the user.
-    await expect.poll(() => asked.some((path) => path === '/assets/home.js')).toBe(true)
+    await expect.poll(() => asked).toEqual(expect.arrayContaining(['/assets/home.js', '/v1/me']))
     await page.waitForLoadState('load')
     expect(asked.filter((path) => path.startsWith('/v1/'))).toEqual(['/v1/me'])
     me.release()

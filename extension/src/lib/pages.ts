@@ -98,13 +98,28 @@ export function unreadableReason(found: Found): TextName | null {
 /** The server's maximum size of a PDF file for a page, in bytes. */
 const maxPdf = 20 * 1024 * 1024
 
-/** fetchPdf downloads the PDF of a tab with the user's cookies. */
+/** fetchPdf downloads the PDF of a tab with the user's cookies, up to the maximum size. */
 export async function fetchPdf(url: string): Promise<Blob> {
-  const response = await fetch(url, { credentials: 'include', signal: AbortSignal.timeout(60_000) }).catch(
-    () => null,
-  )
-  if (response === null || !response.ok) throw new Unreadable('pdfFailed')
-  const file = await response.blob()
-  if (file.size > maxPdf) throw new Unreadable('pdfTooLarge')
-  return file
+  try {
+    const response = await fetch(url, { credentials: 'include', signal: AbortSignal.timeout(60_000) })
+    if (response.ok && response.body !== null) return await readPdf(response.body)
+  } catch (cause) {
+    if (cause instanceof Unreadable) throw cause
+  }
+  throw new Unreadable('pdfFailed')
+}
+
+async function readPdf(body: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Blob> {
+  const reader = body.getReader()
+  const parts: Uint8Array<ArrayBuffer>[] = []
+  let size = 0
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    size += next.value.byteLength
+    if (size > maxPdf) {
+      void reader.cancel()
+      throw new Unreadable('pdfTooLarge')
+    }
+    parts.push(next.value)
+  }
+  return new Blob(parts)
 }

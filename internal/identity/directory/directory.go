@@ -173,6 +173,16 @@ func (d *Directory) Disable(ctx context.Context, subject string) error {
 	})
 }
 
+// ResetFactor removes the authenticator app of a user, in the embedded user pool together with its recovery codes.
+func (d *Directory) ResetFactor(ctx context.Context, subject string) error {
+	return d.do(ctx, func(ctx context.Context) error {
+		_, err := d.client.AdminSetUserMFAPreference(ctx, &cognito.AdminSetUserMFAPreferenceInput{
+			UserPoolId: d.poolID, Username: &subject, SoftwareTokenMfaSettings: &types.SoftwareTokenMfaSettingsType{},
+		})
+		return err
+	})
+}
+
 // Enable lets a user sign in again.
 func (d *Directory) Enable(ctx context.Context, subject string) error {
 	return d.do(ctx, func(ctx context.Context) error {

@@ -128,12 +128,12 @@ func (s *Service) refresh(ctx context.Context, r TokenRequest) (Tokens, error) {
 	_, err = s.people.ActorOf(ctx, stored.Claims, r.Origin.Address)
 	switch code := fault.CodeOf(err); {
 	case code == "":
-	case code == identity.AddressRefused:
-		return Tokens{}, fault.Wrap(err, AccessDenied, "the organization does not allow this network")
-	case code != fault.Unauthenticated && code != identity.SSORequired:
+	case code != fault.Unauthenticated && code != identity.SSORequired && code != identity.AddressRefused:
 		return Tokens{}, err
 	case stored.Used:
 		rotation.Grace = 0 // The store ends the connection.
+	case code == identity.AddressRefused: // The client may try again from another network.
+		return Tokens{}, fault.Wrap(err, AccessDenied, "the organization does not allow this network")
 	default:
 		return Tokens{}, fault.Wrap(err, InvalidGrant, "the connection is over")
 	}

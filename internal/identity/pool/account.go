@@ -18,16 +18,34 @@ func (p *Pool) inputHolder(ctx context.Context, in *input) (GrantUser, error) {
 	return p.holder(ctx, token)
 }
 
-// getUser is the operation GetUser: it returns the attributes of the user of an access token.
+// getUser is the operation GetUser: it returns the attributes and the second factor of the user of an
+// access token.
 func (p *Pool) getUser(ctx context.Context, in *input) (any, error) {
 	held, err := p.inputHolder(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	return struct {
-		UserAttributes []attribute
-		Username       string
-	}{attributes(held.User), held.User.Sub.String()}, nil
+	factor, err := p.store.PoolFactor(ctx, held.User.Sub)
+	if err != nil {
+		return nil, err
+	}
+	answer := struct {
+		PreferredMfaSetting string `json:",omitempty"`
+		UserAttributes      []attribute
+		UserMFASettingList  []string `json:",omitempty"`
+		Username            string
+
+		// An addition to Cognito's protocol.
+		Tsumugi struct {
+			RecoveryCodes  int
+			FactorRequired bool
+		}
+	}{UserAttributes: attributes(held.User), Username: held.User.Sub.String()}
+	if factor.Enabled {
+		answer.PreferredMfaSetting, answer.UserMFASettingList = challengeTOTP, []string{challengeTOTP}
+	}
+	answer.Tsumugi.RecoveryCodes, answer.Tsumugi.FactorRequired = factor.RecoveryCodes, factor.Required
+	return answer, nil
 }
 
 // globalSignOut is the operation GlobalSignOut: it ends all sessions of the user of an access token.

@@ -114,7 +114,7 @@ func (p *Pool) passwordFlow(ctx context.Context, params map[string]string) (any,
 	}
 	switch user.Status {
 	case StatusConfirmed:
-		return signedIn(p.signIn(ctx, user, p.cfg.ClientID, External{}))
+		return p.finishSignIn(ctx, user)
 	case StatusForceChangePassword:
 		return p.askForNewPassword(ctx, user)
 	case StatusResetRequired:
@@ -136,8 +136,7 @@ func (u *User) checkTemporary(now time.Time) error {
 
 // askForNewPassword sets the challenge NEW_PASSWORD_REQUIRED.
 func (p *Pool) askForNewPassword(ctx context.Context, user User) (any, error) {
-	now := p.now()
-	if err := user.checkTemporary(now); err != nil {
+	if err := user.checkTemporary(p.now()); err != nil {
 		p.refused(ctx, ActionSignInFailed, &user, "temporary_expired")
 		return nil, err
 	}
@@ -151,22 +150,11 @@ func (p *Pool) askForNewPassword(ctx context.Context, user User) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	session, hash := opaque.New()
-	err = p.store.CreateChallenge(ctx, Challenge{
-		Hash: hash, Name: challengeNewPassword, Sub: user.Sub, ClientID: p.cfg.ClientID, Version: user.Version,
-		ExpiresAt: now.Add(p.cfg.ChallengeLifetime),
-	}, now)
-	if fault.CodeOf(err) == fault.Conflict { // The user was disabled, or their password changed, after the check.
-		return nil, incorrectPassword()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return authAnswer{ChallengeName: challengeNewPassword, Session: session, ChallengeParameters: map[string]string{
-		"USER_ID_FOR_SRP":    user.Sub.String(),
+	return p.challenge(ctx, user, challengeNewPassword, p.cfg.ChallengeLifetime, map[string]string{
+		paramUserID:          user.Sub.String(),
 		"requiredAttributes": "[]",
 		"userAttributes":     string(userAttributes),
-	}}, nil
+	})
 }
 
 // refreshFlow exchanges a refresh token for new id and access tokens.
@@ -193,13 +181,13 @@ func (p *Pool) getTokensFromRefreshToken(ctx context.Context, in *input) (any, e
 	return struct{ AuthenticationResult authenticationResult }{result}, err
 }
 
-// respondToAuthChallenge is the operation RespondToAuthChallenge, for NEW_PASSWORD_REQUIRED.
+// respondToAuthChallenge is the operation RespondToAuthChallenge.
 func (p *Pool) respondToAuthChallenge(ctx context.Context, in *input) (any, error) {
 	name := in.text("ChallengeName", rule{required: true, values: []string{
 		"ADMIN_NO_SRP_AUTH", "CUSTOM_CHALLENGE", "DEVICE_PASSWORD_VERIFIER", "DEVICE_SRP_AUTH", "EMAIL_OTP",
-		"MFA_SETUP",
+		challengeSetup,
 		challengeNewPassword, "PASSWORD", "PASSWORD_SRP", "PASSWORD_VERIFIER", "SELECT_CHALLENGE", "SELECT_MFA_TYPE",
-		"SMS_MFA", "SMS_OTP", "SOFTWARE_TOKEN_MFA", "WEB_AUTHN",
+		"SMS_MFA", "SMS_OTP", challengeTOTP, "WEB_AUTHN",
 	}})
 	clientID := in.text("ClientId", clientIDRule())
 	session := in.text("Session", sessionRule())
@@ -211,10 +199,16 @@ func (p *Pool) respondToAuthChallenge(ctx context.Context, in *input) (any, erro
 	if session == "" {
 		return nil, missingParameter("Session")
 	}
-	if name != challengeNewPassword { // The pool sets no other challenge.
+	switch name {
+	case challengeNewPassword:
+		return p.setNewPassword(ctx, session, params)
+	case challengeTOTP:
+		return p.answerFactor(ctx, session, params)
+	case challengeSetup:
+		return p.finishSetup(ctx, session, params)
+	default: // The pool sets no other challenge.
 		return nil, invalidSession()
 	}
-	return p.setNewPassword(ctx, session, params)
 }
 
 func invalidSession() *refusal { return notAuthorized("Invalid session for the user.") }
@@ -233,9 +227,8 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 	if err != nil {
 		return nil, err
 	}
-	now := p.now()
 	hash := opaque.Hash(session)
-	holder, err := p.checkChallenge(ctx, hash, params[paramUsername], now)
+	holder, err := p.checkChallenge(ctx, hash, challengeNewPassword, params[paramUsername], p.now())
 	if err != nil {
 		return nil, err
 	}
@@ -256,12 +249,14 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 	if err != nil {
 		return nil, err
 	}
-	return signedIn(p.signIn(ctx, user, p.cfg.ClientID, External{}))
+	return p.finishSignIn(ctx, user)
 }
 
-// checkChallenge returns the user of a challenge's session. It rejects a session that belongs to another client or
-// user, was used, or has expired.
-func (p *Pool) checkChallenge(ctx context.Context, hash []byte, username string, now time.Time) (*User, error) {
+// checkChallenge returns the user of the session of a challenge with that name. It rejects a session that belongs to
+// another client or user, was used, or has expired.
+func (p *Pool) checkChallenge(
+	ctx context.Context, hash []byte, name, username string, now time.Time,
+) (*User, error) {
 	challenge, err := p.store.ChallengeByHash(ctx, hash)
 	if fault.CodeOf(err) == fault.NotFound {
 		return nil, invalidSession()
@@ -275,7 +270,7 @@ func (p *Pool) checkChallenge(ctx context.Context, hash []byte, username string,
 	}
 	switch {
 	case user == nil || user.Sub != challenge.Sub || challenge.ClientID != p.cfg.ClientID ||
-		challenge.Name != challengeNewPassword:
+		challenge.Name != name:
 		return nil, invalidSession()
 	case challenge.UsedAt != nil:
 		return nil, notAuthorized("Invalid session for the user, session can only be used once.")

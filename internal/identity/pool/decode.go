@@ -101,6 +101,25 @@ func (in *input) texts(name string) map[string]string {
 	return values
 }
 
+// flag returns a Boolean entry of a member that is an object, and whether the object exists. A missing entry is false,
+// because the SDKs leave out false.
+func (in *input) flag(name, entry string) (value, given bool) {
+	raw := in.members[name]
+	if isNull(raw) {
+		return false, false
+	}
+	var entries map[string]json.RawMessage
+	if json.Unmarshal(raw, &entries) != nil {
+		in.malform("Unexpected field type")
+		return false, false
+	}
+	raw = entries[entry]
+	if !isNull(raw) && json.Unmarshal(raw, &value) != nil {
+		in.malform("Unexpected field type")
+	}
+	return value, true
+}
+
 // attributes returns a member that is a list of attributes. A missing member is an empty list.
 func (in *input) attributes(name string, required bool) []attribute {
 	raw := in.members[name]

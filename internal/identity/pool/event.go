@@ -23,12 +23,16 @@ const (
 	actionPasswordSet     Action = "password.set"     // Replaces a temporary password.
 	actionPasswordChanged Action = "password.change"
 	actionPasswordFailed  Action = "password.fail" // A wrong code, or a wrong current password.
+	actionFactorAdded     Action = "session.factor_add"
+	actionFactorRemoved   Action = "session.factor_remove"
+	actionRecoveryCodes   Action = "session.recovery_codes" // New ones replace all earlier ones.
 )
 
 // proved reports whether only the account's owner can cause the action. Anyone can cause the others.
 func (a Action) proved() bool {
 	switch a {
-	case actionSignIn, actionSignOut, actionSignOutAll, actionPasswordReset, actionPasswordSet, actionPasswordChanged:
+	case actionSignIn, actionSignOut, actionSignOutAll, actionPasswordReset, actionPasswordSet, actionPasswordChanged,
+		actionFactorAdded, actionFactorRemoved, actionRecoveryCodes:
 		return true
 	}
 	return false
@@ -40,12 +44,19 @@ const (
 	bySSO      = "sso"
 )
 
+// The proofs of the second factor in a sign-in.
+const (
+	factorTOTP         = "totp"
+	factorRecoveryCode = "recovery_code"
+)
+
 // Event is an entry for the audit log. It contains neither secrets nor the typed name, which may be a password. An
 // event without an Action is not recorded.
 type Event struct {
 	Action Action
 	Sub    uuid.UUID // The account. uuid.Nil: no account.
 	Method string    // The method of a sign-in, else "".
+	Factor string    // The proof of the second factor in a sign-in, or "".
 	Reason string    // The reason of a rejection, else "".
 	Proved bool      // Caused by the account's owner. Other events are aggregated to one entry an hour with a count.
 	At     time.Time

@@ -87,7 +87,7 @@ func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID, at External) (
 	if at.Until != nil && !at.Until.After(p.now()) {
 		return Tokens{}, external(notAuthorized("the identity provider's session is over"))
 	}
-	result, err := p.signIn(ctx, user, p.cfg.FederatedClientID, at)
+	result, err := p.signIn(ctx, user, newSession{client: p.cfg.FederatedClientID, external: at})
 	return result.tokens(), external(err)
 }
 

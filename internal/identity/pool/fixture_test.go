@@ -113,6 +113,7 @@ type postbox struct {
 	codes       chan mail.ResetCode
 	changed     chan mail.Notice
 	devices     chan mail.Notice
+	factors     chan string // The kinds of notices about the second factor.
 
 	mu   sync.Mutex // Guards the fields below.
 	fail error
@@ -122,6 +123,7 @@ func newPostbox() *postbox {
 	return &postbox{
 		invitations: make(chan mail.Invitation, 100), codes: make(chan mail.ResetCode, 100),
 		changed: make(chan mail.Notice, 100), devices: make(chan mail.Notice, 100),
+		factors: make(chan string, 100),
 	}
 }
 
@@ -142,6 +144,21 @@ func (b *postbox) SendPasswordChanged(_ context.Context, n mail.Notice) error {
 
 func (b *postbox) SendNewDevice(_ context.Context, n mail.Notice) error {
 	b.devices <- n
+	return b.failure()
+}
+
+func (b *postbox) SendFactorAdded(context.Context, mail.Notice) error {
+	b.factors <- "added"
+	return b.failure()
+}
+
+func (b *postbox) SendFactorRemoved(context.Context, mail.Notice) error {
+	b.factors <- "removed"
+	return b.failure()
+}
+
+func (b *postbox) SendRecoveryCodeUsed(context.Context, mail.Notice) error {
+	b.factors <- "recovery code used"
 	return b.failure()
 }
 
@@ -270,9 +287,15 @@ func (f *fixture) challenge(t *testing.T, name, password string) *string {
 func (f *fixture) answer(ctx context.Context, session *string,
 	params map[string]string,
 ) (*cognito.RespondToAuthChallengeOutput, error) {
+	return f.respond(ctx, types.ChallengeNameTypeNewPasswordRequired, session, params)
+}
+
+// respond answers a challenge with that name.
+func (f *fixture) respond(ctx context.Context, name types.ChallengeNameType, session *string,
+	params map[string]string,
+) (*cognito.RespondToAuthChallengeOutput, error) {
 	return f.sdk.RespondToAuthChallenge(ctx, &cognito.RespondToAuthChallengeInput{
-		ChallengeName: types.ChallengeNameTypeNewPasswordRequired, ClientId: aws.String(clientID), Session: session,
-		ChallengeResponses: params,
+		ChallengeName: name, ClientId: aws.String(clientID), Session: session, ChallengeResponses: params,
 	})
 }
 

@@ -133,6 +133,42 @@ func (l timeoutStore) CompleteChallenge(
 	})
 }
 
+func (l timeoutStore) PoolFactor(ctx context.Context, sub uuid.UUID) (Factor, error) {
+	return query(ctx, func(ctx context.Context) (Factor, error) { return l.store.PoolFactor(ctx, sub) })
+}
+
+func (l timeoutStore) SetPendingTOTP(ctx context.Context, sub uuid.UUID, secret string) error {
+	return exec(ctx, func(ctx context.Context) error { return l.store.SetPendingTOTP(ctx, sub, secret) })
+}
+
+func (l timeoutStore) VerifyTOTP(
+	ctx context.Context, user User, secret string, step int64, enable bool, event Event,
+) (User, error) {
+	return query(ctx, func(ctx context.Context) (User, error) {
+		return l.store.VerifyTOTP(ctx, user, secret, step, enable, event)
+	})
+}
+
+func (l timeoutStore) EnableTOTP(ctx context.Context, sub uuid.UUID, event Event) error {
+	return exec(ctx, func(ctx context.Context) error { return l.store.EnableTOTP(ctx, sub, event) })
+}
+
+func (l timeoutStore) RemoveFactor(ctx context.Context, sub uuid.UUID, event Event) (bool, error) {
+	return query(ctx, func(ctx context.Context) (bool, error) { return l.store.RemoveFactor(ctx, sub, event) })
+}
+
+func (l timeoutStore) SetRecoveryCodes(ctx context.Context, sub uuid.UUID, hashes [][]byte, event Event) error {
+	return exec(ctx, func(ctx context.Context) error { return l.store.SetRecoveryCodes(ctx, sub, hashes, event) })
+}
+
+func (l timeoutStore) HasRecoveryCode(ctx context.Context, sub uuid.UUID, hash []byte) (bool, error) {
+	return query(ctx, func(ctx context.Context) (bool, error) { return l.store.HasRecoveryCode(ctx, sub, hash) })
+}
+
+func (l timeoutStore) UseFactor(ctx context.Context, challenge []byte, proof FactorProof, at time.Time) error {
+	return exec(ctx, func(ctx context.Context) error { return l.store.UseFactor(ctx, challenge, proof, at) })
+}
+
 func (l timeoutStore) CreateGrant(
 	ctx context.Context, grant Grant, version int64, event Event,
 ) (newDevice bool, err error) {

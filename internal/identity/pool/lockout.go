@@ -28,7 +28,7 @@ const (
 )
 
 // errLocked means that the account is locked. Each operation has a specific message for it.
-var errLocked = errors.New("pool: too many wrong passwords")
+var errLocked = errors.New("pool: too many wrong passwords or codes")
 
 // at returns the attempts that have not expired at a time.
 func (a Attempts) at(now time.Time) Attempts {
@@ -67,7 +67,18 @@ func attemptsKey(user *User, name string) []byte {
 // attemptsKeys returns the keys under which wrong passwords of an account are counted: for the caller's address, and
 // for all addresses.
 func attemptsKeys(ctx context.Context, user *User, name string) [][]byte {
-	account := attemptsKey(user, name)
+	return keysFrom(ctx, attemptsKey(user, name))
+}
+
+// factorKeys returns the keys under which wrong codes of a user's second factor are counted. They are not those of
+// passwords, because the right password must not reset the count of codes.
+func factorKeys(ctx context.Context, user User) [][]byte {
+	sum := sha256.Sum256([]byte("factor " + user.Sub.String()))
+	return keysFrom(ctx, sum[:])
+}
+
+// keysFrom returns the key of an account at the caller's address, and the key itself.
+func keysFrom(ctx context.Context, account []byte) [][]byte {
 	here := sha256.Sum256(append([]byte("from "+originOf(ctx).Network()+" "), account...))
 	return [][]byte{here[:], account}
 }
@@ -92,41 +103,57 @@ func (p *Pool) authenticate(ctx context.Context, name, password string) (User, e
 // account is locked is rejected without verification. A password is also rejected, even if right, if other attempts
 // lock the account during its verification. Concurrent attempts therefore reveal no more than sequential ones.
 func (p *Pool) checkPassword(ctx context.Context, user *User, name, password string, wrong Action) error {
-	keys := attemptsKeys(ctx, user, normalizeName(name))
-	known, err := p.knowsDevice(ctx, user)
-	if err != nil {
-		return err
-	}
-	attempts, err := p.store.PoolAttempts(ctx, keys...)
-	if err != nil {
-		return err
-	}
-	if locked(attempts, known, p.now()) {
-		return errLocked
-	}
 	encoded := ""
 	if user != nil {
 		encoded = user.PasswordHash
 	}
-	right, asTyped, err := p.hasher.verify(ctx, encoded, password)
-	if err != nil {
+	asTyped := false
+	right, err := p.try(ctx, user, attemptsKeys(ctx, user, normalizeName(name)), wrong, "password",
+		func() (right bool, err error) {
+			right, asTyped, err = p.hasher.verify(ctx, encoded, password)
+			return right, err
+		})
+	switch {
+	case err != nil:
 		return err
+	case !right:
+		return incorrectPassword()
+	case asTyped:
+		p.rehash(ctx, user, password)
+	}
+	return nil
+}
+
+// try verifies a secret of a user, nil for an unknown name, and counts the result under the keys. A wrong one is
+// recorded in the audit log as the given action and reason. The error is errLocked while the keys are locked.
+func (p *Pool) try(
+	ctx context.Context, user *User, keys [][]byte, wrong Action, reason string, verify func() (bool, error),
+) (right bool, err error) {
+	known, err := p.knowsDevice(ctx, user)
+	if err != nil {
+		return false, err
+	}
+	attempts, err := p.store.PoolAttempts(ctx, keys...)
+	if err != nil {
+		return false, err
+	}
+	if locked(attempts, known, p.now()) {
+		return false, errLocked
+	}
+	if right, err = verify(); err != nil {
+		return false, err
 	}
 	lockedNow, err := p.count(ctx, keys, known, right)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if right {
-		if asTyped {
-			p.rehash(ctx, user, password)
-		}
-		return nil
+	if !right {
+		p.refused(ctx, wrong, user, reason)
 	}
-	p.refused(ctx, wrong, user, "password")
 	if lockedNow {
 		p.refused(ctx, actionLocked, user, "")
 	}
-	return incorrectPassword()
+	return right, nil
 }
 
 // rehash replaces the hash of a password as typed by a hash of the normalized password. A failure is only logged,
@@ -193,7 +220,7 @@ func (p *Pool) count(ctx context.Context, keys [][]byte, known, right bool) (boo
 	}
 	lockedNow := locked(after, known, now)
 	if lockedNow {
-		p.cfg.Logger.InfoContext(ctx, "pool: account locked after wrong passwords", "account",
+		p.cfg.Logger.InfoContext(ctx, "pool: account locked after wrong passwords or codes", "account",
 			hex.EncodeToString(keys[1][:8]),
 			"failures", after[0].Failures, "of_all_addresses", after[1].Failures, "until", after[0].LockedUntil)
 	}

@@ -16,6 +16,9 @@ type Mailer interface {
 	SendResetCode(ctx context.Context, code mail.ResetCode) error
 	SendPasswordChanged(ctx context.Context, notice mail.Notice) error
 	SendNewDevice(ctx context.Context, notice mail.Notice) error
+	SendFactorAdded(ctx context.Context, notice mail.Notice) error
+	SendFactorRemoved(ctx context.Context, notice mail.Notice) error
+	SendRecoveryCodeUsed(ctx context.Context, notice mail.Notice) error
 }
 
 const (

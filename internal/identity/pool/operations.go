@@ -18,6 +18,7 @@ type noBody struct{}
 // table returns the protocol's calls by their names in X-Amz-Target.
 func (p *Pool) table() map[string]operation {
 	return map[string]operation{
+		"AssociateSoftwareToken":    {run: p.associateSoftwareToken},
 		"ChangePassword":            {run: p.changePassword},
 		"ConfirmForgotPassword":     {run: p.confirmForgotPassword},
 		"ForgotPassword":            {run: p.forgotPassword},
@@ -27,6 +28,11 @@ func (p *Pool) table() map[string]operation {
 		"InitiateAuth":              {run: p.initiateAuth},
 		"RespondToAuthChallenge":    {run: p.respondToAuthChallenge},
 		"RevokeToken":               {run: p.revokeToken},
+		"SetUserMFAPreference":      {run: p.setUserMFAPreference},
+		"VerifySoftwareToken":       {run: p.verifySoftwareToken},
+
+		// An addition to Cognito's protocol.
+		"TsumugiCreateRecoveryCodes": {run: p.createRecoveryCodes},
 
 		// Users cannot sign up. The responses are those of a Cognito pool where only administrators add users.
 		"ConfirmSignUp":          {run: p.confirmSignUp},
@@ -38,6 +44,7 @@ func (p *Pool) table() map[string]operation {
 		"AdminDisableUser":          {p.onUser(p.DisableUser, empty{}), true},
 		"AdminEnableUser":           {p.onUser(p.EnableUser, empty{}), true},
 		"AdminGetUser":              {p.adminGetUser, true},
+		"AdminSetUserMFAPreference": {p.adminSetUserMFAPreference, true},
 		"AdminUpdateUserAttributes": {p.adminUpdateUserAttributes, true},
 		"AdminUserGlobalSignOut":    {p.onUser(p.SignOutUser, empty{}), true},
 	}

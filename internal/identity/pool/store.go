@@ -47,7 +47,7 @@ type Password struct {
 // stored.
 type Challenge struct {
 	Hash      []byte // SHA-256 of the session.
-	Name      string // NEW_PASSWORD_REQUIRED.
+	Name      string // NEW_PASSWORD_REQUIRED, SOFTWARE_TOKEN_MFA or MFA_SETUP.
 	Sub       uuid.UUID
 	ClientID  string
 	Version   int64 // The user's version when the challenge was set.
@@ -91,6 +91,24 @@ type Code struct {
 	Hash      string     // In the PHC string format.
 	Tries     int        // Number of tries.
 	ExpiresAt time.Time
+}
+
+// Factor is the second factor of a user: an authenticator app, and recovery codes that replace its codes. The zero value
+// is a user without one.
+type Factor struct {
+	Secret        string // The verified secret of the app, in Base32; "" for none.
+	Pending       string // A new secret, in Base32, until its first code; "" for none.
+	Enabled       bool   // Sign-ins with a password require a code.
+	Step          int64  // The time step of the last accepted code.
+	RecoveryCodes int    // The number of unused ones.
+	Required      bool   // The policy of the user's organization requires a second factor.
+}
+
+// FactorProof is a verified proof of the second factor: the time step of a code, or the hash of a recovery code. The zero
+// value contains no proof.
+type FactorProof struct {
+	Step         int64
+	RecoveryHash []byte // SHA-256.
 }
 
 // UserChange is the input of UpdatePoolUser. Nil fields are left unchanged.
@@ -202,6 +220,37 @@ type Store interface {
 	// returns the user. If the challenge does not exist, or was used, or the user's version has changed since, the
 	// error has the code fault.Conflict, and nothing is changed.
 	CompleteChallenge(ctx context.Context, hash []byte, password Password, name string, event Event) (User, error)
+
+	// PoolFactor returns the second factor of a user.
+	PoolFactor(ctx context.Context, sub uuid.UUID) (Factor, error)
+
+	// SetPendingTOTP stores a new secret that awaits its first code. If the user does not exist, the error has the code
+	// fault.NotFound.
+	SetPendingTOTP(ctx context.Context, sub uuid.UUID, secret string) error
+
+	// VerifyTOTP replaces the user's secret by the pending one, after a code of it at the given time step, and enables it
+	// if enable is true. If the secret is no longer the pending one, or the user no longer has the given version, the error
+	// has the code fault.Conflict, and nothing is changed.
+	VerifyTOTP(ctx context.Context, user User, secret string, step int64, enable bool, event Event) (User, error)
+
+	// EnableTOTP makes sign-ins require a code of the user's verified secret. Without one, the error has the code
+	// fault.Conflict.
+	EnableTOTP(ctx context.Context, sub uuid.UUID, event Event) error
+
+	// RemoveFactor removes the secrets and the recovery codes of a user. It reports whether there were any.
+	RemoveFactor(ctx context.Context, sub uuid.UUID, event Event) (bool, error)
+
+	// SetRecoveryCodes replaces all recovery codes of a user, by their hashes. If the user has no enabled factor, the error
+	// has the code fault.Conflict.
+	SetRecoveryCodes(ctx context.Context, sub uuid.UUID, hashes [][]byte, event Event) error
+
+	// HasRecoveryCode reports whether a hash belongs to an unused recovery code of a user.
+	HasRecoveryCode(ctx context.Context, sub uuid.UUID, hash []byte) (bool, error)
+
+	// UseFactor consumes a challenge together with its proof, if any. If the challenge does not exist, was used or has
+	// expired, the error has the code fault.Conflict; if a code of the same or a later time step, or the recovery
+	// code, was used before, fault.NotFound. Then nothing is changed.
+	UseFactor(ctx context.Context, challenge []byte, proof FactorProof, at time.Time) error
 
 	// CreateGrant stores a grant and the device of the sign-in. It reports whether the user has signed in before, but
 	// never on this device. If the user is no longer enabled or no longer has the given version, the authentication is

@@ -28,21 +28,28 @@ type authenticationResult struct {
 	TokenType    string
 }
 
-// signIn creates a grant of a client for a user who has just been authenticated, and issues its tokens. The grant ends
-// after the lifetime of refresh tokens, or at the end set by another identity provider if that is earlier.
-func (p *Pool) signIn(ctx context.Context, user User, clientID string, at External) (authenticationResult, error) {
+// newSession is the input of signIn.
+type newSession struct {
+	client   string   // The app client.
+	factor   string   // The proof of the second factor, or "".
+	external External // The sign-in at another identity provider, or zero.
+}
+
+// signIn creates a grant for a user who has just been authenticated, and issues its tokens. The grant ends after the
+// lifetime of refresh tokens, or at the end set by another identity provider if that is earlier.
+func (p *Pool) signIn(ctx context.Context, user User, session newSession) (authenticationResult, error) {
 	now := p.now()
 	refresh, hash := opaque.New()
 	grant := Grant{
-		ID: uuid.New(), TokenHash: hash, Sub: user.Sub, ClientID: clientID, EventID: uuid.New(),
-		AuthTime: now, ExpiresAt: now.Add(p.cfg.RefreshLifetime), External: at,
+		ID: uuid.New(), TokenHash: hash, Sub: user.Sub, ClientID: session.client, EventID: uuid.New(),
+		AuthTime: now, ExpiresAt: now.Add(p.cfg.RefreshLifetime), External: session.external,
 	}
-	if at.Until != nil && at.Until.Before(grant.ExpiresAt) {
-		grant.ExpiresAt = *at.Until
+	if until := session.external.Until; until != nil && until.Before(grant.ExpiresAt) {
+		grant.ExpiresAt = *until
 	}
 	event := p.event(ctx, actionSignIn, user.Sub)
-	event.Method = byPassword
-	if clientID == p.cfg.FederatedClientID {
+	event.Method, event.Factor = byPassword, session.factor
+	if session.client == p.cfg.FederatedClientID {
 		event.Method = bySSO
 	}
 	newDevice, err := p.store.CreateGrant(ctx, grant, user.Version, event)

@@ -45,11 +45,13 @@ export class Account {
         AuthParameters: { USERNAME: email, PASSWORD: password },
       }),
     })
-    const { AuthenticationResult: tokens } = (await answered.json()) as {
-      AuthenticationResult: Record<'IdToken' | 'AccessToken' | 'RefreshToken' | 'TokenType', string> & {
+    const { AuthenticationResult: tokens, ChallengeName: challenge } = (await answered.json()) as {
+      ChallengeName?: string
+      AuthenticationResult?: Record<'IdToken' | 'AccessToken' | 'RefreshToken' | 'TokenType', string> & {
         ExpiresIn: number
       }
     }
+    if (tokens === undefined) throw new Error(`${email} cannot sign in: ${challenge ?? answered.status}`)
     const record = {
       authType: way.auth_type,
       clientId: way.client_id,

@@ -2,6 +2,7 @@ import { useEffect } from 'react'
 import { useLocation } from 'react-router'
 import { readToken } from '@/entities/identity/token'
 import { followNotifications } from '@/entities/notice/notifications'
+import { followProjects } from '@/entities/project/projects'
 import { followSources } from '@/entities/source/dataSources'
 import { askBeforeLeaving, uploads } from '@/entities/source/uploads'
 import { followThreads } from '@/entities/thread/threads'
@@ -37,6 +38,7 @@ function followLive(): () => void {
     followThreads(live),
     followNotifications(live),
     followSources(live),
+    followProjects(live),
     askBeforeLeaving(uploads, window, () => readToken() !== null),
     live.start(),
   ]

@@ -51,6 +51,8 @@ function adminPage(path: string, Component: Page, loader?: () => Promise<LoaderF
 
 const conversationPage: Page = async () => (await import('./home')).ConversationPage
 
+const loadProjects = () => import('@/features/project/routes')
+
 /** homeRoutes are the pages under /home. */
 const homeRoutes: RouteObject[] = [
   { path: '/home', loader: () => redirect('/home/skill') },
@@ -62,7 +64,7 @@ const homeRoutes: RouteObject[] = [
     },
     shouldRevalidate: never,
   }),
-  page('/home/skill/library', async () => (await import('@/features/skillEditor/routes')).LibraryPage),
+  page('/home/skill/library', async () => (await import('@/features/skillEditor/LibraryPage')).LibraryPage),
   page('/home/skill/leaving', async () => (await import('@/features/threads/LeavingPage')).LeavingPage),
   page('/home/skill/new', async () => (await import('./SkillEditorRoute')).SkillEditorRoute),
   page('/home/skill/:skillId/edit', async () => (await import('./SkillEditorRoute')).SkillEditorRoute),
@@ -84,6 +86,21 @@ const homeRoutes: RouteObject[] = [
     },
     shouldRevalidate: never,
   }),
+  page('/home/project', async () => (await loadProjects()).ProjectsPage),
+  caught({
+    path: '/home/project/:projectId',
+    loader: signedIn(),
+    shouldRevalidate: never,
+    lazy: { Component: async () => (await loadProjects()).ProjectPage },
+    children: [
+      { index: true, loader: ({ params }) => redirect(`/home/project/${params.projectId}/chat`) },
+      { path: 'chat', lazy: { Component: async () => (await loadProjects()).ThreadsTab } },
+      { path: 'file', lazy: { Component: async () => (await loadProjects()).FilesTab } },
+      { path: 'member', lazy: { Component: async () => (await loadProjects()).MembersTab } },
+      { path: 'instructions', lazy: { Component: async () => (await loadProjects()).InstructionsTab } },
+      { path: 'setting', lazy: { Component: async () => (await loadProjects()).SettingsTab } },
+    ],
+  }),
   ...['/home/*', '/chat/*', '/share/*'].map((path) => ({ path, Component: NotFoundPage })),
 ]
 
@@ -96,8 +113,15 @@ const settingRoutes: RouteObject = caught({
     {
       path: 'change-password',
       lazy: {
-        loader: async () => (await import('@/features/settings/routes')).changePasswordLoader,
+        loader: async () => (await import('@/features/settings/routes')).passwordLoader,
         Component: async () => (await import('@/features/settings/routes')).ChangePasswordPage,
+      },
+    },
+    {
+      path: 'factor',
+      lazy: {
+        loader: async () => (await import('@/features/settings/routes')).passwordLoader,
+        Component: async () => (await import('@/features/settings/routes')).FactorPage,
       },
     },
     settingPage('about', async () => (await import('@/features/settings/routes')).AboutPage),
@@ -155,6 +179,7 @@ const adminRoutes: RouteObject = caught({
     ),
     adminPage('group', async () => (await loadAdmin()).GroupsPage),
     adminPage('group/:groupId', async () => (await loadAdmin()).GroupPage),
+    adminPage('project', async () => (await loadAdmin()).ProjectsPage),
     adminPage('instructions', async () => (await loadAdmin()).InstructionsPage),
     adminPage('model', async () => (await loadAdmin()).ModelsPage),
     adminPage('notice', async () => (await loadAdmin()).NoticesPage),

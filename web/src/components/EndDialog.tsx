@@ -7,6 +7,8 @@ import { ConfirmDialog } from './ConfirmDialog'
 interface EndDialogProps {
   words: { confirm: string; end: string; ended: string; notEnded: string }
   end: () => Promise<unknown>
+  /** Returns the message for a failure whose reason is known. */
+  reasonOf?: (cause: unknown) => string | undefined
   /** The query key to invalidate afterwards. */
   changes?: readonly string[]
   onClose: () => void
@@ -14,7 +16,7 @@ interface EndDialogProps {
 }
 
 /** Asks for confirmation before something is ended, ends it, and shows the result. Render it only while it is open. */
-export function EndDialog({ words, end, changes, onClose, children }: EndDialogProps) {
+export function EndDialog({ words, end, reasonOf, changes, onClose, children }: EndDialogProps) {
   const { busy, run } = useTask()
   const confirm = async () => {
     await run(
@@ -24,7 +26,7 @@ export function EndDialog({ words, end, changes, onClose, children }: EndDialogP
         onClose()
         if (changes) await reload(changes)
       },
-      () => toastFailure(words.notEnded),
+      (cause) => toastFailure(reasonOf?.(cause) ?? words.notEnded),
     )
   }
   return (

@@ -16,7 +16,7 @@ const (
 	stepMin   = 0.6  // Characters below each other form a vertical line from this distance
 	stepMax   = 1.45 // to this distance.
 	minWord   = 2    // Other characters in a word that indicates a horizontal line.
-	rubySize  = 0.65 // Largest size of ruby relative to its base text.
+	rubySize  = 0.72 // Largest size of ruby relative to its base text.
 )
 
 // segment is a piece of a line without wide gaps. Its box is in the frame of its direction, in which lines run to the
@@ -44,7 +44,7 @@ func (t turn) frame(b box) box {
 
 // layOut puts the characters of a page into reading order. lines are the ruled lines of the page.
 func layOut(glyphs []glyph, lines []box) *Page {
-	findVertical(glyphs, newRules(lines, downwards))
+	findVertical(glyphs, lines)
 	var parts [askew + 1][]segment
 	var boxes [askew + 1]box
 	var counts [askew + 1]int

@@ -102,7 +102,8 @@ func (d *Document) path(object uint64, outer matrix, found *drawn) error {
 		if err != nil {
 			return err
 		}
-		if closed != 0 && len(points) > 2 {
+		// PDFium repeats the first point of a rectangle.
+		if closed != 0 && len(points) > 2 && points[len(points)-1] != points[0] {
 			points = append(points, points[0])
 		}
 	}

@@ -19,6 +19,17 @@ func grid(p *pdftest.Page, xs, ys []float64) {
 	}
 }
 
+// bars draws the borders of cells as thin filled rectangles, as browsers print them.
+func bars(p *pdftest.Page, xs, ys []float64) {
+	for _, y := range ys {
+		p.Raw(fmt.Sprintf("%g %g %g 0.75 re f", xs[0], y, xs[len(xs)-1]-xs[0]))
+	}
+	bottom := ys[len(ys)-1]
+	for _, x := range xs {
+		p.Raw(fmt.Sprintf("%g %g 0.75 %g re f", x, bottom, ys[0]-bottom))
+	}
+}
+
 // facilities draws a narrow table as spreadsheets print it. Cells are adjacent, a long cell has two lines, and the
 // height of a row equals the height of its characters.
 func facilities(p *pdftest.Page) {
@@ -66,6 +77,43 @@ func TestRuledTablesAreReadByRows(t *testing.T) {
 				}
 			},
 			"年度ごとの予算\n| 部門 | 予算 | 判定 |\n|---|---|---|\n| 開発部 | 百万円 | ○ |\n| 開発部 | 二百万円 | × |",
+		},
+		"borders that are filled rectangles": {
+			func(p *pdftest.Page) {
+				bars(p, []float64{50, 112, 142, 200}, []float64{716, 690, 662})
+				for i, lines := range [][]string{{"施設名"}, {"車い", "す可"}, {"備考"}} {
+					for k, line := range lines {
+						p.Text([]float64{52, 115, 145}[i], 705-11*float64(k), 10, line)
+					}
+				}
+				for i, lines := range [][]string{{"中央の図書", "館"}, {"○"}, {"前の日まで", "に連絡する"}} {
+					for k, line := range lines {
+						p.Text([]float64{52, 122, 145}[i], 679-11*float64(k), 10, line)
+					}
+				}
+			},
+			"| 施設名 | 車いす可 | 備考 |\n|---|---|---|\n| 中央の図書館 | ○ | 前の日までに連絡する |",
+		},
+		"cells as narrow as a character": {
+			func(p *pdftest.Page) {
+				grid(p, []float64{50, 130, 149, 168, 187, 206, 225}, []float64{716, 662, 646, 630, 614})
+				p.Text(52, 705, 10, "施設名")
+				for k, name := range []string{"中央の図書館", "西の公民館", "総合文化会館"} {
+					p.Text(52, 650-16*float64(k), 10, name)
+				}
+				for i, header := range []string{"車椅子可", "駐車場有", "授乳室有", "点字表示", "休日開館"} {
+					x := 134 + 19*float64(i)
+					for k, r := range []rune(header) {
+						p.Text(x, 704-12*float64(k), 10, string(r))
+					}
+					for k, mark := range []string{"○", "×", "△"} {
+						p.Text(x, 650-16*float64(k), 10, mark)
+					}
+				}
+			},
+			"| 施設名 | 車椅子可 | 駐車場有 | 授乳室有 | 点字表示 | 休日開館 |\n|---|---|---|---|---|---|\n" +
+				"| 中央の図書館 | ○ | ○ | ○ | ○ | ○ |\n| 西の公民館 | × | × | × | × | × |\n" +
+				"| 総合文化会館 | △ | △ | △ | △ | △ |",
 		},
 		"lines behind text": {
 			func(p *pdftest.Page) {

@@ -7,9 +7,9 @@ import (
 
 // findVertical finds vertical lines of upright characters. A character belongs to one if the chain of characters drawn
 // with it is longer downwards than sideways. A column of marks is not vertical text: each mark is part of a horizontal
-// line. r contains the rules in the frame of vertical lines.
-func findVertical(glyphs []glyph, r rules) {
-	chain := newChains(glyphs, r)
+// line. lines are the ruled lines of the page.
+func findVertical(glyphs []glyph, lines []box) {
+	chain := newChains(glyphs, lines)
 	down, right := chain.lengths(downwards), chain.lengths(rightwards)
 	var beside []float64 // Centers of horizontal lines.
 	var lone []int
@@ -65,21 +65,22 @@ func findVertical(glyphs []glyph, r rules) {
 	}
 }
 
-// chains links characters to the next one in the same line, across ruby.
+// chains links characters to the next one in the same line, across ruby but not across ruled lines.
 type chains struct {
 	next   []int
 	how    []turn
 	behind []bool // The character has a predecessor above it.
 }
 
-func newChains(glyphs []glyph, r rules) chains {
+func newChains(glyphs []glyph, lines []box) chains {
 	const ahead = 16
+	ruled := map[turn]rules{downwards: newRules(lines, downwards), rightwards: newRules(lines, rightwards)}
 	c := chains{make([]int, len(glyphs)), make([]turn, len(glyphs)), make([]bool, len(glyphs))}
 	for i := range glyphs {
 		c.how[i] = askew
 		for k := i + 1; k < min(len(glyphs), i+ahead) && c.how[i] == askew; k++ {
 			c.next[i], c.how[i] = k, linked(glyphs[i], glyphs[k])
-			if c.how[i] == downwards && r.part(downwards.frame(glyphs[i].box), downwards.frame(glyphs[k].box), 0) {
+			if t := c.how[i]; t != askew && ruled[t].part(t.frame(glyphs[i].box), t.frame(glyphs[k].box), 0) {
 				c.how[i] = askew
 			}
 		}

@@ -50,7 +50,11 @@ describe('the identity client', () => {
 
   it('completes the new password challenge', async () => {
     reply(200, { ChallengeName: 'NEW_PASSWORD_REQUIRED', Session: 's1' })
-    expect(await signIn(provider, 'a@b', 'pw')).toEqual({ kind: 'new-password', session: 's1' })
+    expect(await signIn(provider, 'a@b', 'pw')).toEqual({
+      kind: 'new-password',
+      session: 's1',
+      recovery: false,
+    })
     expect(readToken()).toBeNull()
 
     reply(200, { AuthenticationResult: result })

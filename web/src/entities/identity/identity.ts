@@ -45,6 +45,7 @@ export interface AuthenticationResult {
 export type AuthAnswer = {
   AuthenticationResult?: AuthenticationResult
   ChallengeName?: string
+  ChallengeParameters?: Record<string, string>
   Session?: string
 } | null
 

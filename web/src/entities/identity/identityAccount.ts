@@ -1,3 +1,4 @@
+import { call as callApi } from '@/lib/api'
 import {
   type AuthAnswer,
   call,
@@ -11,8 +12,24 @@ import type { TokenRecord } from './token'
 
 // The user pool's operations for the pages of sign-in and settings only; other pages do not load them.
 
-/** The result of a sign-in: a session, which the caller stores, or the challenge to choose a new password. */
-export type SignIn = { kind: 'done'; record: TokenRecord } | { kind: 'new-password'; session: string }
+/**
+ * What the provider asks for after the password: a new password in place of the temporary one, the code of the second
+ * factor, or to set up a second factor. `recovery` means that it accepts recovery codes.
+ */
+export interface Challenge {
+  kind: 'new-password' | 'factor' | 'factor-setup'
+  session: string
+  recovery: boolean
+}
+
+/** The result of a sign-in: a session, which the caller stores, or a challenge. */
+export type SignIn = { kind: 'done'; record: TokenRecord } | Challenge
+
+const challenges: Readonly<Record<string, Challenge['kind']>> = {
+  NEW_PASSWORD_REQUIRED: 'new-password',
+  SOFTWARE_TOKEN_MFA: 'factor',
+  MFA_SETUP: 'factor-setup',
+}
 
 /** Signs in with a password. */
 export async function signIn(provider: Provider, username: string, password: string): Promise<SignIn> {
@@ -31,13 +48,105 @@ export async function chooseNewPassword(
   password: string,
   session: string,
 ): Promise<SignIn> {
-  const answer = await call<AuthAnswer>(provider.endpoint, 'RespondToAuthChallenge', {
-    ChallengeName: 'NEW_PASSWORD_REQUIRED',
-    ClientId: provider.clientId,
-    Session: session,
-    ChallengeResponses: { USERNAME: username, NEW_PASSWORD: password },
+  return respond(provider, 'NEW_PASSWORD_REQUIRED', session, { USERNAME: username, NEW_PASSWORD: password })
+}
+
+/** Answers the challenge for the second factor, with a code of the app or a recovery code. */
+export async function answerFactor(
+  provider: Provider,
+  username: string,
+  code: string,
+  recovery: boolean,
+  session: string,
+): Promise<SignIn> {
+  const name = recovery ? 'TSUMUGI_RECOVERY_CODE' : 'SOFTWARE_TOKEN_MFA_CODE'
+  return respond(provider, 'SOFTWARE_TOKEN_MFA', session, { USERNAME: username, [name]: code })
+}
+
+/** Signs in after verifyApp has set up the second factor. */
+export async function finishFactorSetup(
+  provider: Provider,
+  username: string,
+  session: string,
+): Promise<SignIn> {
+  return respond(provider, 'MFA_SETUP', session, { USERNAME: username })
+}
+
+/** Who sets up an authenticator app: a signed-in user, or one who answers a challenge. */
+export type AppHolder = { AccessToken: string; TsumugiPassword: string } | { Session: string }
+
+/** Requests the secret of a new authenticator app. Some providers replace the session of the challenge. */
+export async function associateApp(
+  endpoint: string,
+  holder: AppHolder,
+): Promise<{ secret: string; holder: AppHolder }> {
+  const answer = await call<{ SecretCode: string; Session?: string }>(
+    endpoint,
+    'AssociateSoftwareToken',
+    holder,
+  )
+  return { secret: answer.SecretCode, holder: answer.Session ? { Session: answer.Session } : holder }
+}
+
+/** Verifies the first code of the app. Returns the session that ends the challenge, or ''. */
+export async function verifyApp(endpoint: string, holder: AppHolder, code: string): Promise<string> {
+  const answer = await call<{ Session?: string }>(endpoint, 'VerifySoftwareToken', {
+    ...holder,
+    UserCode: code,
   })
-  return conclude(provider, answer)
+  return answer.Session ?? ''
+}
+
+/** The second factor of the signed-in user. */
+export interface Factor {
+  enabled: boolean
+  /** Whether the organization requires one. */
+  required: boolean
+  /** The number of unused recovery codes. */
+  recoveryCodes: number
+}
+
+/** Reads the second factor. Null with a pool of AWS, where the settings do not support it. */
+export async function readFactor(record: TokenRecord): Promise<Factor | null> {
+  const answer = await call<{
+    UserMFASettingList?: string[]
+    Tsumugi?: { RecoveryCodes: number; FactorRequired: boolean }
+  }>(await endpointOf(record), 'GetUser', { AccessToken: record.accessToken })
+  if (!answer.Tsumugi) return null
+  return {
+    enabled: (answer.UserMFASettingList ?? []).length > 0,
+    required: answer.Tsumugi.FactorRequired,
+    recoveryCodes: answer.Tsumugi.RecoveryCodes,
+  }
+}
+
+/** Requires the verified app at sign-ins, or removes it with the recovery codes. Needs the user's password. */
+export async function setFactor(record: TokenRecord, password: string, enabled: boolean): Promise<void> {
+  await call(await endpointOf(record), 'SetUserMFAPreference', {
+    AccessToken: record.accessToken,
+    TsumugiPassword: password,
+    SoftwareTokenMfaSettings: { Enabled: enabled, PreferredMfa: enabled },
+  })
+}
+
+/** Checks the password of the signed-in user. */
+export async function confirmPassword(email: string, password: string): Promise<void> {
+  const way = await callApi('authType', { body: { email } })
+  await call(way.endpoint, 'InitiateAuth', {
+    AuthFlow: 'USER_PASSWORD_AUTH',
+    ClientId: way.client_id,
+    AuthParameters: { USERNAME: email, PASSWORD: password },
+  })
+}
+
+/** Replaces the recovery codes. Needs the user's password. */
+export async function createRecoveryCodes(record: TokenRecord, password: string): Promise<string[]> {
+  const answer = await call<{ RecoveryCodes: string[] }>(
+    await endpointOf(record),
+    'TsumugiCreateRecoveryCodes',
+    { AccessToken: record.accessToken, TsumugiPassword: password },
+  )
+  return answer.RecoveryCodes
 }
 
 /** Requests a code for the address, which is sent if the address is known. */
@@ -69,6 +178,21 @@ export async function changePassword(record: TokenRecord, previous: string, prop
   })
 }
 
+async function respond(
+  provider: Provider,
+  challenge: string,
+  session: string,
+  responses: Record<string, string>,
+): Promise<SignIn> {
+  const answer = await call<AuthAnswer>(provider.endpoint, 'RespondToAuthChallenge', {
+    ChallengeName: challenge,
+    ClientId: provider.clientId,
+    Session: session,
+    ChallengeResponses: responses,
+  })
+  return conclude(provider, answer)
+}
+
 function conclude(provider: Provider, answer: AuthAnswer): SignIn {
   if (answer?.AuthenticationResult) {
     const tokens = tokensOf(answer.AuthenticationResult)
@@ -77,8 +201,10 @@ function conclude(provider: Provider, answer: AuthAnswer): SignIn {
       record: { authType: 'cognito', clientId: provider.clientId, refreshToken: '', ...tokens },
     }
   }
-  if (answer?.ChallengeName === 'NEW_PASSWORD_REQUIRED' && answer.Session) {
-    return { kind: 'new-password', session: answer.Session }
+  const kind = challenges[answer?.ChallengeName ?? '']
+  if (kind && answer?.Session) {
+    const recovery = answer.ChallengeParameters?.TSUMUGI_RECOVERY === 'true'
+    return { kind, session: answer.Session, recovery }
   }
   throw new IdentityError(UNREACHABLE, `unexpected challenge ${answer?.ChallengeName ?? ''}`, 200)
 }

@@ -2,7 +2,14 @@ import { ApiError } from '@/lib/api'
 import { IdentityError } from './identity'
 
 /** The operation that the identity provider refused: some of its errors have a different meaning for each. */
-export type Purpose = 'sign-in' | 'new-password' | 'send-code' | 'confirm-code' | 'change-password'
+export type Purpose =
+  | 'sign-in'
+  | 'new-password'
+  | 'send-code'
+  | 'confirm-code'
+  | 'change-password'
+  | 'factor'
+  | 'recovery-code'
 
 const askAdmin = '組織の管理者にお問い合わせください。'
 const tryLater = '時間をおいて、もう一度お試しください。'
@@ -45,6 +52,11 @@ const messages: Readonly<Record<string, string>> = {
 
 const cannotReset = `このアカウントのパスワードは再設定できません。招待メールの仮パスワードでログインするか、${askAdmin}`
 
+const wrongCode =
+  '確認コードが正しくありません。認証アプリに表示されている6桁の数字を入力してください。解決しない場合は、端末の時刻を確認してください。'
+const wrongRecoveryCode =
+  '回復コードが正しくないか、使用済みです。まだ使っていない回復コードを入力してください。'
+
 /** Errors with another meaning than at sign-in. */
 const byPurpose: Readonly<Record<Purpose, Readonly<Record<string, string>>>> = {
   'sign-in': {},
@@ -59,6 +71,16 @@ const byPurpose: Readonly<Record<Purpose, Readonly<Record<string, string>>>> = {
     NotAuthorizedException: cannotReset,
     UserNotFoundException: '確認コードが無効か、有効期限が切れています。コードを再送信してください。',
   },
+  factor: {
+    CodeMismatchException: wrongCode,
+    EnableSoftwareTokenMFAException: wrongCode,
+    ExpiredCodeException:
+      'この確認コードは使用済みです。認証アプリの表示が次のコードに変わってから、入力してください。',
+  },
+  'recovery-code': {
+    CodeMismatchException: wrongRecoveryCode,
+    ExpiredCodeException: wrongRecoveryCode,
+  },
   'change-password': { NotAuthorizedException: '現在のパスワードが正しくありません。' },
 }
 
@@ -70,6 +92,11 @@ const byWords: ReadonlyArray<readonly [name: string, words: RegExp, message: str
     'NotAuthorizedException',
     /temporary password has expired/i,
     '仮パスワードの有効期限が切れています。組織の管理者に招待メールの再送信を依頼してください。',
+  ],
+  [
+    'NotAuthorizedException',
+    /requires a second factor/i,
+    '組織で二段階認証が必須になっているため、解除できません。',
   ],
   ['NotAuthorizedException', /access token/i, 'ログインの有効期間が終了しました。ログインし直してください。'],
   [

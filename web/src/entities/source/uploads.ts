@@ -32,6 +32,7 @@ export interface UploadDeps<T> {
   readonly send: (
     file: File,
     options: { onProgress: (part: number) => void; signal: AbortSignal },
+    to: UploadTarget<T> | null,
   ) => Promise<T>
   readonly onSent: (uploaded: T) => void
   /** The number of concurrent uploads. With one, files arrive in order. */
@@ -105,7 +106,7 @@ export class UploadQueue<T = Uploaded> {
     const { signal } = controller
     const onProgress = (part: number) => this.#patch(id, { percent: Math.floor(part * 100) })
     try {
-      const uploaded = await this.deps.send(file, { onProgress, signal })
+      const uploaded = await this.deps.send(file, { onProgress, signal }, to)
       // Add the data source before removing the upload, so that the items below do not move.
       const { onSent } = to ?? this.deps
       onSent(uploaded)
@@ -142,7 +143,11 @@ async function failureOf(cause: unknown, file: File): Promise<Pick<Upload, 'reas
 }
 
 /** The uploads of this tab. They continue on other pages of the app. */
-export const uploads = new UploadQueue({ send: uploadDataSource, onSent: addUploaded, refusalReason })
+export const uploads = new UploadQueue<Uploaded>({
+  send: (file, options) => uploadDataSource(file, options),
+  onSent: addUploaded,
+  refusalReason,
+})
 
 /**
  * askBeforeLeaving makes the browser ask before it closes the tab while uploads are pending, until the returned

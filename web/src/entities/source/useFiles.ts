@@ -11,9 +11,9 @@ interface DropHandlers {
 
 /**
  * useFiles accepts files that are dropped on an element or pasted anywhere. `over` is true while files are dragged over
- * the element. With null it accepts none.
+ * the element. With null it accepts none. Dropped folders are in `dropped` only.
  */
-export function useFiles(onFiles: ((files: readonly File[]) => void) | null): {
+export function useFiles(onFiles: ((files: readonly File[], dropped?: DataTransfer) => void) | null): {
   readonly over: boolean
   readonly handlers: DropHandlers
 } {
@@ -53,7 +53,7 @@ export function useFiles(onFiles: ((files: readonly File[]) => void) | null): {
       setOver(false)
       if (onFiles === null || !event.dataTransfer.types.includes('Files')) return
       event.preventDefault()
-      onFiles([...event.dataTransfer.files])
+      onFiles([...event.dataTransfer.files], event.dataTransfer)
     },
   }
   return { over, handlers }

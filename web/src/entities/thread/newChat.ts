@@ -15,3 +15,20 @@ export function useNewChat(): Pick<LinkProps, 'state' | 'onClick'> & { to: strin
 export function useBeginsChat(): boolean {
   return useLocation().state?.newChat === true
 }
+
+/** NewThreadProject is the project of a new thread, with the visibility of the thread. */
+export interface NewThreadProject {
+  readonly id: string
+  readonly name: string
+  readonly visibility: 'private' | 'project'
+}
+
+/** inProject returns the navigation state that begins a thread in a project on the page of a skill. */
+export function inProject(project: NewThreadProject): { project: NewThreadProject } {
+  return { project }
+}
+
+/** newThreadProject returns the project in a navigation state, or null. */
+export function newThreadProject(state: unknown): NewThreadProject | null {
+  return (state as { project?: NewThreadProject } | null)?.project ?? null
+}

@@ -1,7 +1,7 @@
 import { useMatch, useNavigate } from 'react-router'
-import { call, type Retention, type Thread, type ThreadEditRequest } from '@/lib/api'
+import { call, type Me, type Retention, type Thread, type ThreadEditRequest } from '@/lib/api'
 import { changeItems, itemsOf, type List, listQuery, useList } from '@/lib/api/lists'
-import { queryClient, reload } from '@/lib/api/queries'
+import { meQuery, queryClient, reload } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
 import type { ThreadTitle } from '@/lib/stream'
 import { Deletions } from '@/lib/ui/deletions'
@@ -42,6 +42,12 @@ export function findThread(id: string): Thread | undefined {
   return itemsOf(threadsQuery).find((item) => item.id === id)
 }
 
+/** withOwn sets the field `own` of a thread. Events about shared threads lack it. */
+export function withOwn(thread: Thread): Thread {
+  const me = queryClient.getQueryData<Me>(meQuery.queryKey)
+  return { ...thread, own: thread.own !== false || (me !== undefined && thread.owner?.id === me.id) }
+}
+
 const onScreen = new Set<string>()
 
 /** Marks a thread as shown until the returned function is called. The URL may follow later. */
@@ -57,10 +63,11 @@ export function isThreadShown(id: string): boolean {
 }
 
 /**
- * Adds or replaces a thread in the list, in order. An archived one is removed from it; a temporary one is in no list.
+ * Adds or replaces a thread in the list, in order. An archived one is removed from it; a temporary one, and that of
+ * another member, are not in it.
  */
 export function upsertThread(thread: Thread): void {
-  if (thread.expires_at !== undefined) return
+  if (thread.expires_at !== undefined || thread.own === false) return
   const others = (items: readonly Thread[]) => items.filter((item) => item.id !== thread.id)
   changeItems(threadsQuery, (items) => (thread.archived ? others(items) : sorted([thread, ...others(items)])))
 }
@@ -106,7 +113,20 @@ export function followThreads(live: Pick<Live, 'on' | 'onMissed'>): () => void {
   }
 }
 
-function take(thread: Thread): void {
+/** The ids of shared threads of other members, from events. */
+const others = new Set<string>()
+
+/** isOthers reports whether events have shown that a thread belongs to another member. */
+export function isOthers(id: string): boolean {
+  return others.has(id)
+}
+
+function take(changed: Thread): void {
+  const thread = withOwn(changed)
+  if (thread.own === false) {
+    others.add(thread.id)
+    return
+  }
   changeItems(threadsQuery, (items, hasMore) => {
     if (!belongs(thread, items, hasMore)) return items
     const others = items.filter((item) => item.id !== thread.id)

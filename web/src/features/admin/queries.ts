@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import type { Choosable } from '@/components/Chooser'
 import {
   ApiError,
   type Arguments,
@@ -10,6 +11,7 @@ import {
   type SamlConfig,
   type SlackConfig,
 } from '@/lib/api'
+import { listQuery } from '@/lib/api/lists'
 import { queryClient, reload } from '@/lib/api/queries'
 
 /** The number of lines on a page of a list. */
@@ -57,6 +59,21 @@ export async function refreshGroups(): Promise<void> {
   await Promise.all([reload(['admin', 'listGroups']), reload(['admin', 'getGroup']), refreshMembers()])
 }
 
+/** A page of the projects. */
+export const projectsQuery = (query: Omit<Arguments<'listAllProjects'>, keyof Page>, page: number) =>
+  readNow('listAllProjects', { ...query, ...pageOf(page) })
+
+/** Reloads the list of projects. */
+export async function refreshProjects(): Promise<void> {
+  await reload(['admin', 'listAllProjects'])
+}
+
+/** peopleQuery searches members by name or address. */
+export const peopleQuery = (q: string) =>
+  listQuery<Choosable>(['admin', 'people', q], PAGE, (page, signal) =>
+    call('listUsers', { q, ...page, signal }),
+  )
+
 /** removalQuery reads the consequences of removing a member. */
 export const removalQuery = (userId: string) => readNow('previewRemoval', { user_id: userId })
 
@@ -74,6 +91,9 @@ export const memberLimitQuery = read('getMemberLimit', {})
 
 /** The maximum durations of the organization's sessions. */
 export const sessionLimitsQuery = read('getSessionLimits', {})
+
+/** The members who need a second factor. */
+export const factorPolicyQuery = read('getFactorPolicy', {})
 
 /** The networks that members may connect from. */
 export const addressRangesQuery = read('getAddressRanges', {})

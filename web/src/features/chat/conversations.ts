@@ -1,8 +1,15 @@
 import { refreshModels } from '@/entities/model/models'
 import { session } from '@/entities/session/session'
 import { rememberSources } from '@/entities/source/dataSources'
-import { discardThread, editThread, patchThread, titleThread, upsertThread } from '@/entities/thread/threads'
-import { ApiError, type Arguments, call, type Thread } from '@/lib/api'
+import {
+  discardThread,
+  editThread,
+  patchThread,
+  titleThread,
+  upsertThread,
+  withOwn,
+} from '@/entities/thread/threads'
+import { ApiError, type Arguments, call, firstErrorMessage, type Thread } from '@/lib/api'
 import { browserLocks, newTabId, PageLocks } from '@/lib/browser/locks'
 import { live } from '@/lib/live'
 import {
@@ -31,6 +38,7 @@ import {
 } from './draft/drafts'
 import { enqueue, replaceOptimisticId } from './draft/queue'
 import { QueueSender } from './draft/queueSender'
+import { askInTurn, setWaiting } from './project/waiting'
 import { texts } from './texts'
 
 /** The maximum number of conversations to keep that are not on the screen. */
@@ -157,8 +165,11 @@ function make(skillId: string, thread: Thread | null, releaseNewConversation = c
         },
         getThread: (id) => call('getThread', { thread_id: id }),
         editThread,
-        listMessages: async (threadId, page) =>
-          (await call('listMessages', { thread_id: threadId, ...page })).items,
+        listMessages: async (threadId, page) => {
+          const list = await call('listMessages', { thread_id: threadId, ...page })
+          if (page.offset === 0) setWaiting(threadId, list.queue)
+          return list.items
+        },
         stopMessage: (id) => call('stopMessage', { message_id: id }),
         giveFeedback: (body) => call('giveFeedback', { body }),
         withdrawFeedback: (id) => call('withdrawFeedback', { message_id: id }),
@@ -204,11 +215,35 @@ export function enqueueQuestion(
 }
 
 /**
+ * askLater asks a question while an answer is running: a shared thread has a queue on the server, which all of its
+ * readers see; other questions wait in this browser.
+ */
+export function askLater(
+  conversation: Conversation,
+  thread: Thread,
+  question: Parameters<typeof enqueue>[1],
+): void {
+  if (thread.visibility !== 'project') {
+    enqueueQuestion(conversation, thread.id, question)
+    return
+  }
+  const modelSelection = question.modelSelection ?? modelSelectionOf(conversation.skillId)
+  askInTurn(thread.id, { ...question, modelSelection }).then(
+    () => void conversation.refresh(),
+    (cause) => {
+      const key = composerOf(conversation)
+      if (restoreDraft(key, question.content)) restoreAttachments(key, question)
+      toastFailure(texts.project.waiting.notAsked(firstErrorMessage(cause)))
+    },
+  )
+}
+
+/**
  * askInBackground asks a question for a composer that is no longer on the screen: at once or after the running answer.
  */
 export function askInBackground(conversation: Conversation, question: Parameters<typeof enqueue>[1]): void {
-  const threadId = conversation.state.thread?.id
-  if (threadId !== undefined && isBusy(conversation.state)) enqueueQuestion(conversation, threadId, question)
+  const { thread } = conversation.state
+  if (thread !== null && isBusy(conversation.state)) askLater(conversation, thread, question)
   else void conversation.ask({ kind: 'text', ...question })
 }
 
@@ -315,7 +350,7 @@ export function show(conversation: Conversation): () => void {
 live.on('thread', ({ id, thread }) => {
   if (thread !== undefined) {
     rememberSources(thread.data_sources)
-    byThread.get(thread.id)?.handleThread(thread)
+    byThread.get(thread.id)?.handleThread(withOwn(thread))
     return
   }
   byThread.get(id)?.handleDeletion()
@@ -323,7 +358,13 @@ live.on('thread', ({ id, thread }) => {
   outdateOpening(id)
 })
 
-live.on('message', ({ message }) => {
+live.on('message', ({ message, thread_id }) => {
+  if (message === undefined) {
+    // A question waits no longer.
+    const conversation = byThread.get(thread_id)
+    if (conversation !== undefined && shown.has(conversation)) void conversation.refresh()
+    return
+  }
   if (!isRunning(message)) streams.conclude(message.id)
   const conversation = byThread.get(message.thread_id)
   // Other conversations are loaded again when they are opened.

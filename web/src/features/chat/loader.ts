@@ -5,6 +5,7 @@ import { preloadMarkdown } from '@/lib/markdown'
 import type { Conversation } from './conversation/conversation'
 import { MESSAGE_PAGE } from './conversation/history'
 import { expectThread, findConversation, openConversation, reopen } from './conversations'
+import { setWaiting } from './project/waiting'
 import { proofreadPart } from './proofread/proofreadPart'
 import { formPart } from './start/formPart'
 
@@ -39,13 +40,14 @@ export async function skillLoader({ params }: LoaderFunctionArgs): Promise<Skill
     reopen(known)
     return { skill: await skill, conversation: known }
   }
-  const [thread, { items: page }] = await Promise.all([
+  const [thread, { items: page, queue }] = await Promise.all([
     call('getThread', { thread_id: threadId }),
     call('listMessages', { thread_id: threadId, offset: 0, limit: MESSAGE_PAGE }),
     // Without the renderer, messages are plain text at first. Wait for it, but do not fail.
     preloadMarkdown().catch(() => {}),
     proofreading().catch(() => {}),
   ])
+  setWaiting(threadId, queue)
   const conversation = openConversation(skillId, thread)
   conversation.load(thread, page)
   if (page.length === 0) await form()

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import { type Location, useLocation, useNavigate, useRouteLoaderData } from 'react-router'
 import { PageTitle } from '@/components/PageTitle'
 import { askedSources } from '@/entities/source/askSources'
+import { newThreadProject } from '@/entities/thread/newChat'
 import { useThreads } from '@/entities/thread/threads'
 import type { Skill } from '@/lib/api'
 import { toast } from '@/lib/ui/toast'
@@ -31,7 +32,9 @@ export function ConversationPage() {
   const { skill, conversation: opened } = useSkillData()
   const { conversation, key } = useConversation(skill.id, opened)
   const title = useThreadTitle(conversation)
-  useAskedSources(skill, useLocation())
+  const location = useLocation()
+  useAskedSources(skill, location)
+  useNewThreadProject(conversation, location)
   const Follow = opened === null ? FollowNew : FollowOpened
   return (
     <>
@@ -108,6 +111,14 @@ function FollowOpened({ skill, conversation }: FollowProps) {
     void navigate(`/home/skill/${skill.id}`, { replace: true })
   }, [gone, navigate, skill.id, thread?.id])
   return null
+}
+
+/** useNewThreadProject begins the new thread in the project from the navigation state. */
+function useNewThreadProject(conversation: Conversation, { state }: Location): void {
+  const project = newThreadProject(state)
+  useEffect(() => {
+    if (project !== null) conversation.setProject(project)
+  }, [conversation, project])
 }
 
 /** useAskedSources adds the data sources from the navigation state to the composer once, but not again on a reload. */

@@ -1,4 +1,5 @@
 import type { StepStatus } from '@/lib/stream'
+import { formatNumber } from '@/lib/ui/numbers'
 
 /** tenThousands formats a number of tokens, rounded if it is large: 9,800, 18万. */
 function tenThousands(tokens: number): string {
@@ -341,6 +342,42 @@ export const texts = {
   },
 
   gone: 'このチャットは削除されました。',
+
+  project: {
+    author: (name: string | undefined) => (name === undefined ? '削除されたメンバー' : `${name}さん`),
+    question: (asker: string) => `${asker}の質問`,
+    place: (name: string, shared: boolean) => `プロジェクト「${name}」${shared ? 'で共有' : ''}`,
+    closed: 'アーカイブされたプロジェクトのチャットです。読むことはできますが、質問はできません。',
+    start: {
+      title: (name: string) => `プロジェクト「${name}」で新しいチャットを始めます。`,
+      readers: 'このチャットを読める人',
+      visibility: { private: '自分だけ', project: 'プロジェクトのメンバー' },
+      leave: 'プロジェクトの外で始める',
+    },
+    waiting: {
+      label: '順番を待っている質問',
+      count: (count: number) =>
+        `${count}件の質問が順番を待っています。前の回答が終わると、順に回答されます。`,
+      cancel: '質問を取り消す',
+      failed: (why: string) => `質問を取り消せませんでした。${why}`,
+      notAsked: (why: string) => `質問できませんでした。${why}`,
+    },
+    move: {
+      item: 'プロジェクト',
+      title: 'プロジェクトのチャットにする',
+      project: 'プロジェクト',
+      outside: 'プロジェクトに入れない',
+      none: '利用できるプロジェクトがまだありません。サイドバーの「プロジェクト」で作成できます。',
+      save: '保存',
+      saved: 'チャットのプロジェクトを変更しました。',
+      failed: (why: string) => `プロジェクトを変更できませんでした。${why}`,
+      loading: '共有される範囲を確認しています…',
+      audienceFailed: '共有される範囲を確認できませんでした。',
+      audience: (members: number, questions: number) =>
+        `${formatNumber(members)}人のメンバーが、これまでの質問${formatNumber(questions)}件とその回答を読み、続けて質問できるようになります。`,
+      files: '次のファイルの名前も見えるようになります。内容は、そのファイルを開ける人だけに見えます。',
+    },
+  },
 
   temporary: {
     title: '一時チャット',

@@ -5,15 +5,16 @@ import { Column } from '@/components/Column'
 import { revoke } from '@/entities/identity/identity'
 import type { TokenRecord } from '@/entities/identity/token'
 import { ApiError, call } from '@/lib/api'
+import { ChallengeStep, challengeTitle } from './ChallengeStep'
 import { failurePath, type PendingLink } from './link'
-import { type Challenge, NewPasswordStep } from './NewPasswordStep'
 import { PasswordStep } from './PasswordStep'
+import type { PendingSignIn } from './pendingSignIn'
 import styles from './steps.module.css'
 import { texts } from './texts'
 
 type Step =
   | { name: 'password' }
-  | { name: 'new-password'; challenge: Challenge }
+  | { name: 'challenge'; pending: PendingSignIn }
   | { name: 'question'; record: TokenRecord }
 
 /**
@@ -21,14 +22,14 @@ type Step =
  * that the identity provider may sign them in. The password session is used for this request only and is not stored.
  */
 export function LinkPage() {
-  const pending = useLoaderData<PendingLink>()
-  const { email, provider } = pending
+  const link = useLoaderData<PendingLink>()
+  const { email, provider } = link
   const navigate = useNavigate()
   const [step, setStep] = useState<Step>({ name: 'password' })
   const proven = (record: TokenRecord) => setStep({ name: 'question', record })
   return (
     <Column
-      title={step.name === 'new-password' ? texts.newPassword.title : texts.link.title}
+      title={step.name === 'challenge' ? challengeTitle(step.pending) : texts.link.title}
       home="/"
       homeLabel={texts.home}
     >
@@ -39,19 +40,26 @@ export function LinkPage() {
             email={email}
             provider={provider}
             onBack={() => void navigate('/login')}
-            onDone={(result, temporary) =>
+            onDone={(result, password) =>
               result.kind === 'done'
                 ? proven(result.record)
                 : setStep({
-                    name: 'new-password',
-                    challenge: { provider, email, temporary, session: result.session },
+                    name: 'challenge',
+                    pending: { provider, email, password, challenge: result },
                   })
             }
           />
         </div>
       )}
-      {step.name === 'new-password' && <NewPasswordStep challenge={step.challenge} onDone={proven} />}
-      {step.name === 'question' && <Question pending={pending} record={step.record} />}
+      {step.name === 'challenge' && (
+        <ChallengeStep
+          pending={step.pending}
+          onDone={proven}
+          onNext={(pending) => setStep({ name: 'challenge', pending })}
+          onBack={() => setStep({ name: 'password' })}
+        />
+      )}
+      {step.name === 'question' && <Question pending={link} record={step.record} />}
     </Column>
   )
 }

@@ -6,11 +6,12 @@ import type { TokenRecord } from '@/entities/identity/token'
 import { rememberedEndReason } from '@/entities/session/place'
 import type { AuthTypeAnswer } from '@/lib/api'
 import { AddressStep } from './AddressStep'
+import { ChallengeStep, challengeTitle } from './ChallengeStep'
 import { Context } from './Context'
 import { FederatedStep } from './FederatedStep'
-import { type Challenge, NewPasswordStep } from './NewPasswordStep'
 import { NoInvitation } from './NoInvitation'
 import { PasswordStep } from './PasswordStep'
+import type { PendingSignIn } from './pendingSignIn'
 import { providerOf } from './provider'
 import { startSession } from './startSession'
 import styles from './steps.module.css'
@@ -20,7 +21,7 @@ import { useGivenEmail } from './useGivenEmail'
 type Step =
   | { name: 'address' }
   | { name: 'password' | 'federated'; way: AuthTypeAnswer }
-  | { name: 'new-password'; challenge: Challenge }
+  | { name: 'challenge'; pending: PendingSignIn }
 
 /** LoginPage shows one field at a time. The address is first, because the sign-in method depends on it. */
 export function LoginPage() {
@@ -31,15 +32,17 @@ export function LoginPage() {
 
   const done = (record: TokenRecord) => void navigate(startSession(record), { replace: true })
   const restart = () => setStep({ name: 'address' })
-  const answered = (way: AuthTypeAnswer, result: SignIn, temporary: string) => {
+  const answered = (way: AuthTypeAnswer, result: SignIn, password: string) => {
     if (result.kind === 'done') return done(result.record)
-    const challenge = { provider: providerOf(way), email, temporary, session: result.session }
-    setStep({ name: 'new-password', challenge })
+    setStep({
+      name: 'challenge',
+      pending: { provider: providerOf(way), email, password, challenge: result },
+    })
   }
 
   return (
     <Column
-      title={step.name === 'new-password' ? texts.newPassword.title : texts.title}
+      title={step.name === 'challenge' ? challengeTitle(step.pending) : texts.title}
       home="/"
       homeLabel={texts.home}
       beside={<Context />}
@@ -66,7 +69,14 @@ export function LoginPage() {
         />
       )}
       {step.name === 'federated' && <FederatedStep email={email} way={step.way} onBack={restart} />}
-      {step.name === 'new-password' && <NewPasswordStep challenge={step.challenge} onDone={done} />}
+      {step.name === 'challenge' && (
+        <ChallengeStep
+          pending={step.pending}
+          onDone={done}
+          onNext={(pending) => setStep({ name: 'challenge', pending })}
+          onBack={restart}
+        />
+      )}
     </Column>
   )
 }

@@ -8,7 +8,8 @@ import { identityMessage } from '@/entities/identity/identityMessages'
 import type { TokenRecord } from '@/entities/identity/token'
 import { ApiError } from '@/lib/api'
 import { readAddress } from './address'
-import { type Challenge, NewPasswordStep } from './NewPasswordStep'
+import { ChallengeStep, challengeTitle } from './ChallengeStep'
+import type { PendingSignIn } from './pendingSignIn'
 import { findProvider } from './provider'
 import { startSession } from './startSession'
 import styles from './steps.module.css'
@@ -20,7 +21,7 @@ import { useLoginForm } from './useLoginForm'
 /** SuperAdminPage signs an organization's super-admin in by password, even if the organization uses single sign-on. */
 export function SuperAdminPage() {
   const navigate = useNavigate()
-  const [challenge, setChallenge] = useState<Challenge>()
+  const [pending, setPending] = useState<PendingSignIn>()
   const [refusal, setRefusal] = useState('')
 
   const done = async (record: TokenRecord) => {
@@ -32,19 +33,24 @@ export function SuperAdminPage() {
       const gone = cause instanceof ApiError && cause.status === 401
       setRefusal(gone ? texts.superAdmin.suspended : identityMessage(cause))
     }
-    setChallenge(undefined)
+    setPending(undefined)
   }
 
   return (
     <Column
-      title={challenge ? texts.newPassword.title : texts.superAdmin.title}
+      title={pending ? challengeTitle(pending) : texts.superAdmin.title}
       home="/"
       homeLabel={texts.home}
     >
-      {challenge ? (
-        <NewPasswordStep challenge={challenge} onDone={done} />
+      {pending ? (
+        <ChallengeStep
+          pending={pending}
+          onDone={done}
+          onNext={setPending}
+          onBack={() => setPending(undefined)}
+        />
       ) : (
-        <Credentials refusal={refusal} onDone={done} onChallenge={setChallenge} />
+        <Credentials refusal={refusal} onDone={done} onChallenge={setPending} />
       )}
     </Column>
   )
@@ -57,7 +63,7 @@ function Credentials({
 }: {
   refusal: string
   onDone: (record: TokenRecord) => Promise<void>
-  onChallenge: (challenge: Challenge) => void
+  onChallenge: (pending: PendingSignIn) => void
 }) {
   const given = useGivenEmail()
   const form = useLoginForm<'email' | 'password'>()
@@ -73,7 +79,7 @@ function Credentials({
       const provider = await findProvider(email)
       const result = await signIn(provider, email, password)
       if (result.kind === 'done') await onDone(result.record)
-      else onChallenge({ provider, email, temporary: password, session: result.session })
+      else onChallenge({ provider, email, password, challenge: result })
     }
     void form.run(work, (cause) => ['password', identityMessage(cause)])
   }

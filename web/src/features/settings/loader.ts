@@ -5,10 +5,10 @@ import { toast } from '@/lib/ui/toast'
 import { texts } from './texts'
 
 /**
- * changePasswordLoader admits sessions by password only. It redirects users of single sign-on to the skills with a
- * message. Their menus have no link to this page.
+ * passwordLoader admits sessions by password only. It redirects users of single sign-on to the skills with a
+ * message. Their menus have no link to these pages.
  */
-export const changePasswordLoader = signedIn((_: LoaderFunctionArgs) => {
+export const passwordLoader = signedIn((_: LoaderFunctionArgs) => {
   if (readToken()?.authType !== 'federated_idp') return null
   toast(texts.federated)
   throw redirect('/home/skill')

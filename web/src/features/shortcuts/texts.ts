@@ -15,6 +15,7 @@ export const texts = {
   do: {
     home: 'スキル一覧を開く',
     sources: 'ファイルの画面を開く',
+    projects: 'プロジェクトの一覧を開く',
     settings: 'パスワードを変更',
     admin: '管理者画面を開く',
     light: 'ライトモードに切り替える',

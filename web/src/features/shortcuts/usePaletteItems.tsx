@@ -83,6 +83,7 @@ function useActions(): PaletteItem[] {
   return [
     action('home', texts.do.home, () => void navigate('/home/skill')),
     action('sources', texts.do.sources, () => void navigate('/home/data-source')),
+    action('projects', texts.do.projects, () => void navigate('/home/project')),
     ...(isAdmin(me.role) ? [action('admin', texts.do.admin, () => void navigate('/admin/contract'))] : []),
     ...(readToken()?.authType === 'cognito'
       ? [action('settings', texts.do.settings, () => void navigate('/setting/change-password'))]

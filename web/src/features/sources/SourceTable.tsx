@@ -13,8 +13,8 @@ import { Checkbox } from '@/lib/ui/Checkbox'
 import { cx } from '@/lib/ui/cx'
 import { formatDate, formatFull } from '@/lib/ui/dates'
 import { formatNumber } from '@/lib/ui/numbers'
+import type { Selection } from '@/lib/ui/selection'
 import styles from './SourceTable.module.css'
-import type { Selection } from './selection'
 import { texts } from './texts'
 
 const words = texts.list
@@ -25,7 +25,7 @@ export function SourceTable({
   selection,
 }: {
   sources: readonly DataSource[]
-  selection: Selection
+  selection: Selection<DataSource>
 }) {
   const count = selection.selected.length
   return (

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 import { useNavigate } from 'react-router'
-import { findThread, threadDeletions } from '@/entities/thread/threads'
+import { findThread, isOthers, threadDeletions } from '@/entities/thread/threads'
 import { browserLocks, type Locks, PageLocks } from '@/lib/browser/locks'
 import { canNotify, followNoticeClicks, notify, readNotices, setNotices } from '@/lib/browser/systemNotices'
 import { live } from '@/lib/live'
@@ -35,7 +35,13 @@ export function EndNotices() {
       () => document.removeEventListener('visibilitychange', onShow),
       followNoticeClicks(open),
       live.on('message', ({ message }) => {
-        if (!hasEnded(message) || threadDeletions.has(message.thread_id)) return
+        if (
+          message === undefined ||
+          isOthers(message.thread_id) ||
+          !hasEnded(message) ||
+          threadDeletions.has(message.thread_id)
+        )
+          return
         const hidden = document.visibilityState === 'hidden'
         missed ||= hidden
         const title = findThread(message.thread_id)?.title || texts.untitled

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 import { useNavigate } from 'react-router'
-import { findThread, isThreadShown, threadDeletions } from '@/entities/thread/threads'
+import { findThread, isOthers, isThreadShown, threadDeletions } from '@/entities/thread/threads'
 import { type LiveMessage, live } from '@/lib/live'
 import { shorten } from '@/lib/ui/shorten'
 import { toast } from '@/lib/ui/toast'
@@ -12,6 +12,7 @@ export function Finished() {
   useEffect(() => {
     const told = new Set<string>()
     return live.on('message', ({ message }) => {
+      if (message === undefined || isOthers(message.thread_id)) return
       const { id, thread_id, status } = message
       // A rated answer has ended before, even if the rating is withdrawn.
       if (message.feedback) told.add(id)

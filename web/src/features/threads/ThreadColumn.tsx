@@ -10,6 +10,7 @@ import { useNewChat } from '@/entities/thread/newChat'
 import { keys } from '@/lib/browser/platform'
 import { cx } from '@/lib/ui/cx'
 import { ArchivedThreads, SearchResults } from './FoundThreads'
+import { ProjectLinks } from './ProjectLinks'
 import { SelectionBar } from './SelectionBar'
 import { SelectionContext } from './selection'
 import styles from './ThreadColumn.module.css'
@@ -30,7 +31,7 @@ function LeavingLink() {
   )
 }
 
-/** The links of the sidebar: a new chat, the skills and the files. */
+/** The links of the sidebar: a new chat, the skills, the files and the projects. */
 function Places({ onClose }: { onClose: (() => void) | undefined }) {
   const newChat = useNewChat()
   return (
@@ -54,6 +55,7 @@ function Places({ onClose }: { onClose: (() => void) | undefined }) {
         <Files size={16} aria-hidden />
         {texts.sources}
       </NavLink>
+      <ProjectLinks />
     </nav>
   )
 }

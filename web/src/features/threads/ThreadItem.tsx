@@ -91,27 +91,29 @@ export function ThreadItem({ thread, ...position }: ThreadItemProps) {
         <Lines thread={thread} title={title} />
       </Link>
       <span className={styles.menu}>
-        <Menu
-          align="start"
-          onCloseAutoFocus={(event) => {
-            if (keepFocus.current) event.preventDefault()
-            keepFocus.current = false
-          }}
-          trigger={
-            <IconButton label={texts.menu(title)} size="sm">
-              <MoreHorizontal size={16} />
-            </IconButton>
-          }
-        >
-          <ThreadMenuItems
-            thread={thread}
-            onRename={() => {
-              keepFocus.current = true
-              setRenaming(true)
+        {thread.own !== false && (
+          <Menu
+            align="start"
+            onCloseAutoFocus={(event) => {
+              if (keepFocus.current) event.preventDefault()
+              keepFocus.current = false
             }}
-            onDelete={remove}
-          />
-        </Menu>
+            trigger={
+              <IconButton label={texts.menu(title)} size="sm">
+                <MoreHorizontal size={16} />
+              </IconButton>
+            }
+          >
+            <ThreadMenuItems
+              thread={thread}
+              onRename={() => {
+                keepFocus.current = true
+                setRenaming(true)
+              }}
+              onDelete={remove}
+            />
+          </Menu>
+        )}
       </span>
     </li>
   )

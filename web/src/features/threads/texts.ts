@@ -7,6 +7,11 @@ export const texts = {
   places: 'メニュー',
   skills: 'スキル',
   sources: 'ファイル',
+  projects: {
+    title: 'プロジェクト',
+    recent: '最近のプロジェクト',
+    none: 'まだありません',
+  },
   newThread: '新しいチャット',
   search: 'チャットを検索',
   clear: '検索語を消去',

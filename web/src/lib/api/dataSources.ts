@@ -8,8 +8,18 @@ export interface Uploaded {
   readonly isNew: boolean
 }
 
-/** Uploads a file to be parsed. */
-export async function uploadDataSource(file: File, options: UploadOptions): Promise<Uploaded> {
-  const response = await uploadFile('uploadDataSource', file, options)
+/** Uploads a file to be parsed: a file of a project, or one's own. */
+export async function uploadDataSource(
+  file: File,
+  options: UploadOptions,
+  projectId?: string,
+): Promise<Uploaded> {
+  const response = await uploadFile(
+    'uploadDataSource',
+    file,
+    options,
+    {},
+    projectId ? { project_id: projectId } : {},
+  )
   return { source: (await response.json()) as DataSource, isNew: response.status === 201 }
 }

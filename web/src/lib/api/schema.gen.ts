@@ -117,6 +117,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/auth-type/qr-code": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Draw the code that an authenticator app scans
+         * @description The secret comes from the user pool's operation AssociateSoftwareToken. It is not stored.
+         */
+        post: operations["drawFactorCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/refresh_token": {
         parameters: {
             query?: never;
@@ -1746,7 +1766,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The user's projects, by name
+         * The user's projects
          * @description The projects in which the user has a role, by a grant of their own, of a group or of the organization, without their
          *     instructions. The deleted ones are those that the user manages.
          */
@@ -2066,6 +2086,56 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/factor-policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which members need a second factor
+         * @description For the organization's administrators.
+         */
+        get: operations["getFactorPolicy"];
+        /**
+         * Set which members need a second factor
+         * @description For super-admins. It applies to sign-ins with a password, from each member's next one on: a member without a
+         *     second factor sets one up then.
+         */
+        put: operations["putFactorPolicy"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/user/{user_id}/factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Reset the second factor of a member
+         * @description For the organization's administrators, as with editing. The member's sessions end. The second factor of a
+         *     super-admin is reset by two administrators, one of them a super-admin: the first call records a request for a
+         *     day, and the call of the other administrator resets the factor. 409 for a second call by the same person, or
+         *     without a super-admin.
+         */
+        delete: operations["resetMemberFactor"];
         options?: never;
         head?: never;
         patch?: never;
@@ -4183,6 +4253,10 @@ export interface components {
              */
             last_signed_in_at?: string;
             tokens: components["schemas"]["MemberTokens"];
+            /** @description They have a second factor. Absent if the passwords are in a user pool of AWS. */
+            second_factor?: boolean;
+            /** @description The administrator who has requested a reset of their second factor. */
+            factor_reset_by?: string;
         };
         /** @description A member's tokens of this month, by the calendar of Japan. */
         MemberTokens: {
@@ -4830,6 +4904,34 @@ export interface components {
          * @enum {string}
          */
         ServiceLevel: "ok" | "warning" | "failure";
+        /**
+         * @description Administrators include super-admins.
+         * @enum {string}
+         */
+        FactorPolicyName: "optional" | "administrators" | "everybody";
+        FactorPolicy: {
+            policy: components["schemas"]["FactorPolicyName"];
+            /** @description False if the passwords are in a user pool of AWS, whose own settings apply instead. */
+            enforced: boolean;
+        };
+        FactorPolicyPutRequest: {
+            policy: components["schemas"]["FactorPolicyName"];
+        };
+        FactorReset: {
+            /** @description False: another administrator must confirm the reset. */
+            reset: boolean;
+        };
+        QRCodeRequest: {
+            email: string;
+            /** @description Of the authenticator app, in Base32. */
+            secret: string;
+        };
+        QRCode: {
+            /** @description The address that the code contains: `otpauth://totp/…`. */
+            uri: string;
+            /** @description A PNG as a data URL. */
+            image: string;
+        };
         SessionLimits: {
             single_sign_on: components["schemas"]["SessionLimit"];
             password: components["schemas"]["SessionLimit"];
@@ -6874,6 +6976,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SignOut"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    drawFactorCode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QRCodeRequest"];
+            };
+        };
+        responses: {
+            /** @description The code */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QRCode"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -9255,6 +9382,8 @@ export interface operations {
                 /** @description A part of the name. */
                 search?: string;
                 state?: "active" | "archived" | "deleted";
+                /** @description By name, or the last changed first. */
+                order?: "name" | "updated";
                 /** @description How many items to pass over. */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many items to answer at most. */
@@ -9744,6 +9873,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OrganizationState"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getFactorPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The policy */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FactorPolicy"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putFactorPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FactorPolicyPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The policy */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FactorPolicy"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    resetMemberFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether the factor was reset, or a reset was requested */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FactorReset"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -18,9 +18,11 @@ export async function uploadFile(
   file: File,
   options: UploadOptions,
   headers: Readonly<Record<string, string>> = {},
+  query: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
   assertRequired(operation, 'file', file)
-  const { path } = endpoints[operation]
+  const params = new URLSearchParams(query)
+  const path = `${endpoints[operation].path}${params.size > 0 ? `?${params}` : ''}`
   let response = await send(path, file, options, { ...headers, ...(await authorization()) })
   if (response.status === 401) {
     // An ordinary call handles the reason: it renews an expired token, and ends the session of a removed account.

@@ -17,6 +17,7 @@ describe('a live event frame', () => {
       data_source: { id: 'd', filename: '議事録.md', status: 'running', created_at: '2026-03-01T00:00:00Z' },
     },
     { type: 'data_source', id: 'd', deleted: true },
+    { type: 'project', id: 'p', change: 'data_sources' },
   ])('is decoded unchanged: %o', (frame) => {
     expect(decodeFrame(JSON.stringify(frame))).toEqual(frame)
   })
@@ -35,6 +36,7 @@ describe('a live event frame', () => {
     '{"type":"data_source","data_source":{"id":"d"}}',
     '{"type":"data_source","id":"d"}',
     '{"type":"data_source","deleted":true}',
+    '{"type":"project","change":"project"}',
     '{"type":"later","later":{"id":"x"}}',
     '{"type":"__proto__"}',
     '{"type":',

@@ -12,7 +12,9 @@ export interface LiveEvents {
   thread:
     | { readonly thread: Thread; readonly id?: never }
     | { readonly thread?: never; readonly id: string; readonly deleted: true }
-  message: { readonly message: LiveMessage }
+  message:
+    | { readonly message: LiveMessage; readonly thread_id?: never }
+    | { readonly message?: never; readonly id: string; readonly thread_id: string; readonly deleted: true }
   notification:
     | { readonly notification: Notification; readonly read?: never; readonly id?: never }
     | { readonly notification?: never; readonly read: readonly string[]; readonly id?: never }
@@ -20,6 +22,8 @@ export interface LiveEvents {
   data_source:
     | { readonly data_source: DataSource; readonly id?: never }
     | { readonly data_source?: never; readonly id: string; readonly deleted: true }
+  /** A project, or the user's role in it, has changed. */
+  project: { readonly id: string }
 }
 
 export type LiveType = keyof LiveEvents
@@ -52,10 +56,13 @@ function isFrame(frame: Fields): boolean {
         ? isText(frame.id)
         : hasId(frame.thread) && isText(frame.thread.touched_at) && isFields(frame.thread.skill)
     case 'message':
+      if (frame.deleted === true) return isText(frame.id) && isText(frame.thread_id)
       return hasId(frame.message) && isText(frame.message.thread_id) && isText(frame.message.status)
     case 'notification':
       if (frame.ended === true) return isText(frame.id)
       return Array.isArray(frame.read) ? frame.read.every(isText) : isNotice(frame.notification)
+    case 'project':
+      return isText(frame.id)
     case 'data_source':
       return frame.deleted === true ? isText(frame.id) : isSource(frame.data_source)
     default:

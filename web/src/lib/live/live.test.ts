@@ -45,7 +45,7 @@ function browser(change: Partial<LiveDeps> = {}) {
       ...change,
     })
     live.on('thread', ({ id, thread }) => seen.push(`thread ${id ?? thread.id}`))
-    live.on('message', ({ message }) => seen.push(`message ${message.id}`))
+    live.on('message', ({ message }) => seen.push(`message ${message?.id}`))
     live.on('notification', ({ notification, read, id }) =>
       seen.push(`notice ${notification?.id ?? read ?? id}`),
     )

@@ -50,6 +50,7 @@ export class Live {
     message: new Set(),
     notification: new Set(),
     data_source: new Set(),
+    project: new Set(),
   }
   readonly #missed = new Set<() => void>()
   readonly #id: string

@@ -163,6 +163,15 @@ describe('the server’s response', () => {
     )
   })
 
+  it('ends if the question waits in a shared thread', async () => {
+    const waiting = { message_id: 'question', thread_id: 'thread', status: 'pending', position: 1 }
+    for (const request of [undefined, handOver]) {
+      const { calls, ended } = open(() => Response.json(waiting, { status: 202 }), request)
+      expect(await ended).toMatchObject({ kind: 'failed', failure: { code: 'waiting', status: 202 } })
+      expect(calls).toHaveLength(1)
+    }
+  })
+
   it('does not retry after an internal error, except for an answer that has begun', async () => {
     const refused = open(() => problemResponse(500, { code: 'internal' }))
     expect(await refused.ended).toMatchObject({ kind: 'failed', failure: { code: 'internal' } })

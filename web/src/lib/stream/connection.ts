@@ -1,7 +1,7 @@
 import { fetchEventSource } from '@microsoft/fetch-event-source'
 import { type Answer, cursorOf, emptyAnswer, receive, receiveExchange } from './answer'
 import { type BackoffPolicy, backoff, defaultBackoff } from './backoff'
-import { readProblem, StreamFailure } from './failure'
+import { isWaiting, readProblem, StreamFailure, waitingFailure } from './failure'
 import { observeBytes } from './observe'
 import type { WakeReason, WakeSource } from './wake'
 
@@ -303,7 +303,11 @@ export class Connection {
     if (!response.ok) {
       return { kind: 'refused', failure: await readProblem(response, this.deps.now()) }
     }
-    if (response.status === 202) return this.#taken(await response.json())
+    if (response.status === 202) {
+      const accepted: unknown = await response.json()
+      if (isWaiting(accepted)) return { kind: 'refused', failure: waitingFailure() }
+      return this.#taken(accepted)
+    }
     const type = response.headers.get('content-type') ?? ''
     // A 200 response that is not an event stream comes from an intermediary, such as a captive portal.
     if (!type.startsWith(contentType)) return { kind: 'lost' }

@@ -30,6 +30,18 @@ export class StreamFailure extends Error {
   }
 }
 
+/** The code of a question in a shared thread that waits for the running answer. The server has stored it. */
+export const waitingCode = 'waiting'
+
+/** isWaiting reports whether a response is that to a question in the queue of a shared thread. */
+export function isWaiting(accepted: unknown): boolean {
+  return accepted !== null && typeof accepted === 'object' && 'position' in accepted
+}
+
+export function waitingFailure(): StreamFailure {
+  return new StreamFailure('problem', waitingCode, 202, '')
+}
+
 const problemLimit = 64 * 1024
 
 /** readProblem parses the problem document of a refused call. A response without one results in a generic code. */

@@ -21,7 +21,7 @@ export {
   type Support,
   type ThreadTitle,
 } from './events'
-export { type FieldError, StreamFailure } from './failure'
+export { type FieldError, StreamFailure, waitingCode } from './failure'
 export { browserFrames, type FrameSource } from './frames'
 export { type Change, type ChangeKind, changeKinds, type Proofreading, type TextRange } from './proofread'
 export {

@@ -4,7 +4,6 @@ import { type Choosable, Chooser } from '@/components/Chooser'
 import { Dialog } from '@/components/Dialog'
 import { FieldErrorText } from '@/components/Field'
 import { call, errorMessage, type Group } from '@/lib/api'
-import { listQuery } from '@/lib/api/lists'
 import { formatNumber } from '@/lib/ui/numbers'
 import { useTask } from '@/lib/ui/task'
 import { toast } from '@/lib/ui/toast'
@@ -12,7 +11,7 @@ import styles from '../members/Dialogs.module.css'
 import { readInvitees } from '../members/invite/invitees'
 import { ListField } from '../members/invite/ListField'
 import { Notice } from '../parts/Page'
-import { refreshGroups } from '../queries'
+import { peopleQuery, refreshGroups } from '../queries'
 import { texts } from '../texts'
 
 const words = texts.group.adding
@@ -86,12 +85,5 @@ export function AddMembers({ group, onClose }: { group: Group; onClose: () => vo
         </div>
       </div>
     </Dialog>
-  )
-}
-
-/** peopleQuery searches members by name or address. */
-function peopleQuery(q: string) {
-  return listQuery<Choosable>(['group-candidates', q], 20, (page, signal) =>
-    call('listUsers', { q, ...page, signal }),
   )
 }

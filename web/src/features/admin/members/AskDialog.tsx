@@ -4,7 +4,7 @@ import type { Member, MemberRemoval } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { removalQuery } from '../queries'
 import { texts } from '../texts'
-import { remove, resend, signOut, unlink } from './changes'
+import { remove, resend, resetFactor, signOut, unlink } from './changes'
 import styles from './Dialogs.module.css'
 
 const questions = {
@@ -20,6 +20,8 @@ const questions = {
   'sign-out': { words: texts.signingOut, danger: false, act: signOut },
   /** Before removing a member's link to the identity provider. */
   unlink: { words: texts.unlinking, danger: true, act: unlink },
+  /** Before resetting a member's second factor. */
+  'reset-factor': { words: texts.resettingFactor, danger: true, act: resetFactor },
 } as const
 
 interface AskDialogProps {

@@ -1,4 +1,4 @@
-import { KeyRound, LogOut, Mail, MoreHorizontal, Pencil, Trash2, Unlink } from 'lucide-react'
+import { KeyRound, LogOut, Mail, MoreHorizontal, Pencil, ShieldOff, Trash2, Unlink } from 'lucide-react'
 import { useRef } from 'react'
 import { IconButton } from '@/components/IconButton'
 import { Menu, MenuItem, MenuSeparator } from '@/components/Menu'
@@ -17,6 +17,7 @@ export interface MemberActions {
   onGivePassword: (member: Member) => void
   onSignOut: (member: Member) => void
   onUnlink: (member: Member) => void
+  onResetFactor: (member: Member) => void
 }
 
 interface MemberMenuProps extends MemberActions {
@@ -24,11 +25,13 @@ interface MemberMenuProps extends MemberActions {
   singleSignOn: boolean | undefined
   /** Whether the reader may not change this member; the form explains why. */
   refused: boolean
+  /** Whether the reader may request or confirm a reset of the second factor. */
+  resettable: boolean
 }
 
 /** The menu of a member. Actions that the reader may not perform are disabled. */
-export function MemberMenu({ member, singleSignOn, refused, ...actions }: MemberMenuProps) {
-  const { onEdit, onRemove, onResend, onGivePassword, onSignOut, onUnlink } = actions
+export function MemberMenu({ member, singleSignOn, refused, resettable, ...actions }: MemberMenuProps) {
+  const { onEdit, onRemove, onResend, onGivePassword, onSignOut, onUnlink, onResetFactor } = actions
   const invitation = invitationFor(member, singleSignOn)
   // A dialog opens after the menu has returned the focus to its button. The dialog then restores the focus there.
   const next = useRef<((member: Member) => void) | null>(null)
@@ -68,6 +71,15 @@ export function MemberMenu({ member, singleSignOn, refused, ...actions }: Member
       {member.sso_linked && (
         <MenuItem icon={<Unlink {...icon} />} disabled={refused} onSelect={later(onUnlink)}>
           {words.unlink}
+        </MenuItem>
+      )}
+      {member.second_factor && (
+        <MenuItem
+          icon={<ShieldOff {...icon} />}
+          disabled={refused && !resettable}
+          onSelect={later(onResetFactor)}
+        >
+          {words.resetFactor}
         </MenuItem>
       )}
       <MenuSeparator />

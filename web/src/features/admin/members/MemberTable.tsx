@@ -9,7 +9,7 @@ import table from '../parts/Table.module.css'
 import { texts } from '../texts'
 import { type MemberActions, MemberMenu } from './MemberMenu'
 import styles from './MemberTable.module.css'
-import { refusalReason, stateOf } from './may'
+import { mayResetFactor, refusalReason, stateOf } from './may'
 
 const words = texts.members
 
@@ -39,6 +39,10 @@ export function MemberTable({ me, members, singleSignOn, busy, ...actions }: Mem
           <td className={table.nowrap}>{texts.roles[member.role]}</td>
           <td className={table.nowrap}>
             <State member={member} />
+            {member.second_factor && <span className={styles.factor}>{words.factor}</span>}
+            {member.factor_reset_by && (
+              <span className={styles.factor}>{words.resetRequested(member.factor_reset_by)}</span>
+            )}
           </td>
           <td className={styles.tokens} data-label={words.tokens}>
             <Tokens {...member.tokens} />
@@ -51,6 +55,7 @@ export function MemberTable({ me, members, singleSignOn, busy, ...actions }: Mem
               member={member}
               singleSignOn={singleSignOn}
               refused={refusalReason(me, member) !== undefined}
+              resettable={mayResetFactor(me, member)}
               {...actions}
             />
           </td>

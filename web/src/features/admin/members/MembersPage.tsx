@@ -26,7 +26,7 @@ const words = texts.members
 
 type Open =
   | { kind: 'invite' }
-  | { kind: 'edit' | 'remove' | 'password' | 'sign-out' | 'unlink'; member: Member }
+  | { kind: 'edit' | 'remove' | 'password' | 'sign-out' | 'unlink' | 'reset-factor'; member: Member }
   | null
 
 /** The list of members, with the dialogs to invite, change and remove them. */
@@ -62,6 +62,7 @@ export function MembersPage() {
           onGivePassword={(member) => setOpen({ kind: 'password', member })}
           onSignOut={(member) => setOpen({ kind: 'sign-out', member })}
           onUnlink={(member) => setOpen({ kind: 'unlink', member })}
+          onResetFactor={(member) => setOpen({ kind: 'reset-factor', member })}
         />
       </div>
       {open?.kind === 'invite' && (
@@ -136,6 +137,7 @@ interface ListProps {
   onGivePassword: (member: Member) => void
   onSignOut: (member: Member) => void
   onUnlink: (member: Member) => void
+  onResetFactor: (member: Member) => void
 }
 
 function List({ url, ...actions }: ListProps) {

@@ -55,6 +55,17 @@ export async function unlink(member: Member): Promise<void> {
   }
 }
 
+/** Resets a member's second factor. For a super-admin, the first call only requests it. */
+export async function resetFactor(member: Member): Promise<void> {
+  try {
+    const { reset } = await call('resetMemberFactor', { user_id: member.id })
+    toast((reset ? words.factorReset : words.factorRequested)(member.name), { tone: 'success' })
+  } catch (cause) {
+    toastFailure(words.factorNotReset(member.name, errorMessage(cause)))
+  }
+  await refreshMembers()
+}
+
 // The focus was in the removed row.
 function catchFocus(): void {
   requestAnimationFrame(() => {

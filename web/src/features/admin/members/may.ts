@@ -45,3 +45,8 @@ export function refusalReason(me: Me, member: Member): string | undefined {
   if (member.role === 'system-admin') return why.system
   return member.role === 'general-user' || mayGrant(me) ? undefined : why.admin
 }
+
+/** Whether a member may reset the second factor of another, or request it: two administrators reset a super-admin's. */
+export function mayResetFactor(me: Me, member: Member): boolean {
+  return member.id !== me.id && (member.role === 'organization-super-admin' || !refusalReason(me, member))
+}

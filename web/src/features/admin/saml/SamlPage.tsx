@@ -12,6 +12,7 @@ import { samlQuery } from '../queries'
 import { texts } from '../texts'
 import { AddressRangesSection } from './AddressRanges'
 import { lastDay, validityOf } from './certificates'
+import { FactorPolicySection } from './FactorPolicy'
 import { Protocols } from './Protocols'
 import styles from './Saml.module.css'
 import { Attributes, IdentityProvider, ServiceProvider, Steps } from './SamlFacts'
@@ -47,6 +48,7 @@ export function SamlPage() {
         {(config) => <Config config={config} mayEdit={mayEdit} />}
       </Loaded>
       <SessionLimitsSection mayEdit={mayEdit} />
+      <FactorPolicySection mayEdit={mayEdit} />
       <AddressRangesSection mayEdit={mayEdit} />
     </Page>
   )

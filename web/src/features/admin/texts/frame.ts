@@ -6,6 +6,7 @@ export const frame = {
     contract: '契約',
     members: 'メンバー',
     groups: 'グループ',
+    projects: 'プロジェクト',
     saml: 'シングルサインオン',
     instructions: '組織の指示',
     models: 'モデル',

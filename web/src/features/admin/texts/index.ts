@@ -11,6 +11,7 @@ import { modelsScreen } from './modelsScreen'
 import { roles, states } from './names'
 import { noticesScreen } from './noticesScreen'
 import { oidcScreens } from './oidcScreens'
+import { projectsScreen } from './projectsScreen'
 import { retentionScreen } from './retentionScreen'
 import { samlScreens } from './samlScreens'
 import { sharesScreen } from './sharesScreen'
@@ -25,6 +26,7 @@ export const texts = {
   ...contractScreen,
   ...memberScreens,
   ...groupsScreen,
+  ...projectsScreen,
   ...retentionScreen,
   ...oidcScreens,
   ...samlScreens,

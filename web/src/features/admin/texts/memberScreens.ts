@@ -30,6 +30,14 @@ export const memberScreens = {
     givePassword: 'パスワードの招待を送信',
     unlink: 'シングルサインオンの連携を解除',
     signOut: 'すべての端末からログアウト',
+    resetFactor: '二段階認証をリセット',
+    factor: '二段階認証あり',
+    resetRequested: (name: string) => `${name}さんがリセットを申請中`,
+    factorReset: (name: string) => `${name}さんの二段階認証をリセットしました。`,
+    factorRequested: (name: string) =>
+      `${name}さんの二段階認証のリセットを申請しました。24時間以内に、別の管理者が同じ操作をするとリセットされます。`,
+    factorNotReset: (name: string, why: string) =>
+      `${name}さんの二段階認証をリセットできませんでした。${why}`,
     remove: '削除',
     found: (count: string) => `${count}名のメンバー`,
     empty: '条件に合うメンバーはいません。',
@@ -124,6 +132,13 @@ export const memberScreens = {
       `${name}さん（${email}）と、IDプロバイダーの利用者との連携を解除します。${name}さんのログインは、すべての端末で終了します。`,
     hint: '次にシングルサインオンでログインした人が、メールアドレスであらためて連携されます。IDプロバイダーの登録を先に確認してください。',
     submit: '解除する',
+  },
+  resettingFactor: {
+    title: (name: string) => `${name}さんの二段階認証をリセットしますか`,
+    body: (name: string, email: string) =>
+      `${name}さん（${email}）の認証アプリと回復コードを無効にし、ログインをすべての端末で終了します。本人からの依頼であることを、先に確認してください。`,
+    hint: '特権管理者のリセットには、管理者2名（うち1名は特権管理者）の操作が必要です。',
+    submit: 'リセットする',
   },
   removing: {
     title: (name: string) => `${name}さんを削除しますか`,

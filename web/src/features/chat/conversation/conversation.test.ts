@@ -95,6 +95,31 @@ describe('asking', () => {
     expect(conversation.state.temporary).toBe(true)
   })
 
+  it('creates a thread in a project, and shared or not as last chosen', async () => {
+    const { conversation, api } = setup()
+    conversation.setProject({ id: 'p', name: '準備', visibility: 'private' })
+    conversation.setProject({ id: 'p', name: '準備', visibility: 'project' })
+    await conversation.ask({ kind: 'text', content: '質問' })
+    expect(api.createThread).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ project_id: 'p', visibility: 'project' }),
+    )
+    conversation.setProject(null)
+    expect(conversation.state.project).not.toBeNull()
+  })
+
+  it('leaves a question to the queue of a shared thread', async () => {
+    const { conversation, events, live, change, turns } = setup()
+    conversation.load(thread, [])
+    const onTaken = vi.fn()
+    await conversation.ask({ kind: 'text', content: '質問', onTaken })
+    const failure = new StreamFailure('problem', 'waiting', 202, '')
+    conversation.handleEnd(live(), change(live(), { ending: { kind: 'failed', failure } }), '')
+    expect(turns()).toEqual([])
+    expect(conversation.state.failure).toBeNull()
+    expect(events.onQuestionLost).not.toHaveBeenCalled()
+    expect(onTaken).toHaveBeenCalledOnce()
+  })
+
   it('sends nothing while an answer is running', async () => {
     const { conversation, sent } = setup()
     conversation.load(thread, [])

@@ -1,4 +1,5 @@
 import type { Atom } from 'jotai'
+import type { NewThreadProject } from '@/entities/thread/newChat'
 import { withTitle } from '@/entities/thread/threads'
 import type { Message, Thread } from '@/lib/api'
 import type { LiveMessage } from '@/lib/live'
@@ -71,6 +72,11 @@ export class Conversation {
   /** Sets whether the new thread is temporary. It has no effect once the thread is being created. */
   setTemporary(temporary: boolean): void {
     this.#questions.setTemporary(temporary)
+  }
+
+  /** Sets the project of the new thread. It has no effect once the thread is being created. */
+  setProject(project: NewThreadProject | null): void {
+    this.#questions.setProject(project)
   }
 
   /** The end of the branch on the screen. */

@@ -30,6 +30,7 @@ export class ConversationCore {
       stopping: false,
       gone: false,
       temporary: thread?.expires_at !== undefined,
+      project: null,
     })
     this.busyAtom = atom((get) => isBusy(get(this.atom)))
   }

@@ -1,4 +1,5 @@
 import type { createStore } from 'jotai'
+import type { NewThreadProject } from '@/entities/thread/newChat'
 import type { Feedback, FeedbackRequest, Message, Page, Picture, Thread } from '@/lib/api'
 import { type AnswerStreams, StreamFailure } from '@/lib/stream'
 import type { DecisionLists } from '../proofread/review'
@@ -80,6 +81,8 @@ export interface ConversationState {
   readonly gone: boolean
   /** Whether the thread is, or will be, temporary: in no list and deleted after a day. */
   readonly temporary: boolean
+  /** The project of a new thread. A stored thread has its project in its record. */
+  readonly project: NewThreadProject | null
 }
 
 /** ConversationApi has the API calls of a conversation. */
@@ -88,6 +91,8 @@ export interface ConversationApi {
     request_id: string
     skill_id: string
     temporary?: boolean
+    project_id?: string
+    visibility?: 'private' | 'project'
   }) => Promise<Thread>
   readonly getThread: (threadId: string) => Promise<Thread>
   readonly editThread: (threadId: string, change: { leaf: string }) => Promise<Thread>

@@ -1,5 +1,12 @@
+import type { NewThreadProject } from '@/entities/thread/newChat'
 import type { Message, Picture } from '@/lib/api'
-import { type AnswerView, awaitedAnswer, type LiveAnswer, type StreamFailure } from '@/lib/stream'
+import {
+  type AnswerView,
+  awaitedAnswer,
+  type LiveAnswer,
+  type StreamFailure,
+  waitingCode,
+} from '@/lib/stream'
 import { type ConversationCore, unknownMessage } from './conversationCore'
 import { isBusy, type Place, type Question, tokensToAccept } from './conversationState'
 import type { MessageHistory } from './history'
@@ -43,6 +50,14 @@ export class QuestionSender {
     this.core.set({ temporary })
   }
 
+  /** Sets the project of the new thread. It has no effect once the thread is being created. */
+  setProject(project: NewThreadProject | null): void {
+    const { thread, turns } = this.core.state
+    if (thread !== null || turns.length > 0) return
+    this.#threadRequest = null
+    this.core.set({ project, temporary: false })
+  }
+
   /** Reports that the thread was read from the server. */
   markThreadUsed(): void {
     this.#unused = false
@@ -76,6 +91,10 @@ export class QuestionSender {
         request_id: this.#threadRequest,
         skill_id: this.skillId,
         ...(core.state.temporary && { temporary: true }),
+        ...(core.state.project && {
+          project_id: core.state.project.id,
+          visibility: core.state.project.visibility,
+        }),
       })
       this.#unused = true
       core.set({ thread: made, turns: withoutOptimistic(core.state.turns, requestId) })
@@ -197,6 +216,15 @@ export class QuestionSender {
       return
     }
     const asked = this.#questions.get(live.key)
+    if (failure.code === waitingCode) {
+      // Another member asked at the same moment. The question waits on the server and is listed there.
+      this.#questions.delete(live.key)
+      this.core.set({ turns: withoutOptimistic(this.core.state.turns, live.key) })
+      asked?.question.onTaken?.()
+      this.history.catchUp()
+      void this.history.refresh()
+      return
+    }
     if (failure.kind === 'problem') this.#discardUnusedThread()
     if (asked !== undefined) this.#handleFailure(asked.question, live.key, asked.place, failure)
     // The other running answer of this thread is not known here yet.

@@ -14,9 +14,9 @@ const words = texts.temporary
  * has a button to make the conversation temporary.
  */
 export function Temporary({ conversation }: { conversation: Conversation }) {
-  const { thread, turns, temporary } = useAtomValue(conversation.stateAtom)
+  const { thread, turns, temporary, project } = useAtomValue(conversation.stateAtom)
   const begun = thread !== null || turns.length > 0
-  if (begun && !temporary) return null
+  if ((begun || project !== null) && !temporary) return null
   return (
     <div className={styles.temporary} data-on={temporary || undefined}>
       {temporary && (

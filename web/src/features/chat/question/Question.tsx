@@ -1,7 +1,9 @@
+import { useQuery } from '@tanstack/react-query'
 import { ChevronDown, ChevronUp, Pencil } from 'lucide-react'
 import { memo, useId, useRef, useState } from 'react'
 import { IconButton } from '@/components/IconButton'
-import type { Skill } from '@/lib/api'
+import type { Message, Skill } from '@/lib/api'
+import { meQuery } from '@/lib/api/queries'
 import { Markdown } from '@/lib/markdown'
 import { focusComposer } from '@/lib/ui/composer'
 import { cx } from '@/lib/ui/cx'
@@ -23,16 +25,23 @@ export const Question = memo(function Question({
   conversation,
   editing,
   settled,
+  shared,
+  fixed,
 }: {
   turn: Turn
   skill: Skill
   conversation: Conversation
   editing: boolean
   settled: boolean
+  /** Whether the thread is shared. The names of other authors are then shown. */
+  shared: boolean
+  /** Whether the user may not begin branches. */
+  fixed: boolean
 }) {
   const { message, pending } = turn
   const { content } = message
   const id = useId()
+  const asker = useAsker(message, shared && !pending)
   const item = useRef<HTMLLIElement>(null)
   const [open, setOpen] = useState(false)
   const long = isLong(content)
@@ -51,7 +60,8 @@ export const Question = memo(function Question({
       data-message={turn.message.id}
       ref={item}
     >
-      <h2 className="visually-hidden">{texts.question}</h2>
+      <h2 className="visually-hidden">{asker === null ? texts.question : texts.project.question(asker)}</h2>
+      {asker !== null && <p className={styles.author}>{asker}</p>}
       <div className={styles.bubble}>
         {editing ? (
           <Edit message={message} skill={skill} conversation={conversation} onDone={focusComposer} />
@@ -81,7 +91,7 @@ export const Question = memo(function Question({
       </div>
       {!editing && (
         <div className={branches.under} data-print="hide">
-          {!pending && !skill.unavailable_reason && (
+          {!pending && !skill.unavailable_reason && !fixed && (
             <IconButton
               className={branches.pencil}
               size="sm"
@@ -92,12 +102,19 @@ export const Question = memo(function Question({
               <Pencil size={15} />
             </IconButton>
           )}
-          <Alternatives message={message} conversation={conversation} />
+          {!fixed && <Alternatives message={message} conversation={conversation} />}
         </div>
       )}
     </li>
   )
 })
+
+/** useAsker returns the name of another member who asked in a shared thread, or null. */
+function useAsker({ author }: Message, shared: boolean): string | null {
+  const { data: me } = useQuery(meQuery)
+  if (!shared || (author?.id !== undefined && author.id === me?.id)) return null
+  return texts.project.author(author?.name)
+}
 
 /** isForm reports whether a question contains form values, which the server writes as Markdown with bold labels. */
 function isForm(skill: Skill, content: string): boolean {

@@ -7,6 +7,7 @@ import { DropTarget } from '../composer/DropTarget'
 import type { Conversation } from '../conversation/conversation'
 import { isWriting } from '../conversation/turns'
 import { Temporary } from '../notices/Temporary'
+import { NewThreadNote } from '../project/NewThreadNote'
 import { texts } from '../texts'
 import styles from './Chat.module.css'
 import { ChatBody } from './ChatBody'
@@ -36,6 +37,7 @@ export function Chat({ skill, conversation, title }: ChatProps) {
     <DropTarget className={styles.chat} skill={skill} conversation={conversation} disabled={form}>
       {!empty && <ChatHead skill={skill} conversation={conversation} title={title ?? texts.untitled} />}
       <Temporary conversation={conversation} />
+      <NewThreadNote conversation={conversation} />
       <ChatBody skill={skill} conversation={conversation} scroll={scroll} />
     </DropTarget>
   )

@@ -13,12 +13,13 @@ import { Queue } from '../composer/Queue'
 import type { Conversation } from '../conversation/conversation'
 import type { Question } from '../conversation/conversationState'
 import { isWriting } from '../conversation/turns'
-import { enqueueQuestion } from '../conversations'
+import { askLater } from '../conversations'
 import { Announcer } from '../notices/Announcer'
 import { Busy } from '../notices/Busy'
 import { CostDialog } from '../notices/CostDialog'
 import { Failure } from '../notices/Failure'
 import { OtherBranchNotice } from '../notices/OtherBranchNotice'
+import { WaitingList } from '../project/WaitingList'
 import { PassageActions } from '../selection/PassageActions'
 import { Start } from '../start/Start'
 import { texts } from '../texts'
@@ -71,8 +72,10 @@ export function ChatBody({ skill, conversation, scroll, embedded = false }: Chat
         {otherBranch && !embedded && <OtherBranchNotice place={otherBranch} conversation={conversation} />}
         {failure && <Failure failure={failure} onDismiss={() => conversation.dismissFailure()} />}
         {costly && <CostDialog costly={costly} onDecline={() => conversation.declineCost()} />}
+        {threadId && <WaitingList threadId={threadId} />}
         {threadId && <Queue conversation={conversation} threadId={threadId} />}
-        {!form && (
+        {thread?.can_ask === false && <p className={styles.older}>{texts.project.closed}</p>}
+        {!form && thread?.can_ask !== false && (
           <Composer
             skill={skill}
             conversation={conversation}
@@ -81,7 +84,7 @@ export function ChatBody({ skill, conversation, scroll, embedded = false }: Chat
             focused={!embedded}
             offersSkills={!embedded}
             onAsk={ask}
-            onAskLater={(question) => threadId && enqueueQuestion(conversation, threadId, question)}
+            onAskLater={(question) => thread && askLater(conversation, thread, question)}
           />
         )}
       </div>

@@ -1,5 +1,5 @@
 import { useAtomValue } from 'jotai'
-import { Download, FileText, MoreHorizontal, Printer, Share2 } from 'lucide-react'
+import { Download, FileText, Folder, MoreHorizontal, Printer, Share2, Users } from 'lucide-react'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
 import { Link } from 'react-router'
 import { IconButton } from '@/components/IconButton'
@@ -15,6 +15,7 @@ import { toastFailure } from '@/lib/ui/toast'
 import type { Conversation } from '../conversation/conversation'
 import { fileName, saveDocx, threadParts, toMarkdown } from '../conversation/export'
 import { isRunning, isWriting } from '../conversation/turns'
+import { ProjectDialog } from '../project/ProjectDialog'
 import { texts } from '../texts'
 import styles from './ChatHead.module.css'
 import { ShareDialog } from './ShareDialog'
@@ -33,6 +34,7 @@ export function ChatHead({
   const deleteThreads = useDeleteThreads()
   const [renaming, setRenaming] = useState(false)
   const [sharing, setSharing] = useState<string | null>(null)
+  const [moving, setMoving] = useState(false)
   const leaf = useLeaf(conversation)
   // After renaming starts, the focus belongs to the text field instead of the menu's button.
   const keepFocus = useRef(false)
@@ -72,6 +74,21 @@ export function ChatHead({
         <SkillIcon path={skill.icon_path} size={20} />
         <span>{skill.name}</span>
       </Link>
+      {thread?.project && (
+        <Link
+          className={styles.project}
+          to={`/home/project/${thread.project.id}`}
+          title={thread.project.name}
+          aria-label={texts.project.place(thread.project.name, thread.visibility === 'project')}
+        >
+          {thread.visibility === 'project' ? (
+            <Users size={14} aria-hidden />
+          ) : (
+            <Folder size={14} aria-hidden />
+          )}
+          <span>{thread.project.name}</span>
+        </Link>
+      )}
       {renaming ? (
         <RenameField
           title={thread?.title ?? ''}
@@ -96,7 +113,7 @@ export function ChatHead({
           </IconButton>
         }
       >
-        {leaf && (
+        {thread?.own !== false && leaf && thread?.visibility !== 'project' && (
           <MenuItem
             icon={<Share2 size={16} aria-hidden />}
             onSelect={() => {
@@ -107,7 +124,18 @@ export function ChatHead({
             {texts.share.item}
           </MenuItem>
         )}
-        {thread ? (
+        {thread && thread.own !== false && !thread.expires_at && (
+          <MenuItem
+            icon={<Folder size={16} aria-hidden />}
+            onSelect={() => {
+              keepFocus.current = true
+              setMoving(true)
+            }}
+          >
+            {texts.project.move.item}
+          </MenuItem>
+        )}
+        {thread && thread.own !== false ? (
           <ThreadMenuItems
             thread={thread}
             onRename={() => {
@@ -122,6 +150,9 @@ export function ChatHead({
           output
         )}
       </Menu>
+      {thread && moving && (
+        <ProjectDialog conversation={conversation} thread={thread} onClose={() => setMoving(false)} />
+      )}
       {thread && sharing && (
         <ShareDialog threadId={thread.id} leaf={sharing} onClose={() => setSharing(null)} />
       )}

@@ -23,7 +23,9 @@ export function Turns({
   scroller: RefObject<HTMLDivElement | null>
   onAsk: (question: AskedQuestion) => void
 }) {
-  const { turns, older, editing } = useAtomValue(conversation.stateAtom)
+  const { turns, older, editing, thread } = useAtomValue(conversation.stateAtom)
+  // Branches belong to the owner of a thread.
+  const reads = thread?.own === false || thread?.can_ask === false
   const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
     enabled: older === 'more',
     onNear: () => void conversation.loadOlder(),
@@ -57,15 +59,17 @@ export function Turns({
               conversation={conversation}
               editing={editing === turn.message.id}
               settled={index < turns.length - 4}
+              shared={thread?.visibility === 'project'}
+              fixed={reads}
             />
           ) : (
             <Answer
               key={turn.key}
               turn={turn}
               conversation={conversation}
-              closed={Boolean(skill.unavailable_reason)}
+              closed={Boolean(skill.unavailable_reason) || reads}
               settled={index < turns.length - 4}
-              onAsk={index === turns.length - 1 ? onAsk : null}
+              onAsk={index === turns.length - 1 && !reads ? onAsk : null}
             />
           ),
         )}

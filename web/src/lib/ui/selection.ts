@@ -1,18 +1,17 @@
 import { useCallback, useState } from 'react'
-import type { DataSource } from '@/lib/api'
 
-/** Selection is the set of selected data sources of a list. */
-export interface Selection {
-  readonly selected: readonly DataSource[]
+/** Selection is the set of selected items of a list. */
+export interface Selection<T> {
+  readonly selected: readonly T[]
   readonly has: (id: string) => boolean
   readonly toggle: (id: string) => void
-  /** Selects all data sources of the list, or none if all are selected. */
+  /** Selects all items of the list, or none if all are selected. */
   readonly toggleAll: () => void
   readonly clear: () => void
 }
 
-/** useSelection returns the selection in a list. Data sources that leave the list are no longer selected. */
-export function useSelection(items: readonly DataSource[]): Selection {
+/** useSelection returns the selection in a list. Items that leave the list are no longer selected. */
+export function useSelection<T extends { readonly id: string }>(items: readonly T[]): Selection<T> {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
   // The function is stable, so that a row renders only when it changes.
   const toggle = useCallback((id: string) => {

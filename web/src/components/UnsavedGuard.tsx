@@ -1,7 +1,7 @@
 import { type RefObject, useEffect } from 'react'
 import { useBlocker } from 'react-router'
-import { ConfirmDialog } from '@/components/ConfirmDialog'
-import styles from './Page.module.css'
+import { ConfirmDialog } from './ConfirmDialog'
+import styles from './UnsavedGuard.module.css'
 
 /**
  * Asks for confirmation before leaving a page with unsaved changes, within the app or by closing it, unless `released`.
@@ -12,18 +12,18 @@ export function UnsavedGuard({
   words,
 }: {
   dirty: boolean
-  released: RefObject<boolean>
+  released?: RefObject<boolean>
   words: { title: string; body: string; stay: string; leave: string }
 }) {
   const blocker = useBlocker(
     ({ currentLocation, nextLocation }) =>
-      dirty && !released.current && currentLocation.pathname !== nextLocation.pathname,
+      dirty && !released?.current && currentLocation.pathname !== nextLocation.pathname,
   )
 
   useEffect(() => {
     if (!dirty) return
     const onLeave = (event: BeforeUnloadEvent) => {
-      if (!released.current) event.preventDefault()
+      if (!released?.current) event.preventDefault()
     }
     window.addEventListener('beforeunload', onLeave)
     return () => window.removeEventListener('beforeunload', onLeave)
@@ -39,7 +39,7 @@ export function UnsavedGuard({
       onConfirm={() => blocker.proceed()}
       onClose={() => blocker.reset()}
     >
-      <p className={styles.dialogBody}>{words.body}</p>
+      <p className={styles.body}>{words.body}</p>
     </ConfirmDialog>
   )
 }

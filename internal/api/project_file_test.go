@@ -1,0 +1,167 @@
+package api_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+)
+
+// TestProjectFiles covers the files of a project: uploads, shares, duplicates, limits, who may open them, and how long
+// they exist.
+func TestProjectFiles(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	alice, bob := f.alice.Subject, f.bob.Subject
+	p := f.project(alice)
+	path := "/v1/project/" + p.ID.String()
+	intoProject := func(token, text string) call {
+		c := upload(token, "資料.txt", text)
+		c.path += "?project_id=" + p.ID.String()
+		return c
+	}
+	if got := f.do(intoProject(bob, "本文")); got.status != http.StatusNotFound {
+		t.Errorf("uploaded into a project of others: %d %s", got.status, got.body)
+	}
+	get[api.ProjectGrants](f, http.StatusOK, call{method: "PUT", path: path + "/grant", token: alice, body: map[string]any{
+		"version": 1, "grants": []any{grant("user", f.alice.ID, "manager"), grant("user", f.bob.ID, "editor")},
+	}})
+	uploaded := get[api.DataSource](f, http.StatusCreated, intoProject(bob, "本文"))
+	if again := get[api.DataSource](f, http.StatusOK, intoProject(alice, "本文")); again.ID != uploaded.ID {
+		t.Errorf("the same content was stored again: %+v", again)
+	}
+	if own := get[api.DataSourceList](f, http.StatusOK, call{method: "GET", path: "/v1/data-source", token: bob}); len(own.Items) > 0 {
+		t.Errorf("a file of the project is Bob's own: %+v", own)
+	}
+	// Shared files, one of them with the content of a file of the project.
+	own := get[api.DataSource](f, http.StatusCreated, upload(bob, "見積.txt", "見積"))
+	same := get[api.DataSource](f, http.StatusCreated, upload(bob, "写し.txt", "本文"))
+	share := func(token string, ids ...uuid.UUID) response {
+		return f.do(call{method: "POST", path: path + "/data-source", token: token, body: map[string]any{"data_source_ids": ids}})
+	}
+	if got := share(alice, own.ID).problem(t); got.Status != 404 || got.Errors[0].Field != "data_source_ids[0]" {
+		t.Errorf("shared a colleague's file: %+v", got)
+	}
+	if got := share(bob, own.ID, same.ID); got.status != http.StatusOK || strings.Contains(string(got.body), same.ID.String()) {
+		t.Errorf("shared: %d %s", got.status, got.body)
+	}
+	list := func(query string) api.ProjectDataSourceList {
+		return get[api.ProjectDataSourceList](f, http.StatusOK, call{
+			method: "GET", path: path + "/data-source" + query, token: alice,
+		})
+	}
+	if got := list(""); got.Total != 2 || got.Items[0].ID != own.ID || got.Items[0].AddedBy.ID != f.bob.ID {
+		t.Errorf("the project has %+v", got)
+	}
+	if got := list("?search=見積"); got.Total != 1 {
+		t.Errorf("found %+v", got)
+	}
+	usage := func() (int, int64) {
+		now := get[api.Project](f, http.StatusOK, call{method: "GET", path: path, token: alice})
+		return now.Counts.DataSources, now.StorageUsed
+	}
+	if n, size := usage(); n != 2 || size != uploaded.Size+own.Size {
+		t.Errorf("the project has %d files of %d bytes", n, size)
+	}
+	open := func(token string, id uuid.UUID) (status int) {
+		for i, path := range []string{"/v1/data-source/" + id.String(), "/v1/data-source/file/" + id.String()} {
+			got := f.do(call{method: "GET", path: path, token: token}).status
+			if i > 0 && got != status {
+				t.Errorf("the record and the file of %s differ: %d, %d", id, status, got)
+			}
+			status = got
+		}
+		return status
+	}
+	if a, b := open(alice, own.ID), open(f.stranger.Subject, own.ID); a != 200 || b != 404 {
+		t.Errorf("a shared file: %d for a member, %d for others", a, b)
+	}
+	// The owner deletes it, and is removed: the project has it still.
+	if got := f.do(call{method: "DELETE", path: "/v1/data-source/" + own.ID.String(), token: bob}); got.status != 204 {
+		t.Errorf("deleted: %d", got.status)
+	}
+	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.alice.ID)
+	if got := f.do(call{method: "DELETE", path: "/v1/user/" + f.bob.ID.String(), token: alice}); got.status != 204 {
+		t.Fatalf("removed: %d %s", got.status, got.body)
+	}
+	if got := list(""); got.Total != 2 || got.Items[0].AddedBy.ID != uuid.Nil || open(alice, own.ID) != 200 ||
+		open(alice, same.ID) != 404 {
+		t.Errorf("after the removal of the owner: %+v", got)
+	}
+	remove := func(id uuid.UUID) int {
+		return f.do(call{method: "DELETE", path: path + "/data-source/" + id.String(), token: alice}).status
+	}
+	if a, b := remove(own.ID), remove(own.ID); a != 204 || b != 404 || open(alice, own.ID) != 404 {
+		t.Errorf("removed: %d, %d, and then %d", a, b, open(alice, own.ID))
+	}
+	if n, size := usage(); n != 1 || size != uploaded.Size {
+		t.Errorf("the project has %d files of %d bytes", n, size)
+	}
+	// Limits.
+	f.exec("UPDATE projects SET storage_limit = source_bytes + 3")
+	if got := f.do(intoProject(alice, "長い本文")).problem(t); got.Code != "storage_limit_reached" {
+		t.Errorf("uploaded above the limit: %+v", got)
+	}
+	f.exec("UPDATE projects SET storage_limit = NULL, source_count = 10000")
+	if got := f.do(intoProject(alice, "もう一つ")).problem(t); got.Status != 409 || !strings.Contains(got.Detail, "10,000") {
+		t.Errorf("uploaded the file after the last one: %+v", got)
+	}
+	f.exec("UPDATE projects SET source_count = 1, archived_at = now()")
+	if got := f.do(intoProject(alice, "もう一つ")); got.status != http.StatusConflict {
+		t.Errorf("uploaded into an archived project: %d %s", got.status, got.body)
+	}
+}
+
+// TestLostRolesEndDownloads: a member who loses their role receives no more of a file, and a member whose role changes
+// receives all of it. Their sockets end; other members are notified of the change.
+func TestLostRolesEndDownloads(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	carl := f.member(f.alice.OrganizationID, "carl@tsumugi.example")
+	p := f.project(f.alice.Subject)
+	file := upload(f.alice.Subject, "資料.txt", strings.Repeat("長い資料です。", 2_000_000))
+	file.path += "?project_id=" + p.ID.String()
+	source := get[api.DataSource](f, http.StatusCreated, file)
+	set := func(version int, grants ...any) {
+		get[api.ProjectGrants](f, http.StatusOK, call{
+			method: "PUT", path: "/v1/project/" + p.ID.String() + "/grant", token: f.alice.Subject, body: map[string]any{
+				"version": version, "grants": append(grants, grant("user", f.alice.ID, "manager")),
+			},
+		})
+	}
+	set(1, grant("user", f.bob.ID, "viewer"), grant("user", carl.ID, "viewer"))
+	begin := func(token string) *http.Response {
+		resp, err := http.DefaultTransport.RoundTrip(f.request(call{
+			method: "GET", path: "/v1/data-source/file/" + source.ID.String(), token: token,
+		}))
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("got %+v, %v", resp, err)
+		}
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		return resp
+	}
+	lost, kept := begin(f.bob.Subject), begin(carl.Subject)
+	alice, bob := f.join(f.alice.Subject), f.join(f.bob.Subject)
+	rest := make(chan int64)
+	go func() {
+		n, _ := io.Copy(io.Discard, kept.Body)
+		rest <- n
+	}()
+	set(2, grant("user", carl.ID, "editor"))
+	f.exec("SELECT 1") // The server has been notified.
+	if got := alice.want("project"); got.ID != p.ID {
+		t.Errorf("another manager received %+v", got)
+	}
+	bob.closed()
+	if n, err := io.Copy(io.Discard, lost.Body); err == nil || n >= source.Size {
+		t.Errorf("received %d of %d bytes without a role, %v", n, source.Size, err)
+	}
+	if n := <-rest; n != source.Size {
+		t.Errorf("received %d of %d bytes with another role", n, source.Size)
+	}
+}

@@ -1,0 +1,165 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+)
+
+// Names of the challenges of the second factor, their parameters and their responses. Names with
+// the prefix TSUMUGI_ are additions to Cognito's protocol.
+const (
+	challengeTOTP  = "SOFTWARE_TOKEN_MFA"
+	challengeSetup = "MFA_SETUP"
+
+	paramUserID       = "USER_ID_FOR_SRP"
+	paramCanSetup     = "MFAS_CAN_SETUP"
+	paramTOTPCode     = "SOFTWARE_TOKEN_MFA_CODE"
+	paramRecovery     = "TSUMUGI_RECOVERY" // With a challenge: "true", because recovery codes are accepted.
+	paramRecoveryCode = "TSUMUGI_RECOVERY_CODE"
+)
+
+// setupLifetime is the lifetime of a challenge to set up a second factor. People may have to install an app first.
+const setupLifetime = 15 * time.Minute
+
+// finishSignIn signs in a user whose password was verified, or sets the challenge for the second factor.
+func (p *Pool) finishSignIn(ctx context.Context, user User) (any, error) {
+	factor, err := p.store.PoolFactor(ctx, user.Sub)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case factor.Enabled:
+		return p.challenge(ctx, user, challengeTOTP, p.cfg.ChallengeLifetime, map[string]string{
+			paramUserID: user.Sub.String(), paramRecovery: "true",
+		})
+	case factor.Required:
+		return p.challenge(ctx, user, challengeSetup, setupLifetime, map[string]string{
+			paramUserID: user.Sub.String(), paramCanSetup: `["` + challengeTOTP + `"]`,
+		})
+	}
+	return signedIn(p.signIn(ctx, user, newSession{client: p.cfg.ClientID}))
+}
+
+// challenge sets a challenge for a user who has been authenticated so far.
+func (p *Pool) challenge(
+	ctx context.Context, user User, name string, lifetime time.Duration, params map[string]string,
+) (any, error) {
+	session, err := p.newChallenge(ctx, user, name, lifetime)
+	if err != nil {
+		return nil, err
+	}
+	return authAnswer{ChallengeName: name, Session: session, ChallengeParameters: params}, nil
+}
+
+// newChallenge stores a challenge and returns its session.
+func (p *Pool) newChallenge(ctx context.Context, user User, name string, lifetime time.Duration) (string, error) {
+	now := p.now()
+	session, hash := opaque.New()
+	err := p.store.CreateChallenge(ctx, Challenge{
+		Hash: hash, Name: name, Sub: user.Sub, ClientID: p.cfg.ClientID, Version: user.Version,
+		ExpiresAt: now.Add(lifetime),
+	}, now)
+	if fault.CodeOf(err) == fault.Conflict { // The user was disabled, or their password changed, after the check.
+		return "", incorrectPassword()
+	}
+	return session, err
+}
+
+// answerFactor answers the challenge SOFTWARE_TOKEN_MFA with a code of the app or a recovery code. A wrong code does not
+// consume the session.
+func (p *Pool) answerFactor(ctx context.Context, session string, params map[string]string) (any, error) {
+	if params[paramUsername] == "" {
+		return nil, missingParameter(paramUsername)
+	}
+	code, recovery := params[paramTOTPCode], params[paramRecoveryCode]
+	if code == "" && recovery == "" {
+		return nil, missingParameter(paramTOTPCode)
+	}
+	hash := opaque.Hash(session)
+	user, err := p.checkChallenge(ctx, hash, challengeTOTP, params[paramUsername], p.now())
+	if err != nil {
+		return nil, err
+	}
+	proof, err := p.proveFactor(ctx, *user, code, recovery)
+	if err != nil {
+		return nil, err
+	}
+	err = p.store.UseFactor(ctx, hash, proof, p.now())
+	switch fault.CodeOf(err) {
+	case fault.Conflict: // The session was used, or became invalid, after the check.
+		return nil, invalidSession()
+	case fault.NotFound:
+		return nil, usedCode()
+	}
+	if err != nil {
+		return nil, err
+	}
+	factor := factorTOTP
+	if proof.RecoveryHash != nil {
+		factor = factorRecoveryCode
+		p.notify(ctx, *user, Mailer.SendRecoveryCodeUsed)
+	}
+	return signedIn(p.signIn(ctx, *user, newSession{client: p.cfg.ClientID, factor: factor}))
+}
+
+// proveFactor verifies a code of a user's app or, if recovery is not "", a recovery code. Wrong ones are counted like
+// wrong passwords.
+func (p *Pool) proveFactor(ctx context.Context, user User, code, recovery string) (proof FactorProof, err error) {
+	right, err := p.try(ctx, &user, factorKeys(ctx, user), ActionSignInFailed, "factor", func() (right bool, err error) {
+		if recovery != "" {
+			proof.RecoveryHash = hashRecoveryCode(recovery)
+			return p.store.HasRecoveryCode(ctx, user.Sub, proof.RecoveryHash)
+		}
+		factor, err := p.store.PoolFactor(ctx, user.Sub)
+		if err != nil {
+			return false, err
+		}
+		proof.Step, right = totpStep(factor.Secret, code, p.now())
+		return right, nil
+	})
+	switch {
+	case errors.Is(err, errLocked):
+		return FactorProof{}, notAuthorized("Attempts exceeded")
+	case err != nil:
+		return FactorProof{}, err
+	case !right:
+		return FactorProof{}, &refusal{kind: "CodeMismatchException", message: "Invalid code received for user"}
+	}
+	return proof, nil
+}
+
+func usedCode() *refusal {
+	return &refusal{kind: "ExpiredCodeException", message: "Your software token has already been used once."}
+}
+
+// finishSetup answers the challenge MFA_SETUP after VerifySoftwareToken has verified the app's first code, and signs in.
+func (p *Pool) finishSetup(ctx context.Context, session string, params map[string]string) (any, error) {
+	if params[paramUsername] == "" {
+		return nil, missingParameter(paramUsername)
+	}
+	hash := opaque.Hash(session)
+	user, err := p.checkChallenge(ctx, hash, challengeSetup, params[paramUsername], p.now())
+	if err != nil {
+		return nil, err
+	}
+	factor, err := p.store.PoolFactor(ctx, user.Sub)
+	if err != nil {
+		return nil, err
+	}
+	if !factor.Enabled {
+		return nil, &refusal{kind: "SoftwareTokenMFANotFoundException", message: "Software Token MFA has not been set up."}
+	}
+	// VerifySoftwareToken has consumed the proof.
+	err = p.store.UseFactor(ctx, hash, FactorProof{}, p.now())
+	if fault.CodeOf(err) == fault.Conflict { // The session was used, or became invalid, after the check.
+		return nil, invalidSession()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return signedIn(p.signIn(ctx, *user, newSession{client: p.cfg.ClientID, factor: factorTOTP}))
+}

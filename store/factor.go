@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+// FactorPolicy implements org.Store.
+func (db *DB) FactorPolicy(ctx context.Context, organizationID uuid.UUID) (org.FactorPolicy, error) {
+	return findValue[org.FactorPolicy](ctx, db.pool, org.ErrNoOrganization,
+		`SELECT factor_policy FROM organizations WHERE id = $1`, organizationID)
+}
+
+// SetFactorPolicy implements org.Store.
+func (db *DB) SetFactorPolicy(
+	ctx context.Context, actor identity.Actor, policy org.FactorPolicy, check func(*org.Member) error,
+) error {
+	return db.changeOrganization(ctx, actor, check, func(tx pgx.Tx) error {
+		before, err := findValue[string](ctx, tx, org.ErrNoOrganization,
+			`SELECT factor_policy FROM organizations WHERE id = $1`, actor.OrganizationID)
+		if err != nil || before == string(policy) {
+			return err
+		}
+		if err := exec(ctx, tx, `UPDATE organizations SET factor_policy = $2 WHERE id = $1`, actor.OrganizationID,
+			policy); err != nil {
+			return err
+		}
+		return audit(ctx, tx, organizationEvent(actor, org.ActionFactorPolicy,
+			org.Change{Field: "factor_policy", Before: before, After: string(policy)}))
+	})
+}
+
+// factorReset returns the open request to reset a member's second factor, or nil.
+func factorReset(ctx context.Context, q querier, userID uuid.UUID) (*org.FactorReset, error) {
+	reset, err := queryRow[org.FactorReset](ctx, q, `
+		SELECT f.requested_by AS by, a.role = $2 AS by_super
+		FROM factor_resets f
+		JOIN users a ON a.id = f.requested_by
+		WHERE f.user_id = $1 AND a.state = $3 AND `+openReset,
+		userID, identity.RoleOrganizationSuperAdmin, identity.StateActive)
+	if err != nil {
+		return nil, ifNoRows(err, nil)
+	}
+	return &reset, nil
+}
+
+// requestFactorReset records an administrator's request to reset a member's second factor.
+func requestFactorReset(ctx context.Context, tx pgx.Tx, m org.Member, by org.AuditActor) error {
+	return exec(ctx, tx, `
+		INSERT INTO factor_resets (organization_id, user_id, requested_by, requested_at) VALUES ($1, $2, $3, now())
+		ON CONFLICT (user_id) DO UPDATE SET requested_by = excluded.requested_by, requested_at = excluded.requested_at`,
+		m.OrganizationID, m.ID, by.ID)
+}
+
+// resetFactor ends the sessions of a member whose second factor is removed at the identity provider.
+func resetFactor(ctx context.Context, tx pgx.Tx, m org.Member) error {
+	if err := exec(ctx, tx, `DELETE FROM factor_resets WHERE user_id = $1`, m.ID); err != nil {
+		return err
+	}
+	return endMemberSessions(ctx, tx, m)
+}

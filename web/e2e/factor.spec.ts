@@ -1,0 +1,152 @@
+import { createHmac } from 'node:crypto'
+import type { Page } from '@playwright/test'
+import { breaches, overflow } from './support/inspect'
+import { enter, invite } from './support/people'
+import { expect, testOn } from './support/test'
+import { Tsumugi } from './support/tsumugi'
+
+// The tests set the organization's policy, so they use a separate server.
+const test = testOn('factor', (model) => Tsumugi.start(model))
+const chosen = 'Jibun-de-3randa'
+
+test.use({ who: null })
+test.describe.configure({ mode: 'serial' })
+
+/** The code of an authenticator app (RFC 6238), a number of time steps from now. */
+function codeOf(secret: string, steps = 0): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+  const bits = [...secret].map((c) => alphabet.indexOf(c).toString(2).padStart(5, '0')).join('')
+  const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((octet) => Number.parseInt(octet, 2)))
+  const counter = Buffer.alloc(8)
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps))
+  const mac = createHmac('sha1', key).update(counter).digest()
+  const value = mac.readUInt32BE((mac.at(-1) ?? 0) & 15) & 0x7fffffff
+  return String(value % 1_000_000).padStart(6, '0')
+}
+
+const code = (page: Page) => page.getByLabel('確認コード')
+
+/** Reads the secret below the QR code. */
+async function secretOf(page: Page): Promise<string> {
+  await expect(page.getByRole('img', { name: '認証アプリで読み取るQRコード' })).toBeVisible()
+  return ((await page.locator('main code').textContent()) ?? '').replace(/\s/g, '')
+}
+
+async function signOut(page: Page, name: string): Promise<void> {
+  await page.goto('/home/skill')
+  await page.getByRole('button', { name: `${name}さんのメニュー` }).click()
+  await page.getByRole('menuitem', { name: 'ログアウト' }).click()
+  await page.waitForURL('**/logout/success')
+  await page.goto('/login')
+}
+
+async function reviewed(page: Page): Promise<void> {
+  expect(await breaches(page)).toEqual([])
+  expect((await overflow(page)).by).toBe(0)
+}
+
+test('a member sets up a second factor, signs in with codes, and an administrator resets it', async ({
+  page,
+  server,
+  signIn,
+  pageAs,
+}) => {
+  const admin = await signIn('admin')
+  const { email, name, temporary } = await invite(server, admin)
+  await page.goto('/login')
+  await enter(page, email, temporary)
+  await page.getByLabel('新しいパスワード', { exact: true }).fill(chosen)
+  await page.getByRole('button', { name: '設定してログイン' }).click()
+  await page.waitForURL('**/home/skill')
+
+  await page.goto('/setting/factor')
+  await page.getByRole('button', { name: '認証アプリを登録' }).click()
+  await page.getByLabel('現在のパスワード', { exact: true }).fill(chosen)
+  await page.getByRole('button', { name: '次へ' }).click()
+  const secret = await secretOf(page)
+  await reviewed(page)
+  await code(page).fill('12345')
+  await page.keyboard.press('Enter')
+  await expect(page.getByText('確認コードは6桁の数字で入力してください。')).toBeVisible()
+  await code(page).fill(codeOf(secret))
+  await page.keyboard.press('Enter')
+  const codes = page.getByRole('region', { name: '回復コード' }).getByRole('listitem')
+  await expect(codes).toHaveCount(10)
+  const [first = '', second = ''] = await codes.allTextContents()
+  await reviewed(page)
+
+  await signOut(page, name)
+  await enter(page, email, chosen)
+  await expect(code(page)).toBeFocused()
+  await expect(code(page)).toHaveAttribute('autocomplete', 'one-time-code')
+  await reviewed(page)
+  await code(page).fill(codeOf(secret, 5))
+  await page.keyboard.press('Enter')
+  await expect(page.getByText('確認コードが正しくありません。認証アプリに')).toBeVisible()
+  const next = codeOf(secret, 1) // The current code was used by the setup.
+  await code(page).fill(`${next.slice(0, 3)} ${next.slice(3)}`)
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/home/skill')
+
+  // Each code of the app signs in once, and so does each recovery code.
+  await signOut(page, name)
+  await enter(page, email, chosen)
+  await code(page).fill(next)
+  await page.keyboard.press('Enter')
+  await expect(page.getByText('この確認コードは使用済みです。')).toBeVisible()
+  await page.getByRole('button', { name: '認証アプリを使えないときは、回復コードを使う' }).click()
+  await page.getByLabel('回復コード').fill(first)
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/home/skill')
+  await signOut(page, name)
+  await enter(page, email, chosen)
+  await page.getByRole('button', { name: '認証アプリを使えないときは、回復コードを使う' }).click()
+  await page.getByLabel('回復コード').fill(first)
+  await page.keyboard.press('Enter')
+  await expect(page.getByText('回復コードが正しくないか、使用済みです。')).toBeVisible()
+  await page.getByLabel('回復コード').fill(second.toUpperCase())
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/home/skill')
+
+  const office = await pageAs(admin)
+  await office.goto(`/admin/organization/member?q=${encodeURIComponent(email)}`)
+  await expect(office.getByText('二段階認証あり')).toBeVisible()
+  await office.getByRole('button', { name: `${name}さんの操作` }).click()
+  await office.getByRole('menuitem', { name: '二段階認証をリセット' }).click()
+  await office.getByRole('button', { name: 'リセットする' }).click()
+  await expect(office.getByText(`${name}さんの二段階認証をリセットしました。`)).toBeVisible()
+  await expect(office.getByText('二段階認証あり')).toBeHidden()
+  // The reset ended the member's sessions.
+  await page.waitForURL('**/login')
+  await enter(page, email, chosen)
+  await page.waitForURL('**/home/skill')
+})
+
+test('the policy of the organization forces the setup at sign-in', async ({
+  page,
+  server,
+  signIn,
+  pageAs,
+}) => {
+  const admin = await signIn('admin')
+  const { email, temporary } = await invite(server, admin)
+  const office = await pageAs(admin)
+  await office.goto('/admin/saml')
+  await office.getByLabel('二段階認証が必要なメンバー').selectOption('全員')
+  await office.getByRole('button', { name: '二段階認証の設定を変更' }).click()
+  await expect(office.getByText('二段階認証の設定を変更しました。')).toBeVisible()
+
+  await page.goto('/login')
+  await enter(page, email, temporary)
+  await page.getByLabel('新しいパスワード', { exact: true }).fill(chosen)
+  await page.getByRole('button', { name: '設定してログイン' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: '二段階認証の設定' })).toBeVisible()
+  const secret = await secretOf(page)
+  await reviewed(page)
+  await code(page).fill(codeOf(secret))
+  await page.getByRole('button', { name: '登録してログイン' }).click()
+  await page.waitForURL('**/home/skill')
+  await page.goto('/setting/factor')
+  await expect(page.getByText('二段階認証は設定されています。')).toBeVisible()
+  await expect(page.getByRole('button', { name: '二段階認証を解除' })).toBeHidden()
+})

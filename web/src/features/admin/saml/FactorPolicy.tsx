@@ -1,0 +1,66 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Button } from '@/components/Button'
+import { Select } from '@/components/Field'
+import { Loaded } from '@/components/States'
+import { call, errorMessage, type FactorPolicy } from '@/lib/api'
+import { queryClient } from '@/lib/api/queries'
+import { useTask } from '@/lib/ui/task'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import { LinesLoading } from '../parts/Loading'
+import { Section } from '../parts/Page'
+import { factorPolicyQuery } from '../queries'
+import { texts } from '../texts'
+import styles from './SessionLimits.module.css'
+
+const words = texts.factorPolicy
+const POLICIES = ['optional', 'administrators', 'everybody'] as const
+
+/** Which members need a second factor: administrators can see it, super-admins can set it. */
+export function FactorPolicySection({ mayEdit }: { mayEdit: boolean }) {
+  const query = useQuery(factorPolicyQuery)
+  return (
+    <Section title={words.title} lead={words.lead}>
+      <Loaded query={query} loading={<LinesLoading />}>
+        {(data) => {
+          if (!data.enforced) return <p>{words.aws}</p>
+          return mayEdit ? <Form saved={data} /> : <p>{words.policies[data.policy]}</p>
+        }}
+      </Loaded>
+    </Section>
+  )
+}
+
+function Form({ saved }: { saved: FactorPolicy }) {
+  const [policy, setPolicy] = useState(saved.policy)
+  const { busy, run } = useTask()
+  const save = async () => {
+    await run(
+      async () => {
+        const stored = await call('putFactorPolicy', { body: { policy } })
+        queryClient.setQueryData(factorPolicyQuery.queryKey, stored)
+        toast(words.saved, { tone: 'success' })
+      },
+      (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),
+    )
+  }
+  return (
+    <div className={styles.form}>
+      <Select
+        label={words.label}
+        hint={words.hint}
+        value={policy}
+        onChange={(event) => setPolicy(event.target.value as FactorPolicy['policy'])}
+      >
+        {POLICIES.map((name) => (
+          <option key={name} value={name}>
+            {words.policies[name]}
+          </option>
+        ))}
+      </Select>
+      <Button variant="primary" disabled={policy === saved.policy} loading={busy} onClick={() => void save()}>
+        {words.save}
+      </Button>
+    </div>
+  )
+}

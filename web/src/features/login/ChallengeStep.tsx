@@ -1,0 +1,66 @@
+import { FactorSetup } from '@/components/FactorSetup'
+import { finishFactorSetup, type SignIn, signIn } from '@/entities/identity/identityAccount'
+import { isChallengeOver } from '@/entities/identity/identityMessages'
+import type { TokenRecord } from '@/entities/identity/token'
+import { Account } from './Account'
+import { FactorStep } from './FactorStep'
+import { NewPasswordStep } from './NewPasswordStep'
+import type { PendingSignIn } from './pendingSignIn'
+import styles from './steps.module.css'
+import { texts } from './texts'
+
+/** The heading of a page that shows a challenge. */
+export function challengeTitle({ challenge }: PendingSignIn): string {
+  return { 'new-password': texts.newPassword, factor: texts.factor, 'factor-setup': texts.factorSetup }[
+    challenge.kind
+  ].title
+}
+
+export interface ChallengeStepProps {
+  pending: PendingSignIn
+  onDone: (record: TokenRecord) => unknown
+  /** Another challenge follows. */
+  onNext: (pending: PendingSignIn) => void
+  onBack: () => void
+}
+
+/** ChallengeStep requests the answer to a challenge. */
+export function ChallengeStep({ pending, onDone, onNext, onBack }: ChallengeStepProps) {
+  const { provider, email, challenge } = pending
+  const conclude = async (result: SignIn) => {
+    if (result.kind === 'done') await onDone(result.record)
+    else onNext({ ...pending, challenge: result })
+  }
+  if (challenge.kind === 'factor-setup')
+    return (
+      <div className={styles.form}>
+        <Account email={email} onBack={onBack} />
+        <p className={styles.body}>{texts.factorSetup.body}</p>
+        <FactorSetup
+          endpoint={provider.endpoint}
+          holder={{ Session: challenge.session }}
+          email={email}
+          submit={texts.factorSetup.submit}
+          onVerified={async (session) => conclude(await finishFactorSetup(provider, email, session))}
+        />
+      </div>
+    )
+  const answer = async (respond: (session: string) => Promise<SignIn>) =>
+    conclude(await respondInTime(pending, respond))
+  if (challenge.kind === 'factor') return <FactorStep pending={pending} answer={answer} onBack={onBack} />
+  return <NewPasswordStep pending={pending} answer={answer} />
+}
+
+// A challenge is valid for a few minutes. If the user needs longer, another one is started.
+async function respondInTime(
+  { provider, email, password, challenge }: PendingSignIn,
+  respond: (session: string) => Promise<SignIn>,
+): Promise<SignIn> {
+  try {
+    return await respond(challenge.session)
+  } catch (cause) {
+    if (!isChallengeOver(cause)) throw cause
+    const again = await signIn(provider, email, password)
+    return again.kind === challenge.kind ? respond(again.session) : again
+  }
+}

@@ -1,0 +1,314 @@
+import { useQuery } from '@tanstack/react-query'
+import { type ComponentProps, type FormEvent, type ReactNode, useId, useState } from 'react'
+import { useNavigate } from 'react-router'
+import { Button } from '@/components/Button'
+import { EndDialog } from '@/components/EndDialog'
+import { FieldErrorText, Select, TextField } from '@/components/Field'
+import { Loaded } from '@/components/States'
+import { UnsavedGuard } from '@/components/UnsavedGuard'
+import { refreshProjects } from '@/entities/project/projects'
+import { ApiError, call, errorMessage, errorsByField, type Project } from '@/lib/api'
+import { skillsQuery } from '@/lib/api/queries'
+import { formatNumber } from '@/lib/ui/numbers'
+import { useTask } from '@/lib/ui/task'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import project from './Project.module.css'
+import { ProjectFields } from './ProjectFields'
+import { useProject } from './project'
+import { isConflict, readProject, saveProject, usageQuery } from './queries'
+import styles from './SettingsTab.module.css'
+import { texts } from './texts'
+
+const words = texts.settings
+
+/** SettingsTab has the settings of the project, and the ways to archive, leave and delete it. */
+export function SettingsTab() {
+  const { id, role, archived } = useProject()
+  const manages = role === 'manager'
+  return (
+    <div className={styles.settings}>
+      {(role === 'editor' || manages) && !archived && <Basics key={id} />}
+      {manages && <Usage />}
+      {manages && <Archive />}
+      <End
+        title={words.leave}
+        lead={words.leaveHint}
+        action={words.leave}
+        words={words.leaving}
+        operation="leaveProject"
+      />
+      {manages && (
+        <End
+          title={words.remove}
+          lead={words.removeHint}
+          action={words.removing.end}
+          words={words.removing}
+          operation="deleteProject"
+        />
+      )}
+    </div>
+  )
+}
+
+function Section({ title, lead, children }: { title: string; lead?: string; children: ReactNode }) {
+  const id = useId()
+  return (
+    <section className={project.section} aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {lead && <p className={project.quiet}>{lead}</p>}
+      {children}
+    </section>
+  )
+}
+
+type Values = { name: string; description: string; skill: string; retention: string; storage: string }
+type Wrong = Partial<Record<keyof Values | 'rest', string>>
+
+const fieldNames: Readonly<Record<string, keyof Values>> = {
+  name: 'name',
+  description: 'description',
+  skill_id: 'skill',
+  retention_days: 'retention',
+  storage_limit: 'storage',
+}
+
+const GIGABYTE = 1024 ** 3
+
+function valuesOf({ name, description, skill_id, retention_days, storage_limit }: Project): Values {
+  return {
+    name,
+    description,
+    skill: skill_id ?? '',
+    retention: retention_days ? String(retention_days) : '',
+    storage: storage_limit ? String(storage_limit / GIGABYTE) : '',
+  }
+}
+
+/** Basics is the form of the settings. If another member saves first, it applies the unsaved changes to that record. */
+function Basics() {
+  const loaded = useProject()
+  const [base, setBase] = useState(loaded)
+  const [changes, setChanges] = useState<Partial<Values>>({})
+  const [wrong, setWrong] = useState<Wrong>({})
+  const { busy, run } = useTask()
+  const values = { ...valuesOf(base), ...changes }
+  const manages = base.role === 'manager'
+  const isBase = (other: Values) => JSON.stringify(other) === JSON.stringify(valuesOf(base))
+  const dirty = !isBase(values)
+  // Changes of members and instructions do not conflict with the form.
+  if (loaded.version > base.version && (!dirty || isBase(valuesOf(loaded)))) setBase(loaded)
+  const set = (change: Partial<Values>) => {
+    setChanges({ ...changes, ...change })
+    setWrong({})
+  }
+  const save = async (event: FormEvent) => {
+    event.preventDefault()
+    const days = values.retention.trim().normalize('NFKC')
+    const gigabytes = values.storage.trim().normalize('NFKC')
+    if (values.name.trim() === '') return setWrong({ name: texts.create.nameRequired })
+    if (!/^\d{0,4}$/.test(days)) return setWrong({ retention: words.retentionWrong })
+    if (!/^(\d{1,6}(\.\d+)?)?$/.test(gigabytes)) return setWrong({ storage: words.storageWrong })
+    await run(
+      async () => {
+        const { name, description, skill } = values
+        const saved = await saveProject(base, {
+          description,
+          skill_id: skill || null,
+          ...(manages && {
+            name,
+            retention_days: days === '' ? null : Number(days),
+            storage_limit: gigabytes === '' ? null : Math.round(Number(gigabytes) * GIGABYTE),
+          }),
+        })
+        setBase(saved)
+        setChanges({})
+        toast(words.saved, { tone: 'success' })
+      },
+      async (cause) => {
+        if (isConflict(cause)) {
+          setWrong({ rest: words.conflict })
+          return readProject(base.id).then(setBase, () => {})
+        }
+        const { errors, rest } = errorsByField(cause, (field) => fieldNames[field])
+        setWrong({ ...errors, ...(rest && { rest: words.notSaved(rest) }) })
+      },
+    )
+  }
+  return (
+    <Section title={words.basics}>
+      <form className={project.form} noValidate onSubmit={(event) => void save(event)}>
+        <ProjectFields values={values} wrong={wrong} named={manages} onChange={set} />
+        <SkillSelect value={values.skill} error={wrong.skill} onChange={(skill) => set({ skill })} />
+        {manages && (
+          <>
+            <TextField
+              label={words.retention}
+              hint={words.retentionHint}
+              optional
+              inputMode="numeric"
+              value={values.retention}
+              maxLength={4}
+              autoComplete="off"
+              error={wrong.retention}
+              onChange={(event) => set({ retention: event.target.value })}
+            />
+            <TextField
+              label={words.storage}
+              hint={words.storageHint}
+              optional
+              inputMode="decimal"
+              value={values.storage}
+              maxLength={20}
+              autoComplete="off"
+              error={wrong.storage}
+              onChange={(event) => set({ storage: event.target.value })}
+            />
+          </>
+        )}
+        <div role="alert">{wrong.rest && <FieldErrorText>{wrong.rest}</FieldErrorText>}</div>
+        <Button type="submit" variant="primary" disabled={!dirty} loading={busy}>
+          {words.save}
+        </Button>
+      </form>
+      <UnsavedGuard dirty={dirty} words={texts.unsaved} />
+    </Section>
+  )
+}
+
+/** SkillSelect chooses the skill of new chats. A skill with a form has no composer, so that it is not offered. */
+function SkillSelect({
+  value,
+  error,
+  onChange,
+}: {
+  value: string
+  error: string | undefined
+  onChange: (skill: string) => void
+}) {
+  const { data: skills = [], isSuccess } = useQuery(skillsQuery)
+  const offered = skills.filter(({ id, form_type }) => form_type === 'chat' || id === value)
+  return (
+    <Select
+      label={words.skill}
+      hint={words.skillHint}
+      value={value}
+      error={error}
+      onChange={({ target }) => onChange(target.value)}
+    >
+      <option value="">{words.noSkill}</option>
+      {isSuccess && value !== '' && !skills.some(({ id }) => id === value) && (
+        <option value={value}>{words.otherSkill}</option>
+      )}
+      {offered.map(({ id, name }) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </Select>
+  )
+}
+
+function Usage() {
+  const { id } = useProject()
+  const query = useQuery(usageQuery(id))
+  return (
+    <Section title={words.usage} lead={words.usageLead}>
+      <Loaded query={query}>
+        {({ items, input_tokens, output_tokens }) =>
+          items.length === 0 ? (
+            <p className={project.quiet}>{words.usageNone}</p>
+          ) : (
+            <table className={styles.usage}>
+              <thead>
+                <tr>
+                  <th scope="col">{words.usageMember}</th>
+                  <th scope="col">{words.usageTokens}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {items.map((item) => (
+                  <tr key={item.member?.id ?? ''}>
+                    <th scope="row">{item.member?.name ?? texts.files.departed}</th>
+                    <td>{formatNumber(item.input_tokens + item.output_tokens)}</td>
+                  </tr>
+                ))}
+                <tr>
+                  <th scope="row">{words.usageTotal}</th>
+                  <td>{formatNumber(input_tokens + output_tokens)}</td>
+                </tr>
+              </tbody>
+            </table>
+          )
+        }
+      </Loaded>
+    </Section>
+  )
+}
+
+function Archive() {
+  const { id, archived } = useProject()
+  const { busy, run } = useTask()
+  const change = () =>
+    run(
+      async () => {
+        await call('archiveProject', { project_id: id, body: { archived: !archived } })
+        await refreshProjects()
+        toast(archived ? words.unarchivedDone : words.archivedDone, { tone: 'success' })
+      },
+      (cause) => toastFailure(words.notSaved(errorMessage(cause))),
+    )
+  return (
+    <Section title={words.archive} lead={words.archiveHint}>
+      <div className={project.actions}>
+        <Button loading={busy} onClick={() => void change()}>
+          {archived ? words.unarchiveDo : words.archiveDo}
+        </Button>
+      </div>
+    </Section>
+  )
+}
+
+interface EndProps {
+  readonly title: string
+  readonly lead: string
+  readonly action: string
+  readonly words: ComponentProps<typeof EndDialog>['words'] & { readonly body: (name: string) => string }
+  readonly operation: 'leaveProject' | 'deleteProject'
+}
+
+/** End has a button that ends the user's use of the project after a confirmation, and then shows the list. */
+function End({ title, lead, action, words, operation }: EndProps) {
+  const { id, name } = useProject()
+  const navigate = useNavigate()
+  const [asking, setAsking] = useState(false)
+  return (
+    <Section title={title} lead={lead}>
+      <div className={project.actions}>
+        <Button variant="quietDanger" onClick={() => setAsking(true)}>
+          {action}
+        </Button>
+      </div>
+      {asking && (
+        <EndDialog
+          words={words}
+          end={async () => {
+            await call(operation, { project_id: id })
+            void navigate('/home/project', { replace: true })
+            void refreshProjects()
+          }}
+          reasonOf={reasonToStay}
+          onClose={() => setAsking(false)}
+        >
+          <p>{words.body(name)}</p>
+        </EndDialog>
+      )}
+    </Section>
+  )
+}
+
+/** reasonToStay returns why a member cannot leave a project. */
+function reasonToStay(cause: unknown): string | undefined {
+  const code = cause instanceof ApiError ? cause.code : ''
+  if (code === 'last_manager') return texts.members.lastManager
+  return code === 'member_by_group' ? words.byGroup : undefined
+}

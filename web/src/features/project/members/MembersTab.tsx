@@ -1,0 +1,189 @@
+import { useQuery } from '@tanstack/react-query'
+import { Building2, UserPlus, UserRound, Users } from 'lucide-react'
+import { useState } from 'react'
+import { Button } from '@/components/Button'
+import { EndDialog } from '@/components/EndDialog'
+import { Select } from '@/components/Field'
+import { Loaded } from '@/components/States'
+import {
+  ApiError,
+  errorMessage,
+  type ProjectGrant,
+  type ProjectGrants,
+  type ProjectSubjectInput,
+} from '@/lib/api'
+import { meQuery } from '@/lib/api/queries'
+import { useTask } from '@/lib/ui/task'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import styles from '../Project.module.css'
+import { LinesLoading } from '../parts'
+import { useProject } from '../project'
+import { changeGrants, grantsQuery } from '../queries'
+import { texts } from '../texts'
+import { everyone, type Role, roles, sortGrants, withGrant } from './grants'
+import { Invite } from './Invite'
+
+const words = texts.members
+
+/** MembersTab lists who may use the project. Managers invite members and groups, change their roles and remove them. */
+export function MembersTab() {
+  const { id } = useProject()
+  return (
+    <Loaded query={useQuery(grantsQuery(id))} loading={<LinesLoading />}>
+      {(data) => <Grants data={data} />}
+    </Loaded>
+  )
+}
+
+function Grants({ data: { grants } }: { data: ProjectGrants }) {
+  const { id, role } = useProject()
+  const [inviting, setInviting] = useState(false)
+  const manages = role === 'manager'
+  const alone = grants.length === 1 && grants[0]?.subject.kind === 'user'
+  const shown = sortGrants(grants)
+  const open = shown.find(({ subject }) => subject.kind === 'organization')
+  return (
+    <section className={styles.section} aria-label={words.label}>
+      <div className={styles.tools}>
+        {manages ? (
+          <Button variant="primary" onClick={() => setInviting(true)}>
+            <UserPlus size={16} aria-hidden />
+            {words.invite}
+          </Button>
+        ) : (
+          <p className={styles.quiet}>{words.onlyManagers}</p>
+        )}
+      </div>
+      <ul className={styles.list} aria-label={words.label}>
+        {manages && <Everyone grant={open} />}
+        {shown
+          .filter((grant) => !manages || grant !== open)
+          .map((grant) => (
+            <Line key={`${grant.subject.kind} ${grant.subject.id ?? ''}`} grant={grant} manages={manages} />
+          ))}
+      </ul>
+      {alone && (
+        <p className={styles.quiet}>
+          {words.alone}
+          {manages && words.aloneHint}
+        </p>
+      )}
+      {inviting && <Invite projectId={id} grants={grants} onClose={() => setInviting(false)} />}
+    </section>
+  )
+}
+
+/** useGrantChange returns a function that gives a subject a role, or removes it with null. */
+function useGrantChange() {
+  const { id } = useProject()
+  const { busy, run } = useTask()
+  const give = (subject: ProjectSubjectInput, role: Role | null) =>
+    run(
+      async () => {
+        await changeGrants(id, (grants) => withGrant(grants, subject, role))
+        toast(words.changed, { tone: 'success' })
+      },
+      (cause) => toastFailure(reasonOf(cause)),
+    )
+  return { busy, give }
+}
+
+function reasonOf(cause: unknown): string {
+  if (cause instanceof ApiError && cause.code === 'last_manager') return words.lastManager
+  return words.notChanged(errorMessage(cause))
+}
+
+/** Everyone is the row for all members of the organization. */
+function Everyone({ grant }: { grant: ProjectGrant | undefined }) {
+  const { busy, give } = useGrantChange()
+  return (
+    <li className={styles.line}>
+      <Building2 size={18} aria-hidden />
+      <div className={styles.what}>{words.everyone}</div>
+      <RoleSelect
+        label={words.everyone}
+        role={grant?.role ?? ''}
+        busy={busy}
+        none={words.noOne}
+        onChange={(role) => void give(everyone, role)}
+      />
+    </li>
+  )
+}
+
+function Line({ grant: { subject, role }, manages }: { grant: ProjectGrant; manages: boolean }) {
+  const project = useProject()
+  const { data: me } = useQuery(meQuery)
+  const { busy, give } = useGrantChange()
+  const [removing, setRemoving] = useState(false)
+  const { kind, id, email, member_count: count } = subject
+  const name = kind === 'organization' ? words.everyone : (subject.name ?? '')
+  const Icon = { user: UserRound, group: Users, organization: Building2 }[kind]
+  const self = kind === 'user' && id === me?.id
+  return (
+    <li className={styles.line}>
+      <Icon size={18} aria-hidden />
+      <div className={styles.what}>
+        {name}
+        {self && <small className={styles.quiet}>（{words.you}）</small>}
+        <p>
+          {kind === 'group' && `${words.group}・${words.people(count ?? 0)}`}
+          {kind === 'user' && email}
+        </p>
+      </div>
+      {manages ? (
+        <>
+          <RoleSelect label={name} role={role} busy={busy} onChange={(next) => void give(subject, next)} />
+          <Button size="sm" variant="quietDanger" onClick={() => setRemoving(true)}>
+            <span className="visually-hidden">{words.removeOf(name)}</span>
+            {words.remove}
+          </Button>
+        </>
+      ) : (
+        <span className={styles.facts}>{texts.roles[role]}</span>
+      )}
+      {removing && (
+        <EndDialog
+          words={words.removing}
+          end={() => changeGrants(project.id, (grants) => withGrant(grants, subject, null))}
+          reasonOf={reasonOf}
+          onClose={() => setRemoving(false)}
+        >
+          <p>{words.removing.body(name)}</p>
+        </EndDialog>
+      )}
+    </li>
+  )
+}
+
+interface RoleSelectProps {
+  readonly label: string
+  /** '' for none. */
+  readonly role: Role | ''
+  readonly busy?: boolean
+  /** The name of no role; without it, a role must be chosen. */
+  readonly none?: string
+  readonly onChange: (role: Role | null) => void
+}
+
+/** RoleSelect chooses a role in a project. */
+export function RoleSelect({ label, role, busy, none, onChange }: RoleSelectProps) {
+  return (
+    <div className={styles.role}>
+      <Select
+        label={`${words.of(label)}${words.role}`}
+        hideLabel
+        value={role}
+        disabled={busy}
+        onChange={({ target }) => onChange(target.value === '' ? null : (target.value as Role))}
+      >
+        {none !== undefined && <option value="">{none}</option>}
+        {roles.map((one) => (
+          <option key={one} value={one}>
+            {texts.roles[one]}
+          </option>
+        ))}
+      </Select>
+    </div>
+  )
+}

@@ -1,0 +1,170 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { PROJECTS, projectQuery, refreshProjects } from '@/entities/project/projects'
+import { threadDeletions } from '@/entities/thread/threads'
+import {
+  ApiError,
+  type Arguments,
+  call,
+  type Project,
+  type ProjectDataSource,
+  type ProjectGrantInput,
+  type ProjectGrants,
+  type ProjectPutRequest,
+  type Thread,
+} from '@/lib/api'
+import { type List, type ListQuery, listQuery, useList } from '@/lib/api/lists'
+import { queryClient } from '@/lib/api/queries'
+import { useDebounced } from '@/lib/ui/debounced'
+
+/** The number of items in a page of a list. */
+export const PAGE = 20
+
+/** ProjectState is the state of the projects in a list. */
+export type ProjectState = NonNullable<Arguments<'listProjects'>['state']>
+
+/** found returns the query of a list that a search narrows. The last results stay until the next ones have arrived. */
+function found<T extends { readonly id: string }>(query: ListQuery<T>): ListQuery<T> {
+  return { ...query, placeholderData: keepPreviousData, staleTime: 0 }
+}
+
+/** useProjects returns the projects in a state whose names match a search. */
+export function useProjects(state: ProjectState, query: string): List<Project> {
+  const search = useDebounced(query.trim())
+  const list = useList(
+    found(
+      listQuery<Project>([...PROJECTS, 'list', state, search], PAGE, (page, signal) =>
+        call('listProjects', { state, ...(search && { search }), ...page, signal }),
+      ),
+    ),
+  )
+  return { ...list, asking: list.asking || search !== query.trim() }
+}
+
+/** The key prefix of everything in a project. */
+function inProject(id: string, ...rest: string[]): readonly string[] {
+  return [...PROJECTS, 'one', id, ...rest]
+}
+
+/** useProjectThreads returns the threads of a project that the user may read, last used first. */
+export function useProjectThreads(id: string, visibility: Thread['visibility'] | undefined): List<Thread> {
+  const list = useList(
+    found(
+      listQuery<Thread>(inProject(id, 'threads', visibility ?? ''), PAGE, (page, signal) =>
+        call('listThreads', { project_id: id, ...(visibility && { visibility }), ...page, signal }),
+      ),
+    ),
+  )
+  return { ...list, items: threadDeletions.useKept(list.items) }
+}
+
+/** The interval for polling a list with unread files, in milliseconds. */
+const READING_MS = 3000
+
+/** useProjectSources returns the files of a project that match a search, newest first. */
+export function useProjectSources(id: string, query: string): List<ProjectDataSource> {
+  const search = useDebounced(query.trim())
+  const list = useList({
+    ...found(
+      listQuery<ProjectDataSource>(inProject(id, 'sources', search), PAGE, (page, signal) =>
+        call('listProjectDataSources', { project_id: id, ...(search && { search }), ...page, signal }),
+      ),
+    ),
+    // The server sends no events about the reading of a project's files.
+    refetchInterval: ({ state }) =>
+      state.data?.pages.some(({ items }) => items.some(isBeingRead)) ? READING_MS : false,
+  })
+  return { ...list, asking: list.asking || search !== query.trim() }
+}
+
+function isBeingRead({ status }: ProjectDataSource): boolean {
+  return status === 'pending' || status === 'running'
+}
+
+/** The grants of a project. */
+export function grantsQuery(id: string) {
+  return queryOptions({
+    queryKey: inProject(id, 'grants'),
+    queryFn: ({ signal }) => call('getProjectGrants', { project_id: id, signal }),
+    staleTime: 0,
+  })
+}
+
+/** The members' tokens in a project in this month. */
+export function usageQuery(id: string) {
+  return queryOptions({
+    queryKey: inProject(id, 'usage'),
+    queryFn: ({ signal }) => call('getProjectUsage', { project_id: id, signal }),
+    staleTime: 0,
+  })
+}
+
+/** isConflict reports whether a change failed because the project has a newer version. */
+export function isConflict(cause: unknown): boolean {
+  return cause instanceof ApiError && cause.code === 'version_conflict'
+}
+
+/** saveProject changes fields of a project as known in its given version, and stores the result. */
+export async function saveProject(project: Project, change: Partial<ProjectPutRequest>): Promise<Project> {
+  const {
+    version,
+    name,
+    description,
+    instructions = '',
+    skill_id = null,
+    archived,
+    retention_days = null,
+    storage_limit = null,
+  } = project
+  const saved = await call('editProject', {
+    project_id: project.id,
+    body: {
+      ...{ version, name, description, instructions, skill_id, archived, retention_days, storage_limit },
+      ...change,
+    },
+  })
+  storeProject(saved)
+  return saved
+}
+
+/** readProject reads the current record of a project. */
+export async function readProject(id: string): Promise<Project> {
+  const current = await call('getProject', { project_id: id })
+  storeProject(current)
+  return current
+}
+
+function storeProject(project: Project): void {
+  queryClient.setQueryData(projectQuery(project.id).queryKey, project)
+  void refreshProjects()
+}
+
+/** The number of attempts to change grants that others change at the same time. */
+const ATTEMPTS = 3
+
+/**
+ * changeGrants changes the grants of a project. If they have changed meanwhile, it applies the change to the current
+ * grants.
+ */
+export async function changeGrants(
+  id: string,
+  change: (grants: readonly ProjectGrantInput[]) => readonly ProjectGrantInput[],
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const { version, grants } = await call('getProjectGrants', { project_id: id })
+    const body = {
+      version,
+      grants: change(grants).map(({ subject: { kind, id: subject }, role }) => ({
+        subject: { kind, ...(subject !== undefined && { id: subject }) },
+        role,
+      })),
+    }
+    try {
+      const saved: ProjectGrants = await call('setProjectGrants', { project_id: id, body })
+      queryClient.setQueryData(grantsQuery(id).queryKey, saved)
+      void refreshProjects()
+      return
+    } catch (cause) {
+      if (!isConflict(cause) || attempt === ATTEMPTS) throw cause
+    }
+  }
+}

@@ -1,0 +1,7 @@
+export { FilesTab } from './files/FilesTab'
+export { InstructionsTab } from './InstructionsTab'
+export { MembersTab } from './members/MembersTab'
+export { ProjectPage } from './ProjectPage'
+export { ProjectsPage } from './ProjectsPage'
+export { SettingsTab } from './SettingsTab'
+export { ThreadsTab } from './ThreadsTab'

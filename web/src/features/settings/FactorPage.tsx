@@ -1,0 +1,233 @@
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { type FormEvent, useId, useRef, useState } from 'react'
+import { Button } from '@/components/Button'
+import { ConfirmDialog } from '@/components/ConfirmDialog'
+import { CopyButton } from '@/components/CopyButton'
+import { FactorSetup } from '@/components/FactorSetup'
+import { PasswordField } from '@/components/Field'
+import { Loaded } from '@/components/States'
+import { endpointOf } from '@/entities/identity/identity'
+import {
+  confirmPassword,
+  createRecoveryCodes,
+  type Factor,
+  readFactor,
+  setFactor,
+} from '@/entities/identity/identityAccount'
+import { identityMessage } from '@/entities/identity/identityMessages'
+import { freshToken } from '@/entities/session/session'
+import { meQuery } from '@/lib/api/queries'
+import { useTask } from '@/lib/ui/task'
+import { toast } from '@/lib/ui/toast'
+import styles from './FactorPage.module.css'
+import { SettingPage } from './SettingPage'
+import { texts } from './texts'
+
+const words = texts.factor
+
+type Open = 'setup' | 'codes' | 'remove'
+
+/** FactorPage sets up and removes the second factor of a user with a password, and creates recovery codes. */
+export function FactorPage() {
+  const query = useQuery({
+    queryKey: ['factor'],
+    queryFn: async () => {
+      const record = await freshToken()
+      return {
+        factor: await readFactor(record),
+        endpoint: await endpointOf(record),
+        token: record.accessToken,
+      }
+    },
+    staleTime: 0,
+    refetchOnWindowFocus: false,
+  })
+  const { email } = useSuspenseQuery(meQuery).data
+  const [open, setOpen] = useState<Open>()
+  const [codes, setCodes] = useState<string[]>([])
+  /** The confirmed password, while the user sets up an app. */
+  const [password, setPassword] = useState('')
+  const reload = () => void query.refetch()
+
+  const newCodes = async (confirmed: string) => {
+    setCodes(await createRecoveryCodes(await freshToken(), confirmed))
+    setOpen(undefined)
+    reload()
+  }
+  const enable = async () => {
+    await setFactor(await freshToken(), password, true)
+    setPassword('')
+    toast(words.enabled, { tone: 'success' })
+    // The factor is on, even if its recovery codes have to be created again.
+    await newCodes(password).catch(() => {
+      setOpen(undefined)
+      toast(words.codesFailed, { tone: 'danger' })
+      reload()
+    })
+  }
+  const remove = async (confirmed: string) => {
+    await setFactor(await freshToken(), confirmed, false)
+    setCodes([])
+    setOpen(undefined)
+    toast(words.removed, { tone: 'success' })
+    reload()
+  }
+  return (
+    <SettingPage title={words.title}>
+      <Loaded query={query} loading={<p role="status">{words.loading}</p>}>
+        {({ factor, endpoint, token }) =>
+          factor === null ? (
+            <p>{words.unsupported}</p>
+          ) : (
+            <div className={styles.page}>
+              <p className={styles.lead}>{words.lead}</p>
+              <State factor={factor} onOpen={setOpen} setup={password !== ''} />
+              {codes.length > 0 && <RecoveryCodes codes={codes} />}
+              {password !== '' && !factor.enabled && (
+                <FactorSetup
+                  endpoint={endpoint}
+                  holder={{ AccessToken: token, TsumugiPassword: password }}
+                  email={email}
+                  submit={words.submit}
+                  onVerified={enable}
+                />
+              )}
+            </div>
+          )
+        }
+      </Loaded>
+      {open === 'setup' && (
+        <PasswordDialog
+          email={email}
+          words={words.setupDialog}
+          onConfirmed={async (confirmed) => {
+            setPassword(confirmed)
+            setOpen(undefined)
+          }}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+      {open === 'codes' && (
+        <PasswordDialog
+          email={email}
+          words={words.codesDialog}
+          onConfirmed={newCodes}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+      {open === 'remove' && (
+        <PasswordDialog
+          email={email}
+          words={words.removeDialog}
+          danger
+          onConfirmed={remove}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+    </SettingPage>
+  )
+}
+
+function State({ factor, setup, onOpen }: { factor: Factor; setup: boolean; onOpen: (open: Open) => void }) {
+  if (!factor.enabled)
+    return (
+      <>
+        <p>{words.off}</p>
+        {!setup && (
+          <div className={styles.actions}>
+            <Button variant="primary" onClick={() => onOpen('setup')}>
+              {words.setup}
+            </Button>
+          </div>
+        )}
+      </>
+    )
+  return (
+    <>
+      <p>{words.on(factor.recoveryCodes)}</p>
+      {factor.required && <p className={styles.lead}>{words.required}</p>}
+      <div className={styles.actions}>
+        <Button onClick={() => onOpen('codes')}>{words.newCodes}</Button>
+        {!factor.required && <Button onClick={() => onOpen('remove')}>{words.remove}</Button>}
+      </div>
+    </>
+  )
+}
+
+/** RecoveryCodes shows new recovery codes, which cannot be read again. */
+function RecoveryCodes({ codes }: { codes: string[] }) {
+  const text = `${codes.join('\n')}\n`
+  return (
+    <section className={styles.codes} aria-label={words.codes}>
+      <h2>{words.codes}</h2>
+      <p>{words.once}</p>
+      <ul>
+        {codes.map((code) => (
+          <li key={code}>
+            <code>{code}</code>
+          </li>
+        ))}
+      </ul>
+      <div className={styles.actions}>
+        <CopyButton copy={() => navigator.clipboard.writeText(text)}>{words.copy}</CopyButton>
+        <a href={`data:text/plain;charset=utf-8,${encodeURIComponent(text)}`} download={words.filename}>
+          {words.download}
+        </a>
+      </div>
+    </section>
+  )
+}
+
+interface PasswordDialogProps {
+  email: string
+  words: Readonly<Record<'title' | 'body' | 'confirm', string>>
+  danger?: boolean
+  onConfirmed: (password: string) => Promise<void>
+  onClose: () => void
+}
+
+/** Asks for the password before a change of the second factor. */
+function PasswordDialog({ email, words: said, danger = false, onConfirmed, onClose }: PasswordDialogProps) {
+  const form = useId()
+  const input = useRef<HTMLInputElement>(null)
+  const [error, setError] = useState<string>()
+  const { busy, run } = useTask()
+  const fail = (message: string) => {
+    setError(message)
+    input.current?.focus()
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const password = input.current?.value ?? ''
+    if (password === '') return fail(texts.currentRequired)
+    void run(
+      async () => {
+        await confirmPassword(email, password)
+        await onConfirmed(password)
+      },
+      (cause) => fail(identityMessage(cause, 'change-password')),
+    )
+  }
+  return (
+    <ConfirmDialog
+      title={said.title}
+      confirm={said.confirm}
+      danger={danger}
+      busy={busy}
+      form={form}
+      onClose={onClose}
+    >
+      <form id={form} className={styles.page} noValidate onSubmit={submit}>
+        <p>{said.body}</p>
+        <PasswordField
+          ref={input}
+          label={texts.current}
+          name="current-password"
+          autoComplete="current-password"
+          error={error}
+          onChange={() => setError(undefined)}
+        />
+      </form>
+    </ConfirmDialog>
+  )
+}

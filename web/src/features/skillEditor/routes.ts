@@ -1,2 +1,0 @@
-export { EditorPage } from './EditorPage'
-export { LibraryPage } from './LibraryPage'
