@@ -7,9 +7,13 @@ create table project_passages (
     data_source_id  uuid    not null,
     ordinal         integer not null,
     length          integer not null, -- In tokens.
-    keys            int4[]  not null
+    keys            int4[]  not null,
+    -- PostgreSQL stores a value out of line only in rows above 2 kB. The filler lengthens each row to that, and takes
+    -- some 40 bytes itself, because it is compressed.
+    filler          text    not null default repeat(' ', 2000)
 ) partition by hash (organization_id);
 alter table project_passages alter column keys set storage external;
+alter table project_passages alter column filler set storage main;
 
 do $$
 begin

@@ -13,12 +13,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 )
 
 const (
 	projectCandidates = 300    // Passages of a project whose scores are computed.
 	maxPostings       = 50_000 // Index entries that a search in a project reads to find them, approximately.
+
+	leastScore = 0.3 // Smallest score of a match, as a fraction of the best one.
 
 	projectTurn     = 1000        // Passages indexed or removed in one transaction.
 	projectInterval = time.Second // Between two looks for sources to index.
@@ -149,6 +152,26 @@ func (s *Service) SearchProject(
 	return describe(sources, hits, func(sources []uuid.UUID, ordinals [][]int) ([]Passage, error) {
 		return s.store.FindProjectPassages(ctx, actor, projectID, sources, ordinals)
 	})
+}
+
+// SearchProjectMatches is SearchProject for readers: it returns the passages with excerpts, without those whose scores
+// are far below the best one.
+func (s *Service) SearchProjectMatches(
+	ctx context.Context, actor identity.Owner, projectID uuid.UUID, query string, k int,
+) ([]Match, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
+	defer cancel()
+	passages, err := s.SearchProject(ctx, actor, projectID, query, k)
+	if err != nil {
+		return nil, err
+	}
+	var matches []Match
+	for _, p := range passages {
+		if p.Score >= leastScore*passages[0].Score {
+			matches = append(matches, Match{Passage: p.Passage, Excerpt: ngram.NewRankedExcerpt(p.Text, query)})
+		}
+	}
+	return matches, nil
 }
 
 // findCandidates finds candidates by the rarest keys of a query. It replaces the estimates of these keys by the numbers

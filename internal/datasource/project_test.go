@@ -90,6 +90,13 @@ func TestSearchInProjectRanksLikeTheExactSearch(t *testing.T) {
 			t.Errorf("%q: found %v, want %v", query, found(got), found(want))
 		}
 	}
+	var outOfLine int64
+	f.must(f.sql.QueryRow(t.Context(), `
+		SELECT sum(pg_relation_size(reltoastrelid)) FROM pg_class WHERE relname ~ '^project_passages_[0-9]+$'`).
+		Scan(&outOfLine))
+	if outOfLine == 0 {
+		t.Error("a search reads the keys with the other columns")
+	}
 	if got, err := f.SearchProject(t.Context(), f.bob, project, "、。", 10); err != nil || len(got) != 0 {
 		t.Errorf("without words: %v, %v", got, err)
 	}

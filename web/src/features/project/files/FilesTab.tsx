@@ -20,6 +20,7 @@ import { texts } from '../texts'
 import { FileLine } from './FileLine'
 import files from './Files.module.css'
 import { chosenFiles, droppedFiles, type FoundFiles } from './folders'
+import { Matches } from './Matches'
 import { OwnFiles } from './OwnFiles'
 import { UploadReport } from './UploadReport'
 import { uploadTo } from './uploads'
@@ -126,6 +127,8 @@ function Files({ edits }: { edits: boolean }) {
           )}
         </div>
       )}
+      {searching && <Matches projectId={id} query={query} />}
+      {searching && <h2 className={files.byName}>{words.byName}</h2>}
       <LoadedList
         list={list}
         empty={
