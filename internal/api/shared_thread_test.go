@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -489,7 +490,17 @@ func TestAnswersInAProjectUseAllItsFiles(t *testing.T) {
 			t.Errorf("the answer cites %+v, want %s", got, want)
 		}
 	}
+	search := call{
+		method: "GET", path: "/v1/project/" + p.ID.String() + "/search?q=" + url.QueryEscape("管理番号7003の倉庫は？"),
+		token: f.bob.Subject,
+	}
+	matches := get[api.ProjectMatchList](f, http.StatusOK, search).Items
+	if len(matches) == 0 || matches[0].Filename != "台帳03.txt" || matches[0].Page != 1 ||
+		matches[0].Snippet != "管理番号7003は倉庫に置く。" || len(matches[0].Ranges) != 2 {
+		t.Errorf("found %+v", matches)
+	}
 	p.revoke(f.bob)
+	get[api.Problem](f, http.StatusNotFound, search)
 	if _, err := f.sources.SearchProject(t.Context(), identity.Owner{
 		OrganizationID: f.bob.OrganizationID, UserID: f.bob.ID,
 	}, p.ID, "管理番号7000", 1); fault.CodeOf(err) != fault.NotFound {
