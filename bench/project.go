@@ -98,7 +98,7 @@ func indexProject(ctx context.Context, p *projectdb.Project, b *bench, t *table,
 	})
 	t.add("indexed passages per second", ours, 0, float64(passages)/grown.Took.Seconds())
 	t.add("growth of the database, kB per passage", ours, 1, float64(grown.Database)/1000/float64(passages))
-	t.add("of it GIN, kB per passage", ours, 1, float64(grown.Trees)/1000/float64(passages))
+	t.add("of it GIN, kB per passage", ours, 1, float64(grown.GIN)/1000/float64(passages))
 	return err
 }
 

@@ -240,7 +240,7 @@ func (t *indexTurn) sample(ctx context.Context, tx pgx.Tx) error {
 	})
 }
 
-// noProject is the error for a project that does not exist, or in which the caller has no role.
+// noProject is the error if a project does not exist or the caller has no role in it.
 func noProject() error {
 	return fault.Errorf(fault.NotFound, "プロジェクトが見つかりません。")
 }
@@ -269,7 +269,7 @@ func (db *DB) FindCandidates(ctx context.Context, actor identity.Owner, projectI
 ) (sources []uuid.UUID, ordinals [][]int, having []int, _ error) {
 	var rows []candidateRow
 	err := db.batch(ctx, func(batch *pgx.Batch) {
-		// The planner does not know that few rows have a key.
+		// The planner overestimates the number of rows with a key.
 		batch.Queue(`SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`)
 		batch.Queue(projectCandidatesSQL, actor.OrganizationID, actor.UserID, projectID, query.Keys, query.Weights,
 			query.NormBase, query.NormPerToken, query.Limit).Query(collect(&rows))

@@ -236,8 +236,8 @@ func share(ranks []int, k int) float64 {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// generator writes texts in which each character follows two others as in given texts. They have the pairs of
-// characters that the questions have, in about the same frequency.
+// generator generates texts by a Markov chain over the characters of given texts. The texts contain the same pairs of
+// characters as the given texts, in about the same frequency.
 type generator struct {
 	following map[[2]rune][]rune
 	last      [2]rune

@@ -1,5 +1,5 @@
-// Package projectdb measures searches in a large project. It has a database of its own with one project, whose data
-// sources are stored without files.
+// Package projectdb measures searches in a large project. It starts an empty database and creates one project. The data
+// sources of the project have passages but no files.
 package projectdb
 
 import (
@@ -130,8 +130,9 @@ func (p *Project) Add(ctx context.Context, filename string, passages []datasourc
 
 // Growth describes the index of a project.
 type Growth struct {
-	Took            time.Duration
-	Database, Trees int64 // Bytes by which the database has grown, and those of them that the GIN indexes take.
+	Took     time.Duration
+	Database int64 // Growth of the database in bytes.
+	GIN      int64 // Size of the GIN indexes in bytes.
 }
 
 // Index adds the data sources to the project and indexes them as a server does. progress receives the number of indexed
@@ -176,7 +177,7 @@ func (p *Project) Index(ctx context.Context, progress func(passages int64)) (g G
 		SELECT sum(pg_relation_size(indexrelid))
 		FROM pg_index
 		WHERE indrelid IN (SELECT relid FROM pg_partition_tree('project_passages'))
-		  AND pg_get_indexdef(indexrelid) LIKE '%USING gin%'`).Scan(&g.Trees)
+		  AND pg_get_indexdef(indexrelid) LIKE '%USING gin%'`).Scan(&g.GIN)
 }
 
 // Search returns the k best passages for a question.

@@ -46,7 +46,7 @@ func toListed(l datasource.ListItem) DataSource {
 func toMatch(m datasource.Match) DataSourceMatch {
 	return DataSourceMatch{
 		ChunkEmbeddingID: m.ID, Page: m.Page, Locator: m.Locator,
-		Snippet: m.Excerpt.Text, Ranges: convert(m.Ranges, func(r [2]int) []int { return r[:] }),
+		Snippet: m.Text, Ranges: convert(m.Ranges, func(r [2]int) []int { return r[:] }),
 	}
 }
 

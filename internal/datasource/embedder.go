@@ -241,12 +241,13 @@ func (m questionVector) fuse(scores [][]float64,
 		return
 	}
 	query := <-m.vector
-	similarities := make([][]float64, len(vectors))
-	for i, v := range vectors {
-		if v.Dimensions != len(query) || len(v.Values) != len(scores[i])*v.Dimensions {
+	similarities := make([][]float64, 0, len(scores))
+	for i, list := range scores {
+		v := vectors[i]
+		if v.Dimensions != len(query) || len(v.Values) != len(list)*v.Dimensions {
 			return
 		}
-		similarities[i] = v.Similarities(query)
+		similarities = append(similarities, v.Similarities(query))
 	}
 	index.Fuse(scores, similarities, m.state.Weight)
 }

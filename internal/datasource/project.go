@@ -43,8 +43,8 @@ type CandidateQuery struct {
 	Limit                  int
 }
 
-// ProjectStore stores the index of the passages of projects. A project in which the actor has no role, or that does not
-// exist, has no passages.
+// ProjectStore stores the index of the passages of projects. Its methods find no passages if the project does not exist
+// or the actor has no role in it.
 type ProjectStore interface {
 	// IndexProjects updates the index of a project for data sources that were added, read or removed, and returns the
 	// number of data sources, 0 if no index must be updated. It writes and removes at most limit passages.

@@ -138,7 +138,7 @@ test('a member creates a project, adds files and a folder, and shares own files'
   await results.getByRole('button', { name: '再試行' }).click()
   await expect(results.getByText('メモ.txt')).toBeVisible()
   await search.fill('鯨')
-  await expect(results.getByText('検索した言葉に近い内容はありません。')).toBeVisible()
+  await expect(results.getByText(/^検索した言葉に近い内容はありません。/)).toBeVisible()
 
   await search.fill('価格')
   await expect(line(page, '手順書.txt')).toHaveCount(0)

@@ -120,7 +120,7 @@ export const texts = {
     byName: '名前が一致するファイル',
     matches: {
       title: '内容の検索結果',
-      none: '検索した言葉に近い内容はありません。',
+      none: '検索した言葉に近い内容はありません。別の言葉で検索してみてください。',
       found: (count: number) => `内容の検索結果 ${formatNumber(count)}件`,
       all: (count: number) => `${formatNumber(count)}件すべてを表示`,
       place: (page: number | null, locator: string) =>
@@ -130,7 +130,6 @@ export const texts = {
     noneHint: 'ファイルを追加すると、メンバー全員が閲覧できます。',
     noneReadHint: '編集者と管理者がファイルを追加すると、ここに並びます。',
     noMatch: '名前が一致するファイルはありません。',
-    noMatchHint: '別の言葉や、短い言葉で検索してみてください。',
     facts: (kind: string, size: string, by: string, day: string) => `${kind}・${size}・${by}が${day}に追加`,
     select: (name: string) => `「${name}」を選択`,
     readAgain: 'やり直す',
