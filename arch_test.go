@@ -45,7 +45,7 @@ var order = []string{
 	"internal/api", "web", "extension",
 	"test/fakes", "test/fakes/model", "test/fakes/idp", "test/fakes/slack", "test/fakes/slack/fakeslack",
 	"test/fakes/search", "test/cluster", "test/system", "test/release", "test/deploy",
-	"bench/wire", "bench/eval", "bench", "bench/loadgen",
+	"bench/wire", "bench/projectdb", "bench/eval", "bench", "bench/loadgen",
 	"cmd/cluster", "cmd/upslack", "cmd/tsumugi",
 	"scripts/figures", "scripts/image",
 }

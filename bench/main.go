@@ -58,6 +58,7 @@ func sections() []section {
 		{"takeover", measureTakeover},
 		{"search", measureSearch},
 		{"retrieve", measureRetrieve},
+		{"project", measureProject},
 		{"documents", measureDocuments},
 		{"slack", measureSlack},
 	}

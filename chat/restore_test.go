@@ -20,7 +20,7 @@ type backup map[string]*bytes.Buffer
 func takeBackup(t *testing.T, conn *pgx.Conn) backup {
 	t.Helper()
 	rows, _ := conn.Query(t.Context(),
-		`SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = 'public'`)
+		`SELECT oid::regclass::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'`)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		t.Fatal(err)

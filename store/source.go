@@ -201,20 +201,6 @@ func (db *DB) StorageUsed(ctx context.Context, owner identity.Owner) (int64, err
 		WHERE user_id = $2`, owner.OrganizationID, owner.UserID)
 }
 
-// ListProjectSources implements datasource.Store.
-func (db *DB) ListProjectSources(
-	ctx context.Context, reader identity.Owner, projectID uuid.UUID, limit int,
-) ([]datasource.OwnedSource, error) {
-	return queryRows[datasource.OwnedSource](ctx, db.pool, `
-		SELECT d.id, d.organization_id, coalesce(d.user_id, '00000000-0000-0000-0000-000000000000') AS user_id
-		FROM project_sources k
-		JOIN data_sources d ON d.id = k.data_source_id AND d.status = 'success'
-		WHERE k.organization_id = $1 AND k.project_id = $3
-		  AND k.project_id IN (SELECT a.project_id FROM projects_of($1, $2) a)
-		ORDER BY k.added_at, d.id
-		LIMIT $4`, reader.OrganizationID, reader.UserID, projectID, limit)
-}
-
 // FindSources implements datasource.Store.
 func (db *DB) FindSources(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]datasource.Source, error) {
 	return queryRows[datasource.Source](ctx, db.pool, `

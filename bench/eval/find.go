@@ -112,15 +112,7 @@ func measureRecall(w io.Writer, articles []article, number map[string]int, quest
 				return false, err
 			}
 		}
-		at := func(k int) float64 {
-			hits := 0
-			for _, r := range ranks {
-				if r > 0 && r <= k {
-					hits++
-				}
-			}
-			return 100 * float64(hits) / float64(max(len(ranks), 1))
-		}
+		at := func(k int) float64 { return share(ranks, k) }
 		mrr := 0.0
 		for _, r := range ranks {
 			if r > 0 {
@@ -180,17 +172,35 @@ func paragraphs(text string) (list [][2]int) {
 	return list[min(1, len(list)):]
 }
 
+// gold returns the byte range of the gold paragraph of a question.
+func (a article) gold(q question) (gold [2]int, _ error) {
+	paragraph, err := strconv.Atoi(q.PID[strings.LastIndexByte(q.PID, 'p')+1:])
+	if err != nil || paragraph >= len(a.golds) {
+		return gold, fmt.Errorf("no paragraph %s of %s", q.PID, q.Doc)
+	}
+	return a.golds[paragraph], nil
+}
+
+// overlaps reports whether a passage has text in a byte range.
+func (a article) overlaps(passage int, within [2]int) bool {
+	p := a.Chunks[passage]
+	return p.Start < within[1] && within[0] < p.End
+}
+
 // rank returns the place of the first passage with text of the gold paragraph, or 0 if it is not among the first
 // hundred.
 func rank(articles []article, number map[string]int, q question, all bool, vector []float32, weight float64) (int,
 	error,
 ) {
 	own, known := number[q.Doc]
-	paragraph, err := strconv.Atoi(q.PID[strings.LastIndexByte(q.PID, 'p')+1:])
-	if err != nil || !known || paragraph >= len(articles[own].golds) {
-		return 0, fmt.Errorf("no paragraph %s of %s", q.PID, q.Doc)
+	if !known {
+		return 0, fmt.Errorf("no document %s", q.Doc)
 	}
-	gold, searched := articles[own].golds[paragraph], articles
+	gold, err := articles[own].gold(q)
+	if err != nil {
+		return 0, err
+	}
+	searched := articles
 	if !all {
 		searched = articles[own : own+1]
 	}
@@ -210,7 +220,6 @@ func rank(articles []article, number map[string]int, q question, all bool, vecto
 		index.Fuse(scores, similarities, weight)
 	}
 	return 1 + slices.IndexFunc(index.Best(scores, 100), func(h index.Hit) bool {
-		p := articles[own].Chunks
-		return (!all || h.Document == own) && p[h.Passage].Start < gold[1] && gold[0] < p[h.Passage].End
+		return (!all || h.Document == own) && articles[own].overlaps(h.Passage, gold)
 	}), nil
 }

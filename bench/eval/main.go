@@ -1,6 +1,6 @@
 // Command eval measures the extraction and retrieval of documents on data outside the repository. `just eval [DIR]`
-// runs it. With `--embed URL --model NAME` (and OPENAI_API_KEY), it also measures retrieval with vectors. It extracts
-// files in child processes, like the server, and exits with status 1 if a goal is missed. It is not part of the
+// runs it. With `--embed URL --model NAME` (and OPENAI_API_KEY), it also measures retrieval with vectors. With `--project
+// 10000`, it measures the search in a project of that many documents instead. It extracts files in child processes, like the server, and exits with status 1 if a goal is missed. It is not part of the
 // product.
 package main
 
@@ -43,6 +43,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	flags.StringVar(&model.Name, "model", "", "embedding model")
 	flags.StringVar(&model.QueryPrefix, "query-prefix", "", "what stands before a question")
 	flags.StringVar(&model.PassagePrefix, "passage-prefix", "", "what stands before a passage")
+	project := flags.Int("project", 0, "measure the search in a project with this number of documents instead")
 	if len(args) == 0 {
 		return errors.New("the folder of the data is missing: just eval DIR")
 	}
@@ -62,6 +63,13 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	cache := filepath.Join(os.TempDir(), fmt.Sprintf("tsumugi-eval-%d", os.Getuid()))
 	reader := extractor.New(sandbox.New(sandbox.Config{}), extractor.Config{Font: pdf.FindFont(), Cache: cache})
 	w := bufio.NewWriter(out)
+	if *project > 0 {
+		met, err := measureProject(ctx, w, reader, filepath.Join(args[0], "jsquad"), *project)
+		if err == nil && !met {
+			err = errMissed
+		}
+		return errors.Join(err, w.Flush())
+	}
 	found, err := measureFinding(ctx, w, reader, filepath.Join(args[0], "jsquad"), embedding)
 	if err == nil {
 		var read bool

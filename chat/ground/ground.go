@@ -41,8 +41,8 @@ type Sources interface {
 
 // ProjectSearcher finds passages of projects.
 type ProjectSearcher interface {
-	// SearchProject returns the k most relevant passages of the data sources of a project, best first. It returns none
-	// if the reader has no role in the project now.
+	// SearchProject returns the k most relevant passages of all data sources of a project, best first. It returns
+	// fault.NotFound if the reader has no role in the project now.
 	SearchProject(ctx context.Context, reader identity.Owner, projectID uuid.UUID, query string, k int) (
 		[]datasource.RetrievedPassage, error)
 }

@@ -62,8 +62,8 @@ func contents(t *testing.T, dsn string) map[string]string {
 	read(`SELECT 'trigger ' || tgname, tgenabled::text || pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1, 2`)
 	read(`SELECT 'index ' || indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'`)
 	read(`SELECT 'sequence ' || sequencename, coalesce(last_value::text, '') FROM pg_sequences WHERE schemaname = 'public'`)
-	rows, err := pool.Query(t.Context(), `SELECT table_name FROM information_schema.tables
-		WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`)
+	rows, err := pool.Query(t.Context(), `SELECT relname FROM pg_class
+		WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'`) // Partitions have the rows of their table.
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -247,6 +247,7 @@ var access = map[string]rule{
 		may: admins, status: 409, names: aProject, body: func(string) any { return map[string]any{"user_id": newID()} },
 	},
 	"GET /v1/project/{project_id}/usage":       {may: everybody, status: 200, names: aProject},
+	"GET /v1/project/{project_id}/search":      {may: everybody, status: 200, names: aProject},
 	"GET /v1/project/{project_id}/data-source": {may: everybody, status: 200, names: aProject},
 	// For a missing file.
 	"POST /v1/project/{project_id}/data-source": {

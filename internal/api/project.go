@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/project"
 )
@@ -152,6 +154,28 @@ func (s *Server) listProjectDataSources(c *call) (any, error) {
 	}
 	sources, total, err := s.Projects.Sources(c.ctx(), c.actor, c.pathID, search, offset, limit)
 	return ProjectDataSourceList{Items: convert(sources, toProjectSource), Total: total}, err
+}
+
+func (s *Server) searchProject(c *call) (any, error) {
+	query := c.text("q", datasource.MaxQuery)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	matches, err := s.Sources.SearchProjectMatches(c.ctx(), c.actor.Owner(), c.pathID, query, projectMatches)
+	return ProjectMatchList{Items: convert(matches, func(m datasource.Match) ProjectMatch {
+		return ProjectMatch{DataSourceID: m.SourceID, Filename: m.Filename, DataSourceMatch: toMatch(m)}
+	})}, err
+}
+
+// projectMatches is the largest number of passages of a search in a project.
+const projectMatches = 20
+
+// projectMatch is a passage of a file in a project.
+type projectMatch struct {
+	DataSourceMatch
+
+	DataSourceID uuid.UUID `json:"data_source_id"`
+	Filename     string    `json:"filename"`
 }
 
 func (s *Server) addProjectDataSources(c *call, req ProjectDataSourcesPostRequest) (any, error) {

@@ -218,6 +218,7 @@ var roleRules = map[string]struct {
 		statuses: [6]int{403, 403, 403, 403, 409, 404}, body: func(api.Project) any { return map[string]any{"user_id": newID()} },
 	},
 	"GET /v1/project/{project_id}/usage":       {statuses: [6]int{404, 403, 403, 200, 404, 404}},
+	"GET /v1/project/{project_id}/search":      {statuses: [6]int{404, 200, 200, 200, 404, 404}},
 	"GET /v1/project/{project_id}/data-source": {statuses: [6]int{404, 200, 200, 200, 404, 404}},
 	// Unknown files.
 	"POST /v1/project/{project_id}/data-source": {

@@ -211,6 +211,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/project/{project_id}/subject", s.call(reads, s.listProjectSubjects))
 		r.Post("/v1/project/{project_id}/manager", s.call(writes, withBody(s.nameProjectManager)))
 		r.Get("/v1/project/{project_id}/usage", s.call(reads, s.getProjectUsage))
+		r.Get("/v1/project/{project_id}/search", s.call(reads, s.searchProject))
 		r.Get("/v1/project/{project_id}/data-source", s.call(reads, s.listProjectDataSources))
 		r.Post("/v1/project/{project_id}/data-source", s.call(writes, withBody(s.addProjectDataSources)))
 		r.Delete("/v1/project/{project_id}/data-source/{data_source_id}", s.call(writes, s.removeProjectDataSource))

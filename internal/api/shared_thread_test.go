@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -11,8 +12,11 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 // team is a project with Alice as its manager, and with viewers.
@@ -277,6 +281,7 @@ func TestCitationsOfFilesThatOneReaderMayNotOpen(t *testing.T) {
 	get[api.ProjectDataSourceList](f, http.StatusOK, call{
 		method: "POST", path: inProject, token: f.alice.Subject, body: map[string]any{"data_source_ids": []any{ours}},
 	})
+	f.indexed()
 	ask := f.ask(thread, "繭の色と桑の葉の色は")
 	stream := f.open(ask)
 	stream.all(t)
@@ -305,6 +310,7 @@ func TestCitationsOfFilesThatOneReaderMayNotOpen(t *testing.T) {
 			method: "GET", path: inProject + "?search=%E8%9A%95", token: f.alice.Subject,
 		}).Items[0].Status == "success"
 	})
+	f.indexed()
 	private := get[api.Thread](f, http.StatusCreated, call{
 		method: "POST", path: "/v1/thread", token: f.bob.Subject,
 		body: map[string]any{"skill_id": f.chatSkill().ID, "project_id": p.ID},
@@ -439,5 +445,65 @@ func TestRemovedMembersOfASharedThread(t *testing.T) {
 	})
 	if !slices.ContainsFunc(usage.Items, func(u api.ProjectMemberUsage) bool { return u.Member.ID == dave.ID }) {
 		t.Errorf("usage %+v", usage)
+	}
+}
+
+// indexed waits until the passages of all projects are indexed.
+func (f *fixture) indexed() {
+	f.t.Helper()
+	f.eventually("the passages are indexed", func() (done bool) {
+		f.scan(&done, `SELECT NOT EXISTS (SELECT FROM project_index_changes)`)
+		return done
+	})
+}
+
+// TestAnswersInAProjectUseAllItsFiles: a project has more files than a thread can have. Each can be cited in an answer of
+// a skill that does not search documents, as long as the person has a role in the project.
+func TestAnswersInAProjectUseAllItsFiles(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい [1]。"), settings{reads: true})
+	p := f.team(f.bob)
+	const files = datasource.MaxSearchSources + 5
+	for i := range files {
+		file := upload(f.alice.Subject, fmt.Sprintf("台帳%02d.txt", i), fmt.Sprintf("管理番号%dは倉庫に置く。", 7000+i))
+		file.path += "?project_id=" + p.ID.String()
+		get[api.DataSource](f, http.StatusCreated, file)
+	}
+	f.eventually("the files are read", func() (done bool) {
+		f.scan(&done, `SELECT NOT EXISTS (SELECT FROM data_sources WHERE status <> 'success')`)
+		return done
+	})
+	f.indexed()
+	plain := slices.IndexFunc(f.skills, func(s skill.Skill) bool {
+		return s.FormType == skill.FormChat && !s.AcceptsDataSources && s.Kind != skill.KindWebSearch
+	})
+	thread := get[api.Thread](f, http.StatusCreated, call{
+		method: "POST", path: "/v1/thread", token: f.bob.Subject,
+		body: map[string]any{"skill_id": f.skills[plain].ID, "project_id": p.ID},
+	})
+	for _, i := range []int{0, files - 1} {
+		f.open(call{method: "POST", path: "/v1/message/stream", token: f.bob.Subject, body: map[string]any{
+			"request_id": newID(), "thread_id": thread.ID, "content": fmt.Sprintf("管理番号%dはどこか", 7000+i),
+		}}).all(t)
+		want := fmt.Sprintf("台帳%02d.txt", i)
+		if got := f.list(f.bob, thread).Items[0].Citations; len(got) == 0 || got[0].Filename != want {
+			t.Errorf("the answer cites %+v, want %s", got, want)
+		}
+	}
+	search := call{
+		method: "GET", path: "/v1/project/" + p.ID.String() + "/search?q=" + url.QueryEscape("管理番号7003の倉庫は？"),
+		token: f.bob.Subject,
+	}
+	matches := get[api.ProjectMatchList](f, http.StatusOK, search).Items
+	if len(matches) == 0 || matches[0].Filename != "台帳03.txt" || matches[0].Page != 1 ||
+		matches[0].Snippet != "管理番号7003は倉庫に置く。" || len(matches[0].Ranges) != 2 {
+		t.Errorf("found %+v", matches)
+	}
+	p.revoke(f.bob)
+	get[api.Problem](f, http.StatusNotFound, search)
+	if _, err := f.sources.SearchProject(t.Context(), identity.Owner{
+		OrganizationID: f.bob.OrganizationID, UserID: f.bob.ID,
+	}, p.ID, "管理番号7000", 1); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("without a role: %v", err)
 	}
 }

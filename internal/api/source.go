@@ -36,13 +36,18 @@ func (s *Server) listDataSources(c *call) (any, error) {
 
 func toListed(l datasource.ListItem) DataSource {
 	source := toDataSource(l.Source)
-	if m := l.Match; m != nil {
-		source.Match = &DataSourceMatch{
-			ChunkEmbeddingID: m.ID, Page: m.Page, Locator: m.Locator,
-			Snippet: m.Text, Ranges: convert(m.Ranges, func(r [2]int) []int { return r[:] }),
-		}
+	if l.Match != nil {
+		match := toMatch(*l.Match)
+		source.Match = &match
 	}
 	return source
+}
+
+func toMatch(m datasource.Match) DataSourceMatch {
+	return DataSourceMatch{
+		ChunkEmbeddingID: m.ID, Page: m.Page, Locator: m.Locator,
+		Snippet: m.Text, Ranges: convert(m.Ranges, func(r [2]int) []int { return r[:] }),
+	}
 }
 
 func (s *Server) getDataSource(c *call) (any, error) {

@@ -2752,6 +2752,14 @@ type ProjectManagerRequest struct {
 	UserID string `json:"user_id"`
 }
 
+// ProjectMatch defines model for ProjectMatch.
+type ProjectMatch = projectMatch
+
+// ProjectMatchList defines model for ProjectMatchList.
+type ProjectMatchList struct {
+	Items []ProjectMatch `json:"items"`
+}
+
 // ProjectMember defines model for ProjectMember.
 type ProjectMember struct {
 	ID   openapi_types.UUID `json:"id"`
@@ -4710,6 +4718,12 @@ type ListProjectDataSourcesParams struct {
 
 	// Limit How many items to answer at most.
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// SearchProjectParams defines parameters for SearchProject.
+type SearchProjectParams struct {
+	// Q Words or a question. Without it there are no results.
+	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
 }
 
 // ListProjectSubjectsParams defines parameters for ListProjectSubjects.

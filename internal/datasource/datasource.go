@@ -93,12 +93,6 @@ type Passage struct {
 	Filename string
 }
 
-// OwnedSource is the id of a data source with its owner, whose id is uuid.Nil if no member owns it.
-type OwnedSource struct {
-	identity.Owner
-	ID uuid.UUID
-}
-
 // IndexedSource is a searchable data source.
 type IndexedSource struct {
 	ID       uuid.UUID
@@ -112,6 +106,7 @@ type IndexedSource struct {
 // fault.NotFound, as for a data source that does not exist.
 type Store interface {
 	EmbeddingStore
+	ProjectStore
 
 	// MarkOrphan records that the file with this id becomes an orphan after the given time, unless CreateSource claims
 	// it. The file is about to be written or belongs to no data source.
@@ -137,10 +132,6 @@ type Store interface {
 	// FindSource returns a data source that a person may open: their own, or a file of one of their
 	// projects. The same applies to FindPassage and ListPassages.
 	FindSource(ctx context.Context, owner identity.Owner, id uuid.UUID) (Source, error)
-	// ListProjectSources returns the first data sources of a project that were read, at most limit, in the order of
-	// adding. It returns none if the reader has no role in the project.
-	ListProjectSources(ctx context.Context, reader identity.Owner, projectID uuid.UUID, limit int) ([]OwnedSource, error)
-
 	// FindSources returns the data sources with the given ids that belong to the owner, in the order of ids.
 	FindSources(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]Source, error)
 	DeleteSource(ctx context.Context, owner identity.Owner, id uuid.UUID) error // Its file becomes an orphan.

@@ -3,8 +3,6 @@ package datasource
 import (
 	"context"
 	"errors"
-	"path"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -48,10 +46,9 @@ func (e Embedding) Questions(ctx context.Context, questions []string) ([][]float
 // Passages returns a vector of unit length for each passage of a data source. Like the index, it includes the title and
 // the headings in the text of a passage.
 func (e Embedding) Passages(ctx context.Context, filename string, chunks []Chunk) ([][]float32, error) {
-	title := strings.TrimSuffix(filename, path.Ext(filename)) + "\n"
 	texts := make([]string, len(chunks))
 	for i, c := range chunks {
-		texts[i] = e.Model.PassagePrefix + title
+		texts[i] = e.Model.PassagePrefix + title(filename) + "\n"
 		if headings := extract.Headings(c.Locator); headings != "" {
 			texts[i] += headings + "\n"
 		}
@@ -231,22 +228,26 @@ func (e *embedder) ask(ctx context.Context, query string) questionVector {
 	return m
 }
 
-// fuse adds the similarities to the scores, if all vectors are available in time.
-func (m questionVector) fuse(owner identity.Owner, of []IndexedSource, scores [][]float64) {
-	if m.embedder == nil || len(of) == 0 {
+// fuse adds the similarities to the scores, if all vectors are available in time. open returns the vectors of the scored
+// passages; ok is false if one is missing.
+func (m questionVector) fuse(scores [][]float64,
+	open func(ctx context.Context, modelID int) (_ []index.Vectors, ok bool, _ error),
+) {
+	if m.embedder == nil || len(scores) == 0 {
 		return
 	}
-	vectors, ok, err := m.embedder.service.openVectors(m.ctx, owner, of, m.state.ID)
+	vectors, ok, err := open(m.ctx, m.state.ID)
 	if err != nil || !ok {
 		return
 	}
 	query := <-m.vector
-	similarities := make([][]float64, len(vectors))
-	for i, v := range vectors {
-		if v.Dimensions != len(query) || len(v.Values) != len(scores[i])*v.Dimensions {
+	similarities := make([][]float64, 0, len(scores))
+	for i, list := range scores {
+		v := vectors[i]
+		if v.Dimensions != len(query) || len(v.Values) != len(list)*v.Dimensions {
 			return
 		}
-		similarities[i] = v.Similarities(query)
+		similarities = append(similarities, v.Similarities(query))
 	}
 	index.Fuse(scores, similarities, m.state.Weight)
 }

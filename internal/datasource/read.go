@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -155,11 +154,7 @@ func picturedNotice(pages []extract.Page) string {
 
 // buildIndex packs the index of a data source.
 func buildIndex(filename string, chunks []Chunk) index.PackedIndex {
-	passages := make([]index.Passage, len(chunks))
-	for i, c := range chunks {
-		passages[i] = index.Passage{Text: c.Text, Headings: extract.Headings(c.Locator)}
-	}
-	return index.Build(strings.TrimSuffix(filename, path.Ext(filename)), passages)
+	return index.Build(title(filename), indexedPassages(chunks))
 }
 
 // progress reports the progress of a reading at intervals. It is not safe for concurrent use.

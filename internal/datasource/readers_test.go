@@ -144,6 +144,8 @@ func (q *queue) WatchQueue(ctx context.Context, tell func()) {
 	<-ctx.Done()
 }
 
+func (q *queue) IndexProjects(context.Context, int) (int, error) { return 0, nil }
+
 func (q *queue) ListOrphans(context.Context) ([]uuid.UUID, error) { return nil, nil }
 
 func (q *queue) Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error) {

@@ -1,11 +1,9 @@
 package datasource
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -51,52 +49,31 @@ func (s *Service) Retrieve(
 	if err != nil {
 		return nil, err
 	}
-	meaning.fuse(owner, opened.of, scores)
-	return s.describe(ctx, owner, opened.of, index.Best(scores, k))
-}
-
-// SearchProject returns the k best passages of a project's data sources for a query, best first. It searches the first
-// MaxSearchSources of them. It returns none if the reader has no role in the project.
-func (s *Service) SearchProject(
-	ctx context.Context, reader identity.Owner, projectID uuid.UUID, query string, k int,
-) ([]RetrievedPassage, error) {
-	sources, err := s.store.ListProjectSources(ctx, reader, projectID, MaxSearchSources)
-	if err != nil {
-		return nil, err
-	}
-	byOwner := make(map[identity.Owner][]uuid.UUID)
-	for _, source := range sources {
-		byOwner[source.Owner] = append(byOwner[source.Owner], source.ID)
-	}
-	var all []RetrievedPassage
-	for owner, ids := range byOwner {
-		found, err := s.Retrieve(ctx, owner, ids, query, k)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	slices.SortFunc(all, func(a, b RetrievedPassage) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), slices.Compare(a.ID[:], b.ID[:]))
+	meaning.fuse(scores, func(ctx context.Context, modelID int) ([]index.Vectors, bool, error) {
+		return s.openVectors(ctx, owner, opened.of, modelID)
 	})
-	return all[:min(k, len(all))], nil
+	ids := make([]uuid.UUID, len(opened.of))
+	for i, o := range opened.of {
+		ids[i] = o.ID
+	}
+	return describe(ids, index.Best(scores, k), func(ids []uuid.UUID, ordinals [][]int) ([]Passage, error) {
+		return s.store.FindPassages(ctx, owner, ids, ordinals)
+	})
 }
 
-// describe returns the passages of hits and their neighbours.
-func (s *Service) describe(
-	ctx context.Context, owner identity.Owner, of []IndexedSource, hits []index.Hit,
-) ([]RetrievedPassage, error) {
+// describe returns the passages of hits and their neighbours. ids are those of the data sources. find returns passages
+// by their ordinals.
+func describe(ids []uuid.UUID, hits []index.Hit, find func(ids []uuid.UUID, ordinals [][]int) ([]Passage, error)) (
+	[]RetrievedPassage, error,
+) {
 	if len(hits) == 0 {
 		return nil, nil
 	}
-	ids, ordinals := make([]uuid.UUID, len(of)), make([][]int, len(of))
-	for i, o := range of {
-		ids[i] = o.ID
-	}
+	ordinals := make([][]int, len(ids))
 	for _, h := range hits {
 		ordinals[h.Document] = append(ordinals[h.Document], h.Passage-neighbour, h.Passage, h.Passage+neighbour)
 	}
-	passages, err := s.store.FindPassages(ctx, owner, ids, ordinals)
+	passages, err := find(ids, ordinals)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +87,7 @@ func (s *Service) describe(
 	}
 	found := make([]RetrievedPassage, 0, len(hits))
 	for _, h := range hits {
-		id := of[h.Document].ID
+		id := ids[h.Document]
 		if p := at[place{id, h.Passage}]; p != nil { // Otherwise it was deleted meanwhile.
 			found = append(found, RetrievedPassage{
 				Passage: *p, Score: h.Score, Before: at[place{id, h.Passage - neighbour}],

@@ -24,7 +24,7 @@ type ListItem struct {
 	Match *Match // The first matching passage, nil if the name matches.
 }
 
-// Match is the first passage that matches a search.
+// Match is a passage that matches a search.
 type Match struct {
 	Passage
 	ngram.Excerpt

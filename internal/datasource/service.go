@@ -47,6 +47,7 @@ type Service struct {
 	viewSlots chan struct{} // Holds a value for each view in progress.
 	transient chan struct{} // Holds a value for each file that is read without being stored.
 	orphans   work.Signal   // There may be a file to remove.
+	projects  work.Signal   // There may be passages to index for a project.
 	group     *work.Group
 }
 
@@ -78,7 +79,7 @@ func NewService(store Store, files Files, extractor Extractor, events Events, lo
 	s := &Service{
 		store: store, files: files, extractor: extractor, events: events, log: log,
 		viewSlots: make(chan struct{}, maxViews), transient: make(chan struct{}, transientSlots),
-		orphans: work.NewSignal(), group: work.NewGroup(log),
+		orphans: work.NewSignal(), projects: work.NewSignal(), group: work.NewGroup(log),
 	}
 	cfg = cfg.withDefaults()
 	s.readers = newReaders(s, cfg)
@@ -97,7 +98,10 @@ func (noEvents) SourceDeleted(identity.Owner, uuid.UUID) {}
 // Start starts to read uploaded files, including those uploaded through other servers, and to remove orphans. Call it
 // once, and call Stop afterwards.
 func (s *Service) Start() {
-	s.group.Go(func(ctx context.Context) { s.store.WatchQueue(ctx, s.readers.Wake) })
+	s.group.Go(func(ctx context.Context) {
+		s.store.WatchQueue(ctx, func() { s.readers.Wake(); s.projects.Wake() })
+	})
+	s.group.Every(projectInterval, s.projects, s.indexProjects, "datasource: indexing projects failed, retrying")
 	s.group.Every(sweepInterval, s.orphans, s.removeOrphans, "datasource: removing orphaned files failed, retrying")
 	s.group.Go(s.prepare)
 	s.readers.Start()

@@ -3,6 +3,10 @@ package ngram
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Lengths of an excerpt.
@@ -32,14 +36,72 @@ func NewExcerpt(text string, terms []string) (Excerpt, bool) {
 			first = at[0]
 		}
 	}
-	e := Excerpt{Text: around([]rune(text), first, terms)}
-	folded = Fold(e.Text)
+	return excerpt(text, first, terms), true
+}
+
+// NewRankedExcerpt returns an excerpt of a text that was found by a ranking, around the part with the most words of the
+// query. The text need not contain all of them.
+func NewRankedExcerpt(text, query string) Excerpt {
+	terms := contentTerms(query)
+	folded := Fold(text)
+	type occurrence struct {
+		at   [2]int
+		term int
+	}
+	var all []occurrence
+	for i, term := range terms {
+		for _, at := range folded.Find(term, len(folded.folded)) {
+			all = append(all, occurrence{at, i})
+		}
+	}
+	slices.SortFunc(all, func(a, b occurrence) int { return a.at[0] - b.at[0] })
+	var best [2]int
+	most := 0
+	for i, first := range all {
+		near := make(map[int]bool)
+		for _, o := range all[i:] {
+			if o.at[1] > first.at[0]+excerptLength-excerptBefore {
+				break
+			}
+			near[o.term] = true
+		}
+		if len(near) > most {
+			most, best = len(near), first.at
+		}
+	}
+	return excerpt(text, best, terms)
+}
+
+// contentTerms returns the folded words of a query, and pairs of adjacent characters for scripts without spaces. It
+// omits hiragana, which are mostly particles and endings, and single characters, unless the query has nothing else.
+func contentTerms(query string) []string {
+	isHiragana := func(r rune) bool { return unicode.Is(unicode.Hiragana, r) }
+	isSingle := func(term string) bool { return utf8.RuneCountInString(term) == 1 }
+	var terms []string
+	for _, part := range strings.FieldsFunc(norm.NFKC.String(query), isHiragana) {
+		terms = slices.AppendSeq(terms, Fold(part).Tokens())
+	}
+	terms = slices.DeleteFunc(terms, isSingle)
+	if len(terms) == 0 {
+		all := slices.Collect(Fold(query).Tokens())
+		if terms = slices.DeleteFunc(slices.Clone(all), isSingle); len(terms) == 0 {
+			terms = all
+		}
+	}
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}
+
+// excerpt returns the excerpt around a range with the terms marked.
+func excerpt(text string, around [2]int, terms []string) Excerpt {
+	e := Excerpt{Text: context([]rune(text), around, terms)}
+	folded := Fold(e.Text)
 	for _, term := range terms {
 		e.Ranges = append(e.Ranges, folded.Find(term, maxRanges)...)
 	}
 	slices.SortFunc(e.Ranges, func(a, b [2]int) int { return a[0] - b[0] })
 	e.Ranges = joined(e.Ranges)
-	return e, true
+	return e
 }
 
 // joined merges sorted ranges that overlap.
@@ -55,8 +117,8 @@ func joined(ranges [][2]int) [][2]int {
 	return all
 }
 
-// around returns the context of a range on one line. It omits Markdown's layout characters that no term contains.
-func around(text []rune, found [2]int, terms []string) string {
+// context returns the context of a range on one line. It omits Markdown's layout characters that no term contains.
+func context(text []rune, found [2]int, terms []string) string {
 	from := max(0, found[0]-excerptBefore)
 	to := min(len(text), max(from+excerptLength, found[1]))
 	line := strings.Join(strings.Fields(strings.Map(func(r rune) rune {

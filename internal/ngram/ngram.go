@@ -8,6 +8,7 @@ package ngram
 
 import (
 	"hash/fnv"
+	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -217,6 +218,18 @@ func (g gram) key(scope []byte) int32 {
 	for _, r := range g {
 		_, _ = h.Write([]byte{byte(r), byte(r >> 8), byte(r >> 16)})
 	}
-	sum := h.Sum64()
+	return shortened(h.Sum64())
+}
+
+// TokenKey returns the key of a token of Tokens for an index. Like those of Keys, it depends on the scope.
+func TokenKey(scope []byte, token string) int32 {
+	h := fnv.New64a()
+	_, _ = h.Write(scope)
+	_, _ = io.WriteString(h, token)
+	return shortened(h.Sum64())
+}
+
+// shortened returns 32 bits of a hash.
+func shortened(sum uint64) int32 {
 	return int32(sum ^ sum>>32) //nolint:gosec // The truncation is intended; the upper half is included by XOR.
 }

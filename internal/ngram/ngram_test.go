@@ -135,3 +135,29 @@ func FuzzTokens(f *testing.F) {
 		}
 	})
 }
+
+func TestRankedExcerptShowsThePartWithTheMostWords(t *testing.T) {
+	t.Parallel()
+	filler := strings.Repeat("これはほかのことについての文章です。", 10)
+	for query, want := range map[string][]string{
+		"経費の精算はいつまで？": {"経費", "精算"}, // Not 経費 alone in another part, and no particles.
+		"HTTP の設定":    {"HTTP", "設定"},
+		"ほかのこと":       slices.Repeat([]string{"ほかのこと"}, 5), // Without kanji and katakana, hiragana are marked.
+		"鯨":           nil,
+	} {
+		text := "経費。" + filler + "精算する経費は月末までに届ける。" + filler + "ＨＴＴＰを設定する。"
+		e := ngram.NewRankedExcerpt(text, query)
+		var marked []string
+		for _, r := range e.Ranges {
+			marked = append(marked, ngram.Fold(string([]rune(e.Text)[r[0]:r[1]])).String())
+		}
+		slices.Sort(marked)
+		for i := range want {
+			want[i] = ngram.Fold(want[i]).String()
+		}
+		slices.Sort(want)
+		if !slices.Equal(marked, want) {
+			t.Errorf("%s: %q with %q, want %q", query, e.Text, marked, want)
+		}
+	}
+}

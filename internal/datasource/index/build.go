@@ -43,14 +43,12 @@ const contextWeight = 1
 // Build packs the index of a document from its title and its passages in order.
 func Build(title string, passages []Passage) PackedIndex {
 	b := builder{postings: make(map[string]*postings)}
-	titleTokens := slices.Collect(ngram.Fold(title).Tokens())
-	context, headings := tokenSet(titleTokens, ""), ""
+	counter := newCounter(title)
 	lengths := make([]byte, 0, 2*len(passages))
 	for i, p := range passages {
-		if p.Headings != headings {
-			context, headings = tokenSet(titleTokens, p.Headings), p.Headings
-		}
-		lengths = binary.AppendUvarint(lengths, b.add(i, p.Text, context))
+		counts, length := counter.count(p)
+		b.add(i, counts)
+		lengths = binary.AppendUvarint(lengths, length)
 	}
 	logarithm := 0
 	for logarithm < maxParts && b.bytes>>logarithm > partBytes {
@@ -58,6 +56,39 @@ func Build(title string, passages []Passage) PackedIndex {
 	}
 	head := binary.AppendUvarint([]byte{Version, byte(logarithm)}, uint64(len(passages)))
 	return PackedIndex{Head: append(head, lengths...), Parts: b.parts(logarithm)}
+}
+
+// counter counts the tokens of the passages of a document.
+type counter struct {
+	title    []string
+	headings string
+	context  []string // The distinct tokens of the title and headings.
+	counts   map[string]uint64
+	only     map[string]bool // The tokens to count; nil for all.
+}
+
+func newCounter(title string) *counter {
+	tokens := slices.Collect(ngram.Fold(title).Tokens())
+	return &counter{title: tokens, context: tokenSet(tokens, ""), counts: make(map[string]uint64)}
+}
+
+// count returns the counts of a passage's tokens, with those of its context, which are valid until the next call. length
+// is the number of tokens of its text.
+func (c *counter) count(p Passage) (counts map[string]uint64, length uint64) {
+	if p.Headings != c.headings {
+		c.context, c.headings = tokenSet(c.title, p.Headings), p.Headings
+	}
+	clear(c.counts)
+	for token := range ngram.Fold(p.Text).Tokens() {
+		if c.only == nil || c.only[token] {
+			c.counts[token]++
+		}
+		length++
+	}
+	for _, token := range c.context {
+		c.counts[token] += contextWeight
+	}
+	return c.counts, length
 }
 
 // tokenSet returns the distinct tokens of the title and headings.
@@ -70,8 +101,7 @@ func tokenSet(title []string, headings string) []string {
 // builder collects the postings of a document.
 type builder struct {
 	postings map[string]*postings
-	counts   map[string]uint64 // Token counts of the current passage.
-	bytes    int               // Approximate size of the entries.
+	bytes    int // Approximate size of the entries.
 }
 
 // postings are the passages that contain a token.
@@ -81,20 +111,9 @@ type postings struct {
 	packed   []byte
 }
 
-// add indexes a passage and returns its length in tokens.
-func (b *builder) add(number int, text string, context []string) (length uint64) {
-	if b.counts == nil {
-		b.counts = make(map[string]uint64)
-	}
-	clear(b.counts)
-	for token := range ngram.Fold(text).Tokens() {
-		b.counts[token]++
-		length++
-	}
-	for _, token := range context {
-		b.counts[token] += contextWeight
-	}
-	for token, count := range b.counts {
+// add indexes a passage with the counts of its tokens.
+func (b *builder) add(number int, counts map[string]uint64) {
+	for token, count := range counts {
 		p := b.postings[token]
 		if p == nil {
 			p = new(postings)
@@ -112,7 +131,6 @@ func (b *builder) add(number int, text string, context []string) (length uint64)
 		p.passages++
 		p.last = number
 	}
-	return length
 }
 
 // parts packs the collected postings, sorted by token, so that equal documents result in equal bytes.

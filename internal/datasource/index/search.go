@@ -121,11 +121,11 @@ func (c Collection) Scores(q Query) ([][]float64, error) {
 		passages += d.Len()
 		total += d.total
 	}
-	average := max(float64(total)/float64(max(passages, 1)), 1)
+	average := averageLength(passages, total)
 	for i, d := range c.Documents {
 		scores[i], norms[i] = make([]float64, d.Len()), make([]float64, d.Len())
 		for j, length := range d.lengths {
-			norms[i][j] = k1 * (1 - b + b*float64(length)/average)
+			norms[i][j] = norm(uint64(length), average)
 		}
 	}
 	entries := make([]entry, len(c.Documents))
@@ -138,7 +138,7 @@ func (c Collection) Scores(q Query) ([][]float64, error) {
 			}
 			having += entries[i].passages
 		}
-		weight := t.count * rarity(passages, having) * (k1 + 1)
+		weight := t.weight(passages, having)
 		for i, e := range entries {
 			if err := e.score(scores[i], norms[i], weight); err != nil {
 				return nil, err
@@ -173,6 +173,25 @@ func (c Collection) MatchAll(q Query, most int) ([][]int, error) {
 		}
 	}
 	return found, nil
+}
+
+// averageLength returns the average length of passages with a total length in tokens. It is at least 1.
+func averageLength(passages int, total uint64) float64 {
+	return max(float64(total)/float64(max(passages, 1)), 1)
+}
+
+// norm returns the normalization of the counts of a passage by its length.
+func norm(length uint64, average float64) float64 { return k1 * (1 - b + b*float64(length)/average) }
+
+// weight returns the weight of a term that having of the passages contain.
+func (t term) weight(passages, having int) float64 {
+	return t.count * rarity(passages, having) * (k1 + 1)
+}
+
+// gain returns the score of a passage for a term that it contains count times.
+func gain(weight float64, count uint64, norm float64) float64 {
+	frequency := float64(count)
+	return weight * frequency / (frequency + norm)
 }
 
 // rarity returns the inverse document frequency of a token in having of the passages. It is above 0.
@@ -221,8 +240,7 @@ func (e entry) score(scores, norms []float64, weight float64) error {
 		if number += distance >> 1; number >= uint64(len(scores)) {
 			return fmt.Errorf("%w: passage %d of %d", ErrCorrupt, number, len(scores))
 		}
-		frequency := float64(count)
-		scores[number] += weight * frequency / (frequency + norms[number])
+		scores[number] += gain(weight, count, norms[number])
 		packed = rest
 	}
 	return nil

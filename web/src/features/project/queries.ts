@@ -1,4 +1,4 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import { PROJECTS, projectQuery, refreshProjects } from '@/entities/project/projects'
 import { threadDeletions } from '@/entities/thread/threads'
 import {
@@ -74,6 +74,21 @@ export function useProjectSources(id: string, query: string): List<ProjectDataSo
       state.data?.pages.some(({ items }) => items.some(isBeingRead)) ? READING_MS : false,
   })
   return { ...list, asking: list.asking || search !== query.trim() }
+}
+
+/**
+ * useProjectMatches returns the passages of a project's files that are most relevant to a search. The last ones stay
+ * until the next ones have arrived.
+ */
+export function useProjectMatches(id: string, query: string) {
+  const q = useDebounced(query.trim())
+  const { data, isError, isFetching, refetch } = useQuery({
+    queryKey: inProject(id, 'matches', q),
+    queryFn: async ({ signal }) => (await call('searchProject', { project_id: id, q, signal })).items,
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+  })
+  return { data, isError, refetch, asking: isFetching || q !== query.trim() }
 }
 
 function isBeingRead({ status }: ProjectDataSource): boolean {

@@ -194,6 +194,7 @@ export const endpoints = {
   revokeSCIMToken: {"method":"DELETE","path":"/v1/scim-config/token/{token_id}"},
   samlAssertionConsumer: {"method":"POST","path":"/v1/saml/{organization_id}/acs","open":true},
   samlMetadata: {"method":"GET","path":"/v1/saml/{organization_id}/metadata","file":true,"open":true},
+  searchProject: {"method":"GET","path":"/v1/project/{project_id}/search"},
   setProjectGrants: {"method":"PUT","path":"/v1/project/{project_id}/grant","body":"projectGrantsPutRequest"},
   shareThread: {"method":"PUT","path":"/v1/thread/{thread_id}/share","body":"shareRequest"},
   showDataSourcePage: {"method":"GET","path":"/v1/data-source/{data_source_id}/page/{page}","file":true},

@@ -1996,6 +1996,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/project/{project_id}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Search the contents of a project's files
+         * @description For everyone with a role in the project. Covers all files that have been read. Returns at most 20 passages, the
+         *     most relevant first, without those that are far less relevant than the first one. Not all words need to occur.
+         */
+        get: operations["searchProject"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/project/{project_id}/data-source": {
         parameters: {
             query?: never;
@@ -4590,6 +4613,14 @@ export interface components {
             added_by?: components["schemas"]["ProjectMember"];
             /** Format: date-time */
             added_at: string;
+        };
+        ProjectMatch: components["schemas"]["DataSourceMatch"] & {
+            /** Format: uuid */
+            data_source_id: string;
+            filename: string;
+        };
+        ProjectMatchList: {
+            items: components["schemas"]["ProjectMatch"][];
         };
         ProjectDataSourceList: {
             items: components["schemas"]["ProjectDataSource"][];
@@ -9873,6 +9904,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProjectUsage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    searchProject: {
+        parameters: {
+            query?: {
+                /** @description Words or a question. Without it there are no results. */
+                q?: string;
+            };
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Passages */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectMatchList"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -20,6 +20,7 @@ import { texts } from '../texts'
 import { FileLine } from './FileLine'
 import files from './Files.module.css'
 import { chosenFiles, droppedFiles, type FoundFiles } from './folders'
+import { Matches } from './Matches'
 import { OwnFiles } from './OwnFiles'
 import { UploadReport } from './UploadReport'
 import { uploadTo } from './uploads'
@@ -126,25 +127,33 @@ function Files({ edits }: { edits: boolean }) {
           )}
         </div>
       )}
-      <LoadedList
-        list={list}
-        empty={
-          searching ? <NoMatch /> : <None edits={edits} invites={role === 'manager' && counts.members < 2} />
-        }
-      >
-        {(sources) => (
-          <ul className={styles.list} aria-label={words.label}>
-            {sources.map((source) => (
-              <FileLine
-                key={source.id}
-                source={source}
-                selection={edits ? selection : null}
-                onRemove={() => setRemoving([source])}
-              />
-            ))}
-          </ul>
-        )}
-      </LoadedList>
+      {searching && <Matches projectId={id} query={query} />}
+      <div className={files.results}>
+        {searching && <h2>{words.byName}</h2>}
+        <LoadedList
+          list={list}
+          empty={
+            searching ? (
+              <p className={styles.quiet}>{words.noMatch}</p>
+            ) : (
+              <None edits={edits} invites={role === 'manager' && counts.members < 2} />
+            )
+          }
+        >
+          {(sources) => (
+            <ul className={styles.list} aria-label={words.label}>
+              {sources.map((source) => (
+                <FileLine
+                  key={source.id}
+                  source={source}
+                  selection={edits ? selection : null}
+                  onRemove={() => setRemoving([source])}
+                />
+              ))}
+            </ul>
+          )}
+        </LoadedList>
+      </div>
       <p className="visually-hidden" role="status">
         {searching && !list.asking && texts.found(list.items.length, list.hasMore)}
       </p>
@@ -173,14 +182,6 @@ async function removeFile(project_id: string, data_source_id: string): Promise<v
   } catch (cause) {
     if (!(cause instanceof ApiError && cause.status === 404)) throw cause
   }
-}
-
-function NoMatch() {
-  return (
-    <EmptyState title={words.noMatch}>
-      <p>{words.noMatchHint}</p>
-    </EmptyState>
-  )
 }
 
 function None({ edits, invites }: { edits: boolean; invites: boolean }) {
