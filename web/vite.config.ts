@@ -37,7 +37,10 @@ export default defineConfig({
   },
   server: {
     proxy: Object.fromEntries(
-      ['/v1', '/pool', '/scim', '/config.json', '/ping', '/openapi.yaml', '/docs'].map((path) => [path, server]),
+      ['/v1', '/pool', '/scim', '/config.json', '/ping', '/openapi.yaml', '/docs'].map((path) => [
+        path,
+        server,
+      ]),
     ),
   },
   build: {
