@@ -29,15 +29,12 @@ type natsNodes struct {
 func startNATS(ctx context.Context, host, dir string, n int) (*natsNodes, error) {
 	nats := &natsNodes{nodes: make([]*server.Server, n)}
 	var routes []*url.URL
+	ports, err := freePorts(ctx, host, 2*n)
+	if err != nil {
+		return nil, err
+	}
 	for i := range n {
-		client, err := freePort(ctx, host)
-		if err != nil {
-			return nil, err
-		}
-		route, err := freePort(ctx, host)
-		if err != nil {
-			return nil, err
-		}
+		client, route := ports[i], ports[n+i]
 		routes = append(routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort(host, strconv.Itoa(route))})
 		nats.options = append(nats.options, &server.Options{
 			ServerName: fmt.Sprintf("nats-%d", i+1), Host: host, Port: client, NoSigs: true, NoLog: true,

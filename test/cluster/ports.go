@@ -35,13 +35,26 @@ func FreeAddress(ctx context.Context, host string) (string, error) {
 }
 
 func freePort(ctx context.Context, host string) (int, error) {
-	for range 1000 {
+	found, err := freePorts(ctx, host, 1)
+	if err != nil {
+		return 0, err
+	}
+	return found[0], nil
+}
+
+// freePorts returns n different ports of a host that are free at the moment.
+func freePorts(ctx context.Context, host string, n int) ([]int, error) {
+	var found []int
+	for range 1000 * n {
 		port := lowestPort + rand.IntN(ports) //nolint:gosec // The random number only avoids collisions.
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 		if err != nil {
 			continue
 		}
-		return port, listener.Close()
+		defer func() { _ = listener.Close() }() // Until all are found, which are different therefore.
+		if found = append(found, port); len(found) == n {
+			return found, nil
+		}
 	}
-	return 0, errors.New("no port is free")
+	return nil, errors.New("no port is free")
 }

@@ -214,13 +214,14 @@ test.describe('a session', () => {
     await openSkills(page)
     const stored = await readToken(page)
     const { idToken } = JSON.parse(account.storage.tsumugiToken ?? '{}') as { idToken: string }
+    // First, because a call in the background could renew the token before the reload.
+    await page.route('**/pool/', (route) =>
+      route.fulfill({ status: 503, body: '<h1>Service Unavailable</h1>' }),
+    )
     await page.route(/\/v1\/(me|skill|category|notification|thread)(\?|$)/, (route) =>
       route.request().headers().authorization === `Bearer ${idToken}`
         ? refuse(route, 'jwt expired')
         : route.continue(),
-    )
-    await page.route('**/pool/', (route) =>
-      route.fulfill({ status: 503, body: '<h1>Service Unavailable</h1>' }),
     )
     await page.reload()
     await expect(page.getByRole('heading', { level: 1, name: 'サーバーに接続できません' })).toBeVisible()
