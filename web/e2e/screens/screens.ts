@@ -241,7 +241,7 @@ test('projects', async ({ page, account, signIn }) => {
     version: 1,
     grants: Object.entries(grants).map(([id, role]) => ({ subject: { kind: 'user', id }, role })),
   })
-  await at(`/home/project/${id}`, draft.name)(page)
+  await at(`/home/project/${id}/file`, draft.name)(page)
   const payload = sample.files.map(([name, content]) => ({
     name,
     mimeType: 'text/plain',
@@ -263,7 +263,7 @@ test('projects', async ({ page, account, signIn }) => {
   await shoot(page, {
     name: 'project-files',
     open: async () => {
-      await at(`/home/project/${id}`, draft.name)(page)
+      await at(`/home/project/${id}/file`, draft.name)(page)
       await expect(page.getByRole('main').getByRole('checkbox')).toHaveCount(payload.length)
     },
   })
