@@ -438,27 +438,33 @@ func toText(value any) string {
 
 // indexed returns the comparison of a filter that the store can find by an index: every resource that matches the
 // filter satisfies it. Without one it returns the empty Match.
-func indexed(expression filter.Expression) Match {
+func indexed(expression filter.Expression) Match { return indexedIn("", expression) }
+
+// indexedIn is indexed for the filter of the values of an attribute, or with "" for that of a resource.
+func indexedIn(attribute string, expression filter.Expression) Match {
 	switch e := expression.(type) {
 	case *filter.LogicalExpression:
 		if e.Operator != filter.AND {
 			return Match{}
 		}
-		if m := indexed(e.Left); m.Attribute != "" {
+		if m := indexedIn(attribute, e.Left); m.Attribute != "" {
 			return m
 		}
-		return indexed(e.Right)
+		return indexedIn(attribute, e.Right)
 	case *filter.ValuePath:
-		if !strings.EqualFold(e.AttributePath.AttributeName, "emails") {
-			return Match{}
+		if strings.EqualFold(e.AttributePath.AttributeName, "emails") {
+			return indexedIn("emails", e.ValueFilter)
 		}
-		return emailIn(e.ValueFilter)
 	case *filter.AttributeExpression:
 		wanted, ok := unescape(e.CompareValue).(string)
 		if !ok || !strings.EqualFold(string(e.Operator), string(filter.EQ)) || e.AttributePath.URI() == urnEnterprise {
 			return Match{}
 		}
-		switch strings.ToLower(e.AttributePath.AttributeName + "." + subOr(e.AttributePath, "value")) {
+		name := e.AttributePath.AttributeName + "." + subOr(e.AttributePath, "value")
+		if attribute != "" {
+			name = attribute + "." + e.AttributePath.AttributeName
+		}
+		switch strings.ToLower(name) {
 		case "id.value":
 			return Match{"id", wanted}
 		case "externalid.value":
@@ -466,27 +472,6 @@ func indexed(expression filter.Expression) Match {
 		case "username.value":
 			return Match{"userName", strings.ToLower(wanted)}
 		case "emails.value":
-			return Match{"emails", strings.ToLower(wanted)}
-		}
-	}
-	return Match{}
-}
-
-// emailIn returns the address that the filter of a value of emails requires.
-func emailIn(expression filter.Expression) Match {
-	switch e := expression.(type) {
-	case *filter.LogicalExpression:
-		if e.Operator != filter.AND {
-			return Match{}
-		}
-		if m := emailIn(e.Left); m.Attribute != "" {
-			return m
-		}
-		return emailIn(e.Right)
-	case *filter.AttributeExpression:
-		wanted, ok := unescape(e.CompareValue).(string)
-		if ok && strings.EqualFold(e.AttributePath.AttributeName, "value") &&
-			strings.EqualFold(string(e.Operator), string(filter.EQ)) {
 			return Match{"emails", strings.ToLower(wanted)}
 		}
 	}

@@ -72,7 +72,7 @@ function Password({ email, way, onDone }: StepProps) {
 /** Federated signs in in another window, which stores the tokens for all tabs. */
 function Federated({ email, way, onDone }: StepProps) {
   const [before] = useState(() => signInTimeOf(readToken()?.idToken ?? ''))
-  // Another tab may also have renewed the tokens of this session. A sign-in as another user reloads the page.
+  // Another tab may also have refreshed the same tokens. A sign-in as another user reloads the page.
   const onStored = useEffectEvent(() => {
     if (signInTimeOf(readToken()?.idToken ?? '') > before) onDone()
   })
