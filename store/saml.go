@@ -131,7 +131,8 @@ func (db *DB) RefreshSAMLSettings(
 		}
 		return audit(ctx, tx, org.Event{
 			OrganizationID: &reading.OrganizationID, By: org.System(), Action: org.Action(saml.ActionRefresh),
-			TargetKind: org.TargetSAML, TargetID: reading.OrganizationID.String(), TargetLabel: after.EntityID, Details: details,
+			TargetKind: org.TargetSAML, TargetID: reading.OrganizationID.String(), TargetLabel: after.EntityID,
+			Details: details,
 		})
 	})
 }

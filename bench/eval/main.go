@@ -1,7 +1,7 @@
 // Command eval measures the extraction and retrieval of documents on data outside the repository. `just eval [DIR]`
 // runs it. With `--embed URL --model NAME` (and OPENAI_API_KEY), it also measures retrieval with vectors. With `--project
-// 10000`, it measures the search in a project of that many documents instead. It extracts files in child processes, like the server, and exits with status 1 if a goal is missed. It is not part of the
-// product.
+// 10000`, it measures the search in a project of that many documents instead. It extracts files in child processes, like
+// the server, and exits with status 1 if a goal is missed. It is not part of the product.
 package main
 
 import (

@@ -246,7 +246,8 @@ type generator struct {
 
 func newGenerator(texts []string) *generator {
 	g := &generator{
-		following: make(map[[2]rune][]rune), random: rand.New(rand.NewPCG(3, 4)), //nolint:gosec // The texts are the same in each run.
+		following: make(map[[2]rune][]rune),
+		random:    rand.New(rand.NewPCG(3, 4)), //nolint:gosec // The texts are the same in each run.
 	}
 	all := []rune(strings.Join(texts, "\n"))
 	for i, r := range all {

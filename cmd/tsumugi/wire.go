@@ -159,7 +159,8 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	}, db, s.accounts.users)
 	providers := c.providerClient()
 	s.oidc, s.saml = oidc.New(providers, db, shared), saml.New(providers, db, shared)
-	s.upkeep.Every(metadataInterval, nil, s.saml.RefreshMetadata, "saml: the metadata of an identity provider is not used, retrying")
+	s.upkeep.Every(metadataInterval, nil, s.saml.RefreshMetadata,
+		"saml: the metadata of an identity provider is not used, retrying")
 	s.handler, err = api.New(api.Services{
 		Identity: s.people, OAuth: oauth.NewService(oauth.Config{
 			PublicURL: public, Clients: oauth.Clients(origins),

@@ -9,7 +9,8 @@ func (s *Server) getSAMLConfig(c *call) (any, error) {
 
 func (s *Server) putSAMLConfig(c *call, req SAMLConfigPutRequest) (any, error) {
 	view, err := s.SAML.Change(c.ctx(), c.actor, saml.Change{
-		MetadataURL: req.IdpMetadataURL, MetadataXML: given(req.IdpMetadataXML), EntityID: given(req.IdpEntityID), SSOURL: given(req.IdpSsoURL),
+		MetadataURL: req.IdpMetadataURL, MetadataXML: given(req.IdpMetadataXML),
+		EntityID: given(req.IdpEntityID), SSOURL: given(req.IdpSsoURL),
 		Certificates: req.IdpCertificates, EmailAttribute: req.EmailAttribute, NameAttribute: req.NameAttribute,
 		EmailDomains: req.EmailDomains,
 	})

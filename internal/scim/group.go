@@ -117,7 +117,8 @@ func (e *editedGroup) done() (Group, error) {
 	if len(g.ExternalID) > maxGroupAttribute {
 		return Group{}, fault.Errorf(InvalidValue, "externalId は%d文字以内で指定してください。", maxGroupAttribute)
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(e.members), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }) {
+	byID := func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }
+	for _, id := range slices.SortedFunc(maps.Keys(e.members), byID) {
 		g.Members = append(g.Members, Member{ID: id})
 	}
 	return g, nil
@@ -211,7 +212,8 @@ func (e *editedGroup) patch(op operation) error {
 			return fault.Errorf(InvalidSyntax, "pathのない操作のvalueには、属性の組（オブジェクト）を指定してください。")
 		}
 		for name, value := range values {
-			if strings.EqualFold(name, "schemas") || slices.ContainsFunc(ignored, func(s string) bool { return strings.EqualFold(s, name) }) {
+			same := func(s string) bool { return strings.EqualFold(s, name) }
+			if same("schemas") || slices.ContainsFunc(ignored, same) {
 				continue // Okta repeats the id.
 			}
 			if err := e.patch(operation{Op: op.Op, Path: name, Value: value}); err != nil {

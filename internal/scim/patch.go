@@ -78,7 +78,10 @@ func (t resourceType) parsePath(path string) (target, error) {
 		return target{}, fault.Wrap(err, InvalidPath, "%s", refused.Detail)
 	}
 	attributes, extension, ok := t.resolve(parsed.AttributePath.URI())
-	to := target{attribute: find(attributes, parsed.AttributePath.AttributeName), extension: extension, where: parsed.ValueExpression}
+	to := target{
+		attribute: find(attributes, parsed.AttributePath.AttributeName), extension: extension,
+		where: parsed.ValueExpression,
+	}
 	if !ok || to.attribute == nil {
 		return target{}, refused
 	}

@@ -119,7 +119,8 @@ var userSchema = schema{urnUser, "User", "A member of the organization", []*attr
 	}),
 	list("emails", "Addresses. The primary one, or else that of the type work, is the member's address in the app.",
 		values(text("value", "The address."), text("display", "A name for people."))...),
-	list("phoneNumbers", "Stored, without effect.", values(text("value", "The number."), text("display", "A name for people."))...),
+	list("phoneNumbers", "Stored, without effect.",
+		values(text("value", "The number."), text("display", "A name for people."))...),
 	list("addresses", "Stored, without effect.", values(
 		text("formatted", "The full address."), text("streetAddress", "The street."), text("locality", "The city."),
 		text("region", "The region."), text("postalCode", "The postal code."), text("country", "The country."))...),
