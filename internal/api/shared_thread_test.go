@@ -457,6 +457,49 @@ func (f *fixture) indexed() {
 	})
 }
 
+// TestAnswersInASmallProject: all files of a small project are searched together, also for a question without terms to
+// search for, and as soon as they were read.
+func TestAnswersInASmallProject(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい [1] [2]。"), settings{reads: true})
+	p := f.team(f.bob)
+	file := upload(f.alice.Subject, "広報.txt", "秋の展示会は十一月に神戸で開きます。")
+	file.path += "?project_id=" + p.ID.String()
+	get[api.DataSource](f, http.StatusCreated, file)
+	own := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "会計.txt", "決算は三月に締めます。"))
+	f.do(call{
+		method: "POST", path: "/v1/project/" + p.ID.String() + "/data-source", token: f.alice.Subject,
+		body: map[string]any{"data_source_ids": []uuid.UUID{own.ID}},
+	})
+	f.eventually("the files are read", func() (done bool) {
+		f.scan(&done, `SELECT NOT EXISTS (SELECT FROM data_sources WHERE status <> 'success')`)
+		return done
+	})
+	f.exec(`DELETE FROM project_index_changes`) // They are never indexed.
+	plain := slices.IndexFunc(f.skills, func(s skill.Skill) bool {
+		return s.FormType == skill.FormChat && !s.AcceptsDataSources && s.Kind != skill.KindWebSearch
+	})
+	thread := get[api.Thread](f, http.StatusCreated, call{
+		method: "POST", path: "/v1/thread", token: f.bob.Subject,
+		body: map[string]any{"skill_id": f.skills[plain].ID, "project_id": p.ID},
+	})
+	ask := func(question string) (names []string) {
+		f.open(call{method: "POST", path: "/v1/message/stream", token: f.bob.Subject, body: map[string]any{
+			"request_id": newID(), "thread_id": thread.ID, "content": question,
+		}}).all(t)
+		for _, c := range f.list(f.bob, thread).Items[0].Citations {
+			names = append(names, c.Filename)
+		}
+		return names
+	}
+	if got := ask("要点は？"); !slices.Equal(got, []string{"広報.txt", "会計.txt"}) {
+		t.Errorf("a question about all files cites %v", got)
+	}
+	if got := ask("展示会はどこで開きますか"); len(got) == 0 || got[0] != "広報.txt" {
+		t.Errorf("a question about one file cites %v", got)
+	}
+}
+
 // TestAnswersInAProjectUseAllItsFiles: a project has more files than a thread can have. Each can be cited in an answer of
 // a skill that does not search documents, as long as the person has a role in the project.
 func TestAnswersInAProjectUseAllItsFiles(t *testing.T) {
