@@ -226,8 +226,8 @@ type Actor struct {
 	Client    string  // The client of a connection; empty for the app.
 	Scopes    []Scope // The scopes of a connection.
 
-	// AuthenticatedAt is the time at which the person proved their identity. It is before AuthTime if an identity provider
-	// did not ask them again.
+	// AuthenticatedAt is when the user entered a password or was authenticated by an identity provider. It is before
+	// AuthTime if the provider did not ask again.
 	AuthenticatedAt time.Time
 
 	Address   netip.Addr // The origin of the request. Zero if unknown.
@@ -237,8 +237,8 @@ type Actor struct {
 	changes uint64    // The Service's count of changes when it looked the actor up.
 }
 
-// RequireRecentSignIn returns an error with the code RecentSignInRequired if the person proved their identity more than
-// 15 minutes before a time.
+// RequireRecentSignIn returns an error with the code RecentSignInRequired if the user was authenticated more than 15
+// minutes before a time.
 func (a Actor) RequireRecentSignIn(at time.Time) error {
 	switch {
 	case at.Sub(a.AuthenticatedAt) <= recentSignIn:

@@ -222,7 +222,7 @@ func checkAuthentication(settings Settings, c claims, now time.Time) error {
 	return nil
 }
 
-// authTime returns the time at which the person was authenticated, nil if unknown.
+// authTime returns the claim auth_time, nil if it is missing or invalid.
 func (c claims) authTime() *time.Time {
 	var seconds int64
 	if err := json.Unmarshal(c["auth_time"], &seconds); err != nil || seconds <= 0 || seconds > maxAuthTime {

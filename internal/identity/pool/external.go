@@ -34,7 +34,7 @@ type External struct {
 	Person   string     // Its identifier of the person.
 	Session  string     // Its identifier of the session, or "".
 
-	AuthenticatedAt *time.Time // When the person proved their identity to the provider. Nil if unknown.
+	AuthenticatedAt *time.Time // When the provider authenticated the person. Nil if unknown.
 }
 
 var errNoFederation = errors.New("pool: there is no client for other identity providers' users")

@@ -72,7 +72,7 @@ type Person struct {
 	Name      string   // Valid for a member.
 	Groups    []string // External ids of the person's groups. Nil to leave groups unchanged.
 
-	AuthenticatedAt *time.Time // When the person proved their identity to the provider. Nil if unknown.
+	AuthenticatedAt *time.Time // When the provider authenticated the person. Nil if unknown.
 }
 
 // Member is a member who may match a person.
