@@ -5,6 +5,7 @@ import { Dialog } from '@/components/Dialog'
 import { groupsQuery } from '@/entities/group/groups'
 import type { SkillGroup } from '@/lib/api'
 import { texts } from '../texts'
+import styles from './ModelsPage.module.css'
 
 const words = texts.models.groups
 
@@ -56,8 +57,10 @@ export function ModelGroups({ model, groups, disabled, onChange }: ModelGroupsPr
             </>
           }
         >
-          <p>{words.lead}</p>
-          <Chooser words={words.chooser} query={groupsQuery} chosen={chosen} onChange={setChosen} />
+          <div className={styles.groups}>
+            <p>{words.lead}</p>
+            <Chooser words={words.chooser} query={groupsQuery} chosen={chosen} onChange={setChosen} />
+          </div>
         </Dialog>
       )}
     </>
