@@ -107,7 +107,9 @@ func TestModelsOfGroups(t *testing.T) {
 	change := get[api.AuditEventList](f, http.StatusOK, call{
 		method: "GET", path: "/v1/audit?action=models.edit", token: f.bob.Subject,
 	}).Items[0].Details
-	if !slices.ContainsFunc(change, func(c api.AuditDetail) bool { return c.Field == "model_groups" && c.After == "熟考モデル：法務" }) {
+	if !slices.ContainsFunc(change, func(c api.AuditDetail) bool {
+		return c.Field == "model_groups" && c.After == "熟考モデル：法務"
+	}) {
 		t.Errorf("logged %+v", change)
 	}
 	choices := func(who identity.NewUser) int {

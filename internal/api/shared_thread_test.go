@@ -267,7 +267,8 @@ func TestWaitingQuestions(t *testing.T) {
 }
 
 // TestCitationsOfFilesThatOneReaderMayNotOpen: an answer cites a file of the project, and one that its owner has attached
-// to the thread. For other members the second source has no name and no text. The stream contains only the first one.
+// to the thread. For other members the second source has no name and no text, and the stream contains only the first one.
+// Neither has a name in a share for others of the organization.
 func TestCitationsOfFilesThatOneReaderMayNotOpen(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("繭は白い [1]。桑は緑である [2]。"), settings{reads: true})
@@ -323,6 +324,24 @@ func TestCitationsOfFilesThatOneReaderMayNotOpen(t *testing.T) {
 			return c.Filename == want && c.Quote != ""
 		}) {
 			t.Errorf("Bob's answer cites %+v, not %s", cited, want)
+		}
+	}
+	// A share of the chat shows the files only to members of the project.
+	carol := f.member(f.alice.OrganizationID, "carol@tsumugi.example")
+	share := get[api.Share](f, http.StatusOK, call{
+		method: "PUT", path: "/v1/thread/" + private.ID.String() + "/share", token: f.bob.Subject,
+		body: map[string]any{"leaf": f.list(f.bob, private).Items[0].ID},
+	})
+	for reader, want := range map[string][]string{f.alice.Subject: {"繭.txt", "蚕.txt"}, carol.Subject: {chat.HiddenFile}} {
+		var names []string
+		for _, c := range get[api.SharedMessageList](f, http.StatusOK, call{
+			method: "GET", path: "/v1/share/" + share.ID.String() + "/message", token: reader,
+		}).Items[1].Citations {
+			names = append(names, c.Filename)
+		}
+		slices.Sort(names)
+		if names = slices.Compact(names); !slices.Equal(names, want) {
+			t.Errorf("the share cites %v, want %v", names, want)
 		}
 	}
 	f.noContent(call{method: "DELETE", path: inProject + "/" + ours.String(), token: f.alice.Subject})
