@@ -247,8 +247,8 @@ func (s *search) withProject(retrieved []datasource.RetrievedPassage) []datasour
 	return retrieved
 }
 
-// searchProject searches a project. The data sources of a small project are added to those of the search, and it
-// returns those that are not read yet.
+// searchProject searches a project. The data sources of a small project are added to those of the search. It returns
+// the unread ones.
 func (s *search) searchProject(ctx context.Context, projects ProjectSearcher, id uuid.UUID) (
 	waiting []datasource.Source, err error,
 ) {

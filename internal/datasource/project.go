@@ -46,8 +46,8 @@ type CandidateQuery struct {
 // ProjectStore stores the index of the passages of projects. Its methods find no passages if the project does not exist
 // or the actor has no role in it.
 type ProjectStore interface {
-	// FindProjectSources returns the data sources of a project in the order in which they were added, at most limit. It
-	// returns fault.NotFound if the actor has no role in the project.
+	// FindProjectSources returns at most limit data sources of a project, in the order of adding. It returns
+	// fault.NotFound if the actor has no role in the project.
 	FindProjectSources(ctx context.Context, actor identity.Owner, projectID uuid.UUID, limit int) ([]Source, error)
 	// IndexProjects updates the index of a project for data sources that were added, read or removed, and returns the
 	// number of data sources, 0 if no index must be updated. It writes and removes at most limit passages.
