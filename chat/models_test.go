@@ -40,7 +40,9 @@ func (s *settled) MemberModelSettings(context.Context, identity.Owner) (chat.Mod
 	return s.settings, nil
 }
 
-func (s *settled) GroupNames(context.Context, uuid.UUID) (map[uuid.UUID]string, error) { return nil, nil }
+func (s *settled) GroupNames(context.Context, uuid.UUID) (map[uuid.UUID]string, error) {
+	return nil, nil
+}
 
 func (s *settled) SetModelSettings(
 	_ context.Context, actor identity.Actor, settings chat.ModelSettings,
