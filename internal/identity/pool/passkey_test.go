@@ -335,9 +335,9 @@ func TestPasskeyRegistrationsAreVerified(t *testing.T) {
 	}
 }
 
-// TestPasskeySatisfiesThePolicy: where a second factor is required, the password alone does not sign in a member whose
+// TestR108_PasskeySatisfiesThePolicy: where a second factor is required, the password alone does not sign in a member whose
 // only other factor is a passkey.
-func TestPasskeySatisfiesThePolicy(t *testing.T) {
+func TestR108_PasskeySatisfiesThePolicy(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
