@@ -236,6 +236,7 @@ var notExported = map[string]string{
 	"project_indexes":         "derived from the files",
 	"project_passages":        "derived from the files",
 	"pool_keys":               "of the installation; a secret",
+	"pool_passkeys":           "sign-in methods; the audit log has their changes",
 	"pool_recovery_codes":     "secrets",
 	"pool_totp":               "secrets",
 	"pool_users":              "passwords; the members have names and addresses",

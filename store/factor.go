@@ -30,6 +30,13 @@ func (db *DB) SetFactorPolicy(
 			policy); err != nil {
 			return err
 		}
+		// The new policy may require a code where a device was trusted before.
+		if err := exec(ctx, tx, `
+			UPDATE pool_devices d SET trusted_at = NULL, trusted_version = NULL, agent = '' FROM users u
+			WHERE u.organization_id = $1 AND u.subject = d.sub::text AND d.trusted_at IS NOT NULL`,
+			actor.OrganizationID); err != nil {
+			return err
+		}
 		return audit(ctx, tx, organizationEvent(actor, org.ActionFactorPolicy,
 			org.Change{Field: "factor_policy", Before: before, After: string(policy)}))
 	})

@@ -30,7 +30,8 @@ const selectMember = `
 	               JOIN organizations o ON o.id = i.organization_id
 	               WHERE i.organization_id = u.organization_id AND i.user_id = u.id AND i.protocol = o.sso_protocol
 	                 AND i.entity_id = ` + providerID + `) AS sso_linked,
-	       EXISTS (SELECT FROM pool_totp t WHERE t.sub::text = u.subject AND t.enabled) AS second_factor,
+	       EXISTS (SELECT FROM pool_totp t WHERE t.sub::text = u.subject AND t.enabled)
+	           OR EXISTS (SELECT FROM pool_passkeys k WHERE k.sub::text = u.subject) AS second_factor,
 	       coalesce((SELECT a.name FROM factor_resets f JOIN users a ON a.id = f.requested_by
 	                 WHERE f.user_id = u.id AND ` + openReset + `), '') AS factor_reset_by,
 	       u.limit_rule, ` + monthsLimit + ` AS limit_tokens, ` + tokensUsed + ` AS tokens_used

@@ -246,15 +246,18 @@ func updatePoolAttempts(
 // CreateChallenge implements pool.Store.
 func (db *DB) CreateChallenge(ctx context.Context, challenge pool.Challenge, at time.Time) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockPoolUser(ctx, tx, challenge.Sub, challenge.Version); err != nil {
-			return err
+		if challenge.Sub != uuid.Nil {
+			if err := lockPoolUser(ctx, tx, challenge.Sub, challenge.Version); err != nil {
+				return err
+			}
 		}
 		return send(ctx, tx, func(batch *pgx.Batch) {
 			batch.Queue(sweep("pool_challenges", "hash", "expires_at"), at, poolSweep)
 			batch.Queue(`
 				INSERT INTO pool_challenges (hash, name, sub, client_id, version, expires_at)
-				    VALUES ($1, $2, $3, $4, $5, $6)`,
-				challenge.Hash, challenge.Name, challenge.Sub, challenge.ClientID, challenge.Version, challenge.ExpiresAt)
+				    VALUES ($1, $2, nullif($3::uuid, $7), $4, $5, $6)`,
+				challenge.Hash, challenge.Name, challenge.Sub, challenge.ClientID, challenge.Version, challenge.ExpiresAt,
+				uuid.Nil)
 		})
 	})
 }
@@ -262,7 +265,8 @@ func (db *DB) CreateChallenge(ctx context.Context, challenge pool.Challenge, at 
 // ChallengeByHash implements pool.Store.
 func (db *DB) ChallengeByHash(ctx context.Context, hash []byte) (pool.Challenge, error) {
 	return queryRow[pool.Challenge](ctx, db.pool, `
-		SELECT hash, name, sub, client_id, version, expires_at, used_at FROM pool_challenges WHERE hash = $1`, hash)
+		SELECT hash, name, coalesce(sub, $2) AS sub, client_id, version, expires_at, used_at FROM pool_challenges
+		WHERE hash = $1`, hash, uuid.Nil)
 }
 
 // CompleteChallenge implements pool.Store.

@@ -24,6 +24,7 @@ func (db *DB) PoolFactor(ctx context.Context, sub uuid.UUID) (pool.Factor, error
 		SELECT coalesce(t.secret, '') AS secret, coalesce(t.pending, '') AS pending, coalesce(t.enabled, false) AS enabled,
 		       coalesce(t.step, 0) AS step,
 		       (SELECT count(*) FROM pool_recovery_codes c WHERE c.sub = s.sub) AS recovery_codes,
+		       (SELECT count(*) FROM pool_passkeys k WHERE k.sub = s.sub) AS passkeys,
 		       EXISTS (SELECT FROM users u JOIN organizations o ON o.id = u.organization_id
 		               WHERE u.subject = s.sub::text AND `+factorRequired+`) AS required
 		FROM (SELECT $1::uuid AS sub) s
@@ -102,15 +103,16 @@ func endPoolChallenges(ctx context.Context, tx pgx.Tx, sub uuid.UUID, at time.Ti
 }
 
 // RemoveFactor implements pool.Store.
-func (db *DB) RemoveFactor(ctx context.Context, sub uuid.UUID, event pool.Event) (bool, error) {
+func (db *DB) RemoveFactor(ctx context.Context, sub uuid.UUID, passkeys bool, event pool.Event) (bool, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (bool, error) {
 		if err := endPoolChallenges(ctx, tx, sub, event.At); err != nil {
 			return false, err
 		}
 		removed, err := queryValue[bool](ctx, tx, `
 			WITH totp AS (DELETE FROM pool_totp WHERE sub = $1 RETURNING enabled),
-			     codes AS (DELETE FROM pool_recovery_codes WHERE sub = $1)
-			SELECT coalesce((SELECT enabled FROM totp), false)`, sub)
+			     codes AS (DELETE FROM pool_recovery_codes WHERE sub = $1),
+			     keys AS (DELETE FROM pool_passkeys WHERE sub = $1 AND $2 RETURNING id)
+			SELECT coalesce((SELECT enabled FROM totp), false) OR EXISTS (SELECT FROM keys)`, sub, passkeys)
 		if err != nil || !removed {
 			return removed, err
 		}
@@ -122,8 +124,11 @@ func (db *DB) RemoveFactor(ctx context.Context, sub uuid.UUID, event pool.Event)
 func (db *DB) SetRecoveryCodes(ctx context.Context, sub uuid.UUID, hashes [][]byte, event pool.Event) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		// The lock serializes concurrent calls, so that the codes of only one of them remain.
-		if _, err := findValue[bool](ctx, tx, errNoFactor,
-			`SELECT enabled FROM pool_totp WHERE sub = $1 AND enabled FOR UPDATE`, sub); err != nil {
+		if err := execRow(ctx, tx, errNoFactor, `
+			SELECT FROM pool_users u
+			WHERE sub = $1 AND (EXISTS (SELECT FROM pool_totp t WHERE t.sub = u.sub AND t.enabled)
+			                    OR EXISTS (SELECT FROM pool_passkeys k WHERE k.sub = u.sub))
+			FOR UPDATE`, sub); err != nil {
 			return err
 		}
 		if err := send(ctx, tx, func(batch *pgx.Batch) {
@@ -145,9 +150,7 @@ func (db *DB) HasRecoveryCode(ctx context.Context, sub uuid.UUID, hash []byte) (
 // UseFactor implements pool.Store.
 func (db *DB) UseFactor(ctx context.Context, challenge []byte, proof pool.FactorProof, at time.Time) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		sub, err := queryValue[uuid.UUID](ctx, tx, `
-			UPDATE pool_challenges SET used_at = $2 WHERE hash = $1 AND used_at IS NULL AND expires_at > $2
-			RETURNING sub`, challenge, at)
+		sub, err := usePoolChallenge(ctx, tx, challenge, at)
 		if err != nil {
 			return ifNoRows(err, errPoolUserChanged)
 		}
@@ -161,4 +164,12 @@ func (db *DB) UseFactor(ctx context.Context, challenge []byte, proof pool.Factor
 		}
 		return nil
 	})
+}
+
+// usePoolChallenge consumes a challenge and returns its user, or uuid.Nil for any user. The error is pgx.ErrNoRows if it
+// does not exist, was used, or has expired.
+func usePoolChallenge(ctx context.Context, tx pgx.Tx, hash []byte, at time.Time) (uuid.UUID, error) {
+	return queryValue[uuid.UUID](ctx, tx, `
+		UPDATE pool_challenges SET used_at = $2 WHERE hash = $1 AND used_at IS NULL AND expires_at > $2
+		RETURNING coalesce(sub, $3)`, hash, at, uuid.Nil)
 }

@@ -74,6 +74,12 @@ func (*externalPool) SendFactorRemoved(context.Context, mail.Notice) error { ret
 // SendRecoveryCodeUsed implements pool.Mailer.
 func (*externalPool) SendRecoveryCodeUsed(context.Context, mail.Notice) error { return nil }
 
+// SendPasskeyAdded implements pool.Mailer.
+func (*externalPool) SendPasskeyAdded(context.Context, mail.Notice) error { return nil }
+
+// SendPasskeyRemoved implements pool.Mailer.
+func (*externalPool) SendPasskeyRemoved(context.Context, mail.Notice) error { return nil }
+
 func (e *externalPool) SendNewDevice(context.Context, mail.Notice) error { return nil }
 
 // environ returns the environment of the program.

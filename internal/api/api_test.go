@@ -269,7 +269,8 @@ func TestHealthAndConfiguration(t *testing.T) {
 		}
 	}
 	if c := get[api.AppConfig](f, http.StatusOK, call{method: "GET", path: "/config.json"}); c.Brand != "Tsumugi" ||
-		c.Links.News != "https://news.example/" || c.ModelConnected {
+		c.Links.News != "https://news.example/" || c.ModelConnected ||
+		c.Passkeys != (api.PasskeyClient{ClientID: "client", Endpoint: "/pool/"}) {
 		t.Errorf("got %+v", c)
 	}
 	f.ready = errors.New("stopping")

@@ -221,7 +221,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	people.Start(presence{api.NewPresence(f.streams, f.live, services.Transfers), f.told})
 	cfg := api.Config{
 		PublicURL: issuer, ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1",
-		Links: api.Links{News: "https://news.example/"},
+		Links: api.Links{News: "https://news.example/"}, Passkeys: true,
 	}
 	if with.api != nil {
 		with.api(&cfg)

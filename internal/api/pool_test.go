@@ -85,6 +85,12 @@ func (*userPool) SendFactorRemoved(context.Context, mail.Notice) error { return 
 // SendRecoveryCodeUsed implements pool.Mailer.
 func (*userPool) SendRecoveryCodeUsed(context.Context, mail.Notice) error { return nil }
 
+// SendPasskeyAdded implements pool.Mailer.
+func (*userPool) SendPasskeyAdded(context.Context, mail.Notice) error { return nil }
+
+// SendPasskeyRemoved implements pool.Mailer.
+func (*userPool) SendPasskeyRemoved(context.Context, mail.Notice) error { return nil }
+
 // SendNewDevice implements pool.Mailer.
 func (u *userPool) SendNewDevice(_ context.Context, notice mail.Notice) error {
 	u.devices <- notice

@@ -45,6 +45,7 @@ type Config struct {
 	Links          Links // Empty links are not shown.
 	TagManagerID   string
 	ModelConnected bool
+	Passkeys       bool // The user pool for passwords supports passkeys.
 
 	ExtensionOrigins []string // Origins of browser extensions that may call the API.
 

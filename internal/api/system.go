@@ -23,9 +23,13 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) appConfig(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, AppConfig{
+	config := AppConfig{
 		Brand: brand, Links: s.cfg.Links, TagManagerID: s.cfg.TagManagerID, ModelConnected: s.cfg.ModelConnected,
-	})
+	}
+	if s.cfg.Passkeys {
+		config.Passkeys = PasskeyClient{ClientID: s.cfg.ClientID, Endpoint: s.cfg.Endpoint}
+	}
+	return writeJSON(w, http.StatusOK, config)
 }
 
 func (s *Server) signingKey(w http.ResponseWriter, _ *http.Request) error {

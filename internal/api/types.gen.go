@@ -1035,8 +1035,11 @@ type AppConfig struct {
 	Links Links  `json:"links"`
 
 	// ModelConnected False when the embedded offline engine answers.
-	ModelConnected bool   `json:"model_connected"`
-	TagManagerID   string `json:"tag_manager_id,omitempty,omitzero"`
+	ModelConnected bool `json:"model_connected"`
+
+	// Passkeys The user pool for sign-ins with a passkey. Missing if it supports none.
+	Passkeys     PasskeyClient `json:"passkeys,omitempty,omitzero"`
+	TagManagerID string        `json:"tag_manager_id,omitempty,omitzero"`
 }
 
 // AuditDetail defines model for AuditDetail.
@@ -2559,6 +2562,12 @@ type Passage struct {
 // PassageList defines model for PassageList.
 type PassageList struct {
 	Items []Passage `json:"items"`
+}
+
+// PasskeyClient The user pool for sign-ins with a passkey. Missing if it supports none.
+type PasskeyClient struct {
+	ClientID string `json:"client_id"`
+	Endpoint string `json:"endpoint"`
 }
 
 // PersonalToken defines model for PersonalToken.

@@ -128,7 +128,18 @@ func (m *Mailer) factorAdded(n Notice) letter {
 
 func (m *Mailer) factorRemoved(n Notice) letter {
 	return m.factorNotice(n, "二段階認証が解除されました",
-		"Tsumugi（紡）の二段階認証が解除されました。登録されていた認証アプリと回復コードは使えなくなりました。")
+		"Tsumugi（紡）の二段階認証が解除されました。登録されていた認証アプリと回復コードは使えなくなりました。"+
+			"組織の管理者がリセットした場合は、パスキーも削除されました。")
+}
+
+func (m *Mailer) passkeyAdded(n Notice) letter {
+	return m.factorNotice(n, "パスキーが追加されました",
+		"Tsumugi（紡）にパスキーが追加されました。次回から、このパスキーでもログインできます。")
+}
+
+func (m *Mailer) passkeyRemoved(n Notice) letter {
+	return m.factorNotice(n, "パスキーが削除されました",
+		"Tsumugi（紡）のパスキーが削除されました。削除されたパスキーでは、ログインできなくなりました。")
 }
 
 func (m *Mailer) recoveryCodeUsed(n Notice) letter {

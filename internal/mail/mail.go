@@ -157,6 +157,16 @@ func (m *Mailer) SendRecoveryCodeUsed(ctx context.Context, notice Notice) error 
 	return m.send(ctx, "recovery_code_used", m.recoveryCodeUsed(notice))
 }
 
+// SendPasskeyAdded reports a new passkey. The errors are those of SendInvitation.
+func (m *Mailer) SendPasskeyAdded(ctx context.Context, notice Notice) error {
+	return m.send(ctx, "passkey_added", m.passkeyAdded(notice))
+}
+
+// SendPasskeyRemoved reports that a passkey was deleted. The errors are those of SendInvitation.
+func (m *Mailer) SendPasskeyRemoved(ctx context.Context, notice Notice) error {
+	return m.send(ctx, "passkey_removed", m.passkeyRemoved(notice))
+}
+
 // SendSSOInvitation invites a member who signs in with the organization's identity provider. The errors are those of
 // SendInvitation.
 func (m *Mailer) SendSSOInvitation(ctx context.Context, email, name string) error {

@@ -125,6 +125,7 @@ func Actions() []Action {
 		"session.begin", ActionSignInFailed, "session.lock", "session.end", "session.end_all", "session.refuse",
 		"password.request", "password.reset", "password.set", "password.change", "password.fail",
 		"session.factor_add", "session.factor_remove", "session.recovery_codes",
+		"session.passkey_add", "session.passkey_remove",
 	}
 }
 

@@ -39,13 +39,21 @@ func (p *Pool) getUser(ctx context.Context, in *input) (any, error) {
 		Tsumugi struct {
 			RecoveryCodes  int
 			FactorRequired bool
+			Passkeys       int
 		}
 	}{UserAttributes: attributes(held.User), Username: held.User.Sub.String()}
-	if factor.Enabled {
-		answer.PreferredMfaSetting, answer.UserMFASettingList = challengeTOTP, []string{challengeTOTP}
-	}
+	answer.PreferredMfaSetting, answer.UserMFASettingList = factor.mfaSettings()
 	answer.Tsumugi.RecoveryCodes, answer.Tsumugi.FactorRequired = factor.RecoveryCodes, factor.Required
+	answer.Tsumugi.Passkeys = factor.Passkeys
 	return answer, nil
+}
+
+// mfaSettings returns the members PreferredMfaSetting and UserMFASettingList of the protocol.
+func (f Factor) mfaSettings() (preferred string, list []string) {
+	if !f.Enabled {
+		return "", nil
+	}
+	return challengeTOTP, []string{challengeTOTP}
 }
 
 // globalSignOut is the operation GlobalSignOut: it ends all sessions of the user of an access token.

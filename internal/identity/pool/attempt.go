@@ -34,7 +34,8 @@ func OperationOf(r *http.Request) string {
 
 // AttemptOf returns the kind of abuse that a call allows, and a key of the account in the call. It reads and replaces
 // the body, so that a call does not wait for its body while it occupies a rate limiter's slot. A refresh is not an
-// attempt: refresh tokens cannot be guessed, and a whole office may send revoked ones.
+// attempt: refresh tokens cannot be guessed, and a whole office may send revoked ones. Neither is USER_AUTH, which tries
+// nothing.
 func AttemptOf(r *http.Request) (kind Attempt, account string) {
 	operation := OperationOf(r)
 	kind = Guess
@@ -51,11 +52,13 @@ func AttemptOf(r *http.Request) (kind Attempt, account string) {
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(head), &failingReader{r.Body, err}), r.Body}
 	call := members(head)
-	if operation == "InitiateAuth" && strings.HasPrefix(text(call["AuthFlow"]), "REFRESH_TOKEN") {
+	flow := text(call["AuthFlow"])
+	if operation == "InitiateAuth" && (strings.HasPrefix(flow, "REFRESH_TOKEN") || flow == flowChoice) {
 		return NoAttempt, ""
 	}
 	name := cmp.Or(text(call["Username"]), text(members(call["AuthParameters"])["USERNAME"]),
-		text(members(call["ChallengeResponses"])["USERNAME"]), text(call["AccessToken"]))
+		text(members(call["ChallengeResponses"])["USERNAME"]), text(call["AccessToken"]),
+		text(call["Session"])) // The answer of a passkey has no name.
 	sum := sha256.Sum256([]byte(strings.ToLower(strings.TrimSpace(name))))
 	return kind, string(sum[:])
 }

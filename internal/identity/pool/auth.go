@@ -43,7 +43,7 @@ func signedIn(result authenticationResult, err error) (any, error) {
 // initiateAuth is the operation InitiateAuth.
 func (p *Pool) initiateAuth(ctx context.Context, in *input) (any, error) {
 	flow := in.text("AuthFlow", rule{required: true, values: []string{
-		"ADMIN_NO_SRP_AUTH", "ADMIN_USER_PASSWORD_AUTH", "CUSTOM_AUTH", flowRefresh, flowRefreshAlias, "USER_AUTH",
+		"ADMIN_NO_SRP_AUTH", "ADMIN_USER_PASSWORD_AUTH", "CUSTOM_AUTH", flowRefresh, flowRefreshAlias, flowChoice,
 		flowPassword, "USER_SRP_AUTH",
 	}})
 	clientID := in.text("ClientId", clientIDRule())
@@ -63,6 +63,8 @@ func (p *Pool) initiateAuth(ctx context.Context, in *input) (any, error) {
 	switch flow {
 	case flowPassword:
 		return p.passwordFlow(ctx, params)
+	case flowChoice:
+		return p.choiceFlow(ctx, params)
 	case flowRefresh, flowRefreshAlias:
 		return p.refreshFlow(ctx, params)
 	case "ADMIN_NO_SRP_AUTH", "ADMIN_USER_PASSWORD_AUTH":
@@ -108,21 +110,29 @@ func (p *Pool) passwordFlow(ctx context.Context, params map[string]string) (any,
 	if err != nil {
 		return nil, err
 	}
-	if !user.Enabled {
-		p.refused(ctx, ActionSignInFailed, &user, "disabled")
-		return nil, notAuthorized("User is disabled.")
-	}
-	switch user.Status {
-	case StatusConfirmed:
-		return p.finishSignIn(ctx, user)
-	case StatusForceChangePassword:
+	if user.Enabled && user.Status == StatusForceChangePassword {
 		return p.askForNewPassword(ctx, user)
-	case StatusResetRequired:
+	}
+	if err := p.checkState(ctx, user); err != nil {
+		return nil, err
+	}
+	return p.finishSignIn(ctx, user)
+}
+
+// checkState refuses the sign-in of an authenticated user who is disabled or has no permanent password.
+func (p *Pool) checkState(ctx context.Context, user User) error {
+	switch {
+	case !user.Enabled:
+		p.refused(ctx, ActionSignInFailed, &user, "disabled")
+		return notAuthorized("User is disabled.")
+	case user.Status == StatusConfirmed:
+		return nil
+	case user.Status == StatusResetRequired:
 		p.refused(ctx, ActionSignInFailed, &user, "reset_required")
-		return nil, &refusal{kind: "PasswordResetRequiredException", message: "Password reset required for the user"}
+		return &refusal{kind: "PasswordResetRequiredException", message: "Password reset required for the user"}
 	default:
 		p.refused(ctx, ActionSignInFailed, &user, "unconfirmed")
-		return nil, &refusal{kind: "UserNotConfirmedException", message: "User is not confirmed."}
+		return &refusal{kind: "UserNotConfirmedException", message: "User is not confirmed."}
 	}
 }
 
@@ -186,8 +196,8 @@ func (p *Pool) respondToAuthChallenge(ctx context.Context, in *input) (any, erro
 	name := in.text("ChallengeName", rule{required: true, values: []string{
 		"ADMIN_NO_SRP_AUTH", "CUSTOM_CHALLENGE", "DEVICE_PASSWORD_VERIFIER", "DEVICE_SRP_AUTH", "EMAIL_OTP",
 		challengeSetup,
-		challengeNewPassword, "PASSWORD", "PASSWORD_SRP", "PASSWORD_VERIFIER", "SELECT_CHALLENGE", "SELECT_MFA_TYPE",
-		"SMS_MFA", "SMS_OTP", challengeTOTP, "WEB_AUTHN",
+		challengeNewPassword, "PASSWORD", "PASSWORD_SRP", "PASSWORD_VERIFIER", challengeSelect, "SELECT_MFA_TYPE",
+		"SMS_MFA", "SMS_OTP", challengeTOTP, challengePasskey,
 	}})
 	clientID := in.text("ClientId", clientIDRule())
 	session := in.text("Session", sessionRule())
@@ -203,7 +213,11 @@ func (p *Pool) respondToAuthChallenge(ctx context.Context, in *input) (any, erro
 	case challengeNewPassword:
 		return p.setNewPassword(ctx, session, params)
 	case challengeTOTP:
-		return p.answerFactor(ctx, session, params)
+		return p.answerFactor(ctx, challengeTOTP, session, params)
+	case challengePasskey:
+		return p.answerPasskey(ctx, session, params)
+	case challengeSelect:
+		return p.selectChallenge(ctx, params)
 	case challengeSetup:
 		return p.finishSetup(ctx, session, params)
 	default: // The pool sets no other challenge.
@@ -228,7 +242,7 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 		return nil, err
 	}
 	hash := opaque.Hash(session)
-	holder, err := p.checkChallenge(ctx, hash, challengeNewPassword, params[paramUsername], p.now())
+	holder, err := p.checkChallenge(ctx, hash, challengeNewPassword, params[paramUsername])
 	if err != nil {
 		return nil, err
 	}
@@ -254,13 +268,8 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 
 // checkChallenge returns the user of the session of a challenge with that name. It rejects a session that belongs to
 // another client or user, was used, or has expired.
-func (p *Pool) checkChallenge(
-	ctx context.Context, hash []byte, name, username string, now time.Time,
-) (*User, error) {
-	challenge, err := p.store.ChallengeByHash(ctx, hash)
-	if fault.CodeOf(err) == fault.NotFound {
-		return nil, invalidSession()
-	}
+func (p *Pool) checkChallenge(ctx context.Context, hash []byte, name, username string) (*User, error) {
+	challenge, err := p.openChallenge(ctx, hash, name)
 	if err != nil {
 		return nil, err
 	}
@@ -269,19 +278,33 @@ func (p *Pool) checkChallenge(
 		return nil, err
 	}
 	switch {
-	case user == nil || user.Sub != challenge.Sub || challenge.ClientID != p.cfg.ClientID ||
-		challenge.Name != name:
+	case user == nil || user.Sub != challenge.Sub:
 		return nil, invalidSession()
-	case challenge.UsedAt != nil:
-		return nil, notAuthorized("Invalid session for the user, session can only be used once.")
-	case !now.Before(challenge.ExpiresAt):
-		return nil, notAuthorized("Invalid session for the user, session is expired.")
 	case !user.Enabled:
 		return nil, notAuthorized("User is disabled.")
 	case challenge.Version != user.Version:
 		return nil, invalidSession()
 	}
 	return user, nil
+}
+
+// openChallenge returns a challenge with that name. It rejects a challenge of another client, and one that was used or
+// has expired.
+func (p *Pool) openChallenge(ctx context.Context, hash []byte, name string) (Challenge, error) {
+	challenge, err := p.store.ChallengeByHash(ctx, hash)
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		return Challenge{}, invalidSession()
+	case err != nil:
+		return Challenge{}, err
+	case challenge.ClientID != p.cfg.ClientID || challenge.Name != name:
+		return Challenge{}, invalidSession()
+	case challenge.UsedAt != nil:
+		return Challenge{}, notAuthorized("Invalid session for the user, session can only be used once.")
+	case !p.now().Before(challenge.ExpiresAt):
+		return Challenge{}, notAuthorized("Invalid session for the user, session is expired.")
+	}
+	return challenge, nil
 }
 
 // newName returns the name that a user sets together with the new password, or "". Users may set no other attribute.

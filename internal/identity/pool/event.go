@@ -26,13 +26,15 @@ const (
 	actionFactorAdded     Action = "session.factor_add"
 	actionFactorRemoved   Action = "session.factor_remove"
 	actionRecoveryCodes   Action = "session.recovery_codes" // New ones replace all earlier ones.
+	actionPasskeyAdded    Action = "session.passkey_add"
+	actionPasskeyRemoved  Action = "session.passkey_remove"
 )
 
 // proved reports whether only the account's owner can cause the action. Anyone can cause the others.
 func (a Action) proved() bool {
 	switch a {
 	case actionSignIn, actionSignOut, actionSignOutAll, actionPasswordReset, actionPasswordSet, actionPasswordChanged,
-		actionFactorAdded, actionFactorRemoved, actionRecoveryCodes:
+		actionFactorAdded, actionFactorRemoved, actionRecoveryCodes, actionPasskeyAdded, actionPasskeyRemoved:
 		return true
 	}
 	return false
@@ -41,6 +43,7 @@ func (a Action) proved() bool {
 // The methods of a sign-in.
 const (
 	byPassword = "password"
+	byPasskey  = "passkey"
 	bySSO      = "sso"
 )
 
@@ -48,6 +51,8 @@ const (
 const (
 	factorTOTP         = "totp"
 	factorRecoveryCode = "recovery_code"
+	factorPasskey      = "passkey"
+	factorTrusted      = "trusted_device" // Given there within the last 30 days.
 )
 
 // Event is an entry for the audit log. It contains neither secrets nor the typed name, which may be a password. An

@@ -33,7 +33,18 @@ func (p *Pool) finishSignIn(ctx context.Context, user User) (any, error) {
 	}
 	switch {
 	case factor.Enabled:
+		trusted, err := p.trustsDevice(ctx, user)
+		if err != nil {
+			return nil, err
+		}
+		if trusted {
+			return signedIn(p.signIn(ctx, user, newSession{client: p.cfg.ClientID, factor: factorTrusted}))
+		}
 		return p.challenge(ctx, user, challengeTOTP, p.cfg.ChallengeLifetime, map[string]string{
+			paramUserID: user.Sub.String(), paramRecovery: "true",
+		})
+	case factor.Required && factor.Passkeys > 0 && p.relyingParty != nil:
+		return p.passkeyChallenge(ctx, user, map[string]string{
 			paramUserID: user.Sub.String(), paramRecovery: "true",
 		})
 	case factor.Required:
@@ -57,21 +68,26 @@ func (p *Pool) challenge(
 
 // newChallenge stores a challenge and returns its session.
 func (p *Pool) newChallenge(ctx context.Context, user User, name string, lifetime time.Duration) (string, error) {
+	session, _ := opaque.New()
+	return session, p.saveChallenge(ctx, session, user, name, lifetime)
+}
+
+// saveChallenge stores a challenge under a session. The zero User means any user.
+func (p *Pool) saveChallenge(ctx context.Context, session string, user User, name string, lifetime time.Duration) error {
 	now := p.now()
-	session, hash := opaque.New()
 	err := p.store.CreateChallenge(ctx, Challenge{
-		Hash: hash, Name: name, Sub: user.Sub, ClientID: p.cfg.ClientID, Version: user.Version,
+		Hash: opaque.Hash(session), Name: name, Sub: user.Sub, ClientID: p.cfg.ClientID, Version: user.Version,
 		ExpiresAt: now.Add(lifetime),
 	}, now)
 	if fault.CodeOf(err) == fault.Conflict { // The user was disabled, or their password changed, after the check.
-		return "", incorrectPassword()
+		return incorrectPassword()
 	}
-	return session, err
+	return err
 }
 
-// answerFactor answers the challenge SOFTWARE_TOKEN_MFA with a code of the app or a recovery code. A wrong code does not
-// consume the session.
-func (p *Pool) answerFactor(ctx context.Context, session string, params map[string]string) (any, error) {
+// answerFactor answers the challenge SOFTWARE_TOKEN_MFA with a code of the app or a recovery code, or WEB_AUTHN with a
+// recovery code. A wrong code does not consume the session.
+func (p *Pool) answerFactor(ctx context.Context, name, session string, params map[string]string) (any, error) {
 	if params[paramUsername] == "" {
 		return nil, missingParameter(paramUsername)
 	}
@@ -80,7 +96,7 @@ func (p *Pool) answerFactor(ctx context.Context, session string, params map[stri
 		return nil, missingParameter(paramTOTPCode)
 	}
 	hash := opaque.Hash(session)
-	user, err := p.checkChallenge(ctx, hash, challengeTOTP, params[paramUsername], p.now())
+	user, err := p.checkChallenge(ctx, hash, name, params[paramUsername])
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +119,11 @@ func (p *Pool) answerFactor(ctx context.Context, session string, params map[stri
 		factor = factorRecoveryCode
 		p.notify(ctx, *user, Mailer.SendRecoveryCodeUsed)
 	}
-	return signedIn(p.signIn(ctx, *user, newSession{client: p.cfg.ClientID, factor: factor}))
+	result, err := p.signIn(ctx, *user, newSession{client: p.cfg.ClientID, factor: factor})
+	if err == nil && factor == factorTOTP && params[paramTrust] == "true" {
+		p.trustDevice(ctx, *user)
+	}
+	return signedIn(result, err)
 }
 
 // proveFactor verifies a code of a user's app or, if recovery is not "", a recovery code. Wrong ones are counted like
@@ -142,7 +162,7 @@ func (p *Pool) finishSetup(ctx context.Context, session string, params map[strin
 		return nil, missingParameter(paramUsername)
 	}
 	hash := opaque.Hash(session)
-	user, err := p.checkChallenge(ctx, hash, challengeSetup, params[paramUsername], p.now())
+	user, err := p.checkChallenge(ctx, hash, challengeSetup, params[paramUsername])
 	if err != nil {
 		return nil, err
 	}

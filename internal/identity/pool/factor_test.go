@@ -286,7 +286,7 @@ func TestRecoveryCodes(t *testing.T) {
 	_, err = f.recover(ctx, f.factorChallenge(t), codes[0])
 	wantRefusal(t, err, "CodeMismatchException", notTheCode)
 	r := f.post(t, "GetUser", `{"AccessToken":"`+*token+`"}`)
-	if !strings.Contains(r.body, `"Tsumugi":{"RecoveryCodes":9,"FactorRequired":false}`) {
+	if !strings.Contains(r.body, `"Tsumugi":{"RecoveryCodes":9,"FactorRequired":false,"Passkeys":0}`) {
 		t.Errorf("got %s", r.body)
 	}
 }

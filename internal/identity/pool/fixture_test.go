@@ -162,6 +162,16 @@ func (b *postbox) SendRecoveryCodeUsed(context.Context, mail.Notice) error {
 	return b.failure()
 }
 
+func (b *postbox) SendPasskeyAdded(context.Context, mail.Notice) error {
+	b.factors <- "passkey added"
+	return b.failure()
+}
+
+func (b *postbox) SendPasskeyRemoved(context.Context, mail.Notice) error {
+	b.factors <- "passkey removed"
+	return b.failure()
+}
+
 func (b *postbox) failure() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -153,8 +153,12 @@ func (l timeoutStore) EnableTOTP(ctx context.Context, sub uuid.UUID, event Event
 	return exec(ctx, func(ctx context.Context) error { return l.store.EnableTOTP(ctx, sub, event) })
 }
 
-func (l timeoutStore) RemoveFactor(ctx context.Context, sub uuid.UUID, event Event) (bool, error) {
-	return query(ctx, func(ctx context.Context) (bool, error) { return l.store.RemoveFactor(ctx, sub, event) })
+func (l timeoutStore) RemoveFactor(
+	ctx context.Context, sub uuid.UUID, passkeys bool, event Event,
+) (bool, error) {
+	return query(ctx, func(ctx context.Context) (bool, error) {
+		return l.store.RemoveFactor(ctx, sub, passkeys, event)
+	})
 }
 
 func (l timeoutStore) SetRecoveryCodes(ctx context.Context, sub uuid.UUID, hashes [][]byte, event Event) error {
@@ -167,6 +171,46 @@ func (l timeoutStore) HasRecoveryCode(ctx context.Context, sub uuid.UUID, hash [
 
 func (l timeoutStore) UseFactor(ctx context.Context, challenge []byte, proof FactorProof, at time.Time) error {
 	return exec(ctx, func(ctx context.Context) error { return l.store.UseFactor(ctx, challenge, proof, at) })
+}
+
+func (l timeoutStore) Passkeys(ctx context.Context, sub uuid.UUID) ([]Passkey, error) {
+	return query(ctx, func(ctx context.Context) ([]Passkey, error) { return l.store.Passkeys(ctx, sub) })
+}
+
+func (l timeoutStore) PasskeyByID(ctx context.Context, id []byte) (Passkey, error) {
+	return query(ctx, func(ctx context.Context) (Passkey, error) { return l.store.PasskeyByID(ctx, id) })
+}
+
+func (l timeoutStore) AddPasskey(ctx context.Context, challenge []byte, passkey Passkey, event Event) error {
+	return exec(ctx, func(ctx context.Context) error { return l.store.AddPasskey(ctx, challenge, passkey, event) })
+}
+
+func (l timeoutStore) UsePasskey(ctx context.Context, challenge []byte, passkey Passkey, at time.Time) error {
+	return exec(ctx, func(ctx context.Context) error { return l.store.UsePasskey(ctx, challenge, passkey, at) })
+}
+
+func (l timeoutStore) RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event Event) error {
+	return exec(ctx, func(ctx context.Context) error { return l.store.RemovePasskey(ctx, sub, id, event) })
+}
+
+func (l timeoutStore) TrustsDevice(ctx context.Context, user User, device []byte, after time.Time) (bool, error) {
+	return query(ctx, func(ctx context.Context) (bool, error) {
+		return l.store.TrustsDevice(ctx, user, device, after)
+	})
+}
+
+func (l timeoutStore) TrustDevice(ctx context.Context, user User, device TrustedDevice) error {
+	return exec(ctx, func(ctx context.Context) error { return l.store.TrustDevice(ctx, user, device) })
+}
+
+func (l timeoutStore) TrustedDevices(ctx context.Context, user User, after time.Time) ([]TrustedDevice, error) {
+	return query(ctx, func(ctx context.Context) ([]TrustedDevice, error) {
+		return l.store.TrustedDevices(ctx, user, after)
+	})
+}
+
+func (l timeoutStore) DistrustDevice(ctx context.Context, sub uuid.UUID, device []byte) error {
+	return exec(ctx, func(ctx context.Context) error { return l.store.DistrustDevice(ctx, sub, device) })
 }
 
 func (l timeoutStore) CreateGrant(

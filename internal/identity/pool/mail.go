@@ -19,6 +19,8 @@ type Mailer interface {
 	SendFactorAdded(ctx context.Context, notice mail.Notice) error
 	SendFactorRemoved(ctx context.Context, notice mail.Notice) error
 	SendRecoveryCodeUsed(ctx context.Context, notice mail.Notice) error
+	SendPasskeyAdded(ctx context.Context, notice mail.Notice) error
+	SendPasskeyRemoved(ctx context.Context, notice mail.Notice) error
 }
 
 const (

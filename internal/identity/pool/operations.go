@@ -21,15 +21,23 @@ func (p *Pool) table() map[string]operation {
 		"AssociateSoftwareToken":    {run: p.associateSoftwareToken},
 		"ChangePassword":            {run: p.changePassword},
 		"ConfirmForgotPassword":     {run: p.confirmForgotPassword},
+		"ForgetDevice":              {run: p.forgetDevice},
 		"ForgotPassword":            {run: p.forgotPassword},
 		"GetTokensFromRefreshToken": {run: p.getTokensFromRefreshToken},
 		"GetUser":                   {run: p.getUser},
+		"GetUserAuthFactors":        {run: p.getUserAuthFactors},
 		"GlobalSignOut":             {run: p.globalSignOut},
 		"InitiateAuth":              {run: p.initiateAuth},
+		"ListDevices":               {run: p.listDevices},
 		"RespondToAuthChallenge":    {run: p.respondToAuthChallenge},
 		"RevokeToken":               {run: p.revokeToken},
 		"SetUserMFAPreference":      {run: p.setUserMFAPreference},
 		"VerifySoftwareToken":       {run: p.verifySoftwareToken},
+
+		"CompleteWebAuthnRegistration": p.passkeyOperation(p.completePasskey),
+		"DeleteWebAuthnCredential":     p.passkeyOperation(p.deletePasskey),
+		"ListWebAuthnCredentials":      p.passkeyOperation(p.listPasskeys),
+		"StartWebAuthnRegistration":    p.passkeyOperation(p.startPasskey),
 
 		// An addition to Cognito's protocol.
 		"TsumugiCreateRecoveryCodes": {run: p.createRecoveryCodes},

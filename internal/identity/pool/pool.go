@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-webauthn/webauthn/webauthn"
 	"github.com/google/uuid"
 )
 
@@ -97,12 +98,13 @@ func (c Config) validate() error {
 
 // Pool is the user pool. It is safe for concurrent use. It must be stopped with Stop.
 type Pool struct {
-	cfg        Config
-	store      Store
-	hasher     *hasher
-	keys       *keyring
-	outbox     *outbox
-	operations map[string]operation // By name in X-Amz-Target.
+	cfg          Config
+	store        Store
+	hasher       *hasher
+	keys         *keyring
+	outbox       *outbox
+	operations   map[string]operation // By name in X-Amz-Target.
+	relyingParty *webauthn.WebAuthn   // Nil: no passkeys.
 }
 
 // New returns a pool. The first pool on a database generates the signing key.
@@ -114,6 +116,10 @@ func New(ctx context.Context, cfg Config, store Store) (*Pool, error) {
 	p := &Pool{cfg: cfg, store: timeoutStore{store}, hasher: newHasher(cfg.Hash)}
 	p.keys = &keyring{store: p.store, clock: p.now, log: cfg.Logger}
 	if err := p.keys.open(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.relyingParty, err = newRelyingParty(cfg); err != nil {
 		return nil, err
 	}
 	p.outbox = newOutbox(ctx)

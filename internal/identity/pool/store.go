@@ -46,14 +46,17 @@ type Password struct {
 // Challenge is a sign-in that waits for the user's response. The client holds an opaque session; only its hash is
 // stored.
 type Challenge struct {
-	Hash      []byte // SHA-256 of the session.
-	Name      string // NEW_PASSWORD_REQUIRED, SOFTWARE_TOKEN_MFA or MFA_SETUP.
-	Sub       uuid.UUID
+	Hash      []byte    // SHA-256 of the session.
+	Name      string    // NEW_PASSWORD_REQUIRED, SOFTWARE_TOKEN_MFA, MFA_SETUP, WEB_AUTHN or WEB_AUTHN_REGISTRATION.
+	Sub       uuid.UUID // uuid.Nil: any user; with WEB_AUTHN only.
 	ClientID  string
 	Version   int64 // The user's version when the challenge was set.
 	ExpiresAt time.Time
 	UsedAt    *time.Time
 }
+
+// anyUser reports whether the challenge was set without a user.
+func (c Challenge) anyUser() bool { return c.Sub == uuid.Nil }
 
 // Grant is one sign-in on one device: the refresh token issued for it, and the claims shared by all tokens issued from
 // it.
@@ -101,6 +104,7 @@ type Factor struct {
 	Enabled       bool   // Sign-ins with a password require a code.
 	Step          int64  // The time step of the last accepted code.
 	RecoveryCodes int    // The number of unused ones.
+	Passkeys      int    // Their number.
 	Required      bool   // The policy of the user's organization requires a second factor.
 }
 
@@ -109,6 +113,26 @@ type Factor struct {
 type FactorProof struct {
 	Step         int64
 	RecoveryHash []byte // SHA-256.
+}
+
+// Passkey is a public key whose private key is in a user's authenticator (a WebAuthn credential).
+type Passkey struct {
+	ID             []byte // Chosen by the authenticator.
+	Sub            uuid.UUID
+	Name           string // Given by the user.
+	PublicKey      []byte // A COSE_Key (RFC 9052).
+	SignCount      uint32 // The authenticator's counter at the last signature. 0: it does not count.
+	BackupEligible bool   // The authenticator may copy the key to other devices.
+	CreatedAt      time.Time
+	LastUsedAt     *time.Time
+}
+
+// TrustedDevice is a browser that a user trusts: sign-ins there skip the second factor.
+type TrustedDevice struct {
+	Key       []byte // As returned by Origin.DeviceKey.
+	Agent     string // The browser and its system.
+	TrustedAt time.Time
+	SeenAt    time.Time // The last sign-in.
 }
 
 // UserChange is the input of UpdatePoolUser. Nil fields are left unchanged.
@@ -237,8 +261,9 @@ type Store interface {
 	// fault.Conflict.
 	EnableTOTP(ctx context.Context, sub uuid.UUID, event Event) error
 
-	// RemoveFactor removes the secrets and the recovery codes of a user. It reports whether there were any.
-	RemoveFactor(ctx context.Context, sub uuid.UUID, event Event) (bool, error)
+	// RemoveFactor removes the app's secrets and the recovery codes of a user and, if passkeys is true, the passkeys. It
+	// reports whether the user had an enabled app or, if passkeys is true, a passkey.
+	RemoveFactor(ctx context.Context, sub uuid.UUID, passkeys bool, event Event) (bool, error)
 
 	// SetRecoveryCodes replaces all recovery codes of a user, by their hashes. If the user has no enabled factor, the error
 	// has the code fault.Conflict.
@@ -251,6 +276,37 @@ type Store interface {
 	// expired, the error has the code fault.Conflict; if a code of the same or a later time step, or the recovery
 	// code, was used before, fault.NotFound. Then nothing is changed.
 	UseFactor(ctx context.Context, challenge []byte, proof FactorProof, at time.Time) error
+
+	// Passkeys returns the passkeys of a user, the oldest first.
+	Passkeys(ctx context.Context, sub uuid.UUID) ([]Passkey, error)
+
+	// PasskeyByID returns a passkey, or an error with the code fault.NotFound.
+	PasskeyByID(ctx context.Context, id []byte) (Passkey, error)
+
+	// AddPasskey consumes a challenge of the passkey's user and stores the passkey. If the challenge does not exist, was
+	// used or has expired, or if the user is not enabled, the error has the code fault.NotFound; if the passkey exists, or
+	// if the user has MaxPasskeys of them, fault.Conflict. Then nothing is changed.
+	AddPasskey(ctx context.Context, challenge []byte, passkey Passkey, event Event) error
+
+	// UsePasskey consumes a challenge and stores the passkey's counter and the time. If the challenge does not exist, was
+	// used or has expired, the error has the code fault.Conflict; if the passkey does not exist, or if its counter does not
+	// increase, fault.NotFound. Then nothing is changed.
+	UsePasskey(ctx context.Context, challenge []byte, passkey Passkey, at time.Time) error
+
+	// RemovePasskey removes a passkey of a user. If it does not exist, the error has the code fault.NotFound.
+	RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event Event) error
+
+	// TrustsDevice reports whether a user has trusted a device after a time, and the user's version has not changed since.
+	TrustsDevice(ctx context.Context, user User, device []byte, after time.Time) (bool, error)
+
+	// TrustDevice makes a known device of a user a trusted one, until the user's version changes.
+	TrustDevice(ctx context.Context, user User, device TrustedDevice) error
+
+	// TrustedDevices returns a user's trusted devices under the conditions of TrustsDevice, the latest first.
+	TrustedDevices(ctx context.Context, user User, after time.Time) ([]TrustedDevice, error)
+
+	// DistrustDevice makes a device of a user an ordinary one. If it does not exist, the error has the code fault.NotFound.
+	DistrustDevice(ctx context.Context, sub uuid.UUID, device []byte) error
 
 	// CreateGrant stores a grant and the device of the sign-in. It reports whether the user has signed in before, but
 	// never on this device. If the user is no longer enabled or no longer has the given version, the authentication is

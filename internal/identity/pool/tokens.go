@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -31,6 +32,7 @@ type authenticationResult struct {
 // newSession is the input of signIn.
 type newSession struct {
 	client   string   // The app client.
+	method   string   // The method of the sign-in. Empty: the password, or single sign-on with that client.
 	factor   string   // The proof of the second factor, or "".
 	external External // The sign-in at another identity provider, or zero.
 }
@@ -48,7 +50,7 @@ func (p *Pool) signIn(ctx context.Context, user User, session newSession) (authe
 		grant.ExpiresAt = *until
 	}
 	event := p.event(ctx, actionSignIn, user.Sub)
-	event.Method, event.Factor = byPassword, session.factor
+	event.Method, event.Factor = cmp.Or(session.method, byPassword), session.factor
 	if session.client == p.cfg.FederatedClientID {
 		event.Method = bySSO
 	}

@@ -91,7 +91,7 @@ func (p *Pool) factorHolder(
 		if err != nil {
 			return User{}, Factor{}, err
 		}
-		checked, err := p.checkChallenge(ctx, challenge.Hash, challengeSetup, challenge.Sub.String(), p.now())
+		checked, err := p.checkChallenge(ctx, challenge.Hash, challengeSetup, challenge.Sub.String())
 		if err != nil {
 			return User{}, Factor{}, err
 		}
@@ -248,7 +248,9 @@ func (in *input) factorPreference() (enabled, given bool, err error) {
 	return enabled, given, err
 }
 
-// setFactor enables a user's verified app, or removes the factor.
+func factorRequired() *refusal { return notAuthorized("Your organization requires a second factor.") }
+
+// setFactor enables a user's verified app, or removes the factor. An administrator also removes the passkeys.
 func (p *Pool) setFactor(ctx context.Context, user User, enabled, byAdmin bool) error {
 	factor, err := p.store.PoolFactor(ctx, user.Sub)
 	if err != nil {
@@ -267,13 +269,13 @@ func (p *Pool) setFactor(ctx context.Context, user User, enabled, byAdmin bool) 
 		}
 		return err
 	case factor.Required && !byAdmin:
-		return notAuthorized("Your organization requires a second factor.")
+		return factorRequired()
 	}
 	event := p.event(ctx, actionFactorRemoved, user.Sub)
 	if byAdmin { // The caller writes the audit log.
 		event = Event{At: event.At}
 	}
-	removed, err := p.store.RemoveFactor(ctx, user.Sub, event)
+	removed, err := p.store.RemoveFactor(ctx, user.Sub, byAdmin, event)
 	if err == nil && removed {
 		p.notify(ctx, user, Mailer.SendFactorRemoved)
 	}

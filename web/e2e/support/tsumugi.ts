@@ -31,16 +31,21 @@ export class Tsumugi {
   readonly #binary: string
   #child: Child | null = null
 
-  private constructor(port: number, folder: string, env: NodeJS.ProcessEnv, binary: string) {
+  private constructor(url: string, port: number, folder: string, env: NodeJS.ProcessEnv, binary: string) {
+    this.url = url
     this.#binary = binary
     this.#port = port
     this.#folder = folder
     this.#env = env
-    this.url = `http://127.0.0.1:${port}`
   }
 
   /** Starts a server that uses this model; without one, its own offline engine answers. */
-  static async start(model: Model | null, extra: NodeJS.ProcessEnv = {}, binary = tsumugi): Promise<Tsumugi> {
+  static async start(
+    model: Model | null,
+    extra: NodeJS.ProcessEnv = {},
+    binary = tsumugi,
+    host = '127.0.0.1',
+  ): Promise<Tsumugi> {
     const folder = await mkdtemp(join(tmpdir(), 'tsumugi-e2e-'))
     // As root, the database runs as another user, who needs access.
     await chmod(folder, 0o755)
@@ -53,7 +58,9 @@ export class Tsumugi {
       ...(model && { OPENAI_BASE_URL: model.baseURL, OPENAI_API_KEY: 'test' }),
       ...extra,
     }
-    const server = new Tsumugi(await freePort(), folder, env, binary)
+    const port = await freePort()
+    const url = `http://${host}:${port}`
+    const server = new Tsumugi(url, port, folder, { TSUMUGI_PUBLIC_URL: url, ...env }, binary)
     try {
       await server.resume()
     } catch (cause) {

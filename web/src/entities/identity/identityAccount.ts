@@ -14,12 +14,14 @@ import type { TokenRecord } from './token'
 
 /**
  * What the provider asks for after the password: a new password in place of the temporary one, the code of the second
- * factor, or to set up a second factor. `recovery` means that it accepts recovery codes.
+ * factor, a passkey, or to set up a second factor. `recovery` means that it accepts recovery codes.
  */
 export interface Challenge {
-  kind: 'new-password' | 'factor' | 'factor-setup'
+  kind: 'new-password' | 'factor' | 'passkey' | 'factor-setup'
   session: string
   recovery: boolean
+  /** The options of a passkey's signature, in JSON. */
+  options?: string
 }
 
 /** The result of a sign-in: a session, which the caller stores, or a challenge. */
@@ -28,6 +30,7 @@ export type SignIn = { kind: 'done'; record: TokenRecord } | Challenge
 const challenges: Readonly<Record<string, Challenge['kind']>> = {
   NEW_PASSWORD_REQUIRED: 'new-password',
   SOFTWARE_TOKEN_MFA: 'factor',
+  WEB_AUTHN: 'passkey',
   MFA_SETUP: 'factor-setup',
 }
 
@@ -51,16 +54,30 @@ export async function chooseNewPassword(
   return respond(provider, 'NEW_PASSWORD_REQUIRED', session, { USERNAME: username, NEW_PASSWORD: password })
 }
 
-/** Answers the challenge for the second factor, with a code of the app or a recovery code. */
+/** Answers the challenge for the second factor with a code of the app. `trust` trusts this browser from now on. */
 export async function answerFactor(
   provider: Provider,
   username: string,
   code: string,
-  recovery: boolean,
-  session: string,
+  trust: boolean,
+  { session }: Challenge,
 ): Promise<SignIn> {
-  const name = recovery ? 'TSUMUGI_RECOVERY_CODE' : 'SOFTWARE_TOKEN_MFA_CODE'
-  return respond(provider, 'SOFTWARE_TOKEN_MFA', session, { USERNAME: username, [name]: code })
+  return respond(provider, 'SOFTWARE_TOKEN_MFA', session, {
+    USERNAME: username,
+    SOFTWARE_TOKEN_MFA_CODE: code,
+    ...(trust && { TSUMUGI_TRUST_DEVICE: 'true' }),
+  })
+}
+
+/** Answers the challenge for the second factor or a passkey with a recovery code. */
+export async function answerRecovery(
+  provider: Provider,
+  username: string,
+  code: string,
+  { kind, session }: Challenge,
+): Promise<SignIn> {
+  const challenge = kind === 'passkey' ? 'WEB_AUTHN' : 'SOFTWARE_TOKEN_MFA'
+  return respond(provider, challenge, session, { USERNAME: username, TSUMUGI_RECOVERY_CODE: code })
 }
 
 /** Signs in after verifyApp has set up the second factor. */
@@ -104,19 +121,22 @@ export interface Factor {
   required: boolean
   /** The number of unused recovery codes. */
   recoveryCodes: number
+  /** The number of passkeys. */
+  passkeys: number
 }
 
 /** Reads the second factor. Null with a pool of AWS, where the settings do not support it. */
 export async function readFactor(record: TokenRecord): Promise<Factor | null> {
   const answer = await call<{
     UserMFASettingList?: string[]
-    Tsumugi?: { RecoveryCodes: number; FactorRequired: boolean }
+    Tsumugi?: { RecoveryCodes: number; FactorRequired: boolean; Passkeys: number }
   }>(await endpointOf(record), 'GetUser', { AccessToken: record.accessToken })
   if (!answer.Tsumugi) return null
   return {
     enabled: (answer.UserMFASettingList ?? []).length > 0,
     required: answer.Tsumugi.FactorRequired,
     recoveryCodes: answer.Tsumugi.RecoveryCodes,
+    passkeys: answer.Tsumugi.Passkeys,
   }
 }
 
@@ -178,7 +198,8 @@ export async function changePassword(record: TokenRecord, previous: string, prop
   })
 }
 
-async function respond(
+/** Answers a challenge. */
+export async function respond(
   provider: Provider,
   challenge: string,
   session: string,
@@ -193,7 +214,8 @@ async function respond(
   return conclude(provider, answer)
 }
 
-function conclude(provider: Provider, answer: AuthAnswer): SignIn {
+/** Reads the response to an answer or the begin of a sign-in. */
+export function conclude(provider: Provider, answer: AuthAnswer): SignIn {
   if (answer?.AuthenticationResult) {
     const tokens = tokensOf(answer.AuthenticationResult)
     return {
@@ -203,8 +225,13 @@ function conclude(provider: Provider, answer: AuthAnswer): SignIn {
   }
   const kind = challenges[answer?.ChallengeName ?? '']
   if (kind && answer?.Session) {
-    const recovery = answer.ChallengeParameters?.TSUMUGI_RECOVERY === 'true'
-    return { kind, session: answer.Session, recovery }
+    const { TSUMUGI_RECOVERY, CREDENTIAL_REQUEST_OPTIONS: options } = answer.ChallengeParameters ?? {}
+    return {
+      kind,
+      session: answer.Session,
+      recovery: TSUMUGI_RECOVERY === 'true',
+      ...(options && { options }),
+    }
   }
   throw new IdentityError(UNREACHABLE, `unexpected challenge ${answer?.ChallengeName ?? ''}`, 200)
 }

@@ -10,6 +10,7 @@ export type Purpose =
   | 'change-password'
   | 'factor'
   | 'recovery-code'
+  | 'passkey'
 
 const askAdmin = '組織の管理者にお問い合わせください。'
 const tryLater = '時間をおいて、もう一度お試しください。'
@@ -81,6 +82,15 @@ const byPurpose: Readonly<Record<Purpose, Readonly<Record<string, string>>>> = {
     CodeMismatchException: wrongRecoveryCode,
     ExpiredCodeException: wrongRecoveryCode,
   },
+  passkey: {
+    NotAuthorizedException:
+      'このパスキーではログインできません。ほかのパスキーか、パスワードでログインしてください。',
+    WebAuthnChallengeNotFoundException: '時間が経過したため、最初からやり直してください。',
+    WebAuthnCredentialNotSupportedException:
+      'このパスキーは登録できません。ほかの端末またはブラウザーでお試しください。',
+    InvalidParameterException: 'このパスキーは、すでに登録されています。',
+    LimitExceededException: '登録できるパスキーは10個までです。使わないパスキーを削除してください。',
+  },
   'change-password': { NotAuthorizedException: '現在のパスワードが正しくありません。' },
 }
 
@@ -124,10 +134,19 @@ const byWords: ReadonlyArray<readonly [name: string, words: RegExp, message: str
   ['InvalidPasswordException', /control characters/i, 'パスワードに使えない文字が含まれています。'],
 ]
 
+/** Errors of the browser while it asks for a passkey. */
+const ofBrowser: Readonly<Record<string, string>> = {
+  NotAllowedError: 'パスキーの操作が取り消されたか、時間切れになりました。もう一度お試しください。',
+  InvalidStateError: 'この端末のパスキーは、すでに登録されています。',
+  NotSupportedError: 'この端末またはブラウザーでは、パスキーを使えません。',
+  SecurityError: `このアドレスでは、パスキーを使えません。${askAdmin}`,
+}
+
 /** The message for an error of a call to the identity provider. */
 export function identityMessage(cause: unknown, purpose: Purpose = 'sign-in'): string {
   const fallback = messages.InternalErrorException as string
   if (cause instanceof ApiError) return cause.offline ? (messages.Unreachable as string) : cause.detail
+  if (cause instanceof DOMException) return ofBrowser[cause.name] ?? fallback
   if (!(cause instanceof IdentityError)) return fallback
   const said = byWords.find(([name, words]) => name === cause.name && words.test(cause.message))
   return said?.[2] ?? byPurpose[purpose][cause.name] ?? messages[cause.name] ?? fallback

@@ -1,19 +1,23 @@
 import { FactorSetup } from '@/components/FactorSetup'
-import { finishFactorSetup, type SignIn, signIn } from '@/entities/identity/identityAccount'
+import { type Challenge, finishFactorSetup, type SignIn, signIn } from '@/entities/identity/identityAccount'
 import { isChallengeOver } from '@/entities/identity/identityMessages'
 import type { TokenRecord } from '@/entities/identity/token'
 import { Account } from './Account'
 import { FactorStep } from './FactorStep'
 import { NewPasswordStep } from './NewPasswordStep'
+import { PasskeyStep } from './PasskeyStep'
 import type { PendingSignIn } from './pendingSignIn'
 import styles from './steps.module.css'
 import { texts } from './texts'
 
 /** The heading of a page that shows a challenge. */
 export function challengeTitle({ challenge }: PendingSignIn): string {
-  return { 'new-password': texts.newPassword, factor: texts.factor, 'factor-setup': texts.factorSetup }[
-    challenge.kind
-  ].title
+  return {
+    'new-password': texts.newPassword,
+    factor: texts.factor,
+    passkey: texts.factor,
+    'factor-setup': texts.factorSetup,
+  }[challenge.kind].title
 }
 
 export interface ChallengeStepProps {
@@ -45,8 +49,9 @@ export function ChallengeStep({ pending, onDone, onNext, onBack }: ChallengeStep
         />
       </div>
     )
-  const answer = async (respond: (session: string) => Promise<SignIn>) =>
+  const answer = async (respond: (challenge: Challenge) => Promise<SignIn>) =>
     conclude(await respondInTime(pending, respond))
+  if (challenge.kind === 'passkey') return <PasskeyStep pending={pending} answer={answer} onBack={onBack} />
   if (challenge.kind === 'factor') return <FactorStep pending={pending} answer={answer} onBack={onBack} />
   return <NewPasswordStep pending={pending} answer={answer} />
 }
@@ -54,13 +59,13 @@ export function ChallengeStep({ pending, onDone, onNext, onBack }: ChallengeStep
 // A challenge is valid for a few minutes. If the user needs longer, another one is started.
 async function respondInTime(
   { provider, email, password, challenge }: PendingSignIn,
-  respond: (session: string) => Promise<SignIn>,
+  respond: (challenge: Challenge) => Promise<SignIn>,
 ): Promise<SignIn> {
   try {
-    return await respond(challenge.session)
+    return await respond(challenge)
   } catch (cause) {
     if (!isChallengeOver(cause)) throw cause
     const again = await signIn(provider, email, password)
-    return again.kind === challenge.kind ? respond(again.session) : again
+    return again.kind === challenge.kind ? respond(again) : again
   }
 }

@@ -13,6 +13,7 @@ import { meQuery } from '@/lib/api/queries'
 import { oauth2Authorize } from '@/lib/api/signIn'
 import { Account } from './Account'
 import { ChallengeStep } from './ChallengeStep'
+import { PasskeyButton } from './PasskeyButton'
 import { PasswordStep } from './PasswordStep'
 import type { PendingSignIn } from './pendingSignIn'
 import { providerOf } from './provider'
@@ -66,7 +67,12 @@ function Password({ email, way, onDone }: StepProps) {
     else setPending({ provider: providerOf(way), email, password, challenge: result })
   }
   if (pending) return <ChallengeStep pending={pending} onDone={done} onNext={setPending} />
-  return <PasswordStep email={email} provider={providerOf(way)} onDone={answered} />
+  return (
+    <>
+      <PasswordStep email={email} provider={providerOf(way)} onDone={answered} />
+      <PasskeyButton email={email} onDone={done} />
+    </>
+  )
 }
 
 /** Federated signs in in another window, which stores the tokens for all tabs. */

@@ -1,8 +1,14 @@
 import { type FormEvent, useState } from 'react'
 import { Button } from '@/components/Button'
+import { Choice } from '@/components/Choice'
 import { TextField } from '@/components/Field'
 import { readCode } from '@/entities/identity/code'
-import { answerFactor, type SignIn } from '@/entities/identity/identityAccount'
+import {
+  answerFactor,
+  answerRecovery,
+  type Challenge,
+  type SignIn,
+} from '@/entities/identity/identityAccount'
 import { identityMessage } from '@/entities/identity/identityMessages'
 import { Account } from './Account'
 import type { PendingSignIn } from './pendingSignIn'
@@ -17,14 +23,18 @@ export function FactorStep({
   pending,
   answer,
   onBack,
+  onPasskey,
 }: {
   pending: PendingSignIn
-  answer: (respond: (session: string) => Promise<SignIn>) => Promise<void>
+  answer: (respond: (challenge: Challenge) => Promise<SignIn>) => Promise<void>
   onBack?: (() => void) | undefined
+  /** The user has a passkey instead of an app, so that the step requests only a recovery code. */
+  onPasskey?: () => void
 }) {
   const { provider, email, challenge } = pending
   const form = useLoginForm<'code'>()
-  const [recovery, setRecovery] = useState(false)
+  const [recovery, setRecovery] = useState(onPasskey !== undefined)
+  const [trust, setTrust] = useState(false)
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -32,7 +42,12 @@ export function FactorStep({
     const code = recovery ? entered.trim() : readCode(entered)
     if (code === '') return form.fail('code', recovery ? words.recoveryRequired : words.codeInvalid)
     void form.run(
-      () => answer((session) => answerFactor(provider, email, code, recovery, session)),
+      () =>
+        answer((current) =>
+          recovery
+            ? answerRecovery(provider, email, code, current)
+            : answerFactor(provider, email, code, trust, current),
+        ),
       (cause) => ['code', identityMessage(cause, recovery ? 'recovery-code' : 'factor')],
     )
   }
@@ -54,6 +69,9 @@ export function FactorStep({
         autoFocus
         onChange={form.clear}
       />
+      {challenge.recovery && !recovery && (
+        <Choice label={words.trust} hint={words.trustHint} checked={trust} onChange={setTrust} />
+      )}
       <Button type="submit" variant="primary" size="lg" wide loading={form.busy}>
         {texts.signIn}
       </Button>
@@ -62,14 +80,15 @@ export function FactorStep({
           className={styles.link}
           variant="link"
           onClick={() => {
+            if (onPasskey) return onPasskey()
             form.clear()
             setRecovery(!recovery)
           }}
         >
-          {recovery ? words.useCode : words.useRecovery}
+          {onPasskey ? texts.passkey.use : recovery ? words.useCode : words.useRecovery}
         </Button>
       )}
-      <p className={styles.small}>{words.lost}</p>
+      <p className={styles.small}>{onPasskey ? texts.passkey.lost : words.lost}</p>
     </form>
   )
 }

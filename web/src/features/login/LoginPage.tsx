@@ -10,6 +10,7 @@ import { ChallengeStep, challengeTitle } from './ChallengeStep'
 import { Context } from './Context'
 import { FederatedStep } from './FederatedStep'
 import { NoInvitation } from './NoInvitation'
+import { PasskeyButton } from './PasskeyButton'
 import { PasswordStep } from './PasswordStep'
 import type { PendingSignIn } from './pendingSignIn'
 import { providerOf } from './provider'
@@ -57,6 +58,7 @@ export function LoginPage() {
               setStep({ name: way.auth_type === 'cognito' ? 'password' : 'federated', way })
             }}
           />
+          <PasskeyButton onDone={done} />
           <NoInvitation />
         </>
       )}

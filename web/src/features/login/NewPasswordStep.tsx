@@ -2,7 +2,7 @@ import { type FormEvent, useState } from 'react'
 import { Button } from '@/components/Button'
 import { PasswordField } from '@/components/Field'
 import { PasswordRules } from '@/components/PasswordRules'
-import { chooseNewPassword, type SignIn } from '@/entities/identity/identityAccount'
+import { type Challenge, chooseNewPassword, type SignIn } from '@/entities/identity/identityAccount'
 import { identityMessage } from '@/entities/identity/identityMessages'
 import { passwordRules } from '@/entities/identity/password'
 import type { PendingSignIn } from './pendingSignIn'
@@ -16,7 +16,7 @@ export function NewPasswordStep({
   answer,
 }: {
   pending: PendingSignIn
-  answer: (respond: (session: string) => Promise<SignIn>) => Promise<void>
+  answer: (respond: (challenge: Challenge) => Promise<SignIn>) => Promise<void>
 }) {
   const form = useLoginForm<'password'>()
   const [password, setPassword] = useState('')
@@ -27,7 +27,7 @@ export function NewPasswordStep({
     if (!passwordRules(password, owner).every((rule) => rule.met))
       return form.fail('password', texts.rulesUnmet)
     void form.run(
-      () => answer((session) => chooseNewPassword(provider, email, password, session)),
+      () => answer(({ session }) => chooseNewPassword(provider, email, password, session)),
       (cause) => ['password', identityMessage(cause, 'new-password')],
     )
   }

@@ -1,26 +1,19 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
-import { type FormEvent, useId, useRef, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '@/components/Button'
-import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { CopyButton } from '@/components/CopyButton'
 import { FactorSetup } from '@/components/FactorSetup'
-import { PasswordField } from '@/components/Field'
 import { Loaded } from '@/components/States'
 import { endpointOf } from '@/entities/identity/identity'
-import {
-  confirmPassword,
-  createRecoveryCodes,
-  type Factor,
-  readFactor,
-  setFactor,
-} from '@/entities/identity/identityAccount'
-import { identityMessage } from '@/entities/identity/identityMessages'
+import { createRecoveryCodes, type Factor, readFactor, setFactor } from '@/entities/identity/identityAccount'
 import { freshToken } from '@/entities/session/session'
 import { meQuery } from '@/lib/api/queries'
-import { useTask } from '@/lib/ui/task'
 import { toast } from '@/lib/ui/toast'
 import styles from './FactorPage.module.css'
+import { PasskeySection } from './PasskeySection'
+import { PasswordDialog } from './PasswordDialog'
 import { SettingPage } from './SettingPage'
+import { TrustedDevices } from './TrustedDevices'
 import { texts } from './texts'
 
 const words = texts.factor
@@ -92,6 +85,8 @@ export function FactorPage() {
                   onVerified={enable}
                 />
               )}
+              <PasskeySection email={email} onChange={reload} />
+              {factor.enabled && <TrustedDevices />}
             </div>
           )
         }
@@ -132,12 +127,13 @@ function State({ factor, setup, onOpen }: { factor: Factor; setup: boolean; onOp
   if (!factor.enabled)
     return (
       <>
-        <p>{words.off}</p>
+        <p>{factor.passkeys > 0 ? words.offWithPasskey(factor.recoveryCodes) : words.off}</p>
         {!setup && (
           <div className={styles.actions}>
             <Button variant="primary" onClick={() => onOpen('setup')}>
               {words.setup}
             </Button>
+            {factor.passkeys > 0 && <Button onClick={() => onOpen('codes')}>{words.newCodes}</Button>}
           </div>
         )}
       </>
@@ -175,59 +171,5 @@ function RecoveryCodes({ codes }: { codes: string[] }) {
         </a>
       </div>
     </section>
-  )
-}
-
-interface PasswordDialogProps {
-  email: string
-  words: Readonly<Record<'title' | 'body' | 'confirm', string>>
-  danger?: boolean
-  onConfirmed: (password: string) => Promise<void>
-  onClose: () => void
-}
-
-/** Asks for the password before a change of the second factor. */
-function PasswordDialog({ email, words: said, danger = false, onConfirmed, onClose }: PasswordDialogProps) {
-  const form = useId()
-  const input = useRef<HTMLInputElement>(null)
-  const [error, setError] = useState<string>()
-  const { busy, run } = useTask()
-  const fail = (message: string) => {
-    setError(message)
-    input.current?.focus()
-  }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    const password = input.current?.value ?? ''
-    if (password === '') return fail(texts.currentRequired)
-    void run(
-      async () => {
-        await confirmPassword(email, password)
-        await onConfirmed(password)
-      },
-      (cause) => fail(identityMessage(cause, 'change-password')),
-    )
-  }
-  return (
-    <ConfirmDialog
-      title={said.title}
-      confirm={said.confirm}
-      danger={danger}
-      busy={busy}
-      form={form}
-      onClose={onClose}
-    >
-      <form id={form} className={styles.page} noValidate onSubmit={submit}>
-        <p>{said.body}</p>
-        <PasswordField
-          ref={input}
-          label={texts.current}
-          name="current-password"
-          autoComplete="current-password"
-          error={error}
-          onChange={() => setError(undefined)}
-        />
-      </form>
-    </ConfirmDialog>
   )
 }

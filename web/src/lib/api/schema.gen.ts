@@ -6950,6 +6950,12 @@ export interface components {
             tag_manager_id?: string;
             /** @description False when the embedded offline engine answers. */
             model_connected: boolean;
+            passkeys?: components["schemas"]["PasskeyClient"];
+        };
+        /** @description The user pool for sign-ins with a passkey. Missing if it supports none. */
+        PasskeyClient: {
+            client_id: string;
+            endpoint: string;
         };
         Links: {
             news?: string;

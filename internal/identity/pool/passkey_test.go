@@ -1,0 +1,453 @@
+package pool_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
+	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider/document"
+	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider/types"
+	"github.com/descope/virtualwebauthn"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+const notThePasskey = "Incorrect passkey."
+
+// site is the pool's relying party, as browsers see it.
+var site = virtualwebauthn.RelyingParty{ID: "chat.example", Name: "Tsumugi", Origin: "https://chat.example"}
+
+// authenticator is a virtual authenticator with one passkey.
+type authenticator struct {
+	site   virtualwebauthn.RelyingParty
+	device virtualwebauthn.Authenticator
+	key    virtualwebauthn.Credential
+}
+
+func newAuthenticator() *authenticator {
+	key := virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)
+	key.Counter = 1
+	return &authenticator{site, virtualwebauthn.NewAuthenticator(), key}
+}
+
+// creationOptions begins the registration of a passkey in a session.
+func (f *fixture) creationOptions(t *testing.T, token *string) *virtualwebauthn.AttestationOptions {
+	t.Helper()
+	out, err := f.sdk.StartWebAuthnRegistration(t.Context(), &cognito.StartWebAuthnRegistrationInput{AccessToken: token})
+	must(t, err)
+	text, err := out.CredentialCreationOptions.MarshalSmithyDocument()
+	must(t, err)
+	options, err := virtualwebauthn.ParseAttestationOptions(string(text))
+	must(t, err)
+	return options
+}
+
+// create answers a registration.
+func (a *authenticator) create(options *virtualwebauthn.AttestationOptions) string {
+	a.device.Options.UserHandle = []byte(options.UserID)
+	return virtualwebauthn.CreateAttestationResponse(a.site, a.device, a.key, *options)
+}
+
+// complete ends the registration of a passkey.
+func (f *fixture) complete(ctx context.Context, t *testing.T, token *string, credential string) error {
+	t.Helper()
+	var value any
+	must(t, json.Unmarshal([]byte(credential), &value))
+	_, err := f.sdk.CompleteWebAuthnRegistration(ctx, &cognito.CompleteWebAuthnRegistrationInput{
+		AccessToken: token, Credential: document.NewLazyDocument(value),
+	})
+	return err
+}
+
+// addPasskey registers a passkey in a session.
+func (f *fixture) addPasskey(t *testing.T, token *string) *authenticator {
+	t.Helper()
+	a := newAuthenticator()
+	must(t, f.complete(t.Context(), t, token, a.create(f.creationOptions(t, token))))
+	return a
+}
+
+// passkeys returns the descriptions of the passkeys of a session's user.
+func (f *fixture) passkeys(t *testing.T, token *string) []types.WebAuthnCredentialDescription {
+	t.Helper()
+	out, err := f.sdk.ListWebAuthnCredentials(t.Context(), &cognito.ListWebAuthnCredentialsInput{AccessToken: token})
+	must(t, err)
+	return out.Credentials
+}
+
+// passkeyChallenge begins a sign-in with a passkey of any user.
+func (f *fixture) passkeyChallenge(t *testing.T) (session *string, options string) {
+	t.Helper()
+	out, err := f.sdk.InitiateAuth(t.Context(), &cognito.InitiateAuthInput{
+		AuthFlow: types.AuthFlowTypeUserAuth, ClientId: aws.String(clientID),
+		AuthParameters: map[string]string{"PREFERRED_CHALLENGE": "WEB_AUTHN"},
+	})
+	must(t, err)
+	if out.ChallengeName != types.ChallengeNameTypeWebAuthn || out.AuthenticationResult != nil {
+		t.Fatalf("got %+v", out)
+	}
+	return out.Session, out.ChallengeParameters["CREDENTIAL_REQUEST_OPTIONS"]
+}
+
+// sign answers the options of a sign-in. The authenticator counts the signature.
+func (a *authenticator) sign(t *testing.T, options string) string {
+	t.Helper()
+	parsed, err := virtualwebauthn.ParseAssertionOptions(options)
+	must(t, err)
+	a.key.Counter++
+	return virtualwebauthn.CreateAssertionResponse(a.site, a.device, a.key, *parsed)
+}
+
+// giveSignature answers the challenge of a passkey.
+func (f *fixture) giveSignature(
+	ctx context.Context, session *string, credential string,
+) (*cognito.RespondToAuthChallengeOutput, error) {
+	return f.respond(ctx, types.ChallengeNameTypeWebAuthn, session, map[string]string{"CREDENTIAL": credential})
+}
+
+// signInWith signs in with a passkey.
+func (f *fixture) signInWith(t *testing.T, a *authenticator) (*cognito.RespondToAuthChallengeOutput, error) {
+	t.Helper()
+	session, options := f.passkeyChallenge(t)
+	return f.giveSignature(t.Context(), session, a.sign(t, options))
+}
+
+func (f *fixture) mustSignInWith(t *testing.T, a *authenticator) *types.AuthenticationResultType {
+	t.Helper()
+	out, err := f.signInWith(t, a)
+	must(t, err)
+	return out.AuthenticationResult
+}
+
+func TestPasskey(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx := t.Context()
+	token := f.mustSignIn(t).AccessToken
+	f.enrol(t, token) // A passkey satisfies the second factor.
+	arrived(t, f.mail.factors)
+
+	options := f.creationOptions(t, token)
+	if options.RelyingPartyID != "chat.example" || options.UserName != email || options.UserID != string(f.sub[:]) {
+		t.Errorf("got %+v", options)
+	}
+	a := newAuthenticator()
+	created := a.create(options)
+	r := f.post(t, "CompleteWebAuthnRegistration",
+		`{"AccessToken":"`+*token+`","TsumugiName":"仕事のPC","Credential":`+created+`}`)
+	if r.status != 200 {
+		t.Fatalf("got %d %s", r.status, r.body)
+	}
+	if kind := arrived(t, f.mail.factors); kind != "passkey added" {
+		t.Errorf("mail: %s", kind)
+	}
+	err := f.complete(ctx, t, token, created)
+	wantRefusal(t, err, "WebAuthnChallengeNotFoundException", "The registration has expired or was completed already.")
+	if excluded := f.creationOptions(t, token); !a.key.IsExcludedForAttestation(*excluded) {
+		t.Errorf("a registered passkey is not excluded: %+v", excluded)
+	}
+
+	f.clock.Advance(time.Minute)
+	result := f.mustSignInWith(t, a)
+	if user, err := f.getUser(ctx, *result.AccessToken); err != nil || aws.ToString(user.Username) != f.sub.String() {
+		t.Errorf("got %+v, %v", user, err)
+	}
+	factors, err := f.sdk.GetUserAuthFactors(ctx, &cognito.GetUserAuthFactorsInput{AccessToken: result.AccessToken})
+	must(t, err)
+	if !slices.Equal(factors.ConfiguredUserAuthFactors, []types.AuthFactorType{"PASSWORD", "WEB_AUTHN"}) ||
+		!slices.Equal(factors.UserMFASettingList, []string{"SOFTWARE_TOKEN_MFA"}) {
+		t.Errorf("got %+v", factors)
+	}
+	list := f.passkeys(t, result.AccessToken)
+	if len(list) != 1 || aws.ToString(list[0].FriendlyCredentialName) != "仕事のPC" ||
+		aws.ToString(list[0].RelyingPartyId) != "chat.example" || !list[0].CreatedAt.Before(f.clock.Now()) {
+		t.Fatalf("got %+v", list)
+	}
+	if r := f.post(t, "ListWebAuthnCredentials", `{"AccessToken":"`+*token+`"}`); !strings.Contains(r.body,
+		`"TsumugiLastUsedAt":`) {
+		t.Errorf("got %s", r.body)
+	}
+
+	_, err = f.sdk.DeleteWebAuthnCredential(ctx, &cognito.DeleteWebAuthnCredentialInput{
+		AccessToken: token, CredentialId: list[0].CredentialId,
+	})
+	must(t, err)
+	if kind := arrived(t, f.mail.factors); kind != "passkey removed" {
+		t.Errorf("mail: %s", kind)
+	}
+	if list := f.passkeys(t, token); len(list) != 0 {
+		t.Errorf("got %+v", list)
+	}
+	_, err = f.signInWith(t, a)
+	wantNotAuthorized(t, err, notThePasskey)
+	_, err = f.sdk.DeleteWebAuthnCredential(ctx, &cognito.DeleteWebAuthnCredentialInput{
+		AccessToken: token, CredentialId: list[0].CredentialId,
+	})
+	wantRefusal(t, err, "ResourceNotFoundException", "The passkey does not exist.")
+}
+
+// TestR108_PasskeySignInsAreVerified: signatures for other sites, other sessions or other users, and copied keys, do not
+// sign in, and every refusal is the same.
+func TestR108_PasskeySignInsAreVerified(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx := t.Context()
+	other := f.create(t, pool.NewUser{Email: "taro@example.com", Name: "鈴木 太郎", PermanentPassword: password})
+	a := f.addPasskey(t, f.mustSignIn(t).AccessToken)
+
+	for name, change := range map[string]func(*authenticator){
+		"another origin":       func(a *authenticator) { a.site.Origin = "https://evil.example" },
+		"another site's key":   func(a *authenticator) { a.site.ID = "evil.example" },
+		"no user verification": func(a *authenticator) { a.device.Options.UserNotVerified = true },
+		"no user":              func(a *authenticator) { a.device.Options.UserNotPresent = true },
+		"another user":         func(a *authenticator) { a.device.Options.UserHandle = other[:] },
+		"no user handle":       func(a *authenticator) { a.device.Options.UserHandle = nil },
+		"an unknown passkey":   func(a *authenticator) { a.key.ID = []byte("0123456789abcdef") },
+		"another key": func(a *authenticator) {
+			a.key.Key = virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2).Key
+		},
+		"a copy with an old counter": func(a *authenticator) { a.key.Counter = 0 },
+	} {
+		f.clock.Advance(time.Hour) // Ends a lock-out.
+		changed := *a
+		change(&changed)
+		_, err := f.signInWith(t, &changed)
+		t.Log(name)
+		wantNotAuthorized(t, err, notThePasskey)
+	}
+	for _, malformed := range []string{"{}", "[]", "null", `{"id":"!"}`, strings.Repeat("x", 10_000)} {
+		session, _ := f.passkeyChallenge(t)
+		_, err := f.giveSignature(ctx, session, malformed)
+		wantNotAuthorized(t, err, notThePasskey)
+	}
+
+	f.clock.Advance(time.Hour)
+	session, options := f.passkeyChallenge(t)
+	unused, _ := f.passkeyChallenge(t)
+	signed := a.sign(t, options)
+	_, err := f.giveSignature(ctx, unused, signed)
+	wantNotAuthorized(t, err, notThePasskey)
+	_, err = f.respond(ctx, types.ChallengeNameTypeWebAuthn, session, map[string]string{
+		"USERNAME": "taro@example.com", "CREDENTIAL": signed,
+	})
+	wantNotAuthorized(t, err, notThePasskey)
+	if _, err = f.giveSignature(ctx, session, signed); err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.giveSignature(ctx, session, signed)
+	wantNotAuthorized(t, err, "Invalid session for the user, session can only be used once.")
+	expired, options := f.passkeyChallenge(t)
+	f.clock.Advance(3 * time.Minute)
+	_, err = f.giveSignature(ctx, expired, a.sign(t, options))
+	wantNotAuthorized(t, err, "Invalid session for the user, session is expired.")
+	_, err = f.give(ctx, session, "000000")
+	wantNotAuthorized(t, err, badSession)
+
+	// Wrong signatures lock, as wrong codes do.
+	wrong := *a
+	wrong.site.Origin = "https://evil.example"
+	for range 5 {
+		_, err = f.signInWith(t, &wrong)
+		wantNotAuthorized(t, err, notThePasskey)
+	}
+	_, err = f.signInWith(t, a)
+	wantNotAuthorized(t, err, "Attempts exceeded")
+	f.clock.Advance(time.Hour)
+	f.mustSignInWith(t, a)
+
+	must(t, f.DisableUser(ctx, f.sub))
+	_, err = f.signInWith(t, a)
+	wantNotAuthorized(t, err, "User is disabled.")
+	must(t, f.EnableUser(ctx, f.sub))
+	must(t, f.SetPassword(ctx, f.sub, temporary, false))
+	_, err = f.signInWith(t, a)
+	wantRefusal(t, err, "UserNotConfirmedException", "User is not confirmed.")
+	must(t, f.DeleteUser(ctx, f.sub))
+	_, err = f.signInWith(t, a)
+	wantNotAuthorized(t, err, notThePasskey)
+}
+
+func TestPasskeyRegistrationsAreVerified(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx := t.Context()
+	token := f.mustSignIn(t).AccessToken
+	for name, change := range map[string]func(*authenticator){
+		"another origin":       func(a *authenticator) { a.site.Origin = "https://evil.example" },
+		"another site":         func(a *authenticator) { a.site.ID = "evil.example" },
+		"no user verification": func(a *authenticator) { a.device.Options.UserNotVerified = true },
+	} {
+		a := newAuthenticator()
+		change(a)
+		t.Log(name)
+		err := f.complete(ctx, t, token, a.create(f.creationOptions(t, token)))
+		wantRefusal(t, err, "WebAuthnCredentialNotSupportedException", "The passkey could not be verified.")
+	}
+
+	const over = "The registration has expired or was completed already."
+	f.create(t, pool.NewUser{Email: "taro@example.com", Name: "鈴木 太郎", PermanentPassword: password})
+	out, err := f.signIn(ctx, "taro@example.com", password)
+	must(t, err)
+	a, others := newAuthenticator(), out.AuthenticationResult.AccessToken
+	options := f.creationOptions(t, token)
+	err = f.complete(ctx, t, others, a.create(options))
+	wantRefusal(t, err, "WebAuthnChallengeNotFoundException", over)
+	f.clock.Advance(3 * time.Minute)
+	err = f.complete(ctx, t, token, a.create(options))
+	wantRefusal(t, err, "WebAuthnChallengeNotFoundException", over)
+	// The challenge of a sign-in is not one of a registration.
+	_, requested := f.passkeyChallenge(t)
+	parsed, err := virtualwebauthn.ParseAssertionOptions(requested)
+	must(t, err)
+	options.Challenge = parsed.Challenge
+	err = f.complete(ctx, t, token, a.create(options))
+	wantRefusal(t, err, "WebAuthnChallengeNotFoundException", over)
+
+	must(t, f.complete(ctx, t, token, a.create(f.creationOptions(t, token))))
+	err = f.complete(ctx, t, others, a.create(f.creationOptions(t, others)))
+	wantRefusal(t, err, "InvalidParameterException", "The passkey is registered already, or the user has too many.")
+	for range pool.MaxPasskeys - 1 {
+		f.addPasskey(t, token)
+	}
+	start := func() error {
+		_, err := f.sdk.StartWebAuthnRegistration(ctx, &cognito.StartWebAuthnRegistrationInput{AccessToken: token})
+		return err
+	}
+	wantRefusal(t, start(), "LimitExceededException", "The user has the maximum number of passkeys.")
+
+	// Changes need a recent sign-in, or the password.
+	f.clock.Advance(16 * time.Minute)
+	const refusal = "Sign in again, or send TsumugiPassword, to change the second factor."
+	wantNotAuthorized(t, start(), refusal)
+	id := f.passkeys(t, token)[0].CredentialId
+	_, err = f.sdk.DeleteWebAuthnCredential(ctx, &cognito.DeleteWebAuthnCredentialInput{AccessToken: token, CredentialId: id})
+	wantNotAuthorized(t, err, refusal)
+	r := f.post(t, "DeleteWebAuthnCredential",
+		`{"AccessToken":"`+*token+`","CredentialId":"`+*id+`","TsumugiPassword":"`+password+`"}`)
+	if r.status != 200 {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
+}
+
+// TestR108_PasskeySatisfiesThePolicy: where a second factor is required, the password alone does not sign in a member whose
+// only other factor is a passkey.
+func TestR108_PasskeySatisfiesThePolicy(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx := t.Context()
+	organization := f.member(t)
+	token := f.mustSignIn(t).AccessToken
+	a, second := f.addPasskey(t, token), f.addPasskey(t, token)
+	f.mustSignIn(t) // The policy is optional.
+	codes := f.recoveryCodes(t, token)
+	f.setPolicy(t, organization, org.FactorEverybody)
+	f.mustSignInWith(t, a)
+
+	begin := func() *cognito.InitiateAuthOutput {
+		out, err := f.signIn(ctx, email, password)
+		must(t, err)
+		if out.ChallengeName != types.ChallengeNameTypeWebAuthn || out.AuthenticationResult != nil {
+			t.Fatalf("got %+v", out)
+		}
+		return out
+	}
+	out := begin()
+	options := out.ChallengeParameters["CREDENTIAL_REQUEST_OPTIONS"]
+	done, err := f.giveSignature(ctx, out.Session, a.sign(t, options))
+	if must(t, err); done.AuthenticationResult == nil {
+		t.Errorf("got %+v", done)
+	}
+	// Another user's passkey is refused as the second factor.
+	f.create(t, pool.NewUser{Email: "taro@example.com", Name: "鈴木 太郎", PermanentPassword: password})
+	other, err := f.signIn(ctx, "taro@example.com", password)
+	must(t, err)
+	foreign := f.addPasskey(t, other.AuthenticationResult.AccessToken)
+	out = begin()
+	_, err = f.giveSignature(ctx, out.Session, foreign.sign(t, out.ChallengeParameters["CREDENTIAL_REQUEST_OPTIONS"]))
+	wantNotAuthorized(t, err, badSession)
+	recover := func(session *string) error {
+		_, err := f.respond(ctx, types.ChallengeNameTypeWebAuthn, session, map[string]string{
+			"USERNAME": email, "TSUMUGI_RECOVERY_CODE": codes[0],
+		})
+		return err
+	}
+	must(t, recover(out.Session))
+	session, _ := f.passkeyChallenge(t)
+	wantNotAuthorized(t, recover(session), badSession) // The password was not verified.
+
+	remove := func(id *string) error {
+		_, err := f.sdk.DeleteWebAuthnCredential(ctx, &cognito.DeleteWebAuthnCredentialInput{
+			AccessToken: token, CredentialId: id,
+		})
+		return err
+	}
+	list := f.passkeys(t, token)
+	must(t, remove(list[0].CredentialId))
+	wantNotAuthorized(t, remove(list[1].CredentialId), "Your organization requires a second factor.")
+
+	// An administrator's reset removes the passkeys.
+	_, err = f.admin.AdminSetUserMFAPreference(ctx, &cognito.AdminSetUserMFAPreferenceInput{
+		UserPoolId: aws.String(poolID), Username: aws.String(f.sub.String()),
+		SoftwareTokenMfaSettings: &types.SoftwareTokenMfaSettingsType{Enabled: false},
+	})
+	must(t, err)
+	for _, reset := range []*authenticator{a, second} {
+		_, err = f.signInWith(t, reset)
+		wantNotAuthorized(t, err, notThePasskey)
+	}
+	if out, err := f.signIn(ctx, email, password); err != nil || out.ChallengeName != types.ChallengeNameTypeMfaSetup {
+		t.Errorf("got %+v, %v", out, err)
+	}
+}
+
+// TestR108_NobodyLearnsWhoHasAPasskey: the answers before the proof are the same for every name.
+func TestR108_NobodyLearnsWhoHasAPasskey(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx := t.Context()
+	f.addPasskey(t, f.mustSignIn(t).AccessToken)
+	f.create(t, pool.NewUser{Email: "taro@example.com", Name: "鈴木 太郎", PermanentPassword: password})
+	answers := map[string]bool{}
+	for _, name := range []string{email, "taro@example.com", "nobody@example.com"} {
+		out, err := f.sdk.InitiateAuth(ctx, &cognito.InitiateAuthInput{
+			AuthFlow: types.AuthFlowTypeUserAuth, ClientId: aws.String(clientID),
+			AuthParameters: map[string]string{"USERNAME": name},
+		})
+		must(t, err)
+		if out.ChallengeName != types.ChallengeNameTypeSelectChallenge ||
+			!slices.Equal(out.AvailableChallenges, []types.ChallengeNameType{"PASSWORD", "WEB_AUTHN"}) {
+			t.Errorf("%s: %+v", name, out)
+		}
+		chosen, err := f.respond(ctx, out.ChallengeName, out.Session, map[string]string{
+			"USERNAME": name, "ANSWER": "WEB_AUTHN",
+		})
+		must(t, err)
+		options := chosen.ChallengeParameters["CREDENTIAL_REQUEST_OPTIONS"]
+		answers[strings.ReplaceAll(options, *chosen.Session, "")] = true
+		_, err = f.respond(ctx, out.ChallengeName, out.Session, map[string]string{
+			"USERNAME": name, "ANSWER": "PASSWORD", "PASSWORD": "wrong",
+		})
+		wantNotAuthorized(t, err, incorrect)
+	}
+	if len(answers) != 1 {
+		t.Errorf("the answers differ: %v", answers)
+	}
+}
+
+func TestPoolsWithoutADomainHaveNoPasskeys(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	cfg := config(f.clock)
+	cfg.Issuer = "http://192.0.2.1/pool/" + poolID
+	f.server = serve(t, newPool(t, cfg, f.db))
+	f.sdk = newSDK(f.server)
+	token := f.mustSignIn(t).AccessToken
+	_, err := f.sdk.ListWebAuthnCredentials(t.Context(), &cognito.ListWebAuthnCredentialsInput{AccessToken: token})
+	wantRefusal(t, err, "WebAuthnConfigurationMissingException", "This user pool does not support passkeys.")
+}

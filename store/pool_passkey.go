@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+)
+
+const passkeyColumns = `id, sub, name, public_key, sign_count, backup_eligible, created_at, last_used_at`
+
+var (
+	errNoPasskey    = fault.Errorf(fault.NotFound, "パスキーが見つかりません。")
+	errPasskeyTaken = fault.Errorf(fault.Conflict, "このパスキーは登録できません。")
+)
+
+// Passkeys implements pool.Store.
+func (db *DB) Passkeys(ctx context.Context, sub uuid.UUID) ([]pool.Passkey, error) {
+	return queryRows[pool.Passkey](ctx, db.pool,
+		`SELECT `+passkeyColumns+` FROM pool_passkeys WHERE sub = $1 ORDER BY created_at, id`, sub)
+}
+
+// PasskeyByID implements pool.Store.
+func (db *DB) PasskeyByID(ctx context.Context, id []byte) (pool.Passkey, error) {
+	return queryRow[pool.Passkey](ctx, db.pool, `SELECT `+passkeyColumns+` FROM pool_passkeys WHERE id = $1`, id)
+}
+
+// AddPasskey implements pool.Store.
+func (db *DB) AddPasskey(ctx context.Context, challenge []byte, passkey pool.Passkey, event pool.Event) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		sub, err := usePoolChallenge(ctx, tx, challenge, event.At)
+		if err != nil {
+			return err
+		}
+		if sub != passkey.Sub {
+			return pgx.ErrNoRows
+		}
+		// The lock serializes concurrent calls, so that the user gets no more passkeys than the maximum.
+		if err := execRow(ctx, tx, pgx.ErrNoRows, `SELECT FROM pool_users WHERE sub = $1 AND enabled FOR UPDATE`,
+			sub); err != nil {
+			return err
+		}
+		if err := execRow(ctx, tx, errPasskeyTaken, `
+			INSERT INTO pool_passkeys (id, sub, name, public_key, sign_count, backup_eligible, created_at)
+			SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM pool_passkeys WHERE sub = $2) < $8
+			ON CONFLICT (id) DO NOTHING`,
+			passkey.ID, passkey.Sub, passkey.Name, passkey.PublicKey, passkey.SignCount, passkey.BackupEligible,
+			passkey.CreatedAt, pool.MaxPasskeys); err != nil {
+			return err
+		}
+		return auditSignIn(ctx, tx, event)
+	})
+}
+
+// UsePasskey implements pool.Store.
+func (db *DB) UsePasskey(ctx context.Context, challenge []byte, passkey pool.Passkey, at time.Time) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if _, err := usePoolChallenge(ctx, tx, challenge, at); err != nil {
+			return ifNoRows(err, errPoolUserChanged)
+		}
+		return execRow(ctx, tx, errNoPasskey, `
+			UPDATE pool_passkeys SET sign_count = $3, last_used_at = $4
+			WHERE id = $1 AND sub = $2 AND (sign_count < $3 OR sign_count = 0 AND $3 = 0)`,
+			passkey.ID, passkey.Sub, passkey.SignCount, at)
+	})
+}
+
+// RemovePasskey implements pool.Store.
+func (db *DB) RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event pool.Event) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := execRow(ctx, tx, errNoPasskey, `DELETE FROM pool_passkeys WHERE sub = $1 AND id = $2`, sub,
+			id); err != nil {
+			return err
+		}
+		return auditSignIn(ctx, tx, event)
+	})
+}
+
+const trusted = `sub = $1 AND trusted_version = $2 AND trusted_at > $3`
+
+// TrustsDevice implements pool.Store.
+func (db *DB) TrustsDevice(ctx context.Context, user pool.User, device []byte, after time.Time) (bool, error) {
+	return queryValue[bool](ctx, db.pool,
+		`SELECT EXISTS (SELECT FROM pool_devices WHERE `+trusted+` AND device = $4)`, user.Sub, user.Version, after,
+		device)
+}
+
+// TrustDevice implements pool.Store.
+func (db *DB) TrustDevice(ctx context.Context, user pool.User, device pool.TrustedDevice) error {
+	return exec(ctx, db.pool, `
+		UPDATE pool_devices SET trusted_at = $3, trusted_version = $4, agent = $5 WHERE sub = $1 AND device = $2`,
+		user.Sub, device.Key, device.TrustedAt, user.Version, storable(device.Agent))
+}
+
+// TrustedDevices implements pool.Store.
+func (db *DB) TrustedDevices(ctx context.Context, user pool.User, after time.Time) ([]pool.TrustedDevice, error) {
+	return queryRows[pool.TrustedDevice](ctx, db.pool, `
+		SELECT device AS key, agent, trusted_at, seen_at FROM pool_devices WHERE `+trusted+`
+		ORDER BY trusted_at DESC, device`, user.Sub, user.Version, after)
+}
+
+// DistrustDevice implements pool.Store.
+func (db *DB) DistrustDevice(ctx context.Context, sub uuid.UUID, device []byte) error {
+	return execRow(ctx, db.pool, pgx.ErrNoRows, `
+		UPDATE pool_devices SET trusted_at = NULL, trusted_version = NULL, agent = ''
+		WHERE sub = $1 AND device = $2 AND trusted_at IS NOT NULL`, sub, device)
+}

@@ -1,0 +1,120 @@
+import { type AuthAnswer, call, endpointOf, IdentityError, type Provider } from './identity'
+import { type Challenge, conclude, respond, type SignIn } from './identityAccount'
+import type { TokenRecord } from './token'
+
+// Passkeys (WebAuthn) of the embedded user pool.
+
+/** The maximum number of passkeys of a user. */
+export const MAX_PASSKEYS = 10
+
+/** A passkey of the signed-in user. */
+export interface Passkey {
+  id: string
+  name: string
+  /** In RFC 3339. */
+  createdAt: string
+  lastUsedAt?: string
+}
+
+/** Begins a sign-in with a passkey, which names its user. */
+export async function beginPasskey(provider: Provider): Promise<SignIn> {
+  const answer = await call<AuthAnswer>(provider.endpoint, 'InitiateAuth', {
+    AuthFlow: 'USER_AUTH',
+    ClientId: provider.clientId,
+    AuthParameters: { PREFERRED_CHALLENGE: 'WEB_AUTHN' },
+  })
+  return conclude(provider, answer)
+}
+
+/** Answers the challenge of a passkey: the browser asks the user for one. With an address, it must be that user's. */
+export async function answerPasskey(
+  provider: Provider,
+  username: string,
+  { session, options = '' }: Challenge,
+): Promise<SignIn> {
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(JSON.parse(options))
+  const credential = await navigator.credentials.get({ publicKey })
+  return respond(provider, 'WEB_AUTHN', session, {
+    ...(username && { USERNAME: username }),
+    CREDENTIAL: JSON.stringify(credential),
+  })
+}
+
+/** Lists the passkeys. Null if the server does not support them. */
+export async function listPasskeys(record: TokenRecord): Promise<Passkey[] | null> {
+  try {
+    const { Credentials } = await call<{ Credentials: Description[] }>(
+      await endpointOf(record),
+      'ListWebAuthnCredentials',
+      { AccessToken: record.accessToken },
+    )
+    return Credentials.map((one) => ({
+      id: one.CredentialId,
+      name: one.FriendlyCredentialName,
+      createdAt: timeOf(one.CreatedAt),
+      ...(one.TsumugiLastUsedAt && { lastUsedAt: timeOf(one.TsumugiLastUsedAt) }),
+    }))
+  } catch (cause) {
+    if (cause instanceof IdentityError && cause.name === 'WebAuthnConfigurationMissingException') return null
+    throw cause
+  }
+}
+
+interface Description {
+  CredentialId: string
+  FriendlyCredentialName: string
+  /** In seconds since 1970. */
+  CreatedAt: number
+  TsumugiLastUsedAt?: number
+}
+
+const timeOf = (seconds: number) => new Date(seconds * 1000).toISOString()
+
+/** Creates a passkey: the browser asks the user where to store it. Needs the user's password. */
+export async function createPasskey(record: TokenRecord, password: string, name: string): Promise<void> {
+  const endpoint = await endpointOf(record)
+  const { CredentialCreationOptions } = await call<{
+    CredentialCreationOptions: PublicKeyCredentialCreationOptionsJSON
+  }>(endpoint, 'StartWebAuthnRegistration', { AccessToken: record.accessToken, TsumugiPassword: password })
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(CredentialCreationOptions)
+  const credential = await navigator.credentials.create({ publicKey })
+  await call(endpoint, 'CompleteWebAuthnRegistration', {
+    AccessToken: record.accessToken,
+    TsumugiName: name,
+    Credential: credential,
+  })
+}
+
+/** Deletes a passkey. Needs the user's password. */
+export async function deletePasskey(record: TokenRecord, password: string, id: string): Promise<void> {
+  await call(await endpointOf(record), 'DeleteWebAuthnCredential', {
+    AccessToken: record.accessToken,
+    TsumugiPassword: password,
+    CredentialId: id,
+  })
+}
+
+/** A browser where sign-ins of the user skip the second factor. */
+export interface TrustedDevice {
+  key: string
+  name: string
+  /** In RFC 3339. */
+  trustedAt: string
+}
+
+/** Lists the trusted devices. */
+export async function listTrustedDevices(record: TokenRecord): Promise<TrustedDevice[]> {
+  const { Devices } = await call<{
+    Devices: { DeviceKey: string; DeviceCreateDate: number; DeviceAttributes: { Value: string }[] }[]
+  }>(await endpointOf(record), 'ListDevices', { AccessToken: record.accessToken })
+  return Devices.map((one) => ({
+    key: one.DeviceKey,
+    name: one.DeviceAttributes[0]?.Value ?? '',
+    trustedAt: timeOf(one.DeviceCreateDate),
+  }))
+}
+
+/** Ends the trust in a device. */
+export async function forgetDevice(record: TokenRecord, key: string): Promise<void> {
+  await call(await endpointOf(record), 'ForgetDevice', { AccessToken: record.accessToken, DeviceKey: key })
+}
