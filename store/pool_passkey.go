@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 )
 
-const passkeyColumns = `id, sub, name, public_key, sign_count, backup_eligible, created_at, last_used_at`
+const webAuthnColumns = `id, sub, name, public_key, sign_count, backup_eligible, created_at, last_used_at`
 
 var (
 	errNoPasskey    = fault.Errorf(fault.NotFound, "パスキーが見つかりません。")
@@ -21,12 +21,12 @@ var (
 // Passkeys implements pool.Store.
 func (db *DB) Passkeys(ctx context.Context, sub uuid.UUID) ([]pool.Passkey, error) {
 	return queryRows[pool.Passkey](ctx, db.pool,
-		`SELECT `+passkeyColumns+` FROM pool_passkeys WHERE sub = $1 ORDER BY created_at, id`, sub)
+		`SELECT `+webAuthnColumns+` FROM pool_passkeys WHERE sub = $1 ORDER BY created_at, id`, sub)
 }
 
 // PasskeyByID implements pool.Store.
 func (db *DB) PasskeyByID(ctx context.Context, id []byte) (pool.Passkey, error) {
-	return queryRow[pool.Passkey](ctx, db.pool, `SELECT `+passkeyColumns+` FROM pool_passkeys WHERE id = $1`, id)
+	return queryRow[pool.Passkey](ctx, db.pool, `SELECT `+webAuthnColumns+` FROM pool_passkeys WHERE id = $1`, id)
 }
 
 // AddPasskey implements pool.Store.

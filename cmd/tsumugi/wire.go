@@ -182,7 +182,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	}, api.Config{
 		PublicURL: public, ClientID: c.passwordClient(), Endpoint: c.passwordEndpoint(), Region: c.CognitoRegion,
 		Links: c.links(), TagManagerID: c.TagManagerID, ModelConnected: c.modelConnected(),
-		Passkeys: s.accounts.users.SupportsPasskeys(),
+		Passkeys:       s.accounts.users.SupportsPasskeys(),
 		TrustedProxies: c.TrustedProxies, ExtensionOrigins: origins,
 	}, log)
 	if err != nil || !c.Demo || c.CognitoUserPoolID != "" { // AWS's user pool is for real people.

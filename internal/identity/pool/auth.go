@@ -197,7 +197,7 @@ func (p *Pool) respondToAuthChallenge(ctx context.Context, in *input) (any, erro
 		"ADMIN_NO_SRP_AUTH", "CUSTOM_CHALLENGE", "DEVICE_PASSWORD_VERIFIER", "DEVICE_SRP_AUTH", "EMAIL_OTP",
 		challengeSetup,
 		challengeNewPassword, "PASSWORD", "PASSWORD_SRP", "PASSWORD_VERIFIER", challengeSelect, "SELECT_MFA_TYPE",
-		"SMS_MFA", "SMS_OTP", challengeTOTP, challengePasskey,
+		"SMS_MFA", "SMS_OTP", challengeTOTP, challengeWebAuthn,
 	}})
 	clientID := in.text("ClientId", clientIDRule())
 	session := in.text("Session", sessionRule())
@@ -214,7 +214,7 @@ func (p *Pool) respondToAuthChallenge(ctx context.Context, in *input) (any, erro
 		return p.setNewPassword(ctx, session, params)
 	case challengeTOTP:
 		return p.answerFactor(ctx, challengeTOTP, session, params)
-	case challengePasskey:
+	case challengeWebAuthn:
 		return p.answerPasskey(ctx, session, params)
 	case challengeSelect:
 		return p.selectChallenge(ctx, params)

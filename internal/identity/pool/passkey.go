@@ -21,8 +21,8 @@ import (
 const (
 	flowChoice = "USER_AUTH"
 
-	challengeSelect  = "SELECT_CHALLENGE"
-	challengePasskey = "WEB_AUTHN"
+	challengeSelect   = "SELECT_CHALLENGE"
+	challengeWebAuthn = "WEB_AUTHN"
 	// The challenge of a registration, which the protocol does not name.
 	challengeRegistration = "WEB_AUTHN_REGISTRATION"
 
@@ -37,7 +37,7 @@ const MaxPasskeys = 10
 
 const (
 	maxPasskeyName = 50 // In characters.
-	passkeyName    = "パスキー"
+	unnamedKey     = "パスキー"
 )
 
 // newRelyingParty returns the relying party for passkeys (WebAuthn Level 3). Its id is the host of the issuer. It is nil
@@ -144,7 +144,7 @@ func (p *Pool) completePasskey(ctx context.Context, in *input) (any, error) {
 		return nil, err
 	}
 	user := held.User
-	if name = cmp.Or(name, passkeyName); !validName(name) {
+	if name = cmp.Or(name, unnamedKey); !validName(name) {
 		return nil, invalidParameter("TsumugiName must not have control characters")
 	}
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(credential)
@@ -218,7 +218,8 @@ func (p *Pool) listPasskeys(ctx context.Context, in *input) (any, error) {
 	answer := struct{ Credentials []credentialDescription }{[]credentialDescription{}}
 	for _, key := range passkeys {
 		answer.Credentials = append(answer.Credentials, credentialDescription{
-			[]string{}, timestamp(key.CreatedAt), base64.RawURLEncoding.EncodeToString(key.ID), key.Name,
+			[]string{},
+			timestamp(key.CreatedAt), base64.RawURLEncoding.EncodeToString(key.ID), key.Name,
 			p.relyingParty.Config.RPID, (*timestamp)(key.LastUsedAt),
 		})
 	}
@@ -268,7 +269,7 @@ func (p *Pool) getUserAuthFactors(ctx context.Context, in *input) (any, error) {
 	factor, err := p.store.PoolFactor(ctx, held.User.Sub)
 	factors := []string{paramPassword}
 	if factor.Passkeys > 0 {
-		factors = append(factors, challengePasskey)
+		factors = append(factors, challengeWebAuthn)
 	}
 	preferred, list := factor.mfaSettings()
 	return struct {
@@ -285,7 +286,7 @@ func (p *Pool) choiceFlow(ctx context.Context, params map[string]string) (any, e
 	if p.relyingParty == nil {
 		return nil, invalidParameter("%s is not enabled for the client.", flowChoice)
 	}
-	if params[paramPreferred] == challengePasskey {
+	if params[paramPreferred] == challengeWebAuthn {
 		return p.passkeyChallenge(ctx, User{}, nil)
 	}
 	session, _ := opaque.New() // Nothing has been proved yet that a stored session would have to record.
@@ -294,7 +295,7 @@ func (p *Pool) choiceFlow(ctx context.Context, params map[string]string) (any, e
 		AvailableChallenges []string
 	}{
 		authAnswer{ChallengeName: challengeSelect, ChallengeParameters: map[string]string{}, Session: session},
-		[]string{paramPassword, challengePasskey},
+		[]string{paramPassword, challengeWebAuthn},
 	}, nil
 }
 
@@ -303,7 +304,7 @@ func (p *Pool) selectChallenge(ctx context.Context, params map[string]string) (a
 	switch {
 	case params[paramAnswer] == paramPassword:
 		return p.passwordFlow(ctx, params)
-	case params[paramAnswer] == challengePasskey && p.relyingParty != nil:
+	case params[paramAnswer] == challengeWebAuthn && p.relyingParty != nil:
 		return p.passkeyChallenge(ctx, User{}, nil)
 	}
 	return nil, invalidParameter("%s is not an available challenge.", paramAnswer)
@@ -321,26 +322,26 @@ func (p *Pool) passkeyChallenge(ctx context.Context, user User, params map[strin
 		return nil, err
 	}
 	answer := authAnswer{
-		ChallengeName: challengePasskey, Session: session.Challenge,
+		ChallengeName: challengeWebAuthn, Session: session.Challenge,
 		ChallengeParameters: map[string]string{paramRequestOptions: string(options)},
 	}
 	for name, value := range params {
 		answer.ChallengeParameters[name] = value
 	}
-	return answer, p.saveChallenge(ctx, session.Challenge, user, challengePasskey, p.cfg.ChallengeLifetime)
+	return answer, p.saveChallenge(ctx, session.Challenge, user, challengeWebAuthn, p.cfg.ChallengeLifetime)
 }
 
 // answerPasskey answers the challenge WEB_AUTHN with the signature of a passkey. As the second factor, a recovery code
 // replaces it.
 func (p *Pool) answerPasskey(ctx context.Context, session string, params map[string]string) (any, error) {
 	if params[paramRecoveryCode] != "" {
-		return p.answerFactor(ctx, challengePasskey, session, params)
+		return p.answerFactor(ctx, challengeWebAuthn, session, params)
 	}
 	if params[paramCredential] == "" {
 		return nil, missingParameter(paramCredential)
 	}
 	hash := opaque.Hash(session)
-	challenge, err := p.openChallenge(ctx, hash, challengePasskey)
+	challenge, err := p.openChallenge(ctx, hash, challengeWebAuthn)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,8 @@ func (p *Pool) listDevices(ctx context.Context, in *input) (any, error) {
 	answer := struct{ Devices []deviceType }{[]deviceType{}}
 	for _, device := range devices {
 		answer.Devices = append(answer.Devices, deviceType{
-			[]attribute{{"device_name", device.Agent}}, timestamp(device.TrustedAt),
+			[]attribute{{"device_name", device.Agent}},
+			timestamp(device.TrustedAt),
 			base64.RawURLEncoding.EncodeToString(device.Key), timestamp(device.SeenAt), timestamp(device.TrustedAt),
 		})
 	}

@@ -96,7 +96,7 @@ func TestResponsesMatchCognito(t *testing.T) {
 	r = f.post(t, "GetUser", `{"AccessToken":"`+access+`"}`)
 	want := `{"UserAttributes":[{"Name":"email","Value":"hanako@example.com"},{"Name":"email_verified",` +
 		`"Value":"true"},{"Name":"name","Value":"山田 花子"},{"Name":"sub","Value":"` + f.sub.String() +
-		`"}],"Username":"` + f.sub.String() + `","Tsumugi":{"RecoveryCodes":0,"FactorRequired":false}}`
+		`"}],"Username":"` + f.sub.String() + `","Tsumugi":{"RecoveryCodes":0,"FactorRequired":false,"Passkeys":0}}`
 	if r.status != 200 || r.body != want {
 		t.Errorf("GetUser: %d %s", r.status, r.body)
 	}
