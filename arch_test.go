@@ -32,7 +32,7 @@ var order = []string{
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
 	"internal/identity/sso", "internal/identity/saml", "internal/identity/saml/samltest", "internal/identity/oidc",
 	"internal/identity/oidc/oidctest", "internal/identity/oauth",
-	"internal/org", "internal/scim", "internal/skill",
+	"internal/org", "internal/siem", "internal/scim", "internal/skill",
 	"internal/datasource/extract/pdf", "internal/datasource/extract/pdf/pdftest", "internal/datasource/extract",
 	"internal/datasource/extract/extracttest", "internal/datasource/extractor", "internal/datasource/index",
 	"internal/datasource", "internal/datasource/bucket", "internal/project",
