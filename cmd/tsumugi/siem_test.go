@@ -45,12 +45,13 @@ func idsOf(events []receivers.Event) (ids []string) {
 	return ids
 }
 
-// TestAuditLogReachesReceivers sends the events of calls to the OpenTelemetry collector and rsyslog. It kills the server
-// and starts another one, which sends to syslog-ng as well.
+// TestAuditLogReachesReceivers sends the events of calls to the OpenTelemetry collector and rsyslog. It kills the
+// server and starts another one, which sends to syslog-ng as well.
 func TestAuditLogReachesReceivers(t *testing.T) {
 	t.Parallel()
 	files := receivers.Certify(t)
-	collector, rsyslog, syslogNG := receivers.Collector(t, files), receivers.Rsyslog(t, files), receivers.SyslogNG(t, files)
+	collector := receivers.Collector(t, files)
+	rsyslog, syslogNG := receivers.Rsyslog(t, files), receivers.SyslogNG(t, files)
 	dsn := storetest.DSN(t)
 	serve := func(syslog *receivers.Receiver) *process {
 		return start(t, t.TempDir(), "DATABASE_URL="+dsn, "TSUMUGI_CA_FILE="+files.Certificate,
@@ -59,7 +60,8 @@ func TestAuditLogReachesReceivers(t *testing.T) {
 	first := serve(rsyslog)
 	token := first.signIn(t, "admin@demo.example")
 	const name = `営業 "第一" ] \ 🧵`
-	if status := first.json(t, "POST", "/v1/group", token, map[string]any{"request_id": uuid.NewString(), "name": name}, nil); status != http.StatusCreated {
+	if status := first.json(t, "POST", "/v1/group", token,
+		map[string]any{"request_id": uuid.NewString(), "name": name}, nil); status != http.StatusCreated {
 		t.Fatalf("got %d", status)
 	}
 	if status := first.json(t, "PUT", "/v1/guidance/instructions", token,

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
@@ -41,49 +42,52 @@ type activity struct {
 
 const other = 99
 
-// activities are the activities of actions, and of the verbs of actions that are not listed themselves.
-var activities = map[string]activity{
-	"session.begin": {authentication, 1, "Logon"}, "session.fail": {authentication, 1, "Logon"},
-	"session.refuse": {authentication, 1, "Logon"}, "address.refuse": {authentication, 1, "Logon"},
-	"session.end": {authentication, 2, "Logoff"}, "session.end_all": {authentication, 2, "Logoff"},
-	"session.revoke": {authentication, 2, "Logoff"},
+// activities lists activities with their actions, and with the verbs of actions that are not listed themselves.
+var activities = []struct {
+	activity
 
-	"member.invite": {accountChange, 1, "Create"}, "member.provision": {accountChange, 1, "Create"},
-	"user.create": {accountChange, 1, "Create"}, "user.disable": {accountChange, 5, "Disable"},
-	"member.remove": {accountChange, 6, "Delete"}, "session.lock": {accountChange, 9, "Lock"},
-	"password.set": {accountChange, 3, "Password Change"}, "password.change": {accountChange, 3, "Password Change"},
-	"password.fail": {accountChange, 3, "Password Change"}, "password.request": {accountChange, 4, "Password Reset"},
-	"password.reset":        {accountChange, 4, "Password Reset"},
-	"session.factor_add":    {accountChange, 10, "MFA Factor Enable"},
-	"session.factor_remove": {accountChange, 11, "MFA Factor Disable"},
-	"member.reset_factor":   {accountChange, 11, "MFA Factor Disable"},
-	"member.edit":           {accountChange, other, ""}, "member.resend": {accountChange, other, ""},
-	"member.link": {accountChange, other, ""}, "member.unlink": {accountChange, other, ""},
-	"member.request_factor_reset": {accountChange, other, ""}, "session.recovery_codes": {accountChange, other, ""},
-	"slack.link": {accountChange, other, ""}, "slack.unlink": {accountChange, other, ""},
+	actions string
+}{
+	{activity{authentication, 1, "Logon"}, "session.begin session.fail session.refuse address.refuse"},
+	{activity{authentication, 2, "Logoff"}, "session.end session.end_all session.revoke"},
 
-	"group.create": {groupManagement, 6, "Create"}, "group.delete": {groupManagement, 5, "Delete"},
-	"group.edit": {groupManagement, other, ""}, "group.members": {groupManagement, other, ""},
+	{activity{accountChange, 1, "Create"}, "member.invite member.provision user.create"},
+	{activity{accountChange, 3, "Password Change"}, "password.set password.change password.fail"},
+	{activity{accountChange, 4, "Password Reset"}, "password.request password.reset"},
+	{activity{accountChange, 5, "Disable"}, "user.disable"},
+	{activity{accountChange, 6, "Delete"}, "member.remove"},
+	{activity{accountChange, 9, "Lock"}, "session.lock"},
+	{activity{accountChange, 10, "MFA Factor Enable"}, "session.factor_add"},
+	{activity{accountChange, 11, "MFA Factor Disable"}, "session.factor_remove member.reset_factor"},
+	{activity{accountChange, other, ""}, "member.edit member.resend member.link member.unlink " +
+		"member.request_factor_reset session.recovery_codes slack.link slack.unlink"},
 
-	"create": {entityManagement, 1, "Create"}, "import": {entityManagement, 1, "Create"},
-	"publish": {entityManagement, 1, "Create"},
-	"edit":    {entityManagement, 3, "Update"}, "update": {entityManagement, 3, "Update"},
-	"set": {entityManagement, 3, "Update"}, "on": {entityManagement, 3, "Update"},
-	"off": {entityManagement, 3, "Update"}, "order": {entityManagement, 3, "Update"},
-	"rotate": {entityManagement, 3, "Update"}, "refresh": {entityManagement, 3, "Update"},
-	"grants": {entityManagement, 3, "Update"}, "archive": {entityManagement, 3, "Update"},
-	"restore": {entityManagement, 3, "Update"}, "hide": {entityManagement, 3, "Update"},
-	"show":   {entityManagement, 3, "Update"},
-	"delete": {entityManagement, 4, "Delete"}, "remove": {entityManagement, 4, "Delete"},
-	"end": {entityManagement, 4, "Delete"}, "revoke": {entityManagement, 4, "Delete"},
-	"purge": {entityManagement, 4, "Delete"}, "reuse": {entityManagement, 4, "Delete"},
-	"reject": {entityManagement, other, ""}, "test": {entityManagement, other, ""},
+	{activity{groupManagement, 5, "Delete"}, "group.delete"},
+	{activity{groupManagement, 6, "Create"}, "group.create"},
+	{activity{groupManagement, other, ""}, "group.edit group.members"},
+
+	{activity{entityManagement, 1, "Create"}, "create import publish"},
+	{activity{entityManagement, 3, "Update"}, "edit update set on off order rotate refresh grants archive " +
+		"restore hide show"},
+	{activity{entityManagement, 4, "Delete"}, "delete remove end revoke purge reuse"},
+	{activity{entityManagement, other, ""}, "reject test"},
 }
 
-// failures are the actions that record a failure or a refusal.
-var failures = []org.Action{"session.fail", "session.refuse", "session.lock", "address.refuse", "password.fail"}
+// activityByAction returns activities by actions and verbs.
+var activityByAction = sync.OnceValue(func() map[string]activity {
+	all := make(map[string]activity)
+	for _, a := range activities {
+		for _, action := range strings.Fields(a.actions) {
+			all[action] = a.activity
+		}
+	}
+	return all
+})
 
-// warnings are the actions without a failure that an operator should notice.
+// failures are the actions that record a failure or a refusal.
+var failures = []org.Action{"session.fail", "session.refuse", "address.refuse", "password.fail"}
+
+// warnings are the actions that an operator should notice.
 var warnings = []org.Action{"session.lock", "connection.reuse", "member.reset_factor", "member.request_factor_reset"}
 
 // activityOf returns the activity of an action. An unknown action, which a newer server has recorded, is one of an
@@ -91,7 +95,7 @@ var warnings = []org.Action{"session.lock", "connection.reuse", "member.reset_fa
 func activityOf(action org.Action) (a activity, known bool) {
 	_, verb, _ := strings.Cut(string(action), ".")
 	for _, key := range []string{string(action), verb} {
-		if a, known = activities[key]; known {
+		if a, known = activityByAction()[key]; known {
 			break
 		}
 	}
@@ -194,7 +198,7 @@ func (e Event) actor() object {
 	return compact(user)
 }
 
-// unmapped returns what OCSF has no attributes for.
+// unmapped returns the values without an attribute of OCSF.
 func (e Event) unmapped() object {
 	details := make([]any, len(e.Details))
 	for i, c := range e.Details {

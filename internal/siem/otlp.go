@@ -139,8 +139,8 @@ func (o *OTLP) deliver(ctx context.Context, records []*logspb.LogRecord) error {
 		return err
 	}
 	o.refused.Add(1)
-	o.log.ErrorContext(ctx, "siem: the receiver refused an event, which is not sent again", "sink", o.Name(), "event", uid(records[0]),
-		"err", err)
+	o.log.ErrorContext(ctx, "siem: the receiver refused an event, which is not sent again",
+		"sink", o.Name(), "event", uid(records[0]), "err", err)
 	return nil
 }
 
@@ -195,8 +195,8 @@ func (o *OTLP) notePartialSuccess(ctx context.Context, body []byte, records []*l
 	partial := response.GetPartialSuccess()
 	if n := partial.GetRejectedLogRecords(); n > 0 {
 		o.refused.Add(n)
-		o.log.ErrorContext(ctx, "siem: the receiver refused events, which are not sent again", "sink", o.Name(), "events", n,
-			"first", uid(records[0]), "last", uid(records[len(records)-1]),
+		o.log.ErrorContext(ctx, "siem: the receiver refused events, which are not sent again",
+			"sink", o.Name(), "events", n, "first", uid(records[0]), "last", uid(records[len(records)-1]),
 			"err", runes.OneLine(partial.GetErrorMessage(), maxReceiverText))
 	}
 }
@@ -217,7 +217,7 @@ func (o *OTLP) request(records []*logspb.LogRecord) *collectorpb.ExportLogsServi
 	}}}
 }
 
-// uidAttribute is the semantic convention for the unique id of a record, by which receivers remove repetitions.
+// uidAttribute is OpenTelemetry's attribute for the unique id of a record. Receivers can remove repetitions by it.
 const uidAttribute = "log.record.uid"
 
 // severities are the severities of records by those of OCSF.

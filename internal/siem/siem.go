@@ -2,8 +2,9 @@
 //
 // It owns the formats, the order of sending and the cursors: the events are those of package org. For each sink, one
 // server at a time sends the events of all organizations, in the order of their positions, and stores a cursor. After a
-// failure or a restart, it continues from the cursor, so that each event is sent at least once. The package imports org,
-// proxy, runes, timeout, uuidv7 and work.
+// failure or a restart, it continues from the cursor, so that each event is sent at least once.
+//
+// The package imports org, proxy, runes, timeout, uuidv7 and work.
 package siem
 
 import (
@@ -34,7 +35,8 @@ type Event struct {
 	OrganizationName string // "" without an organization.
 }
 
-// UID returns the id that a receiver uses to recognize repetitions: that of the event, with the revision after a change.
+// UID returns the id that a receiver uses to recognize repetitions. It is the id of the event, with the revision after a
+// change.
 func (e Event) UID() string {
 	if e.Revision == 0 {
 		return e.ID.String()
@@ -56,7 +58,7 @@ type Store interface {
 	// SinkEvents returns committed events whose position is greater than after, in the order of their positions. Later
 	// calls return no event whose position is lower than a returned one.
 	SinkEvents(ctx context.Context, after int64, limit int) ([]Event, error)
-	// MoveCursor stores the cursor of a sink, and the position up to which it has sent. Neither decreases.
+	// MoveCursor increases the cursor of a sink, and the position up to which the sink has sent.
 	MoveCursor(ctx context.Context, name string, cursor, sent int64) error
 	// SinkBacklogs returns the backlogs of all sinks.
 	SinkBacklogs(ctx context.Context) ([]Backlog, error)

@@ -110,7 +110,7 @@ func (s *Syslog) Check(ctx context.Context) error {
 func (s *Syslog) Close() {
 	if s.conn != nil {
 		_ = s.conn.Close()
-		<-s.broken
+		<-s.broken //nolint:errcheck // The connection is closed, whatever the error.
 		s.conn, s.sent = nil, nil
 	}
 }
@@ -262,9 +262,14 @@ func (o Origin) head(e Event) string {
 	}
 	var data strings.Builder
 	for _, parameter := range [][2]string{
-		{"id", e.UID()}, {"organization", e.organizationID()}, {"organizationName", e.OrganizationName},
-		{"actor", cmp.Or(e.By.Email, e.By.Name, string(e.By.Kind))}, {"action", string(e.Action)},
-		{"target", e.TargetLabel}, {"targetId", e.TargetID}, {"address", address},
+		{"id", e.UID()},
+		{"organization", e.organizationID()},
+		{"organizationName", e.OrganizationName},
+		{"actor", cmp.Or(e.By.Email, e.By.Name, string(e.By.Kind))},
+		{"action", string(e.Action)},
+		{"target", e.TargetLabel},
+		{"targetId", e.TargetID},
+		{"address", address},
 	} {
 		if parameter[1] != "" {
 			fmt.Fprintf(&data, ` %s="%s"`, parameter[0], escaper.Replace(runes.OneLine(parameter[1], maxName)))

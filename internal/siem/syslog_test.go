@@ -11,11 +11,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	neturl "net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/tsumugi-ai/tsumugi/internal/proxy/proxytest"
 	"github.com/tsumugi-ai/tsumugi/internal/siem"
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
@@ -190,7 +192,7 @@ func TestSyslogMessages(t *testing.T) {
 	}
 }
 
-// TestUnknownAuthorityIsRefused connects by TLS with an unknown certificate, and with a known one.
+// TestUnknownAuthorityIsRefused connects by TLS with an unknown certificate, and through a proxy with a known one.
 func TestUnknownAuthorityIsRefused(t *testing.T) {
 	t.Parallel()
 	certified := httptest.NewTLSServer(http.NotFoundHandler())
@@ -219,7 +221,11 @@ func TestUnknownAuthorityIsRefused(t *testing.T) {
 		work.Sleep(t.Context(), time.Millisecond)
 	}
 	stop()
-	sink := s.sink(t, siem.SyslogConfig{URL: url, RootCAs: known})
+	p := proxytest.New(t, map[string]string{"example.com:6514": s.Addr().String()})
+	sink := s.sink(t, siem.SyslogConfig{
+		URL: "tls://example.com", RootCAs: known,
+		Proxy: func(*neturl.URL) (*neturl.URL, error) { return p.URL("user", "password"), nil },
+	})
 	if err := sink.Check(t.Context()); err != nil {
 		t.Error(err)
 	}

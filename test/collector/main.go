@@ -37,7 +37,8 @@ func run(ctx context.Context, args []string) error {
 	config := factory.CreateDefaultConfig()
 	tls := map[string]any{"cert_file": args[1], "key_file": args[2]}
 	http := map[string]any{"endpoint": args[0], "tls": tls}
-	if err := confmap.NewFromStringMap(map[string]any{"protocols": map[string]any{"http": http}}).Unmarshal(config); err != nil {
+	settings := confmap.NewFromStringMap(map[string]any{"protocols": map[string]any{"http": http}})
+	if err := settings.Unmarshal(config); err != nil {
 		return err
 	}
 	printer, err := consumer.NewLogs(printRecords)

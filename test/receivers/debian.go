@@ -43,7 +43,9 @@ func install(t *testing.T, packages ...string) debian {
 		t.Fatal(err)
 	}
 	for _, archive := range archives {
-		if out, err := exec.CommandContext(t.Context(), "dpkg-deb", "--extract", archive, root).CombinedOutput(); err != nil {
+		//nolint:gosec // The folders are those of this package.
+		unpack := exec.CommandContext(t.Context(), "dpkg-deb", "--extract", archive, root)
+		if out, err := unpack.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v: %s", archive, err, out)
 		}
 	}
@@ -66,6 +68,7 @@ func download(t *testing.T, work string, packages []string) {
 			"-q", "-y", "-o", "Debug::NoLocking=true", "-o", "Dir::Cache=" + filepath.Join(work, "cache"),
 			"-o", "APT::Sandbox::User=root",
 		}, options...)
+		//nolint:gosec // The options are those of this package.
 		return exec.CommandContext(t.Context(), "apt-get", options...).CombinedOutput()
 	}
 	get := append([]string{"--download-only", "--no-install-recommends", "install"}, packages...)

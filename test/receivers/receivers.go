@@ -1,5 +1,5 @@
-// Package receivers runs receivers of the audit log for tests: rsyslog and syslog-ng from Debian, and the receiver of the
-// OpenTelemetry collector. They accept connections by TLS and print what they receive.
+// Package receivers runs receivers of the audit log for tests: rsyslog and syslog-ng from Debian, and the receiver of
+// the OpenTelemetry collector. They accept TLS connections and print the received events.
 package receivers
 
 import (
@@ -88,7 +88,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// Collector runs the receiver of the OpenTelemetry collector, which is a Go module of its own.
+// Collector runs the receiver of the OpenTelemetry collector. Its program is in a separate Go module.
 func Collector(t *testing.T, files Files) *Receiver {
 	t.Helper()
 	program := filepath.Join(repository(t), ".cache/receivers/collector") // Not linked again while it is up to date.
@@ -99,6 +99,8 @@ func Collector(t *testing.T, files Files) *Receiver {
 		t.Fatalf("building the collector: %v: %s", err, out)
 	}
 	address := freeAddress(t)
+	//nolint:gosec // The program was just built.
+	cmd := exec.CommandContext(t.Context(), program, address, files.Certificate, files.Key)
 	return run(t, address, func(line []byte) (e Event, err error) {
 		var record struct {
 			ID    string
@@ -108,7 +110,7 @@ func Collector(t *testing.T, files Files) *Receiver {
 			e.ID, err = record.ID, json.Unmarshal(record.Event, &e.OCSF)
 		}
 		return e, err
-	}, exec.CommandContext(t.Context(), program, address, files.Certificate, files.Key))
+	}, cmd)
 }
 
 // Rsyslog runs rsyslog. It parses the structured data and removes the byte order mark.
@@ -120,8 +122,7 @@ func Rsyslog(t *testing.T, files Files) *Receiver {
 		"{dir}", dir, "{certificate}", files.Certificate, "{key}", files.Key, "{host}", host, "{port}", port,
 	).Replace(`
 global(workDirectory="{dir}" maxMessageSize="16k" DefaultNetstreamDriverCAFile="{certificate}"
-       DefaultNetstreamDriverCertFile="{certificate}" DefaultNetstreamDriverKeyFile="{key}"
-       parser.escapeControlCharactersOnReceive="off")
+       DefaultNetstreamDriverCertFile="{certificate}" DefaultNetstreamDriverKeyFile="{key}")
 module(load="imtcp" StreamDriver.Name="gtls" StreamDriver.Mode="1" StreamDriver.AuthMode="anon")
 module(load="mmpstrucdata")
 input(type="imtcp" address="{host}" port="{port}")
@@ -183,7 +184,7 @@ func run(t *testing.T, address string, parse func(line []byte) (Event, error), c
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -222,10 +223,10 @@ func run(t *testing.T, address string, parse func(line []byte) (Event, error), c
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	return listener.Addr().String()
 }
