@@ -86,10 +86,12 @@ func TestAuditLogReachesReceivers(t *testing.T) {
 	if !slices.Equal(idsOf(again), idsOf(byOTLP)) {
 		t.Errorf("syslog-ng received %v, the collector %v", again, byOTLP)
 	}
-	for _, events := range [][]receivers.Event{byRsyslog, again} {
-		i := slices.IndexFunc(events, func(e receivers.Event) bool { return e.Action == "group.create" })
-		if i < 0 || events[i].Target != name || events[i].OCSF.Group.Name != name || events[i].OCSF.ClassUID != 3006 {
-			t.Errorf("%+v", events)
+	for _, events := range [][]receivers.Event{byRsyslog, again, byOTLP} {
+		i := slices.IndexFunc(events, func(e receivers.Event) bool { return e.OCSF.Metadata.EventCode == "group.create" })
+		e := events[i]
+		if e.OCSF.Group.Name != name || e.OCSF.ClassUID != 3006 || e.OCSF.Metadata.TenantUID == "" ||
+			e.OCSF.Unmapped.OrganizationName == "" || e.Action != "" && (e.Action != "group.create" || e.Target != name) {
+			t.Errorf("%+v", e)
 		}
 	}
 }

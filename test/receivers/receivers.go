@@ -31,9 +31,13 @@ type Event struct {
 		Metadata struct {
 			UID       string
 			EventCode string `json:"event_code"`
+			TenantUID string `json:"tenant_uid"`
 		}
 		ClassUID int `json:"class_uid"`
 		Group    struct{ Name string }
+		Unmapped struct {
+			OrganizationName string `json:"organization_name"`
+		}
 	}
 }
 
