@@ -172,6 +172,9 @@ func (o *OTLP) post(ctx context.Context, records []*logspb.LogRecord) error {
 	}
 	switch response.StatusCode {
 	case http.StatusOK:
+		if strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") {
+			return errors.New("the response is a web page, not that of a receiver")
+		}
 		o.notePartialSuccess(ctx, text, records)
 		return nil
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:

@@ -347,6 +347,8 @@ func TestReceiverIsAwayForADay(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		case calls == 5:
 			w.WriteHeader(http.StatusUnauthorized)
+		case calls == 6:
+			_, _ = io.WriteString(w, "<html>Sign in to the network</html>")
 			c.set(nil)
 		}
 	})
@@ -367,7 +369,7 @@ func TestReceiverIsAwayForADay(t *testing.T) {
 	if got := c.expect(t, 1500); !slices.Equal(got, want) {
 		t.Error("the events arrived in another order")
 	}
-	for _, part := range []string{"context deadline exceeded", "503", "401", "accepts events again"} {
+	for _, part := range []string{"context deadline exceeded", "503", "401", "web page", "accepts events again"} {
 		if !strings.Contains(log.String(), part) {
 			t.Errorf("the log lacks %s: %s", part, log)
 		}
