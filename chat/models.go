@@ -56,6 +56,10 @@ type ModelSetting struct {
 	Allowed bool   `json:"allowed,omitempty"`
 	Name    string `json:"name,omitempty"` // Replaces the operator's name, as Note replaces the operator's note.
 	Note    string `json:"note,omitempty"`
+
+	// Groups are the groups whose members may choose the model; empty for everyone. A deleted group remains, so that the
+	// model does not become available to others.
+	Groups []uuid.UUID `json:"groups,omitempty"`
 }
 
 // Choice is a person's choice of a model.
@@ -92,6 +96,12 @@ type ModelStore interface {
 	// ModelSettings returns an organization's decisions.
 	ModelSettings(ctx context.Context, organizationID uuid.UUID) (ModelSettings, error)
 
+	// MemberModelSettings returns the decisions without models that only members of other groups may choose.
+	MemberModelSettings(ctx context.Context, owner identity.Owner) (ModelSettings, error)
+
+	// GroupNames returns the names of an organization's groups.
+	GroupNames(ctx context.Context, organizationID uuid.UUID) (map[uuid.UUID]string, error)
+
 	// SetModelSettings replaces the decisions of the actor's organization, unless they are the same. It calls check
 	// with the actor's current state and the present decisions; check returns the changes for the audit log.
 	// SetModelSettings returns the error of check unchanged.
@@ -113,8 +123,9 @@ func NewModels(offers Offers, skills Skills, store ModelStore) *Models {
 
 // ModelChoice is the list of models for a choice.
 type ModelChoice struct {
-	DefaultID string
-	Models    []OfferedModel
+	DefaultID  string
+	Models     []OfferedModel
+	GroupNames map[uuid.UUID]string // Of the organization's groups. Set by Settings.
 }
 
 // Choice returns the models that a member may choose, and the default model. With skillID, the default is that of a
@@ -127,7 +138,7 @@ func (m *Models) Choice(ctx context.Context, owner identity.Owner, skillID *uuid
 			return ModelChoice{}, err
 		}
 	}
-	settings, err := m.store.ModelSettings(ctx, owner.OrganizationID)
+	settings, err := m.store.MemberModelSettings(ctx, owner)
 	if err != nil {
 		return ModelChoice{}, err
 	}
@@ -147,6 +158,10 @@ func (m *Models) Settings(ctx context.Context, actor identity.Actor) (ModelChoic
 	if err != nil {
 		return ModelChoice{}, err
 	}
+	names, err := m.store.GroupNames(ctx, actor.OrganizationID)
+	if err != nil {
+		return ModelChoice{}, err
+	}
 	allowed, fallback := allowedModels(m.offers, settings)
 	all := applySettings(m.offers, settings)
 	available := m.offers.Available(ctx)
@@ -156,7 +171,7 @@ func (m *Models) Settings(ctx context.Context, actor identity.Actor) (ModelChoic
 			all[i].Available = &is
 		}
 	}
-	return ModelChoice{DefaultID: fallback, Models: all}, nil
+	return ModelChoice{DefaultID: fallback, Models: all, GroupNames: names}, nil
 }
 
 // SetSettings replaces the decisions of the actor's organization, and returns them like Settings. For administrators.
@@ -170,16 +185,27 @@ func (m *Models) SetSettings(ctx context.Context, actor identity.Actor, s ModelS
 			return ModelChoice{}, err
 		}
 	}
-	if !slices.ContainsFunc(s.Models, func(m ModelSetting) bool { return m.ID == s.DefaultID && m.Allowed }) {
-		return ModelChoice{}, fault.InvalidField("default_id", "利用を許可したモデルの中から、標準のモデルを選択してください。")
+	i := slices.IndexFunc(s.Models, func(m ModelSetting) bool { return m.ID == s.DefaultID && m.Allowed })
+	switch {
+	case i < 0:
+		return ModelChoice{}, fault.InvalidField("default_id", "利用を許可したモデルの中から、既定のモデルを選択してください。")
+	case len(s.Models[i].Groups) > 0:
+		return ModelChoice{}, fault.InvalidField("default_id", "既定のモデルは、メンバー全員が選べるモデルにしてください。")
+	}
+	names, err := m.store.GroupNames(ctx, actor.OrganizationID)
+	if err != nil {
+		return ModelChoice{}, err
 	}
 	check := func(actor *org.Member, before ModelSettings) ([]org.Change, error) {
 		if actor == nil || !actor.Role.IsAdmin() || actor.State != identity.StateActive {
 			return nil, org.ErrForbidden
 		}
-		return modelChanges(m.offers, before, s), nil
+		if err := checkModelGroups(before, s, names); err != nil {
+			return nil, err
+		}
+		return modelChanges(m.offers, before, s, names), nil
 	}
-	err := m.store.SetModelSettings(ctx, actor, s, check)
+	err = m.store.SetModelSettings(ctx, actor, s, check)
 	if err != nil {
 		return ModelChoice{}, err
 	}
@@ -203,8 +229,23 @@ func (m *Models) Names(ctx context.Context, organizationID uuid.UUID) (func(id s
 	}, nil
 }
 
-// modelChanges returns the differences between two settings for the audit log, with the names of models.
-func modelChanges(offers Offers, before, after ModelSettings) (changes []org.Change) {
+// checkModelGroups rejects groups that do not exist, unless the model had them before.
+func checkModelGroups(before, after ModelSettings, names map[uuid.UUID]string) error {
+	for i, m := range after.Models {
+		for j, id := range m.Groups {
+			_, exists := names[id]
+			if !exists && !slices.ContainsFunc(before.Models, func(was ModelSetting) bool {
+				return was.ID == m.ID && slices.Contains(was.Groups, id)
+			}) {
+				return fault.InvalidField(fmt.Sprintf("models[%d].group_ids[%d]", i, j), "グループが見つかりません。")
+			}
+		}
+	}
+	return nil
+}
+
+// modelChanges returns the differences between two settings for the audit log, with the names of models and groups.
+func modelChanges(offers Offers, before, after ModelSettings, groups map[uuid.UUID]string) (changes []org.Change) {
 	add := func(field, was, is string) {
 		if was != is {
 			changes = append(changes, org.Change{Field: field, Before: was, After: is})
@@ -226,6 +267,10 @@ func modelChanges(offers Offers, before, after ModelSettings) (changes []org.Cha
 		if note != oldNote {
 			add("model_note", joinNote(name, oldNote), joinNote(name, note))
 		}
+		if !slices.Equal(m.Setting.Groups, was[i].Setting.Groups) {
+			add("model_groups", joinNote(name, groupNames(was[i].Setting.Groups, groups)),
+				joinNote(name, groupNames(m.Setting.Groups, groups)))
+		}
 	}
 	return changes
 }
@@ -241,7 +286,16 @@ func modelNames(list []OfferedModel, id string) string {
 	return strings.Join(names, "、")
 }
 
-// joinNote joins a model's name and note.
+// groupNames returns the names of groups. A deleted group has its id.
+func groupNames(ids []uuid.UUID, names map[uuid.UUID]string) string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = cmp.Or(names[id], id.String())
+	}
+	return strings.Join(list, "、")
+}
+
+// joinNote joins a model's name and its note or groups.
 func joinNote(name, note string) string {
 	if note == "" {
 		return ""

@@ -36,6 +36,14 @@ func (s *settled) ModelSettings(context.Context, uuid.UUID) (chat.ModelSettings,
 	return s.settings, nil
 }
 
+func (s *settled) MemberModelSettings(context.Context, identity.Owner) (chat.ModelSettings, error) {
+	return s.settings, nil
+}
+
+func (s *settled) GroupNames(context.Context, uuid.UUID) (map[uuid.UUID]string, error) {
+	return nil, nil
+}
+
 func (s *settled) SetModelSettings(
 	_ context.Context, actor identity.Actor, settings chat.ModelSettings,
 	check func(*org.Member, chat.ModelSettings) ([]org.Change, error),

@@ -208,7 +208,7 @@ func (db *DB) FindVectors(ctx context.Context, owner identity.Owner, of []dataso
 		JOIN embeddings e ON e.data_source_id = d.id AND e.model_id = $4 AND e.done = d.chunk_count
 		JOIN embedding_models m ON m.id = e.model_id
 		JOIN unnest($3::uuid[]) WITH ORDINALITY AS w (id, place) ON w.id = d.id
-		WHERE `+isOwn+` AND d.status = 'success'
+		WHERE `+isReadable+` AND d.status = 'success'
 		ORDER BY w.place`, owner.OrganizationID, owner.UserID, ids, modelID)
 	if err != nil {
 		return nil, false, translate(err)

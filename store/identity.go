@@ -19,7 +19,7 @@ func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identi
 		       u.role, `+memberState+` AS state, u.auth_type,
 		    o.auth_type AS organization_auth_type, s.used_at AS session_used_at,
 		    coalesce(`+sessionEnded("$3::timestamptz", "$4::text")+`, false) AS session_over,
-		    o.address_ranges
+		    g.authenticated_at, o.address_ranges
 		FROM users u
 		JOIN organizations o ON o.id = u.organization_id
 		LEFT JOIN pool_grants g ON g.id = $2

@@ -254,6 +254,18 @@ func (db *DB) ModelSettings(ctx context.Context, organizationID uuid.UUID) (chat
 	return modelSettings(ctx, db.pool, organizationID)
 }
 
+// MemberModelSettings implements chat.ModelStore.
+func (db *DB) MemberModelSettings(ctx context.Context, owner identity.Owner) (chat.ModelSettings, error) {
+	return findValue[chat.ModelSettings](ctx, db.pool, org.ErrNoOrganization,
+		`SELECT member_models(models, $2) FROM organizations WHERE id = $1`, owner.OrganizationID, owner.UserID)
+}
+
+// GroupNames implements chat.ModelStore.
+func (db *DB) GroupNames(ctx context.Context, organizationID uuid.UUID) (map[uuid.UUID]string, error) {
+	return findValue[map[uuid.UUID]string](ctx, db.pool, org.ErrNoOrganization, `
+		SELECT coalesce(jsonb_object_agg(id, name), '{}') FROM member_groups WHERE organization_id = $1`, organizationID)
+}
+
 func modelSettings(ctx context.Context, q querier, organizationID uuid.UUID) (chat.ModelSettings, error) {
 	return findValue[chat.ModelSettings](ctx, q, org.ErrNoOrganization, `SELECT models FROM organizations WHERE id = $1`,
 		organizationID)

@@ -304,10 +304,10 @@ func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, 
 			batch.Queue(sweep("pool_grants", "id", "expires_at"), grant.AuthTime.Add(-poolGrantAfter), poolSweep)
 			batch.Queue(`
 				INSERT INTO pool_grants (id, token_hash, sub, client_id, event_id, auth_time, expires_at, provider,
-				                         provider_person, provider_session)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+				                         provider_person, provider_session, authenticated_at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 				grant.ID, grant.TokenHash, grant.Sub, grant.ClientID, grant.EventID, grant.AuthTime, grant.ExpiresAt,
-				grant.External.Provider, grant.External.Person, grant.External.Session)
+				grant.External.Provider, grant.External.Person, grant.External.Session, grant.External.AuthenticatedAt)
 		}); err != nil {
 			return err
 		}

@@ -15,9 +15,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/project"
 )
 
-// isReadable is the condition that the user $2 of the organization $1 may open the data source d: it is their own, or a
-// file of one of their projects.
-const isReadable = `d.organization_id = $1 AND (d.user_id = $2 OR EXISTS (
+// isReadable is the condition that the owner $1, $2 may open the data source d: it is their own, or a file of one of their
+// projects.
+const isReadable = `d.organization_id = $1 AND (` + isOwn + ` OR EXISTS (
 	SELECT FROM project_sources k
 	WHERE k.data_source_id = d.id AND k.project_id IN (SELECT a.project_id FROM projects_of($1, $2) a)))`
 
@@ -67,6 +67,19 @@ func (db *DB) ProjectSources(ctx context.Context, owner identity.Owner, id uuid.
 		ORDER BY k.added_at DESC, k.data_source_id DESC
 		OFFSET $3 LIMIT $4`, []any{id, normalizeSearch(search)}, offset, limit)
 	return convert(rows, projectSourceRow.source), total, err
+}
+
+// FindProjectSources implements datasource.Store.
+func (db *DB) FindProjectSources(ctx context.Context, actor identity.Owner, id uuid.UUID, limit int) (
+	[]datasource.Source, error,
+) {
+	if _, err := db.ProjectRole(ctx, actor, id); err != nil {
+		return nil, err
+	}
+	rows, err := queryRows[projectSourceRow](ctx, db.pool, selectProjectSources+`
+		ORDER BY k.added_at, k.data_source_id
+		LIMIT $2`, id, limit)
+	return convert(rows, func(r projectSourceRow) datasource.Source { return r.Source }), err
 }
 
 // ShareSources implements project.Store.

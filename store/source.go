@@ -26,7 +26,7 @@ const sourceColumns = `id, filename, media_type, size, sha256, status, failure, 
 	`stage, done, total, revision, created_at`
 
 // isOwn is the condition that the data source d belongs to the owner $1, $2. The zero UUID is the owner of documents
-// that only skills use.
+// that only skills and projects use.
 const isOwn = `d.organization_id = $1 AND coalesce(d.user_id, '00000000-0000-0000-0000-000000000000') = $2`
 
 func noSource(err error) error {

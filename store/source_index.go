@@ -40,7 +40,7 @@ func (db *DB) ReplaceIndex(ctx context.Context, owner identity.Owner, of datasou
 		unchanged, err := findValue[bool](ctx, tx, noSource(nil), `
 			SELECT reading = $4 AND status = 'success'
 			FROM data_sources d
-			WHERE `+isOwn+` AND d.id = $3
+			WHERE `+isReadable+` AND d.id = $3
 			FOR NO KEY UPDATE`, owner.OrganizationID, owner.UserID, of.ID, of.Reading)
 		if err == nil && !unchanged {
 			err = noSource(nil)
@@ -63,13 +63,14 @@ func (db *DB) FindIndexes(
 		FROM data_sources d
 		JOIN unnest($3::uuid[]) WITH ORDINALITY AS w (id, place) ON w.id = d.id
 		LEFT JOIN data_source_indexes i ON i.data_source_id = d.id
-		WHERE `+isOwn+` AND d.status = 'success'
+		WHERE `+isReadable+` AND d.status = 'success'
 		ORDER BY w.place`, owner.OrganizationID, owner.UserID, ids)
 }
 
-// ownIndex is the condition that an index i belongs to the reading $4 of the data source $3 of the owner $1, $2.
-const ownIndex = `i.organization_id = $1 AND i.data_source_id = $3 AND i.reading = $4
-	AND EXISTS (SELECT FROM data_sources d WHERE d.id = i.data_source_id AND ` + isOwn + `)`
+// readableIndex is the condition that an index i belongs to the reading $4 of the data source $3, which the
+// owner $1, $2 may open.
+const readableIndex = `i.organization_id = $1 AND i.data_source_id = $3 AND i.reading = $4
+	AND EXISTS (SELECT FROM data_sources d WHERE d.id = i.data_source_id AND ` + isReadable + `)`
 
 // IndexHeads implements datasource.Store.
 func (db *DB) IndexHeads(
@@ -78,7 +79,7 @@ func (db *DB) IndexHeads(
 	heads := make(map[uuid.UUID][]byte, len(of))
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		for _, o := range of {
-			batch.Queue(`SELECT i.head FROM data_source_indexes i WHERE `+ownIndex, owner.OrganizationID, owner.UserID,
+			batch.Queue(`SELECT i.head FROM data_source_indexes i WHERE `+readableIndex, owner.OrganizationID, owner.UserID,
 				o.ID, o.Reading).
 				Query(func(rows pgx.Rows) error {
 					found, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
@@ -107,7 +108,7 @@ func (db *DB) IndexParts(ctx context.Context, owner identity.Owner, of []datasou
 				SELECT p.part, p.packed
 				FROM data_source_indexes i
 				JOIN data_source_index_parts p ON p.data_source_id = i.data_source_id
-				WHERE `+ownIndex+` AND p.data_source_id = $3 AND p.part = ANY($5::int[])`,
+				WHERE `+readableIndex+` AND p.data_source_id = $3 AND p.part = ANY($5::int[])`,
 				owner.OrganizationID, owner.UserID, o.ID, o.Reading, numbers[i]).
 				Query(func(rows pgx.Rows) error {
 					var number int
@@ -131,7 +132,7 @@ func (db *DB) ListChunks(ctx context.Context, owner identity.Owner, of datasourc
 		SELECT c.ordinal, c.page, c.start_byte AS start, c.end_byte AS end, c.locator, c.text
 		FROM data_source_chunks c
 		JOIN data_sources d ON d.id = c.data_source_id
-		WHERE `+isOwn+` AND d.id = $3 AND d.reading = $4
+		WHERE `+isReadable+` AND d.id = $3 AND d.reading = $4
 		ORDER BY c.ordinal`, owner.OrganizationID, owner.UserID, of.ID, of.Reading)
 }
 
@@ -150,7 +151,7 @@ func (db *DB) FindPassages(ctx context.Context, owner identity.Owner, sources []
 				SELECT `+chunkColumns+`
 				FROM data_sources d
 				JOIN data_source_chunks c ON c.data_source_id = d.id
-				WHERE `+isOwn+` AND d.id = $3 AND c.data_source_id = $3
+				WHERE `+isReadable+` AND d.id = $3 AND c.data_source_id = $3
 				AND c.ordinal = ANY($4::int[])
 				ORDER BY c.ordinal`, owner.OrganizationID, owner.UserID, id, ordinals[i]).Query(collect(&found[i]))
 		}

@@ -257,10 +257,10 @@ func storeCode(ctx context.Context, tx pgx.Tx, a sso.Acceptance, userID uuid.UUI
 		batch.Queue(sweep("saml_codes", "hash", "expires_at"), at, ssoSweep)
 		batch.Queue(`
 			INSERT INTO saml_codes (hash, browser_hash, organization_id, user_id, next, session_until, expires_at,
-			                        entity_id, name_id, provider_session)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			                        entity_id, name_id, provider_session, authenticated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 			a.Code.Hash, a.Code.BrowserHash, a.Code.OrganizationID, userID, a.Code.Next, a.Code.SessionUntil,
-			a.Code.ExpiresAt, a.Person.Provider.ID, a.Person.ID, a.Person.SessionID)
+			a.Code.ExpiresAt, a.Person.Provider.ID, a.Person.ID, a.Person.SessionID, a.Person.AuthenticatedAt)
 	})
 }
 
@@ -274,7 +274,7 @@ func (db *DB) TakeSSOCode(
 		  AND u.organization_id = c.organization_id AND u.id = c.user_id AND `+memberState+` = $5
 		  AND o.id = c.organization_id AND o.auth_type = $6
 		RETURNING u.subject, u.email, u.name, c.next, c.session_until, c.entity_id AS provider_id,
-		          c.name_id AS person_id, c.provider_session AS session_id`,
+		          c.name_id AS person_id, c.provider_session AS session_id, c.authenticated_at`,
 		hash, browserHash, organizationID, at, identity.StateActive, identity.AuthFederated)
 }
 

@@ -52,22 +52,29 @@ func (g *Grounder) documents(ctx context.Context, req chat.AnswerRequest, tell f
 		sources: sources, owner: owner, ready: states.ready, question: req.Question.Content, query: query(req),
 		veiled: sources.veiled,
 	}
+	files := len(s.ready)
 	if g.searchesProject(req) {
-		if s.project, err = g.projects.SearchProject(ctx, owner, req.Project.ID, s.query, candidates); err != nil {
+		waiting, err := s.searchProject(ctx, g.projects, req.Project.ID)
+		if err != nil {
 			return chat.Grounds{}, err
 		}
+		states.waiting = append(states.waiting, waiting...)
 	}
-	if len(states.ready)+len(s.project) == 0 && len(req.Question.DataSourceIDs) == 0 {
+	if len(s.ready)+len(s.project) == 0 && len(req.Question.DataSourceIDs) == 0 {
+		if len(states.waiting) > 0 {
+			step.Detail = "使えるファイルがありません" + states.note()
+			tell(step)
+		}
 		return chat.Grounds{Prompt: req.Prompt}, nil
 	}
-	if len(states.ready)+len(s.project) == 0 {
+	if len(s.ready)+len(s.project) == 0 {
 		step.Detail = "使えるファイルがありません" + states.note()
 		tell(step)
 		return chat.Grounds{Answer: states.unusable()}, nil
 	}
 	tell(chat.Step{
 		Kind: chat.StepRetrieval, Status: chat.StatusRunning,
-		Detail: searching(len(states.ready), g.searchesProject(req)),
+		Detail: searching(files, g.searchesProject(req)),
 	})
 	prompt := conversation(req.Prompt, g.context/2)
 	s.budget = max(g.context-g.reserve()-tokens(prompt), leastBudget)
@@ -179,7 +186,8 @@ type search struct {
 	sources  Sources
 	owner    identity.Owner
 	ready    []datasource.Source
-	project  []datasource.RetrievedPassage // The passages found in the project, best first.
+	project  []datasource.RetrievedPassage // The passages found in a large project, best first.
+	small    map[uuid.UUID]bool            // The ready data sources of a small project.
 	question string
 	query    string
 	budget   int                  // Maximum tokens of all passages.
@@ -205,7 +213,7 @@ func (s *search) choose(ctx context.Context) ([]answer.SourcePassage, error) {
 	for _, r := range retrieved {
 		scores[r.ID] = r.Score
 	}
-	if len(s.project) == 0 {
+	if len(s.project)+len(s.small) == 0 {
 		if all, err := s.all(ctx, scores); all != nil || err != nil {
 			return all, err
 		}
@@ -239,9 +247,34 @@ func (s *search) withProject(retrieved []datasource.RetrievedPassage) []datasour
 	return retrieved
 }
 
-// inProject reports whether the project's search has found passages of a data source.
+// searchProject searches a project. The data sources of a small project are added to those of the search. It returns
+// the unread ones.
+func (s *search) searchProject(ctx context.Context, projects ProjectSearcher, id uuid.UUID) (
+	waiting []datasource.Source, err error,
+) {
+	found, ok, err := projects.SmallProject(ctx, s.owner, id)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		s.project, err = projects.SearchProject(ctx, s.owner, id, s.query, candidates)
+		return nil, err
+	}
+	states := byState(found)
+	s.small = make(map[uuid.UUID]bool)
+	ids := s.ids()
+	for _, source := range states.ready {
+		s.small[source.ID] = true
+		if !slices.Contains(ids, source.ID) {
+			s.ready = append(s.ready, source)
+		}
+	}
+	return states.waiting, nil
+}
+
+// inProject reports whether a data source was searched because it is in the project.
 func (s *search) inProject(id uuid.UUID) bool {
-	return slices.ContainsFunc(s.project, func(p datasource.RetrievedPassage) bool { return p.SourceID == id })
+	return s.small[id] || slices.ContainsFunc(s.project, func(p datasource.RetrievedPassage) bool { return p.SourceID == id })
 }
 
 // document returns the position of a data source: first the ready ones, then those of the project as found.

@@ -41,6 +41,11 @@ type Sources interface {
 
 // ProjectSearcher finds passages of projects.
 type ProjectSearcher interface {
+	// SmallProject returns the data sources of a project if Sources.Retrieve can search all of them at once. It returns
+	// fault.NotFound if the reader has no role in the project now.
+	SmallProject(ctx context.Context, reader identity.Owner, projectID uuid.UUID) (
+		_ []datasource.Source, ok bool, _ error)
+
 	// SearchProject returns the k most relevant passages of all data sources of a project, best first. It returns
 	// fault.NotFound if the reader has no role in the project now.
 	SearchProject(ctx context.Context, reader identity.Owner, projectID uuid.UUID, query string, k int) (

@@ -1,6 +1,10 @@
 package api
 
-import "github.com/tsumugi-ai/tsumugi/chat"
+import (
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+)
 
 func (s *Server) getModelChoice(c *call) (any, error) {
 	skillID := c.optionalQueryID("skill_id")
@@ -25,7 +29,7 @@ func (s *Server) putOrganizationModels(c *call, req OrganizationModelsRequest) (
 	models, err := s.Models.SetSettings(c.ctx(), c.actor, chat.ModelSettings{
 		DefaultID: req.DefaultID,
 		Models: convert(req.Models, func(m OrganizationModelSetting) chat.ModelSetting {
-			return chat.ModelSetting{ID: m.ID, Allowed: m.Allowed, Name: m.Name, Note: m.Note}
+			return chat.ModelSetting{ID: m.ID, Allowed: m.Allowed, Name: m.Name, Note: m.Note, Groups: m.GroupIds}
 		}),
 	})
 	return toOrganizationModels(models), err
@@ -39,6 +43,7 @@ func toOrganizationModels(c chat.ModelChoice) OrganizationModels {
 				ID: m.ID, Provider: m.Provider, GivenName: m.Name, GivenNote: m.Note, Name: m.Setting.Name,
 				Note: m.Setting.Note, Allowed: m.Setting.Allowed, Available: m.Available, Sees: m.Sees,
 				Thinking: ModelThinking(m.Thinking), ContextTokens: m.ContextTokens,
+				Groups: convert(m.Setting.Groups, func(id uuid.UUID) SkillGroup { return SkillGroup{ID: id, Name: c.GroupNames[id]} }),
 				Price: optional(m.Price, func(p chat.Price) ModelPrice {
 					return ModelPrice{Input: p.Input, Output: p.Output, Currency: p.Currency}
 				}),

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
@@ -67,6 +68,71 @@ func TestModels(t *testing.T) {
 	streamed.path = "/v1/message/stream"
 	if body := string(f.do(streamed).body); !strings.Contains(body, `"model_id":"careful","model_name":"じっくり"`) {
 		t.Errorf("streamed %s", body)
+	}
+}
+
+// TestModelsOfGroups: only members of a group may choose a model, even after the group was deleted.
+func TestModelsOfGroups(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{offers: llmtest.Offers{
+		{ID: "standard", Name: "標準モデル", Thinking: llm.ThinkingNone},
+		{ID: "careful", Name: "熟考モデル", Thinking: llm.ThinkingNone},
+	}})
+	carol := f.member(f.alice.OrganizationID, "carol@tsumugi.example")
+	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = $1", f.bob.ID)
+	group := get[api.Group](f, http.StatusCreated, call{
+		method: "POST", path: "/v1/group", token: f.bob.Subject, body: map[string]any{"request_id": newID(), "name": "法務"},
+	})
+	get[api.GroupMembersPutResult](f, http.StatusOK, call{
+		method: "PUT", path: "/v1/group/" + group.ID.String() + "/member", token: f.bob.Subject,
+		body: map[string]any{"add": []any{f.alice.ID}},
+	})
+	put := func(defaultID string, groups ...any) call {
+		return call{method: "PUT", path: "/v1/organization/model", token: f.bob.Subject, body: map[string]any{
+			"default_id": defaultID, "models": []any{
+				map[string]any{"id": "standard", "allowed": true, "name": "", "note": ""},
+				map[string]any{"id": "careful", "allowed": true, "name": "", "note": "", "group_ids": groups},
+			},
+		}}
+	}
+	for field, c := range map[string]call{"default_id": put("careful", group.ID), "models[1].group_ids[1]": put("standard", group.ID, newID())} {
+		if got := f.do(c).problem(t); got.Status != http.StatusBadRequest || got.Errors[0].Field != field {
+			t.Errorf("%s: %+v", field, got)
+		}
+	}
+	stored := get[api.OrganizationModels](f, http.StatusOK, put("standard", group.ID))
+	if got := stored.Models[1].Groups; len(got) != 1 || got[0].Name != "法務" || len(stored.Models[0].Groups) != 0 {
+		t.Errorf("stored %+v", stored)
+	}
+	change := get[api.AuditEventList](f, http.StatusOK, call{
+		method: "GET", path: "/v1/audit?action=models.edit", token: f.bob.Subject,
+	}).Items[0].Details
+	if !slices.ContainsFunc(change, func(c api.AuditDetail) bool {
+		return c.Field == "model_groups" && c.After == "熟考モデル：法務"
+	}) {
+		t.Errorf("logged %+v", change)
+	}
+	choices := func(who identity.NewUser) int {
+		return len(get[api.ModelChoice](f, http.StatusOK, call{method: "GET", path: "/v1/model", token: who.Subject}).Models)
+	}
+	ask := func(who identity.NewUser) int {
+		return f.do(call{method: "POST", path: "/v1/message/sync", token: who.Subject, body: map[string]any{
+			"request_id": newID(), "thread_id": f.thread(who.Subject).ID, "content": "こんにちは", "model_id": "careful",
+		}}).status
+	}
+	if choices(f.alice) != 2 || ask(f.alice) != http.StatusOK {
+		t.Error("a member of the group cannot choose the model")
+	}
+	if choices(carol) != 1 || ask(carol) != http.StatusBadRequest {
+		t.Error("a member outside of the group can choose the model")
+	}
+	f.do(call{method: "DELETE", path: "/v1/group/" + group.ID.String(), token: f.bob.Subject})
+	if choices(f.alice) != 1 || ask(f.alice) != http.StatusBadRequest {
+		t.Error("the deleted group can choose the model")
+	}
+	stored = get[api.OrganizationModels](f, http.StatusOK, put("standard", group.ID))
+	if got := stored.Models[1].Groups; len(got) != 1 || got[0].Name != "" {
+		t.Errorf("stored %+v", stored)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -251,6 +252,29 @@ func TestSecurityNeedsARecentSignIn(t *testing.T) {
 	} {
 		if resp := call(token, "PUT", bob, body); resp.status != http.StatusOK {
 			t.Errorf("%v: %d %s", body, resp.status, resp.body)
+		}
+	}
+}
+
+// TestSecurityNeedsARecentAuthentication: a new session does not count as a recent sign-in if the identity provider did
+// not ask the person to authenticate again.
+func TestSecurityNeedsARecentAuthentication(t *testing.T) {
+	t.Parallel()
+	f := newSSO(t)
+	f.configure()
+	tokens(t, (&browser{f: f}).signIn("dora", ""))
+	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE email = 'dora@tsumugi.example'")
+	for age, want := range map[time.Duration]int{16 * time.Minute: http.StatusForbidden, 14 * time.Minute: http.StatusOK} {
+		f.idp.SetSessionAge(age)
+		token := tokens(t, (&browser{f: f}).signIn("dora", "")).IDToken
+		resp := f.do(call{method: "PUT", path: "/v1/address-range", token: token, body: map[string]any{"ranges": []string{}}})
+		if resp.status != want {
+			t.Errorf("authenticated %s ago: %d %s", age, resp.status, resp.body)
+		}
+		if want != http.StatusOK {
+			if got := resp.problem(t); got.Code != "recent_sign_in_required" || !strings.Contains(got.Detail, "IDプロバイダー") {
+				t.Errorf("authenticated %s ago: %+v", age, got)
+			}
 		}
 	}
 }

@@ -267,7 +267,8 @@ func TestWaitingQuestions(t *testing.T) {
 }
 
 // TestCitationsOfFilesThatOneReaderMayNotOpen: an answer cites a file of the project, and one that its owner has attached
-// to the thread. For other members the second source has no name and no text. The stream contains only the first one.
+// to the thread. For other members the second source has no name and no text, and the stream contains only the first one.
+// Neither has a name in a share for others of the organization.
 func TestCitationsOfFilesThatOneReaderMayNotOpen(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("繭は白い [1]。桑は緑である [2]。"), settings{reads: true})
@@ -323,6 +324,24 @@ func TestCitationsOfFilesThatOneReaderMayNotOpen(t *testing.T) {
 			return c.Filename == want && c.Quote != ""
 		}) {
 			t.Errorf("Bob's answer cites %+v, not %s", cited, want)
+		}
+	}
+	// A share of the chat shows the files only to members of the project.
+	carol := f.member(f.alice.OrganizationID, "carol@tsumugi.example")
+	share := get[api.Share](f, http.StatusOK, call{
+		method: "PUT", path: "/v1/thread/" + private.ID.String() + "/share", token: f.bob.Subject,
+		body: map[string]any{"leaf": f.list(f.bob, private).Items[0].ID},
+	})
+	for reader, want := range map[string][]string{f.alice.Subject: {"繭.txt", "蚕.txt"}, carol.Subject: {chat.HiddenFile}} {
+		var names []string
+		for _, c := range get[api.SharedMessageList](f, http.StatusOK, call{
+			method: "GET", path: "/v1/share/" + share.ID.String() + "/message", token: reader,
+		}).Items[1].Citations {
+			names = append(names, c.Filename)
+		}
+		slices.Sort(names)
+		if names = slices.Compact(names); !slices.Equal(names, want) {
+			t.Errorf("the share cites %v, want %v", names, want)
 		}
 	}
 	f.noContent(call{method: "DELETE", path: inProject + "/" + ours.String(), token: f.alice.Subject})
@@ -455,6 +474,49 @@ func (f *fixture) indexed() {
 		f.scan(&done, `SELECT NOT EXISTS (SELECT FROM project_index_changes)`)
 		return done
 	})
+}
+
+// TestAnswersInASmallProject: all files of a small project are searched together, also for a question without terms to
+// search for, and as soon as they were read.
+func TestAnswersInASmallProject(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい [1] [2]。"), settings{reads: true})
+	p := f.team(f.bob)
+	file := upload(f.alice.Subject, "広報.txt", "秋の展示会は十一月に神戸で開きます。")
+	file.path += "?project_id=" + p.ID.String()
+	get[api.DataSource](f, http.StatusCreated, file)
+	own := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "会計.txt", "決算は三月に締めます。"))
+	f.do(call{
+		method: "POST", path: "/v1/project/" + p.ID.String() + "/data-source", token: f.alice.Subject,
+		body: map[string]any{"data_source_ids": []uuid.UUID{own.ID}},
+	})
+	f.eventually("the files are read", func() (done bool) {
+		f.scan(&done, `SELECT NOT EXISTS (SELECT FROM data_sources WHERE status <> 'success')`)
+		return done
+	})
+	f.exec(`DELETE FROM project_index_changes`) // They are never indexed.
+	plain := slices.IndexFunc(f.skills, func(s skill.Skill) bool {
+		return s.FormType == skill.FormChat && !s.AcceptsDataSources && s.Kind != skill.KindWebSearch
+	})
+	thread := get[api.Thread](f, http.StatusCreated, call{
+		method: "POST", path: "/v1/thread", token: f.bob.Subject,
+		body: map[string]any{"skill_id": f.skills[plain].ID, "project_id": p.ID},
+	})
+	ask := func(question string) (names []string) {
+		f.open(call{method: "POST", path: "/v1/message/stream", token: f.bob.Subject, body: map[string]any{
+			"request_id": newID(), "thread_id": thread.ID, "content": question,
+		}}).all(t)
+		for _, c := range f.list(f.bob, thread).Items[0].Citations {
+			names = append(names, c.Filename)
+		}
+		return names
+	}
+	if got := ask("要点は？"); !slices.Equal(got, []string{"広報.txt", "会計.txt"}) {
+		t.Errorf("a question about all files cites %v", got)
+	}
+	if got := ask("展示会はどこで開きますか"); len(got) == 0 || got[0] != "広報.txt" {
+		t.Errorf("a question about one file cites %v", got)
+	}
 }
 
 // TestAnswersInAProjectUseAllItsFiles: a project has more files than a thread can have. Each can be cited in an answer of

@@ -2450,7 +2450,10 @@ type OrganizationModel struct {
 
 	// GivenNote The operator's line about the model.
 	GivenNote string `json:"given_note,omitempty,omitzero"`
-	ID        string `json:"id"`
+
+	// Groups The groups whose members may choose the model; empty for everyone. A deleted group has no name.
+	Groups []SkillGroup `json:"groups"`
+	ID     string       `json:"id"`
 
 	// Name The organization's name of the model, in place of the operator's.
 	Name string `json:"name,omitempty,omitzero"`
@@ -2471,8 +2474,11 @@ type OrganizationModel struct {
 
 // OrganizationModelSetting defines model for OrganizationModelSetting.
 type OrganizationModelSetting struct {
-	Allowed bool   `json:"allowed"`
-	ID      string `json:"id"`
+	Allowed bool `json:"allowed"`
+
+	// GroupIds The groups whose members may choose the model. Empty, or missing, for everyone.
+	GroupIds []openapi_types.UUID `json:"group_ids,omitempty,omitzero"`
+	ID       string               `json:"id"`
 
 	// Name Empty: the operator's.
 	Name string `json:"name"`

@@ -46,6 +46,9 @@ type CandidateQuery struct {
 // ProjectStore stores the index of the passages of projects. Its methods find no passages if the project does not exist
 // or the actor has no role in it.
 type ProjectStore interface {
+	// FindProjectSources returns at most limit data sources of a project, in the order of adding. It returns
+	// fault.NotFound if the actor has no role in the project.
+	FindProjectSources(ctx context.Context, actor identity.Owner, projectID uuid.UUID, limit int) ([]Source, error)
 	// IndexProjects updates the index of a project for data sources that were added, read or removed, and returns the
 	// number of data sources, 0 if no index must be updated. It writes and removes at most limit passages.
 	IndexProjects(ctx context.Context, limit int) (int, error)
@@ -103,6 +106,18 @@ func (s *Service) indexTurn(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 	defer cancel()
 	return s.store.IndexProjects(ctx, projectTurn)
+}
+
+// SmallProject returns the data sources of a project if Retrieve can search all of them at once. ok is false if there are
+// more than MaxSearchSources. It returns fault.NotFound if the actor has no role in the project.
+func (s *Service) SmallProject(ctx context.Context, actor identity.Owner, projectID uuid.UUID) (
+	sources []Source, ok bool, _ error,
+) {
+	sources, err := s.store.FindProjectSources(ctx, actor, projectID, MaxSearchSources+1)
+	if err != nil || len(sources) > MaxSearchSources {
+		return nil, false, err
+	}
+	return sources, true, nil
 }
 
 // SearchProject returns the k best passages of a project's data sources for a query, best first. It returns

@@ -31,7 +31,7 @@ var errReread = errors.New("datasource: read again meanwhile")
 
 // Retrieve returns the k best passages of data sources for a query, best first. The search is exact over all passages.
 // It compares words, and also vectors if they improve the results (see embedder). Retrieve ignores data sources that
-// belong to another person, were not read, or no longer exist.
+// the person may not open, that were not read, or that no longer exist.
 func (s *Service) Retrieve(
 	ctx context.Context, owner identity.Owner, sourceIDs []uuid.UUID, query string, k int,
 ) ([]RetrievedPassage, error) {
@@ -122,8 +122,8 @@ func (o openedIndexes) collection() index.Collection {
 	}}
 }
 
-// openIndexes returns the index parts for a query and caches them in memory. It checks the existence and the owner of
-// the data sources at each call.
+// openIndexes returns the index parts for a query and caches them in memory. It checks at each call that the data
+// sources exist and that the person may open them.
 func (s *Service) openIndexes(
 	ctx context.Context, owner identity.Owner, ids []uuid.UUID, query index.Query,
 ) (openedIndexes, error) {

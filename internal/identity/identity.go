@@ -96,6 +96,7 @@ type UserStatus struct {
 	OrganizationAuthType AuthType       // The sign-in method required by the organization.
 	SessionOver          bool           // The session has ended or expired.
 	SessionUsedAt        *time.Time     // Accurate to a minute. Nil if the session is not recorded yet.
+	AuthenticatedAt      *time.Time     // When the identity provider of the session authenticated the user. Nil if unknown.
 	AddressRanges        []netip.Prefix // Networks that its members may connect from. If empty, any.
 }
 
@@ -225,6 +226,10 @@ type Actor struct {
 	Client    string  // The client of a connection; empty for the app.
 	Scopes    []Scope // The scopes of a connection.
 
+	// AuthenticatedAt is when the user entered a password or was authenticated by an identity provider. It is before
+	// AuthTime if the provider did not ask again.
+	AuthenticatedAt time.Time
+
 	Address   netip.Addr // The origin of the request. Zero if unknown.
 	RequestID string     // For the audit log. Set by package api.
 
@@ -232,11 +237,15 @@ type Actor struct {
 	changes uint64    // The Service's count of changes when it looked the actor up.
 }
 
-// RequireRecentSignIn returns an error with the code RecentSignInRequired if the session began more than 15 minutes
-// before a time.
+// RequireRecentSignIn returns an error with the code RecentSignInRequired if the user was authenticated more than 15
+// minutes before a time.
 func (a Actor) RequireRecentSignIn(at time.Time) error {
-	if at.Sub(a.AuthTime) <= recentSignIn {
+	switch {
+	case at.Sub(a.AuthenticatedAt) <= recentSignIn:
 		return nil
+	case at.Sub(a.AuthTime) <= recentSignIn:
+		return fault.Errorf(RecentSignInRequired, "この操作には、15分以内の本人確認が必要です。組織のIDプロバイダーが、ログインのときに"+
+			"本人確認を求めませんでした。IDプロバイダーの設定を確認してください。")
 	}
 	return fault.Errorf(RecentSignInRequired, "この操作には、15分以内のログインが必要です。もう一度ログインしてください。")
 }

@@ -110,7 +110,11 @@ func (s *Service) lookUp(ctx context.Context, claims Claims, from netip.Addr, an
 	}
 	actor := Actor{
 		User: found.User, AuthType: claims.AuthType, AuthTime: claims.AuthTime, Session: claims.Session,
-		ExpiresAt: claims.ExpiresAt, Client: claims.Client, Scopes: claims.Scopes, Address: from, changes: changes,
+		AuthenticatedAt: claims.AuthTime, ExpiresAt: claims.ExpiresAt, Client: claims.Client, Scopes: claims.Scopes,
+		Address: from, changes: changes,
+	}
+	if at := found.AuthenticatedAt; at != nil && at.Before(actor.AuthTime) {
+		actor.AuthenticatedAt = *at
 	}
 	if !InRanges(found.AddressRanges, from) {
 		if err := s.store.RecordRefusedAddress(ctx, actor); err != nil && !errors.Is(err, context.Canceled) {

@@ -84,10 +84,15 @@ test('models are allowed, chosen, named at answers and withdrawn', async ({
   await page.getByRole('menuitemradio', { name: /高性能/ }).click()
   await page.keyboard.press('Escape')
 
-  await admin
-    .getByRole('row', { name: /big-model/ })
-    .getByRole('checkbox')
-    .uncheck()
+  // Only members of a group may choose the model, and the user is not one of them.
+  await (await signIn('admin')).call('POST', '/v1/group', { request_id: crypto.randomUUID(), name: '研究部' })
+  await admin.getByRole('button', { name: 'big-modelを選べるメンバー：全員' }).click()
+  const dialog = admin.getByRole('dialog', { name: 'big-modelを選べるメンバー' })
+  await dialog.getByRole('checkbox', { name: '研究部' }).check()
+  expect(await breaches(admin)).toEqual([])
+  await dialog.getByRole('button', { name: '決定' }).click()
+  await expect(admin.getByRole('button', { name: 'big-modelを選べるメンバー：研究部' })).toBeVisible()
+  await expect(admin.getByRole('button', { name: '標準を選べるメンバー：全員' })).toBeDisabled()
   await admin.getByRole('button', { name: '保存', exact: true }).click()
   await expect(admin.getByText('保存していない変更があります')).toBeHidden()
   // The screen has the old list: it shows the error and keeps the question.

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Locator, Page } from '@playwright/test'
+import { strToU8, zipSync } from 'fflate'
 import type { components } from '../src/lib/api/schema.gen'
 import type { Account } from './support/account'
 import { heading, open } from './support/admin'
@@ -109,6 +110,20 @@ test('a member creates a project, adds files and a folder, and shares own files'
   await rm(folder, { recursive: true })
   await expect(line(page, '価格.csv')).toBeVisible()
 
+  // The files of a ZIP file.
+  const archive = zipSync({
+    企画: { '仕様.txt': strToU8('座面は木製です。'), '写し.txt': strToU8('発売の手順です。') },
+  })
+  await page.locator('input[accept]').setInputFiles([
+    { name: '企画.zip', mimeType: 'application/zip', buffer: Buffer.from(archive) },
+    { name: '壊れた.zip', mimeType: 'application/zip', buffer: Buffer.from('PK') },
+  ])
+  await expect(report).toContainText('追加 3件')
+  await expect(report).toContainText('すでにあるファイル 2件')
+  await expect(report).toContainText('ZIPファイルを展開できませんでした。')
+  await expect(line(page, '仕様.txt')).toBeVisible()
+  await report.getByRole('button', { name: '閉じる' }).click()
+
   await page.getByRole('button', { name: '自分のファイルから追加' }).click()
   const sharing = page.getByRole('dialog')
   await sharing.getByRole('textbox').fill(own)
@@ -116,7 +131,7 @@ test('a member creates a project, adds files and a folder, and shares own files'
   expect(await breaches(page)).toEqual([])
   await sharing.getByRole('button', { name: '1件を追加' }).click()
   await expect(line(page, own)).toBeVisible()
-  await expect(tab(page, 'ファイル')).toContainText('4')
+  await expect(tab(page, 'ファイル')).toContainText('5')
 
   // The contents are searched, too. A result opens the file at the passage.
   const search = page.getByRole('textbox', { name: '名前と内容を検索' })
@@ -146,7 +161,7 @@ test('a member creates a project, adds files and a folder, and shares own files'
   await page.getByRole('button', { name: '1件をプロジェクトから外す' }).click()
   await page.getByRole('dialog').getByRole('button', { name: '外す' }).click()
   await expect(main(page).getByText('名前が一致するファイルはありません。')).toBeVisible()
-  await expect(tab(page, 'ファイル')).toContainText('3')
+  await expect(tab(page, 'ファイル')).toContainText('4')
 })
 
 for (const [device, viewport] of Object.entries({

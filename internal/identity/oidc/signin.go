@@ -24,6 +24,7 @@ const (
 	maxSkew      = 3 * time.Minute // Accepted difference between the clocks of the provider and this server.
 	maxClaim     = 256             // Bytes of sub and sid.
 	maxGroups    = 1_000           // Groups of a person.
+	maxAuthTime  = 1 << 40         // Seconds since 1970.
 	maxGroupName = 256             // Bytes of an external id of a group.
 )
 
@@ -50,6 +51,8 @@ func (s *Service) Begin(ctx context.Context, request sso.Request) (sso.Redirect,
 	}
 	if request.Reauthenticate {
 		settings.Prompt = "login"
+		options = append(options, oauth2.SetAuthURLParam("max_age", "0")) // Then the id token must contain auth_time.
+		settings.MaxAge = 0
 	}
 	for _, parameter := range [][2]string{
 		{"prompt", settings.Prompt},
@@ -167,7 +170,7 @@ func (s *Service) authenticate(ctx context.Context, settings Settings, state sso
 	if err := verified.Claims(&claims); err != nil {
 		return sso.Person{}, sso.Reject("the claims are malformed", "IDトークンの形式が正しくありません。")
 	}
-	if err := checkAuthentication(settings, verified, claims, s.sso.Now()); err != nil {
+	if err := checkAuthentication(settings, claims, s.sso.Now()); err != nil {
 		return sso.Person{}, err
 	}
 	if err := s.complete(ctx, p, token, verified.Subject, claims); err != nil {
@@ -204,7 +207,7 @@ func (s *Service) verify(ctx context.Context, p *provider, nonce, raw string) (*
 }
 
 // checkAuthentication rejects an authentication that is weaker or older than the settings require.
-func checkAuthentication(settings Settings, token *oidc.IDToken, c claims, now time.Time) error {
+func checkAuthentication(settings Settings, c claims, now time.Time) error {
 	if acr := c.text("acr"); len(settings.ACRValues) > 0 && !slices.Contains(settings.ACRValues, acr) {
 		return sso.Reject("the authentication context is none of the required ones",
 			"IDトークンのacrが、設定したacr_valuesのいずれとも一致しません。")
@@ -212,14 +215,21 @@ func checkAuthentication(settings Settings, token *oidc.IDToken, c claims, now t
 	if settings.MaxAge == 0 {
 		return nil
 	}
-	var at struct {
-		AuthTime int64 `json:"auth_time"`
-	}
-	if err := token.Claims(&at); err != nil || at.AuthTime == 0 ||
-		now.Sub(time.Unix(at.AuthTime, 0)) > time.Duration(settings.MaxAge)*time.Second+maxSkew {
+	at := c.authTime()
+	if at == nil || now.Sub(*at) > time.Duration(settings.MaxAge)*time.Second+maxSkew {
 		return sso.Reject("the authentication is older than max_age", "認証から、設定したmax_ageより長い時間が過ぎています。")
 	}
 	return nil
+}
+
+// authTime returns the claim auth_time, nil if it is missing or invalid.
+func (c claims) authTime() *time.Time {
+	var seconds int64
+	if err := json.Unmarshal(c["auth_time"], &seconds); err != nil || seconds <= 0 || seconds > maxAuthTime {
+		return nil
+	}
+	at := time.Unix(seconds, 0)
+	return &at
 }
 
 // complete adds the claims of the UserInfo endpoint that an id token lacks. Many providers put only sub into the token.
@@ -272,7 +282,7 @@ func (c claims) person(settings Settings, subject string) (sso.Person, error) {
 	}
 	who := sso.Person{
 		Provider: sso.Provider{Protocol: sso.OIDC, ID: settings.Issuer}, ID: subject, Email: email,
-		Name: c.text(settings.NameClaim), Groups: c.groups(settings.GroupsClaim),
+		Name: c.text(settings.NameClaim), Groups: c.groups(settings.GroupsClaim), AuthenticatedAt: c.authTime(),
 	}
 	if sid := c.text("sid"); len(sid) <= maxClaim {
 		who.SessionID = sid

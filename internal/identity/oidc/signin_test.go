@@ -24,11 +24,13 @@ func TestMemberSignsInAndKeepsTheirAccount(t *testing.T) {
 	f := newFixture(t)
 	again, err := f.oidc.Begin(t.Context(), sso.Request{OrganizationID: f.org, Reauthenticate: true})
 	must(t, err)
-	if plain := f.begin(); strings.Contains(plain.URL, "prompt=") || !strings.Contains(again.URL, "prompt=login") {
+	if plain := f.begin(); strings.Contains(plain.URL, "prompt=") || !strings.Contains(again.URL, "max_age=0") ||
+		!strings.Contains(again.URL, "prompt=login") {
 		t.Errorf("the requests are %s and %s", plain.URL, again.URL)
 	}
 	f.change(oidc.Change{Prompt: new("login"), ACRValues: []string{"phr", "mfa"}, MaxAge: new(300)})
-	f.idp.Token = oidctest.Claims{"acr": "mfa", "auth_time": time.Now().Unix()}
+	authenticated := time.Now().Add(-4 * time.Minute).Unix()
+	f.idp.Token = oidctest.Claims{"acr": "mfa", "auth_time": authenticated}
 	start := f.begin()
 	u, err := url.Parse(start.URL)
 	must(t, err)
@@ -51,6 +53,9 @@ func TestMemberSignsInAndKeepsTheirAccount(t *testing.T) {
 	must(t, err)
 	if session.Next != "/home" || session.ClientID != clientID {
 		t.Errorf("got %+v", session)
+	}
+	if at := value[time.Time](f, `SELECT authenticated_at FROM pool_grants`); at.Unix() != authenticated {
+		t.Errorf("authenticated at %s", at)
 	}
 	linked := value[string](f, `
 		SELECT concat_ws(' ', i.protocol, i.entity_id = $1, i.name_id, u.email)

@@ -33,6 +33,8 @@ type External struct {
 	Provider string     // The provider's name: its entity id or issuer.
 	Person   string     // Its identifier of the person.
 	Session  string     // Its identifier of the session, or "".
+
+	AuthenticatedAt *time.Time // When the provider authenticated the person. Nil if unknown.
 }
 
 var errNoFederation = errors.New("pool: there is no client for other identity providers' users")

@@ -33,6 +33,7 @@ type assertion struct {
 	nameIDFormat string
 	notOnOrAfter time.Time
 	sessionUntil *time.Time // Nil if the identity provider does not set it.
+	authnInstant *time.Time // The latest authentication of the person.
 	attributes   []Attribute
 }
 
@@ -283,6 +284,10 @@ func read(signed *etree.Element) (assertion, error) {
 		if ok && (a.sessionUntil == nil || end.Before(*a.sessionUntil)) {
 			a.sessionUntil = &end
 		}
+		at, ok := instant(statement, "AuthnInstant")
+		if ok && (a.authnInstant == nil || at.After(*a.authnInstant)) {
+			a.authnInstant = &at
+		}
 	}
 	for _, statement := range children(signed, nsAssertion, "AttributeStatement") {
 		for _, attribute := range children(statement, nsAssertion, "Attribute") {
@@ -347,6 +352,7 @@ func (a assertion) person(settings Settings) (sso.Person, error) {
 	}
 	who := sso.Person{
 		Provider: sso.Provider{Protocol: sso.SAML, ID: settings.EntityID}, ID: a.key(emails[0]), Email: emails[0],
+		AuthenticatedAt: a.authnInstant,
 	}
 	if settings.NameAttribute != "" {
 		who.Name = strings.Join(a.values(settings.NameAttribute), " ")

@@ -35,6 +35,9 @@ func (s *Service) Admit(ctx context.Context, login Login) (Outcome, error) {
 	now := s.Now()
 	code, hash := opaque.New()
 	organizationID, who := login.State.OrganizationID, login.Person
+	if at := who.AuthenticatedAt; at != nil && at.After(now) { // By another clock.
+		who.AuthenticatedAt = nil
+	}
 	acceptance := Acceptance{
 		OrganizationID: organizationID, Person: who, Origin: login.Origin, ConsentUntil: now.Add(StateLifetime),
 		Code: Code{
@@ -106,6 +109,7 @@ func (s *Service) Exchange(ctx context.Context, organizationID uuid.UUID, code, 
 	}
 	tokens, err := s.sessions.SignInExternal(ctx, subject, pool.External{
 		Until: grantee.SessionUntil, Provider: grantee.ProviderID, Person: grantee.PersonID, Session: grantee.SessionID,
+		AuthenticatedAt: grantee.AuthenticatedAt,
 	})
 	if err != nil {
 		return Session{}, err

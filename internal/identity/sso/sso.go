@@ -71,6 +71,8 @@ type Person struct {
 	Email     string   // As asserted.
 	Name      string   // Valid for a member.
 	Groups    []string // External ids of the person's groups. Nil to leave groups unchanged.
+
+	AuthenticatedAt *time.Time // When the provider authenticated the person. Nil if unknown.
 }
 
 // Member is a member who may match a person.
@@ -118,7 +120,7 @@ type PendingLink struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
 	MemberEmail    string
-	Person         Person // The name is not set.
+	Person         Person // Without the name and the time of the authentication.
 	Next           string
 	SessionUntil   *time.Time
 	CreatedAt      time.Time
@@ -146,10 +148,11 @@ type Grantee struct {
 	Name    string
 	Next    string
 
-	SessionUntil *time.Time
-	ProviderID   string // The entity id or issuer of the identity provider.
-	PersonID     string // Its identifiers of the person and the session.
-	SessionID    string
+	SessionUntil    *time.Time
+	AuthenticatedAt *time.Time
+	ProviderID      string // The entity id or issuer of the identity provider.
+	PersonID        string // Its identifiers of the person and the session.
+	SessionID       string
 }
 
 // Store is the database of a Service. Times come from the service's clock. Errors are faults.

@@ -18,6 +18,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/crewjam/saml"
@@ -55,6 +56,7 @@ type Provider struct {
 	server   *samlidp.Server
 	users    map[string]User // By login.
 	discover func(context.Context, string) ([]byte, error)
+	age      atomic.Int64 // A time.Duration.
 
 	Key         *rsa.PrivateKey
 	Certificate *x509.Certificate
@@ -129,6 +131,9 @@ func NewKeyValid(notBefore, notAfter time.Time) (*rsa.PrivateKey, *x509.Certific
 	return key, certificate, err
 }
 
+// SetSessionAge sets the time since the authentication of the users in later responses.
+func (p *Provider) SetSessionAge(age time.Duration) { p.age.Store(int64(age)) }
+
 // GetSession implements saml.SessionProvider: samlidp's sessions with the NameIDs of the users.
 func (p *Provider) GetSession(w http.ResponseWriter, r *http.Request, req *saml.IdpAuthnRequest) *saml.Session {
 	if force := req.Request.ForceAuthn; force != nil && *force && r.Method == http.MethodGet {
@@ -137,6 +142,7 @@ func (p *Provider) GetSession(w http.ResponseWriter, r *http.Request, req *saml.
 	}
 	session := p.server.GetSession(w, r, req)
 	if session != nil {
+		session.CreateTime = session.CreateTime.Add(-time.Duration(p.age.Load()))
 		session.NameID, session.NameIDFormat = p.users[session.UserName].NameID, string(saml.PersistentNameIDFormat)
 	}
 	return session

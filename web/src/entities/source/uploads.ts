@@ -28,6 +28,9 @@ export interface UploadTarget<T = Uploaded> {
   readonly onSent: (uploaded: T) => void
 }
 
+/** UploadRefused means that a file cannot be uploaded, for the reason in its message. */
+export class UploadRefused extends Error {}
+
 export interface UploadDeps<T> {
   readonly send: (
     file: File,
@@ -136,6 +139,7 @@ export class UploadQueue<T = Uploaded> {
 const final = [413, 415]
 
 async function failureOf(cause: unknown, file: File): Promise<Pick<Upload, 'reason' | 'again'>> {
+  if (cause instanceof UploadRefused) return { reason: cause.message, again: false }
   // A file that was moved or changed causes the same error as a network failure.
   if (!(await isReadable(file))) return { reason: texts.refused.unreadable, again: false }
   if (!(cause instanceof ApiError)) return { reason: texts.uploadFailed, again: true }

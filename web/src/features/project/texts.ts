@@ -114,7 +114,7 @@ export const texts = {
     folder: 'フォルダーを追加',
     own: '自分のファイルから追加',
     drop: 'ここにファイルやフォルダーをドラッグ＆ドロップ',
-    kinds: 'PDF、Word、Excel、PowerPoint、テキスト、Markdown、CSV、TSV、HTML',
+    kinds: 'PDF、Word、Excel、PowerPoint、テキスト、Markdown、CSV、TSV、HTML、それらを含むZIP',
     limit: (megabytes: number) => `1件${megabytes} MBまで`,
     search: '名前と内容を検索',
     byName: '名前が一致するファイル',
@@ -175,6 +175,16 @@ export const texts = {
     names: listNames,
     stop: '中止',
     retry: '失敗したファイルを再試行',
+  },
+
+  archives: {
+    empty: 'ZIPファイルの中に、ファイルがありません。',
+    many: (most: number) =>
+      `ZIPファイルの中のファイルは、${formatNumber(most)}件までです。分けてから追加してください。`,
+    encrypted: 'パスワード付きのZIPファイルは追加できません。展開してから追加してください。',
+    damaged: 'ZIPファイルを展開できませんでした。壊れていないか確認してください。',
+    skipped: (names: readonly string[]) =>
+      `ZIPファイルの中の、ZIPファイルと50 MBを超えるファイルは追加できません：${listNames(names)}`,
   },
 
   members: {

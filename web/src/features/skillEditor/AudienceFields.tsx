@@ -1,8 +1,9 @@
 import { Chooser } from '@/components/Chooser'
 import { Select } from '@/components/Field'
+import { groupsQuery } from '@/entities/group/groups'
 import type { SkillAudience } from '@/lib/api'
 import type { Draft } from './content'
-import { groupsQuery, membersQuery } from './queries'
+import { membersQuery } from './queries'
 import { texts } from './texts'
 
 const words = texts.editor

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { call, listAll, type SkillGroup, type SkillMember } from '@/lib/api'
+import { call, listAll, type SkillMember } from '@/lib/api'
 import { listQuery } from '@/lib/api/lists'
 import { queryClient } from '@/lib/api/queries'
 
@@ -28,13 +28,6 @@ export function shelfQuery(shelf: 'own' | 'organization', archived: boolean) {
 export function membersQuery(q: string) {
   return listQuery<SkillMember>(['skill-members', q], 20, (page, signal) =>
     call('listUsers', { q, ...page, signal }),
-  )
-}
-
-/** groupsQuery searches groups by name. */
-export function groupsQuery(q: string) {
-  return listQuery<SkillGroup>(['skill-groups', q], 20, (page, signal) =>
-    call('listGroups', { q, ...page, signal }),
   )
 }
 

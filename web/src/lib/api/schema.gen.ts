@@ -4283,6 +4283,8 @@ export interface components {
             thinking: components["schemas"]["ModelThinking"];
             context_tokens: number;
             price?: components["schemas"]["ModelPrice"];
+            /** @description The groups whose members may choose the model; empty for everyone. A deleted group has no name. */
+            groups: components["schemas"]["SkillGroup"][];
         };
         /** @description The operator's price of a model, for a million tokens. Not there without a price. */
         ModelPrice: {
@@ -4304,6 +4306,8 @@ export interface components {
             name: string;
             /** @description Empty: the operator's. */
             note: string;
+            /** @description The groups whose members may choose the model. Empty, or missing, for everyone. */
+            group_ids?: string[];
         };
         OwnUsage: {
             /**

@@ -5,12 +5,11 @@ import type { OrganizationModel } from '@/lib/api'
 import { Checkbox } from '@/lib/ui/Checkbox'
 import { formatNumber } from '@/lib/ui/numbers'
 import { texts } from '../texts'
-import type { Decisions } from './decisions'
+import { type Decision, isForAll } from './decisions'
+import { ModelGroups } from './ModelGroups'
 import styles from './ModelsPage.module.css'
 
 const words = texts.models
-
-type Decision = Decisions['models'][number]
 
 interface ModelLineProps {
   readonly model: OrganizationModel
@@ -28,7 +27,7 @@ function money(amount: number, { currency }: { currency: string }): string {
 /** A model of the server, with the organization's settings for it. */
 export function ModelLine({ model, decision, standard, onAllow, onStandard, onChange }: ModelLineProps) {
   const { provider, given_name, given_note, available, sees, thinking, context_tokens, price } = model
-  const { allowed, name, note } = decision
+  const { allowed, name, note, groups } = decision
   const abilities = [sees && words.sees, words.thinking[thinking]].filter((ability) => !!ability)
   return (
     <tr>
@@ -67,8 +66,16 @@ export function ModelLine({ model, decision, standard, onAllow, onStandard, onCh
           name="default-model"
           aria-label={words.makeStandard(given_name)}
           checked={standard && allowed}
-          disabled={!allowed}
+          disabled={!isForAll(decision)}
           onChange={onStandard}
+        />
+      </td>
+      <td data-label={words.groups.label}>
+        <ModelGroups
+          model={given_name}
+          groups={groups}
+          disabled={!allowed || standard}
+          onChange={(next) => onChange({ groups: next })}
         />
       </td>
       <td>

@@ -16,7 +16,7 @@ import table from '../parts/Table.module.css'
 import { modelsQuery } from '../queries'
 import { texts } from '../texts'
 import { DictationPolicy } from './DictationPolicy'
-import { type Decisions, decisionsOf, withAllowed } from './decisions'
+import { type Decisions, decisionsOf, isForAll, requestOf, withAllowed } from './decisions'
 import { ModelLine } from './ModelLine'
 import styles from './ModelsPage.module.css'
 import { NoModel } from './NoModel'
@@ -52,13 +52,13 @@ function Form({ loaded }: { loaded: OrganizationModels }) {
   const dirty = JSON.stringify(chosen) !== JSON.stringify(saved)
   const bar = useRef<HTMLDivElement>(null)
   useToastPlace('foot', bar, dirty)
-  const none = chosen.models.every(({ allowed }) => !allowed)
+  const none = !chosen.models.some(isForAll)
   const save = async (event?: FormEvent) => {
     event?.preventDefault()
     if (busy || none || !dirty) return
     await run(
       async () => {
-        const stored = decisionsOf(await call('putOrganizationModels', { body: chosen }))
+        const stored = decisionsOf(await call('putOrganizationModels', { body: requestOf(chosen) }))
         setSaved(stored)
         setChosen(stored)
         void refreshModels()
@@ -72,13 +72,13 @@ function Form({ loaded }: { loaded: OrganizationModels }) {
       {loaded.models.length === 1 && <Notice level="info">{words.onlyOne}</Notice>}
       {none && (
         <Notice level="warning" role="alert">
-          {words.noneAllowed}
+          {chosen.models.some(({ allowed }) => allowed) ? words.noneForAll : words.noneAllowed}
         </Notice>
       )}
       <div className={table.box}>
         <Table
           caption={words.caption}
-          columns={[words.model, words.allowed, words.standard, words.shown]}
+          columns={[words.model, words.allowed, words.standard, words.groups.label, words.shown]}
           className={table.stacked}
         >
           {chosen.models.map((decision, at) => {

@@ -1,9 +1,15 @@
 import { expect, it } from 'vitest'
-import { type Decisions, decisionsOf, withAllowed } from './decisions'
+import { type Decisions, decisionsOf, requestOf, withAllowed } from './decisions'
 
 const decisions = (standard: string, allowed: string): Decisions => ({
   default_id: standard,
-  models: ['a', 'b', 'c'].map((id) => ({ id, allowed: allowed.includes(id), name: '', note: '' })),
+  models: ['a', 'b', 'c'].map((id) => ({
+    id,
+    allowed: allowed.includes(id),
+    name: '',
+    note: '',
+    groups: [],
+  })),
 })
 
 it('keeps the default among the allowed models', () => {
@@ -13,16 +19,28 @@ it('keeps the default among the allowed models', () => {
   // No allowed model is left. The next allowed one becomes the default.
   expect(withAllowed(decisions('c', 'c'), 'c', false)).toEqual(decisions('c', ''))
   expect(withAllowed(decisions('c', ''), 'b', true)).toEqual(decisions('b', 'b'))
+  // Not all members may choose b.
+  const { models } = decisions('a', 'abc')
+  const some = models.map((model) =>
+    model.id === 'b' ? { ...model, groups: [{ id: 'g', name: '法務' }] } : model,
+  )
+  expect(withAllowed({ default_id: 'a', models: some }, 'a', false).default_id).toBe('c')
 })
 
 it('sends the organization’s settings for each model', () => {
   const model = { provider: 'p', given_name: 'A', available: null, sees: true, context_tokens: 8000 }
   const loaded = {
     default_id: 'a',
-    models: [{ ...model, id: 'a', allowed: true, note: '速い', thinking: 'switch' as const }],
+    models: [
+      { ...model, id: 'a', allowed: true, note: '速い', thinking: 'switch' as const, groups: [] },
+      { ...model, id: 'b', allowed: true, thinking: 'none' as const, groups: [{ id: 'g', name: '法務' }] },
+    ],
   }
-  expect(decisionsOf(loaded)).toEqual({
+  expect(requestOf(decisionsOf(loaded))).toEqual({
     default_id: 'a',
-    models: [{ id: 'a', allowed: true, name: '', note: '速い' }],
+    models: [
+      { id: 'a', allowed: true, name: '', note: '速い', group_ids: [] },
+      { id: 'b', allowed: true, name: '', note: '', group_ids: ['g'] },
+    ],
   })
 })

@@ -1,23 +1,55 @@
-import type { OrganizationModels, OrganizationModelsRequest } from '@/lib/api'
+import type { OrganizationModels, OrganizationModelsRequest, SkillGroup } from '@/lib/api'
+
+/** Decision is the organization's settings for a model. */
+export interface Decision {
+  readonly id: string
+  readonly allowed: boolean
+  readonly name: string
+  readonly note: string
+  /** The groups whose members may choose the model; empty for everyone. */
+  readonly groups: readonly SkillGroup[]
+}
 
 /** Decisions are the organization's settings for the models of its server, in order. */
-export type Decisions = OrganizationModelsRequest
+export interface Decisions {
+  readonly default_id: string
+  readonly models: readonly Decision[]
+}
 
 export function decisionsOf({ default_id, models }: OrganizationModels): Decisions {
   return {
     default_id,
-    models: models.map(({ id, allowed, name = '', note = '' }) => ({ id, allowed, name, note })),
+    models: models.map(({ id, allowed, name = '', note = '', groups }) => ({
+      id,
+      allowed,
+      name,
+      note,
+      groups,
+    })),
   }
 }
 
+export function requestOf({ default_id, models }: Decisions): OrganizationModelsRequest {
+  return {
+    default_id,
+    models: models.map(({ groups, ...model }) => ({ ...model, group_ids: groups.map(({ id }) => id) })),
+  }
+}
+
+/** isForAll reports whether all members may choose a model. */
+export function isForAll({ allowed, groups }: Decision): boolean {
+  return allowed && groups.length === 0
+}
+
 /**
- * withAllowed allows or forbids a model. If the default model is forbidden, the first allowed one becomes the default.
+ * withAllowed allows or forbids a model. If the default model is forbidden, the first one that all members may choose
+ * becomes the default.
  */
 export function withAllowed({ default_id, models }: Decisions, id: string, allowed: boolean): Decisions {
   const next = models.map((model) => (model.id === id ? { ...model, allowed } : model))
   const remains = next.some((model) => model.id === default_id && model.allowed)
   return {
-    default_id: remains ? default_id : (next.find((model) => model.allowed)?.id ?? default_id),
+    default_id: remains ? default_id : (next.find(isForAll)?.id ?? default_id),
     models: next,
   }
 }

@@ -204,6 +204,7 @@ export const auditScreen = {
       allowed_models: '利用を許可したモデル',
       model_name: 'モデルの名前',
       model_note: 'モデルの説明',
+      model_groups: 'モデルを選べるグループ',
       skill_added: '追加したスキル',
       skill_changed: '変更したスキル',
       skill_retired: '廃止したスキル',

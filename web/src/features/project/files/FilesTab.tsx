@@ -86,7 +86,13 @@ function AddFiles({ over, onFiles }: { over: boolean; onFiles: (found: FoundFile
           <Button onClick={() => setSharing(true)}>{words.own}</Button>
         </div>
         <p className={styles.quiet}>{`${words.kinds}（${words.limit(MAX_MEGABYTES)}）`}</p>
-        <input {...input} ref={chooser} accept={ACCEPTED} aria-label={words.choose} onChange={take} />
+        <input
+          {...input}
+          ref={chooser}
+          accept={`${ACCEPTED},.zip`}
+          aria-label={words.choose}
+          onChange={take}
+        />
         <input {...input} ref={folder} {...folders} aria-label={words.folder} onChange={take} />
       </div>
       {sharing && <OwnFiles onClose={() => setSharing(false)} />}

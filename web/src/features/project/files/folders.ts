@@ -8,6 +8,11 @@ export interface FoundFiles {
 /** Files that programs create without the user's knowledge: hidden ones, and those of Office, macOS and Windows. */
 const hidden = /^(\.|~\$|__MACOSX$|Thumbs\.db$|desktop\.ini$)/i
 
+/** isHidden reports whether the name of a file, or of one of its folders, is that of a hidden file. */
+export function isHidden(path: string): boolean {
+  return path.split(/[\\/]/).some((part) => hidden.test(part))
+}
+
 /** droppedFiles returns the dropped files and those in dropped folders. Call it in the event, which has them only then. */
 export function droppedFiles({ items }: Pick<DataTransfer, 'items'>): Promise<FoundFiles> {
   const dropped = [...items].filter(({ kind }) => kind === 'file')
@@ -17,9 +22,8 @@ export function droppedFiles({ items }: Pick<DataTransfer, 'items'>): Promise<Fo
 
 /** chosenFiles returns the files of a chosen folder. */
 export function chosenFiles(files: Iterable<File>): FoundFiles {
-  const isShown = ({ webkitRelativePath: path, name }: File) =>
-    !(path || name).split('/').some((part) => hidden.test(part))
-  return { files: [...files].filter(isShown), unreadable: [] }
+  const shown = [...files].filter(({ webkitRelativePath: path, name }) => !isHidden(path || name))
+  return { files: shown, unreadable: [] }
 }
 
 async function collect(entries: readonly (FileSystemEntry | File)[]): Promise<FoundFiles> {
@@ -27,7 +31,7 @@ async function collect(entries: readonly (FileSystemEntry | File)[]): Promise<Fo
   const unreadable: string[] = []
   // A folder's entries are read one folder after another: thousands of open folders would take much memory.
   const visit = async (entry: FileSystemEntry | File): Promise<void> => {
-    if (hidden.test(entry.name)) return
+    if (isHidden(entry.name)) return
     try {
       if (entry instanceof File) files.push(entry)
       else if (entry.isDirectory) for (const child of await childrenOf(entry)) await visit(child)

@@ -3,9 +3,10 @@ import { useSyncExternalStore } from 'react'
 import { readToken } from '@/entities/identity/token'
 import { refreshSoon } from '@/entities/project/projects'
 import { refusalReason } from '@/entities/source/files'
-import { askBeforeLeaving, type Upload, UploadQueue } from '@/entities/source/uploads'
+import { askBeforeLeaving, type Upload, UploadQueue, type UploadTarget } from '@/entities/source/uploads'
 import { type Uploaded, uploadDataSource } from '@/lib/api/dataSources'
 import { store } from '@/lib/ui/store'
+import { isArchive, unpack } from './archives'
 
 /** Sent counts the files that were uploaded into a project: new files, and files with a known content. */
 interface Sent {
@@ -19,12 +20,23 @@ const none: Sent = { added: 0, known: 0 }
 const sentAtom = atom<Readonly<Record<string, Sent>>>({})
 
 /** The uploads into projects. They continue on other pages of the app. The name of a target is the project's id. */
-const queue = new UploadQueue<Uploaded>({
-  send: (file, options, to) => uploadDataSource(file, options, to?.name),
+const queue: UploadQueue<Uploaded | null> = new UploadQueue<Uploaded | null>({
+  send: (file, options, to) =>
+    isArchive(file) ? uploadContents(file, options, to) : uploadDataSource(file, options, to?.name),
   onSent: () => {},
-  refusalReason,
+  refusalReason: (file) => (isArchive(file) ? undefined : refusalReason(file)),
 })
 askBeforeLeaving(queue, window, () => readToken() !== null)
+
+/** uploadContents adds the files of an archive to the queue. */
+async function uploadContents(
+  archive: File,
+  options: { onProgress: (part: number) => void; signal: AbortSignal },
+  to: UploadTarget<Uploaded | null> | null,
+): Promise<null> {
+  await unpack(archive, { ...options, onFile: (file) => queue.add([file], to) })
+  return null
+}
 
 function setSent(projectId: string, change: (sent: Sent) => Sent): void {
   store.set(sentAtom, (all) => ({ ...all, [projectId]: change(all[projectId] ?? none) }))
@@ -34,7 +46,9 @@ function setSent(projectId: string, change: (sent: Sent) => Sent): void {
 export function uploadTo(projectId: string, files: readonly File[]): void {
   queue.add(files, {
     name: projectId,
-    onSent: ({ isNew }) => {
+    onSent: (uploaded) => {
+      if (uploaded === null) return // An archive.
+      const { isNew } = uploaded
       setSent(projectId, ({ added, known }) =>
         isNew ? { added: added + 1, known } : { added, known: known + 1 },
       )
@@ -45,9 +59,11 @@ export function uploadTo(projectId: string, files: readonly File[]): void {
 
 /** ProjectUploads are the uploads into a project. */
 export interface ProjectUploads extends Sent {
-  readonly waiting: readonly Upload[]
-  readonly failed: readonly Upload[]
+  readonly waiting: readonly ProjectUpload[]
+  readonly failed: readonly ProjectUpload[]
 }
+
+type ProjectUpload = Upload<Uploaded | null>
 
 /** useUploads returns the uploads into a project. */
 export function useUploads(projectId: string): ProjectUploads {
@@ -62,12 +78,12 @@ export function useUploads(projectId: string): ProjectUploads {
 }
 
 /** retry sends failed uploads again. */
-export function retry(uploads: readonly Upload[]): void {
+export function retry(uploads: readonly ProjectUpload[]): void {
   for (const { id } of uploads) queue.retry(id)
 }
 
 /** remove removes uploads from the queue. */
-export function remove(uploads: readonly Upload[]): void {
+export function remove(uploads: readonly ProjectUpload[]): void {
   for (const { id } of uploads) queue.remove(id)
 }
 

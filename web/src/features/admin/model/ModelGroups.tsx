@@ -1,0 +1,68 @@
+import { useState } from 'react'
+import { Button } from '@/components/Button'
+import { Chooser } from '@/components/Chooser'
+import { Dialog } from '@/components/Dialog'
+import { groupsQuery } from '@/entities/group/groups'
+import type { SkillGroup } from '@/lib/api'
+import { texts } from '../texts'
+import styles from './ModelsPage.module.css'
+
+const words = texts.models.groups
+
+interface ModelGroupsProps {
+  readonly model: string
+  readonly groups: readonly SkillGroup[]
+  readonly disabled: boolean
+  readonly onChange: (groups: readonly SkillGroup[]) => void
+}
+
+/** ModelGroups shows who may choose a model, and lets administrators choose groups. */
+export function ModelGroups({ model, groups, disabled, onChange }: ModelGroupsProps) {
+  const [chosen, setChosen] = useState<readonly SkillGroup[] | null>(null)
+  const named = (list: readonly SkillGroup[]) =>
+    list.map((group) => ({ ...group, name: group.name || words.deleted }))
+  const shown =
+    groups.length === 0
+      ? words.everyone
+      : named(groups)
+          .map(({ name }) => name)
+          .join('、')
+  const close = () => setChosen(null)
+  return (
+    <>
+      <Button
+        size="sm"
+        disabled={disabled}
+        aria-label={words.change(model, shown)}
+        onClick={() => setChosen(named(groups))}
+      >
+        {shown}
+      </Button>
+      {chosen && (
+        <Dialog
+          title={words.title(model)}
+          onClose={close}
+          actions={
+            <>
+              <Button onClick={close}>{words.cancel}</Button>
+              <Button
+                variant="primary"
+                onClick={() => {
+                  onChange(chosen)
+                  close()
+                }}
+              >
+                {words.apply}
+              </Button>
+            </>
+          }
+        >
+          <div className={styles.groups}>
+            <p>{words.lead}</p>
+            <Chooser words={words.chooser} query={groupsQuery} chosen={chosen} onChange={setChosen} />
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}
