@@ -158,7 +158,7 @@ func (db *DB) CountEvents(ctx context.Context) (n int, _ error) {
 	return n, translate(err)
 }
 
-// AcquireSlot implements channel.Store. It renews a slot of the holder. Otherwise it takes a slot that is free or
+// AcquireSlot implements channel.Store and siem.Store. It renews a slot of the holder. Otherwise it takes a slot that is free or
 // expired.
 func (db *DB) AcquireSlot(
 	ctx context.Context, name string, slots int, holder uuid.UUID, lease time.Duration,
@@ -190,7 +190,7 @@ func (db *DB) AcquireSlot(
 	return held, err
 }
 
-// ReleaseSlot implements channel.Store.
+// ReleaseSlot implements channel.Store and siem.Store.
 func (db *DB) ReleaseSlot(ctx context.Context, name string, holder uuid.UUID) error {
 	_, err := db.pool.Exec(ctx, `DELETE FROM channel_holds WHERE name = $1 AND holder = $2`, name, holder)
 	return translate(err)

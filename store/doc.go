@@ -23,6 +23,7 @@
 //   - identity/saml: saml.go
 //   - identity/oidc: oidc.go
 //   - scim: scim.go
+//   - siem: audit_sink.go
 //   - identity/pool: pool.go, pool_event.go, pool_factor.go, pool_passkey.go
 //   - channel: channel_installation.go, channel_link.go, channel_intake.go, channel_conversation.go, channel_delivery.go
 //   - crx: secret.go

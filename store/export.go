@@ -213,6 +213,7 @@ var notExported = map[string]string{
 	"contract_notices":        "state of notices",
 	"data_source_chunks":      "derived from the files",
 	"data_source_index_parts": "derived from the files",
+	"audit_sinks":             "state of the installation",
 	"data_source_indexes":     "derived from the files",
 	"embedding_models":        "of the installation",
 	"embedding_vectors":       "derived from the files",

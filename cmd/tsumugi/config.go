@@ -42,6 +42,7 @@ type config struct {
 	cognito   `embed:""`
 	mailing   `embed:""`
 	searching `embed:""`
+	auditing  `embed:""`
 
 	TrustedProxies []netip.Prefix   `env:"TSUMUGI_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For is trusted, with commas between. Default: none."`
 	IdentityHosts  []string         `env:"TSUMUGI_IDENTITY_HOSTS" placeholder:"HOST,…" help:"Host names or IP addresses of the identity providers of organizations that have addresses inside the network, with commas between. Default: none."`
@@ -116,6 +117,7 @@ func (c *config) Validate() error {
 	}
 	for _, check := range []func() error{
 		c.checkFiles, c.checkCognito, c.checkMail, c.checkLimits, c.checkSlack, c.checkSearch, c.checkIdentityHosts,
+		c.checkAuditing,
 	} {
 		if err := check(); err != nil {
 			return err

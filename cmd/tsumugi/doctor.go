@@ -152,7 +152,7 @@ func (e *examination) notRunning(ctx context.Context, err error) doctor.Result {
 // addresses returns the URLs of the configuration.
 func (e *examination) addresses() []string {
 	all := append(strings.Split(e.NATSURL, ","), e.DatabaseURL, e.SMTPURL, e.PublicURL, e.OpenAIBaseURL, e.SearchURL,
-		e.OTLPEndpoint, e.CognitoEndpoint)
+		e.OTLPEndpoint, e.CognitoEndpoint, e.AuditOTLPURL, e.AuditSyslogURL)
 	if e.modelConnected() {
 		for _, p := range e.models.Providers {
 			all = append(all, p.Config.BaseURL)
@@ -173,6 +173,10 @@ func (e *examination) secrets() []string {
 	}
 	for _, p := range e.models.Providers {
 		all = append(all, p.Config.APIKey)
+	}
+	for header := range strings.SplitSeq(e.AuditOTLPHeaders, ",") {
+		_, value, _ := strings.Cut(header, "=")
+		all = append(all, value)
 	}
 	for _, name := range secretVariables {
 		value, _ := e.env.lookup(name)

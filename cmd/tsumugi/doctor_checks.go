@@ -43,6 +43,7 @@ func (e *examination) checks(ctx context.Context) []doctor.Check {
 			{ID: "web-search", Name: name("ウェブ検索", "web search"), Run: e.checkWebSearch},
 			{ID: "mail", Name: name("メール", "mail"), Run: e.checkMailServer},
 		},
+		e.auditChecks(name("監査ログの転送", "audit log")),
 		e.each(ctx, doctor.Check{ID: "slack", Name: name("Slack", "Slack")}, e.workspaces),
 		e.each(ctx, doctor.Check{ID: "single-sign-on", Name: name("シングルサインオン", "single sign-on")}, e.identityProviders),
 		[]doctor.Check{

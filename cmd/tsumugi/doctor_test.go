@@ -187,6 +187,8 @@ providers:
 		"TSUMUGI_SEARCH_URL="+serveHTTP(t, websearchtest.New("https://pages.example")),
 		"SMTP_URL=smtp://user:"+hidden+"-mail@"+serveSMTP(t, "235 2.7.0 welcome")+"?tls=none",
 		"TSUMUGI_MAIL_FROM=no-reply@example.com", "TSUMUGI_PUBLIC_URL=http://localhost:8080",
+		"TSUMUGI_AUDIT_OTLP_URL="+serveHTTP(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})),
+		"TSUMUGI_AUDIT_OTLP_HEADERS=authorization="+hidden, "TSUMUGI_AUDIT_SYSLOG_URL=tcp://"+serveSMTP(t, ""),
 		"SLACK_API_URL="+slackURL+"/api/", "SLACK_BOT_TOKEN="+fake.DemoToken, "SLACK_SIGNING_SECRET="+fake.DemoSecret,
 		"HTTPS_PROXY=http://user:"+hidden+"-proxy@proxy.example:3128", "NO_PROXY=localhost, 10.0.0.0/8,.example.com",
 	)...)
@@ -199,7 +201,8 @@ providers:
 	}
 	if want := []string{
 		"database", "migrations", "secret-key", "disk", "files", "font", "nats", "model standard", "model large",
-		"model cloud", "embedding " + llmtest.Embed, "web-search", "mail", "slack SLACK_BOT_TOKEN",
+		"model cloud", "embedding " + llmtest.Embed, "web-search", "mail", "audit OTLP", "audit syslog",
+		"slack SLACK_BOT_TOKEN",
 		"single-sign-on 紡績株式会社", "cognito", "proxy", "dns",
 	}; !slices.Equal(order, want) {
 		t.Errorf("checked %q", order)
@@ -306,6 +309,12 @@ func TestDoctorNamesBrokenDependencies(t *testing.T) {
 				"TSUMUGI_MAIL_FROM=no-reply@example.com",
 				"SMTP_URL=smtp://user:" + hidden + "%40mail@" + serveSMTP(t, "535 5.7.8 not "+hidden+"@mail") +
 					"?tls=none",
+			}
+		}},
+		"audit log": {"audit", doctor.Failure, "TSUMUGI_AUDIT_OTLP_HEADERS", func(t *testing.T, _ operating) []string {
+			return []string{
+				"TSUMUGI_AUDIT_OTLP_URL=" + refusing(t, http.StatusUnauthorized),
+				"TSUMUGI_AUDIT_OTLP_HEADERS=authorization=" + hidden + "-key",
 			}
 		}},
 		"Slack": {"slack", doctor.Failure, "tsumugi slack test", func(t *testing.T, _ operating) []string {

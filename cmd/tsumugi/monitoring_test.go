@@ -71,7 +71,8 @@ func TestBackupsAndCertificatesAreMonitored(t *testing.T) {
 	o.do("backup", t.TempDir())
 	o.do("backup", t.TempDir())
 
-	p := start(t, t.TempDir(), o.environ[0], "TSUMUGI_DEMO=false", "TSUMUGI_SEARCH_URL=http://127.0.0.1:1")
+	p := start(t, t.TempDir(), o.environ[0], "TSUMUGI_DEMO=false", "TSUMUGI_SEARCH_URL=http://127.0.0.1:1",
+		"TSUMUGI_AUDIT_OTLP_URL=http://127.0.0.1:1")
 	page := p.metrics(t)
 	for gauge(t, page, "tsumugi_last_backup_timestamp_seconds").Unix() == 0 { // Not read yet.
 		page = p.metrics(t)

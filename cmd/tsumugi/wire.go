@@ -30,6 +30,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/internal/scim"
+	"github.com/tsumugi-ai/tsumugi/internal/siem"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
@@ -70,6 +71,7 @@ type server struct {
 	slack     *slackDomain
 	saml      *saml.Service
 	oidc      *oidc.Service
+	siem      *siem.Service
 	web       *websearch.Service // Nil without web search.
 	handler   http.Handler
 	ready     atomic.Bool
@@ -115,6 +117,12 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	events := api.NewLiveEvents(s.feed)
 	s.org = org.NewService(db, s.accounts, events, log.With("part", "org"))
 	s.budget = org.NewBudget(db, log.With("part", "org"))
+	sinks, err := c.sinks(siem.Origin{Host: hostOf(public), Version: version}, log.With("part", "siem"))
+	if err != nil {
+		return nil, err
+	}
+	s.siem = siem.NewService(db, sinks, siem.Config{}, log.With("part", "siem"))
+	s.telemetry.WatchSIEM(s.siem.Stats)
 	signing, err := db.SigningKey(ctx)
 	if err != nil {
 		return nil, err
@@ -315,6 +323,7 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 	s.pictures.Start()
 	s.projects.Start()
 	s.search.Start()
+	s.siem.Start()
 	s.slack.start()
 	s.ready.Store(true)
 	go func() {
@@ -351,6 +360,7 @@ func (s *server) drain() {
 	leaving.Go(s.pictures.Stop)
 	leaving.Go(s.projects.Stop)
 	leaving.Go(s.search.Stop)
+	leaving.Go(s.siem.Stop)
 	leaving.Go(s.slack.stop)
 	leaving.Go(func() { _ = s.live.Drain(ctx, spread) })
 	if s.bridge != nil && s.bridge.Connected() {

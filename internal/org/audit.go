@@ -107,7 +107,7 @@ func Actions() []Action {
 		ActionSessionEnd, ActionSessionLimits, ActionAddressRanges, ActionAddressRefused, ActionInstructions, ActionModels,
 		ActionMemberLimit,
 		ActionRetention, ActionRetentionDelete,
-		"saml.edit", "saml.on", "saml.off", ActionSAMLTest, "oidc.edit", "oidc.on", "oidc.off",
+		"saml.edit", "saml.on", "saml.off", "saml.refresh", ActionSAMLTest, "oidc.edit", "oidc.on", "oidc.off",
 		ActionOrganization, ActionOrganizationEdit,
 		ActionDeletion, ActionContract, actionUserCreate, actionUserDisable, ActionPublish,
 		ActionNoticeEdit, actionNoticeEnd, ActionNoticeDelete,

@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/internal/siem"
 	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
@@ -40,6 +41,7 @@ func everything(t *testing.T) string {
 	tel.WatchDatabase(pool.Stat)
 	tel.WatchFiles(func() bucket.Stats { return bucket.Stats{} })
 	tel.WatchUpkeep(func() telemetry.Upkeep { return telemetry.Upkeep{} })
+	tel.WatchSIEM(func() []siem.Stats { return []siem.Stats{{Sink: "otlp"}} })
 	tel.WatchMail(func() mail.Stats { return mail.Stats{} })
 	tel.WatchReadings(func() datasource.Stats { return datasource.Stats{} })
 	tel.WatchBridge(func() bool { return true })

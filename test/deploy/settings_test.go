@@ -12,7 +12,8 @@ import (
 // secretSettings are the settings that contain secrets.
 var secretSettings = []string{
 	"DATABASE_URL", "NATS_URL", "OPENAI_API_KEY", "SLACK_APP_TOKEN", "SLACK_BOT_TOKEN", "SLACK_CLIENT_SECRET",
-	"SLACK_SIGNING_SECRET", "SMTP_URL", "TSUMUGI_DEMO_PASSWORD", "TSUMUGI_SEARCH_KEY", "TSUMUGI_SECRET_KEY",
+	"SLACK_SIGNING_SECRET", "SMTP_URL", "TSUMUGI_AUDIT_OTLP_HEADERS", "TSUMUGI_DEMO_PASSWORD",
+	"TSUMUGI_SEARCH_KEY", "TSUMUGI_SECRET_KEY",
 }
 
 func secretSetting(name string) bool { return slices.Contains(secretSettings, name) }

@@ -1,0 +1,9 @@
+package siem
+
+import "github.com/tsumugi-ai/tsumugi/internal/org"
+
+// HasActivity reports whether an action has an activity of OCSF.
+func HasActivity(action org.Action) bool {
+	_, known := activityOf(action)
+	return known
+}

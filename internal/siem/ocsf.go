@@ -1,0 +1,212 @@
+package siem
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+// Origin describes the sending installation.
+type Origin struct {
+	Host    string // The host of the public URL.
+	Version string // Of the program.
+}
+
+// ocsfVersion is the version of the OCSF schema (https://schema.ocsf.io/1.3.0) whose names are used.
+const ocsfVersion = "1.3.0"
+
+// Classes of OCSF's category Identity & Access Management.
+const (
+	categoryIAM      = 3
+	accountChange    = 3001
+	authentication   = 3002
+	entityManagement = 3004
+	groupManagement  = 3006
+)
+
+var classNames = map[int]string{
+	accountChange: "Account Change", authentication: "Authentication", entityManagement: "Entity Management",
+	groupManagement: "Group Management",
+}
+
+// activity is an activity of an OCSF class.
+type activity struct {
+	class int
+	id    int
+	name  string // "" for other, whose name is the action.
+}
+
+const other = 99
+
+// activities lists activities with their actions, and with the verbs of actions that are not listed themselves.
+var activities = []struct {
+	activity
+
+	actions string
+}{
+	{activity{authentication, 1, "Logon"}, "session.begin session.fail session.refuse address.refuse"},
+	{activity{authentication, 2, "Logoff"}, "session.end session.end_all session.revoke"},
+
+	{activity{accountChange, 1, "Create"}, "member.invite member.provision user.create"},
+	{activity{accountChange, 3, "Password Change"}, "password.set password.change password.fail"},
+	{activity{accountChange, 4, "Password Reset"}, "password.request password.reset"},
+	{activity{accountChange, 5, "Disable"}, "user.disable"},
+	{activity{accountChange, 6, "Delete"}, "member.remove"},
+	{activity{accountChange, 9, "Lock"}, "session.lock"},
+	{activity{accountChange, 10, "MFA Factor Enable"}, "session.factor_add session.passkey_add"},
+	{activity{accountChange, 11, "MFA Factor Disable"}, "session.factor_remove session.passkey_remove " +
+		"member.reset_factor"},
+	{activity{accountChange, other, ""}, "member.edit member.resend member.link member.unlink " +
+		"member.request_factor_reset session.recovery_codes slack.link slack.unlink"},
+
+	{activity{groupManagement, 5, "Delete"}, "group.delete"},
+	{activity{groupManagement, 6, "Create"}, "group.create"},
+	{activity{groupManagement, other, ""}, "group.edit group.members"},
+
+	{activity{entityManagement, 1, "Create"}, "create import publish"},
+	{activity{entityManagement, 3, "Update"}, "edit update set on off order rotate refresh grants archive " +
+		"restore hide show"},
+	{activity{entityManagement, 4, "Delete"}, "delete remove end revoke purge reuse"},
+	{activity{entityManagement, other, ""}, "reject test"},
+}
+
+// activityByAction returns activities by actions and verbs.
+var activityByAction = sync.OnceValue(func() map[string]activity {
+	all := make(map[string]activity)
+	for _, a := range activities {
+		for _, action := range strings.Fields(a.actions) {
+			all[action] = a.activity
+		}
+	}
+	return all
+})
+
+// failures are the actions that record a failure or a refusal.
+var failures = []org.Action{"session.fail", "session.refuse", "address.refuse", "password.fail"}
+
+// warnings are the actions that an operator should notice.
+var warnings = []org.Action{"session.lock", "connection.reuse", "member.reset_factor", "member.request_factor_reset"}
+
+// activityOf returns the activity of an action. An unknown action, which a newer server has recorded, is one of an
+// entity.
+func activityOf(action org.Action) (a activity, known bool) {
+	_, verb, _ := strings.Cut(string(action), ".")
+	for _, key := range []string{string(action), verb} {
+		if a, known = activityByAction()[key]; known {
+			break
+		}
+	}
+	if !known {
+		a = activity{class: entityManagement, id: other}
+	}
+	if a.name == "" {
+		a.name = string(action)
+	}
+	return a, known
+}
+
+// severity returns OCSF's severity.
+func severity(action org.Action) (id int, name string) {
+	switch {
+	case slices.Contains(warnings, action):
+		return 3, "Medium"
+	case slices.Contains(failures, action):
+		return 2, "Low"
+	}
+	return 1, "Informational"
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// compact returns o without empty values.
+func compact(o object) object {
+	maps.DeleteFunc(o, func(_ string, v any) bool {
+		text, isText := v.(string)
+		list, isObject := v.(object)
+		return isText && text == "" || isObject && len(list) == 0
+	})
+	return o
+}
+
+// event returns an event in OCSF's form. Times are in milliseconds.
+func (o Origin) event(e Event) object {
+	a, _ := activityOf(e.Action)
+	severityID, severityName := severity(e.Action)
+	statusID, status := 1, "Success"
+	if slices.Contains(failures, e.Action) {
+		statusID, status = 2, "Failure"
+	}
+	result := object{
+		"category_uid": categoryIAM, "category_name": "Identity & Access Management",
+		"class_uid": a.class, "class_name": classNames[a.class],
+		"activity_id": a.id, "activity_name": a.name,
+		"type_uid": a.class*100 + a.id, "type_name": classNames[a.class] + ": " + a.name,
+		"severity_id": severityID, "severity": severityName, "status_id": statusID, "status": status,
+		"time": e.At.UnixMilli(), "count": max(e.Times, 1), "message": string(e.Action),
+		"metadata": compact(object{
+			"version": ocsfVersion, "uid": e.UID(), "event_code": string(e.Action), "log_name": "audit",
+			"correlation_uid": e.By.RequestID, "tenant_uid": e.organizationID(),
+			"product": compact(object{"name": "Tsumugi", "vendor_name": "Tsumugi", "version": o.Version}),
+		}),
+		"actor":    compact(object{"user": e.actor()}),
+		"unmapped": e.unmapped(),
+	}
+	if e.By.Address.IsValid() {
+		result["src_endpoint"] = object{"ip": e.By.Address.String()}
+	}
+	if e.LastAt != nil {
+		result["start_time"], result["end_time"] = e.At.UnixMilli(), e.LastAt.UnixMilli()
+	}
+	switch a.class {
+	case entityManagement:
+		result["entity"] = compact(object{"uid": e.TargetID, "name": e.TargetLabel, "type": e.TargetKind})
+	case groupManagement:
+		result["group"] = compact(object{"uid": e.TargetID, "name": e.TargetLabel})
+	default:
+		user := object{"uid": e.TargetID, "name": cmp.Or(e.TargetLabel, "unknown")}
+		if strings.Contains(e.TargetLabel, "@") {
+			user["email_addr"] = e.TargetLabel
+		}
+		result["user"] = compact(user)
+	}
+	if a.class == authentication {
+		result["service"] = compact(object{"name": "Tsumugi", "uid": o.Host})
+	}
+	return compact(result)
+}
+
+func (e Event) organizationID() string {
+	if e.OrganizationID == nil {
+		return ""
+	}
+	return e.OrganizationID.String()
+}
+
+// actor returns the actor as OCSF's object user.
+func (e Event) actor() object {
+	user := object{"name": e.By.Name, "email_addr": e.By.Email, "type": string(e.By.Kind)}
+	if e.By.ID != nil {
+		user["uid"] = e.By.ID.String()
+	}
+	if e.OrganizationID != nil && e.By.Kind == org.ByMember {
+		user["org"] = compact(object{"uid": e.organizationID(), "name": e.OrganizationName})
+	}
+	return compact(user)
+}
+
+// unmapped returns the values without an attribute of OCSF.
+func (e Event) unmapped() object {
+	details := make([]any, len(e.Details))
+	for i, c := range e.Details {
+		details[i] = compact(object{"field": c.Field, "before": c.Before, "after": c.After})
+	}
+	return compact(object{
+		"action": string(e.Action), "actor_kind": string(e.By.Kind), "target_kind": e.TargetKind,
+		"organization_name": e.OrganizationName, "details": details,
+	})
+}
