@@ -31,9 +31,20 @@ type authenticator struct {
 }
 
 func newAuthenticator() *authenticator {
-	key := virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)
+	key := newKey()
 	key.Counter = 1
 	return &authenticator{site, virtualwebauthn.NewAuthenticator(), key}
+}
+
+// newKey returns a passkey whose public key is valid. The library omits leading zeros of coordinates, which makes one of
+// 128 keys shorter than RFC 9053, section 7.1.1, allows.
+func newKey() virtualwebauthn.Credential {
+	const full = 77 // Bytes of a COSE_Key of P-256.
+	for {
+		if key := virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2); len(key.Key.AttestationData()) == full {
+			return key
+		}
+	}
 }
 
 // creationOptions begins the registration of a passkey in a session.
@@ -210,7 +221,7 @@ func TestR108_PasskeySignInsAreVerified(t *testing.T) {
 		"no user handle":       func(a *authenticator) { a.device.Options.UserHandle = nil },
 		"an unknown passkey":   func(a *authenticator) { a.key.ID = []byte("0123456789abcdef") },
 		"another key": func(a *authenticator) {
-			a.key.Key = virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2).Key
+			a.key.Key = newKey().Key
 		},
 		"a copy with an old counter": func(a *authenticator) { a.key.Counter = 0 },
 	} {
