@@ -311,7 +311,7 @@ func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, 
 				                         provider_person, provider_session, authenticated_at)
 				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 				grant.ID, grant.TokenHash, grant.Sub, grant.ClientID, grant.EventID, grant.AuthTime, grant.ExpiresAt,
-				grant.External.Provider, grant.External.Person, grant.External.Session, grant.External.AuthenticatedAt)
+				grant.External.Provider, grant.External.Person, grant.External.Session, grant.AuthenticatedAt)
 		}); err != nil {
 			return err
 		}

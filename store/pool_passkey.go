@@ -82,11 +82,12 @@ func (db *DB) RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event
 
 const trusted = `sub = $1 AND trusted_version = $2 AND trusted_at > $3`
 
-// TrustsDevice implements pool.Store.
-func (db *DB) TrustsDevice(ctx context.Context, user pool.User, device []byte, after time.Time) (bool, error) {
-	return queryValue[bool](ctx, db.pool,
-		`SELECT EXISTS (SELECT FROM pool_devices WHERE `+trusted+` AND device = $4)`, user.Sub, user.Version, after,
-		device)
+// TrustedSince implements pool.Store.
+func (db *DB) TrustedSince(
+	ctx context.Context, user pool.User, device []byte, after time.Time,
+) (*time.Time, error) {
+	return queryValue[*time.Time](ctx, db.pool,
+		`SELECT max(trusted_at) FROM pool_devices WHERE `+trusted+` AND device = $4`, user.Sub, user.Version, after, device)
 }
 
 // TrustDevice implements pool.Store.

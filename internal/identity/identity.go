@@ -96,7 +96,7 @@ type UserStatus struct {
 	OrganizationAuthType AuthType       // The sign-in method required by the organization.
 	SessionOver          bool           // The session has ended or expired.
 	SessionUsedAt        *time.Time     // Accurate to a minute. Nil if the session is not recorded yet.
-	AuthenticatedAt      *time.Time     // When the identity provider of the session authenticated the user. Nil if unknown.
+	AuthenticatedAt      *time.Time     // Of the session; see Actor. Nil: when it began.
 	AddressRanges        []netip.Prefix // Networks that its members may connect from. If empty, any.
 }
 
@@ -226,8 +226,8 @@ type Actor struct {
 	Client    string  // The client of a connection; empty for the app.
 	Scopes    []Scope // The scopes of a connection.
 
-	// AuthenticatedAt is when the user entered a password or was authenticated by an identity provider. It is before
-	// AuthTime if the provider did not ask again.
+	// AuthenticatedAt is when the user was authenticated. It is before AuthTime if an identity provider did not ask again,
+	// or if a trusted device replaced the second factor.
 	AuthenticatedAt time.Time
 
 	Address   netip.Addr // The origin of the request. Zero if unknown.
@@ -243,7 +243,7 @@ func (a Actor) RequireRecentSignIn(at time.Time) error {
 	switch {
 	case at.Sub(a.AuthenticatedAt) <= recentSignIn:
 		return nil
-	case at.Sub(a.AuthTime) <= recentSignIn:
+	case a.AuthType == AuthFederated && at.Sub(a.AuthTime) <= recentSignIn:
 		return fault.Errorf(RecentSignInRequired, "この操作には、15分以内の本人確認が必要です。組織のIDプロバイダーが、ログインのときに"+
 			"本人確認を求めませんでした。IDプロバイダーの設定を確認してください。")
 	}

@@ -48,7 +48,7 @@ func (p *Pool) initiateAuth(ctx context.Context, in *input) (any, error) {
 	}})
 	clientID := in.text("ClientId", clientIDRule())
 	in.text("Session", sessionRule())
-	in.texts("ClientMetadata")
+	metadata := in.texts("ClientMetadata")
 	params := in.texts("AuthParameters")
 	if err := in.check(); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (p *Pool) initiateAuth(ctx context.Context, in *input) (any, error) {
 	}
 	switch flow {
 	case flowPassword:
-		return p.passwordFlow(ctx, params)
+		return p.passwordFlow(ctx, params, metadata[metadataAskFactor] == "true")
 	case flowChoice:
 		return p.choiceFlow(ctx, params)
 	case flowRefresh, flowRefreshAlias:
@@ -95,7 +95,7 @@ func (p *Pool) checkClient(clientID, secretHash string) error {
 
 // passwordFlow signs in with a password, or sets the challenge to replace a temporary one. The state of the account is
 // revealed only after the password was verified.
-func (p *Pool) passwordFlow(ctx context.Context, params map[string]string) (any, error) {
+func (p *Pool) passwordFlow(ctx context.Context, params map[string]string, askFactor bool) (any, error) {
 	name, password := params[paramUsername], params[paramPassword]
 	if name == "" {
 		return nil, missingParameter(paramUsername)
@@ -116,7 +116,7 @@ func (p *Pool) passwordFlow(ctx context.Context, params map[string]string) (any,
 	if err := p.checkState(ctx, user); err != nil {
 		return nil, err
 	}
-	return p.finishSignIn(ctx, user)
+	return p.finishSignIn(ctx, user, askFactor)
 }
 
 // checkState refuses the sign-in of an authenticated user who is disabled or has no permanent password.
@@ -263,7 +263,7 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 	if err != nil {
 		return nil, err
 	}
-	return p.finishSignIn(ctx, user)
+	return p.finishSignIn(ctx, user, false)
 }
 
 // checkChallenge returns the user of the session of a challenge with that name. It rejects a session that belongs to

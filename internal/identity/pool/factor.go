@@ -25,20 +25,23 @@ const (
 // setupLifetime is the lifetime of a challenge to set up a second factor. People may have to install an app first.
 const setupLifetime = 15 * time.Minute
 
-// finishSignIn signs in a user whose password was verified, or sets the challenge for the second factor.
-func (p *Pool) finishSignIn(ctx context.Context, user User) (any, error) {
+// finishSignIn signs in a user whose password was verified, or sets the challenge for the second factor. With askFactor, it
+// sets the challenge on a trusted device as well.
+func (p *Pool) finishSignIn(ctx context.Context, user User, askFactor bool) (any, error) {
 	factor, err := p.store.PoolFactor(ctx, user.Sub)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case factor.Enabled:
-		trusted, err := p.trustsDevice(ctx, user)
+		since, err := p.trustedSince(ctx, user)
 		if err != nil {
 			return nil, err
 		}
-		if trusted {
-			return signedIn(p.signIn(ctx, user, newSession{client: p.cfg.ClientID, factor: factorTrusted}))
+		if since != nil && !askFactor {
+			return signedIn(p.signIn(ctx, user, newSession{
+				client: p.cfg.ClientID, factor: factorTrusted, authenticatedAt: since,
+			}))
 		}
 		return p.challenge(ctx, user, challengeTOTP, p.cfg.ChallengeLifetime, map[string]string{
 			paramUserID: user.Sub.String(), paramRecovery: "true",

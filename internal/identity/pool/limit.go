@@ -193,9 +193,11 @@ func (l timeoutStore) RemovePasskey(ctx context.Context, sub uuid.UUID, id []byt
 	return exec(ctx, func(ctx context.Context) error { return l.store.RemovePasskey(ctx, sub, id, event) })
 }
 
-func (l timeoutStore) TrustsDevice(ctx context.Context, user User, device []byte, after time.Time) (bool, error) {
-	return query(ctx, func(ctx context.Context) (bool, error) {
-		return l.store.TrustsDevice(ctx, user, device, after)
+func (l timeoutStore) TrustedSince(
+	ctx context.Context, user User, device []byte, after time.Time,
+) (*time.Time, error) {
+	return query(ctx, func(ctx context.Context) (*time.Time, error) {
+		return l.store.TrustedSince(ctx, user, device, after)
 	})
 }
 

@@ -303,7 +303,7 @@ func (p *Pool) choiceFlow(ctx context.Context, params map[string]string) (any, e
 func (p *Pool) selectChallenge(ctx context.Context, params map[string]string) (any, error) {
 	switch {
 	case params[paramAnswer] == paramPassword:
-		return p.passwordFlow(ctx, params)
+		return p.passwordFlow(ctx, params, false)
 	case params[paramAnswer] == challengeWebAuthn && p.relyingParty != nil:
 		return p.passkeyChallenge(ctx, User{}, nil)
 	}

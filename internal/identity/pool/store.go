@@ -70,6 +70,10 @@ type Grant struct {
 	ExpiresAt time.Time
 	RevokedAt *time.Time
 	External  External // Set only for CreateGrant. Zero for a sign-in with a password.
+
+	// AuthenticatedAt is set only for CreateGrant: when the user gave the second factor, or another identity provider
+	// authenticated the user. Nil if unknown, or at AuthTime.
+	AuthenticatedAt *time.Time
 }
 
 // GrantUser is a grant with its user.
@@ -296,13 +300,14 @@ type Store interface {
 	// RemovePasskey removes a passkey of a user. If it does not exist, the error has the code fault.NotFound.
 	RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event Event) error
 
-	// TrustsDevice reports whether a user has trusted a device after a time, and the user's version has not changed since.
-	TrustsDevice(ctx context.Context, user User, device []byte, after time.Time) (bool, error)
+	// TrustedSince returns the time at which a user has trusted a device, or nil if that was before a time, or the user's
+	// version has changed since.
+	TrustedSince(ctx context.Context, user User, device []byte, after time.Time) (*time.Time, error)
 
 	// TrustDevice makes a known device of a user a trusted one, until the user's version changes.
 	TrustDevice(ctx context.Context, user User, device TrustedDevice) error
 
-	// TrustedDevices returns a user's trusted devices under the conditions of TrustsDevice, the latest first.
+	// TrustedDevices returns a user's trusted devices under the conditions of TrustedSince, the latest first.
 	TrustedDevices(ctx context.Context, user User, after time.Time) ([]TrustedDevice, error)
 
 	// DistrustDevice makes a device of a user an ordinary one. If it does not exist, the error has the code fault.NotFound.

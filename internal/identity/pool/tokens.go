@@ -35,6 +35,8 @@ type newSession struct {
 	method   string   // The method of the sign-in. Empty: the password, or single sign-on with that client.
 	factor   string   // The proof of the second factor, or "".
 	external External // The sign-in at another identity provider, or zero.
+
+	authenticatedAt *time.Time // See Grant.AuthenticatedAt.
 }
 
 // signIn creates a grant for a user who has just been authenticated, and issues its tokens. The grant ends after the
@@ -45,6 +47,7 @@ func (p *Pool) signIn(ctx context.Context, user User, session newSession) (authe
 	grant := Grant{
 		ID: uuid.New(), TokenHash: hash, Sub: user.Sub, ClientID: session.client, EventID: uuid.New(),
 		AuthTime: now, ExpiresAt: now.Add(p.cfg.RefreshLifetime), External: session.external,
+		AuthenticatedAt: cmp.Or(session.authenticatedAt, session.external.AuthenticatedAt),
 	}
 	if until := session.external.Until; until != nil && until.Before(grant.ExpiresAt) {
 		grant.ExpiresAt = *until

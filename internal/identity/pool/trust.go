@@ -13,6 +13,9 @@ import (
 // Cognito's protocol.
 const paramTrust = "TSUMUGI_TRUST_DEVICE"
 
+// metadataAskFactor is "true" in the ClientMetadata of a sign-in that needs the second factor on a trusted device as well.
+const metadataAskFactor = "TSUMUGI_ASK_FACTOR"
+
 // trustTime is the lifetime of the trust in a device.
 const trustTime = 30 * 24 * time.Hour
 
@@ -26,13 +29,13 @@ func trustKey(ctx context.Context) []byte {
 	return origin.DeviceKey()
 }
 
-// trustsDevice reports whether a user trusts the context's device.
-func (p *Pool) trustsDevice(ctx context.Context, user User) (bool, error) {
+// trustedSince returns the time since which a user trusts the context's device, or nil.
+func (p *Pool) trustedSince(ctx context.Context, user User) (*time.Time, error) {
 	key := trustKey(ctx)
 	if key == nil {
-		return false, nil
+		return nil, nil
 	}
-	return p.store.TrustsDevice(ctx, user, key, p.now().Add(-trustTime))
+	return p.store.TrustedSince(ctx, user, key, p.now().Add(-trustTime))
 }
 
 // trustDevice makes the context's device a trusted one after a sign-in. It only logs a failure, because the user is

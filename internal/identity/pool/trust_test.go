@@ -9,7 +9,9 @@ import (
 	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider/types"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
@@ -72,6 +74,30 @@ func TestTrustedDevices(t *testing.T) {
 	}
 
 	f.trust(t, email, secret, "browser")
+	// A sign-in on a trusted device is as old as its trust, unless it asks for the second factor.
+	trusted := f.clock.Now()
+	f.clock.Advance(20*time.Minute)
+	again := &cognito.InitiateAuthInput{
+		AuthFlow: types.AuthFlowTypeUserPasswordAuth, ClientId: aws.String(clientID),
+		AuthParameters: map[string]string{"USERNAME": email, "PASSWORD": password},
+	}
+	got, err := f.sdk.InitiateAuth(ctx, again, onDevice("browser"))
+	must(t, err)
+	_, payload := claims(t, got.AuthenticationResult.AccessToken)
+	status, err := f.db.UserBySubject(ctx, identity.Claims{
+		Subject: f.sub.String(), Session: uuid.MustParse(payload["origin_jti"].(string)), AuthType: identity.AuthCognito,
+		AuthTime: f.clock.Now(),
+	})
+	must(t, err)
+	if at := status.AuthenticatedAt; at == nil || at.UnixMilli() != trusted.UnixMilli() {
+		t.Errorf("authenticated at %v, want %s", at, trusted)
+	}
+	again.ClientMetadata = map[string]string{"TSUMUGI_ASK_FACTOR": "true"}
+	got, err = f.sdk.InitiateAuth(ctx, again, onDevice("browser"))
+	must(t, err)
+	if got.ChallengeName != types.ChallengeNameTypeSoftwareTokenMfa {
+		t.Errorf("a sign-in that asks for the second factor got %+v", got)
+	}
 	if !asked(email, "another browser") || !asked(email, "") || !asked(other, "browser") {
 		t.Error("the trust is not bound to the device and the user")
 	}
@@ -82,7 +108,7 @@ func TestTrustedDevices(t *testing.T) {
 	}
 	devices := list()
 	if len(devices) != 1 || aws.ToString(devices[0].DeviceAttributes[0].Value) != "Chrome（Windows）" ||
-		devices[0].DeviceCreateDate.UnixMilli() != f.clock.Now().UnixMilli() {
+		devices[0].DeviceCreateDate.UnixMilli() != trusted.UnixMilli() {
 		t.Fatalf("got %+v", devices)
 	}
 	forget := func(token *string) error {

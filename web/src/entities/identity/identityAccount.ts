@@ -35,11 +35,17 @@ const challenges: Readonly<Record<string, Challenge['kind']>> = {
 }
 
 /** Signs in with a password. */
-export async function signIn(provider: Provider, username: string, password: string): Promise<SignIn> {
+export async function signIn(
+  provider: Provider,
+  username: string,
+  password: string,
+  { askFactor = false } = {},
+): Promise<SignIn> {
   const answer = await call<AuthAnswer>(provider.endpoint, 'InitiateAuth', {
     AuthFlow: 'USER_PASSWORD_AUTH',
     ClientId: provider.clientId,
     AuthParameters: { USERNAME: username, PASSWORD: password },
+    ...(askFactor && { ClientMetadata: { TSUMUGI_ASK_FACTOR: 'true' } }),
   })
   return conclude(provider, answer)
 }

@@ -69,7 +69,7 @@ function Password({ email, way, onDone }: StepProps) {
   if (pending) return <ChallengeStep pending={pending} onDone={done} onNext={setPending} />
   return (
     <>
-      <PasswordStep email={email} provider={providerOf(way)} onDone={answered} />
+      <PasswordStep email={email} provider={providerOf(way)} askFactor onDone={answered} />
       <PasskeyButton email={email} onDone={done} />
     </>
   )

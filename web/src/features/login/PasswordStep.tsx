@@ -13,11 +13,14 @@ import { useLoginForm } from './useLoginForm'
 export function PasswordStep({
   email,
   provider,
+  askFactor = false,
   onBack,
   onDone,
 }: {
   email: string
   provider: Provider
+  /** Requests the second factor on a trusted device as well. */
+  askFactor?: boolean
   /** Without it the account is fixed, and no link leads to another page. */
   onBack?: () => void
   /** `password` is the entered password. A temporary password may be needed again. */
@@ -30,7 +33,7 @@ export function PasswordStep({
     const password = form.value('password')
     if (password === '') return form.fail('password', texts.passwordRequired)
     void form.run(
-      async () => onDone(await signIn(provider, email, password), password),
+      async () => onDone(await signIn(provider, email, password, { askFactor }), password),
       (cause) => ['password', identityMessage(cause)],
     )
   }
