@@ -41,7 +41,8 @@ async function signOut(page: Page, name: string): Promise<void> {
 async function reviewed(page: Page): Promise<void> {
   expect(await breaches(page)).toEqual([])
   await page.setViewportSize({ width: 390, height: 844 })
-  expect((await overflow(page)).by).toBe(0)
+  // The page may be rendered again after the change of its size.
+  await expect.poll(async () => (await overflow(page)).by).toBe(0)
   await page.setViewportSize({ width: 1280, height: 720 })
 }
 

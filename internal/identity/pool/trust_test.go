@@ -76,7 +76,7 @@ func TestTrustedDevices(t *testing.T) {
 	f.trust(t, email, secret, "browser")
 	// A sign-in on a trusted device is as old as its trust, unless it asks for the second factor.
 	trusted := f.clock.Now()
-	f.clock.Advance(20*time.Minute)
+	f.clock.Advance(20 * time.Minute)
 	again := &cognito.InitiateAuthInput{
 		AuthFlow: types.AuthFlowTypeUserPasswordAuth, ClientId: aws.String(clientID),
 		AuthParameters: map[string]string{"USERNAME": email, "PASSWORD": password},
