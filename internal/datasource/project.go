@@ -189,7 +189,7 @@ func (s *Service) SearchProjectMatches(
 	return matches, nil
 }
 
-// findCandidates finds candidates by the rarest keys of a query. It replaces the estimates of these keys by the numbers
+// findCandidates finds candidates by the rarest keys of a query that are in the project. It replaces the estimates of these keys by the numbers
 // of passages.
 func (s *Service) findCandidates(ctx context.Context, actor identity.Owner, projectID uuid.UUID, q index.Query,
 	keys []int32, statistics index.Statistics,
@@ -204,15 +204,22 @@ func (s *Service) findCandidates(ctx context.Context, actor identity.Owner, proj
 	query.NormBase, query.NormPerToken = statistics.Norms()
 	left := maxPostings
 	for i, at := range order {
-		if left -= statistics.Having[at]; left < 0 && i > 0 {
-			order = order[:i]
-			break
-		}
 		query.Keys, query.Weights = append(query.Keys, keys[at]), append(query.Weights, weights[at])
+		left -= statistics.Having[at]
+		if i+1 < len(order) && left >= statistics.Having[order[i+1]] {
+			continue
+		}
+		sources, ordinals, having, err := s.store.FindCandidates(ctx, actor, projectID, query)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i, n := range having {
+			statistics.Having[order[i]] = n
+		}
+		if len(sources) > 0 {
+			return sources, ordinals, nil
+		}
+		// No passage contains these keys. The next one is read even if it is frequent.
 	}
-	sources, ordinals, having, err := s.store.FindCandidates(ctx, actor, projectID, query)
-	for i, n := range having {
-		statistics.Having[order[i]] = n
-	}
-	return sources, ordinals, err
+	return nil, nil, nil
 }

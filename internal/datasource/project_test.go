@@ -102,6 +102,27 @@ func TestSearchInProjectRanksLikeTheExactSearch(t *testing.T) {
 	}
 }
 
+// TestSearchInProjectForFrequentWords: a query has a word that no passage contains, and others that are too frequent to
+// be read together.
+func TestSearchInProjectForFrequentWords(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.start(f.Service)
+	project := f.project(f.bob)
+	source, _ := f.upload(f.ann, "就業規則.txt", "始業は九時とする。")
+	f.ended(source)
+	f.share(project, source)
+	f.indexed()
+	f.exec(`UPDATE project_indexes SET passages = 2000000, tokens = 2000000 * tokens, sampled = 2000000`)
+	f.exec(`INSERT INTO project_index_keys (organization_id, project_id, key, passages)
+		SELECT organization_id, project_id, unnest(keys), 1000000 FROM project_passages`)
+	got, err := f.SearchProject(t.Context(), f.bob, project, "鵺の始業は九時か", 3)
+	f.must(err)
+	if len(got) != 1 || got[0].SourceID != source.ID {
+		t.Errorf("found %v", got)
+	}
+}
+
 func TestProjectIndexFollowsItsSources(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -58,7 +58,7 @@ type Store interface {
 	// SinkEvents returns committed events whose position is greater than after, in the order of their positions. Later
 	// calls return no event whose position is lower than a returned one.
 	SinkEvents(ctx context.Context, after int64, limit int) ([]Event, error)
-	// MoveCursor increases the cursor of a sink, and the position up to which the sink has sent.
+	// MoveCursor sets the cursor of a sink and the position of the last event sent to it. It decreases neither.
 	MoveCursor(ctx context.Context, name string, cursor, sent int64) error
 	// SinkBacklogs returns the backlogs of all sinks.
 	SinkBacklogs(ctx context.Context) ([]Backlog, error)

@@ -300,8 +300,8 @@ type Store interface {
 	// RemovePasskey removes a passkey of a user. If it does not exist, the error has the code fault.NotFound.
 	RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event Event) error
 
-	// TrustedSince returns the time at which a user has trusted a device, or nil if that was before a time, or the user's
-	// version has changed since.
+	// TrustedSince returns when a user trusted a device. It returns nil if that was before the time after, or if the
+	// user's version has changed.
 	TrustedSince(ctx context.Context, user User, device []byte, after time.Time) (*time.Time, error)
 
 	// TrustDevice makes a known device of a user a trusted one, until the user's version changes.
