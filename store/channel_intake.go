@@ -158,8 +158,8 @@ func (db *DB) CountEvents(ctx context.Context) (n int, _ error) {
 	return n, translate(err)
 }
 
-// AcquireSlot implements channel.Store and siem.Store. It renews a slot of the holder. Otherwise it takes a slot that is free or
-// expired.
+// AcquireSlot implements channel.Store and siem.Store. It renews a slot of the holder. Otherwise it takes a slot that is
+// free or expired.
 func (db *DB) AcquireSlot(
 	ctx context.Context, name string, slots int, holder uuid.UUID, lease time.Duration,
 ) (held bool, _ error) {

@@ -322,7 +322,8 @@ const threadStateSQL = `
 	             WHERE a.thread_id = t.id
 	             ORDER BY a.attached_at, a.data_source_id) AS data_source_ids,
 	       EXISTS (SELECT FROM messages m WHERE m.thread_id = t.id AND cardinality(m.data_source_ids) > 0) AS had_sources,
-	       ` + guidanceColumns + `, member_models(o.models, $2) AS models, t.instructions AS thread_instructions, ` + projectContextOf + ` AS project,
+	       ` + guidanceColumns + `, member_models(o.models, $2) AS models,
+	       t.instructions AS thread_instructions, ` + projectContextOf + ` AS project,
 	       EXISTS (SELECT FROM waiting_questions w WHERE w.thread_id = t.id) AS has_waiting
 	FROM threads t
 	JOIN skills s ON s.id = t.skill_id AND (s.organization_id IS NULL OR s.organization_id = $1)

@@ -95,7 +95,10 @@ func TestModelsOfGroups(t *testing.T) {
 			},
 		}}
 	}
-	for field, c := range map[string]call{"default_id": put("careful", group.ID), "models[1].group_ids[1]": put("standard", group.ID, newID())} {
+	for field, c := range map[string]call{
+		"default_id":             put("careful", group.ID),
+		"models[1].group_ids[1]": put("standard", group.ID, newID()),
+	} {
 		if got := f.do(c).problem(t); got.Status != http.StatusBadRequest || got.Errors[0].Field != field {
 			t.Errorf("%s: %+v", field, got)
 		}

@@ -138,6 +138,10 @@ func (o *OTLP) deliver(ctx context.Context, records []*logspb.LogRecord) error {
 	if err := o.post(ctx, nil); err != nil {
 		return err
 	}
+	// The receiver may have refused everything until now.
+	if err = o.post(ctx, records); !errors.Is(err, errRefused) {
+		return err
+	}
 	o.refused.Add(1)
 	o.log.ErrorContext(ctx, "siem: the receiver refused an event, which is not sent again",
 		"sink", o.Name(), "event", uid(records[0]), "err", err)

@@ -1,7 +1,7 @@
 import type { Page } from '@playwright/test'
 import { codeOf, secretOf } from './support/factor'
 import { breaches, overflow } from './support/inspect'
-import { enter, invite, requireSignIn } from './support/people'
+import { enter, invite, requireSignIn, signOut } from './support/people'
 import { expect, testOn } from './support/test'
 import { password, Tsumugi } from './support/tsumugi'
 
@@ -13,14 +13,6 @@ test.use({ who: null })
 test.describe.configure({ mode: 'serial' })
 
 const code = (page: Page) => page.getByLabel('確認コード')
-
-async function signOut(page: Page, name: string): Promise<void> {
-  await page.goto('/home/skill')
-  await page.getByRole('button', { name: `${name}さんのメニュー` }).click()
-  await page.getByRole('menuitem', { name: 'ログアウト' }).click()
-  await page.waitForURL('**/logout/success')
-  await page.goto('/login')
-}
 
 async function reviewed(page: Page): Promise<void> {
   expect(await breaches(page)).toEqual([])

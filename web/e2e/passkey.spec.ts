@@ -2,7 +2,7 @@ import type { CDPSession, Page } from '@playwright/test'
 import { codeOf, secretOf } from './support/factor'
 import { breaches, overflow } from './support/inspect'
 import { tsumugi } from './support/paths'
-import { enter, invite, newMail, requireSignIn } from './support/people'
+import { enter, invite, newMail, requireSignIn, signOut } from './support/people'
 import { expect, testOn } from './support/test'
 import { Tsumugi } from './support/tsumugi'
 
@@ -28,14 +28,6 @@ async function addAuthenticator(page: Page): Promise<CDPSession> {
     },
   })
   return devtools
-}
-
-async function signOut(page: Page, name: string): Promise<void> {
-  await page.goto('/home/skill')
-  await page.getByRole('button', { name: `${name}さんのメニュー` }).click()
-  await page.getByRole('menuitem', { name: 'ログアウト' }).click()
-  await page.waitForURL('**/logout/success')
-  await page.goto('/login')
 }
 
 async function reviewed(page: Page): Promise<void> {

@@ -101,11 +101,7 @@ func (h passkeyHolder) WebAuthnCredentials() []webauthn.Credential {
 // startPasskey is the operation StartWebAuthnRegistration: it returns a browser's options to create a passkey for the
 // user of an access token.
 func (p *Pool) startPasskey(ctx context.Context, in *input) (any, error) {
-	password := in.passwordText()
-	held, err := p.inputHolder(ctx, in)
-	if err == nil {
-		err = p.reauthenticate(ctx, held, password)
-	}
+	held, err := p.confirmedHolder(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -228,12 +224,8 @@ func (p *Pool) listPasskeys(ctx context.Context, in *input) (any, error) {
 
 // deletePasskey is the operation DeleteWebAuthnCredential.
 func (p *Pool) deletePasskey(ctx context.Context, in *input) (any, error) {
-	password := in.passwordText()
 	text := in.text("CredentialId", rule{required: true, min: 1, max: 2048})
-	held, err := p.inputHolder(ctx, in)
-	if err == nil {
-		err = p.reauthenticate(ctx, held, password)
-	}
+	held, err := p.confirmedHolder(ctx, in)
 	if err != nil {
 		return nil, err
 	}

@@ -127,6 +127,17 @@ func (in *input) passwordText() string {
 	return in.text(memberPassword, rule{max: maxPassword, secret: true})
 }
 
+// confirmedHolder returns the user of an access token, and their grant, for a change of the second factor. It reads the
+// members AccessToken and TsumugiPassword; the caller must have read all others.
+func (p *Pool) confirmedHolder(ctx context.Context, in *input) (GrantUser, error) {
+	password := in.passwordText()
+	held, err := p.inputHolder(ctx, in)
+	if err != nil {
+		return GrantUser{}, err
+	}
+	return held, p.reauthenticate(ctx, held, password)
+}
+
 // readFactorHolder reads the members AccessToken and Session. It returns one of them.
 func (in *input) readFactorHolder() (token, session string) {
 	session = in.text("Session", sessionRule())
@@ -285,11 +296,7 @@ func (p *Pool) setFactor(ctx context.Context, user User, enabled, byAdmin bool) 
 // createRecoveryCodes is the operation TsumugiCreateRecoveryCodes, an addition to Cognito's protocol: it replaces the
 // recovery codes of the user of an access token, and is the only answer that contains them.
 func (p *Pool) createRecoveryCodes(ctx context.Context, in *input) (any, error) {
-	password := in.passwordText()
-	held, err := p.inputHolder(ctx, in)
-	if err == nil {
-		err = p.reauthenticate(ctx, held, password)
-	}
+	held, err := p.confirmedHolder(ctx, in)
 	if err != nil {
 		return nil, err
 	}

@@ -51,3 +51,12 @@ export async function requireSignIn(page: Page, url: string): Promise<void> {
     return route.fulfill({ status: 403, json: { status: 403, code: 'recent_sign_in_required', detail } })
   })
 }
+
+/** Signs out the user with that name, and opens the sign-in page. */
+export async function signOut(page: Page, name: string): Promise<void> {
+  await page.goto('/home/skill')
+  await page.getByRole('button', { name: `${name}さんのメニュー` }).click()
+  await page.getByRole('menuitem', { name: 'ログアウト' }).click()
+  await page.waitForURL('**/logout/success')
+  await page.goto('/login')
+}
