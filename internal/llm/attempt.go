@@ -41,12 +41,19 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 	attemptCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a := &answer{run: r, cancel: cancel, result: Result{Model: model}, sentAt: time.Now()}
+	a.textCalls.tools = r.req.Tools
 	a.timer = time.AfterFunc(cfg.FirstTokenTimeout, func() { cancel(errFirstToken) })
 	defer func() { a.timer.Stop() }()
 
 	spoken := r.client.dialectOf(model, r.req)
+	a.result.ToolsRefused = len(r.req.Tools) > 0 && spoken.noTools
 	request := buildRequest(model, r.req, spoken)
 	fields := added(r.req, spoken)
+	extra, err := callFields(r.req, request.Messages, spoken)
+	if err != nil {
+		return a.result, err
+	}
+	maps.Copy(fields, extra)
 	maps.Copy(fields, continuationFields(r.req, request.Messages))
 	response, err := r.client.send(attemptCtx, request, fields)
 	if err == nil {
@@ -70,7 +77,7 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 func (a *answer) judge() error {
 	req := a.run.req
 	switch {
-	case a.hasText, req.Prefix != "", req.Exact && req.MaxTokens > 0 && a.result.FinishReason == FinishLength,
+	case a.hasText, len(a.result.ToolCalls) > 0, req.Prefix != "", req.Exact && req.MaxTokens > 0 && a.result.FinishReason == FinishLength,
 		req.Exact && len(req.Stop) > 0 && a.result.FinishReason == FinishStop:
 		return nil
 	case !a.hasReasoning:
@@ -113,13 +120,15 @@ type answer struct {
 	hasUsage bool       // The provider reported its usage.
 	tokens   tokenCount // Estimate of the output, used without counts.
 
-	text          joiner   // Of the answer's text.
-	reasoning     joiner   // Of the reasoning that the server reports separately.
-	split         splitter // For reasoning inside the text.
-	piece         []byte   // Reused buffer for the input of split.
-	hasReasoning  bool     // There was non-blank reasoning.
-	hasText       bool     // There was text.
-	tokenReceived bool     // A token arrived since the timer was set.
+	text          joiner // Of the answer's text.
+	reasoning     joiner // Of the reasoning that the server reports separately.
+	calls         toolCalls
+	textCalls     textCalls // For calls inside the text.
+	split         splitter  // For reasoning inside the text.
+	piece         []byte    // Reused buffer for the input of split.
+	hasReasoning  bool      // There was non-blank reasoning.
+	hasText       bool      // There was text.
+	tokenReceived bool      // A token arrived since the timer was set.
 
 	// Passed to the caller before the next read of the response, which may block.
 	unsentReasoning []byte
@@ -239,25 +248,38 @@ func (a *answer) take(c *chunk) error {
 	for _, literal := range c.text {
 		a.say(literal)
 	}
+	for _, piece := range c.calls {
+		if err := a.calls.add(piece); err != nil {
+			return fault.Wrap(err, CodeBadResponse, detailBadResponse)
+		}
+	}
 	if len(a.unsent)+len(a.unsentReasoning) >= maxJoined {
 		a.send()
 	}
 	if c.finish != "" {
 		return a.takeFinish(c.finish)
 	}
-	a.tokenReceived = a.tokenReceived || len(c.text)+len(c.reasoning) > 0
+	a.tokenReceived = a.tokenReceived || len(c.text)+len(c.reasoning)+len(c.calls) > 0
 	return nil
 }
 
 // say adds a piece of the text.
 func (a *answer) say(literal string) {
-	if a.split.answer {
+	if a.split.answer && len(a.run.req.Tools) == 0 {
 		a.unsent = a.text.add(a.unsent, literal)
 		return
 	}
 	a.piece = a.text.add(a.piece[:0], literal)
 	reasoning, text := a.split.add(a.piece)
 	a.reason(reasoning)
+	a.write(text)
+}
+
+// write adds a piece of the text after its reasoning.
+func (a *answer) write(text []byte) {
+	if len(a.run.req.Tools) > 0 {
+		text = a.textCalls.add(text)
+	}
 	a.unsent = append(a.unsent, text...)
 }
 
@@ -279,7 +301,8 @@ func (a *answer) reason(piece []byte) {
 func (a *answer) takeHeld() {
 	reasoning, text := a.split.flush()
 	a.reason(reasoning)
-	a.unsent = append(a.unsent, text...)
+	a.write(text)
+	a.unsent = append(a.unsent, a.textCalls.flush()...)
 }
 
 // endText adds the rest of a complete answer.
@@ -287,7 +310,7 @@ func (a *answer) endText() {
 	a.reason(a.reasoning.flush(nil))
 	reasoning, text := a.split.add(a.text.flush(nil))
 	a.reason(reasoning)
-	a.unsent = append(a.unsent, text...)
+	a.write(text)
 	a.takeHeld()
 }
 
@@ -354,6 +377,6 @@ func (a *answer) drain(body io.Reader) {
 // count estimates the usage if the provider did not report it.
 func (a *answer) count() {
 	if output := a.tokens.total(); output > 0 && !a.hasUsage {
-		a.result.Usage = Usage{InputTokens: estimateInput(a.run.req.Messages), OutputTokens: output}
+		a.result.Usage = Usage{InputTokens: estimateInput(a.run.req), OutputTokens: output}
 	}
 }

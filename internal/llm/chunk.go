@@ -11,7 +11,8 @@ import (
 type chunk struct {
 	model     string
 	text      []string
-	reasoning []string // The model's reasoning, if the server reports it separately.
+	reasoning []string       // The model's reasoning, if the server reports it separately.
+	calls     []gjson.Result // Pieces of calls of tools.
 	finish    string
 	usage     *Usage
 	err       *providerError
@@ -20,7 +21,7 @@ type chunk struct {
 // decode decodes valid JSON into c. It ignores members of unknown names or types, but returns an error for content that
 // is not text.
 func (c *chunk) decode(data []byte) error {
-	*c = chunk{text: c.text[:0], reasoning: c.reasoning[:0]}
+	*c = chunk{text: c.text[:0], reasoning: c.reasoning[:0], calls: c.calls[:0]}
 	whole := gjson.Parse(string(data))
 	if whole.IsArray() { // Gemini wraps errors in a list.
 		whole = whole.Get("0")
@@ -87,6 +88,8 @@ func (c *chunk) decodeChoice(choice gjson.Result) error {
 			}
 		case "reasoning_details":
 			details = value
+		case "tool_calls":
+			c.calls = append(c.calls, value.Array()...)
 		}
 		return true
 	})

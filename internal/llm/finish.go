@@ -18,8 +18,8 @@ var finishReasons = map[string]FinishReason{
 	"end_turn": FinishStop, "end": FinishStop, "eos": FinishStop, "eos_token": FinishStop, "end_of_text": FinishStop,
 	"eosfound": FinishStop, "stopstringfound": FinishStop, // LM Studio
 	"complete": FinishStop, "completed": FinishStop, "done": FinishStop, // Cohere, gateways
-	"tool_calls": FinishStop, "tool_call": FinishStop, "tool_use": FinishStop, "function_call": FinishStop,
-	"toolcalls": FinishStop,
+	"tool_calls": FinishTools, "tool_call": FinishTools, "tool_use": FinishTools, "function_call": FinishTools,
+	"toolcalls": FinishTools,
 
 	"length": FinishLength, "max_tokens": FinishLength, "max_output_tokens": FinishLength,
 	"max_completion_tokens": FinishLength,
@@ -46,9 +46,9 @@ func readFinish(reason string) FinishReason {
 // takeFinish records the server's finish reason.
 func (a *answer) takeFinish(reason string) error {
 	switch finish := readFinish(reason); finish {
-	case FinishStop, FinishLength:
-		a.result.FinishReason = finish
+	case FinishStop, FinishLength, FinishTools:
 		a.endText()
+		a.endCalls(finish)
 		a.send()
 		a.tokenReceived = false
 		a.arm(min(tailTimeout, a.run.client.cfg.TokenTimeout))

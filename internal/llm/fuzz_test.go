@@ -32,14 +32,18 @@ func FuzzR27_Stream(f *testing.F) {
 		"data: {\"choices\":[{\"delta\":{\"content\":{}}}],\"usage\":{\"prompt_tokens\":-1}}\n",
 		"data: {\"choices\":[{\"delta\":null,\"finish_reason\":\"content_filter\"}]}\r\n\r\n",
 	} {
-		f.Add([]byte(seed), false)
-		f.Add([]byte(seed), true)
+		f.Add([]byte(seed), false, false)
+		f.Add([]byte(seed), true, false)
 	}
 	for name := range servers {
 		_, body := recorded(f, name)
-		f.Add(body, strings.HasSuffix(name, ".json"))
+		f.Add(body, strings.HasSuffix(name, ".json"), false)
 	}
-	f.Fuzz(func(t *testing.T, body []byte, whole bool) {
+	for _, path := range toolFiles(f) {
+		_, body := recorded(f, path)
+		f.Add(body, strings.HasSuffix(path, ".json"), true)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, whole, withTools bool) {
 		kind := "text/event-stream"
 		if whole {
 			kind = "application/json"
@@ -53,6 +57,9 @@ func FuzzR27_Stream(f *testing.F) {
 			emitted += len(text)
 		}
 		req := question()
+		if withTools {
+			req.Tools = tools()
+		}
 		req.Reasoning = func(text string) {
 			if answered {
 				t.Errorf("reasoning %q after the answer", text)
@@ -68,8 +75,10 @@ func FuzzR27_Stream(f *testing.F) {
 		case err != nil && (!errors.As(err, &known) || !strings.HasPrefix(string(known.Code), "model_") ||
 			known.Detail == ""):
 			t.Errorf("untyped error %v", err)
-		case err == nil && (result.FinishReason == "" || !answered):
-			t.Error("an answer without a finish reason, or without text")
+		case err == nil && (result.FinishReason == "" || !answered && len(result.ToolCalls) == 0):
+			t.Error("an answer without a finish reason, or without text and calls")
+		case (result.FinishReason == llm.FinishTools) != (len(result.ToolCalls) > 0) || !withTools && len(result.ToolCalls) > 0:
+			t.Errorf("%d calls with the finish reason %q", len(result.ToolCalls), result.FinishReason)
 		case emitted > 3*len(body):
 			t.Errorf("%d bytes out of %d", emitted, len(body))
 		}

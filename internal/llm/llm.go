@@ -19,6 +19,7 @@ const (
 	RoleSystem    Role = "system"
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool" // The result of a call of a tool.
 )
 
 // Message is one turn of a conversation.
@@ -27,6 +28,10 @@ type Message struct {
 	Content string
 
 	Pictures []Picture // Of a user's message, for models that read pictures. They follow the content.
+
+	ToolCalls  []ToolCall // Of an assistant's message. A message for each result follows it.
+	Reasoning  string     // Of an assistant's message with calls, for servers that demand it.
+	ToolCallID string     // Of a tool's message: the call whose result the content is.
 }
 
 // Picture is a picture in a message.
@@ -71,12 +76,17 @@ type Params struct {
 	Stop        []string `json:"stop,omitempty"`        // The answer ends before the first of these.
 	Seed        *int     `json:"seed,omitempty"`
 	Schema      *Schema  `json:"schema,omitempty"` // The schema of a JSON answer; nil for text.
+
+	Tools      []Tool     `json:"tools,omitempty"` // The tools that the model may call.
+	ToolChoice ToolChoice `json:"tool_choice,omitzero"`
+	// ParallelToolCalls is whether the model may call several tools at once; nil for the model's default.
+	ParallelToolCalls *bool `json:"parallel_tool_calls,omitempty"`
 }
 
 // IsZero reports whether all parameters use the model's defaults.
 func (p Params) IsZero() bool {
 	return p.MaxTokens == 0 && p.Temperature == nil && p.TopP == nil && len(p.Stop) == 0 && p.Seed == nil &&
-		p.Schema == nil
+		p.Schema == nil && len(p.Tools) == 0
 }
 
 // Schema is the schema of a JSON answer. The zero value permits any object. Not every provider supports or enforces it,
@@ -109,8 +119,9 @@ type FinishReason string
 
 // The finish reasons of answers that did not fail.
 const (
-	FinishStop   FinishReason = "stop"   // The model finished.
-	FinishLength FinishReason = "length" // The limit of tokens was reached; the answer is cut off.
+	FinishStop   FinishReason = "stop"       // The model finished.
+	FinishLength FinishReason = "length"     // The limit of tokens was reached; the answer is cut off.
+	FinishTools  FinishReason = "tool_calls" // The model called tools and waits for their results.
 )
 
 // Result describes a complete answer, or the received part of a failed one.
@@ -119,6 +130,8 @@ type Result struct {
 	ModelID      string // The id of its Offer; "" without a Router.
 	FinishReason FinishReason
 	Usage        Usage
+	ToolCalls    []ToolCall // In the model's order; only with FinishTools.
+	ToolsRefused bool       // The model was asked without the request's tools, because it cannot call them.
 }
 
 // Model answers requests. Implementations are safe for concurrent use.

@@ -101,7 +101,7 @@ func (e endpoint) openaiConfig(apiKey string, doer openai.HTTPDoer) openai.Clien
 }
 
 // maxAdaptions bounds the number of adapted requests after refusals: one for each value of the fields of dialect.
-const maxAdaptions = 6
+const maxAdaptions = 9
 
 // dialect records the optional fields that a model refuses with status 400. OpenAI's newer models and compatible
 // servers differ in them.
@@ -112,6 +112,9 @@ type dialect struct {
 	noJSON        bool // Refuses any response_format.
 	noThinkingOn  bool // Refuses the fields that switch thinking on.
 	noThinkingOff bool // Refuses the fields that switch thinking off.
+	noTools       bool // Refuses tools.
+	noParallel    bool // Refuses parallel_tool_calls.
+	needReasoning bool // Demands the reasoning of earlier calls: DeepSeek.
 }
 
 // extra returns the fields for thinking that the model accepts.
@@ -128,7 +131,7 @@ func (c *Client) dialectOf(model string, req Request) dialect {
 	defer c.mu.Unlock()
 	d := c.dialects[model]
 	if req.Exact {
-		d.noSchema, d.noJSON = false, false
+		d.noSchema, d.noJSON, d.noTools, d.noParallel = false, false, false, false
 	}
 	return d
 }
@@ -153,6 +156,9 @@ func unsupported(req Request, e *statusError, err error) error {
 		{req.Seed != nil, []string{"seed"}},
 		{req.Schema != nil, []string{"response_format", "json_schema", "json_object"}},
 		{req.MaxTokens > 0, []string{"max_tokens", "max_completion_tokens"}},
+		{req.ParallelToolCalls != nil, []string{"parallel_tool_calls"}},
+		{!req.ToolChoice.isZero(), []string{"tool_choice", "tool choice"}},
+		{len(req.Tools) > 0, []string{"tools", "tool"}},
 	} {
 		if param.given && slices.ContainsFunc(param.names, e.mentions) {
 			return fault.Wrap(err, CodeUnsupported+fault.Code(param.names[0]), detailUnsupported, param.names[0])
@@ -184,11 +190,26 @@ func (c *Client) adapt(model string, req Request, e *statusError) bool {
 	case req.Schema != nil && !d.noJSON && !req.Exact && (e.mentions("response_format") || e.mentions("json_schema") ||
 		e.mentions("json_object")):
 		d.noSchema, d.noJSON = true, d.noSchema
+	case !d.needReasoning && hasCalls(req.Messages) && e.mentions("reasoning_content"):
+		d.needReasoning = true
+	case req.ParallelToolCalls != nil && !d.noParallel && !req.Exact && e.mentions("parallel_tool_calls"):
+		d.noParallel = true
+	case len(req.Tools) > 0 && !d.noTools && !req.Exact && e.refusesTools():
+		d.noTools = true
 	default:
 		return false
 	}
 	c.dialects[model] = d
 	return true
+}
+
+// refusesTools recognizes the errors of servers whose model cannot call tools: Ollama, vLLM without a parser, llama.cpp
+// without a template, OpenRouter.
+func (e *statusError) refusesTools() bool {
+	return slices.ContainsFunc([]string{
+		"does not support tools", "tool-call-parser", "tools param requires", "support tool use", "tool_choice",
+		"support function calling",
+	}, e.mentions)
 }
 
 // wantsCompletionTokens recognizes OpenAI's reasoning models, which refuse max_tokens. Other models receive max_tokens,
@@ -215,6 +236,7 @@ func buildRequest(model string, req Request, d dialect) openai.ChatCompletionReq
 		out.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
 	out.ResponseFormat, out.Stop, out.Seed = responseFormat(req.Schema, d), req.Stop, req.Seed
+	setTools(&out, req.Params, d)
 	if wantsCompletionTokens(model) != d.swapMaxTokens {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {
@@ -257,7 +279,9 @@ func responseFormat(schema *Schema, d dialect) *openai.ChatCompletionResponseFor
 // network.
 func buildMessage(m Message) openai.ChatCompletionMessage {
 	if len(m.Pictures) == 0 {
-		return openai.ChatCompletionMessage{Role: string(m.Role), Content: m.Content}
+		out := openai.ChatCompletionMessage{Role: string(m.Role), Content: m.Content}
+		setCalls(&out, m)
+		return out
 	}
 	parts := []openai.ChatMessagePart{{Type: openai.ChatMessagePartTypeText, Text: m.Content}}
 	for _, p := range m.Pictures {

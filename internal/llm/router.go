@@ -30,6 +30,7 @@ type Offer struct {
 	Sees          bool   // It reads pictures.
 	Thinking      Thinking
 	ContextTokens int    // Maximum tokens of prompt and answer together.
+	NoTools       bool   // It cannot call tools.
 	Continues     bool   // It can continue an answer that was begun. Set by NewRouter.
 	Price         *Price // Nil if the operator has set none.
 }
@@ -212,12 +213,16 @@ func (to *route) stream(ctx context.Context, req Request, emit func(text string)
 	if to.Fallback != "" {
 		patience = min(patience, shortPatience)
 	}
-	leave, err := to.provider.limits.enter(ctx, estimateInput(req.Messages), patience)
+	leave, err := to.provider.limits.enter(ctx, estimateInput(req), patience)
 	if err != nil {
 		return Result{Model: to.Model, ModelID: to.ID}, err
 	}
 	defer func() { leave(result.Usage.InputTokens + result.Usage.OutputTokens) }()
 	req.Model = to.Model
+	if to.NoTools && len(req.Tools) > 0 && !req.Exact {
+		req.Tools, req.ToolChoice, req.ParallelToolCalls = nil, ToolChoice{}, nil
+		defer func() { result.ToolsRefused = true }()
+	}
 	if to.Thinking == ThinkingSwitch && req.Thinking != nil {
 		req.extra = to.ThinkingOff
 		if *req.Thinking {

@@ -35,12 +35,19 @@ func (c *tokenCount) add(text string) {
 
 func (c *tokenCount) total() int { return (c.ascii+3)/4 + c.wide + 2*c.rare }
 
-// estimateInput estimates the prompt tokens of a request, including the tokens around each message.
-func estimateInput(messages []Message) int {
+// estimateInput estimates the prompt tokens of a request, including the tokens around each message, tool and call.
+func estimateInput(req Request) int {
 	const frame = 4
 	tokens := 0
-	for _, m := range messages {
+	for _, m := range req.Messages {
 		tokens += frame + EstimateTokens(m.Content) + PictureTokens(m.Pictures)
+		for _, call := range m.ToolCalls {
+			tokens += frame + EstimateTokens(call.Name) + EstimateTokens(call.Arguments)
+		}
+	}
+	for _, tool := range req.Tools {
+		tokens += frame + EstimateTokens(tool.Name) + EstimateTokens(tool.Description) +
+			EstimateTokens(string(tool.Parameters))
 	}
 	return tokens
 }

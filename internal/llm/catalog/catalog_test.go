@@ -45,7 +45,7 @@ providers:
         context_tokens: 64000
         sees: true
         fallback: outside
-      - {id: small, name: 軽量, price: {input: 0, output: 15}}
+      - {id: small, name: 軽量, tools: false, price: {input: 0, output: 15}}
   - name: 社外
     base_url: https://api.openai.com/v1
     api_key: ${OUTSIDE_KEY}
@@ -79,7 +79,7 @@ func TestParse(t *testing.T) {
 					Model: "google/gemma-3-27b-it", Fallback: "outside",
 				},
 				{Offer: llm.Offer{
-					ID: "small", Provider: "社内", Name: "軽量", Thinking: llm.ThinkingNone, ContextTokens: 32_000,
+					ID: "small", Provider: "社内", Name: "軽量", NoTools: true, Thinking: llm.ThinkingNone, ContextTokens: 32_000,
 					Price: &llm.Price{Output: 15, Currency: "JPY"},
 				}},
 			},

@@ -1,8 +1,12 @@
 package llmtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
 )
 
 const (
@@ -36,6 +40,41 @@ func appendChunk(dst []byte, field string, text []byte) []byte {
 		}
 	}
 	return append(dst, chunkTail...)
+}
+
+// wireCalls returns calls of tools in OpenAI's form.
+func wireCalls(calls []llm.ToolCall) []map[string]any {
+	list := make([]map[string]any, len(calls))
+	for i, call := range calls {
+		list[i] = map[string]any{
+			"index": i, "id": call.ID, "type": "function",
+			"function": map[string]string{"name": call.Name, "arguments": call.Arguments},
+		}
+	}
+	return list
+}
+
+// appendCalls appends the events of calls of tools, in OpenAI's form: the name, then the arguments in two pieces.
+func appendCalls(dst []byte, calls []llm.ToolCall) []byte {
+	for i, call := range calls {
+		half := len(runes.FirstBytes(call.Arguments, len(call.Arguments)/2))
+		begin := wireCalls(calls)[i]
+		begin["function"] = map[string]string{"name": call.Name, "arguments": ""}
+		pieces := []map[string]any{begin}
+		for _, piece := range []string{call.Arguments[:half], call.Arguments[half:]} {
+			pieces = append(pieces, map[string]any{"index": i, "function": map[string]string{"arguments": piece}})
+		}
+		for _, piece := range pieces {
+			chunk, _ := json.Marshal(map[string]any{
+				"id": "chatcmpl-test", "object": "chat.completion.chunk", "created": 1700000000, "model": ModelName,
+				"choices": []any{map[string]any{
+					"index": 0, "delta": map[string]any{"tool_calls": []any{piece}}, "finish_reason": nil,
+				}},
+			})
+			dst = append(append(append(dst, "data: "...), chunk...), "\n\n"...)
+		}
+	}
+	return dst
 }
 
 func appendFinish(dst []byte, reason string) []byte {

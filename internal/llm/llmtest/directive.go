@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,8 @@ type Directive struct {
 	// Vary makes each answer another text, like a model that never repeats itself.
 	Vary bool `json:"vary"`
 
-	prefix string // The beginning of the answer, which the request asks to continue.
+	calls  []llm.ToolCall // The calls of tools with which the Handler answers this request.
+	prefix string         // The beginning of the answer, which the request asks to continue.
 
 	Reasoning      string `json:"reasoning"`       // The reasoning, sent at the same pace.
 	ReasoningChars int    `json:"reasoning_chars"` // Length of generated meaningless reasoning.
@@ -84,6 +86,11 @@ type Directive struct {
 	Finish  string `json:"finish"`   // Finish reason; "stop" if empty.
 	NoUsage bool   `json:"no_usage"` // Report no usage even if asked.
 	Title   string `json:"title"`    // Answer to the title request of this thread; Title if empty.
+	// ToolCalls are the calls of tools before the answer, a list for each request. A request without tools is answered at
+	// once.
+	ToolCalls [][]llm.ToolCall `json:"tool_calls"`
+	// Results makes the Handler answer with the results of the calls.
+	Results bool `json:"results"`
 	// Suggestions is the answer to the request for suggestions after this answer; if empty, one that suggests nothing.
 	Suggestions string `json:"suggestions"`
 }
@@ -158,6 +165,30 @@ func (d *Directive) complete() error {
 		return nil
 	default:
 		return fmt.Errorf("%s: unknown fail %q", Marker, d.Fail)
+	}
+}
+
+// setCalls selects the calls of the answer to a conversation: those after the calls that the conversation has.
+func (d *Directive) setCalls(messages []llm.Message) {
+	rounds := 0
+	var results []string
+	for _, m := range messages {
+		switch {
+		case m.Role == llm.RoleUser:
+			rounds, results = 0, nil
+		case len(m.ToolCalls) > 0:
+			rounds++
+		case m.Role == llm.RoleTool:
+			results = append(results, m.Content)
+		}
+	}
+	if rounds < len(d.ToolCalls) {
+		d.calls, d.NoAnswer, d.Finish = d.ToolCalls[rounds], true, "tool_calls"
+		for i := range d.calls {
+			d.calls[i].ID = cmp.Or(d.calls[i].ID, fmt.Sprintf("call%d%d", rounds, i))
+		}
+	} else if d.Results {
+		d.Text = strings.Join(results, "\n\n")
 	}
 }
 

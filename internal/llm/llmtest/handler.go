@@ -65,6 +65,9 @@ func (h *Handler) complete(w http.ResponseWriter, r *http.Request) {
 	if d.Pictures {
 		d.Text = told(messages)
 	}
+	if len(wire.Tools) > 0 {
+		d.setCalls(messages)
+	}
 	if IsTitle(messages) {
 		d = Directive{Text: d.Title, TokenChars: 8, TokensPerSecond: -1, Finish: "stop"}
 	}
@@ -160,7 +163,7 @@ func (s *answerStream) run(input int, usage bool) {
 		s.fail()
 		return
 	}
-	s.buf = appendFinish(s.buf[:0], d.Finish)
+	s.buf = appendFinish(appendCalls(s.buf[:0], d.calls), d.Finish)
 	if usage {
 		s.buf = appendUsage(s.buf, input, output/3)
 	}
@@ -287,9 +290,12 @@ func (s *answerStream) sleepUntil(at time.Time) bool {
 
 func writeWhole(w http.ResponseWriter, d Directive, input int) {
 	text := d.answer(time.Now())
-	message := map[string]string{"role": "assistant", "content": text}
+	message := map[string]any{"role": "assistant", "content": text}
 	if thought := d.reasoning(); thought != "" {
 		message["reasoning_content"] = thought
+	}
+	if len(d.calls) > 0 {
+		message["tool_calls"] = wireCalls(d.calls)
 	}
 	output := llm.EstimateTokens(text)
 	writeJSON(w, http.StatusOK, map[string]any{

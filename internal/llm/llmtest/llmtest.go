@@ -194,6 +194,13 @@ func (c *Call) Finish() bool {
 	}})
 }
 
+// CallTools completes the request with calls of tools. It returns false if the caller has disconnected.
+func (c *Call) CallTools(calls ...llm.ToolCall) bool {
+	return c.finish(ending{result: llm.Result{
+		Model: ModelName, FinishReason: llm.FinishTools, Usage: llm.Usage{InputTokens: 12, OutputTokens: 34}, ToolCalls: calls,
+	}})
+}
+
 // Fail ends the answer with an error. It returns false if the caller has disconnected.
 func (c *Call) Fail(err error) bool {
 	return c.finish(ending{result: llm.Result{Model: ModelName}, err: err})

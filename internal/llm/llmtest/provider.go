@@ -38,6 +38,7 @@ type ReceivedRequest struct {
 	Messages     []llm.Message
 	MaxTokens    int // max_tokens or max_completion_tokens.
 	Temperature  *float32
+	Tools        []llm.Tool
 	Stream       bool
 	IncludeUsage bool
 	Title        bool            // Is a title request.
@@ -170,7 +171,7 @@ func receive(r *http.Request, body []byte, gone <-chan struct{}) *ReceivedReques
 		Path: r.URL.RequestURI(), RemoteAddr: r.RemoteAddr, Header: r.Header, Body: body, Model: wire.Model,
 		Messages:  wire.messages(),
 		MaxTokens: max(wire.MaxTokens, wire.MaxCompletionTokens), Temperature: wire.Temperature,
-		Stream: wire.Stream, IncludeUsage: wire.StreamOptions != nil && wire.StreamOptions.IncludeUsage, Gone: gone,
+		Tools: wire.tools(), Stream: wire.Stream, IncludeUsage: wire.StreamOptions != nil && wire.StreamOptions.IncludeUsage, Gone: gone,
 	}
 	received.Title = IsTitle(received.Messages)
 	return received
@@ -183,7 +184,13 @@ type wireRequest struct {
 		Role    llm.Role    `json:"role"`
 		Content wireContent `json:"content"`
 		Prefix  bool        `json:"prefix"`
+
+		ToolCalls  []wireCall `json:"tool_calls"`
+		ToolCallID string     `json:"tool_call_id"`
 	} `json:"messages"`
+	Tools []struct {
+		Function llm.Tool `json:"function"`
+	} `json:"tools"`
 	Stream              bool     `json:"stream"`
 	MaxTokens           int      `json:"max_tokens"`
 	MaxCompletionTokens int      `json:"max_completion_tokens"`
@@ -193,6 +200,15 @@ type wireRequest struct {
 	} `json:"stream_options"`
 	ContinueFinalMessage bool  `json:"continue_final_message"`
 	AddGenerationPrompt  *bool `json:"add_generation_prompt"`
+}
+
+type wireCall struct {
+	ID       string `json:"id"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+	Extra json.RawMessage `json:"extra_content"`
 }
 
 // prefix returns the last message if the request asks to continue it, as vLLM or Mistral do, else "".
@@ -213,9 +229,24 @@ func (w *wireRequest) prefix() (string, error) {
 func (w *wireRequest) messages() []llm.Message {
 	messages := make([]llm.Message, len(w.Messages))
 	for i, m := range w.Messages {
-		messages[i] = llm.Message{Role: m.Role, Content: m.Content.text, Pictures: m.Content.pictures}
+		messages[i] = llm.Message{
+			Role: m.Role, Content: m.Content.text, Pictures: m.Content.pictures, ToolCallID: m.ToolCallID,
+		}
+		for _, call := range m.ToolCalls {
+			messages[i].ToolCalls = append(messages[i].ToolCalls, llm.ToolCall{
+				ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments, Extra: call.Extra,
+			})
+		}
 	}
 	return messages
+}
+
+func (w *wireRequest) tools() []llm.Tool {
+	var tools []llm.Tool
+	for _, t := range w.Tools {
+		tools = append(tools, t.Function)
+	}
+	return tools
 }
 
 // Step is one step of a script. The first step that sends something opens the event stream with status 200, unless it

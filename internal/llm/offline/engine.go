@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	openai "github.com/sashabaranov/go-openai"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
@@ -26,6 +27,7 @@ type reply struct {
 	text   string
 	isJSON bool
 	hidden bool // The app does not show this text while it is written.
+	calls  []openai.ToolCall
 }
 
 // answer returns the complete answer to a conversation. It recognizes the task by the instructions and elements of the

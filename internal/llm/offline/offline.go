@@ -2,7 +2,7 @@
 // that the same client can use it.
 //
 // It implements the tasks that work well without a model: extractive summaries, answers quoted from documents, titles
-// and proofreading by rules. To other requests it answers that no model is connected. It imports packages llm, answer
+// and proofreading by rules, and shows how tools are used. To other requests it answers that no model is connected. It imports packages llm, answer
 // and proofread. The answer is a pure function of the request.
 package offline
 
@@ -74,7 +74,9 @@ type request struct {
 	StreamOptions       struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	Stop           []string `json:"stop"`
+	Stop           []string      `json:"stop"`
+	Tools          []openai.Tool `json:"tools"`
+	ToolChoice     any           `json:"tool_choice"`
 	ResponseFormat struct {
 		Type string `json:"type"`
 	} `json:"response_format"`
@@ -93,6 +95,11 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 		input += llm.EstimateTokens(m.Content)
 	}
 	reply := h.answer(messages)
+	if results := toolResults(messages); results != "" {
+		reply.text = results
+	} else if call := req.toolCall(readPrompt(messages).question); call != nil {
+		reply.text, reply.calls = "", []openai.ToolCall{*call}
+	}
 	if format := req.ResponseFormat.Type; format != "" && format != "text" && !reply.isJSON {
 		refuse(w, "response_format is not supported")
 		return
@@ -103,10 +110,13 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 	}
 	pieces, finish := limited(cutPieces(text), max(req.MaxTokens, req.MaxCompletionTokens))
 	text = strings.Join(pieces, "")
+	if len(reply.calls) > 0 {
+		finish = openai.FinishReasonToolCalls
+	}
 	usage := openai.Usage{PromptTokens: input, CompletionTokens: llm.EstimateTokens(text)}
 	usage.TotalTokens = usage.PromptTokens + usage.CompletionTokens
 	if !req.Stream {
-		message := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: text}
+		message := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: text, ToolCalls: reply.calls}
 		writeJSON(w, http.StatusOK, openai.ChatCompletionResponse{
 			ID: answerID, Object: "chat.completion", Created: time.Now().Unix(), Model: ModelName, Usage: usage,
 			Choices: []openai.ChatCompletionChoice{{Message: message, FinishReason: finish}},
@@ -121,7 +131,7 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 	if req.StreamOptions.IncludeUsage {
 		last = &usage
 	}
-	stream(r.Context(), w, pieces, pace, finish, last)
+	stream(r.Context(), w, pieces, reply.calls, pace, finish, last)
 }
 
 // limited returns the pieces up to a number of tokens, or all if that is 0.
@@ -135,8 +145,9 @@ func limited(pieces []string, tokens int) ([]string, openai.FinishReason) {
 	return pieces, openai.FinishReasonStop
 }
 
-// stream sends the answer piece by piece until the client disconnects, and the usage unless it is nil.
-func stream(ctx context.Context, w http.ResponseWriter, pieces []string, pace time.Duration,
+// stream sends the answer piece by piece until the client disconnects, then calls of tools, and the usage unless it is
+// nil.
+func stream(ctx context.Context, w http.ResponseWriter, pieces []string, calls []openai.ToolCall, pace time.Duration,
 	finish openai.FinishReason, usage *openai.Usage,
 ) {
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -159,6 +170,9 @@ func stream(ctx context.Context, w http.ResponseWriter, pieces []string, pace ti
 			}
 		}
 		send(openai.ChatCompletionStreamChoice{Delta: openai.ChatCompletionStreamChoiceDelta{Content: piece}})
+	}
+	if len(calls) > 0 {
+		send(openai.ChatCompletionStreamChoice{Delta: openai.ChatCompletionStreamChoiceDelta{ToolCalls: calls}})
 	}
 	send(openai.ChatCompletionStreamChoice{FinishReason: finish})
 	if chunk.Usage = usage; usage != nil {
