@@ -27,7 +27,7 @@ var order = []string{
 	"internal/sandbox", "internal/sandbox/sandboxtest",
 	"internal/answer", "internal/redline", "internal/proofread",
 	"stream", "stream/streamtest", "stream/sse", "stream/bridge", "stream/bridge/bridgetest",
-	"internal/tally", "internal/mail",
+	"internal/tally", "internal/mail", "internal/tool",
 	"internal/llm", "internal/llm/catalog", "internal/llm/offline", "internal/llm/llmtest",
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
 	"internal/identity/sso", "internal/identity/saml", "internal/identity/saml/samltest", "internal/identity/oidc",

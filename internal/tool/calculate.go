@@ -1,0 +1,370 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+const calculateName = "calculate"
+
+// Bounds of a calculation.
+const (
+	maxExpression = 1_000 // In characters.
+	maxBits       = 2_048 // Of a numerator or denominator. Package constant is exact up to 4096.
+	maxExponent   = 500
+	maxDigits     = 20 // Decimal places of a result.
+)
+
+func calculateTool() Tool {
+	return Tool{
+		Name: calculateName, Title: "計算",
+		Description: "式を正確に計算する。四則演算 + - * / と括弧、千・万・億・兆・円・千円・百万円などの単位、% が使える。" +
+			"関数は round(値; 小数の桁数)、floor(値; 桁数)、ceil(値; 桁数)（四捨五入、切り捨て、切り上げ）、sum、average、min、max、abs、pow(底; 整数)。" +
+			"関数の引数は ; で区切る。例: (3億5000万円 + 1,200千円) * 8% 。金額、割合、合計は、暗算せずにこのツールで計算する。",
+		Parameters: json.RawMessage(`{
+			"type": "object", "additionalProperties": false, "required": ["expression"],
+			"properties": {
+				"expression": {"type": "string", "description": "計算する式"},
+				"unit": {"type": "string", "enum": ["", "千円", "万円", "百万円", "億円"], "description": "結果をこの単位で返す。省略すると円"}
+			}
+		}`),
+		Call: func(_ context.Context, arguments json.RawMessage) (string, error) {
+			var a struct {
+				Expression string `json:"expression"`
+				Unit       string `json:"unit"`
+			}
+			if err := decode(arguments, &a); err != nil {
+				return "", err
+			}
+			return calculate(a.Expression, a.Unit)
+		},
+	}
+}
+
+// units are the factors of the units of numbers.
+var units = map[string]string{
+	"円": "1", "千": "1000", "千円": "1000", "万": "10000", "万円": "10000", "百万": "1000000", "百万円": "1000000",
+	"億": "100000000", "億円": "100000000", "兆": "1000000000000", "兆円": "1000000000000", "%": "0.01",
+}
+
+var (
+	// amounts matches numbers with units, several of which are added: 3億5000万円.
+	amounts = regexp.MustCompile(`(?:\d[\d,]*(?:\.\d+)?(?:百万円|百万|千円|万円|億円|兆円|千|万|億|兆|円|%))+(?:\d[\d,]*(?:\.\d+)?)?`)
+	amount  = regexp.MustCompile(`(\d[\d,]*(?:\.\d+)?)(百万円|百万|千円|万円|億円|兆円|千|万|億|兆|円|%)?`)
+	number  = regexp.MustCompile(`^[\d.]+$`)
+	// Commas separate thousands. In the arguments of functions they may also separate arguments.
+	function = regexp.MustCompile(`[a-z]\(`)
+	thousand = regexp.MustCompile(`\d,\d{3}(?:\D|$)`)
+	spaced   = regexp.MustCompile(`,\s`)
+)
+
+// normalize converts an expression to the syntax of Go: half-width characters, and numbers without units.
+func normalize(expression string) (string, error) {
+	text := strings.Map(func(r rune) rune {
+		switch {
+		case r >= '！' && r <= '～': // The full-width forms of ASCII.
+			return r - '！' + '!'
+		case r == '×' || r == '✕' || r == '＊':
+			return '*'
+		case r == '÷':
+			return '/'
+		case r == '−' || r == '―' || r == 'ー':
+			return '-'
+		case r == '　' || r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case r == '¥' || r == '￥':
+			return -1
+		}
+		return r
+	}, expression)
+	text = strings.ReplaceAll(spaced.ReplaceAllString(text, ";"), " ", "")
+	text = strings.NewReplacer("--", "- -", "++", "+ +").Replace(text) // Not operators of Go.
+	if function.MatchString(text) && !strings.Contains(text, ";") {
+		if thousand.MatchString(text) {
+			return "", fault.Errorf(fault.Invalid, "コンマが桁区切りか引数の区切りか分かりません。引数は ; で区切ってください。")
+		}
+		text = strings.ReplaceAll(text, ",", ";")
+	}
+	text = amounts.ReplaceAllStringFunc(text, func(sum string) string {
+		var terms []string
+		for _, part := range amount.FindAllStringSubmatch(sum, -1) {
+			factor := units[part[2]]
+			if factor == "" {
+				factor = "1"
+			}
+			terms = append(terms, part[1]+"*"+factor)
+		}
+		return "(" + strings.Join(terms, "+") + ")"
+	})
+	return strings.ReplaceAll(strings.ReplaceAll(text, ",", ""), ";", ","), nil
+}
+
+// calculate returns the value of an expression as a text.
+func calculate(expression, unit string) (string, error) {
+	divisor, known := units[unit]
+	if unit == "" {
+		divisor, known = "1", true
+	}
+	if !known {
+		return "", fault.Errorf(fault.Invalid, "単位は 千円、万円、百万円、億円 のどれかを指定してください。")
+	}
+	if n := utf8.RuneCountInString(expression); strings.TrimSpace(expression) == "" || n > maxExpression {
+		return "", fault.Errorf(fault.Invalid, "式は1文字以上%d文字以内で指定してください。", maxExpression)
+	}
+	normalized, err := normalize(expression)
+	if err != nil {
+		return "", err
+	}
+	tree, err := parser.ParseExpr(normalized)
+	if err != nil {
+		return "", fault.Wrap(err, fault.Invalid, "式を読み取れませんでした。演算子、括弧、単位を確かめてください。")
+	}
+	value, err := evaluate(tree)
+	if err == nil {
+		value, err = binary(value, token.QUO, constant.MakeFromLiteral(divisor, token.FLOAT, 0))
+	}
+	if err != nil {
+		return "", err
+	}
+	text, exact := format(value)
+	result := expression + " = " + text + unit
+	if !exact {
+		result += fmt.Sprintf("（小数第%d位までの近似値）", maxDigits)
+	}
+	return result, nil
+}
+
+// evaluate returns the value of a parsed expression.
+func evaluate(e ast.Expr) (constant.Value, error) {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return evaluate(e.X)
+	case *ast.BasicLit:
+		if e.Kind != token.INT && e.Kind != token.FLOAT || !number.MatchString(e.Value) {
+			break
+		}
+		digits := strings.TrimLeft(e.Value, "0") // 007 is octal in Go.
+		if digits == "" || digits[0] == '.' {
+			digits = "0" + digits
+		}
+		return bounded(constant.ToFloat(constant.MakeFromLiteral(digits, token.FLOAT, 0)))
+	case *ast.UnaryExpr:
+		value, err := evaluate(e.X)
+		if err != nil || e.Op != token.SUB && e.Op != token.ADD {
+			return value, orUnsupported(err, e.Op)
+		}
+		return constant.UnaryOp(e.Op, value, 0), nil
+	case *ast.BinaryExpr:
+		if !slices.Contains([]token.Token{token.ADD, token.SUB, token.MUL, token.QUO}, e.Op) {
+			return nil, orUnsupported(nil, e.Op)
+		}
+		x, err := evaluate(e.X)
+		if err != nil {
+			return nil, err
+		}
+		y, err := evaluate(e.Y)
+		if err != nil {
+			return nil, err
+		}
+		return binary(x, e.Op, y)
+	case *ast.CallExpr:
+		return call(e)
+	}
+	return nil, fault.Errorf(fault.Invalid, "式に使えないものが含まれています。数、演算子、括弧、関数だけを使ってください。")
+}
+
+func orUnsupported(err error, op token.Token) error {
+	if err != nil {
+		return err
+	}
+	return fault.Errorf(fault.Invalid, "演算子 %s は使えません。べき乗は pow(底; 指数) で計算してください。", op)
+}
+
+// binary applies an operator to two numbers.
+func binary(x constant.Value, op token.Token, y constant.Value) (constant.Value, error) {
+	if op == token.QUO && constant.Sign(y) == 0 {
+		return nil, fault.Errorf(fault.Invalid, "0で割ることはできません。")
+	}
+	return bounded(constant.BinaryOp(x, op, y))
+}
+
+// bounded returns a number unless it is so large or so precise that package constant would round it.
+func bounded(v constant.Value) (constant.Value, error) {
+	r, ok := rational(v)
+	if !ok || r.Num().BitLen() > maxBits || r.Denom().BitLen() > maxBits {
+		return nil, fault.Errorf(fault.Invalid, "計算の途中の値が大きすぎます。")
+	}
+	return v, nil
+}
+
+// rational returns a number as a fraction.
+func rational(v constant.Value) (*big.Rat, bool) {
+	switch value := constant.Val(constant.ToFloat(v)).(type) {
+	case *big.Rat:
+		return value, true
+	case int64:
+		return new(big.Rat).SetInt64(value), true
+	case *big.Int:
+		return new(big.Rat).SetInt(value), true
+	case *big.Float:
+		if value.IsInf() {
+			return nil, false
+		}
+		r, accuracy := value.Rat(nil)
+		return r, accuracy == big.Exact && r != nil
+	}
+	return nil, false
+}
+
+func fromRational(r *big.Rat) constant.Value { return constant.ToFloat(constant.Make(r)) }
+
+// call evaluates the call of a function.
+func call(e *ast.CallExpr) (constant.Value, error) {
+	name, ok := e.Fun.(*ast.Ident)
+	if !ok || e.Ellipsis != token.NoPos || len(e.Args) == 0 {
+		return nil, fault.Errorf(fault.Invalid, "関数の呼び出しを読み取れませんでした。引数は ; で区切ってください。")
+	}
+	values := make([]constant.Value, len(e.Args))
+	for i, argument := range e.Args {
+		var err error
+		if values[i], err = evaluate(argument); err != nil {
+			return nil, err
+		}
+	}
+	switch name.Name {
+	case "sum", "average", "min", "max":
+		return fold(name.Name, values)
+	case "abs":
+		if len(values) == 1 {
+			if constant.Sign(values[0]) < 0 {
+				return constant.UnaryOp(token.SUB, values[0], 0), nil
+			}
+			return values[0], nil
+		}
+	case "round", "floor", "ceil":
+		if len(values) <= 2 {
+			return roundTo(name.Name, values)
+		}
+	case "pow":
+		if len(values) == 2 {
+			return power(values[0], values[1])
+		}
+	default:
+		return nil, fault.Errorf(fault.Invalid, "関数 %.20s はありません。round、floor、ceil、sum、average、min、max、abs、pow が使えます。", name.Name)
+	}
+	return nil, fault.Errorf(fault.Invalid, "関数 %s の引数の数が正しくありません。", name.Name)
+}
+
+// fold combines values to one.
+func fold(name string, values []constant.Value) (constant.Value, error) {
+	result := values[0]
+	var err error
+	for _, v := range values[1:] {
+		switch {
+		case name == "min" && constant.Compare(v, token.LSS, result), name == "max" && constant.Compare(v, token.GTR, result):
+			result = v
+		case name == "sum" || name == "average":
+			if result, err = binary(result, token.ADD, v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if name == "average" {
+		return binary(result, token.QUO, constant.ToFloat(constant.MakeInt64(int64(len(values)))))
+	}
+	return result, nil
+}
+
+// whole returns a whole number between bounds.
+func whole(v constant.Value, least, most int64) (int64, error) {
+	r, ok := rational(v)
+	if !ok || !r.IsInt() || !r.Num().IsInt64() || r.Num().Int64() < least || r.Num().Int64() > most {
+		return 0, fault.Errorf(fault.Invalid, "桁数と指数には、%d以上%d以下の整数を指定してください。", least, most)
+	}
+	return r.Num().Int64(), nil
+}
+
+// roundTo rounds a number to a number of decimal places, 0 if there is no second value. Halves are rounded away from 0.
+func roundTo(how string, values []constant.Value) (constant.Value, error) {
+	places := int64(0)
+	if len(values) == 2 {
+		var err error
+		if places, err = whole(values[1], -maxDigits, maxDigits); err != nil {
+			return nil, err
+		}
+	}
+	r, _ := rational(values[0])
+	scale := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(max(places, -places)), nil))
+	if places < 0 {
+		scale.Inv(scale)
+	}
+	scaled := new(big.Rat).Mul(r, scale)
+	quotient, rest := new(big.Int).DivMod(scaled.Num(), scaled.Denom(), new(big.Int)) // Rounds down.
+	up := false
+	switch half := new(big.Int).Lsh(rest, 1).Cmp(scaled.Denom()); how {
+	case "ceil":
+		up = rest.Sign() > 0
+	case "round":
+		up = half > 0 || half == 0 && scaled.Sign() > 0
+	}
+	if up {
+		quotient.Add(quotient, big.NewInt(1))
+	}
+	return bounded(fromRational(new(big.Rat).Quo(new(big.Rat).SetInt(quotient), scale)))
+}
+
+// power returns base to the power of a whole exponent.
+func power(base, exponent constant.Value) (constant.Value, error) {
+	n, err := whole(exponent, -maxExponent, maxExponent)
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 {
+		if base, err = binary(constant.ToFloat(constant.MakeInt64(1)), token.QUO, base); err != nil {
+			return nil, err
+		}
+	}
+	result := constant.ToFloat(constant.MakeInt64(1))
+	for range max(n, -n) {
+		if result, err = binary(result, token.MUL, base); err != nil {
+			return nil, err
+		}
+	}
+	return result, nil
+}
+
+// format returns a number with commas. exact is false if it was rounded to maxDigits decimal places.
+func format(v constant.Value) (text string, exact bool) {
+	r, _ := rational(v)
+	places, exact := r.FloatPrec()
+	if places > maxDigits {
+		places, exact = maxDigits, false
+	}
+	if !exact {
+		places = maxDigits
+	}
+	integer, fraction, hasFraction := strings.Cut(r.FloatString(places), ".")
+	sign := ""
+	if strings.HasPrefix(integer, "-") {
+		sign, integer = "-", integer[1:]
+	}
+	for at := len(integer) - 3; at > 0; at -= 3 {
+		integer = integer[:at] + "," + integer[at:]
+	}
+	if hasFraction {
+		return sign + integer + "." + fraction, exact
+	}
+	return sign + integer, exact
+}

@@ -1,0 +1,62 @@
+// Package tool has the tools that assistants call while they answer: their definitions for models and for people, and
+// the built-in ones.
+//
+// It imports fault, japan and the standard library. It does not use models, chats or the database.
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// Tool is a function that a model may call.
+type Tool struct {
+	Name        string          // Letters, digits and _; at most 64.
+	Title       string          // For people.
+	Description string          // For the model.
+	Parameters  json.RawMessage // A JSON schema of the arguments, an object.
+
+	// Call makes one call. The arguments are JSON written by a model; they may have any form. The detail of an error is
+	// shown to the person and sent to the model. Calls have no effects: a call may be repeated.
+	Call func(ctx context.Context, arguments json.RawMessage) (string, error)
+}
+
+// Box is the set of the available tools.
+type Box struct{ tools []Tool }
+
+// BuiltIn returns the built-in tools. now returns the current time.
+func BuiltIn(now func() time.Time) Box {
+	return Box{[]Tool{calendarTool(now), calculateTool()}}
+}
+
+// Named returns the tools with these names that exist, in the order of the Box.
+func (b Box) Named(names []string) []Tool {
+	return slices.DeleteFunc(slices.Clone(b.tools), func(t Tool) bool { return !slices.Contains(names, t.Name) })
+}
+
+// Names returns the names of the built-in tools.
+func Names() []string { return []string{calendarName, calculateName} }
+
+// decode decodes the arguments of a call. Members of unknown names are an error, so that the model corrects them.
+func decode(arguments json.RawMessage, v any) error {
+	decoder := json.NewDecoder(bytes.NewReader(arguments))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(v)
+	if err == nil && decoder.More() {
+		err = io.ErrUnexpectedEOF
+	}
+	if err == nil {
+		return nil
+	}
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && mismatch.Field != "" {
+		return fault.Wrap(err, fault.Invalid, "引数 %s の型が正しくありません。", mismatch.Field)
+	}
+	return fault.Wrap(err, fault.Invalid, "引数を読み取れませんでした。定義された名前と型で指定してください。")
+}
