@@ -8,6 +8,7 @@ package chat
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -186,7 +187,13 @@ const (
 
 	// StepSkillDocuments is a notice: the answer lacks documents of its skill. Its status is StatusFailed.
 	StepSkillDocuments StepKind = "skill_documents"
+
+	// StepToolsRefused is a notice: the model cannot call the skill's tools. Its status is StatusFailed.
+	StepToolsRefused StepKind = "tools_refused"
 )
+
+// isNotice reports whether the step is a notice that belongs to the answer.
+func (s Step) isNotice() bool { return s.Kind == StepSkillDocuments || s.Kind == StepToolsRefused }
 
 // Step is an action of the assistant before the answer.
 type Step struct {
@@ -257,6 +264,7 @@ type Message struct {
 	OutputTokens int
 	Citations    []Citation
 	Steps        []Step
+	ToolCalls    []ToolCall           // Of a complete answer, in their order.
 	Proofread    *proofread.Result    // For an answer that is a list of changes to a text; otherwise nil.
 	Decisions    *proofread.Decisions // The owner's decisions on the changes; nil without a decision.
 	Feedback     *Feedback            // The owner's feedback, or nil.
@@ -286,13 +294,15 @@ func (m Message) Cited() []Citation {
 	return slices.DeleteFunc(slices.Clone(m.Citations), func(c Citation) bool { return c.Support == "" })
 }
 
-// Notice returns the detail of the step StepSkillDocuments, or "". Surfaces without steps show it with the text.
+// Notice returns the details of the notices of an answer, or "". Surfaces without steps show them with the text.
 func (m Message) Notice() string {
-	i := slices.IndexFunc(m.Steps, func(s Step) bool { return s.Kind == StepSkillDocuments })
-	if i < 0 {
-		return ""
+	var details []string
+	for _, step := range m.Steps {
+		if step.isNotice() {
+			details = append(details, step.Detail)
+		}
 	}
-	return m.Steps[i].Detail
+	return strings.Join(details, "\n\n")
 }
 
 // Author is the author of a question. Both fields are empty if that member was removed.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -116,6 +117,13 @@ func (g *generation) hidesSources() bool {
 // findKnownText replaces the known text by that of the same or a later run in the updates that its server has sent to
 // others, if that is longer.
 func (s *Service) findKnownText(ctx context.Context, g *generation) {
+	stored := g.known
+	stored.Text = roundsText(stored.Rounds)
+	defer func() {
+		if !strings.HasPrefix(g.known.Text, stored.Text) {
+			g.known = stored
+		}
+	}()
 	if !g.req.continues() {
 		g.known.Text = ""
 		return
@@ -130,7 +138,7 @@ func (s *Service) findKnownText(ctx context.Context, g *generation) {
 	if sent.Run() == g.known.Run && len(text) <= len(g.known.Text) {
 		return
 	}
-	g.known = KnownText{Run: sent.Run(), Text: text, Continued: sent.Head().Continued}
+	g.known = KnownText{Run: sent.Run(), Text: text, Continued: sent.Head().Continued, Rounds: g.known.Rounds}
 	for _, id := range sent.Sources() {
 		parsed, err := uuid.Parse(id)
 		if err != nil {
@@ -143,9 +151,9 @@ func (s *Service) findKnownText(ctx context.Context, g *generation) {
 	}
 }
 
-// prefix returns the known text if the model should continue it with the sources found, else "".
+// prefix returns the known text after the rounds if the model should continue it with the sources found, else "".
 func (g *generation) prefix(limit int) string {
-	text := g.known.Text
+	text := g.known.Text[len(g.roundsText):]
 	if g.opened.Load() || !llm.CanContinue(text) || len(text) >= limit || g.hidesSources() ||
 		!slices.Equal(g.known.Sources, g.sourceIDs()) {
 		return ""
@@ -156,13 +164,16 @@ func (g *generation) prefix(limit int) string {
 	return text
 }
 
-// open makes the text of a generation that was taken over visible. The text begins with prefix, a known text. Further
-// calls have no effect.
+// open makes the text of a generation that was taken over visible. The text begins with the known rounds and prefix, a
+// known text. Further calls have no effect.
 func (s *Service) open(ctx context.Context, g *generation, prefix string) error {
 	if g.opened.Load() {
 		return nil
 	}
-	begin := RunBeginning{RunID: RunID{MessageID: g.answer.ID, Run: g.answer.Run}, Text: prefix}
+	prefix = g.roundsText + prefix
+	begin := RunBeginning{
+		RunID: RunID{MessageID: g.answer.ID, Run: g.answer.Run}, Text: prefix, KeepTools: len(g.rounds) > 0,
+	}
 	if prefix != "" {
 		begin.Sources = g.known.Sources
 		begin.Continued = stream.Head{Run: g.known.Run, Continued: g.known.Continued}.Continue(len(prefix))
@@ -171,6 +182,7 @@ func (s *Service) open(ctx context.Context, g *generation, prefix string) error 
 	if err := s.beginRun(ctx, g, begin); err != nil {
 		return err
 	}
+	g.putRounds()
 	if prefix != "" {
 		if g.guard != nil {
 			g.guard.Write(prefix)
@@ -178,6 +190,7 @@ func (s *Service) open(ctx context.Context, g *generation, prefix string) error 
 		g.text.Continue(prefix, begin.Continued)
 		g.length = len(prefix)
 		g.checkpointed, g.checkpointedAt = len(prefix), time.Now()
+		g.newParagraph = len(prefix) == len(g.roundsText)
 	}
 	s.ensureLease()
 	if g.state.Load() == stateLost {

@@ -182,6 +182,9 @@ func replay(m Message) *stream.Text {
 	for _, step := range m.Steps {
 		text.PutStep(streamStep(step))
 	}
+	for _, call := range m.ToolCalls {
+		putToolCall(text, call)
+	}
 	for _, c := range m.Citations {
 		if c.ChunkEmbeddingID != uuid.Nil {
 			text.PutSource(streamSource(c))

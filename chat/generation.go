@@ -41,6 +41,9 @@ type generation struct {
 	length          int                        // Length of the text in bytes.
 	reasoningLength int                        // Length of the reasoning in bytes.
 	truncated       bool                       // The text has reached its limit.
+	rounds          []ToolRound                // The rounds with calls of tools so far.
+	roundsText      string                     // The text of the rounds of an earlier run.
+	newParagraph    bool                       // A blank line is published before the next text.
 
 	proofreading *proofreading // Nil unless the answer is a list of changes.
 
@@ -138,6 +141,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		return OutcomeHandedOver, 0 // Another server, or this one after its restart, generates the next run.
 	}
 	// The answer may have ended before the model was asked.
+	g.restoreRounds(true)
 	if err := s.open(ctx, g, g.prefix(s.cfg.MaxAnswer)); err != nil {
 		s.log.WarnContext(ctx, "chat: run not begun", "message_id", g.answer.ID, "run", g.answer.Run, "err", err)
 		if errors.Is(err, errShutdown) {
@@ -152,7 +156,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		s.countDropped(g, o)
 		return OutcomeDropped, 0
 	}
-	o.Checkpointed = g.hasCheckpoints.Load()
+	o.Checkpointed = g.hasCheckpoints.Load() || len(g.rounds) > 0
 	if o.Failure != nil {
 		s.log.WarnContext(ctx, "generation failed", "message_id", g.answer.ID, "thread_id", g.answer.ThreadID, "run",
 			g.answer.Run, "err", err)
@@ -266,17 +270,30 @@ func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, erro
 	if g.req.wantsJSON() {
 		prompt[0].Content += jsonOnly
 	}
+	tools := s.toolsOf(g.req)
+	g.restoreRounds(len(tools) > 0)
 	req.Prefix = g.prefix(s.cfg.MaxAnswer)
+	if len(tools) > 0 {
+		return s.askWithTools(ctx, cancel, g, req, tools)
+	}
+	return s.askOnce(ctx, cancel, g, req)
+}
+
+// askOnce makes one request to the model, or two if it does not continue the prefix.
+func (s *Service) askOnce(
+	ctx context.Context, cancel context.CancelCauseFunc, g *generation, req llm.Request,
+) (llm.Result, error) {
 	result, err := s.streamModel(ctx, cancel, g, req)
 	if fault.CodeOf(err) == llm.CodeNotContinued && !g.opened.Load() {
 		s.log.InfoContext(ctx, "chat: the model does not continue the answer", "message_id", g.answer.ID, "err", err)
 		spent := result.Usage
-		req.Prefix, g.known.Text = "", ""
+		req.Prefix, g.known.Text = "", g.roundsText
 		result, err = s.streamModel(ctx, cancel, g, req)
 		result.Usage.Add(spent)
 	}
 	if g.guard != nil && s.root.Err() == nil { // After a stop, the next run decides what the held text is.
 		s.publish(g, g.guard.Close())
+		g.guard = answer.NewCitationNormalizer(passages(g.grounds.Sources)) // For the next round.
 	}
 	if g.length > 0 {
 		g.span.AddEvent("last token")
@@ -301,6 +318,10 @@ func (s *Service) streamModel(ctx context.Context, cancel context.CancelCauseFun
 		if err := s.open(ctx, g, req.Prefix); err != nil {
 			cancel(err)
 			return
+		}
+		if g.newParagraph {
+			g.newParagraph = false
+			s.publish(g, "\n\n")
 		}
 		if g.guard != nil {
 			delta = g.guard.Write(delta)
@@ -353,6 +374,7 @@ func (g *generation) outcome(ctx context.Context, result llm.Result, err error) 
 	o := Outcome{
 		Owner: g.req.Owner, ThreadID: g.answer.ThreadID, MessageID: g.answer.ID, Run: g.answer.Run,
 		Content: g.text.Text(), Status: StatusSuccess, Steps: g.steps, Proofread: g.proofreading.result(),
+		ToolCalls:    g.toolCalls(),
 		FinishReason: FinishReason(result.FinishReason), Model: result.Model,
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}

@@ -22,6 +22,9 @@ type Metrics interface {
 	// Fenced counts generations that this server dropped because it no longer owns them.
 	Fenced(n int)
 
+	// ToolCalled records a call of a tool. state is a ToolState.
+	ToolCalled(name, state string, duration time.Duration)
+
 	// Refused counts refused questions. reason is one of the Refused constants.
 	Refused(reason string)
 }
@@ -58,4 +61,5 @@ func (noMetrics) GenerationEnded(string, time.Duration, int) {}
 func (noMetrics) FirstToken(time.Duration)                   {}
 func (noMetrics) TookOver(int)                               {}
 func (noMetrics) Fenced(int)                                 {}
+func (noMetrics) ToolCalled(string, string, time.Duration)   {}
 func (noMetrics) Refused(string)                             {}

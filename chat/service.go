@@ -137,7 +137,7 @@ type noCounts struct{}
 func (noCounts) Set(string, int)   {}
 func (noCounts) Others(string) int { return 0 }
 
-// Deps are the dependencies of a Service. All but the last seven are required.
+// Deps are the dependencies of a Service. All but the last nine are required.
 type Deps struct {
 	Store  Store
 	Skills Skills
@@ -148,6 +148,7 @@ type Deps struct {
 
 	Offers   Offers       // If nil, the Model has one model without a name.
 	Pictures Pictures     // If nil, questions have no pictures.
+	Tools    Tools        // If nil, there are no tools.
 	Grounder Grounder     // If nil, answers are grounded on the conversation only.
 	Budget   Budget       // If nil, there is no limit.
 	Events   Events       // If nil, events are discarded.
@@ -166,6 +167,7 @@ type Service struct {
 	offers   Offers
 	pictures Pictures
 	grounder Grounder
+	tools    Tools
 	hub      *stream.Hub
 	feed     *stream.Feed
 	log      *slog.Logger
@@ -199,6 +201,9 @@ func NewService(n Deps, cfg Config) *Service {
 	if n.Grounder == nil {
 		n.Grounder = noGrounder{}
 	}
+	if n.Tools == nil {
+		n.Tools = noTools{}
+	}
 	if n.Budget == nil {
 		n.Budget = noBudget{}
 	}
@@ -219,7 +224,7 @@ func NewService(n Deps, cfg Config) *Service {
 	return &Service{
 		lease: lease{began: time.Now()}, slots: newSlotPool(cfg, n.Generations),
 		store: n.Store, skills: n.Skills,
-		model: n.Model, offers: n.Offers, pictures: n.Pictures, grounder: n.Grounder, hub: n.Hub, feed: n.Feed,
+		model: n.Model, offers: n.Offers, pictures: n.Pictures, grounder: n.Grounder, tools: n.Tools, hub: n.Hub, feed: n.Feed,
 		log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: uuidv7.New(), root: root, cancel: cancel,

@@ -118,6 +118,15 @@ type KnownText struct {
 	Text      string
 	Sources   []uuid.UUID     // The ids of the run's sources in their order.
 	Continued []stream.Cursor // The ends of the texts that the run itself has continued.
+	Rounds    []ToolRound     // The beginning of the text, up to calls of tools.
+}
+
+// AddedRound is a round of a running answer.
+type AddedRound struct {
+	RunID
+	ToolRound
+	Index   int         // The number of rounds before it.
+	Sources []uuid.UUID // The ids of the answer's sources in their order.
 }
 
 // Checkpoint is the next piece of a running answer's text.
@@ -134,6 +143,7 @@ type RunBeginning struct {
 	Text      string          // Of an earlier run, to be continued; "" to restart the answer.
 	Sources   []uuid.UUID     // Of Text.
 	Continued []stream.Cursor // The ends of the texts of earlier runs in Text.
+	KeepTools bool            // Text begins with the stored rounds. Otherwise they are deleted.
 }
 
 // Outcome is the result of a generation.
@@ -157,7 +167,8 @@ type Outcome struct {
 	Citations     []Citation
 	Steps         []Step
 	Proofread     *proofread.Result
-	Checkpointed  bool // There may be checkpoints, which are deleted.
+	ToolCalls     []ToolCall
+	Checkpointed  bool // There may be checkpoints or rounds, which are deleted.
 }
 
 // EndResult is the result of EndGeneration: the updated records.
@@ -390,6 +401,13 @@ type Store interface {
 	// AddCheckpoints stores pieces of texts, for those of their runs that the server still owns, and returns the answers
 	// whose pieces were stored. It does not wait for generations that are about to end.
 	AddCheckpoints(ctx context.Context, serverID uuid.UUID, pieces []Checkpoint) ([]uuid.UUID, error)
+
+	// AddToolRound stores a round before its calls are made. If the run is not the current one of the server, the error is
+	// ErrStaleRun.
+	AddToolRound(ctx context.Context, serverID uuid.UUID, round AddedRound) error
+
+	// EndToolCall stores the end of a call. The error is as for AddToolRound.
+	EndToolCall(ctx context.Context, serverID uuid.UUID, run RunID, call ToolCall) error
 
 	// BeginRun replaces the checkpoints of earlier runs by the beginning of a run that was taken over. If the run is not
 	// the current one, the error is ErrStaleRun.

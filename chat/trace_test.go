@@ -84,10 +84,11 @@ func (c *counted) GenerationEnded(outcome string, _ time.Duration, tokens int) {
 	c.add(outcome, 1)
 	c.add("tokens", tokens)
 }
-func (c *counted) FirstToken(time.Duration) { c.add("first", 1) }
-func (c *counted) TookOver(n int)           { c.add("took over", n) }
-func (c *counted) Fenced(n int)             { c.add("fenced", n) }
-func (c *counted) Refused(reason string)    { c.add(reason, 1) }
+func (c *counted) FirstToken(time.Duration)                       { c.add("first", 1) }
+func (c *counted) TookOver(n int)                                 { c.add("took over", n) }
+func (c *counted) Fenced(n int)                                   { c.add("fenced", n) }
+func (c *counted) Refused(reason string)                          { c.add(reason, 1) }
+func (c *counted) ToolCalled(tool, state string, _ time.Duration) { c.add(tool+" "+state, 1) }
 
 func TestMetricsCountGenerations(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ var exports = []struct {
 	{"skills", []string{"skills", "skill_members", "skill_groups", "skill_documents", "hidden_skills"}, `
 		SELECT s.id, s.organization_id IS NULL AS built_in, s.owner_id AS member_id, s.category_id, s.origin, s.audience,
 		       s.name, s.description, s.keywords, s.icon_path, s.task_type, s.form_type, s.form_fields, s.suggestions,
-		       s.examples, s.accepts_data_sources, s.answer_length, s.model,
+		       s.examples, s.accepts_data_sources, s.answer_length, s.model, s.tools,
 		       CASE WHEN s.organization_id IS NOT NULL THEN s.prompt END AS prompt, s.version, s.created_at,
 		       s.updated_at, s.retired_at, s.published_from,
 		       ARRAY (SELECT m.user_id FROM skill_members m WHERE m.skill_id = s.id ORDER BY 1) AS member_ids,
@@ -107,7 +107,7 @@ var exports = []struct {
 		SELECT m.id, m.thread_id, m.parent_id, m.author_id, m.role, m.content, m.prompt, m.form, m.params, m.reasoning,
 		       m.reasoning_ms,
 		       m.status, m.finish_reason, m.error_code, m.error_detail, m.model, m.model_id, m.model_name, m.thinking,
-		       m.input_tokens, m.output_tokens, m.citations, m.steps, m.proofread, m.suggestions,
+		       m.input_tokens, m.output_tokens, m.citations, m.steps, m.tool_calls, m.proofread, m.suggestions,
 		       d.accepted AS accepted_changes, d.refused AS refused_changes, m.data_source_ids AS file_ids,
 		       ARRAY (SELECT p.picture_id FROM message_pictures p WHERE p.message_id = m.id ORDER BY p.place) AS picture_ids,
 		       m.created_at, m.completed_at
@@ -208,6 +208,7 @@ var notExported = map[string]string{
 	"channel_installs":        "sign-ins in progress",
 	"channel_proofs":          "sign-ins in progress",
 	"checkpoints":             "parts of answers in progress",
+	"tool_calls":              "parts of answers in progress; the messages have the calls of complete answers",
 	"connection_grants":       "secrets",
 	"connection_tokens":       "secrets",
 	"contract_notices":        "state of notices",

@@ -360,7 +360,7 @@ func storedOutcome(o chat.Outcome) chat.Message {
 		FinishReason: o.FinishReason, Model: storable(o.Model), ModelID: o.ModelID, ModelName: o.ModelName,
 		InputTokens:  storableCount(o.InputTokens),
 		OutputTokens: storableCount(o.OutputTokens), Citations: orEmpty(o.Citations), Steps: orEmpty(o.Steps),
-		Run: o.Run, Proofread: o.Proofread,
+		Run: o.Run, Proofread: o.Proofread, ToolCalls: convert(o.ToolCalls, storableCall),
 	}
 	if o.Failure != nil {
 		m.Failure = &chat.Failure{
@@ -399,6 +399,8 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, checkpoi
 	if checkpointed {
 		clear = `, cleared AS (
 		    DELETE FROM checkpoints c USING ended WHERE c.message_id = ended.message_id
+		), cleared_tools AS (
+		    DELETE FROM tool_calls c USING ended WHERE c.message_id = ended.message_id
 		)`
 	}
 	batch.Queue(`
@@ -416,7 +418,7 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, checkpoi
 		    citations = `+withoutDeleted("$13::jsonb",
 		"c ? 'data_source_id' AND (c->>'data_source_id')::uuid NOT IN (SELECT id FROM cited)")+`,
 		    reasoning = $15, reasoning_ms = $16, model_id = $17, model_name = $18, proofread = $19,
-		    completed_at = clock_timestamp()
+		    tool_calls = $21, completed_at = clock_timestamp()
 		FROM ended
 		WHERE m.id = ended.message_id
 		RETURNING m.parent_id, `+siblings+` AS siblings, m.created_at, m.completed_at, m.citations, m.input_tokens,
@@ -425,7 +427,7 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, checkpoi
 		m.Model,
 		m.InputTokens, m.OutputTokens, m.Citations, m.Steps, m.Reasoning,
 		storableCount(int(m.ReasoningTime.Milliseconds())), m.ModelID, m.ModelName, m.Proofread,
-		citedFiles(m.Citations)).Query(collect(written))
+		citedFiles(m.Citations), m.ToolCalls).Query(collect(written))
 }
 
 // storableCount clamps a count to the column's range. Providers may report any number, and an answer that cannot be

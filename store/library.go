@@ -80,8 +80,9 @@ func findMade(ctx context.Context, tx pgx.Tx, m skill.Editor, id uuid.UUID) (ski
 		return skill.CustomSkill{}, err
 	}
 	custom := row.made()
-	err = tx.QueryRow(ctx, `SELECT prompt, answer_length, model, examples FROM skills WHERE id = $1`, id).Scan(
-		&custom.Content.Prompt, &custom.Content.AnswerLength, &custom.Content.Model, &custom.Content.Examples)
+	err = tx.QueryRow(ctx, `SELECT prompt, answer_length, model, examples, tools FROM skills WHERE id = $1`, id).Scan(
+		&custom.Content.Prompt, &custom.Content.AnswerLength, &custom.Content.Model, &custom.Content.Examples,
+		&custom.Content.Tools)
 	if err != nil {
 		return custom, err
 	}
@@ -239,7 +240,7 @@ func (db *DB) FindTemplate(ctx context.Context, m skill.Editor, id uuid.UUID) (s
 		skill.Skill
 		DocumentIDs []uuid.UUID
 	}](ctx, db.pool, skill.ErrNoSkill, `
-		SELECT `+skillColumns+`, s.prompt, s.answer_length, s.model, s.examples,
+		SELECT `+skillColumns+`, s.prompt, s.answer_length, s.model, s.examples, s.tools,
 		       ARRAY(SELECT d.id
 		             FROM skill_documents k
 		             JOIN data_sources d ON d.id = k.data_source_id AND d.user_id = $2

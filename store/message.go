@@ -73,7 +73,7 @@ const allMessages = `
 	       m.error_code, m.error_detail, m.error_retryable, m.model, m.model_id, m.model_name, m.thinking,
 	       m.reasoning, m.reasoning_ms,
 	       m.input_tokens, m.output_tokens,
-	       m.citations, m.steps, m.proofread, coalesce(g.run, 0) AS run,
+	       m.citations, m.steps, m.tool_calls, m.proofread, coalesce(g.run, 0) AS run,
 	       CASE WHEN g.continued_run = g.run THEN g.continued END AS continued,
 	       CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
 	       t.updated_at AS thread_updated_at, f.rating AS feedback_rating,
@@ -315,7 +315,7 @@ const threadStateSQL = `
 	        FROM messages m
 	        WHERE m.id = coalesce($4, t.leaf_id) AND m.thread_id = t.id AND m.role = 'assistant') AS leaf,
 	       t.skill_id, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.prompt,
-	       s.accepts_data_sources, s.answer_length, s.model, s.examples, ` + documentsOf + ` AS documents,
+	       s.accepts_data_sources, s.answer_length, s.model, s.examples, s.tools, ` + documentsOf + ` AS documents,
 	       ` + missingOf + ` AS missing, NOT ` + mayUse + ` AS withdrawn, s.retired_at IS NOT NULL AS archived,
 	       ARRAY(SELECT a.data_source_id
 	             FROM thread_data_sources a
@@ -358,7 +358,7 @@ func (r threadStateRow) threadState(history []chat.Message) chat.ThreadState {
 	s.Guidance, s.Instructions = r.guidance(), r.ThreadInstructions
 	s.Skill = r.Skill
 	s.Skill.ID, s.Skill.MissingDocuments = r.SkillID, r.Missing
-	s.Skill.Examples, s.Skill.Documents = orNil(s.Skill.Examples), orNil(s.Skill.Documents)
+	s.Skill.Examples, s.Skill.Documents, s.Skill.Tools = orNil(s.Skill.Examples), orNil(s.Skill.Documents), orNil(s.Skill.Tools)
 	return s
 }
 

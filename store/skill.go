@@ -63,14 +63,14 @@ const skillColumns = `s.id, s.organization_id, coalesce(s.key, '') AS key, s.cat
 // FindSkill implements skill.Store.
 func (db *DB) FindSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) (skill.Skill, error) {
 	found, err := findRow[skill.Skill](ctx, db.pool, errNoSkill, `
-		SELECT `+skillColumns+`, s.prompt, s.answer_length, s.model, s.examples, `+documentsOf+` AS documents,
+		SELECT `+skillColumns+`, s.prompt, s.answer_length, s.model, s.examples, s.tools, `+documentsOf+` AS documents,
 		       `+missingOf+` AS missing_documents, NOT `+mayUse+` AS withdrawn, s.retired_at IS NOT NULL AS archived
 		FROM skills s
 		LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
 		WHERE s.id = $3 AND (`+mayUse+` OR s.organization_id = $1 AND EXISTS (
 		    SELECT FROM threads t WHERE t.organization_id = $1 AND t.user_id = $2 AND t.skill_id = s.id))`,
 		organizationID, userID, skillID)
-	found.Examples, found.Documents = orNil(found.Examples), orNil(found.Documents)
+	found.Examples, found.Documents, found.Tools = orNil(found.Examples), orNil(found.Documents), orNil(found.Tools)
 	return found, err
 }
 
@@ -135,9 +135,9 @@ const saveCategory = `
 const saveSkill = `
 	INSERT INTO skills AS s (id, category_id, position, name, description, icon_path, kind, task_type, form_type,
 	                         form_fields, suggestions, keywords, accepts_data_sources, prompt, answer_length, model,
-	                         examples, organization_id, key)
+	                         examples, organization_id, key, tools)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8::text, ''), $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-	        nullif($19::text, ''))
+	        nullif($19::text, ''), $20)
 	ON CONFLICT (id) DO UPDATE
 	SET category_id = excluded.category_id, position = excluded.position, name = excluded.name,
 	    description = excluded.description, icon_path = excluded.icon_path, kind = excluded.kind,
@@ -145,17 +145,17 @@ const saveSkill = `
 	    suggestions = excluded.suggestions, keywords = excluded.keywords,
 	    accepts_data_sources = excluded.accepts_data_sources,
 	    prompt = excluded.prompt, answer_length = excluded.answer_length, model = excluded.model,
-	    examples = excluded.examples, retired_at = NULL, updated_at = now()
+	    examples = excluded.examples, tools = excluded.tools, retired_at = NULL, updated_at = now()
 	WHERE (s.organization_id, s.key) IS NOT DISTINCT FROM (excluded.organization_id, excluded.key)
 	  AND (s.category_id, s.position, s.name, s.description, s.icon_path, s.kind, s.task_type, s.form_type,
 	       s.form_fields, s.suggestions, s.keywords, s.accepts_data_sources, s.prompt,
-	       s.answer_length, s.model, s.examples, s.retired_at)
+	       s.answer_length, s.model, s.examples, s.tools, s.retired_at)
 	      IS DISTINCT FROM
 	      (excluded.category_id, excluded.position, excluded.name, excluded.description, excluded.icon_path,
 	       excluded.kind, excluded.task_type, excluded.form_type, excluded.form_fields,
 	       excluded.suggestions, excluded.keywords,
 	       excluded.accepts_data_sources, excluded.prompt, excluded.answer_length, excluded.model, excluded.examples,
-	       NULL)
+	       excluded.tools, NULL)
 	RETURNING xmax = 0 AS added`
 
 // skillValues returns the parameters of saveSkill.
@@ -163,7 +163,7 @@ func skillValues(s skill.Skill, key string) []any {
 	return []any{
 		s.ID, s.CategoryID, s.Position, s.Name, s.Description, s.IconPath, s.Kind, s.TaskType, s.FormType,
 		orEmpty(s.FormFields), orEmpty(s.Suggestions), orEmpty(s.Keywords), s.AcceptsDataSources, s.Prompt,
-		s.AnswerLength, s.Model, orEmpty(s.Examples), s.OrganizationID, key,
+		s.AnswerLength, s.Model, orEmpty(s.Examples), s.OrganizationID, key, orEmpty(s.Tools),
 	}
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -241,6 +242,11 @@ func (db *DB) BeginRun(ctx context.Context, serverID uuid.UUID, begin chat.RunBe
 			return err
 		}
 		err := exec(ctx, tx, `DELETE FROM checkpoints WHERE message_id = $1`, begin.MessageID)
+		if err == nil && begin.KeepTools {
+			err = exec(ctx, tx, `UPDATE tool_calls SET run = $2 WHERE message_id = $1`, begin.MessageID, begin.Run)
+		} else if err == nil {
+			err = exec(ctx, tx, `DELETE FROM tool_calls WHERE message_id = $1`, begin.MessageID)
+		}
 		if err != nil || begin.Text == "" {
 			return err
 		}
@@ -250,7 +256,8 @@ func (db *DB) BeginRun(ctx context.Context, serverID uuid.UUID, begin chat.RunBe
 	})
 }
 
-// loadKnownText reads the stored text of a generation that was taken over.
+// loadKnownText reads the stored text of a generation that was taken over: its checkpoints, if they begin with the text of
+// its rounds, else the rounds.
 func loadKnownText(ctx context.Context, tx pgx.Tx, messageID uuid.UUID) (chat.KnownText, error) {
 	pieces, err := queryRows[struct {
 		Run       int
@@ -262,13 +269,22 @@ func loadKnownText(ctx context.Context, tx pgx.Tx, messageID uuid.UUID) (chat.Kn
 		FROM checkpoints c JOIN generations g ON g.message_id = c.message_id
 		WHERE c.message_id = $1
 		ORDER BY c.start`, messageID)
-	if err != nil || len(pieces) == 0 {
+	if err != nil {
 		return chat.KnownText{}, err
 	}
+	rounds, err := loadRounds(ctx, tx, messageID)
+	if err != nil || len(pieces) == 0 {
+		return rounds, err
+	}
 	first := pieces[0]
-	known := chat.KnownText{Run: first.Run, Sources: orNil(first.Sources), Continued: first.Continued}
+	known := chat.KnownText{
+		Run: first.Run, Sources: orNil(first.Sources), Continued: first.Continued, Rounds: rounds.Rounds,
+	}
 	for _, p := range pieces {
 		known.Text += p.Text
+	}
+	if len(rounds.Rounds) > 0 && (known.Run != rounds.Run || !strings.HasPrefix(known.Text, rounds.Text)) {
+		return rounds, nil
 	}
 	return known, nil
 }

@@ -170,6 +170,12 @@ func (t *Text) Sources() []string {
 	return ids
 }
 
+// PutToolCall publishes a call of a tool.
+func (t *Text) PutToolCall(c ToolCall) { t.put("tool "+c.ID, newToolCallChunk(c)) }
+
+// PutToolResult publishes the end of a call of a tool, after the call.
+func (t *Text) PutToolResult(r ToolResult) { t.put("tool-result "+r.ID, newToolResultChunk(r)) }
+
 // PutCitations publishes the citations of an answer, an encoded JSON list.
 func (t *Text) PutCitations(citations json.RawMessage) {
 	t.put("citations", newDataChunk("citations", "", map[string]json.RawMessage{"citations": citations}))

@@ -39,6 +39,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/internal/scim"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/stream"
@@ -187,7 +188,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	answers := chat.NewService(chat.Deps{
 		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log,
 		Budget: budget, Events: f.events, Pictures: f.pictures, Offers: with.offers,
-		Grounder: grounder,
+		Grounder: grounder, Tools: tool.BuiltIn(time.Now),
 	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond, Epoch: func() int { return 1 }})
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)

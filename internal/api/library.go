@@ -64,7 +64,7 @@ func (c *checks) content(in SkillContentInput) skill.Content {
 		Examples: convert(in.Examples, func(e SkillExample) skill.Example {
 			return skill.Example{Question: e.Question, Answer: e.Answer}
 		}),
-		DocumentIDs: c.ids("content.document_ids", in.DocumentIds),
+		DocumentIDs: c.ids("content.document_ids", in.DocumentIds), Tools: in.Tools,
 	}
 }
 
@@ -184,7 +184,7 @@ func toSkillContent(c skill.Content) SkillContent {
 		Examples: convert(c.Examples, func(e skill.Example) SkillExample {
 			return SkillExample{Question: e.Question, Answer: e.Answer}
 		}),
-		DocumentIds: nonNil(c.DocumentIDs),
+		DocumentIds: nonNil(c.DocumentIDs), Tools: nonNil(c.Tools),
 	}
 }
 

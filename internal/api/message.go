@@ -205,10 +205,20 @@ func toMessage(m chat.Message) Message {
 		out.Proofread = toProofread(*m.Proofread)
 		out.Proofread.Decisions = optional(m.Decisions, toDecisions)
 	}
+	if len(m.ToolCalls) > 0 {
+		out.ToolCalls = convert(m.ToolCalls, toToolCall)
+	}
 	if len(m.Pictures) > 0 {
 		out.Pictures = convert(m.Pictures, toPicture)
 	}
 	return out
+}
+
+func toToolCall(c chat.ToolCall) ToolCall {
+	return ToolCall{
+		ID: c.ID, Name: c.Name, Title: c.Title, Arguments: c.Arguments, Offset: c.Offset,
+		Status: ToolCallStatus(c.State), Result: c.Result, Error: c.Error, DurationMs: int(c.Duration.Milliseconds()),
+	}
 }
 
 func toProofread(r proofread.Result) Proofread {

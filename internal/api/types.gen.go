@@ -738,6 +738,7 @@ const (
 	StepKindRetrieval      StepKind = "retrieval"
 	StepKindSkillDocuments StepKind = "skill_documents"
 	StepKindSummarize      StepKind = "summarize"
+	StepKindToolsRefused   StepKind = "tools_refused"
 	StepKindWebSearch      StepKind = "web_search"
 )
 
@@ -751,6 +752,8 @@ func (e StepKind) Valid() bool {
 	case StepKindSkillDocuments:
 		return true
 	case StepKindSummarize:
+		return true
+	case StepKindToolsRefused:
 		return true
 	case StepKindWebSearch:
 		return true
@@ -828,6 +831,24 @@ func (e TokenFormGrantType) Valid() bool {
 	case RefreshToken:
 		return true
 	case UrnIetfParamsOauthGrantTypeDeviceCode:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ToolCallStatus.
+const (
+	ToolCallStatusFailed  ToolCallStatus = "failed"
+	ToolCallStatusSuccess ToolCallStatus = "success"
+)
+
+// Valid indicates whether the value is a known member of the ToolCallStatus enum.
+func (e ToolCallStatus) Valid() bool {
+	switch e {
+	case ToolCallStatusFailed:
+		return true
+	case ToolCallStatusSuccess:
 		return true
 	default:
 		return false
@@ -2081,6 +2102,9 @@ type Message struct {
 	// Suggestions Questions that may follow the answer. Not there if none are stored.
 	Suggestions []string           `json:"suggestions,omitempty,omitzero"`
 	ThreadID    openapi_types.UUID `json:"thread_id"`
+
+	// ToolCalls The calls of tools in a complete answer, in their order. Not there if there are none.
+	ToolCalls []ToolCall `json:"tool_calls,omitempty,omitzero"`
 
 	// Usage The tokens of all calls of the model for an answer. They include notes on parts of documents, also those made before another server took over, and calls that were made again. The title of a thread is not included.
 	Usage Usage `json:"usage,omitempty,omitzero"`
@@ -3417,6 +3441,9 @@ type SkillContent struct {
 	// Suggestions At most 6 of at most 60 characters.
 	Suggestions []string `json:"suggestions"`
 	TaskType    string   `json:"task_type"`
+
+	// Tools The tools that answers may call.
+	Tools []string `json:"tools"`
 }
 
 // SkillContentInput defines model for SkillContentInput.
@@ -3460,6 +3487,9 @@ type SkillContentInput struct {
 	// Suggestions At most 6 of at most 60 characters.
 	Suggestions []string `json:"suggestions,omitempty,omitzero"`
 	TaskType    string   `json:"task_type,omitempty,omitzero"`
+
+	// Tools The tools that answers may call.
+	Tools []string `json:"tools,omitempty,omitzero"`
 }
 
 // SkillContentList defines model for SkillContentList.
@@ -3756,8 +3786,9 @@ type Step struct {
 	// Done How much of `total` is done.
 	Done int `json:"done,omitempty,omitzero"`
 
-	// Kind `skill_documents` is a notice, with the status `failed`: the answer lacks documents of its skill, which were
-	// deleted or cannot be read. Show it with the answer, also later.
+	// Kind The last two are notices, with the status `failed`; show them with the answer, also later. `skill_documents`: the
+	// answer lacks documents of its skill, which were deleted or cannot be read. `tools_refused`: the model cannot call
+	// the skill's tools.
 	Kind   StepKind  `json:"kind"`
 	Status JobStatus `json:"status"`
 
@@ -3765,8 +3796,9 @@ type Step struct {
 	Total int `json:"total,omitempty,omitzero"`
 }
 
-// StepKind `skill_documents` is a notice, with the status `failed`: the answer lacks documents of its skill, which were
-// deleted or cannot be read. Show it with the answer, also later.
+// StepKind The last two are notices, with the status `failed`; show them with the answer, also later. `skill_documents`: the
+// answer lacks documents of its skill, which were deleted or cannot be read. `tools_refused`: the model cannot call
+// the skill's tools.
 type StepKind string
 
 // StorageAllowance defines model for StorageAllowance.
@@ -4157,6 +4189,33 @@ type TokenRecord struct {
 	// TokenType Example: Bearer
 	TokenType string `json:"token_type"`
 }
+
+// ToolCall A call of a tool by the assistant.
+type ToolCall struct {
+	// Arguments JSON as written by the model. Shortened if it is very long.
+	Arguments  string `json:"arguments"`
+	DurationMs int    `json:"duration_ms"`
+
+	// Error Why the call failed.
+	Error string `json:"error,omitempty,omitzero"`
+
+	// ID Unique within the answer.
+	ID   string `json:"id"`
+	Name string `json:"name"`
+
+	// Offset Bytes of the content before the call.
+	Offset int `json:"offset"`
+
+	// Result Shortened if it is very long.
+	Result string         `json:"result,omitempty,omitzero"`
+	Status ToolCallStatus `json:"status"`
+
+	// Title The name of the tool for people.
+	Title string `json:"title"`
+}
+
+// ToolCallStatus defines model for ToolCall.Status.
+type ToolCallStatus string
 
 // Usage The tokens of all calls of the model for an answer. They include notes on parts of documents, also those made before another server took over, and calls that were made again. The title of a thread is not included.
 type Usage struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
 // Content is the editable content of a skill, and the content of a version. The JSON form is the stored form.
@@ -30,6 +31,7 @@ type Content struct {
 	Model              string       `json:"model"`
 	Examples           []Example    `json:"examples"`
 	DocumentIDs        []uuid.UUID  `json:"document_ids"` // Data sources used for every answer.
+	Tools              []string     `json:"tools"`        // The names of tools that answers may call.
 }
 
 // skill returns the skill of a validated content.
@@ -43,7 +45,7 @@ func (c Content) skill() Skill {
 		IconPath: iconPath(c.Icon), Kind: c.Kind, TaskType: c.TaskType, FormType: form, FormFields: c.FormFields,
 		Suggestions: c.Suggestions, Keywords: c.Keywords, Prompt: c.Prompt, AnswerLength: c.AnswerLength,
 		AcceptsDataSources: c.AcceptsDataSources || slices.ContainsFunc(c.FormFields, isFile), Model: c.Model,
-		Examples: c.Examples,
+		Examples: c.Examples, Tools: c.Tools,
 	}
 }
 
@@ -64,7 +66,7 @@ func ContentOf(s Skill) Content {
 		Name: s.Name, Description: s.Description, Icon: iconName(s.IconPath), CategoryID: s.CategoryID, Kind: s.Kind,
 		TaskType: s.TaskType, FormFields: s.FormFields, Suggestions: s.Suggestions, Keywords: s.Keywords,
 		AcceptsDataSources: s.AcceptsDataSources, Prompt: s.Prompt, AnswerLength: s.AnswerLength, Model: s.Model,
-		Examples: s.Examples, DocumentIDs: documents,
+		Examples: s.Examples, DocumentIDs: documents, Tools: s.Tools,
 	}
 }
 
@@ -95,6 +97,7 @@ func (c Content) tidied() Content {
 		c.FormFields = []FormField{}
 	}
 	c.DocumentIDs = append([]uuid.UUID{}, c.DocumentIDs...)
+	c.Tools = append([]string{}, c.Tools...)
 	return c
 }
 
@@ -211,6 +214,14 @@ func (c Content) checkLists(w *contentCheck) {
 	for i, id := range c.DocumentIDs {
 		if slices.Contains(c.DocumentIDs[:i], id) {
 			w.fail(fmt.Sprintf("document_ids[%d]", i), "同じファイルが二つあります。")
+		}
+	}
+	if len(c.Tools) > 0 && c.Kind == KindProofreading {
+		w.fail("tools", "文章校正のスキルでは、ツールを使えません。")
+	}
+	for i, name := range c.Tools {
+		if !slices.Contains(tool.Names(), name) || slices.Contains(c.Tools[:i], name) {
+			w.fail(fmt.Sprintf("tools[%d]", i), "指定できない値です。")
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
 // Limits of a skill's texts, in characters. The layouts of cards, chips and prompts rely on them.
@@ -57,6 +59,7 @@ type definition struct {
 	AnswerLength       AnswerLength `yaml:"answer_length,omitempty"`
 	Model              string       `yaml:"model,omitempty"`
 	Examples           []Example    `yaml:"examples,omitempty"`
+	Tools              []string     `yaml:"tools,omitempty,flow"`
 	Prompt             string       `yaml:"prompt"`
 }
 
@@ -90,7 +93,7 @@ func (d definition) skill(id, category uuid.UUID) (Skill, error) {
 		Keywords:           append([]string{}, d.Keywords...),
 		AcceptsDataSources: d.AcceptsDataSources || slices.ContainsFunc(fields, isFile),
 		Prompt:             strings.TrimSpace(d.Prompt), AnswerLength: d.AnswerLength, Model: d.Model,
-		Examples: append([]Example{}, d.Examples...),
+		Examples: append([]Example{}, d.Examples...), Tools: append([]string{}, d.Tools...),
 	}
 	if !knownIcon(d.Icon) {
 		return s, fmt.Errorf("there is no icon %q, and it is no emoji; there are %s", d.Icon, strings.Join(icons(), ", "))
@@ -136,6 +139,12 @@ func (s Skill) validate() error {
 	for _, suggestion := range s.Suggestions {
 		if !fits(suggestion, maxSuggestion) {
 			return fmt.Errorf("suggestion %q must have 1 to %d characters", suggestion, maxSuggestion)
+		}
+	}
+	for i, name := range s.Tools {
+		if !slices.Contains(tool.Names(), name) || slices.Contains(s.Tools[:i], name) || s.Kind == KindProofreading {
+			return fmt.Errorf("tools[%d]: there is no tool %q for this skill; there are %s", i, name,
+				strings.Join(tool.Names(), ", "))
 		}
 	}
 	if len(s.Keywords) > maxKeywords || slices.ContainsFunc(s.Keywords,

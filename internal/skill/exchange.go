@@ -38,7 +38,7 @@ func (l *Library) Export(ctx context.Context, actor identity.Actor, id uuid.UUID
 			Category: keys[c.CategoryID], Name: c.Name, Description: c.Description, Icon: c.Icon, Kind: c.Kind,
 			TaskType: c.TaskType, FormType: s.FormType, AcceptsDataSources: c.AcceptsDataSources,
 			Keywords: c.Keywords, Suggestions: c.Suggestions, FormFields: c.FormFields, AnswerLength: c.AnswerLength,
-			Model: c.Model, Examples: c.Examples, Prompt: c.Prompt,
+			Model: c.Model, Examples: c.Examples, Tools: c.Tools, Prompt: c.Prompt,
 		},
 	}}}
 	var b bytes.Buffer

@@ -4,8 +4,8 @@
 //
 // With a Library, people create their own skills, and administrators those of their organization.
 //
-// The package imports fault, identity and org (for the actors and the audit log), runes, uuidv7, the standard library,
-// uuid for ids and yaml for skills in files. It does not use the database, HTTP or the model.
+// The package imports fault, identity and org (for the actors and the audit log), runes, tool (for the names of tools),
+// uuidv7, the standard library, uuid for ids and yaml for skills in files. It does not use the database, HTTP or the model.
 package skill
 
 import (
@@ -127,6 +127,7 @@ type Skill struct {
 	Model              string     // The desired model, or "" for the default.
 	Examples           []Example  // Part of the prompt.
 	Documents          []Document // Read for every answer. Not part of the API's record, and not read for lists.
+	Tools              []string   // The names of the tools that its answers may call. Not read for lists.
 
 	MissingDocuments int // Number of documents deleted since the skill was last saved. Not read for lists.
 

@@ -19,6 +19,7 @@ type generations struct {
 	tookOver   prometheus.Counter
 	fenced     prometheus.Counter
 	refused    *prometheus.CounterVec
+	tools      *prometheus.HistogramVec
 }
 
 // Generations returns the metrics of the chat service. It must be called only once.
@@ -52,6 +53,10 @@ func (t *Telemetry) Generations() chat.Metrics {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tsumugi_questions_refused_total", Help: "Questions that were refused, by reason.",
 		}, []string{"reason"}),
+		tools: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "tsumugi_tool_call_seconds", Help: "Calls of tools by the assistant, by tool and result.",
+			Buckets: []float64{.001, .01, .1, .5, 1, 2, 5, 10, 30, 60},
+		}, []string{"tool", "result"}),
 	}
 	// Creates all series, so that the rate of an outcome that has not happened is zero instead of unknown.
 	for _, outcome := range []string{
@@ -66,7 +71,7 @@ func (t *Telemetry) Generations() chat.Metrics {
 		g.refused.WithLabelValues(reason)
 	}
 	t.registry.MustRegister(g.begun, g.ended, g.duration, g.firstToken, g.tokens, g.rate, g.tookOver, g.fenced,
-		g.refused)
+		g.refused, g.tools)
 	return g
 }
 
@@ -91,6 +96,10 @@ func (g *generations) TookOver(n int) { g.tookOver.Add(float64(n)) }
 func (g *generations) Fenced(n int) { g.fenced.Add(float64(n)) }
 
 func (g *generations) Refused(reason string) { g.refused.WithLabelValues(reason).Inc() }
+
+func (g *generations) ToolCalled(name, state string, duration time.Duration) {
+	g.tools.WithLabelValues(name, state).Observe(duration.Seconds())
+}
 
 // WatchGenerations adds gauges of the chat service.
 func (t *Telemetry) WatchGenerations(read func() chat.Stats) {

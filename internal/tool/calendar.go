@@ -112,8 +112,10 @@ type era struct {
 func eras() []era {
 	day := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
 	return []era{
-		{"令和", "R", day(2019, time.May, 1)}, {"平成", "H", day(1989, time.January, 8)},
-		{"昭和", "S", day(1926, time.December, 25)}, {"大正", "T", day(1912, time.July, 30)},
+		{"令和", "R", day(2019, time.May, 1)},
+		{"平成", "H", day(1989, time.January, 8)},
+		{"昭和", "S", day(1926, time.December, 25)},
+		{"大正", "T", day(1912, time.July, 30)},
 		{"明治", "M", day(1868, time.October, 23)},
 	}
 }

@@ -9,6 +9,7 @@ interface Wire {
   readonly delta?: string
   readonly messageId?: string
   readonly sourceId?: string
+  readonly toolCallId?: string
   readonly errorText?: string
   readonly code?: string
   readonly retryable?: boolean
@@ -37,7 +38,8 @@ export class Answer {
   #ended = false
   #resyncs = 0
   #distrusted = false
-  #sources = new Set<string>()
+  /** The sources, calls of tools and results returned so far. Each connection sends them again. */
+  #parts = new Set<string>()
   /**
    * Each connection sends all reasoning again. For each part: the length returned so far, the position on this
    * connection, and whether the part is closed.
@@ -81,7 +83,11 @@ export class Answer {
         return this.#close() ? [chunk] : []
       case 'source-document':
       case 'source-url':
-        return this.#isNew(wire.sourceId ?? '') ? [chunk] : []
+        return this.#isNew(`source ${wire.sourceId}`) ? [chunk] : []
+      case 'tool-input-available':
+      case 'tool-output-available':
+      case 'tool-output-error':
+        return this.#isNew(`${wire.type} ${wire.toolCallId}`) ? [chunk] : []
       case 'reasoning-start':
       case 'reasoning-delta':
       case 'reasoning-end':
@@ -127,13 +133,13 @@ export class Answer {
     const metadata = { type: 'message-metadata', messageMetadata: { run } } as UIMessageChunk
     if (!(await knowsResetStep()) && (this.#bytes > 0 || this.#reasoning.size > 0))
       throw new TsumugiError('接続が途切れたため、回答を最初から再作成しています。', 'answer_restarted', true)
-    const anew = this.#text !== 'none' || this.#sources.size > 0 || this.#reasoning.size > 0
+    const anew = this.#text !== 'none' || this.#parts.size > 0 || this.#reasoning.size > 0
     this.#distrusted = this.#ended = false
     this.#run = this.#announced = run
     this.#bytes = 0
     if (!anew || !(await knowsResetStep())) return [metadata]
     this.#text = 'none'
-    this.#sources.clear()
+    this.#parts.clear()
     this.#reasoning.clear()
     return [{ type: 'reset-step' } as unknown as UIMessageChunk, metadata]
   }
@@ -165,8 +171,8 @@ export class Answer {
     return run !== undefined && (run === this.#run || (run > this.#run && run === this.#announced))
   }
 
-  #isNew(source: string): boolean {
-    return !this.#sources.has(source) && !!this.#sources.add(source)
+  #isNew(part: string): boolean {
+    return !this.#parts.has(part) && !!this.#parts.add(part)
   }
 
   #reason(wire: Wire, chunk: UIMessageChunk): UIMessageChunk[] {

@@ -1,7 +1,15 @@
+import type { UIMessage } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { textOf } from './chat.js'
 import { bytesOf, script, streamed } from './server.js'
 import { afterRetryField, cursorOf, first, knowsReset, second, setUp, textOfRun, whole } from './setup.js'
+
+/** The calls of tools in the last message, with their states. */
+function callsOf(chat: { lastMessage: UIMessage | undefined }): string[] {
+  return (chat.lastMessage?.parts ?? []).flatMap((part) =>
+    part.type === 'dynamic-tool' ? [`${part.toolCallId} ${part.state}`] : [],
+  )
+}
 
 describe('a new run', () => {
   it('replaces the text of the old run, disconnected at every byte', async () => {
@@ -31,9 +39,9 @@ describe('a new run', () => {
     }
   })
 
-  it('that continues the old run keeps its text, disconnected at every byte', async () => {
-    const rest = { deltas: [...first.deltas, 'の続き'] }
-    const old = script(1, first, null)
+  it('that continues the old run keeps its text and its calls of tools, disconnected at every byte', async () => {
+    const rest = { deltas: [...first.deltas, 'の続き'], tools: ['a', 'b', 'c'] }
+    const old = script(1, { ...first, tools: ['a', 'b'] }, null)
     const length = bytesOf(old.slice(0, old.indexOf('text-end'))).length
     const shown = bytesOf(old.slice(0, old.indexOf('\n\n', old.indexOf('text-delta')) + 2)).length
     for (let cut = shown; cut < length; cut++) {
@@ -44,6 +52,7 @@ describe('a new run', () => {
       await chat.sendMessage({ text: '質問' })
       expect(chat.status, `cut at ${cut}`).toBe('ready')
       expect(textOf(chat.lastMessage), `cut at ${cut}`).toBe(textOfRun(rest))
+      expect(callsOf(chat), `cut at ${cut}`).toEqual(['a', 'b', 'c'].map((id) => `${id} output-available`))
       expect(calls.length, `cut at ${cut}`).toBeLessThanOrEqual(2)
     }
   })

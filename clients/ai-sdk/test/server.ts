@@ -3,6 +3,8 @@ import type { UIMessageChunk } from 'ai'
 /** One attempt of the server's to write the answer: its deltas, and how it ends. */
 export interface Run {
   readonly deltas: readonly string[]
+  /** The ids of the calls of tools. */
+  readonly tools?: readonly string[]
   readonly end?: 'finish' | 'abort' | 'error'
 }
 
@@ -52,6 +54,26 @@ export function script(
       transient: true,
     }),
   )
+  for (const toolCallId of run.tools ?? [])
+    out.push(
+      event({
+        type: 'tool-input-available',
+        toolCallId,
+        toolName: 'calculate',
+        title: '計算',
+        input: { expression: '1+2' },
+        providerExecuted: true,
+        dynamic: true,
+        providerMetadata: { tsumugi: { offset: 0 } },
+      }),
+      event({
+        type: 'tool-output-available',
+        toolCallId,
+        output: '1+2 = 3',
+        providerExecuted: true,
+        dynamic: true,
+      }),
+    )
   out.push(
     event({
       type: 'source-document',

@@ -21,6 +21,8 @@ export interface Directive {
   readonly title?: string
   readonly suggestions?: string
   readonly finish?: 'stop' | 'length'
+  /** The calls of tools before the answer, a list for each request. */
+  readonly tool_calls?: readonly (readonly { name: string; arguments: string }[])[]
   /** The answer lists the pictures of the conversation. */
   readonly pictures?: boolean
 }

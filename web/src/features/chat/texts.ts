@@ -253,6 +253,26 @@ export const texts = {
       failed: '校正できませんでした',
     },
   } as Readonly<Record<string, Readonly<Record<StepStatus, string>>>>,
+  toolCalls: {
+    running: (title: string) => `${title}を使っています`,
+    done: (titles: readonly string[]) =>
+      titles.length === 1 ? `${titles[0]}を使用` : `${titles.length}つのツールを使用`,
+    times: (title: string, count: number) => (count === 1 ? title : `${title}（${count}回）`),
+    failed: '失敗',
+    input: '入力',
+    inputs: {
+      date: '日付',
+      add_days: '日数',
+      add_business_days: '営業日数',
+      until: '終わりの日',
+      month: '月',
+      expression: '式',
+      unit: '単位',
+    } as Readonly<Record<string, string>>,
+    output: '結果',
+    waiting: '結果を待っています',
+    empty: '結果はありません',
+  },
   sources: '出典',
   page: (page: number) => `${page.toLocaleString('ja-JP')}ページ`,
   citation: {

@@ -5,7 +5,7 @@ import { Select, TextArea, TextField } from '@/components/Field'
 import { SkillIcon } from '@/components/SkillIcon'
 import type { SkillContent, SkillDocument } from '@/lib/api'
 import { Checkbox } from '@/lib/ui/Checkbox'
-import { type ContentProps, iconPath, icons, linesOf } from './content'
+import { type ContentProps, iconPath, icons, linesOf, tools } from './content'
 import { Documents } from './Documents'
 import styles from './Editor.module.css'
 import { Examples } from './Examples'
@@ -44,6 +44,7 @@ export function ContentFields({
         />
         {words.accepts}
       </label>
+      {content.kind !== 'proofreading_v2' && <Tools {...props} />}
       <details className={styles.more}>
         <summary>{words.more}</summary>
         {content.form_fields.length === 0 && (
@@ -79,6 +80,33 @@ export function ContentFields({
         />
       </details>
     </>
+  )
+}
+
+/** Tools chooses the tools that answers may call. */
+function Tools({ content, errorOf, onChange }: ContentProps) {
+  const error = errorOf('tools') ?? errorOf('tools[0]')
+  return (
+    <fieldset className={styles.tools} aria-describedby="tools-hint">
+      <legend>{words.tools}</legend>
+      <p id="tools-hint">{error ?? words.toolsHint}</p>
+      {tools.map((name) => (
+        <label key={name} className={styles.check}>
+          <Checkbox
+            checked={content.tools.includes(name)}
+            onChange={(event) =>
+              onChange({
+                ...content,
+                tools: tools.filter((tool) =>
+                  tool === name ? event.target.checked : content.tools.includes(tool),
+                ),
+              })
+            }
+          />
+          {words.toolNames[name]}
+        </label>
+      ))}
+    </fieldset>
   )
 }
 

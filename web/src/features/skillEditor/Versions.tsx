@@ -113,6 +113,7 @@ function described(content: SkillContent): string {
     ...content.keywords.map((text) => `${e.keywords}: ${text}`),
     ...content.examples.map(({ question, answer }) => `${e.examples}: ${question} → ${answer}`),
     `${e.documents}: ${content.document_ids.length}件`,
+    `${e.tools}: ${content.tools.map((name) => e.toolNames[name]).join('、') || e.noTools}`,
     `${e.prompt}:`,
     content.prompt,
   ].join('\n')

@@ -25,6 +25,9 @@ export const icons = [
   'web-search',
 ] as const
 
+/** tools are the names of the tools that answers may call. */
+export const tools = ['calendar', 'calculate'] as const
+
 /** Draft is the edited skill as stored in the browser. */
 export interface Draft {
   readonly audience: SkillAudience
@@ -67,6 +70,7 @@ export function emptyDraft(categoryId: string): Draft {
       model: '',
       examples: [],
       document_ids: [],
+      tools: [],
     },
   }
 }

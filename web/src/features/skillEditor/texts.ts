@@ -129,6 +129,13 @@ export const texts = {
     ofSkill: '元の所有者が削除したか、組織を離れたファイル',
     missing: (count: number) =>
       `登録したファイルのうち${formatNumber(count)}件が削除されています。回答には、その内容に基づいていないと表示されます。ファイルを選び直すか、このまま保存してください。`,
+    tools: 'ツール',
+    toolsHint: '選んだツールは、必要に応じてAIが回答の途中で使います。使った内容は回答に表示されます。',
+    toolNames: {
+      calendar: 'カレンダー（今日の日付、祝日、営業日、和暦）',
+      calculate: '計算（金額や割合の正確な計算）',
+    },
+    noTools: '使わない',
     answerLength: '回答の長さ',
     lengths: { '': '指定しない', short: '短め', standard: '標準', long: '詳しく' },
     model: 'モデル',

@@ -22,12 +22,15 @@ export function useDraft(key: string, saved: Draft) {
 function parse(text: string): Draft | null {
   try {
     const value = JSON.parse(text) as Draft
-    return typeof value?.content?.prompt === 'string' &&
-      Array.isArray(value.content.form_fields) &&
-      Array.isArray(value.members) &&
-      Array.isArray(value.groups)
-      ? value
-      : null
+    if (
+      typeof value?.content?.prompt !== 'string' ||
+      !Array.isArray(value.content.form_fields) ||
+      !Array.isArray(value.members) ||
+      !Array.isArray(value.groups)
+    )
+      return null
+    // A draft of an earlier version of the app has no tools.
+    return { ...value, content: { ...value.content, tools: value.content.tools ?? [] } }
   } catch {
     return null
   }

@@ -5554,6 +5554,8 @@ export interface components {
             examples?: components["schemas"]["SkillExample"][];
             /** @description At most 10 data sources from which every answer is given. */
             document_ids?: string[];
+            /** @description The tools that answers may call. */
+            tools?: ("calendar" | "calculate")[];
         };
         SkillContent: {
             /** @description At most 20 characters. */
@@ -5587,6 +5589,8 @@ export interface components {
             examples: components["schemas"]["SkillExample"][];
             /** @description At most 10 data sources from which every answer is given. */
             document_ids: string[];
+            /** @description The tools that answers may call. */
+            tools: ("calendar" | "calculate")[];
         };
         SkillContentList: {
             items: components["schemas"]["SkillContent"][];
@@ -6365,11 +6369,12 @@ export interface components {
         /** @description Something that the assistant does before it writes. A message keeps the last state of each kind. */
         Step: {
             /**
-             * @description `skill_documents` is a notice, with the status `failed`: the answer lacks documents of its skill, which were
-             *     deleted or cannot be read. Show it with the answer, also later.
+             * @description The last two are notices, with the status `failed`; show them with the answer, also later. `skill_documents`: the
+             *     answer lacks documents of its skill, which were deleted or cannot be read. `tools_refused`: the model cannot call
+             *     the skill's tools.
              * @enum {string}
              */
-            kind: "retrieval" | "web_search" | "summarize" | "proofread" | "skill_documents";
+            kind: "retrieval" | "web_search" | "summarize" | "proofread" | "skill_documents" | "tools_refused";
             status: components["schemas"]["JobStatus"];
             /** @description A Japanese text to show as it is, such as `3件のファイルを検索中` or `要約中 3/12`. */
             detail?: string;
@@ -6428,6 +6433,8 @@ export interface components {
             usage?: components["schemas"]["Usage"];
             citations: components["schemas"]["Citation"][];
             steps: components["schemas"]["Step"][];
+            /** @description The calls of tools in a complete answer, in their order. Not there if there are none. */
+            tool_calls?: components["schemas"]["ToolCall"][];
             proofread?: components["schemas"]["Proofread"];
             feedback?: components["schemas"]["MessageFeedback"];
             /** @description Questions that may follow the answer. Not there if none are stored. */
@@ -6436,6 +6443,25 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             completed_at?: string;
+        };
+        /** @description A call of a tool by the assistant. */
+        ToolCall: {
+            /** @description Unique within the answer. */
+            id: string;
+            name: string;
+            /** @description The name of the tool for people. */
+            title: string;
+            /** @description JSON as written by the model. Shortened if it is very long. */
+            arguments: string;
+            /** @description Bytes of the content before the call. */
+            offset: number;
+            /** @enum {string} */
+            status: "success" | "failed";
+            /** @description Shortened if it is very long. */
+            result?: string;
+            /** @description Why the call failed. */
+            error?: string;
+            duration_ms: number;
         };
         SuggestionList: {
             items: string[];

@@ -255,6 +255,23 @@ describe('receive', () => {
     expect(answer.sources.map((source) => source.id)).toEqual(['a', 'b'])
   })
 
+  it('has each call of a tool once, with its result', () => {
+    const calls = [
+      event.toolCall('a'),
+      event.toolCall('b'),
+      event.toolResult('a', { output: '3' }),
+      event.toolResult('b', { errorText: '失敗' }),
+    ]
+    const { answer } = feed([event.start(1), ...calls, event.start(1), ...calls, event.toolCall('c')])
+    const call = { name: 'calculate', title: '計算', arguments: '{"expression":"1+2"}', offset: 3 }
+    expect(answer.toolCalls).toEqual([
+      { ...call, id: 'a', status: 'success', result: '3', error: '' },
+      { ...call, id: 'b', status: 'failed', result: '', error: '失敗' },
+      { ...call, id: 'c', status: 'running', result: '', error: '' },
+    ])
+    expect(feed([event.start(2), event.reset(2)], answer).answer.toolCalls).toEqual([])
+  })
+
   it('discards them at a reset, and if a later run begins before any text', () => {
     const cited = { index: 1, chunk_embedding_id: 'a', data_source_id: 'file', filename: '規則.pdf', page: 3 }
     const before = [event.start(1), event.step('running'), event.source('a', 1), event.citations(cited)]

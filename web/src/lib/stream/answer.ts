@@ -4,6 +4,7 @@ import {
   type AnswerPart,
   type AnswerSource,
   type AnswerStep,
+  type AnswerToolCall,
   type AnswerUsage,
   decodeExchange,
   decodePart,
@@ -47,6 +48,7 @@ export interface Answer {
   /** The model's reasoning; cursors do not count it. */
   readonly reasoning: string
   readonly steps: readonly AnswerStep[]
+  readonly toolCalls: readonly AnswerToolCall[]
   readonly sources: readonly AnswerSource[]
   /** The results of the answer's check; null until received. */
   readonly citations: readonly AnswerCitation[] | null
@@ -81,6 +83,7 @@ export const emptyAnswer: Answer = {
   thinking: null,
   reasoning: '',
   steps: [],
+  toolCalls: [],
   sources: [],
   citations: null,
   proofread: null,
@@ -130,6 +133,12 @@ export function receive(answer: Answer, frame: Frame): Received {
       return keep({ ...answer, steps: upsert(answer.steps, part.step) })
     case 'source':
       return keep({ ...answer, sources: upsert(answer.sources, part.source) })
+    case 'tool-call':
+      // Each connection sends all calls again; a known one may have its result already.
+      if (answer.toolCalls.some(({ id }) => id === part.call.id)) return keep(answer)
+      return keep({ ...answer, toolCalls: [...answer.toolCalls, part.call] })
+    case 'tool-result':
+      return keep({ ...answer, toolCalls: answer.toolCalls.map((call) => withResult(call, part)) })
     case 'citations':
       return keep({ ...answer, citations: part.citations })
     case 'proofread-text':
@@ -161,12 +170,20 @@ const preface = {
   thinking: null,
   reasoning: '',
   steps: [],
+  toolCalls: [],
   sources: [],
   citations: null,
   proofread: null,
 } as const
 
 const blank = { ...preface, text: '', bytes: 0, outcome: null, restart: false } as const
+
+function withResult(
+  call: AnswerToolCall,
+  { id, result, error }: Extract<AnswerPart, { type: 'tool-result' }>,
+): AnswerToolCall {
+  return call.id === id ? { ...call, result, error, status: error === '' ? 'success' : 'failed' } : call
+}
 
 function keep(answer: Answer): Received {
   return { answer, verdict: 'continue' }

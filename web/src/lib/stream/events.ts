@@ -26,6 +26,22 @@ export interface AnswerStep {
   readonly total: number
 }
 
+/** AnswerToolCall is a call of a tool by the assistant. */
+export interface AnswerToolCall {
+  readonly id: string
+  readonly name: string
+  /** The tool's name for people. */
+  readonly title: string
+  /** JSON as written by the model. */
+  readonly arguments: string
+  /** Bytes of the answer's text before the call. */
+  readonly offset: number
+  readonly status: 'running' | 'success' | 'failed'
+  readonly result: string
+  /** Why the call failed; empty otherwise. */
+  readonly error: string
+}
+
 /** A passage of a document or a page of the web that the answer may cite as `[index]`. */
 export interface AnswerSource {
   /** The id of the passage or of the web page. */
@@ -94,6 +110,8 @@ export type AnswerPart =
     }
   | { readonly type: 'step'; readonly step: AnswerStep }
   | { readonly type: 'source'; readonly source: AnswerSource }
+  | { readonly type: 'tool-call'; readonly call: AnswerToolCall }
+  | { readonly type: 'tool-result'; readonly id: string; readonly result: string; readonly error: string }
   | { readonly type: 'citations'; readonly citations: readonly AnswerCitation[] }
   | ProofreadPart
   | { readonly type: 'delta'; readonly delta: string }
@@ -142,6 +160,9 @@ const decoders: Readonly<Record<string, (fields: Fields) => AnswerPart>> = {
   'data-step': decodeStep,
   'source-document': decodeSource,
   'source-url': decodeSource,
+  'tool-input-available': decodeToolCall,
+  'tool-output-available': (f) => decodeToolResult(f, text(f.output), ''),
+  'tool-output-error': (f) => decodeToolResult(f, '', text(f.errorText)),
   'text-delta': (f) => (typeof f.delta === 'string' ? { type: 'delta', delta: f.delta } : broken),
   'reasoning-start': (f) => ({ type: 'reasoning-start', elapsedMs: count(ours(f).elapsed_ms) ?? 0 }),
   'reasoning-delta': (f) =>
@@ -243,6 +264,30 @@ function decodeSource(f: Fields): AnswerPart {
       locator: text(place.locator),
     },
   }
+}
+
+function decodeToolCall(f: Fields): AnswerPart {
+  const id = text(f.toolCallId)
+  const name = text(f.toolName)
+  if (id === '' || name === '') return ignored
+  return {
+    type: 'tool-call',
+    call: {
+      id,
+      name,
+      title: text(f.title) || name,
+      arguments: typeof f.input === 'string' ? f.input : JSON.stringify(f.input ?? {}),
+      offset: count(ours(f).offset) ?? 0,
+      status: 'running',
+      result: '',
+      error: '',
+    },
+  }
+}
+
+function decodeToolResult(f: Fields, result: string, error: string): AnswerPart {
+  const id = text(f.toolCallId)
+  return id === '' ? ignored : { type: 'tool-result', id, result, error }
 }
 
 function decodeCitation(f: Fields): AnswerCitation[] {

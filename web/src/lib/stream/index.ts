@@ -15,6 +15,7 @@ export {
   type AnswerCitation,
   type AnswerSource,
   type AnswerStep,
+  type AnswerToolCall,
   type AnswerUsage,
   httpUrl,
   type StepStatus,

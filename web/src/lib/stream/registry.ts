@@ -9,7 +9,7 @@ import {
   type Ending,
   type StreamRequest,
 } from './connection'
-import type { AnswerCitation, AnswerSource, AnswerStep, ThreadTitle } from './events'
+import type { AnswerCitation, AnswerSource, AnswerStep, AnswerToolCall, ThreadTitle } from './events'
 import { FrameCommitter, type FrameSource } from './frames'
 import type { Proofreading } from './proofread'
 import type { Release, Slots, SlotsDeps } from './slots'
@@ -27,6 +27,7 @@ export interface AnswerView {
   readonly stalled: boolean
   readonly thinking: Thinking | null
   readonly steps: readonly AnswerStep[]
+  readonly toolCalls: readonly AnswerToolCall[]
   readonly sources: readonly AnswerSource[]
   readonly citations: readonly AnswerCitation[] | null
   readonly proofread: Proofreading | null
@@ -425,7 +426,7 @@ const beginning: Progress = { line: 'closed', busyUntil: null, ending: null, sta
 
 function viewOf(answer: Answer, { line, busyUntil, ending, stalled }: Progress = beginning): AnswerView {
   const { messageId, userMessageId, threadId, run, thinking } = answer
-  const { steps, sources, citations, proofread, title, outcome, rewriting } = answer
+  const { steps, toolCalls, sources, citations, proofread, title, outcome, rewriting } = answer
   const hasText = answer.bytes > 0
   return {
     messageId,
@@ -437,6 +438,7 @@ function viewOf(answer: Answer, { line, busyUntil, ending, stalled }: Progress =
     stalled: stalled && hasText,
     thinking,
     steps,
+    toolCalls,
     sources,
     citations,
     proofread,

@@ -89,6 +89,23 @@ export const event = {
       providerMetadata: { tsumugi: { duration_ms: durationMs } },
     }),
   }),
+  toolCall: (toolCallId: string): Event => ({
+    data: JSON.stringify({
+      type: 'tool-input-available',
+      toolCallId,
+      toolName: 'calculate',
+      title: '計算',
+      input: { expression: '1+2' },
+      providerMetadata: { tsumugi: { offset: 3 } },
+    }),
+  }),
+  toolResult: (toolCallId: string, result: { output?: string; errorText?: string }): Event => ({
+    data: JSON.stringify({
+      type: result.errorText === undefined ? 'tool-output-available' : 'tool-output-error',
+      toolCallId,
+      ...result,
+    }),
+  }),
   source: (id: string, index: number): Event => ({
     data: JSON.stringify({
       type: 'source-document',

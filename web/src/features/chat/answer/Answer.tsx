@@ -23,7 +23,8 @@ import { AnswerText } from './AnswerText'
 import { FollowUps } from './FollowUps'
 import { ProofreadAnswer } from './ProofreadAnswer'
 import { Reasoning, storedThinking } from './Reasoning'
-import { MissingDocuments, Steps } from './Steps'
+import { Notices, Steps } from './Steps'
+import { ToolCalls } from './ToolCalls'
 import { Waiting } from './Waiting'
 
 interface AnswerProps {
@@ -67,9 +68,10 @@ export const Answer = memo(function Answer({ turn, conversation, closed, settled
         )}
       </div>
       <div className={styles.body} data-passages={proofread ? undefined : true}>
-        <MissingDocuments steps={steps} />
+        <Notices steps={steps} />
         {/* After the answer, its cited sources replace the steps. */}
         {(writing || cited.length === 0) && <Steps steps={steps} writing={writing} />}
+        <ToolCalls calls={view?.toolCalls ?? message.tool_calls ?? []} writing={writing} />
         <Reasoning
           live={live}
           thinking={view ? view.thinking : storedThinking(message)}

@@ -15,7 +15,7 @@ interface AnyStep {
 
 /** Steps shows the steps before the answer in one line: the running step or the last one. */
 export function Steps({ steps, writing }: { steps: readonly AnyStep[]; writing: boolean }) {
-  const told = steps.filter((item) => item.kind !== 'skill_documents')
+  const told = steps.filter(({ kind }) => !noticeKinds.includes(kind))
   const step = told.find((item) => item.status === 'running') ?? told.at(-1)
   const words = step && (step.detail || texts.steps[step.kind]?.[step.status])
   if (step === undefined || !words) return null
@@ -35,16 +35,21 @@ export function Steps({ steps, writing }: { steps: readonly AnyStep[]; writing: 
   )
 }
 
-/** MissingDocuments lists the skill's documents that were unavailable for the answer. It stays with the answer. */
-export function MissingDocuments({ steps }: { steps: readonly AnyStep[] }) {
-  const detail = steps.find((item) => item.kind === 'skill_documents')?.detail
-  if (!detail) return null
-  return (
-    <p className={styles.step} role="note">
-      <CircleAlert size={14} aria-hidden />
-      <span>{detail}</span>
-    </p>
-  )
+const noticeKinds = ['skill_documents', 'tools_refused']
+
+/**
+ * Notices shows what the answer lacks: documents of the skill that were unavailable, tools that the model cannot call. They
+ * stay with the answer.
+ */
+export function Notices({ steps }: { steps: readonly AnyStep[] }) {
+  return steps
+    .filter(({ kind, detail }) => noticeKinds.includes(kind) && detail)
+    .map(({ kind, detail }) => (
+      <p key={kind} className={styles.step} role="note">
+        <CircleAlert size={14} aria-hidden />
+        <span>{detail}</span>
+      </p>
+    ))
 }
 
 function Progress({ words, done, total }: { words: string; done: number; total: number }) {

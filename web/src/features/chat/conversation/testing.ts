@@ -45,6 +45,7 @@ const blankView: AnswerView = {
   stalled: false,
   thinking: null,
   steps: [],
+  toolCalls: [],
   sources: [],
   citations: null,
   proofread: null,

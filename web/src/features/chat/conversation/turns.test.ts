@@ -27,6 +27,7 @@ const view: AnswerView = {
   stalled: false,
   thinking: null,
   steps: [],
+  toolCalls: [],
   sources: [],
   citations: null,
   proofread: null,

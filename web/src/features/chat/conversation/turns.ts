@@ -1,6 +1,6 @@
-import type { Message, Proofread } from '@/lib/api'
+import type { Message, Proofread, ToolCall } from '@/lib/api'
 import type { LiveMessage } from '@/lib/live'
-import type { AnswerView, LiveAnswer, Proofreading } from '@/lib/stream'
+import type { AnswerToolCall, AnswerView, LiveAnswer, Proofreading } from '@/lib/stream'
 import { citationsOf } from '../citations/citations'
 
 /** Turn is one message of a thread on the screen. */
@@ -220,6 +220,7 @@ export function endedMessage(
     steps: view.steps.flatMap(({ kind, status, detail, done, total }) =>
       isStepKind(kind) ? [{ kind, status, detail, ...(total > 0 && { done, total }) }] : [],
     ),
+    ...(view.toolCalls.length > 0 && { tool_calls: view.toolCalls.map(storedToolCall) }),
   }
   const { outcome } = view
   switch (outcome?.kind) {
@@ -247,6 +248,11 @@ function storedProofread({ text, changes, dropped, unchecked }: Proofreading): P
   return { text, changes: [...changes], dropped, ...(unchecked.length > 0 && { unchecked: [...unchecked] }) }
 }
 
+function storedToolCall(call: AnswerToolCall): ToolCall {
+  const { status, ...rest } = call
+  return { ...rest, status: status === 'success' ? 'success' : 'failed', duration_ms: 0 }
+}
+
 type StepKind = Message['steps'][number]['kind']
 
 const stepKinds: readonly string[] = [
@@ -255,6 +261,7 @@ const stepKinds: readonly string[] = [
   'summarize',
   'proofread',
   'skill_documents',
+  'tools_refused',
 ] satisfies StepKind[]
 
 function isStepKind(kind: string): kind is StepKind {

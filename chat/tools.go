@@ -1,0 +1,407 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// An answer with tools consists of rounds: the model writes text and calls tools, receives the results, and continues.
+// The calls of a round, with the text before them, are stored before they are made. A later run of the answer begins
+// with the stored rounds: their text is never withdrawn, and completed calls are not repeated. A call without a result
+// is repeated.
+
+// Limits of the calls in one answer.
+const (
+	maxToolCalls   = 20
+	toolTimeout    = time.Minute      // Of a call.
+	toolsTimeout   = 10 * time.Minute // After this time the model must answer without further calls.
+	maxToolResult  = 100 << 10        // Bytes of a result for the model.
+	maxShown       = 16 << 10         // Bytes of the arguments, and of a result, for people.
+)
+
+// Tools finds the tools of skills. tool.Box implements it.
+type Tools interface {
+	// Named returns the tools with these names that exist.
+	Named(names []string) []tool.Tool
+}
+
+// noTools has no tools.
+type noTools struct{}
+
+func (noTools) Named([]string) []tool.Tool { return nil }
+
+// ToolState is the progress of a call.
+type ToolState string
+
+// The states of calls.
+const (
+	ToolRunning ToolState = "running"
+	ToolDone    ToolState = "success"
+	ToolFailed  ToolState = "failed"
+)
+
+// ToolCall is a call of a tool in an answer. Its JSON form is the stored form.
+type ToolCall struct {
+	llm.ToolCall
+
+	Title    string        `json:"title"`  // The tool's name for people.
+	Offset   int           `json:"offset"` // Bytes of the answer's text before the call.
+	State    ToolState     `json:"state"`
+	Result   string        `json:"result,omitempty"` // For the model. In a complete answer it is shortened.
+	Error    string        `json:"error,omitempty"`  // For people and the model; "" unless the call failed.
+	Duration time.Duration `json:"duration"`
+}
+
+// ToolRound is a part of an answer that ends with calls of tools.
+type ToolRound struct {
+	Text      string // The answer's text before the calls, since the previous round.
+	Reasoning string // The model's reasoning in the round.
+	Calls     []ToolCall
+}
+
+// toolsOf returns the tools of an answer. Answers that must have a certain form, and those for programs that have
+// their own tools, have none.
+func (s *Service) toolsOf(req AnswerRequest) []tool.Tool {
+	if len(req.Skill.Tools) == 0 || req.Proofreads() || req.Question.Params != nil {
+		return nil
+	}
+	return s.tools.Named(req.Skill.Tools)
+}
+
+// roundsText returns the text of rounds.
+func roundsText(rounds []ToolRound) string {
+	var text strings.Builder
+	for _, round := range rounds {
+		text.WriteString(round.Text)
+	}
+	return text.String()
+}
+
+// restoreRounds prepares the continuation of an answer by the rounds of its earlier run. It drops them if the sources
+// of the answer have changed, or if its skill has no tools any more: then the answer is restarted.
+func (g *generation) restoreRounds(hasTools bool) {
+	known := &g.known
+	if len(known.Rounds) == 0 || g.opened.Load() {
+		return
+	}
+	if !hasTools || g.hidesSources() || !slices.Equal(known.Sources, g.sourceIDs()) {
+		g.known = KnownText{}
+		return
+	}
+	g.rounds, g.roundsText = known.Rounds, roundsText(known.Rounds)
+}
+
+// putRounds publishes the reasoning and the calls of restored rounds. Reasoning after the beginning of the text was not
+// published.
+func (g *generation) putRounds() {
+	hasText := false
+	for _, round := range g.rounds {
+		if !hasText && round.Reasoning != "" {
+			g.text.AppendReasoning(round.Reasoning)
+			g.reasoningLength += len(round.Reasoning)
+		}
+		hasText = hasText || round.Text != ""
+		for _, call := range round.Calls {
+			putToolCall(g.text, call)
+		}
+	}
+}
+
+// askWithTools asks the model until it answers without calling tools.
+func (s *Service) askWithTools(
+	ctx context.Context, cancel context.CancelCauseFunc, g *generation, req llm.Request, tools []tool.Tool,
+) (result llm.Result, err error) {
+	var spent llm.Usage
+	deadline := time.Now().Add(toolsTimeout)
+	for _, t := range tools {
+		req.Tools = append(req.Tools, llm.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
+	}
+	if err := s.finishRounds(ctx, g, tools); err != nil {
+		return llm.Result{}, err
+	}
+	for _, round := range g.rounds {
+		req.Messages = append(req.Messages, round.messages()...)
+	}
+	reason := req.Reasoning
+	for {
+		if g.calls() >= maxToolCalls || time.Now().After(deadline) {
+			req.ToolChoice = llm.ToolChoice{Mode: llm.ToolNone}
+		}
+		round, start := ToolRound{}, max(g.length, len(g.roundsText))
+		req.Reasoning = func(delta string) {
+			if round.Reasoning == "" && g.reasoningLength > 0 {
+				delta = "\n\n" + delta
+			}
+			round.Reasoning = runes.FirstBytes(round.Reasoning+delta, s.cfg.MaxReasoning)
+			reason(delta)
+		}
+		result, err = s.askOnce(ctx, cancel, g, req)
+		spent.Add(result.Usage)
+		result.Usage = spent
+		if result.ToolsRefused && err == nil {
+			s.publishStep(g, Step{
+				Kind: StepToolsRefused, Status: StatusFailed,
+				Detail: "このモデルはツールを使えないため、ツールなしで回答しました。",
+			})
+		}
+		if err != nil || result.FinishReason != llm.FinishTools {
+			return result, err
+		}
+		if req.ToolChoice.Mode == llm.ToolNone { // The model calls tools nevertheless.
+			result.FinishReason = llm.FinishStop
+			return result, nil
+		}
+		round.Text = g.text.Text()[start:]
+		if err := s.callTools(ctx, g, tools, round, result.ToolCalls); err != nil {
+			return result, err
+		}
+		req.Prefix = ""
+		req.Messages = append(req.Messages, g.rounds[len(g.rounds)-1].messages()...)
+		g.newParagraph = g.length > 0
+	}
+}
+
+// messages returns the round as messages for the model.
+func (r ToolRound) messages() []llm.Message {
+	messages := []llm.Message{{
+		Role: llm.RoleAssistant, Content: strings.TrimSpace(r.Text), Reasoning: strings.TrimSpace(r.Reasoning),
+	}}
+	for _, call := range r.Calls {
+		messages[0].ToolCalls = append(messages[0].ToolCalls, call.ToolCall)
+		content := call.Result
+		if call.Error != "" {
+			content = "エラー: " + call.Error
+		}
+		messages = append(messages, llm.Message{Role: llm.RoleTool, Content: content, ToolCallID: call.ID})
+	}
+	return messages
+}
+
+// calls returns the number of calls so far.
+func (g *generation) calls() (n int) {
+	for _, round := range g.rounds {
+		n += len(round.Calls)
+	}
+	return n
+}
+
+// callTools stores the calls of a round, and makes them.
+func (s *Service) callTools(
+	ctx context.Context, g *generation, tools []tool.Tool, round ToolRound, requested []llm.ToolCall,
+) error {
+	known := make(map[string]bool)
+	for _, earlier := range g.rounds {
+		for _, call := range earlier.Calls {
+			known[call.ID] = true
+		}
+	}
+	made := g.calls()
+	for i, asked := range requested {
+		call := ToolCall{ToolCall: asked, Title: asked.Name, Offset: g.length, State: ToolRunning}
+		if known[call.ID] { // Some models number the calls of each request from 0.
+			call.ID = llm.NewCallID()
+		}
+		found, exists := findTool(tools, asked.Name)
+		switch {
+		case !exists:
+			call.State, call.Error = ToolFailed, "このツールはありません。"
+		case made+i >= maxToolCalls:
+			call.State, call.Error = ToolFailed, "一つの回答で使えるツールの回数の上限に達しました。"
+		case !json.Valid([]byte(asked.Arguments)):
+			call.State, call.Error = ToolFailed, "引数がJSONではありません。"
+		}
+		if exists {
+			call.Title = found.Title
+		}
+		round.Calls = append(round.Calls, call)
+	}
+	if err := s.storeRound(ctx, g, round); err != nil {
+		return err
+	}
+	g.rounds = append(g.rounds, round)
+	s.ensureLease()
+	for _, call := range round.Calls {
+		putToolCall(g.text, call)
+	}
+	return s.runCalls(ctx, g, tools, round.Calls)
+}
+
+// finishRounds makes the calls of restored rounds that have no result.
+func (s *Service) finishRounds(ctx context.Context, g *generation, tools []tool.Tool) error {
+	for _, round := range g.rounds {
+		if !slices.ContainsFunc(round.Calls, func(call ToolCall) bool { return call.State == ToolRunning }) {
+			continue
+		}
+		if err := s.open(ctx, g, ""); err != nil {
+			return err
+		}
+		if err := s.runCalls(ctx, g, tools, round.Calls); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runCalls makes the calls without a result, at the same time, and publishes and stores their results.
+func (s *Service) runCalls(ctx context.Context, g *generation, tools []tool.Tool, calls []ToolCall) error {
+	type ending struct {
+		index  int
+		tool   string // "" for a tool that does not exist.
+		result string
+		err    error
+		took   time.Duration
+	}
+	ends := make(chan ending, len(calls))
+	running := 0
+	for i, call := range calls {
+		if call.State != ToolRunning {
+			continue
+		}
+		found, exists := findTool(tools, call.Name)
+		if !exists { // The skill has changed since the call was stored.
+			found.Call = func(context.Context, json.RawMessage) (string, error) {
+				return "", fault.Errorf(fault.NotFound, "このツールはありません。")
+			}
+		}
+		running++
+		go func() {
+			began := time.Now()
+			within, cancel := context.WithTimeout(ctx, toolTimeout)
+			defer cancel()
+			result, err := found.Call(within, json.RawMessage(call.Arguments))
+			ends <- ending{i, found.Name, result, err, time.Since(began)}
+		}()
+	}
+	for ; running > 0; running-- {
+		end := <-ends
+		call := &calls[end.index]
+		call.State, call.Duration = ToolDone, end.took.Truncate(time.Millisecond)
+		call.Result = runes.FirstBytes(withoutNUL(strings.ToValidUTF8(end.result, "\uFFFD")), maxToolResult)
+		if end.err != nil {
+			call.State, call.Result, call.Error = ToolFailed, "", toolError(ctx, end.err)
+		}
+		s.metrics.ToolCalled(end.tool, string(call.State), end.took)
+		s.ensureLease()
+		putToolResult(g.text, *call)
+		s.storeResult(ctx, g, *call)
+	}
+	if ctx.Err() != nil {
+		return llm.Canceled(ctx)
+	}
+	return nil
+}
+
+// toolError returns the text of a failed call for people and the model.
+func toolError(ctx context.Context, err error) string {
+	switch detail := fault.DetailOf(err); {
+	case ctx.Err() != nil:
+		return "停止しました。"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "時間内に終わりませんでした。"
+	case detail != "":
+		return detail
+	}
+	return "ツールの実行中に問題が発生しました。"
+}
+
+func findTool(tools []tool.Tool, name string) (tool.Tool, bool) {
+	i := slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Name == name })
+	if i < 0 {
+		return tool.Tool{}, false
+	}
+	return tools[i], true
+}
+
+// storeRound stores the calls of a round, after the question, and retries until the database accepts them.
+func (s *Service) storeRound(ctx context.Context, g *generation, round ToolRound) error {
+	select {
+	case <-g.req.Stored: // The model may answer before the question is stored.
+	case <-ctx.Done():
+		return llm.Canceled(ctx)
+	}
+	add := AddedRound{
+		RunID: RunID{MessageID: g.answer.ID, Run: g.answer.Run}, Index: len(g.rounds), ToolRound: round,
+		Sources: g.sourceIDs(),
+	}
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, s.cfg.StoreRetry) {
+		within, cancel := context.WithTimeout(ctx, commitTimeout)
+		err := s.store.AddToolRound(within, s.serverID, add)
+		cancel()
+		switch code := fault.CodeOf(err); {
+		case err == nil:
+			return nil
+		case errors.Is(err, ErrStaleRun):
+			s.drop(g)
+			return err
+		case ctx.Err() != nil:
+			return llm.Canceled(ctx)
+		case code != fault.Unavailable && code != fault.Canceled:
+			return err
+		}
+		work.Sleep(ctx, pause)
+	}
+}
+
+// storeResult stores the result of a call. If that fails, a later run repeats the call.
+func (s *Service) storeResult(ctx context.Context, g *generation, call ToolCall) {
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	defer cancel()
+	err := s.store.EndToolCall(within, s.serverID, RunID{MessageID: g.answer.ID, Run: g.answer.Run}, call)
+	if err != nil && !errors.Is(err, ErrStaleRun) {
+		s.log.WarnContext(ctx, "chat: result of a tool not stored", "message_id", g.answer.ID, "tool", call.Name, "err", err)
+	}
+}
+
+// toolCalls returns the calls of the answer to be stored with it.
+func (g *generation) toolCalls() []ToolCall {
+	var calls []ToolCall
+	for _, round := range g.rounds {
+		for _, call := range round.Calls {
+			call.Result, call.Extra = shown(call.Result), nil
+			call.Arguments = shown(call.Arguments)
+			calls = append(calls, call)
+		}
+	}
+	return calls
+}
+
+// shown shortens a text for people.
+func shown(text string) string {
+	if len(text) <= maxShown {
+		return text
+	}
+	return runes.FirstBytes(text, maxShown) + "…"
+}
+
+// putToolCall publishes a call, and its result if it has ended.
+func putToolCall(text *stream.Text, call ToolCall) {
+	input := json.RawMessage(call.Arguments)
+	var compact bytes.Buffer
+	if len(input) > maxShown || json.Compact(&compact, input) != nil {
+		input = encode(shown(call.Arguments))
+	} else {
+		input = compact.Bytes()
+	}
+	text.PutToolCall(stream.ToolCall{
+		ID: call.ID, Name: call.Name, Title: call.Title, Input: input, Offset: call.Offset,
+	})
+	if call.State != ToolRunning {
+		putToolResult(text, call)
+	}
+}
+
+func putToolResult(text *stream.Text, call ToolCall) {
+	text.PutToolResult(stream.ToolResult{ID: call.ID, Output: shown(call.Result), Error: call.Error})
+}

@@ -1,0 +1,324 @@
+package chat_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
+	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
+)
+
+// toolbox has a tool "echo", which returns its arguments, and "wait", which waits for permission.
+type toolbox struct {
+	called chan string
+	leave  chan struct{}
+}
+
+func newToolbox() *toolbox {
+	return &toolbox{called: make(chan string, 100), leave: make(chan struct{})}
+}
+
+func (b *toolbox) Named([]string) []tool.Tool {
+	return []tool.Tool{
+		{Name: "echo", Title: "やまびこ", Call: func(_ context.Context, arguments json.RawMessage) (string, error) {
+			b.called <- "echo"
+			if strings.Contains(string(arguments), "失敗") {
+				return "", fault.Errorf(fault.Invalid, "失敗しました。")
+			}
+			return "結果" + string(arguments), nil
+		}},
+		{Name: "wait", Title: "待機", Call: func(ctx context.Context, _ json.RawMessage) (string, error) {
+			b.called <- "wait"
+			select {
+			case <-b.leave:
+				return "待ちました", nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		}},
+	}
+}
+
+// giveTools gives tools to the skill of the thread.
+func (f *fixture) giveTools() {
+	f.t.Helper()
+	f.named()
+	categories, skills, err := skill.Builtin()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	i := slices.IndexFunc(skills, func(s skill.Skill) bool { return s.ID == chatSkill.ID })
+	skills[i].Tools = tool.Names()
+	if err := f.db.SaveBuiltinSkills(f.t.Context(), categories, skills); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func calling(id, name, arguments string) llm.ToolCall {
+	return llm.ToolCall{ID: id, Name: name, Arguments: arguments}
+}
+
+// results returns the last messages of a request, those with the results of tools.
+func results(req llm.Request) (contents []string) {
+	for _, m := range slices.Backward(req.Messages) {
+		if m.Role != llm.RoleTool {
+			break
+		}
+		contents = append([]string{m.ToolCallID + ":" + m.Content}, contents...)
+	}
+	return contents
+}
+
+func TestAnswerWithTools(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.giveTools()
+	model := llmtest.NewLive()
+	s := f.startWith(chat.Deps{Model: model, Tools: newToolbox()}, chat.Config{})
+	exchange := f.sendTo(s, f.question("調べて"))
+	call := model.Next(t)
+	if len(call.Request.Tools) != 2 || call.Request.Tools[0].Name != "echo" {
+		t.Fatalf("tools %+v", call.Request.Tools)
+	}
+	live := f.watch(s, exchange.Answer.ID)
+	call.Emit("調べます。")
+	call.CallTools(calling("a", "echo", `{"n": 1}`), calling("b", "echo", `{"n":"失敗"}`), calling("c", "none", `{}`),
+		calling("d", "echo", `{"n":`))
+	call = model.Next(t)
+	want := []string{
+		`a:結果{"n": 1}`, "b:エラー: 失敗しました。", "c:エラー: このツールはありません。", "d:エラー: 引数がJSONではありません。",
+	}
+	if got := results(call.Request); !slices.Equal(got, want) {
+		t.Errorf("results %q", got)
+	}
+	asked := call.Request.Messages[len(call.Request.Messages)-5]
+	if asked.Content != "調べます。" || len(asked.ToolCalls) != 4 {
+		t.Errorf("calls %+v", asked)
+	}
+	// The second round has the id of the first one's call, as from models that count from 0.
+	call.CallTools(calling("a", "echo", `{"n":2}`))
+	call = model.Next(t)
+	if got := results(call.Request); len(got) != 1 || strings.HasPrefix(got[0], "a:") || !strings.HasSuffix(got[0], `結果{"n":2}`) {
+		t.Errorf("results %q", got)
+	}
+	call.Emit("分かりました。")
+	call.Finish()
+
+	answer := f.waitAt(s, exchange).Answer
+	if answer.Content != "調べます。\n\n分かりました。" || answer.InputTokens != 36 || answer.OutputTokens != 102 {
+		t.Errorf("stored %q, %d and %d tokens", answer.Content, answer.InputTokens, answer.OutputTokens)
+	}
+	var states []string
+	for _, c := range answer.ToolCalls {
+		states = append(states, fmt.Sprintf("%s %s %d", c.Title, c.State, c.Offset))
+	}
+	if got := strings.Join(states, ", "); got !=
+		"やまびこ success 15, やまびこ failed 15, none failed 15, やまびこ failed 15, やまびこ success 15" {
+		t.Errorf("stored calls: %s", got)
+	}
+	raw := f.drain(live)
+	for _, stream := range []string{raw, f.follow(s, exchange.Answer.ID, "")} {
+		if got := deltas(t, stream); got != answer.Content {
+			t.Errorf("text %q", got)
+		}
+		for part, n := range map[string]int{
+			"tool-input-available": 5, "tool-output-available": 2, "tool-output-error": 3, `"input":{"n":1}`: 1,
+			`"input":"{\"n\":"`: 1,
+		} {
+			if got := strings.Count(stream, part); got != n {
+				t.Errorf("%d × %s in %s", got, part, stream)
+			}
+		}
+	}
+
+	// The next question of the thread begins without calls.
+	f.sendTo(s, f.question("次は"))
+	if messages := model.Next(t).Request.Messages; len(messages) != 4 || len(messages[2].ToolCalls) != 0 {
+		t.Errorf("messages %+v", messages)
+	}
+}
+
+// TestModelMustAnswerAfterTheLastCall: at most 20 calls are made for an answer. Then the model may call no more tools.
+func TestModelMustAnswerAfterTheLastCall(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.giveTools()
+	box, model := newToolbox(), llmtest.NewLive()
+	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
+	exchange := f.sendTo(s, f.question("何度も"))
+	for round := range 3 {
+		call := model.Next(t)
+		if mode := call.Request.ToolChoice.Mode; mode != "" {
+			t.Errorf("round %d: %q", round, mode)
+		}
+		var calls []llm.ToolCall
+		for i := range 7 {
+			calls = append(calls, calling(fmt.Sprint(round, "-", i), "echo", "{}"))
+		}
+		call.CallTools(calls...)
+	}
+	call := model.Next(t)
+	if got := results(call.Request); len(got) != 7 || !strings.Contains(got[6], "上限") || strings.Contains(got[5], "上限") {
+		t.Errorf("results %q", got)
+	}
+	if call.Request.ToolChoice.Mode != llm.ToolNone {
+		t.Errorf("choice %+v", call.Request.ToolChoice)
+	}
+	call.Emit("ここまで")
+	call.CallTools(calling("x", "echo", "{}")) // Ignored.
+	if answer := f.waitAt(s, exchange).Answer; answer.Content != "ここまで" || len(answer.ToolCalls) != 21 || len(box.called) != 20 {
+		t.Errorf("%q after %d calls, %d made", answer.Content, len(answer.ToolCalls), len(box.called))
+	}
+}
+
+func TestStopEndsARunningTool(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.giveTools()
+	box, model := newToolbox(), llmtest.NewLive()
+	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
+	exchange := f.sendTo(s, f.question("待って"))
+	call := model.Next(t)
+	call.Emit("待ちます。")
+	call.CallTools(calling("w", "wait", "{}"))
+	<-box.called
+	if err := s.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
+		t.Fatal(err)
+	}
+	answer := f.waitAt(s, exchange).Answer
+	if answer.FinishReason != chat.FinishStopped || answer.Content != "待ちます。" || len(answer.ToolCalls) != 1 ||
+		answer.ToolCalls[0].State != chat.ToolFailed || answer.ToolCalls[0].Error != "停止しました。" {
+		t.Errorf("stored %+v", answer)
+	}
+}
+
+// roundStore reports when the results of tools are stored.
+type roundStore struct {
+	chat.Store
+	ended chan string
+}
+
+func (s *roundStore) EndToolCall(ctx context.Context, server uuid.UUID, run chat.RunID, call chat.ToolCall) error {
+	err := s.Store.EndToolCall(ctx, server, run, call)
+	s.ended <- call.ID
+	return err
+}
+
+// TestTakeoverKeepsToolCalls: after a crash, the text up to the last calls is never withdrawn, whether the model continues
+// answers or not. A call with a result is not repeated; one without is.
+func TestTakeoverKeepsToolCalls(t *testing.T) {
+	t.Parallel()
+	for name, offers := range map[string]llmtest.Offers{
+		"continues": continuingOffers, "restarts": {{ID: "m", Name: "モデル"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := storetest.DSN(t)
+			db, err := store.Open(t.Context(), dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(db.Close)
+			f := newFixtureOn(t, db, nil)
+			f.giveTools()
+			continues := name == "continues"
+			box, model := newToolbox(), llmtest.NewLive()
+			rounds := &roundStore{Store: f.db, ended: make(chan string, 10)}
+			crashed := f.startWith(chat.Deps{Model: model, Tools: box, Store: rounds, Offers: offers}, mute())
+			exchange := f.sendTo(crashed, f.question("調べて"))
+			call := model.Next(t)
+			if !continues {
+				call.Reason("道具が要る。")
+			}
+			call.Emit("一回目。")
+			call.CallTools(calling("a", "echo", "{}"), calling("w", "wait", "{}"))
+			if id := <-rounds.ended; id != "a" {
+				t.Fatalf("%s has ended", id)
+			}
+
+			// The server has crashed during the second call.
+			restart := func(model llm.Model, box *toolbox) (*server, *checkpoints) {
+				pieces := &checkpoints{Store: f.db, stored: make(chan string, 100)}
+				return f.startWith(chat.Deps{Model: model, Tools: box, Store: pieces, Offers: offers},
+					chat.Config{Alone: true, Checkpoints: time.Millisecond}), pieces
+			}
+			box2, second := newToolbox(), llmtest.NewLive()
+			close(box2.leave)
+			_, pieces := restart(second, box2)
+			call = second.Next(t)
+			if got := results(call.Request); !slices.Equal(got, []string{"a:結果{}", "w:待ちました"}) || call.Request.Prefix != "" {
+				t.Fatalf("results %q, prefix %q", got, call.Request.Prefix)
+			}
+			if asked := call.Request.Messages[len(call.Request.Messages)-3]; asked.Content != "一回目。" ||
+				(asked.Reasoning == "道具が要る。") == continues {
+				t.Errorf("calls %+v", asked)
+			}
+			if n := len(box2.called); n != 1 {
+				t.Errorf("%d calls were repeated", n)
+			}
+			call.Emit("二回目。")
+			call.CallTools(calling("b", "echo", "{}"))
+			call = second.Next(t)
+			call.Emit(long)
+			base := "一回目。\n\n二回目。"
+			kept := ""
+			if continues {
+				<-pieces.stored
+				kept = "\n\n" + long
+			}
+
+			// The second server crashes in the text after the calls.
+			third := llmtest.NewLive()
+			last, _ := restart(third, newToolbox())
+			call = third.Next(t)
+			if got := results(call.Request); !slices.Equal(got, []string{"b:結果{}"}) || call.Request.Prefix != kept {
+				t.Fatalf("results %q, prefix %q", got, call.Request.Prefix)
+			}
+			call.Emit("終わり")
+			call.Finish()
+			answer := f.waitAt(last, exchange).Answer
+			whole := base + "\n\n終わり"
+			if continues {
+				whole = base + kept + "終わり"
+			}
+			if answer.Content != whole || answer.Run != 3 || len(answer.ToolCalls) != 3 ||
+				(answer.Reasoning == "道具が要る。") == continues {
+				t.Errorf("run %d stored %q with %d calls, %q", answer.Run, answer.Content, len(answer.ToolCalls), answer.Reasoning)
+			}
+			lost := base + "\n\n" + long
+			for _, client := range []struct {
+				cursor, has string
+			}{
+				{cursor(1, "一回目。"), "一回目。"}, {cursor(2, base), base}, {cursor(2, lost), base + kept},
+			} {
+				reset := client.cursor == cursor(2, lost) && !continues
+				if reset {
+					client.has = ""
+				}
+				raw := f.follow(last, exchange.Answer.ID, client.cursor)
+				if client.has+deltas(t, raw) != whole || strings.Contains(raw, "data-reset") != reset ||
+					strings.Count(raw, "tool-output-available") != 3 {
+					t.Errorf("%s: %s", client.cursor, raw)
+				}
+			}
+			var rows int
+			err = storetest.Pool(t, dsn).QueryRow(t.Context(), `SELECT count(*) FROM tool_calls`).Scan(&rows)
+			if err != nil || rows != 0 {
+				t.Errorf("%d rows are left, %v", rows, err)
+			}
+		})
+	}
+}

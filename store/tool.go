@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// AddToolRound implements chat.Store. It locks the generation, so that it is not taken over before the calls are
+// committed.
+func (db *DB) AddToolRound(ctx context.Context, serverID uuid.UUID, round chat.AddedRound) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockRun(ctx, tx, serverID, round.RunID); err != nil {
+			return err
+		}
+		return send(ctx, tx, func(batch *pgx.Batch) {
+			for i, call := range round.Calls {
+				text, reasoning, sources := "", "", []uuid.UUID{}
+				if i == 0 {
+					text, reasoning, sources = round.Text, storable(round.Reasoning), orEmpty(round.Sources)
+				}
+				call = storableCall(call)
+				sum := sha256.Sum256([]byte(call.Arguments))
+				batch.Queue(`
+					INSERT INTO tool_calls (message_id, round, ordinal, run, call_id, tool, arguments_sha256, state, call,
+					    text, reasoning, sources)
+					VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+					ON CONFLICT (message_id, round, ordinal) DO NOTHING`, // A repeated attempt.
+					round.MessageID, round.Index, i, round.Run, call.ID, call.Name, sum[:], call.State, call, text,
+					reasoning, sources)
+			}
+		})
+	})
+}
+
+// lockRun locks a running generation if the run belongs to the server, else the error is chat.ErrStaleRun.
+func lockRun(ctx context.Context, tx pgx.Tx, serverID uuid.UUID, run chat.RunID) error {
+	return execRow(ctx, tx, chat.ErrStaleRun, `
+		SELECT FROM generations WHERE message_id = $1 AND `+isCurrentRun+` FOR SHARE`, run.MessageID, run.Run, serverID)
+}
+
+// storableCall returns a call as it can be stored: PostgreSQL's JSON refuses U+0000.
+func storableCall(call chat.ToolCall) chat.ToolCall {
+	call.ID, call.Name = storable(call.ID), storable(call.Name)
+	call.Arguments, call.Result, call.Error = storable(call.Arguments), storable(call.Result), storable(call.Error)
+	return call
+}
+
+// EndToolCall implements chat.Store.
+func (db *DB) EndToolCall(ctx context.Context, serverID uuid.UUID, run chat.RunID, call chat.ToolCall) error {
+	call = storableCall(call)
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockRun(ctx, tx, serverID, run); err != nil {
+			return err
+		}
+		return exec(ctx, tx, `UPDATE tool_calls SET state = $3, call = $4 WHERE message_id = $1 AND call_id = $2`,
+			run.MessageID, call.ID, call.State, call)
+	})
+}
+
+// loadRounds reads the rounds of a running answer, and their text as a known one.
+func loadRounds(ctx context.Context, tx pgx.Tx, messageID uuid.UUID) (chat.KnownText, error) {
+	rows, err := queryRows[struct {
+		Round, Run      int
+		Call            chat.ToolCall
+		Text, Reasoning string
+		Sources         []uuid.UUID
+		Continued       []stream.Cursor
+	}](ctx, tx, `
+		SELECT c.round, c.run, c.call, c.text, c.reasoning, c.sources,
+		       CASE WHEN g.continued_run = c.run THEN g.continued END AS continued
+		FROM tool_calls c JOIN generations g ON g.message_id = c.message_id
+		WHERE c.message_id = $1
+		ORDER BY c.round, c.ordinal`, messageID)
+	if err != nil || len(rows) == 0 {
+		return chat.KnownText{}, err
+	}
+	known := chat.KnownText{Run: rows[0].Run, Sources: orNil(rows[0].Sources), Continued: rows[0].Continued}
+	for _, r := range rows {
+		if r.Round == len(known.Rounds) {
+			known.Rounds = append(known.Rounds, chat.ToolRound{Text: r.Text, Reasoning: r.Reasoning})
+			known.Text += r.Text
+		}
+		last := &known.Rounds[len(known.Rounds)-1]
+		last.Calls = append(last.Calls, r.Call)
+	}
+	return known, nil
+}

@@ -1,0 +1,106 @@
+package store_test
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+)
+
+// TestToolRounds: calls of tools are stored by the current run only, are returned by a takeover with the text before them,
+// and are stored with the message at the end.
+func TestToolRounds(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	dead, alive, source := newID(), newID(), newID()
+	f.renew(t, dead)
+	f.renew(t, alive)
+	begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, dead))
+	must(t, err)
+	id := begun.Answer.ID
+	call := func(id, result string) chat.ToolCall {
+		c := chat.ToolCall{
+			ToolCall: llm.ToolCall{ID: id, Name: "calculate", Arguments: `{"expression":"1+2"}`}, Title: "計算", Offset: 12,
+			State: chat.ToolRunning,
+		}
+		if result != "" {
+			c.State, c.Result, c.Duration = chat.ToolDone, result, 3*time.Millisecond
+		}
+		return c
+	}
+	run := chat.RunID{MessageID: id, Run: 1}
+	rounds := []chat.ToolRound{
+		{Text: "まゆ", Reasoning: "考え", Calls: []chat.ToolCall{call("a", ""), call("b", "")}},
+		{Text: "から", Calls: []chat.ToolCall{call("c", "")}},
+	}
+	for i, round := range rounds {
+		add := chat.AddedRound{RunID: run, ToolRound: round, Index: i, Sources: []uuid.UUID{source}}
+		must(t, f.AddToolRound(t.Context(), dead, add))
+		must(t, f.AddToolRound(t.Context(), dead, add)) // Its acknowledgement was lost.
+		if err := f.AddToolRound(t.Context(), alive, add); !errors.Is(err, chat.ErrStaleRun) {
+			t.Errorf("the wrong server: %v", err)
+		}
+	}
+	must(t, f.EndToolCall(t.Context(), dead, run, call("a", "結果\x00")))
+	if err := f.EndToolCall(t.Context(), alive, run, call("b", "結果")); !errors.Is(err, chat.ErrStaleRun) {
+		t.Errorf("the wrong server: %v", err)
+	}
+	rounds[0].Calls[0] = call("a", "結果\x1A")
+
+	take := func(server uuid.UUID, number int) chat.KnownText {
+		t.Helper()
+		taken, err := f.TakeOver(t.Context(), server, nil, lease, 10, number)
+		must(t, err)
+		i := slices.IndexFunc(taken, func(g chat.StoredGeneration) bool { return g.Answer.ID == id })
+		if i < 0 {
+			t.Fatalf("taken over: %+v", taken)
+		}
+		return taken[i].Known
+	}
+	f.silence(t, dead, lease+time.Second)
+	known := take(alive, 2)
+	if known.Run != 1 || known.Text != "まゆから" || !slices.Equal(known.Sources, []uuid.UUID{source}) ||
+		!reflect.DeepEqual(known.Rounds, rounds) {
+		t.Errorf("known: %+v\nwant %+v", known, rounds)
+	}
+
+	// The next run begins with the rounds and more text.
+	begin := chat.RunBeginning{RunID: chat.RunID{MessageID: id, Run: 2}, Text: "まゆから糸", KeepTools: true}
+	must(t, f.BeginRun(t.Context(), alive, begin))
+	f.renew(t, dead)
+	f.silence(t, alive, lease+time.Second)
+	if known = take(dead, 3); known.Run != 2 || known.Text != "まゆから糸" || len(known.Rounds) != 2 {
+		t.Errorf("known: %+v", known)
+	}
+	// The answer is restarted.
+	must(t, f.BeginRun(t.Context(), dead, chat.RunBeginning{RunID: chat.RunID{MessageID: id, Run: 3}}))
+	f.renew(t, alive)
+	f.silence(t, dead, lease+time.Second)
+	if known = take(alive, 4); known.Text != "" || known.Rounds != nil {
+		t.Errorf("known: %+v", known)
+	}
+
+	calls := []chat.ToolCall{call("a", "結果")}
+	must(t, f.AddToolRound(t.Context(), alive, chat.AddedRound{
+		RunID: chat.RunID{MessageID: id, Run: 4}, ToolRound: chat.ToolRound{Calls: calls},
+	}))
+	ended, err := f.EndGeneration(t.Context(), chat.Outcome{
+		Owner: f.ann, ThreadID: begun.Answer.ThreadID, MessageID: id, Run: 4, ServerID: alive, Content: "終わり",
+		Status: chat.StatusSuccess, FinishReason: chat.FinishStop, ToolCalls: calls, Checkpointed: true,
+	})
+	must(t, err)
+	found, err := f.FindMessage(t.Context(), f.ann, id)
+	must(t, err)
+	if !reflect.DeepEqual(found.ToolCalls, calls) || !reflect.DeepEqual(ended.Message.ToolCalls, calls) {
+		t.Errorf("stored calls %+v and %+v", found.ToolCalls, ended.Message.ToolCalls)
+	}
+	if n := value[int](t, f, `SELECT count(*) FROM tool_calls`); n != 0 {
+		t.Errorf("%d rows are left", n)
+	}
+}

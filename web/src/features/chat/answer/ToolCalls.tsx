@@ -1,0 +1,97 @@
+import { ChevronRight, CircleAlert } from 'lucide-react'
+import { useState } from 'react'
+import { Spinner } from '@/components/Spinner'
+import { texts } from '../texts'
+import styles from './ToolCalls.module.css'
+
+interface AnyCall {
+  readonly id: string
+  readonly title: string
+  readonly arguments: string
+  readonly status: 'running' | 'success' | 'failed'
+  readonly result?: string | undefined
+  readonly error?: string | undefined
+}
+
+/** ToolCalls shows the calls of tools in one line, which can be unfolded to see their input and results. */
+export function ToolCalls({ calls, writing }: { calls: readonly AnyCall[]; writing: boolean }) {
+  const [open, setOpen] = useState(false)
+  if (calls.length === 0) return null
+  const running = writing ? calls.find((call) => call.status === 'running') : undefined
+  return (
+    <details
+      className={styles.calls}
+      data-print="hide"
+      open={open}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>
+        {running ? <Spinner size={14} /> : <ChevronRight size={14} aria-hidden className={styles.mark} />}
+        <span>{running ? texts.toolCalls.running(running.title) : summary(calls)}</span>
+      </summary>
+      {open && (
+        <ol>
+          {calls.map((call) => (
+            <li key={call.id}>
+              <ToolCall call={call} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </details>
+  )
+}
+
+/** summary names the tool if there is one, and counts the tools otherwise. */
+function summary(calls: readonly AnyCall[]): string {
+  const titles = [...new Set(calls.map((call) => call.title))]
+  if (titles.length > 1) return texts.toolCalls.done(titles)
+  return texts.toolCalls.done([texts.toolCalls.times(titles[0] ?? '', calls.length)])
+}
+
+function ToolCall({ call }: { call: AnyCall }) {
+  return (
+    <>
+      <p className={styles.title}>
+        {call.title}
+        {call.status === 'failed' && (
+          <span className={styles.failed}>
+            <CircleAlert size={14} aria-hidden />
+            {texts.toolCalls.failed}
+          </span>
+        )}
+      </p>
+      <dl>
+        {inputs(call.arguments).map(([name, value]) => (
+          <div key={name}>
+            <dt>{(texts.toolCalls.inputs[name] ?? name) || texts.toolCalls.input}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>{texts.toolCalls.output}</dt>
+          <dd>
+            {call.error ||
+              call.result ||
+              (call.status === 'running' ? texts.toolCalls.waiting : texts.toolCalls.empty)}
+          </dd>
+        </div>
+      </dl>
+    </>
+  )
+}
+
+/** inputs returns the names and values of arguments, or one pair without a name if they are not an object. */
+function inputs(json: string): [name: string, value: string][] {
+  try {
+    const value: unknown = JSON.parse(json)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return Object.entries(value).map(([name, item]) => [
+        name,
+        typeof item === 'string' ? item : JSON.stringify(item),
+      ])
+  } catch {
+    // The model has written something else, which is shown as it is.
+  }
+  return [['', json]]
+}
