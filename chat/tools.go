@@ -24,11 +24,11 @@ import (
 
 // Limits of the calls in one answer.
 const (
-	maxToolCalls   = 20
-	toolTimeout    = time.Minute      // Of a call.
-	toolsTimeout   = 10 * time.Minute // After this time the model must answer without further calls.
-	maxToolResult  = 100 << 10        // Bytes of a result for the model.
-	maxShown       = 16 << 10         // Bytes of the arguments, and of a result, for people.
+	maxToolCalls  = 20
+	toolTimeout   = time.Minute      // Of a call.
+	toolsTimeout  = 10 * time.Minute // After this time the model must answer without further calls.
+	maxToolResult = 100 << 10        // Bytes of a result for the model.
+	maxShown      = 16 << 10         // Bytes of the arguments, and of a result, for people.
 )
 
 // Tools finds the tools of skills. tool.Box implements it.
