@@ -286,6 +286,9 @@ func (s *Service) runCalls(ctx context.Context, g *generation, tools []tool.Tool
 	}
 	for ; running > 0; running-- {
 		end := <-ends
+		if end.err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), errStopped) {
+			continue // The server stops: the next run makes the call again.
+		}
 		call := &calls[end.index]
 		call.State, call.Duration = ToolDone, end.took.Truncate(time.Millisecond)
 		call.Result = runes.FirstBytes(withoutNUL(strings.ToValidUTF8(end.result, "\uFFFD")), maxToolResult)

@@ -205,6 +205,32 @@ func TestStopEndsARunningTool(t *testing.T) {
 	}
 }
 
+// TestStoppingServerLeavesCallsToTheNext: a call that a stopping server has ended is made again by the server that takes over.
+func TestStoppingServerLeavesCallsToTheNext(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.giveTools()
+	box, model := newToolbox(), llmtest.NewLive()
+	stopping := f.startWith(chat.Deps{Model: model, Tools: box}, mute())
+	exchange := f.sendTo(stopping, f.question("待って"))
+	model.Next(t).CallTools(calling("w", "wait", "{}"))
+	<-box.called
+	stopping.kill()
+	box, model = newToolbox(), llmtest.NewLive()
+	close(box.leave)
+	next := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{Alone: true})
+	call := model.Next(t)
+	if got := results(call.Request); !slices.Equal(got, []string{"w:待ちました"}) {
+		t.Errorf("results %q", got)
+	}
+	call.Emit("はい")
+	call.Finish()
+	if answer := f.waitAt(next, exchange).Answer; answer.Content != "はい" || len(answer.ToolCalls) != 1 ||
+		answer.ToolCalls[0].State != chat.ToolDone {
+		t.Errorf("stored %+v", answer)
+	}
+}
+
 // roundStore reports when the results of tools are stored.
 type roundStore struct {
 	chat.Store
