@@ -41,7 +41,7 @@ var order = []string{
 	"chat", "chat/ground",
 	"internal/channel", "internal/channel/workspace", "internal/channel/channeltest", "internal/slack",
 	"store/postgres", "store", "store/storetest", "internal/backup",
-	"internal/telemetry", "internal/api/scope", "internal/api/docs/gen", "internal/api/ratelimit", "internal/api/openai",
+	"internal/telemetry", "internal/api/scope", "internal/api/docs/gen", "internal/api/ratelimit", "internal/api/openai", "internal/api/mcp",
 	"internal/api", "web", "extension",
 	"test/fakes", "test/fakes/model", "test/fakes/idp", "test/fakes/slack", "test/fakes/slack/fakeslack",
 	"test/fakes/search", "test/collector", "test/receivers", "test/cluster", "test/system", "test/release", "test/deploy",
@@ -161,6 +161,12 @@ var bans = []struct {
 		from:   []string{"internal/api"},
 		to:     []string{module + "/internal/llm"},
 		reason: "the API calls chat, which calls the model",
+	},
+	{
+		from:   []string{"internal/api"},
+		except: []string{"internal/api/mcp"},
+		to:     []string{"github.com/modelcontextprotocol"},
+		reason: "only mcp uses the SDK of the Model Context Protocol",
 	},
 	{
 		from: []string{"test/fakes/slack"},

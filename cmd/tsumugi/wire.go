@@ -189,7 +189,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 			return db.Ping(ctx)
 		},
 	}, api.Config{
-		PublicURL: public, ClientID: c.passwordClient(), Endpoint: c.passwordEndpoint(), Region: c.CognitoRegion,
+		Version: version, PublicURL: public, ClientID: c.passwordClient(), Endpoint: c.passwordEndpoint(), Region: c.CognitoRegion,
 		Links: c.links(), TagManagerID: c.TagManagerID, ModelConnected: c.modelConnected(),
 		Passkeys:       s.accounts.users.SupportsPasskeys(),
 		TrustedProxies: c.TrustedProxies, ExtensionOrigins: origins,

@@ -132,7 +132,11 @@ var access = map[string]rule{
 	"GET /v1/address-range":                       {may: admins, status: 200},
 	"PUT /v1/address-range":                       {may: supers, status: 200, body: with(map[string]any{"ranges": []string{}})},
 	"GET /.well-known/oauth-authorization-server": {status: 200},
-	"POST /v1/oauth2/token":                       {status: 400}, "POST /v1/oauth2/revoke": {status: 400},
+	"GET /.well-known/oauth-protected-resource":   {status: 200}, "GET /.well-known/oauth-protected-resource/mcp": {status: 200},
+	"GET /mcp": {status: 405}, "POST /mcp": {may: everybody, status: 200, body: with(map[string]any{
+		"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": map[string]any{},
+	})},
+	"POST /v1/oauth2/token": {status: 400}, "POST /v1/oauth2/revoke": {status: 400},
 	"POST /v1/oauth2/device": {status: 400},
 	"GET /v1/oauth2/grant":   {may: everybody, status: 400},
 	"POST /v1/oauth2/grant":  {may: everybody, status: 400, body: grantBody},

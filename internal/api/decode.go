@@ -40,6 +40,11 @@ func decodeUpTo(limit int64, w http.ResponseWriter, r *http.Request, v any) erro
 	if err != nil {
 		return err
 	}
+	return decodeStrictly(body, v)
+}
+
+// decodeStrictly decodes a body into v: one JSON object without unknown fields.
+func decodeStrictly(body []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {

@@ -98,7 +98,7 @@ func (s *Server) as(c class, handle func(*call) error) http.HandlerFunc {
 	})
 }
 
-// enter counts a call by its class and takes its slot. If necessary it ends streams of disconnected clients first.
+// enter counts a call by its class and takes its slot.
 func (s *Server) enter(r *http.Request, c class, actor identity.Actor) (leave func(), err error) {
 	kinds := []ratelimit.Kind{ratelimit.KindCall}
 	if r.Method == http.MethodGet && r.URL.RawQuery != "" && r.URL.Query().Has("q") {
@@ -112,9 +112,14 @@ func (s *Server) enter(r *http.Request, c class, actor identity.Actor) (leave fu
 			return nil, err
 		}
 	}
-	leave, err = s.Limiter.Hold(c.held, actor)
-	if err != nil && c.held == ratelimit.KindStream && s.Stream.Reap() {
-		return s.Limiter.Hold(c.held, actor)
+	return s.occupy(c.held, actor)
+}
+
+// occupy takes a slot of an actor. If necessary it ends streams of disconnected clients first.
+func (s *Server) occupy(kind ratelimit.Kind, actor identity.Actor) (leave func(), err error) {
+	leave, err = s.Limiter.Hold(kind, actor)
+	if err != nil && kind == ratelimit.KindStream && s.Stream.Reap() {
+		return s.Limiter.Hold(kind, actor)
 	}
 	return leave, err
 }

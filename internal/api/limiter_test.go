@@ -20,6 +20,7 @@ import (
 // the proxy, or are called by Slack for all offices, with signatures that are checked in memory first.
 var unlimited = []string{
 	"GET /.well-known/oauth-authorization-server",
+	"GET /.well-known/oauth-protected-resource", "GET /.well-known/oauth-protected-resource/mcp", "GET /mcp",
 	"GET /.well-known/tsumugi-signing-key",
 	"GET /ping", "GET /healthz", "GET /readyz", "GET /metrics", "GET /config.json", "GET /openapi.yaml",
 	"GET /docs/api", "GET /docs/api.css",
@@ -29,8 +30,8 @@ var unlimited = []string{
 }
 
 // harmless are authenticated calls that are neither reads nor counted as writes, because ending something is never
-// refused.
-var harmless = []string{"POST /v1/signout", "POST /v1/message/{message_id}/stop"}
+// refused, and a message of the Model Context Protocol counts by its kind.
+var harmless = []string{"POST /v1/signout", "POST /v1/message/{message_id}/stop", "POST /mcp"}
 
 // everyKind returns limits that allow each kind once per person or organization, except for plain calls.
 func everyKind(allowed ratelimit.Allowance) ratelimit.Limits {

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/tsumugi-ai/tsumugi/internal/api/mcp"
 	"github.com/tsumugi-ai/tsumugi/internal/api/scope"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -198,7 +199,7 @@ func knownMethod(method string) string {
 // traced reports whether a path is an API call and not a file.
 func traced(path string) bool {
 	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/external/") ||
-		strings.HasPrefix(path, "/pool/") || strings.HasPrefix(path, "/scim/")
+		strings.HasPrefix(path, "/pool/") || strings.HasPrefix(path, "/scim/") || path == mcp.Path
 }
 
 // withRecovery answers a panic with a problem and logs its stack.
@@ -275,6 +276,10 @@ func checkScope(r *http.Request, actor identity.Actor) error {
 	if actor.HasScope(scope.Of(route.RouteMethod + " " + route.RoutePattern())...) {
 		return nil
 	}
+	return errScope()
+}
+
+func errScope() error {
 	return fault.Errorf(codeScope, "この接続では、この操作を行えません。")
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/api/mcp"
 	"github.com/tsumugi-ai/tsumugi/internal/api/openai"
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
@@ -122,7 +123,11 @@ func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error)
 	h := w.Header()
 	switch problem.Status {
 	case http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", "Bearer")
+		h.Set("WWW-Authenticate", s.challenge(r, problem))
+	case http.StatusForbidden:
+		if problem.Code == string(codeScope) && r.URL.Path == mcp.Path {
+			h.Set("WWW-Authenticate", s.challenge(r, problem))
+		}
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		h.Set("Retry-After", retryAfter(err))
 	}

@@ -36,7 +36,7 @@ var scopesOfRoutes = map[identity.Scope]func(route string) bool{
 		return has(route, "/v1/category", "/v1/skill", "/v1/favorite_skill", "/v1/notification",
 			"/v1/thread", "/v1/share",
 			"/v1/message", "/v1/message_feedback", "/v1/me", "/v1/model", "/v1/models", "/v1/chat",
-			"/v1/picture") &&
+			"/v1/picture", "/mcp") &&
 			!strings.Contains(route, "preprocess") &&
 			// Notices are written in the app only.
 			(!has(route, "/v1/notification") || route == "GET /v1/notification" ||
@@ -46,7 +46,7 @@ var scopesOfRoutes = map[identity.Scope]func(route string) bool{
 			(!has(route, "/v1/category") || route == "GET /v1/category")
 	},
 	identity.ScopeDocuments: func(route string) bool {
-		return has(route, "/v1/data-source", "/v1/me") || strings.Contains(route, "preprocess")
+		return has(route, "/v1/data-source", "/v1/me", "/mcp") || strings.Contains(route, "preprocess")
 	},
 	identity.ScopeExtension: func(route string) bool {
 		return has(route, "/external/chrome_extension", "/v1/me") || route == "GET /v1/thread/{thread_id}" ||

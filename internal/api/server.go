@@ -38,6 +38,7 @@ var openapiYAML []byte
 
 // Config configures the API and contains the app's configuration. It has no secrets.
 type Config struct {
+	Version        string // The product's version.
 	PublicURL      string // The server's URL, without a trailing slash: the issuer of connections.
 	ClientID       string // The app's client at the identity provider.
 	Endpoint       string // The address of the identity provider for browsers: a path of this server, or a URL.

@@ -211,13 +211,16 @@ func writeBytes(w http.ResponseWriter, media, cache string, file []byte) error {
 }
 
 // patientWriter is a response without a time limit as long as the client reads.
-type patientWriter struct{ w http.ResponseWriter }
+type patientWriter struct{ http.ResponseWriter }
 
 // Write implements io.Writer.
 func (p patientWriter) Write(b []byte) (int, error) {
-	moveWriteDeadline(p.w)
-	return p.w.Write(b) //nolint:gosec // Attachments and pictures, with their types and nosniff.
+	moveWriteDeadline(p.ResponseWriter)
+	return p.ResponseWriter.Write(b) //nolint:gosec // Attachments, pictures and JSON, with their types and nosniff.
 }
+
+// Unwrap returns the underlying writer for http.ResponseController.
+func (p patientWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 func (s *Server) deleteDataSource(c *call) (any, error) {
 	return nil, s.Sources.Delete(c.ctx(), c.actor.Owner(), c.pathID)

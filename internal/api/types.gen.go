@@ -2984,6 +2984,16 @@ type RefreshedTokens struct {
 	TokenType string `json:"token_type"`
 }
 
+// ResourceMetadata defines model for ResourceMetadata.
+type ResourceMetadata struct {
+	AuthorizationServers   []string `json:"authorization_servers"`
+	BearerMethodsSupported []string `json:"bearer_methods_supported,omitempty,omitzero"`
+	Resource               string   `json:"resource"`
+	ResourceDocumentation  string   `json:"resource_documentation,omitempty,omitzero"`
+	ResourceName           string   `json:"resource_name,omitempty,omitzero"`
+	ScopesSupported        []Scope  `json:"scopes_supported,omitempty,omitzero"`
+}
+
 // Retention defines model for Retention.
 type Retention struct {
 	// Days Days without a question after which a thread is deleted. Absent: none is.

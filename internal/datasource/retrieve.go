@@ -40,6 +40,30 @@ func (s *Service) Retrieve(
 	}
 	meaning := s.embedder.ask(ctx, query)
 	defer meaning.end()
+	return s.retrieve(ctx, owner, sourceIDs, query, k, meaning)
+}
+
+// Search is Retrieve for all data sources of a person. If they are more than MaxSearchSources, it compares words only,
+// because reading the vectors of all passages would take too long.
+func (s *Service) Search(ctx context.Context, owner identity.Owner, query string, k int) ([]RetrievedPassage, error) {
+	sources, err := s.store.ListSources(ctx, owner, 0, MaxSources)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]uuid.UUID, len(sources))
+	for i, source := range sources {
+		ids[i] = source.ID
+	}
+	if len(ids) <= MaxSearchSources {
+		return s.Retrieve(ctx, owner, ids, query, k)
+	}
+	return s.retrieve(ctx, owner, ids, query, k, questionVector{})
+}
+
+// retrieve is Retrieve for any number of data sources.
+func (s *Service) retrieve(ctx context.Context, owner identity.Owner, sourceIDs []uuid.UUID, query string, k int,
+	meaning questionVector,
+) ([]RetrievedPassage, error) {
 	q := index.NewQuery(query)
 	opened, err := s.openIndexes(ctx, owner, sourceIDs, q)
 	if err != nil {

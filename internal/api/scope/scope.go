@@ -10,6 +10,8 @@ var (
 	inChat   = []identity.Scope{identity.ScopeChat}
 	inFiles  = []identity.Scope{identity.ScopeDocuments}
 	inPages  = []identity.Scope{identity.ScopeExtension}
+	// Each message of the Model Context Protocol needs one of them: see mcp.Message.
+	inMCP = []identity.Scope{identity.ScopeChat, identity.ScopeDocuments}
 	// Actions of the extension on its answers.
 	inAnswer = []identity.Scope{identity.ScopeChat, identity.ScopeExtension}
 )
@@ -23,6 +25,8 @@ func Of(route string) []identity.Scope { return routes[route] }
 var routes = map[string][]identity.Scope{
 	"GET /v1/me":       anyScope,
 	"GET /v1/me/usage": anyScope,
+
+	"POST /mcp": inMCP,
 
 	"GET /v1/model":                 inChat,
 	"GET /v1/models":                inChat,

@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,9 @@ func FuzzR85_Ask(f *testing.F) {
 		{"tsumugi-cli", "http://[::1]:1/callback", "", "", "S256"},
 		{"tsumugi-cli", "http://127.0.0.1:80@evil.example/callback", "chat", "", "S256"},
 		{"tsumugi-cli", "http://127.0.0.1:1/callback?x=%00#y", "chat admin", "", "plain"},
+		{"tsumugi-mcp", "http://127.0.0.1:33418/", "chat documents", "", "S256"},
+		{"tsumugi-mcp", "http://localhost:1", "", "", "S256"},
+		{"tsumugi-mcp", "http://localhost:1@evil.example:1", "", "", "S256"},
 		{"tsumugi-extension", extension, "extension chat", "\x00\r\nLocation: x", ""},
 		{"tsumugi-extension", extension + "\t", "extension", "あ", "S256"},
 		{"", "", "", "", ""},
@@ -39,6 +43,12 @@ func FuzzR85_Ask(f *testing.F) {
 			return
 		}
 		leads := redirect == extension
+		if client == "tsumugi-mcp" {
+			u, err := url.Parse(redirect)
+			leads = err == nil && u.Scheme == "http" && u.User == nil && u.RawQuery == "" && u.Fragment == "" &&
+				slices.Contains([]string{"", "/", "/callback", "/oauth/callback"}, u.Path) &&
+				(u.Hostname() == "127.0.0.1" || u.Hostname() == "localhost")
+		}
 		if client == "tsumugi-cli" {
 			u, err := url.Parse(redirect)
 			leads = err == nil && u.Scheme == "http" && u.User == nil && u.Path == "/callback" && u.RawQuery == "" &&
@@ -49,7 +59,7 @@ func FuzzR85_Ask(f *testing.F) {
 		}
 		if refused == "" {
 			if method != "S256" || len(challenge) != 43 || len(consent.Scopes) == 0 ||
-				client == "tsumugi-cli" && strings.Contains(scope, string(identity.ScopeExtension)) {
+				client != "tsumugi-extension" && strings.Contains(scope, string(identity.ScopeExtension)) {
 				t.Errorf("%+v is asked for %v", request, consent.Scopes)
 			}
 			if refused, err = service.Deny(request); err != nil {

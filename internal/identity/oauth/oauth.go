@@ -1,5 +1,6 @@
-// Package oauth is the OAuth 2.1 authorization server for this project's own clients: the browser extension and
-// programs on the command line. It also issues personal access tokens.
+// Package oauth is the OAuth 2.1 authorization server for this project's own clients, which are the browser extension
+// and programs on the command line, and for programs of the Model Context Protocol. It also issues personal access
+// tokens.
 //
 // A connection is a session (package identity) of a client other than the app, bound to scopes. It begins with an
 // authorization code and PKCE (RFC 7636, S256 only) or with a device code (RFC 8628). It continues with refresh tokens
@@ -241,6 +242,16 @@ func Clients(extensions []string) []Client {
 			ID: "tsumugi-cli", Name: "Tsumugi コマンドラインツール",
 			Scopes:       []identity.Scope{identity.ScopeChat, identity.ScopeDocuments},
 			RedirectURIs: []string{"http://127.0.0.1/callback", "http://[::1]/callback"},
+		},
+		{
+			// Of other vendors: the programs of the Model Context Protocol. They run on the person's device, which is why
+			// only loopback addresses are registered. Each program has its own path.
+			ID: "tsumugi-mcp", Name: "AIアシスタント・エディター（MCP）",
+			Scopes: []identity.Scope{identity.ScopeChat, identity.ScopeDocuments},
+			RedirectURIs: []string{
+				"http://127.0.0.1", "http://127.0.0.1/", "http://127.0.0.1/callback", "http://127.0.0.1/oauth/callback",
+				"http://localhost", "http://localhost/", "http://localhost/callback", "http://localhost/oauth/callback",
+			},
 		},
 	}
 }

@@ -579,6 +579,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/.well-known/oauth-protected-resource": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Metadata of the protected resource (RFC 9728)
+         * @description For clients of the Model Context Protocol, like `/.well-known/oauth-protected-resource/mcp`.
+         */
+        get: operations["resourceMetadata"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-protected-resource/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Metadata of the protected resource `/mcp` (RFC 9728) */
+        get: operations["mcpResourceMetadata"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/oauth2/grant": {
         parameters: {
             query?: never;
@@ -3264,6 +3301,36 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Answers 405, because the server sends no messages outside of requests */
+        get: operations["refuseMCPStream"];
+        put?: never;
+        /**
+         * A message of the Model Context Protocol
+         * @description Streamable HTTP without sessions, in the revisions 2026-07-28 and 2025-11-25. `docs/mcp.md` describes how to
+         *     connect a program, the tools and the resources.
+         *
+         *     The tools `list_skills` and `ask_skill` and the resources `tsumugi://thread/{id}` need the scope `chat`, the tool
+         *     `search_documents` and the resources `tsumugi://document/{id}` the scope `documents`. A token without the scope is
+         *     refused with 403, and one that is not valid with 401; `WWW-Authenticate` then names the metadata of the resource
+         *     and the scopes. What a tool refuses is a result with `isError` and a text for people.
+         *
+         *     A client that disconnects cancels its call, in both revisions: an answer that nobody can receive is stopped.
+         *     Requests with another `Origin` than this server's are refused with 403. A body has at most 1 MiB.
+         */
+        post: operations["serveMCP"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/message": {
         parameters: {
             query?: never;
@@ -4827,6 +4894,14 @@ export interface components {
             code_challenge_methods_supported?: string[];
             authorization_response_iss_parameter_supported?: boolean;
             service_documentation?: string;
+        };
+        ResourceMetadata: {
+            resource: string;
+            authorization_servers: string[];
+            scopes_supported?: components["schemas"]["Scope"][];
+            bearer_methods_supported?: string[];
+            resource_name?: string;
+            resource_documentation?: string;
         };
         GrantRequested: {
             client?: components["schemas"]["ConnectionClient"];
@@ -7001,6 +7076,16 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description What went wrong, as an error of JSON-RPC, or as a problem if the body is no message */
+        MCPError: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": Record<string, never>;
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description What went wrong, in OpenAI's form */
         OpenAIError: {
             headers: {
@@ -7760,6 +7845,48 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OAuthMetadata"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    resourceMetadata: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceMetadata"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    mcpResourceMetadata: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceMetadata"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -11736,6 +11863,61 @@ export interface operations {
                 };
             };
             default: components["responses"]["OpenAIError"];
+        };
+    };
+    refuseMCPStream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            default: components["responses"]["Problem"];
+        };
+    };
+    serveMCP: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    jsonrpc: "2.0";
+                    /** @description A string or an integer. Absent in a notification. */
+                    id?: unknown;
+                    /** @example tools/call */
+                    method: string;
+                    params?: Record<string, never>;
+                };
+            };
+        };
+        responses: {
+            /** @description The response of JSON-RPC, or with `ask_skill` notifications of its progress and the response as events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "text/event-stream": string;
+                };
+            };
+            /** @description A notification was received */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MCPError"];
+            404: components["responses"]["MCPError"];
+            default: components["responses"]["Problem"];
         };
     };
     listMessages: {
