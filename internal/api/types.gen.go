@@ -2728,6 +2728,26 @@ type ProjectArchiveRequest struct {
 	Archived bool `json:"archived"`
 }
 
+// ProjectChannel defines model for ProjectChannel.
+type ProjectChannel struct {
+	BoundAt time.Time     `json:"bound_at"`
+	BoundBy ProjectMember `json:"bound_by,omitempty,omitzero"`
+
+	// Channel The id of the channel in Slack, such as C0123ABCD
+	Channel string `json:"channel"`
+
+	// ID The id of the binding
+	ID openapi_types.UUID `json:"id"`
+
+	// Name The name of the channel when it was bound
+	Name string `json:"name"`
+}
+
+// ProjectChannelList defines model for ProjectChannelList.
+type ProjectChannelList struct {
+	Items []ProjectChannel `json:"items"`
+}
+
 // ProjectCounts defines model for ProjectCounts.
 type ProjectCounts struct {
 	DataSources int `json:"data_sources"`
