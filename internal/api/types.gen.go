@@ -1197,8 +1197,12 @@ type ChatCompletionStreamRequest struct {
 	Kind         ChatCompletionKind      `json:"kind"`
 	Messages     []ChatCompletionMessage `json:"messages,omitempty,omitzero"`
 	Page         ChatCompletionPage      `json:"page,omitempty,omitzero"`
-	RequestID    string                  `json:"request_id,omitempty,omitzero"`
-	Selection    string                  `json:"selection,omitempty,omitzero"`
+
+	// ProjectID The project of the thread that the question begins. Questions, except the first summary and explanation, are
+	// answered from the page and the files of the project.
+	ProjectID string `json:"project_id,omitempty,omitzero"`
+	RequestID string `json:"request_id,omitempty,omitzero"`
+	Selection string `json:"selection,omitempty,omitzero"`
 
 	// ThreadID The thread that a follow-up continues
 	ThreadID string `json:"thread_id,omitempty,omitzero"`

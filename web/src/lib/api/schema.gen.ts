@@ -3450,7 +3450,8 @@ export interface paths {
          *     both need `page.url` and begin a thread. The two follow-ups need `messages`, whose last one is the question.
          *     With `thread_id` they continue that thread. Without it they begin one: `messages` may hold the earlier messages
          *     of a client that keeps its own conversation, and `page` and `selection` are optional; `page.url` is required
-         *     where `page.text` or `selection` is sent. The body has at most 4 MiB.
+         *     where `page.text` or `selection` is sent. The body has at most 4 MiB. `project_id` cannot be sent with
+         *     `thread_id`: a thread stays in the project in which it began.
          */
         post: operations["streamChatCompletion"];
         delete?: never;
@@ -6414,6 +6415,12 @@ export interface components {
              * @description The thread that a follow-up continues
              */
             thread_id?: string;
+            /**
+             * Format: uuid
+             * @description The project of the thread that the question begins. Questions, except the first summary and explanation, are
+             *     answered from the page and the files of the project.
+             */
+            project_id?: string;
             page?: components["schemas"]["ChatCompletionPage"];
             selection?: string;
             messages?: components["schemas"]["ChatCompletionMessage"][];
