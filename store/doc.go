@@ -13,7 +13,7 @@
 //     search.go, share.go, feedback.go (ratings and decisions), retention.go, note.go (for package ground)
 //   - datasource: source.go, source_index.go (passages), reading.go (queue), embedding.go
 //   - picture: picture.go
-//   - project: project.go, project_grant.go, project_source.go, project_lifecycle.go
+//   - project: project.go, project_grant.go, project_source.go, project_channel.go, project_lifecycle.go
 //   - skill: skill.go, category.go, library.go, library_save.go, library_request.go, skill_import.go
 //   - org: org.go (settings), contract.go (also usage), member.go, invite.go, notice.go, audit.go, operator.go,
 //     deletion.go

@@ -48,7 +48,7 @@ var exports = []struct {
 		FROM member_groups g
 		WHERE g.organization_id = $1
 		ORDER BY g.id`},
-	{"projects", []string{"projects", "project_grants", "project_sources"}, `
+	{"projects", []string{"projects", "project_grants", "project_sources", "project_channels"}, `
 		SELECT p.id, p.name, p.description, p.instructions, p.skill_id, p.version, p.archived_at, p.deleted_at,
 		       p.retention_days, p.storage_limit, p.created_at, p.updated_at,
 		       (SELECT coalesce(jsonb_agg(jsonb_build_object('member_id', g.user_id, 'group_id', g.group_id, 'role', g.role,
@@ -56,7 +56,11 @@ var exports = []struct {
 		        FROM project_grants g WHERE g.project_id = p.id) AS grants,
 		       (SELECT coalesce(jsonb_agg(jsonb_build_object('file_id', k.data_source_id, 'added_by', k.added_by,
 		                                                     'added_at', k.added_at) ORDER BY k.added_at), '[]')
-		        FROM project_sources k WHERE k.project_id = p.id) AS files
+		        FROM project_sources k WHERE k.project_id = p.id) AS files,
+		       (SELECT coalesce(jsonb_agg(jsonb_build_object('chat_service_id', k.installation_id, 'channel', k.channel,
+		                                                     'name', k.name, 'bound_by', k.bound_by,
+		                                                     'bound_at', k.bound_at) ORDER BY k.bound_at), '[]')
+		        FROM project_channels k WHERE k.project_id = p.id) AS channels
 		FROM projects p
 		WHERE p.organization_id = $1
 		ORDER BY p.id`},

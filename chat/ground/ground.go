@@ -2,7 +2,8 @@
 // sources, and package websearch finds pages of the web. Package answer converts both to a prompt and checks the
 // citations.
 //
-// Questions about a page of the browser extension are grounded on that page. Other questions without data sources and
+// Questions about a page of the browser extension are grounded on that page, and in a project also on its data sources.
+// Other questions without data sources and
 // without documents of the skill use the conversation only. The package does not use a database or HTTP.
 package ground
 
@@ -83,6 +84,7 @@ type Grounder struct {
 	searches  Searches
 	projects  ProjectSearcher
 	estimate  time.Duration
+	taken     int // Tokens of the context for passages that are added to the prompt of a page.
 }
 
 // New returns a Grounder.
@@ -115,6 +117,9 @@ func (g *Grounder) Ground(ctx context.Context, req chat.AnswerRequest, tell func
 	if g.readsPage(req) {
 		ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 		defer cancel()
+		if g.searchesProject(req) && asksOfPage(req) {
+			return g.pageInProject(ctx, req, tell)
+		}
 		return g.page(ctx, req, tell)
 	}
 	if len(req.Question.DataSourceIDs)+len(req.Skill.Documents) == 0 && !g.searchesProject(req) {

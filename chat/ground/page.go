@@ -21,7 +21,7 @@ import (
 func (g *Grounder) page(
 	ctx context.Context, req chat.AnswerRequest, tell func(chat.Step),
 ) (grounds chat.Grounds, err error) {
-	limit := g.context - g.reserve()
+	limit := g.context - g.reserve() - g.taken
 	if tokens(req.Prompt) <= limit {
 		return chat.Grounds{Prompt: req.Prompt}, nil
 	}
@@ -81,7 +81,7 @@ func (g *Grounder) page(
 // unshortened returns a prompt of which nothing may be dropped, or refuses it if it is too long. Some model servers
 // truncate long prompts without an error.
 func (g *Grounder) unshortened(prompt []llm.Message) (chat.Grounds, error) {
-	if tokens(prompt) > g.context {
+	if tokens(prompt)+g.taken > g.context {
 		return chat.Grounds{}, fault.Errorf(llm.CodeContextLength,
 			"文章が長すぎて、AIモデルが一度に読み取れません。選択する範囲や質問を短くして、もう一度お試しください。")
 	}

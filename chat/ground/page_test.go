@@ -2,6 +2,7 @@ package ground_test
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
 	"strings"
 	"testing"
@@ -10,7 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/webpage"
 )
@@ -104,6 +107,54 @@ func TestPageLargerThanTheContext(t *testing.T) {
 		if page := sent[1].Content; !strings.Contains(page, "一万円とする。\n</source>") ||
 			!strings.Contains(page, "<notes ") || sent[len(sent)-1].Content != "解約手数料はいくらですか？" {
 			t.Errorf("the model was told %.500s … %q", page, sent[len(sent)-1].Content)
+		}
+	}
+}
+
+// TestLongPageInAProject: a page that would fit without the passages of a project is shortened, so that both fit into
+// the model's context. Their numbers are consecutive.
+func TestLongPageInAProject(t *testing.T) {
+	t.Parallel()
+	f, model := newPages(t)
+	f.start()
+	var file strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&file, "# 第%d条\n\n解約手数料の例外%dは、%sとする。\n\n", i, i, strings.Repeat("解約の届け出による免除", 20))
+	}
+	source := f.read("例外.md", file.String())
+	projects := project.NewService(f.db, nil, slog.New(slog.DiscardHandler))
+	actor := identity.Actor{User: identity.User{ID: f.owner.UserID, OrganizationID: f.owner.OrganizationID}}
+	p, err := projects.Create(t.Context(), actor, newID(), project.Draft{Name: "約款"})
+	f.must(err)
+	_, err = projects.ShareSources(t.Context(), actor, p.ID, []uuid.UUID{source})
+	f.must(err)
+	thread, err := f.chat.CreateThread(t.Context(), f.owner, chat.NewThread{
+		SkillID: f.skills["ページへの質問"], ProjectID: &p.ID, Title: "題",
+	})
+	f.must(err)
+	first := further("解約手数料の例外は？")
+	const fee = "解約手数料は、契約から二年以内の解約に限り、一万円とする。"
+	n := 1
+	for llm.EstimateTokens(textOf(n)+fee) < smallContext/2 {
+		n++
+	}
+	first.IsFollowUp, first.Text = false, textOf(n)+fee
+	for i, r := range []webpage.Request{first, further("解約手数料はいくらですか？")} {
+		answered := f.askOfPage(thread.ID, r)
+		sent := model.lastRequest(t)
+		page, last := sent[1].Content, sent[len(sent)-1].Content
+		pages := strings.Count(page, `filename="長い約款"`)
+		passages := strings.Count(last, `filename="例外.md"`)
+		total := 0
+		for _, m := range sent {
+			total += llm.EstimateTokens(m.Content)
+		}
+		if total > smallContext*3/4 {
+			t.Errorf("question %d: %d tokens leave no room for the answer", i, total)
+		}
+		if answered.Status != chat.StatusSuccess || pages == 0 || passages < 2 || !strings.Contains(page, "<notes") ||
+			!strings.Contains(last, fmt.Sprintf(`<source index="%d" filename="例外.md"`, pages+1)) {
+			t.Errorf("question %d: %d pages, %d passages: %+v\n%.300s\n%.300s", i, pages, passages, answered, page, last)
 		}
 	}
 }

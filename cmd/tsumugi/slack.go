@@ -91,7 +91,7 @@ func (s *server) openSlack(c *serveCommand, db *store.DB, public string, skills 
 	domain.channels = channel.NewService(channel.Deps{
 		Store: db, Installations: domain.setup, Links: domain.links,
 		Surfaces: map[string]channel.Surface{slack.Name: domain.adapter},
-		Chat:     s.chat, Skills: skills, Sources: s.sources, Log: log,
+		Chat:     s.chat, Skills: skills, Projects: s.projects, Sources: s.sources, Log: log,
 	}, channel.Config{PublicURL: public, Lease: c.Lease})
 	s.telemetry.WatchChannels(domain.channels.Stats)
 	domain.sockets = slack.NewSockets(domain.adapter, domain.channels, domain.setup, log)

@@ -77,6 +77,57 @@ test('the toolbar opens the panel, which shows the text to send, summarizes the 
   expect(app.url()).toBe(`${server.url}/chat/${thread?.id}`)
 })
 
+test('a question is asked about a page and the files of a project, and its citations open both', async ({
+  browserWith: browser,
+  site,
+  server,
+  account,
+  model,
+}) => {
+  model.script('出張の日当はいくらですか', { text: '対象は全社員です [1]。日当は三千円です [2]。' })
+  const created = await account.call('POST', '/v1/project', { request_id: crypto.randomUUID(), name: '経理' })
+  const project = (await created.json()) as { id: string }
+  const file = new FormData()
+  file.append('file', new Blob(['出張の日当は三千円とする。']), '旅費規程.txt')
+  await fetch(`${server.url}/v1/data-source/file?project_id=${project.id}`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${account.idToken}` },
+    body: file,
+  })
+  const files = async () => {
+    const response = await account.call('GET', `/v1/project/${project.id}/data-source`)
+    return ((await response.json()) as { items: { id: string; status: string }[] }).items
+  }
+  await expect.poll(async () => (await files())[0]?.status).toBe('success')
+  const page = await browser.open(`${site.url}/notice`)
+  const panel = await browser.press(page)
+  await panel.getByLabel('プロジェクト').selectOption({ label: '経理' })
+  await panel.getByLabel('質問').fill('出張の日当はいくらですか')
+  await panel.getByLabel('質問').press('Enter')
+  await panel.getByRole('button', { name: '送信', exact: true }).click()
+  await finished(panel)
+  const [thread] = await account.threads()
+  expect(thread).toMatchObject({ project: { name: '経理' }, visibility: 'private' })
+  const sources = panel.getByRole('region', { name: '出典' })
+  const opened = new RegExp(`^${server.url}/chat/${thread?.id}\\?source=${(await files())[0]?.id}&passage=`)
+  for (const box of [sources, answerOf(panel).locator('p')]) {
+    await expect(box.getByRole('link').first()).toHaveAttribute('href', `${site.url}/notice`)
+    await expect(box.getByRole('link').last()).toHaveAttribute('href', opened)
+  }
+  await expect(sources).toContainText('旅費規程.txt')
+  await expect(panel.getByText('経理', { exact: true })).toBeVisible()
+  expect(await overflow(panel)).toEqual({ by: 0, what: [] })
+  expect(await breaches(panel)).toEqual([])
+
+  await panel.getByRole('button', { name: '新しいチャット' }).click()
+  await expect(panel.getByLabel('プロジェクト')).toHaveValue(project.id)
+  await account.call('DELETE', `/v1/project/${project.id}`)
+  const listed = panel.waitForResponse((response) => response.url().includes('/v1/project?'))
+  await panel.reload()
+  await (await listed).finished()
+  await expect(panel.getByLabel('プロジェクト')).toHaveCount(0)
+})
+
 const wide = `# 幅の広い回答
 
 \`\`\`ts

@@ -246,6 +246,9 @@ var access = map[string]rule{
 	},
 	"POST /v1/project/{project_id}/leave":  {may: everybody, status: 409, names: aProject}, // The last manager.
 	"GET /v1/project/{project_id}/subject": {may: everybody, status: 200, names: aProject},
+	"GET /v1/project/{project_id}/channel": {may: everybody, status: 200, names: aProject},
+	// No channel is bound.
+	"DELETE /v1/project/{project_id}/channel/{channel_id}": {may: everybody, status: 404, names: aProject},
 	// It has a manager.
 	"POST /v1/project/{project_id}/manager": {
 		may: admins, status: 409, names: aProject, body: func(string) any { return map[string]any{"user_id": newID()} },

@@ -51,7 +51,8 @@ func (s *Server) withCORS(next http.Handler) http.Handler {
 func extensionMayCall(path string) bool {
 	switch path {
 	case "/config.json", "/.well-known/oauth-authorization-server", "/v1/oauth2/token", "/v1/oauth2/revoke",
-		"/v1/oauth2/device", "/v1/me", "/v1/message", "/v1/message/stream", "/v1/message_feedback":
+		"/v1/oauth2/device", "/v1/me", "/v1/message", "/v1/message/stream", "/v1/message_feedback",
+		"/v1/project":
 		return true
 	}
 	if strings.HasPrefix(path, "/external/chrome_extension/") || strings.HasPrefix(path, "/v1/message_feedback/") {

@@ -26,13 +26,22 @@ func (s *Server) streamChatCompletion(c *call) error {
 		if err != nil {
 			return chat.Exchange{}, err
 		}
+		projectID := c.optionalID("project_id", req.ProjectID)
+		if projectID != nil && continues {
+			c.fail("project_id", "続きの質問では、プロジェクトを指定できません。")
+		}
+		if err := c.err(); err != nil {
+			return chat.Exchange{}, err
+		}
 		kind := skill.Kind(req.Kind)
 		return s.answer(c, question, func(ctx context.Context) (chat.Exchange, error) {
 			if continues {
 				return s.askFollowUp(ctx, c.actor, kind, question)
 			}
 			begins, _ := skill.Extension(kind)
-			return s.Chat.StartThread(ctx, c.actor.Owner(), chat.NewThread{SkillID: begins.ID}, question)
+			return s.Chat.StartThread(ctx, c.actor.Owner(), chat.NewThread{
+				SkillID: begins.ID, ProjectID: projectID,
+			}, question)
 		})
 	})
 }

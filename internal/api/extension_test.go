@@ -144,6 +144,80 @@ func TestAPageIsSummarizedInAThread(t *testing.T) {
 	}
 }
 
+// TestPageAndProjectAreAskedTogether: a question about a page in a project is answered from both, with consecutive
+// numbers; a summary only from the page.
+func TestPageAndProjectAreAskedTogether(t *testing.T) {
+	t.Parallel()
+	model := &recorder{}
+	cites := func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
+		if _, err := model.Stream(ctx, req, func(string) {}); err != nil {
+			return llm.Result{}, err
+		}
+		return llmtest.Say("対象は全社員です [1]。日当は三千円です [2]。")(ctx, req, emit)
+	}
+	f := newFixtureWith(t, llmtest.Func(cites), settings{reads: true})
+	p := f.team(f.bob)
+	file := upload(f.alice.Subject, "旅費規程.txt", "出張の日当は三千円とする。")
+	file.path += "?project_id=" + p.ID.String()
+	source := get[api.DataSource](f, http.StatusCreated, file)
+	f.eventually("the file is read", func() (done bool) {
+		f.scan(&done, `SELECT NOT EXISTS (SELECT FROM data_sources WHERE status <> 'success')`)
+		return done
+	})
+	const kind = "chrome_extension_page_whole_summary_follow_up"
+	ask := func(kind string, more map[string]any) call {
+		c := f.aboutPage(kind, more)
+		c.token = f.bob.Subject
+		return c
+	}
+	question := []any{map[string]any{"role": "user", "content": "出張の日当はいくらですか"}}
+	f.open(ask(kind, map[string]any{"project_id": p.ID, "messages": question})).all(t)
+	threads := f.threads(f.bob.Subject)
+	if len(threads) != 1 || threads[0].Project.ID != p.ID || threads[0].Visibility != "private" {
+		t.Fatalf("threads %+v", threads)
+	}
+	answers := func() []api.Citation { return f.list(f.bob, threads[0]).Items[0].Citations }
+	if got := answers(); len(got) != 2 || got[0].Index != 1 || got[0].URL != "https://example.jp/" ||
+		got[0].Filename != "就業規則の改定" || got[1].Index != 2 || got[1].DataSourceID != source.ID {
+		t.Errorf("the answer cites %+v", got)
+	}
+	const page, passage = `<source index="1" filename="就業規則の改定"`, `<source index="2" filename="旅費規程.txt"`
+	sent := model.last().Messages
+	if last := sent[len(sent)-1].Content; !strings.HasPrefix(last, page) || !strings.Contains(last, passage) ||
+		!strings.HasSuffix(last, "出張の日当はいくらですか") || !strings.Contains(sent[0].Content, "敬体で答える。") {
+		t.Errorf("the model was sent %+v", sent)
+	}
+	f.open(ask(kind, followUp(threads[0].ID.String(), "出張の日当は、いつ変わりますか"))).all(t)
+	sent = model.last().Messages
+	if len(sent) != 4 || !strings.HasPrefix(sent[1].Content, page) ||
+		strings.Contains(sent[1].Content, passage) || strings.Contains(sent[2].Content, "[1]") || !strings.HasPrefix(sent[3].Content, passage) || len(answers()) != 2 {
+		t.Errorf("the model was sent %+v, the answer cites %+v", sent, answers())
+	}
+	more := followUp(threads[0].ID.String(), "期限は？")
+	more["project_id"] = p.ID
+	if got := f.do(ask(kind, more)).problem(t); got.Status != 400 || got.Errors[0].Field != "project_id" {
+		t.Errorf("a follow-up question in a project: %+v", got)
+	}
+	f.open(ask(summaryKind, map[string]any{"project_id": p.ID})).all(t)
+	sent = model.last().Messages
+	if strings.Contains(sent[1].Content, "旅費規程") || !strings.HasPrefix(sent[1].Content, page) {
+		t.Errorf("for a summary, the model was sent %+v", sent)
+	}
+
+	archived := f.team(f.bob)
+	archived.archive()
+	if got := f.do(ask(summaryKind, map[string]any{"project_id": archived.ID})).problem(t); got.Code != "read_only" {
+		t.Errorf("in an archived project: %+v", got)
+	}
+	p.revoke(f.bob)
+	if got := f.do(ask(summaryKind, map[string]any{"project_id": p.ID})).problem(t); got.Status != http.StatusNotFound {
+		t.Errorf("without a role: %+v", got)
+	}
+	if n := len(f.threads(f.bob.Subject)); n != 0 {
+		t.Errorf("%d threads can be read", n)
+	}
+}
+
 // TestLongPageIsSentWithFollowUps asks a follow-up question about a page that is longer than the sent history.
 func TestLongPageIsSentWithFollowUps(t *testing.T) {
 	t.Parallel()
@@ -372,6 +446,7 @@ func TestR74_OnlyConfiguredExtensionsReadAnswers(t *testing.T) {
 				chatCompletion, "/v1/message/stream", "/v1/message/" + newID() + "/stream",
 				"/v1/message/" + newID() + "/stop",
 				"/v1/message", "/v1/message_feedback", "/v1/message_feedback/" + newID(), "/v1/me", "/config.json",
+				"/v1/project",
 				"/v1/oauth2/token", "/v1/oauth2/revoke", "/v1/oauth2/device", "/.well-known/oauth-authorization-server",
 			} {
 				resp := preflight(path, extensionOrigin)
@@ -384,6 +459,7 @@ func TestR74_OnlyConfiguredExtensionsReadAnswers(t *testing.T) {
 			}
 			for _, path := range []string{
 				"/v1/user", "/v1/thread", "/pool/", "/v1/signout", "/v1/message/async", "/v1/session",
+				"/v1/project/" + newID(),
 			} {
 				if resp := preflight(path, extensionOrigin); cors(resp.Header) != "" {
 					t.Errorf("preflight of %s: %v", path, resp.Header)

@@ -107,6 +107,25 @@ func (s *Server) leaveProject(c *call) (any, error) {
 	return nil, s.Projects.Leave(c.ctx(), c.actor, c.pathID)
 }
 
+func (s *Server) listProjectChannels(c *call) (any, error) {
+	channels, err := s.Projects.Channels(c.ctx(), c.actor, c.pathID)
+	return ProjectChannelList{Items: convert(channels, toProjectChannel)}, err
+}
+
+func toProjectChannel(c project.Channel) ProjectChannel {
+	return ProjectChannel{
+		ID: c.ID, Channel: c.Channel, Name: c.Name, BoundBy: optional(c.BoundBy, toProjectMember), BoundAt: c.BoundAt.UTC(),
+	}
+}
+
+func (s *Server) unbindProjectChannel(c *call) (any, error) {
+	id := c.id("channel_id", chi.URLParam(c.r, "channel_id"))
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return nil, s.Projects.UnbindChannel(c.ctx(), c.actor, c.pathID, id)
+}
+
 func (s *Server) listProjectSubjects(c *call) (any, error) {
 	search := c.text("search", maxSearch)
 	if err := c.err(); err != nil {

@@ -225,6 +225,22 @@ var roleRules = map[string]struct {
 		statuses: [6]int{404, 403, 404, 404, 404, 404}, body: func(api.Project) any { return unknownSource("") },
 	},
 	"DELETE /v1/project/{project_id}/data-source/{data_source_id}": {statuses: [6]int{404, 403, 404, 404, 404, 404}},
+	"GET /v1/project/{project_id}/channel":                         {statuses: [6]int{404, 200, 200, 200, 404, 404}},
+	"DELETE /v1/project/{project_id}/channel/{channel_id}":         {statuses: [6]int{404, 403, 403, 204, 204, 404}},
+}
+
+// bindChannel binds a channel of Slack to a project, and returns the id of the binding.
+func (f *fixture) bindChannel(projectID uuid.UUID) string {
+	f.t.Helper()
+	f.exec(`INSERT INTO channel_installations (id, organization_id, surface, team_id, source)
+	        VALUES (gen_random_uuid(), $1, 'slack', 'T1', 'stored') ON CONFLICT DO NOTHING`, f.alice.OrganizationID)
+	id := newID()
+	f.exec(`INSERT INTO project_channels (id, organization_id, project_id, installation_id, channel, name, bound_by)
+	        SELECT $1::uuid, p.organization_id, p.id, i.id, $1::uuid::text, '経理', $3
+	        FROM projects p
+	        JOIN channel_installations i ON i.organization_id = p.organization_id
+	        WHERE p.id = $2`, id, projectID, f.alice.ID)
+	return id
 }
 
 // TestProjectRoles makes every call on a project in every role. Without a role, the response is that for an unknown
@@ -255,9 +271,10 @@ func TestProjectRoles(t *testing.T) {
 				}},
 			}).Version
 			method, route2, _ := strings.Cut(route, " ")
+			channel := f.bindChannel(p.ID)
 			try := func(id string) response {
 				c := call{method: method, token: token, path: strings.NewReplacer(
-					"{project_id}", id, "{data_source_id}", newID()).Replace(route2)}
+					"{project_id}", id, "{data_source_id}", newID(), "{channel_id}", channel).Replace(route2)}
 				if r.body != nil {
 					c.body = r.body(p)
 				}

@@ -211,6 +211,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/project/{project_id}/grant", s.call(reads, s.getProjectGrants))
 		r.Put("/v1/project/{project_id}/grant", s.call(writes, withBody(s.setProjectGrants)))
 		r.Post("/v1/project/{project_id}/leave", s.call(writes, s.leaveProject))
+		r.Get("/v1/project/{project_id}/channel", s.call(reads, s.listProjectChannels))
+		r.Delete("/v1/project/{project_id}/channel/{channel_id}", s.call(writes, s.unbindProjectChannel))
 		r.Get("/v1/project/{project_id}/subject", s.call(reads, s.listProjectSubjects))
 		r.Post("/v1/project/{project_id}/manager", s.call(writes, withBody(s.nameProjectManager)))
 		r.Get("/v1/project/{project_id}/usage", s.call(reads, s.getProjectUsage))

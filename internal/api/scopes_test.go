@@ -50,7 +50,7 @@ var scopesOfRoutes = map[identity.Scope]func(route string) bool{
 	},
 	identity.ScopeExtension: func(route string) bool {
 		return has(route, "/external/chrome_extension", "/v1/me") || route == "GET /v1/thread/{thread_id}" ||
-			route == "GET /v1/message" || route == "POST /v1/message/stream" ||
+			route == "GET /v1/message" || route == "GET /v1/project" || route == "POST /v1/message/stream" ||
 			strings.HasPrefix(route, "GET ") && strings.HasSuffix(route, "/stream") ||
 			strings.HasSuffix(route, "{message_id}/stop") || has(route, "/v1/message_feedback")
 	},

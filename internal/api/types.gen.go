@@ -1197,8 +1197,12 @@ type ChatCompletionStreamRequest struct {
 	Kind         ChatCompletionKind      `json:"kind"`
 	Messages     []ChatCompletionMessage `json:"messages,omitempty,omitzero"`
 	Page         ChatCompletionPage      `json:"page,omitempty,omitzero"`
-	RequestID    string                  `json:"request_id,omitempty,omitzero"`
-	Selection    string                  `json:"selection,omitempty,omitzero"`
+
+	// ProjectID The project of the thread that the question begins. Questions, except the first summary and explanation, are
+	// answered from the page and the files of the project.
+	ProjectID string `json:"project_id,omitempty,omitzero"`
+	RequestID string `json:"request_id,omitempty,omitzero"`
+	Selection string `json:"selection,omitempty,omitzero"`
 
 	// ThreadID The thread that a follow-up continues
 	ThreadID string `json:"thread_id,omitempty,omitzero"`
@@ -2726,6 +2730,26 @@ type Project struct {
 // ProjectArchiveRequest defines model for ProjectArchiveRequest.
 type ProjectArchiveRequest struct {
 	Archived bool `json:"archived"`
+}
+
+// ProjectChannel defines model for ProjectChannel.
+type ProjectChannel struct {
+	BoundAt time.Time     `json:"bound_at"`
+	BoundBy ProjectMember `json:"bound_by,omitempty,omitzero"`
+
+	// Channel The id of the channel in Slack, such as C0123ABCD
+	Channel string `json:"channel"`
+
+	// ID The id of the binding
+	ID openapi_types.UUID `json:"id"`
+
+	// Name The name of the channel when it was bound
+	Name string `json:"name"`
+}
+
+// ProjectChannelList defines model for ProjectChannelList.
+type ProjectChannelList struct {
+	Items []ProjectChannel `json:"items"`
 }
 
 // ProjectCounts defines model for ProjectCounts.

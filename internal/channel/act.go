@@ -155,20 +155,15 @@ func (h *eventHandler) skillPrompts(ctx context.Context, owner identity.Owner) (
 
 // link invites the person to link their account.
 func (h *eventHandler) link(ctx context.Context) error {
-	linked, err := h.Links.FindLink(ctx, h.to)
-	if err != nil {
+	linked, ok, err := h.member(ctx, h.inviteNow)
+	if err != nil || !ok {
 		return err
 	}
-	switch linked.State {
-	case LinkActive:
-		return h.notify(ctx, Notice{Kind: NoticeLinked, Text: fmt.Sprintf(textLinked, linked.Name, linked.Email)})
-	case LinkRemoved:
-		return h.refuse(ctx, textRemoved)
-	case LinkRefused:
-		return h.refuse(ctx, textStranger)
-	}
-	return h.invite(ctx, textLink)
+	return h.notify(ctx, Notice{Kind: NoticeLinked, Text: fmt.Sprintf(textLinked, linked.Name, linked.Email)})
 }
+
+// inviteNow invites a person who did not ask a question.
+func (h *eventHandler) inviteNow(ctx context.Context) error { return h.invite(ctx, textLink) }
 
 // unlink removes the person's link.
 func (h *eventHandler) unlink(ctx context.Context) error {

@@ -23,23 +23,18 @@ func (h *eventHandler) answer(ctx context.Context, ask func(context.Context, ide
 	if text := h.forbidden(); text != "" {
 		return h.refuse(ctx, text)
 	}
-	owner, ok, err := h.member(ctx)
+	linked, ok, err := h.member(ctx, h.await)
 	if err != nil || !ok {
 		return err
 	}
-	err = ask(ctx, owner)
+	err = ask(ctx, linked.Owner)
 	switch fault.CodeOf(err) {
-	case "", fault.Internal, fault.Unavailable, fault.Canceled:
-		return err // The event is retried.
 	case fault.ThreadBusy:
 		return h.wait(ctx)
 	case fault.MemberLimit:
 		return h.refuse(ctx, fault.DetailOf(err)+textUsage)
 	}
-	if errors.Is(err, ErrClaimLost) {
-		return err
-	}
-	return h.refuse(ctx, fault.DetailOf(err))
+	return h.explain(ctx, err)
 }
 
 // forbidden returns the reason why the policy forbids answers in this place, or "".
@@ -54,30 +49,33 @@ func (h *eventHandler) forbidden() string {
 	return ""
 }
 
-// member returns the member linked to the person. Without one, it shows the person a notice and returns ok false.
-func (h *eventHandler) member(ctx context.Context) (owner identity.Owner, ok bool, err error) {
+// member returns the member linked to the person. Without one, it shows the person a notice and returns ok false. For a
+// person who is not linked, it calls none instead.
+func (h *eventHandler) member(
+	ctx context.Context, none func(context.Context) error,
+) (_ LinkedMember, ok bool, err error) {
 	linked, err := h.Links.FindLink(ctx, h.to)
 	if err != nil {
-		return identity.Owner{}, false, err
+		return LinkedMember{}, false, err
 	}
 	switch linked.State {
 	case LinkActive:
-		return linked.Owner, true, nil
+		return linked, true, nil
 	case LinkRemoved:
 		err = h.refuse(ctx, textRemoved)
 	case LinkRefused:
 		err = h.refuse(ctx, textStranger)
 	case LinkNone:
-		err = h.await(ctx)
+		err = none(ctx)
 	}
-	return identity.Owner{}, false, err
+	return LinkedMember{}, false, err
 }
 
 // await defers a question until the person is linked, and invites the person once. It drops the question when the
 // invitation has expired.
 func (h *eventHandler) await(ctx context.Context) error {
 	if h.event.Incoming.Kind == KindRegenerate {
-		return h.invite(ctx, textLink)
+		return h.inviteNow(ctx)
 	}
 	age := time.Since(h.event.ReceivedAt)
 	if h.event.Progress.Invited && age > InvitationLifetime {
@@ -125,7 +123,13 @@ func (h *eventHandler) overdue() bool { return time.Since(h.event.ReceivedAt) > 
 
 // ask asks a question and starts the delivery of its answer.
 func (h *eventHandler) ask(ctx context.Context, owner identity.Owner) error {
+	if ok, err := h.findProject(ctx, owner); err != nil || !ok {
+		return err
+	}
 	done := &h.event.Progress
+	if done.Question != nil && !equalID(done.ProjectID, h.projectID()) {
+		done.Question = nil // The channel was bound or unbound since the last attempt.
+	}
 	if done.Question == nil {
 		if err := h.prepare(ctx, owner); err != nil || done.Question == nil {
 			return err
@@ -150,7 +154,9 @@ func (h *eventHandler) ask(ctx context.Context, owner identity.Owner) error {
 func (h *eventHandler) send(ctx context.Context, owner identity.Owner) (exchange chat.Exchange, err error) {
 	done := &h.event.Progress
 	if done.Question.ThreadID == uuid.Nil {
-		exchange, err = h.Chat.StartThread(ctx, owner, chat.NewThread{SkillID: done.SkillID}, *done.Question)
+		exchange, err = h.Chat.StartThread(ctx, owner, chat.NewThread{
+			SkillID: done.SkillID, ProjectID: done.ProjectID,
+		}, *done.Question)
 	} else {
 		exchange, err = h.Chat.Send(ctx, owner, *done.Question)
 	}
@@ -208,7 +214,7 @@ func (h *eventHandler) prepare(ctx context.Context, owner identity.Owner) error 
 	if thread != nil {
 		q.ThreadID = thread.ID
 	}
-	done.SkillID = sk.ID
+	done.SkillID, done.ProjectID = sk.ID, h.projectID()
 	switch {
 	case in.Kind == KindSummarize:
 		if len(messages) == 0 {
@@ -245,7 +251,8 @@ func (h *eventHandler) open(ctx context.Context, question string) error {
 	return h.save(ctx)
 }
 
-// conversation returns the member's Tsumugi thread for the surface's thread, or nil.
+// conversation returns the member's Tsumugi thread for the surface's thread, or nil. In a channel, it must be in the
+// channel's project.
 func (h *eventHandler) conversation(ctx context.Context, owner identity.Owner) (*chat.Thread, error) {
 	if h.to.Thread == "" {
 		return nil, nil //nolint:nilnil // None is no error.
@@ -257,6 +264,9 @@ func (h *eventHandler) conversation(ctx context.Context, owner identity.Owner) (
 	thread, err := h.Chat.FindThread(ctx, owner, *id)
 	if fault.CodeOf(err) == fault.NotFound {
 		return nil, nil //nolint:nilnil // It was deleted at this moment.
+	}
+	if err == nil && !h.to.Direct && !h.isIn(thread) {
+		return nil, nil //nolint:nilnil // The channel was bound or unbound, or the member moved the thread.
 	}
 	return &thread, err
 }
@@ -285,6 +295,9 @@ func (h *eventHandler) regenerate(ctx context.Context, owner identity.Owner) err
 	}
 	if d.UserID != owner.UserID {
 		return h.refuse(ctx, textOthers)
+	}
+	if ok, err := h.mayRepeat(ctx, owner, *d); err != nil || !ok {
+		return err
 	}
 	h.to.Thread = d.Thread
 	if h.event.Progress.Question == nil {

@@ -35,6 +35,8 @@ type deliveryWorker struct {
 	log        *slog.Logger
 	writtenAt  map[int]time.Time // Time of the last write to each message.
 	failures   int               // Consecutive failed calls.
+	inProject  bool              // The thread is in a project, whose access the person can lose, or unknown.
+	checkedAt  time.Time         // When the access to the thread was last checked.
 	pause      time.Time         // End of the pause after a failed call.
 	writableAt time.Time         // Time of the last write plus the interval for a message.
 }
@@ -101,6 +103,8 @@ func (w *deliveryWorker) prepare(ctx context.Context) error {
 		Installation: in, Channel: w.Channel, Thread: w.Thread, Person: w.Person, PersonTeam: w.PersonTeam,
 		Direct: w.Direct,
 	}
+	thread, err := w.Chat.FindThread(ctx, w.Owner(), w.ThreadID)
+	w.inProject = err != nil || thread.Project != nil
 	for i := range w.Progress.Messages { // A former server's call without a recorded result may have succeeded.
 		if p := &w.Progress.Messages[i]; p.ConfirmedBytes != p.IntendedBytes {
 			p.Unknown = true
@@ -160,6 +164,9 @@ func (w *deliveryWorker) watch(ctx context.Context, a chat.Attachment) (done boo
 		if over {
 			break
 		}
+		if err := w.checkAccess(ctx); err != nil {
+			return false, err
+		}
 		if rest := time.Until(w.writableAt); rest > 0 { // The text may grow meanwhile.
 			if err := w.sleep(ctx, rest, nil); err != nil {
 				return true, err
@@ -182,6 +189,22 @@ func (w *deliveryWorker) watch(ctx context.Context, a chat.Attachment) (done boo
 		return false, nil // follow attaches to the next run.
 	}
 	return w.complete(ctx)
+}
+
+// checkAccess returns an error with the code fault.NotFound if the person may no longer open the thread, because they
+// have lost access to its project.
+func (w *deliveryWorker) checkAccess(ctx context.Context) error {
+	if !w.inProject || time.Since(w.checkedAt) < w.cfg.AccessCheck {
+		return nil
+	}
+	_, err := w.Chat.FindThread(ctx, w.Owner(), w.ThreadID)
+	if fault.CodeOf(err) == fault.NotFound {
+		return err
+	}
+	if err == nil {
+		w.checkedAt = time.Now()
+	}
+	return nil
 }
 
 // complete delivers the stored text of an answer that has ended.
@@ -217,9 +240,13 @@ func (w *deliveryWorker) isDeleted(ctx context.Context) bool {
 	return w.surface != nil && fault.CodeOf(err) == fault.NotFound
 }
 
-// idle returns the time to wait for more text: until the stream reaches its maximum age.
+// idle returns the time to wait for more text: until the stream reaches its maximum age, or the next check of the
+// access to the thread.
 func (w *deliveryWorker) idle() time.Duration {
 	wait := time.Minute
+	if w.inProject {
+		wait = w.cfg.AccessCheck
+	}
 	if i := len(w.Progress.Messages) - 1; i >= 0 && w.Progress.Messages[i].Streaming {
 		wait = min(wait, max(time.Until(w.Progress.Messages[i].StartedAt.Add(w.traits.AppendLifetime)), time.Millisecond))
 	}

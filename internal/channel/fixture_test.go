@@ -21,6 +21,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
@@ -37,6 +38,7 @@ type fixture struct {
 	model        *llmtest.Live
 	chat         *chat.Service
 	sources      *sources
+	projects     *project.Service
 	installation channel.Installation
 	sato, suzuki identity.Owner
 	events       int
@@ -64,6 +66,7 @@ func newFixture(t *testing.T) *fixture {
 	        VALUES ($1, $2, $3, 'T1', 'stored')`, f.installation.ID, organization, channeltest.Name)
 	f.chat = f.startChat(chat.Deps{Model: f.model})
 	f.sources = &sources{Store: f.db}
+	f.projects = project.NewService(f.db, nil, f.log())
 	return f
 }
 
@@ -155,7 +158,7 @@ func (f *fixture) startWith(cfg channel.Config) *channel.Service {
 	cfg.MinPause = 10 * time.Millisecond
 	s := channel.NewService(channel.Deps{
 		Store: f.db, Installations: f, Links: f, Surfaces: map[string]channel.Surface{channeltest.Name: f.surface},
-		Chat: f.chat, Skills: f.skills(), Sources: f.sources, Log: f.log(),
+		Chat: f.chat, Skills: f.skills(), Projects: f.projects, Sources: f.sources, Log: f.log(),
 	}, cfg)
 	s.Start()
 	f.t.Cleanup(s.Stop)

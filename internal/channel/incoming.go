@@ -21,6 +21,9 @@ const (
 	KindHelp         Kind = "help"          // A request for help.
 	KindLink         Kind = "link"          // A request to link the person,
 	KindUnlink       Kind = "unlink"        // or to remove the link.
+	KindProject      Kind = "project"       // A request for the project of the channel.
+	KindBind         Kind = "bind"          // A request to bind the channel to the project with the name Text,
+	KindUnbind       Kind = "unbind"        // or to remove the binding.
 	KindHomeOpened   Kind = "home_opened"   // A person opened their home page.
 	KindThreadOpened Kind = "thread_opened" // A person opened a conversation.
 	KindRevoked      Kind = "revoked"       // The installation's credentials were revoked, or it was removed.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
@@ -175,6 +176,12 @@ func (s *Service) act(ctx context.Context, e *Event) error {
 		return h.link(ctx)
 	case KindUnlink:
 		return h.unlink(ctx)
+	case KindProject:
+		return h.showProject(ctx)
+	case KindBind:
+		return h.bind(ctx)
+	case KindUnbind:
+		return h.unbind(ctx)
 	case KindHomeOpened:
 		return h.home(ctx)
 	case KindThreadOpened:
@@ -191,6 +198,7 @@ type eventHandler struct {
 	event   *Event
 	surface Surface
 	to      Target
+	project *project.Project // The project of the question; nil for none.
 }
 
 // save stores the event's progress.
@@ -210,6 +218,18 @@ func (h *eventHandler) notify(ctx context.Context, n Notice) error {
 // refuse shows the person the reason for a refusal.
 func (h *eventHandler) refuse(ctx context.Context, text string) error {
 	return h.notify(ctx, Notice{Kind: NoticeRefused, Text: text})
+}
+
+// explain shows the person the error of a refused action. It returns nil, and errors after which the event is retried.
+func (h *eventHandler) explain(ctx context.Context, err error) error {
+	switch fault.CodeOf(err) {
+	case "", fault.Internal, fault.Unavailable, fault.Canceled:
+		return err
+	}
+	if errors.Is(err, ErrClaimLost) {
+		return err
+	}
+	return h.refuse(ctx, fault.DetailOf(err))
 }
 
 // requestID returns an id that is equal for all attempts. It is derived from the question's message, or from the event

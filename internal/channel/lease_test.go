@@ -23,7 +23,7 @@ func TestR88_TakenOverOnADatabase(t *testing.T) {
 		s.Service = channel.NewService(channel.Deps{
 			Store: &mortalStore{Store: f.db, process: s}, Installations: f, Links: f, Chat: f.chat,
 			Surfaces: map[string]channel.Surface{channeltest.Name: &mortalSurface{Surface: f.surface, process: s}},
-			Skills:   f.skills(), Sources: f.sources, Log: f.log(),
+			Skills:   f.skills(), Projects: f.projects, Sources: f.sources, Log: f.log(),
 		}, channel.Config{Lease: 400 * time.Millisecond, Poll: 20 * time.Millisecond, MinPause: 10 * time.Millisecond})
 		s.Start()
 		return s

@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
@@ -34,6 +35,7 @@ type Config struct {
 	MaxPause      time.Duration // Longest pause. Default 30 s.
 	BusyRetry     time.Duration // Retry interval of a question while another answer runs. Default 1 s.
 	LinkRetry     time.Duration // First retry interval of a question of an unlinked person. Default 5 s.
+	AccessCheck   time.Duration // Interval of checks of the access to an answer's project. Default 2 s.
 	MaxWait       time.Duration // Longest wait for another answer and for files. Default 10 min.
 	MaxAttempts   int           // For an event whose handling fails. Default 8.
 	Retention     time.Duration // Retention of ids of handled events. Default 7 days.
@@ -52,6 +54,7 @@ func (c Config) withDefaults() Config {
 		{&c.MaxPause, 30 * time.Second},
 		{&c.BusyRetry, time.Second},
 		{&c.LinkRetry, 5 * time.Second},
+		{&c.AccessCheck, 2 * time.Second},
 		{&c.MaxWait, 10 * time.Minute},
 		{&c.Retention, 7 * 24 * time.Hour},
 	} {
@@ -95,6 +98,14 @@ type Sources interface {
 	Find(ctx context.Context, owner identity.Owner, id uuid.UUID) (datasource.Source, error)
 }
 
+// Projects finds the projects of channels, and binds channels to projects. *project.Service implements it.
+type Projects interface {
+	FindChannel(ctx context.Context, owner identity.Owner, installationID uuid.UUID, channel string) (*project.Binding,
+		error)
+	BindChannel(ctx context.Context, actor identity.Actor, name string, c project.Channel) (project.Project, error)
+	UnbindChannel(ctx context.Context, actor identity.Actor, projectID, id uuid.UUID) error
+}
+
 // Deps are the dependencies of a Service. All are required.
 type Deps struct {
 	Store         Store
@@ -103,6 +114,7 @@ type Deps struct {
 	Surfaces      map[string]Surface // By the Surface field of IncomingEvent.
 	Chat          Chat
 	Skills        Skills
+	Projects      Projects
 	Sources       Sources
 	Log           *slog.Logger
 }

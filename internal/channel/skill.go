@@ -14,7 +14,7 @@ import (
 )
 
 // skill returns the skill for a question, and the question without the skill's name: the named skill, else the thread's
-// skill, else the first skill for plain questions.
+// skill, else that of the channel's project, else the first skill for plain questions.
 func (h *eventHandler) skill(
 	ctx context.Context, owner identity.Owner, thread *chat.Thread,
 ) (skill.Skill, string, error) {
@@ -46,6 +46,12 @@ func (h *eventHandler) skill(
 	if thread != nil {
 		s, err := h.Skills.Get(ctx, owner.OrganizationID, owner.UserID, thread.SkillID)
 		return s, strings.TrimSpace(in.Text), err
+	}
+	if h.project != nil && h.project.SkillID != nil {
+		s, err := h.Skills.Get(ctx, owner.OrganizationID, owner.UserID, *h.project.SkillID)
+		if fault.CodeOf(err) != fault.NotFound { // The member may not use the skill.
+			return s, strings.TrimSpace(in.Text), err
+		}
 	}
 	i := slices.IndexFunc(skills, func(s skill.Skill) bool {
 		return s.Kind == "" && s.TaskType == "" && s.FormType == skill.FormChat

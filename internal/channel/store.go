@@ -34,6 +34,9 @@ type EventProgress struct {
 	Problems string         `json:"problems,omitempty"` // Notice for the person about the question's files.
 	Invited  bool           `json:"invited,omitempty"`  // The person received an invitation to link their account.
 	Waiting  bool           `json:"waiting,omitempty"`  // The person received a notice about another running answer.
+
+	ProjectID *uuid.UUID `json:"project_id,omitempty"` // The project of the question; nil for none.
+	Inactive  bool       `json:"inactive,omitempty"`   // The person received a notice that the project is not active.
 }
 
 // Delivery is the delivery of an answer to a surface.

@@ -35,6 +35,8 @@ type Surface interface {
 	// AnswerID and Part, with the Markdown of d or a prefix of it. Find ignores the messages in known.
 	Find(ctx context.Context, to Target, since time.Time, known []Ref, d Draft) (Ref, bool, error)
 
+	// Place returns the description of the target's channel.
+	Place(ctx context.Context, to Target) (Place, error)
 	// Open posts the question of a person who asked outside of a thread (with a command), and returns the thread that
 	// it begins. A repeated call with the same event posts nothing, as far as the surface can detect it.
 	Open(ctx context.Context, to Target, event, question string) (thread string, err error)
@@ -152,6 +154,13 @@ type Notice struct {
 	Label    string
 	AnswerID uuid.UUID // For NoticeEdited.
 	Skills   []Prompt  // For NoticeHelp: names and descriptions of skills.
+}
+
+// Place is the description of a channel.
+type Place struct {
+	Name   string
+	Direct bool // A conversation between certain people, without a name.
+	Shared bool // Shared with other organizations, or about to be.
 }
 
 // Prompt is a suggested question.

@@ -85,6 +85,8 @@ const (
 	ActionProjectDelete    Action = "project.delete"
 	ActionProjectRestore   Action = "project.restore"
 	ActionProjectPurge     Action = "project.purge"
+	ActionProjectBind      Action = "project.channel_bind" // A channel of Slack.
+	ActionProjectUnbind    Action = "project.channel_unbind"
 	ActionSignInFailed     Action = "session.fail"
 	ActionSCIMTokenCreate  Action = "scim_token.create" //nolint:gosec // The name of an action.
 	ActionSCIMTokenRevoke  Action = "scim_token.revoke" //nolint:gosec // The name of an action.
@@ -119,7 +121,8 @@ func Actions() []Action {
 		ActionConnect, ActionDisconnect, ActionConnectionReused, ActionConnectionPolicy, ActionDictation,
 		ActionGroupCreate, ActionGroupEdit, ActionGroupDelete, ActionGroupMembers,
 		ActionProjectCreate, ActionProjectEdit, ActionProjectGrants, ActionProjectArchive, ActionProjectDelete,
-		ActionProjectRestore, ActionProjectPurge, ActionSCIMTokenCreate, ActionSCIMTokenRevoke,
+		ActionProjectRestore, ActionProjectPurge, ActionProjectBind, ActionProjectUnbind,
+		ActionSCIMTokenCreate, ActionSCIMTokenRevoke,
 
 		// Package identity/pool logs these, and identity/sso some of them.
 		"session.begin", ActionSignInFailed, "session.lock", "session.end", "session.end_all", "session.refuse",

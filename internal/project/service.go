@@ -71,6 +71,7 @@ type Store interface {
 	RemoveSource(ctx context.Context, actor identity.Actor, id, sourceID uuid.UUID, check func(Project) error) error
 
 	LifecycleStore
+	ChannelStore
 }
 
 // Events receives changes of projects after they are committed. Its methods must not block.

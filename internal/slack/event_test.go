@@ -218,6 +218,11 @@ func TestParseCommand(t *testing.T) {
 		"連携解除":           {Kind: channel.KindUnlink},
 		"翻訳: a &lt; b":   {Kind: channel.KindQuestion, Text: "翻訳: a < b"},
 		"次を要約して\n本文":     {Kind: channel.KindQuestion, Text: "次を要約して\n本文"},
+		"project":        {Kind: channel.KindProject},
+		"プロジェクト　新商品 A":   {Kind: channel.KindBind, Text: "新商品 A"},
+		"Project off":    {Kind: channel.KindUnbind},
+		"プロジェクト 解除":      {Kind: channel.KindUnbind},
+		"projectとは":      {Kind: channel.KindQuestion, Text: "projectとは"},
 		"<@U5|taro> は誰?": {Kind: channel.KindQuestion, Text: "@taro は誰?"},
 	} {
 		want.Surface, want.TeamID, want.AppID, want.EventID = "slack", "T1", "A1", "command:7.7"

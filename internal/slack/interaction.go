@@ -150,14 +150,31 @@ func parseForm(field func(string) string) channel.IncomingEvent {
 	case "", "skills", "スキル":
 		in.Kind = channel.KindHelp
 	default:
-		in.Kind = channel.KindQuestion
+		in.Kind, in.Text = channel.KindQuestion, text
 		if isHelp(text) {
-			in.Kind = channel.KindHelp
-			break
+			in.Kind, in.Text = channel.KindHelp, ""
 		}
-		in.Text = text
+		parseProject(&in, text)
 	}
 	return in
+}
+
+// parseProject parses a command about the project of the channel: its first word is "project".
+func parseProject(in *channel.IncomingEvent, text string) {
+	words := strings.Fields(text)
+	if len(words) == 0 || !strings.EqualFold(words[0], "project") && words[0] != "プロジェクト" {
+		return
+	}
+	name := strings.TrimSpace(text[strings.Index(text, words[0])+len(words[0]):])
+	in.Text = ""
+	switch strings.ToLower(name) {
+	case "":
+		in.Kind = channel.KindProject
+	case "off", "解除":
+		in.Kind = channel.KindUnbind
+	default:
+		in.Kind, in.Text = channel.KindBind, name
+	}
 }
 
 // isHelp reports whether the text of a command is a request for help.

@@ -46,7 +46,8 @@ func Manifest(appURL string, socket bool) ([]byte, error) {
 				Name: "要約", CallbackID: callbackBrief, Description: "このスレッドを要約します", Type: "message",
 			}},
 			SlashCommands: []slackgo.ManifestSlashCommand{{
-				Command: command, Description: "Tsumugiに質問します", UsageHint: "[スキル名:] 質問 ／ help ／ link ／ unlink",
+				Command: command, Description: "Tsumugiに質問します",
+				UsageHint: "[スキル名:] 質問 ／ help ／ link ／ unlink ／ project",
 			}},
 		},
 		OAuthConfig: slackgo.OAuthConfig{

@@ -282,6 +282,26 @@ func TestSharedChannel(t *testing.T) {
 	}
 }
 
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	o := open(t, nil)
+	direct, _ := o.OpenAssistant(fake.DemoHanako)
+	for id, want := range map[string]channel.Place{
+		fake.DemoGeneral: {Name: "general"},
+		fake.DemoShared:  {Name: "共同企画", Shared: true},
+		direct:           {Direct: true},
+	} {
+		got, err := o.adapter.Place(within(t), channel.Target{Installation: o.in, Channel: id})
+		if err != nil || got != want {
+			t.Errorf("%s: %+v, %v", id, got, err)
+		}
+	}
+	_, err := o.adapter.Place(within(t), channel.Target{Installation: o.in, Channel: fake.DemoPrivate})
+	if !errors.Is(err, channel.ErrGone) {
+		t.Errorf("a private channel without the assistant: %v", err)
+	}
+}
+
 func TestHost(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)

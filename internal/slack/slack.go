@@ -34,14 +34,14 @@ type Config struct {
 type Adapter struct {
 	config    Config
 	api       *url.URL
-	http      *http.Client         // For API calls.
-	downloads *http.Client         // For files; the context is the only time limit.
-	names     *cache[string]       // By person of an installation.
-	keys      *identity.RemoteKeys // Keys that verify Slack's id tokens.
-	stops     *cache[bool]         // By place: Slack shows its own button to stop an answer.
-	shared    *cache[bool]         // By place: the channel is shared with another company.
-	started   *cache[string]       // By message: its answer and part. Only messages begun by this server.
-	ended     *cache[bool]         // By message: it was not streamed, or its stream has ended.
+	http      *http.Client          // For API calls.
+	downloads *http.Client          // For files; the context is the only time limit.
+	names     *cache[string]        // By person of an installation.
+	keys      *identity.RemoteKeys  // Keys that verify Slack's id tokens.
+	stops     *cache[bool]          // By place: Slack shows its own button to stop an answer.
+	places    *cache[channel.Place] // By place.
+	started   *cache[string]        // By message: its answer and part. Only messages begun by this server.
+	ended     *cache[bool]          // By message: it was not streamed, or its stream has ended.
 }
 
 // New returns the surface of Slack.
@@ -59,7 +59,7 @@ func New(config Config, log *slog.Logger) (*Adapter, error) {
 	a := &Adapter{
 		config: config, api: api,
 		names: newCache[string](10_000, 10*time.Minute),
-		stops: newCache[bool](10_000, 10*time.Minute), shared: newCache[bool](10_000, time.Minute),
+		stops: newCache[bool](10_000, 10*time.Minute), places: newCache[channel.Place](10_000, time.Minute),
 		started: newCache[string](10_000, time.Hour),
 		ended:   newCache[bool](10_000, time.Hour),
 	}

@@ -87,22 +87,33 @@ func (a *Adapter) within(ctx context.Context, to channel.Target) error {
 	if to.Installation.Policy.SharedChannels || to.Direct {
 		return nil
 	}
-	shared, known := a.shared.get(place(to))
-	if !known {
-		info, err := a.client(to.Installation).GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{
-			ChannelID: to.Channel,
-		})
-		if err != nil {
-			return result("conversations.info", err)
-		}
-		shared = info.IsExtShared || info.IsPendingExtShared
-		a.shared.set(place(to), shared)
+	described, err := a.Place(ctx, to)
+	if err != nil {
+		return err
 	}
-	if shared {
+	if described.Shared {
 		return fault.Errorf(fault.Forbidden,
 			"ほかの会社と共有しているチャンネルでは使えません。社内のチャンネルか、ダイレクトメッセージで質問してください。")
 	}
 	return nil
+}
+
+// Place implements channel.Surface.
+func (a *Adapter) Place(ctx context.Context, to channel.Target) (channel.Place, error) {
+	if known, ok := a.places.get(place(to)); ok {
+		return known, nil
+	}
+	info, err := a.client(to.Installation).GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{
+		ChannelID: to.Channel,
+	})
+	if err != nil {
+		return channel.Place{}, result("conversations.info", err)
+	}
+	found := channel.Place{
+		Name: info.Name, Direct: info.IsIM || info.IsMpIM, Shared: info.IsExtShared || info.IsPendingExtShared,
+	}
+	a.places.set(place(to), found)
+	return found, nil
 }
 
 // Message implements channel.Surface.

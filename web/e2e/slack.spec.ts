@@ -92,6 +92,28 @@ test('a user links themselves in one browser, and a forwarded link is refused', 
       .toBe(true)
   })
 
+  await test.step('a channel is bound to a project, and unbound in its settings', async () => {
+    const admin = await signIn('admin')
+    const body = { request_id: crypto.randomUUID(), name: '春の新商品' }
+    const { id } = (await (await admin.call('POST', '/v1/project', body)).json()) as { id: string }
+    const titles = async () => {
+      const found = await admin.call('GET', `/v1/thread?project_id=${id}`)
+      return ((await found.json()) as { items: { title: string }[] }).items.map(({ title }) => title)
+    }
+    await page.goto(`/home/project/${id}/setting`)
+    const channels = page.getByRole('region', { name: 'Slackのチャンネル' })
+    await expect(channels).toContainText('/tsumugi project 春の新商品')
+    await expect(channels).toContainText('連携しているチャンネルはありません。')
+    await slack.command(Slack.hanako.id, 'project 春の新商品', 'このチャンネルの全員が読めます')
+    await expect(channels.getByRole('listitem')).toContainText('general')
+    await slack.say(Slack.hanako.id, '@Tsumugi 発売日はいつですか')
+    await expect.poll(titles).toContain('発売日はいつですか')
+    await channels.getByRole('button', { name: /「general」の\s*連携を解除/ }).click()
+    await page.getByRole('dialog').getByRole('button', { name: '解除する' }).click()
+    await expect(channels).toContainText('連携しているチャンネルはありません。')
+    await slack.command(Slack.hanako.id, 'project', 'プロジェクトと連携していません')
+  })
+
   await test.step('administrators see the link, and end everything', async () => {
     await page.goto('/admin/slack')
     await expect(page.getByRole('table', { name: '連携しているメンバー' })).toContainText(Slack.hanako.name)

@@ -1,4 +1,5 @@
 import type { Answer } from '@/lib/stream'
+import type { Project } from './projects'
 
 /** PendingRequest is the request of a question. It is repeated unchanged until the server accepts it. */
 export interface PendingRequest {
@@ -34,6 +35,8 @@ export interface StoredConversation {
   readonly url: string
   readonly title: string
   readonly kind: 'page' | 'selection'
+  /** The project of its thread; null for none. */
+  readonly project: Project | null
   readonly threadId: string | null
   readonly turns: readonly Turn[]
   readonly touchedAt: number

@@ -11,12 +11,14 @@ import { Ask } from './Ask'
 import { type Access, useAccess } from './access'
 import type { Conversation } from './conversation'
 import styles from './Panel.module.css'
+import { ProjectName } from './ProjectSelect'
 import { AccessNotice, AccessScreen } from './Screens'
 import { Start } from './Start'
 import { Turns } from './Turns'
 import { type Place, readPlace, useTarget } from './target'
 import type { PageRequest } from './task'
 import { useConversation } from './useConversation'
+import { type ProjectChoice, useProjects } from './useProjects'
 import { useWork, type Work } from './useWork'
 import { WorkView } from './Work'
 
@@ -32,11 +34,12 @@ export function App() {
     },
     [open],
   )
-  const { work, prepare, send, readPdf, cancel } = useWork(target, begin)
+  const ready = access.kind === 'ready'
+  const choice = useProjects(ready)
+  const { work, prepare, send, readPdf, cancel } = useWork(target, choice.chosen, begin)
   useEffect(() => {
     if (conversation !== null) conversation.onSignedOut = refuse
   }, [conversation, refuse])
-  const ready = access.kind === 'ready'
   useEffect(() => {
     if (ready) conversation?.resume()
   }, [conversation, ready])
@@ -51,6 +54,7 @@ export function App() {
           conversation={conversation}
           moved={moved}
           target={target}
+          choice={choice}
           work={work}
           onRequest={prepare}
           onNew={() => open(null)}
@@ -69,18 +73,30 @@ interface BodyProps {
   readonly conversation: Conversation | null
   readonly moved: 'moved' | 'unknown' | null
   readonly target: Target | null
+  readonly choice: ProjectChoice
   readonly work: Work
   readonly onRequest: (request: PageRequest) => void
   readonly onNew: () => void
   readonly children: ReactNode
 }
 
-function Body({ access, retry, conversation, moved, target, work, onRequest, onNew, children }: BodyProps) {
+function Body({
+  access,
+  retry,
+  conversation,
+  moved,
+  target,
+  choice,
+  work,
+  onRequest,
+  onNew,
+  children,
+}: BodyProps) {
   if (access.kind === 'loading' || target === null) return null
   if (conversation === null) {
     if (access.kind !== 'ready') return <AccessScreen access={access} onRetry={retry} />
     return work.kind === 'idle' || work.kind === 'refused' ? (
-      <Start target={target} onRequest={onRequest}>
+      <Start target={target} choice={choice} onRequest={onRequest}>
         {children}
       </Start>
     ) : (
@@ -91,7 +107,7 @@ function Body({ access, retry, conversation, moved, target, work, onRequest, onN
     <>
       {access.kind !== 'ready' && <AccessNotice access={access} onRetry={retry} />}
       {moved && <Moved conversation={conversation} moved={moved} onNew={onNew} />}
-      <Turns conversation={conversation} />
+      <Turns conversation={conversation} origin={'server' in access ? access.server.origin : ''} />
       {children}
       {work.kind === 'idle' && <Further conversation={conversation} ready={access.kind === 'ready'} />}
     </>
@@ -106,6 +122,7 @@ function Further({ conversation, ready }: { conversation: Conversation; ready: b
       placeholder={t('askNext')}
       writing={conversation.writing}
       disabled={!ready || stored.threadId === null}
+      tools={<ProjectName project={stored.project} />}
       onStop={() => void conversation.stop().catch(() => {})}
       onAsk={(question) => conversation.followUp(question)}
     />

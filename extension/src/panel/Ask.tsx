@@ -1,4 +1,4 @@
-import { type FormEvent, type KeyboardEvent, useState } from 'react'
+import { type FormEvent, type KeyboardEvent, type ReactNode, useState } from 'react'
 import { ComposerBox, SendButton, StopButton } from '@/components/ComposerBox'
 import { isEnter } from '@/lib/ui/ime'
 import { lengthOf, maxQuestion } from '../lib/limits'
@@ -11,10 +11,12 @@ interface AskProps {
   readonly writing?: boolean
   readonly disabled?: boolean
   readonly onStop?: () => void
+  /** The elements below the text, at its start. */
+  readonly tools?: ReactNode
 }
 
 /** The input for a question. Enter sends, except at the end of a conversion. */
-export function Ask({ placeholder, onAsk, writing = false, disabled = false, onStop }: AskProps) {
+export function Ask({ placeholder, onAsk, writing = false, disabled = false, onStop, tools }: AskProps) {
   const [text, setText] = useState('')
   const tooLong = lengthOf(text) > maxQuestion
   const ready = text.trim() !== '' && !tooLong && !writing && !disabled
@@ -43,6 +45,7 @@ export function Ask({ placeholder, onAsk, writing = false, disabled = false, onS
         disabled={disabled}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={onKeyDown}
+        tools={tools}
         actions={
           writing ? (
             <StopButton label={t('stop')} onClick={onStop} />

@@ -6,15 +6,19 @@ import { openPrivacy } from '../lib/privacy'
 import { t } from '../lib/texts'
 import { Ask } from './Ask'
 import styles from './Panel.module.css'
+import { ProjectSelect } from './ProjectSelect'
 import type { PageRequest } from './task'
+import type { ProjectChoice } from './useProjects'
 
 /** The questions about the page, or the reason for their absence. `children` show the result of the last attempt. */
 export function Start({
   target,
+  choice,
   onRequest,
   children,
 }: {
   target: Target
+  choice: ProjectChoice
   onRequest: (request: PageRequest) => void
   children: ReactNode
 }) {
@@ -51,6 +55,7 @@ export function Start({
       </section>
       <Ask
         placeholder={t('askFirst')}
+        tools={<ProjectSelect {...choice} />}
         onAsk={(question) => onRequest({ kind: 'question', question, selection: '' })}
       />
     </>

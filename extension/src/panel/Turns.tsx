@@ -1,5 +1,5 @@
 import { Check, Copy, RotateCcw, ThumbsDown, ThumbsUp } from 'lucide-react'
-import { memo, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { memo, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
 import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import { ThreadLine } from '@/components/ThreadLine'
@@ -9,9 +9,10 @@ import type { Turn } from '../lib/storedConversations'
 import { count, t } from '../lib/texts'
 import { type Conversation, isOver } from './conversation'
 import styles from './Panel.module.css'
+import { Citation, SourceList, SourcesContext, sourcesOf } from './Sources'
 
-/** The questions and answers of a conversation. */
-export function Turns({ conversation }: { conversation: Conversation }) {
+/** The questions and answers of a conversation. `origin` is the server; empty if it is unknown. */
+export function Turns({ conversation, origin }: { conversation: Conversation; origin: string }) {
   const stored = useSyncExternalStore(conversation.subscribe, conversation.snapshot)
   const end = useRef<HTMLLIElement>(null)
   const turns = stored.turns.length
@@ -30,6 +31,7 @@ export function Turns({ conversation }: { conversation: Conversation }) {
               turn={turn}
               line={conversation.lineOf(turn.key)}
               conversation={conversation}
+              origin={origin}
               last={index === turns - 1}
             />
           </li>
@@ -44,14 +46,16 @@ interface TurnProps {
   readonly turn: Turn
   readonly line: string | null
   readonly conversation: Conversation
+  readonly origin: string
   readonly last: boolean
 }
 
-const TurnView = memo(function TurnView({ turn, line, conversation, last }: TurnProps) {
+const TurnView = memo(function TurnView({ turn, line, conversation, origin, last }: TurnProps) {
   const { answer, sent } = turn
   const over = isOver(turn)
   const reason = answer.outcome?.kind === 'finished' ? answer.outcome.reason : answer.outcome?.kind
   const cut = turn.failure !== null || (reason !== undefined && reason !== 'stop')
+  const sources = useMemo(() => sourcesOf(answer, origin), [answer, origin])
   const step = answer.steps.find(({ status }) => status === 'running') ?? answer.steps.at(-1)
   return (
     <>
@@ -64,7 +68,10 @@ const TurnView = memo(function TurnView({ turn, line, conversation, last }: Turn
         <h2 className="visually-hidden">{t('answer')}</h2>
         {!over && <ThreadLine running />}
         {step?.detail && <p className={styles.quiet}>{step.detail}</p>}
-        <Markdown text={answer.text} growing={!over} cut={cut} />
+        <SourcesContext value={sources}>
+          <Markdown text={answer.text} growing={!over} cut={cut} Citation={Citation} />
+          {over && <SourceList />}
+        </SourcesContext>
         {!over && <p className={styles.quiet}>{statusOf(line, answer.rewriting, answer.text)}</p>}
         {over && <Ending turn={turn} conversation={conversation} />}
         {over && answer.text !== '' && <Actions turn={turn} conversation={conversation} last={last} />}

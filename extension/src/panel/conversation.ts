@@ -2,6 +2,7 @@ import {
   browserWake,
   Connection,
   type ConnectionState,
+  decodeCitations,
   defaultPolicy,
   type Ending,
   emptyAnswer,
@@ -9,6 +10,7 @@ import {
 } from '@/lib/stream'
 import { shorten } from '@/lib/ui/shorten'
 import { cut, maxSelection, maxTitle } from '../lib/limits'
+import type { Project } from '../lib/projects'
 import { SignedOut, sessionFetch } from '../lib/session'
 import { addressOf, type StoredConversation, storeConversation, type Turn } from '../lib/storedConversations'
 import { count, t } from '../lib/texts'
@@ -52,12 +54,19 @@ export class Conversation {
   }
 
   /** Creates an empty conversation about an address in a tab. */
-  static begin(tabId: number, url: string, title: string, kind: StoredConversation['kind']): Conversation {
+  static begin(
+    tabId: number,
+    url: string,
+    title: string,
+    kind: StoredConversation['kind'],
+    project: Project | null,
+  ): Conversation {
     return new Conversation({
       tabId,
       url: addressOf(url),
       title,
       kind,
+      project,
       threadId: null,
       turns: [],
       touchedAt: Date.now(),
@@ -108,6 +117,7 @@ export class Conversation {
       },
       ...(material.selection !== '' && { selection: cut(material.selection, maxSelection).text }),
       ...(material.kind === 'question' && { messages: [{ role: 'user', content: material.question }] }),
+      ...(this.#stored.project && { project_id: this.#stored.project.id }),
     }
     const characters = [...(explains ? material.selection : material.text)].length
     const question = explains
@@ -288,6 +298,7 @@ export class Conversation {
         finish_reason?: string
         status: string
         error?: { detail: string }
+        citations?: unknown
       }[]
     }
     const stored = items.find(({ id }) => id === messageId)
@@ -298,7 +309,8 @@ export class Conversation {
         : stored.finish_reason === 'stopped'
           ? { kind: 'stopped' as const }
           : { kind: 'finished' as const, reason: stored.finish_reason ?? 'stop', usage: null }
-    this.#replace({ ...turn, answer: { ...turn.answer, text: stored.content, outcome } })
+    const citations = decodeCitations(stored.citations)
+    this.#replace({ ...turn, answer: { ...turn.answer, text: stored.content, citations, outcome } })
   }
 
   #over(key: string, failure: string, tokensToAccept?: number): void {

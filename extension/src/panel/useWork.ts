@@ -1,5 +1,6 @@
 import { useCallback, useRef, useState } from 'react'
 import type { Target } from '../lib/pages'
+import type { Project } from '../lib/projects'
 import { addUnreviewed, siteOf, unreviewedSites } from '../lib/review'
 import { Conversation } from './conversation'
 import { type Draft, draftOf, draftOfPdf, type PageRequest, type PdfDraft, reasonOf } from './task'
@@ -22,8 +23,12 @@ interface Worker {
 
 const idle: Work = { kind: 'idle' }
 
-/** useWork reads the page for a request, shows the review, and begins the conversation. */
-export function useWork(target: Target | null, begin: (conversation: Conversation) => void): Worker {
+/** useWork reads the page for a request, shows the review, and begins the conversation, in a project if one is given. */
+export function useWork(
+  target: Target | null,
+  project: Project | null,
+  begin: (conversation: Conversation) => void,
+): Worker {
   const [work, setWork] = useState<Work>(idle)
   // A later request replaces the current one.
   const turn = useRef(0)
@@ -40,11 +45,12 @@ export function useWork(target: Target | null, begin: (conversation: Conversatio
         material.url,
         material.title,
         material.kind === 'explanation' ? 'selection' : 'page',
+        project,
       )
       begin(conversation)
       conversation.start(material)
     },
-    [tabId, begin],
+    [tabId, project, begin],
   )
   const run = useCallback(
     async (pdf: boolean, read: () => Promise<Draft | PdfDraft>) => {

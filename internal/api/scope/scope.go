@@ -74,6 +74,7 @@ var routes = map[string][]identity.Scope{
 
 	"POST /external/chrome_extension/v1/chat/completion/stream": inPages,
 	"POST /external/chrome_extension/v1/page/file":              inPages,
+	"GET /v1/project": inPages, // To choose the project of a question.
 
 	"POST /v1/thread/{thread_id}/data-source-preprocess":       inFiles,
 	"POST /v1/thread/{thread_id}/data-source-preprocess-sync":  inFiles,

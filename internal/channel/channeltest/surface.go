@@ -64,6 +64,7 @@ type Surface struct {
 	files      map[string]string
 	names      map[string]string // By the person's id.
 	notices    []Notice
+	place      channel.Place
 	calls      []Call
 	violations []string
 	changed    chan struct{} // Closed and replaced with each change.
@@ -379,6 +380,22 @@ func (s *Surface) SetName(id, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.names[id] = name
+}
+
+// SetPlace sets the description of all channels.
+func (s *Surface) SetPlace(p channel.Place) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.place = p
+}
+
+// Place implements channel.Surface.
+func (s *Surface) Place(ctx context.Context, to channel.Target) (p channel.Place, _ error) {
+	err := s.call(ctx, Call{Method: "place", To: to}, func() error {
+		p = s.place
+		return nil
+	})
+	return p, err
 }
 
 // ResolveMentions implements channel.Surface.

@@ -67,6 +67,14 @@ export class Slack {
     return this.#post('/ui/act', { act: 'say', as, channel: Slack.channel, text })
   }
 
+  /** Sends a command of a member, without its name, in the channel, and waits for a notice with a text. */
+  async command(as: string, text: string, notice: string): Promise<void> {
+    await this.say(as, `/tsumugi ${text}`)
+    await expect
+      .poll(async () => (await this.messages()).filter((message) => message.For === as).at(-1)?.Text)
+      .toContain(notice)
+  }
+
   async messages(): Promise<SlackMessage[]> {
     return (await fetch(`${this.url}/control/messages?channel=${Slack.channel}`)).json() as Promise<
       SlackMessage[]

@@ -1,7 +1,7 @@
 import { useEffect } from 'react'
 import { useSearchParams } from 'react-router'
-import { placeOf } from '@/entities/source/openSource'
 import { LazyPart, useLazyPart } from '@/lib/ui/lazyPart'
+import { placeOf } from '@/lib/ui/sourcePlace'
 import { toastFailure } from '@/lib/ui/toast'
 
 const viewer = new LazyPart(() => import('@/features/viewer/Viewer'))

@@ -4,7 +4,10 @@ import type { Scope } from '@/lib/api'
 export const scopeTexts: Record<Scope, { name: string; allows: string }> = {
   chat: { name: 'チャット', allows: 'チャットを閲覧し、質問して回答を受け取る' },
   documents: { name: 'ファイル', allows: 'ファイルを閲覧、追加、削除する' },
-  extension: { name: 'ページの要約と説明', allows: '送信したページの要約や説明を受け取る' },
+  extension: {
+    name: 'ページの要約と説明',
+    allows: '送信したページの要約や説明、ページとプロジェクトのファイルについての回答を受け取る',
+  },
 }
 
 /** scopeNames joins the names of scopes. */

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ComponentProps, type FormEvent, type ReactNode, useId, useState } from 'react'
+import { type ComponentProps, type FormEvent, useState } from 'react'
 import { useNavigate } from 'react-router'
 import { Button } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
@@ -12,8 +12,10 @@ import { skillsQuery } from '@/lib/api/queries'
 import { formatNumber } from '@/lib/ui/numbers'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
+import { Channels } from './channels/Channels'
 import project from './Project.module.css'
 import { ProjectFields } from './ProjectFields'
+import { Section } from './parts'
 import { useProject } from './project'
 import { isConflict, readProject, saveProject, usageQuery } from './queries'
 import styles from './SettingsTab.module.css'
@@ -28,6 +30,7 @@ export function SettingsTab() {
   return (
     <div className={styles.settings}>
       {(role === 'editor' || manages) && !archived && <Basics key={id} />}
+      {manages && <Channels />}
       {manages && <Usage />}
       {manages && <Archive />}
       <End
@@ -47,17 +50,6 @@ export function SettingsTab() {
         />
       )}
     </div>
-  )
-}
-
-function Section({ title, lead, children }: { title: string; lead?: string; children: ReactNode }) {
-  const id = useId()
-  return (
-    <section className={project.section} aria-labelledby={id}>
-      <h2 id={id}>{title}</h2>
-      {lead && <p className={project.quiet}>{lead}</p>}
-      {children}
-    </section>
   )
 }
 

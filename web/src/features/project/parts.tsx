@@ -1,10 +1,22 @@
-import type { ReactNode, RefObject } from 'react'
+import { type ReactNode, type RefObject, useId } from 'react'
 import { Button } from '@/components/Button'
 import { ErrorState, Skeleton } from '@/components/States'
 import type { List } from '@/lib/api/lists'
 import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
 import styles from './Project.module.css'
 import { texts } from './texts'
+
+/** Section is a part of a page with a heading. */
+export function Section({ title, lead, children }: { title: string; lead?: string; children: ReactNode }) {
+  const id = useId()
+  return (
+    <section className={styles.section} aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {lead && <p className={styles.quiet}>{lead}</p>}
+      {children}
+    </section>
+  )
+}
 
 /** LinesLoading is a placeholder for a list that is loading. */
 export function LinesLoading() {

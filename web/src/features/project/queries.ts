@@ -113,6 +113,21 @@ export function usageQuery(id: string) {
   })
 }
 
+/** The channels of Slack that are bound to a project. */
+export function channelsQuery(id: string) {
+  return queryOptions({
+    queryKey: inProject(id, 'channels'),
+    queryFn: async ({ signal }) => (await call('listProjectChannels', { project_id: id, signal })).items,
+    staleTime: 0,
+  })
+}
+
+/** The workspace of Slack that the organization is connected with. */
+export const slackQuery = queryOptions({
+  queryKey: ['slack-workspace'],
+  queryFn: ({ signal }) => call('getSlackLink', { signal }),
+})
+
 /** isConflict reports whether a change failed because the project has a newer version. */
 export function isConflict(cause: unknown): boolean {
   return cause instanceof ApiError && cause.code === 'version_conflict'

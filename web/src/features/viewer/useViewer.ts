@@ -1,11 +1,6 @@
 import { useLocation, useNavigate } from 'react-router'
-import {
-  placeOf,
-  type SourcePlace,
-  searchWith,
-  useShowPlace,
-  viewerStateOf,
-} from '@/entities/source/openSource'
+import { useShowPlace, viewerStateOf } from '@/entities/source/openSource'
+import { placeOf, type SourcePlace, searchWith } from '@/lib/ui/sourcePlace'
 
 /** ViewerPlace is the location that the viewer shows, with functions to navigate. */
 export interface ViewerPlace {

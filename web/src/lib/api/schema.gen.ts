@@ -1967,6 +1967,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/project/{project_id}/channel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The channels of Slack that are bound to a project
+         * @description In such a channel, questions of the project's members are asked in the project. A manager of the project binds a
+         *     channel with the command `/tsumugi project NAME` in Slack. A project has at most 20 channels.
+         */
+        get: operations["listProjectChannels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/project/{project_id}/channel/{channel_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove the binding of a channel
+         * @description For the project's managers, and for the organization's administrators.
+         */
+        delete: operations["unbindProjectChannel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/project/{project_id}/subject": {
         parameters: {
             query?: never;
@@ -3404,7 +3450,8 @@ export interface paths {
          *     both need `page.url` and begin a thread. The two follow-ups need `messages`, whose last one is the question.
          *     With `thread_id` they continue that thread. Without it they begin one: `messages` may hold the earlier messages
          *     of a client that keeps its own conversation, and `page` and `selection` are optional; `page.url` is required
-         *     where `page.text` or `selection` is sent. The body has at most 4 MiB.
+         *     where `page.text` or `selection` is sent. The body has at most 4 MiB. `project_id` cannot be sent with
+         *     `thread_id`: a thread stays in the project in which it began.
          */
         post: operations["streamChatCompletion"];
         delete?: never;
@@ -4699,6 +4746,23 @@ export interface components {
         };
         ProjectDataSourcesPostRequest: {
             data_source_ids: string[];
+        };
+        ProjectChannelList: {
+            items: components["schemas"]["ProjectChannel"][];
+        };
+        ProjectChannel: {
+            /**
+             * Format: uuid
+             * @description The id of the binding
+             */
+            id: string;
+            /** @description The id of the channel in Slack, such as C0123ABCD */
+            channel: string;
+            /** @description The name of the channel when it was bound */
+            name: string;
+            bound_by?: components["schemas"]["ProjectMember"];
+            /** Format: date-time */
+            bound_at: string;
         };
         ProjectUsage: {
             /** Format: int64 */
@@ -6351,6 +6415,12 @@ export interface components {
              * @description The thread that a follow-up continues
              */
             thread_id?: string;
+            /**
+             * Format: uuid
+             * @description The project of the thread that the question begins. Questions, except the first summary and explanation, are
+             *     answered from the page and the files of the project.
+             */
+            project_id?: string;
             page?: components["schemas"]["ChatCompletionPage"];
             selection?: string;
             messages?: components["schemas"]["ChatCompletionMessage"][];
@@ -9989,6 +10059,51 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description The role is gone */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listProjectChannels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Channels, in the order in which they were bound */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectChannelList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    unbindProjectChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectId"];
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The channel is not bound to the project */
             204: {
                 headers: {
                     [name: string]: unknown;

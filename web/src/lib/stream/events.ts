@@ -174,9 +174,8 @@ const decoders: Readonly<Record<string, (fields: Fields) => AnswerPart>> = {
     return { type: 'title', title: { text: text(title), updatedAt: text(updated_at) } }
   },
   'data-citations': (f) => {
-    const { citations } = fields(f.data)
-    if (!Array.isArray(citations)) return ignored
-    return { type: 'citations', citations: citations.flatMap((item) => decodeCitation(fields(item))) }
+    const citations = decodeCitations(fields(f.data).citations)
+    return citations === null ? ignored : { type: 'citations', citations }
   },
   'data-proofread-text': (f) => decodeProofreadText(f) ?? broken,
   'data-change': (f) => decodeChange(f) ?? ignored,
@@ -264,6 +263,11 @@ function decodeSource(f: Fields): AnswerPart {
       locator: text(place.locator),
     },
   }
+}
+
+/** decodeCitations decodes the citations of a stream or of a stored message; null for anything else. */
+export function decodeCitations(value: unknown): AnswerCitation[] | null {
+  return Array.isArray(value) ? value.flatMap((item) => decodeCitation(fields(item))) : null
 }
 
 function decodeToolCall(f: Fields): AnswerPart {

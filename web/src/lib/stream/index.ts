@@ -17,6 +17,7 @@ export {
   type AnswerStep,
   type AnswerToolCall,
   type AnswerUsage,
+  decodeCitations,
   httpUrl,
   type StepStatus,
   type Support,

@@ -1,0 +1,84 @@
+import { useQuery } from '@tanstack/react-query'
+import { Hash } from 'lucide-react'
+import { useState } from 'react'
+import { Button } from '@/components/Button'
+import { CopyIconButton } from '@/components/CopyButton'
+import { EndDialog } from '@/components/EndDialog'
+import { refreshProjects } from '@/entities/project/projects'
+import { call, type ProjectChannel } from '@/lib/api'
+import { copyText } from '@/lib/browser/clipboard'
+import { formatDate } from '@/lib/ui/dates'
+import styles from '../Project.module.css'
+import { Section } from '../parts'
+import { useProject } from '../project'
+import { channelsQuery, slackQuery } from '../queries'
+import { texts } from '../texts'
+import own from './Channels.module.css'
+
+const words = texts.channels
+
+/**
+ * Channels lists the channels of Slack that are bound to the project, and shows how to bind another one. Organizations
+ * without Slack do not see it.
+ */
+export function Channels() {
+  const { id, name, archived } = useProject()
+  const { data: channels } = useQuery(channelsQuery(id))
+  const { data: slack } = useQuery(slackQuery)
+  if (channels === undefined || slack === undefined) return null
+  if (slack.workspace === '' && channels.length === 0) return null
+  const command = `/tsumugi project ${name}`
+  return (
+    <Section title={words.title} lead={words.lead}>
+      {!archived && (
+        <>
+          <p>{words.how}</p>
+          <p className={own.command}>
+            <code>{command}</code>
+            <CopyIconButton label={words.copy} copy={() => copyText(command)} />
+          </p>
+        </>
+      )}
+      {channels.length === 0 ? (
+        <p className={styles.quiet}>{words.none}</p>
+      ) : (
+        <ul className={styles.list} aria-label={words.title}>
+          {channels.map((channel) => (
+            <Line key={channel.id} channel={channel} />
+          ))}
+        </ul>
+      )}
+    </Section>
+  )
+}
+
+function Line({ channel }: { channel: ProjectChannel }) {
+  const { id } = useProject()
+  const [asking, setAsking] = useState(false)
+  const name = channel.name || channel.channel
+  return (
+    <li className={styles.line}>
+      <Hash size={18} aria-hidden />
+      <div className={styles.what}>
+        {name}
+        <p>{words.bound(channel.bound_by?.name ?? texts.files.departed, formatDate(channel.bound_at))}</p>
+      </div>
+      <Button size="sm" variant="quietDanger" onClick={() => setAsking(true)}>
+        <span className="visually-hidden">{words.of(name)}</span>
+        {words.unbind}
+      </Button>
+      {asking && (
+        <EndDialog
+          words={words.unbinding}
+          end={async () => {
+            await call('unbindProjectChannel', { project_id: id, channel_id: channel.id })
+            await refreshProjects()
+          }}
+          onClose={() => setAsking(false)}
+        >
+          <p>{words.unbinding.body(name)}</p>
+        </EndDialog>
+      )}
+    </li>
+  )
+}
