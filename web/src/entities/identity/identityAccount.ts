@@ -22,6 +22,8 @@ export interface Challenge {
   recovery: boolean
   /** The options of a passkey's signature, in JSON. */
   options?: string
+  /** Whether a passkey can be set up as the second factor. */
+  passkey?: boolean
 }
 
 /** The result of a sign-in: a session, which the caller stores, or a challenge. */
@@ -86,7 +88,7 @@ export async function answerRecovery(
   return respond(provider, challenge, session, { USERNAME: username, TSUMUGI_RECOVERY_CODE: code })
 }
 
-/** Signs in after verifyApp has set up the second factor. */
+/** Signs in after verifyApp or createPasskey has set up the second factor. */
 export async function finishFactorSetup(
   provider: Provider,
   username: string,
@@ -95,14 +97,14 @@ export async function finishFactorSetup(
   return respond(provider, 'MFA_SETUP', session, { USERNAME: username })
 }
 
-/** Who sets up an authenticator app: a signed-in user, or one who answers a challenge. */
-export type AppHolder = { AccessToken: string; TsumugiPassword: string } | { Session: string }
+/** Who sets up a second factor: a signed-in user, or one who answers a challenge. */
+export type FactorHolder = { AccessToken: string; TsumugiPassword: string } | { Session: string }
 
 /** Requests the secret of a new authenticator app. Some providers replace the session of the challenge. */
 export async function associateApp(
   endpoint: string,
-  holder: AppHolder,
-): Promise<{ secret: string; holder: AppHolder }> {
+  holder: FactorHolder,
+): Promise<{ secret: string; holder: FactorHolder }> {
   const answer = await call<{ SecretCode: string; Session?: string }>(
     endpoint,
     'AssociateSoftwareToken',
@@ -112,7 +114,7 @@ export async function associateApp(
 }
 
 /** Verifies the first code of the app. Returns the session that ends the challenge, or ''. */
-export async function verifyApp(endpoint: string, holder: AppHolder, code: string): Promise<string> {
+export async function verifyApp(endpoint: string, holder: FactorHolder, code: string): Promise<string> {
   const answer = await call<{ Session?: string }>(endpoint, 'VerifySoftwareToken', {
     ...holder,
     UserCode: code,
@@ -165,8 +167,8 @@ export async function confirmPassword(email: string, password: string): Promise<
   })
 }
 
-/** Replaces the recovery codes. Needs the user's password. */
-export async function createRecoveryCodes(record: TokenRecord, password: string): Promise<string[]> {
+/** Replaces the recovery codes. Needs the user's password, unless the session has just begun. */
+export async function createRecoveryCodes(record: TokenRecord, password?: string): Promise<string[]> {
   const answer = await call<{ RecoveryCodes: string[] }>(
     await endpointOf(record),
     'TsumugiCreateRecoveryCodes',
@@ -231,12 +233,14 @@ export function conclude(provider: Provider, answer: AuthAnswer): SignIn {
   }
   const kind = challenges[answer?.ChallengeName ?? '']
   if (kind && answer?.Session) {
-    const { TSUMUGI_RECOVERY, CREDENTIAL_REQUEST_OPTIONS: options } = answer.ChallengeParameters ?? {}
+    const parameters = answer.ChallengeParameters ?? {}
+    const { CREDENTIAL_REQUEST_OPTIONS: options, MFAS_CAN_SETUP: factors = '[]' } = parameters
     return {
       kind,
       session: answer.Session,
-      recovery: TSUMUGI_RECOVERY === 'true',
+      recovery: parameters.TSUMUGI_RECOVERY === 'true',
       ...(options && { options }),
+      ...((JSON.parse(factors) as string[]).includes('WEB_AUTHN') && { passkey: true }),
     }
   }
   throw new IdentityError(UNREACHABLE, `unexpected challenge ${answer?.ChallengeName ?? ''}`, 200)

@@ -1,13 +1,11 @@
-import { FactorSetup } from '@/components/FactorSetup'
-import { type Challenge, finishFactorSetup, type SignIn, signIn } from '@/entities/identity/identityAccount'
+import { type Challenge, type SignIn, signIn } from '@/entities/identity/identityAccount'
 import { isChallengeOver } from '@/entities/identity/identityMessages'
 import type { TokenRecord } from '@/entities/identity/token'
-import { Account } from './Account'
+import { FactorSetupStep } from './FactorSetupStep'
 import { FactorStep } from './FactorStep'
 import { NewPasswordStep } from './NewPasswordStep'
 import { PasskeyStep } from './PasskeyStep'
 import type { PendingSignIn } from './pendingSignIn'
-import styles from './steps.module.css'
 import { texts } from './texts'
 
 /** The heading of a page that shows a challenge. */
@@ -30,25 +28,13 @@ export interface ChallengeStepProps {
 
 /** ChallengeStep requests the answer to a challenge. */
 export function ChallengeStep({ pending, onDone, onNext, onBack }: ChallengeStepProps) {
-  const { provider, email, challenge } = pending
+  const { challenge } = pending
   const conclude = async (result: SignIn) => {
     if (result.kind === 'done') await onDone(result.record)
     else onNext({ ...pending, challenge: result })
   }
   if (challenge.kind === 'factor-setup')
-    return (
-      <div className={styles.form}>
-        <Account email={email} onBack={onBack} />
-        <p className={styles.body}>{texts.factorSetup.body}</p>
-        <FactorSetup
-          endpoint={provider.endpoint}
-          holder={{ Session: challenge.session }}
-          email={email}
-          submit={texts.factorSetup.submit}
-          onVerified={async (session) => conclude(await finishFactorSetup(provider, email, session))}
-        />
-      </div>
-    )
+    return <FactorSetupStep pending={pending} conclude={conclude} onBack={onBack} />
   const answer = async (respond: (challenge: Challenge) => Promise<SignIn>) =>
     conclude(await respondInTime(pending, respond))
   if (challenge.kind === 'passkey') return <PasskeyStep pending={pending} answer={answer} onBack={onBack} />
