@@ -26,28 +26,24 @@ export async function beginPasskey(provider: Provider): Promise<SignIn> {
     ClientId: provider.clientId,
     AuthParameters: { PREFERRED_CHALLENGE: 'WEB_AUTHN' },
   })
-  return conclude(provider, answer)
+  return conclude(provider, '', answer)
 }
 
 /**
- * Answers the challenge of a passkey: the browser asks the user for one. With an address, it must be that user's. With
- * `autofill`, the browser offers the passkeys in the suggestions of the address field instead, until the signal aborts.
+ * Answers the challenge of a passkey: the browser asks the user for one. If the challenge names a user, it must be that
+ * user's. With `autofill`, the browser offers the passkeys in the suggestions of the address field instead, until the signal aborts.
  */
 export async function answerPasskey(
   provider: Provider,
-  username: string,
-  { session, options = '' }: Challenge,
+  challenge: Challenge,
   autofill?: AbortSignal,
 ): Promise<SignIn> {
-  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(JSON.parse(options))
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(JSON.parse(challenge.options ?? ''))
   const credential = await navigator.credentials.get({
     publicKey,
     ...(autofill && { mediation: 'conditional', signal: autofill }),
   })
-  return respond(provider, 'WEB_AUTHN', session, {
-    ...(username && { USERNAME: username }),
-    CREDENTIAL: JSON.stringify(credential),
-  })
+  return respond(provider, 'WEB_AUTHN', challenge, { CREDENTIAL: JSON.stringify(credential) })
 }
 
 /** Lists the passkeys. Null if the server does not support them. */

@@ -29,14 +29,14 @@ export interface ChallengeStepProps {
 /** ChallengeStep requests the answer to a challenge. */
 export function ChallengeStep({ pending, onDone, onNext, onBack }: ChallengeStepProps) {
   const { challenge } = pending
-  const conclude = async (result: SignIn) => {
+  const conclude = async (result: SignIn, password = pending.password) => {
     if (result.kind === 'done') await onDone(result.record)
-    else onNext({ ...pending, challenge: result })
+    else onNext({ ...pending, password, challenge: result })
   }
   if (challenge.kind === 'factor-setup')
     return <FactorSetupStep pending={pending} conclude={conclude} onBack={onBack} />
-  const answer = async (respond: (challenge: Challenge) => Promise<SignIn>) =>
-    conclude(await respondInTime(pending, respond))
+  const answer = async (respond: (challenge: Challenge) => Promise<SignIn>, password?: string) =>
+    conclude(await respondInTime(pending, respond), password)
   if (challenge.kind === 'passkey') return <PasskeyStep pending={pending} answer={answer} onBack={onBack} />
   if (challenge.kind === 'factor') return <FactorStep pending={pending} answer={answer} onBack={onBack} />
   return <NewPasswordStep pending={pending} answer={answer} />

@@ -29,7 +29,7 @@ export function FactorSetupStep({ pending, conclude, onBack }: FactorSetupStepPr
   const [ready, setReady] = useState<{ result: SignIn; codes: string[] }>()
 
   const finish = async (session: string) => {
-    const result = await finishFactorSetup(provider, email, session)
+    const result = await finishFactorSetup(provider, { ...challenge, session })
     if (result.kind !== 'done' || !challenge.recovery) return conclude(result)
     try {
       setReady({ result, codes: await createRecoveryCodes(result.record) })

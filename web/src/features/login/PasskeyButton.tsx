@@ -44,7 +44,8 @@ export function PasskeyButton({
     void run(async () => {
       const { answerPasskey, beginPasskey } = await import('@/entities/identity/passkey')
       const begun = await beginPasskey(provider)
-      await finish(begun.kind === 'passkey' ? await answerPasskey(provider, email, begun) : begun)
+      const challenge = begun.kind === 'passkey' && { ...begun, username: email }
+      await finish(challenge ? await answerPasskey(provider, challenge) : begun)
     }, fail)
   }
   return (

@@ -42,7 +42,7 @@ export function usePasskeyAutofill(
     const offer = new AbortController()
     const wait = async () => {
       const { answerPasskey } = await passkeyCode()
-      await answered(await answerPasskey(provider, '', challenge, offer.signal))
+      await answered(await answerPasskey(provider, challenge, offer.signal))
     }
     wait().catch((cause: unknown) => {
       if (!offer.signal.aborted) failed(cause)
