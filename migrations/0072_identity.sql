@@ -10,3 +10,14 @@ create trigger organizations_tell_address_ranges
         (old.address_ranges, old.api_address_ranges, old.connection_address_ranges)
         is distinct from (new.address_ranges, new.api_address_ranges, new.connection_address_ranges))
     execute function tell_of_address_ranges();
+
+-- Warnings of administrators that the certificate of the identity provider expires.
+create table saml_warnings (
+    organization_id uuid        not null,
+    user_id         uuid        not null,
+    expires_at      timestamptz not null, -- The end of the certificate.
+    days            integer     not null, -- The warning is due this number of days before.
+    claimed_at      timestamptz not null,
+    primary key (organization_id, user_id, expires_at, days),
+    foreign key (organization_id, user_id) references users (organization_id, id) on delete cascade
+);

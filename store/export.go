@@ -251,6 +251,7 @@ var notExported = map[string]string{
 	"saml_links":              "sign-ins in progress",
 	"saml_states":             "sign-ins in progress",
 	"saml_tests":              "sign-ins in progress, deleted after a day",
+	"saml_warnings":           "state of notices",
 	"scim_calls":              "the last calls of the identity provider; the audit log has their effects",
 	"scim_tokens":             "secrets",
 	"search_entries":          "derived from the messages",
