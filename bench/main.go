@@ -56,6 +56,7 @@ func sections() []section {
 		{"resume", measureResume},
 		{"nats", measureNATS},
 		{"takeover", measureTakeover},
+		{"signin", measureSignIn},
 		{"search", measureSearch},
 		{"retrieve", measureRetrieve},
 		{"project", measureProject},

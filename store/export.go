@@ -27,7 +27,8 @@ var exports = []struct {
 }{
 	{"organization", []string{"organizations", "contracts"}, `
 		SELECT o.id, o.name, o.auth_type, o.sso_protocol, o.mail_domains, o.created_at, o.instructions, o.models,
-		       o.member_tokens, o.personal_tokens, o.dictation_service, o.address_ranges, o.retention_days, o.sso_idle_minutes,
+		       o.member_tokens, o.personal_tokens, o.dictation_service, o.address_ranges, o.api_address_ranges,
+		       o.connection_address_ranges, o.retention_days, o.sso_idle_minutes,
 		       o.sso_max_minutes, o.password_idle_minutes,
 		       o.password_max_minutes, o.connection_idle_minutes, o.factor_policy, c.plan, c.status, c.seats, c.tokens, c.storage,
 		       c.starts_on, c.ends_on
@@ -254,6 +255,7 @@ var notExported = map[string]string{
 	"saml_links":              "sign-ins in progress",
 	"saml_states":             "sign-ins in progress",
 	"saml_tests":              "sign-ins in progress, deleted after a day",
+	"saml_warnings":           "state of notices",
 	"scim_calls":              "the last calls of the identity provider; the audit log has their effects",
 	"scim_tokens":             "secrets",
 	"search_entries":          "derived from the messages",

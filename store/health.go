@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 )
 
@@ -70,13 +69,9 @@ func (db *DB) LastBackup(ctx context.Context) (time.Time, error) {
 // FirstCertificateEnd returns when the first organization's single sign-on ends because the certificates of its identity
 // provider have expired. It returns the zero time if no organization uses SAML.
 func (db *DB) FirstCertificateEnd(ctx context.Context) (first time.Time, _ error) {
-	all, err := queryValues[[][]byte](ctx, db.pool, `
-		SELECT c.certificates
-		FROM organizations o
-		JOIN saml_configs c ON c.organization_id = o.id
-		WHERE o.auth_type = $1 AND o.sso_protocol = 'saml'`, identity.AuthFederated)
-	for _, certificates := range all {
-		if end := saml.CertificateEnd(certificates); first.IsZero() || end.Before(first) {
+	providers, err := db.SAMLProviders(ctx)
+	for _, provider := range providers {
+		if end := saml.CertificateEnd(provider.Certificates); first.IsZero() || end.Before(first) {
 			first = end
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
 )
 
 var _ identity.Store = (*DB)(nil)
@@ -19,12 +20,17 @@ func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identi
 		       u.role, `+memberState+` AS state, u.auth_type,
 		    o.auth_type AS organization_auth_type, s.used_at AS session_used_at,
 		    coalesce(`+sessionEnded("$3::timestamptz", "$4::text")+`, false) AS session_over,
-		    g.authenticated_at, o.address_ranges
+		    g.authenticated_at, CASE $5
+		        WHEN '' THEN o.address_ranges
+		        WHEN '`+oauth.Personal+`' THEN coalesce(o.api_address_ranges, o.address_ranges)
+		        ELSE coalesce(o.connection_address_ranges, o.address_ranges)
+		    END AS address_ranges
 		FROM users u
 		JOIN organizations o ON o.id = u.organization_id
 		LEFT JOIN pool_grants g ON g.id = $2
 		LEFT JOIN sessions s ON s.id = $2 AND s.user_id = u.id
-		WHERE u.subject = $1`, claims.Subject, claims.Session, claims.AuthTime, claims.AuthType)
+		WHERE u.subject = $1`, claims.Subject, claims.Session, claims.AuthTime, claims.AuthType,
+		claims.Client)
 }
 
 // ChangedUsers implements identity.Store. It searches all organizations, because a server has streams of members of

@@ -30,19 +30,26 @@ func (db *DB) PasskeyByID(ctx context.Context, id []byte) (pool.Passkey, error) 
 }
 
 // AddPasskey implements pool.Store.
-func (db *DB) AddPasskey(ctx context.Context, challenge []byte, passkey pool.Passkey, event pool.Event) error {
-	return db.tx(ctx, func(tx pgx.Tx) error {
+func (db *DB) AddPasskey(
+	ctx context.Context, challenge []byte, user pool.User, passkey pool.Passkey, event pool.Event,
+) (pool.User, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) (changed pool.User, err error) {
 		sub, err := usePoolChallenge(ctx, tx, challenge, event.At)
 		if err != nil {
-			return err
+			return changed, err
 		}
 		if sub != passkey.Sub {
-			return pgx.ErrNoRows
+			return changed, pgx.ErrNoRows
 		}
-		// The lock serializes concurrent calls, so that the user gets no more passkeys than the maximum.
-		if err := execRow(ctx, tx, pgx.ErrNoRows, `SELECT FROM pool_users WHERE sub = $1 AND enabled FOR UPDATE`,
-			sub); err != nil {
-			return err
+		// The lock of the row serializes concurrent calls, so that the user gets no more passkeys than the maximum.
+		changed, err = queryRow[pool.User](ctx, tx, `
+			UPDATE pool_users u SET updated_at = $3, version = version + CASE WHEN
+			    EXISTS (SELECT FROM pool_totp t WHERE t.sub = u.sub AND t.enabled) OR
+			    EXISTS (SELECT FROM pool_passkeys k WHERE k.sub = u.sub) THEN 0 ELSE 1 END
+			WHERE sub = $1 AND version = $2 AND enabled
+			RETURNING `+poolUserColumns, sub, user.Version, event.At)
+		if err != nil {
+			return changed, err
 		}
 		if err := execRow(ctx, tx, errPasskeyTaken, `
 			INSERT INTO pool_passkeys (id, sub, name, public_key, sign_count, backup_eligible, created_at)
@@ -50,9 +57,9 @@ func (db *DB) AddPasskey(ctx context.Context, challenge []byte, passkey pool.Pas
 			ON CONFLICT (id) DO NOTHING`,
 			passkey.ID, passkey.Sub, passkey.Name, passkey.PublicKey, passkey.SignCount, passkey.BackupEligible,
 			passkey.CreatedAt, pool.MaxPasskeys); err != nil {
-			return err
+			return changed, err
 		}
-		return auditSignIn(ctx, tx, event)
+		return changed, auditSignIn(ctx, tx, event)
 	})
 }
 
@@ -67,6 +74,12 @@ func (db *DB) UsePasskey(ctx context.Context, challenge []byte, passkey pool.Pas
 			WHERE id = $1 AND sub = $2 AND (sign_count < $3 OR sign_count = 0 AND $3 = 0)`,
 			passkey.ID, passkey.Sub, passkey.SignCount, at)
 	})
+}
+
+// RenamePasskey implements pool.Store.
+func (db *DB) RenamePasskey(ctx context.Context, sub uuid.UUID, id []byte, name string) error {
+	return execRow(ctx, db.pool, errNoPasskey, `UPDATE pool_passkeys SET name = $3 WHERE sub = $1 AND id = $2`, sub, id,
+		name)
 }
 
 // RemovePasskey implements pool.Store.

@@ -146,6 +146,47 @@ func (db *DB) FailMetadataReading(
 		reading.OrganizationID, reading.URL, reason, next)
 }
 
+// SAMLProviders implements saml.Store.
+func (db *DB) SAMLProviders(ctx context.Context) ([]saml.Provider, error) {
+	return queryRows[saml.Provider](ctx, db.pool, `
+		SELECT o.id AS organization_id, o.name AS organization_name, c.certificates
+		FROM organizations o
+		JOIN saml_configs c ON c.organization_id = o.id
+		WHERE o.auth_type = $1 AND o.sso_protocol = 'saml' AND o.deletes_at IS NULL
+		ORDER BY o.id`, identity.AuthFederated)
+}
+
+// ClaimWarning implements saml.Store. It removes the records of the organization's earlier certificates.
+func (db *DB) ClaimWarning(ctx context.Context, warning saml.Warning, at time.Time) ([]saml.Administrator, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) ([]saml.Administrator, error) {
+		if err := exec(ctx, tx, `DELETE FROM saml_warnings WHERE organization_id = $1 AND expires_at < $2`,
+			warning.OrganizationID, warning.ExpiresAt); err != nil {
+			return nil, err
+		}
+		return queryRows[saml.Administrator](ctx, tx, `
+			WITH claimed AS (
+			    INSERT INTO saml_warnings (organization_id, user_id, expires_at, days, claimed_at)
+			    SELECT u.organization_id, u.id, $2, $3, $4
+			    FROM users u
+			    JOIN organizations o ON o.id = u.organization_id
+			    WHERE u.organization_id = $1 AND `+memberState+` = 'active'
+			        AND u.role IN ('organization-admin', 'organization-super-admin')
+			    ORDER BY u.id
+			    ON CONFLICT DO NOTHING
+			    RETURNING user_id
+			)
+			SELECT u.id, u.email, u.name FROM claimed JOIN users u ON u.id = claimed.user_id`,
+			warning.OrganizationID, warning.ExpiresAt, warning.Days, at)
+	})
+}
+
+// ReleaseWarning implements saml.Store.
+func (db *DB) ReleaseWarning(ctx context.Context, warning saml.Warning, memberID uuid.UUID) error {
+	return exec(ctx, db.pool, `
+		DELETE FROM saml_warnings WHERE organization_id = $1 AND user_id = $2 AND expires_at = $3 AND days = $4`,
+		warning.OrganizationID, memberID, warning.ExpiresAt, warning.Days)
+}
+
 // samlChanges returns the differences between two settings. It identifies certificates by their fingerprints, like the
 // settings page.
 func samlChanges(before, after saml.Settings) []org.Change {

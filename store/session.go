@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -199,31 +198,26 @@ func (db *DB) SetSessionLimits(
 }
 
 // AddressRanges implements org.Store.
-func (db *DB) AddressRanges(ctx context.Context, organizationID uuid.UUID) ([]netip.Prefix, error) {
+func (db *DB) AddressRanges(ctx context.Context, organizationID uuid.UUID) (org.AddressRanges, error) {
 	return addressRanges(ctx, db.pool, organizationID)
 }
 
-func addressRanges(ctx context.Context, q querier, organizationID uuid.UUID) ([]netip.Prefix, error) {
-	return findValue[[]netip.Prefix](ctx, q, org.ErrNoOrganization,
-		`SELECT address_ranges FROM organizations WHERE id = $1`, organizationID)
+func addressRanges(ctx context.Context, q querier, organizationID uuid.UUID) (org.AddressRanges, error) {
+	return findRow[org.AddressRanges](ctx, q, org.ErrNoOrganization, `
+		SELECT address_ranges AS app, api_address_ranges AS api, connection_address_ranges AS connections
+		FROM organizations WHERE id = $1`, organizationID)
 }
 
 // SetAddressRanges implements org.Store. A trigger notifies the servers.
 func (db *DB) SetAddressRanges(
-	ctx context.Context, actor identity.Actor, ranges []netip.Prefix, check func(*org.Member) error,
+	ctx context.Context, actor identity.Actor, ranges org.AddressRanges, check func(*org.Member) error,
 ) error {
 	return db.changeOrganization(ctx, actor, check, func(tx pgx.Tx) error {
-		before, err := addressRanges(ctx, tx, actor.OrganizationID)
-		if err != nil || slices.Equal(before, ranges) {
+		changes, err := setAddressRanges(ctx, tx, actor.OrganizationID, ranges)
+		if err != nil || len(changes) == 0 {
 			return err
 		}
-		if err := exec(ctx, tx, `UPDATE organizations SET address_ranges = $2 WHERE id = $1`, actor.OrganizationID,
-			ranges); err != nil {
-			return err
-		}
-		return audit(ctx, tx, organizationEvent(actor, org.ActionAddressRanges, org.Change{
-			Field: "address_ranges", Before: joinRanges(before), After: joinRanges(ranges),
-		}))
+		return audit(ctx, tx, organizationEvent(actor, org.ActionAddressRanges, changes...))
 	})
 }
 
@@ -231,24 +225,50 @@ func (db *DB) SetAddressRanges(
 // anywhere.
 func (db *DB) ClearAddressRanges(ctx context.Context, organizationID uuid.UUID, by org.AuditActor) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		before, err := addressRanges(ctx, tx, organizationID)
-		if err != nil || len(before) == 0 {
-			return err
-		}
-		if err := exec(ctx, tx, `UPDATE organizations SET address_ranges = '{}' WHERE id = $1`, organizationID); err != nil {
+		changes, err := setAddressRanges(ctx, tx, organizationID, org.AddressRanges{App: []netip.Prefix{}})
+		if err != nil || len(changes) == 0 {
 			return err
 		}
 		return audit(ctx, tx, org.Event{
 			OrganizationID: &organizationID, By: by, Action: org.ActionAddressRanges,
-			TargetKind: org.TargetOrganization, TargetID: organizationID.String(),
-			Details: []org.Change{{Field: "address_ranges", Before: joinRanges(before)}},
+			TargetKind: org.TargetOrganization, TargetID: organizationID.String(), Details: changes,
 		})
 	})
 }
 
-func joinRanges(ranges []netip.Prefix) string {
-	texts := make([]string, len(ranges))
-	for i, r := range ranges {
+// setAddressRanges sets the networks of an organization, and returns the changes.
+func setAddressRanges(
+	ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, ranges org.AddressRanges,
+) ([]org.Change, error) {
+	before, err := addressRanges(ctx, tx, organizationID)
+	if err != nil {
+		return nil, err
+	}
+	var changes []org.Change
+	for _, change := range []org.Change{
+		{Field: "address_ranges", Before: joinRanges(&before.App), After: joinRanges(&ranges.App)},
+		{Field: "api_address_ranges", Before: joinRanges(before.API), After: joinRanges(ranges.API)},
+		{Field: "connection_address_ranges", Before: joinRanges(before.Connections), After: joinRanges(ranges.Connections)},
+	} {
+		if change.Before != change.After {
+			changes = append(changes, change)
+		}
+	}
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	return changes, exec(ctx, tx, `
+		UPDATE organizations SET address_ranges = $2, api_address_ranges = $3, connection_address_ranges = $4
+		WHERE id = $1`, organizationID, ranges.App, ranges.API, ranges.Connections)
+}
+
+// joinRanges returns networks as text for the audit log. Nil are those of the app.
+func joinRanges(ranges *[]netip.Prefix) string {
+	if ranges == nil {
+		return "app"
+	}
+	texts := make([]string, len(*ranges))
+	for i, r := range *ranges {
 		texts[i] = r.String()
 	}
 	return strings.Join(texts, " ")

@@ -170,6 +170,8 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	s.oidc, s.saml = oidc.New(providers, db, shared), saml.New(providers, db, shared)
 	s.upkeep.Every(metadataInterval, nil, s.saml.RefreshMetadata,
 		"saml: the metadata of an identity provider is not used, retrying")
+	s.upkeep.Every(warningInterval, nil, func(ctx context.Context) error { return s.saml.WarnOfExpiry(ctx, mailer) },
+		"saml: administrators not warned of a certificate that expires, retrying")
 	s.handler, err = api.New(api.Services{
 		Identity: s.people, OAuth: oauth.NewService(oauth.Config{
 			PublicURL: public, Clients: oauth.Clients(origins),
@@ -220,6 +222,7 @@ func (c *serveCommand) extension(ctx context.Context, db *store.DB, public strin
 const (
 	upkeepInterval   = time.Minute      // Of reading the times of telemetry.Upkeep.
 	metadataInterval = 10 * time.Minute // Of looking for due readings of metadata.
+	warningInterval  = time.Hour        // Of looking for certificates that expire.
 )
 
 // watchUpkeep begins to read the times that operators monitor, and adds their metrics.

@@ -53,14 +53,26 @@ func (s *Server) getAddressRanges(c *call) (any, error) {
 }
 
 func (s *Server) putAddressRanges(c *call, req AddressRangesRequest) (any, error) {
-	ranges, err := s.Org.SetAddressRanges(c.ctx(), c.actor, req.Ranges)
+	ranges, err := s.Org.SetAddressRanges(c.ctx(), c.actor, org.AddressRangeTexts{
+		App: req.Ranges, API: req.APIRanges, Connections: req.ConnectionRanges,
+	})
 	return toAddressRanges(c.actor, ranges), err
 }
 
-func toAddressRanges(actor identity.Actor, ranges []netip.Prefix) AddressRanges {
-	record := AddressRanges{Ranges: make([]string, len(ranges)), Address: addressText(&actor.Address)}
-	for i, r := range ranges {
-		record.Ranges[i] = r.String()
+func toAddressRanges(actor identity.Actor, ranges org.AddressRanges) AddressRanges {
+	return AddressRanges{
+		Ranges: *rangeTexts(&ranges.App), APIRanges: rangeTexts(ranges.API), ConnectionRanges: rangeTexts(ranges.Connections),
+		Address: addressText(&actor.Address),
 	}
-	return record
+}
+
+func rangeTexts(ranges *[]netip.Prefix) *[]string {
+	if ranges == nil {
+		return nil
+	}
+	texts := make([]string, len(*ranges))
+	for i, r := range *ranges {
+		texts[i] = r.String()
+	}
+	return &texts
 }

@@ -208,6 +208,77 @@ func TestAddressRanges(t *testing.T) {
 	}
 }
 
+// TestAddressRangesByUse: the app, personal access tokens and other connections can be restricted to different networks.
+func TestAddressRangesByUse(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{api: func(cfg *api.Config) {
+		cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	}})
+	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.alice.ID)
+	const office, elsewhere, factory = "203.0.113.7", "198.51.100.1", "192.0.2.1"
+	tokens := map[string]string{
+		"app": f.bob.Subject, "api": f.personalToken(f.bob.Subject, "chat").Token, "extension": f.connect(f.bob.Subject).AccessToken,
+	}
+	set := func(body map[string]any) response {
+		return f.do(call{
+			method: "PUT", path: "/v1/address-range", token: f.alice.Subject, body: body,
+			header: map[string]string{"X-Forwarded-For": office},
+		})
+	}
+	for _, test := range []struct {
+		body map[string]any
+		open map[string][]string // The networks that each use is possible from.
+	}{
+		{
+			map[string]any{"ranges": []string{office}},
+			map[string][]string{"app": {office}, "api": {office}, "extension": {office}},
+		},
+		{
+			map[string]any{"ranges": []string{office}, "api_ranges": []string{factory}, "connection_ranges": []string{}},
+			map[string][]string{"app": {office}, "api": {factory}, "extension": {office, elsewhere, factory}},
+		},
+		{
+			map[string]any{"ranges": []string{}, "api_ranges": nil, "connection_ranges": []string{factory, office}},
+			map[string][]string{"app": {office, elsewhere, factory}, "api": {office, elsewhere, factory}, "extension": {office, factory}},
+		},
+	} {
+		resp := set(test.body)
+		if resp.status != http.StatusOK {
+			t.Fatalf("%v: %d %s", test.body, resp.status, resp.body)
+		}
+		for use, token := range tokens {
+			for _, address := range []string{office, elsewhere, factory} {
+				resp := f.do(call{
+					method: "GET", path: "/v1/me", token: token, header: map[string]string{"X-Forwarded-For": address},
+				})
+				if open := slices.Contains(test.open[use], address); open != (resp.status == http.StatusOK) ||
+					!open && resp.problem(t).Code != "address_refused" {
+					t.Errorf("%v: %s from %s: %d %s", test.body, use, address, resp.status, resp.body)
+				}
+			}
+		}
+	}
+	for field, wrong := range map[string]map[string]any{
+		"ranges":            {"ranges": []string{factory}, "api_ranges": []string{office}},
+		"api_ranges":        {"ranges": []string{}, "api_ranges": []string{"factory"}},
+		"connection_ranges": {"ranges": []string{}, "connection_ranges": []string{"::/129"}},
+	} {
+		if resp := set(wrong); resp.status != http.StatusBadRequest || resp.problem(t).Errors[0].Field != field {
+			t.Errorf("%v: %d %s", wrong, resp.status, resp.body)
+		}
+	}
+
+	open := f.join(f.bob.Subject) // A change closes all sockets; they connect again from where they may.
+	if resp := set(map[string]any{"ranges": []string{}, "connection_ranges": []string{office}}); resp.status != http.StatusOK {
+		t.Fatalf("%d %s", resp.status, resp.body)
+	}
+	open.closed()
+	log := string(f.do(call{method: "GET", path: "/v1/audit", token: f.alice.Subject}).body)
+	if want := `{"after":"192.0.2.1/32","before":"app","field":"api_address_ranges"}`; !strings.Contains(log, want) {
+		t.Errorf("%s is not in the audit log: %s", want, log)
+	}
+}
+
 func TestSecurityNeedsARecentSignIn(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{pool: true})

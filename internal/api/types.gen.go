@@ -1039,13 +1039,25 @@ type AddressRanges struct {
 	// Address The address of this request, as the server sees it.
 	Address string `json:"address"`
 
-	// Ranges In CIDR notation.
+	// APIRanges For personal access tokens. Null means those of the app.
+	APIRanges *[]string `json:"api_ranges"`
+
+	// ConnectionRanges For other connections, such as the browser extension. Null means those of the app.
+	ConnectionRanges *[]string `json:"connection_ranges"`
+
+	// Ranges For the app, in CIDR notation. None means any.
 	Ranges []string `json:"ranges"`
 }
 
 // AddressRangesRequest defines model for AddressRangesRequest.
 type AddressRangesRequest struct {
-	// Ranges Networks in CIDR notation or single addresses, IPv4 or IPv6.
+	// APIRanges Networks for personal access tokens. Null or missing means those of the app.
+	APIRanges *[]string `json:"api_ranges,omitempty,omitzero"`
+
+	// ConnectionRanges Networks for other connections, such as the browser extension. Null or missing means those of the app.
+	ConnectionRanges *[]string `json:"connection_ranges,omitempty,omitzero"`
+
+	// Ranges Networks for the app, in CIDR notation or single addresses, IPv4 or IPv6. None means any.
 	Ranges []string `json:"ranges"`
 }
 

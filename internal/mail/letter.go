@@ -158,9 +158,30 @@ func (m *Mailer) factorNotice(n Notice, subject, happened string) letter {
 	}
 }
 
-// facts returns the time, in Japan's time zone, the device and the address of an event.
+func (m *Mailer) certificateWarning(w CertificateWarning) letter {
+	return letter{
+		Email: w.Email, Name: clean(w.Name), Subject: "【Tsumugi】シングルサインオンの証明書の期限が近づいています",
+		Intro: []string{
+			"組織のシングルサインオンで使う、IDプロバイダーの証明書の期限が近づいています。",
+			"期限を過ぎると、シングルサインオンを使うメンバーはログインできなくなります。期限までに、IDプロバイダーで証明書を更新し、Tsumugi（紡）に新しい証明書を登録してください。",
+		},
+		Facts:  []fact{{"組織", clean(w.Organization)}, {"証明書の期限", japanTime(w.ExpiresAt)}},
+		Button: "シングルサインオンの設定を開く", Link: m.link("/admin/saml", nil),
+		Notes: []string{
+			"登録できるのは、組織の特権管理者です。メタデータのURLを登録している場合は、IDプロバイダーがメタデータに新しい証明書を加えると、1日以内に反映されます。",
+			"このお知らせは、期限の30日前、7日前、1日前に、組織の管理者にお送りします。",
+		},
+	}
+}
+
+// japanTime formats a time in Japan's time zone.
+func japanTime(at time.Time) string {
+	return at.In(japan.Zone).Format("2006年1月2日 15:04") + "（日本時間）"
+}
+
+// facts returns the time, the device and the address of an event.
 func (n Notice) facts() []fact {
-	facts := []fact{{"日時", n.At.In(japan.Zone).Format("2006年1月2日 15:04") + "（日本時間）"}}
+	facts := []fact{{"日時", japanTime(n.At)}}
 	if n.Agent != "" {
 		facts = append(facts, fact{"端末", clean(n.Agent)})
 	}

@@ -61,6 +61,14 @@ type Notice struct {
 	Address string // "" if unknown.
 }
 
+// CertificateWarning is a mail to an administrator whose organization's single sign-on ends soon.
+type CertificateWarning struct {
+	Email        string
+	Name         string
+	Organization string
+	ExpiresAt    time.Time
+}
+
 // Mailer sends mails. It is safe for concurrent use and needs no Close.
 type Mailer struct {
 	cfg     Config
@@ -165,6 +173,12 @@ func (m *Mailer) SendPasskeyAdded(ctx context.Context, notice Notice) error {
 // SendPasskeyRemoved reports that a passkey was deleted. The errors are those of SendInvitation.
 func (m *Mailer) SendPasskeyRemoved(ctx context.Context, notice Notice) error {
 	return m.send(ctx, "passkey_removed", m.passkeyRemoved(notice))
+}
+
+// SendCertificateWarning reports that the certificate of an identity provider expires soon. The errors are those of
+// SendInvitation.
+func (m *Mailer) SendCertificateWarning(ctx context.Context, warning CertificateWarning) error {
+	return m.send(ctx, "certificate_warning", m.certificateWarning(warning))
 }
 
 // SendSSOInvitation invites a member who signs in with the organization's identity provider. The errors are those of

@@ -195,6 +195,15 @@ func TestLetters(t *testing.T) {
 			func() error { return m.SendNewDevice(t.Context(), done) }, "【Tsumugi】新しい端末からのログインのお知らせ", "/home", nil,
 			[]string{"山田 太郎 様", "2026年4月1日 18:05（日本時間）", "Chrome（Windows）", "192.0.2.7", "お心当たりがない場合"},
 		},
+		"certificate": {
+			func() error {
+				return m.SendCertificateWarning(t.Context(), CertificateWarning{
+					Email: invited.Email, Name: invited.Name, Organization: "紡績株式会社", ExpiresAt: done.At,
+				})
+			},
+			"【Tsumugi】シングルサインオンの証明書の期限が近づいています", "/admin/saml", nil,
+			[]string{"山田 太郎 様", "紡績株式会社", "2026年4月1日 18:05（日本時間）", "ログインできなくなります"},
+		},
 	} {
 		if err := letter.send(); err != nil {
 			t.Fatal(err)

@@ -10,30 +10,70 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// maxAddressRanges limits the networks of an organization.
+// maxAddressRanges limits the networks for each use of an organization.
 const maxAddressRanges = 100
 
-// AddressRanges returns the networks that the members of the actor's organization may connect from. If empty,
-// they may connect from any network. For administrators.
-func (s *Service) AddressRanges(ctx context.Context, actor identity.Actor) ([]netip.Prefix, error) {
+// AddressRanges are the networks that the members of an organization may connect from. An empty list means any network.
+type AddressRanges struct {
+	App         []netip.Prefix
+	API         *[]netip.Prefix // With personal access tokens. Nil: as for the app.
+	Connections *[]netip.Prefix // With other connections, such as the browser extension. Nil: as for the app.
+}
+
+// AddressRangeTexts are AddressRanges in CIDR notation or as single addresses.
+type AddressRangeTexts struct {
+	App              []string
+	API, Connections *[]string
+}
+
+// AddressRanges returns the networks that the members of the actor's organization may connect from. For administrators.
+func (s *Service) AddressRanges(ctx context.Context, actor identity.Actor) (AddressRanges, error) {
 	if err := administers(actor); err != nil {
-		return nil, err
+		return AddressRanges{}, err
 	}
 	return s.store.AddressRanges(ctx, actor.OrganizationID)
 }
 
-// SetAddressRanges sets these networks, in CIDR notation or as single addresses, and returns them. It ends streams and
-// connections from other networks. The actor's address must be in one of them. For super-admins.
-func (s *Service) SetAddressRanges(ctx context.Context, actor identity.Actor, texts []string) ([]netip.Prefix, error) {
+// SetAddressRanges sets these networks and returns them. It ends streams and connections from other networks. The actor's
+// address must be in one of those for the app. For super-admins.
+func (s *Service) SetAddressRanges(
+	ctx context.Context, actor identity.Actor, texts AddressRangeTexts,
+) (ranges AddressRanges, err error) {
 	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return nil, ErrForbidden
+		return ranges, ErrForbidden
 	}
+	if ranges.App, err = parseAddressRanges("ranges", texts.App); err != nil {
+		return ranges, err
+	}
+	if ranges.API, err = parseOwnRanges("api_ranges", texts.API); err != nil {
+		return ranges, err
+	}
+	if ranges.Connections, err = parseOwnRanges("connection_ranges", texts.Connections); err != nil {
+		return ranges, err
+	}
+	if !identity.InRanges(ranges.App, actor.Address) {
+		return ranges, fault.InvalidField("ranges", "現在の接続元（%s）が含まれていません。ご自身が利用できなくなるため、保存できません。", actor.Address)
+	}
+	return ranges, s.store.SetAddressRanges(ctx, actor, ranges, stillSuperAdmin)
+}
+
+// parseOwnRanges parses networks that may be those of the app.
+func parseOwnRanges(field string, texts *[]string) (*[]netip.Prefix, error) {
+	if texts == nil {
+		return nil, nil
+	}
+	ranges, err := parseAddressRanges(field, *texts)
+	return &ranges, err
+}
+
+// parseAddressRanges parses the networks in a field, and sorts them.
+func parseAddressRanges(field string, texts []string) ([]netip.Prefix, error) {
 	if len(texts) > maxAddressRanges {
-		return nil, fault.InvalidField("ranges", "%d件以下で指定してください。", maxAddressRanges)
+		return nil, fault.InvalidField(field, "%d件以下で指定してください。", maxAddressRanges)
 	}
 	ranges := make([]netip.Prefix, 0, len(texts))
 	for _, text := range texts {
-		parsed, err := parseAddressRange(strings.TrimSpace(text))
+		parsed, err := parseAddressRange(field, strings.TrimSpace(text))
 		if err != nil {
 			return nil, err
 		}
@@ -41,29 +81,26 @@ func (s *Service) SetAddressRanges(ctx context.Context, actor identity.Actor, te
 			ranges = append(ranges, parsed)
 		}
 	}
-	if !identity.InRanges(ranges, actor.Address) {
-		return nil, fault.InvalidField("ranges", "現在の接続元（%s）が含まれていません。ご自身が利用できなくなるため、保存できません。", actor.Address)
-	}
 	slices.SortFunc(ranges, netip.Prefix.Compare)
-	return ranges, s.store.SetAddressRanges(ctx, actor, ranges, stillSuperAdmin)
+	return ranges, nil
 }
 
 // parseAddressRange parses a network or a single address, IPv4 or IPv6.
-func parseAddressRange(text string) (netip.Prefix, error) {
+func parseAddressRange(field, text string) (netip.Prefix, error) {
 	parsed, err := netip.ParsePrefix(text)
 	if err != nil {
 		address, addressErr := netip.ParseAddr(text)
 		if addressErr != nil || address.Zone() != "" {
-			return netip.Prefix{}, fault.InvalidField("ranges", "「%s」は、IPアドレスの範囲（例: 203.0.113.0/24）ではありません。", text)
+			return netip.Prefix{}, fault.InvalidField(field, "「%s」は、IPアドレスの範囲（例: 203.0.113.0/24）ではありません。", text)
 		}
 		address = address.Unmap() // Addresses of clients are, too.
 		parsed = netip.PrefixFrom(address, address.BitLen())
 	}
 	switch address := parsed.Addr(); {
 	case address.Is4In6():
-		return netip.Prefix{}, fault.InvalidField("ranges", "「%s」は、IPv4の形で指定してください。", text)
+		return netip.Prefix{}, fault.InvalidField(field, "「%s」は、IPv4の形で指定してください。", text)
 	case address.IsMulticast(), address.IsUnspecified() && parsed.Bits() > 0:
-		return netip.Prefix{}, fault.InvalidField("ranges", "「%s」から接続する人はいません。", text)
+		return netip.Prefix{}, fault.InvalidField(field, "「%s」から接続する人はいません。", text)
 	}
 	return parsed.Masked(), nil
 }

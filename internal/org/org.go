@@ -4,7 +4,6 @@ package org
 
 import (
 	"context"
-	"net/netip"
 	"time"
 
 	"github.com/google/uuid"
@@ -231,11 +230,11 @@ type Store interface {
 		check func(actor *Member) error) error
 
 	// AddressRanges returns the networks that an organization's members may connect from, or ErrNoOrganization.
-	AddressRanges(ctx context.Context, organizationID uuid.UUID) ([]netip.Prefix, error)
+	AddressRanges(ctx context.Context, organizationID uuid.UUID) (AddressRanges, error)
 
 	// SetAddressRanges sets them and logs it, and notifies all servers. It calls check with the actor's current state,
 	// and returns its error unchanged.
-	SetAddressRanges(ctx context.Context, actor identity.Actor, ranges []netip.Prefix,
+	SetAddressRanges(ctx context.Context, actor identity.Actor, ranges AddressRanges,
 		check func(actor *Member) error) error
 
 	// Guidance for answers: of the organization and of a person.

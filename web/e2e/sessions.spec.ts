@@ -1,4 +1,5 @@
 import { Account, emails } from './support/account'
+import { breaches, overflow } from './support/inspect'
 import { readToken } from './support/people'
 import { expect, testOn } from './support/test'
 import { Tsumugi } from './support/tsumugi'
@@ -78,9 +79,9 @@ test.describe('the networks of an organization', () => {
   test('are set by a super-admin, and end the sessions elsewhere', async ({ page, server, browser }) => {
     await page.setExtraHTTPHeaders({ 'X-Forwarded-For': '203.0.113.7' })
     await page.goto('/admin/saml')
-    const ranges = page.getByRole('textbox', { name: '利用を許可するIPアドレスの範囲' })
-    const change = async (text: string) => {
-      await ranges.fill(text)
+    const ranges = page.getByRole('textbox', { name: 'アプリの利用を許可するIPアドレスの範囲' })
+    const change = async (text: string, field = ranges) => {
+      await field.fill(text)
       await page.getByRole('button', { name: '接続元の制限を変更' }).click()
       if (text !== '') await page.getByRole('button', { name: '制限する' }).click()
     }
@@ -101,6 +102,23 @@ test.describe('the networks of an organization', () => {
     await elsewhere.waitForURL('**/login')
     await expect(elsewhere.getByText('許可されたネットワークからだけ利用できます。')).toBeVisible()
     await context.close()
+
+    // The API has other networks than the app.
+    const own = page.getByLabel('API（個人用アクセストークン）', { exact: true })
+    const api = page.getByRole('textbox', { name: 'API（個人用アクセストークン）の利用を許可する' })
+    await own.selectOption('アプリとは別に決める')
+    await change('factory', api)
+    await expect(page.getByText('「factory」は、IPアドレスの範囲')).toBeVisible()
+    await expect(api).toHaveAttribute('aria-invalid', 'true')
+    await change('192.0.2.0/24', api)
+    await expect(page.getByText('接続元の制限を変更しました。').last()).toBeVisible()
+    expect(await breaches(page)).toEqual([])
+    await page.setViewportSize({ width: 390, height: 844 })
+    await expect.poll(async () => (await overflow(page)).by).toBe(0)
+    await page.reload()
+    await expect(api).toHaveValue('192.0.2.0/24')
+    await expect(page.getByLabel('接続（ブラウザー拡張機能など）')).toHaveValue('app')
+    await own.selectOption('アプリと同じ')
 
     await change('')
     await expect(page.getByText('どのネットワークからも利用できます。')).toBeVisible()

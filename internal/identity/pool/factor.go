@@ -15,10 +15,11 @@ const (
 	challengeTOTP  = "SOFTWARE_TOKEN_MFA"
 	challengeSetup = "MFA_SETUP"
 
-	paramUserID       = "USER_ID_FOR_SRP"
-	paramCanSetup     = "MFAS_CAN_SETUP"
-	paramTOTPCode     = "SOFTWARE_TOKEN_MFA_CODE"
-	paramRecovery     = "TSUMUGI_RECOVERY" // With a challenge: "true", because recovery codes are accepted.
+	paramUserID   = "USER_ID_FOR_SRP"
+	paramCanSetup = "MFAS_CAN_SETUP"
+	paramTOTPCode = "SOFTWARE_TOKEN_MFA_CODE"
+	// With a challenge: "true", because the pool has recovery codes.
+	paramRecovery     = "TSUMUGI_RECOVERY"
 	paramRecoveryCode = "TSUMUGI_RECOVERY_CODE"
 )
 
@@ -46,13 +47,17 @@ func (p *Pool) finishSignIn(ctx context.Context, user User, askFactor bool) (any
 		return p.challenge(ctx, user, challengeTOTP, p.cfg.ChallengeLifetime, map[string]string{
 			paramUserID: user.Sub.String(), paramRecovery: "true",
 		})
-	case factor.Required && factor.Passkeys > 0 && p.relyingParty != nil:
+	case factor.Required && p.hasFactor(factor):
 		return p.passkeyChallenge(ctx, user, map[string]string{
 			paramUserID: user.Sub.String(), paramRecovery: "true",
 		})
 	case factor.Required:
+		factors := `["` + challengeTOTP + `"]`
+		if p.relyingParty != nil {
+			factors = `["` + challengeTOTP + `","` + challengeWebAuthn + `"]`
+		}
 		return p.challenge(ctx, user, challengeSetup, setupLifetime, map[string]string{
-			paramUserID: user.Sub.String(), paramCanSetup: `["` + challengeTOTP + `"]`,
+			paramUserID: user.Sub.String(), paramCanSetup: factors, paramRecovery: "true",
 		})
 	}
 	return signedIn(p.signIn(ctx, user, newSession{client: p.cfg.ClientID}))
@@ -159,7 +164,13 @@ func usedCode() *refusal {
 	return &refusal{kind: "ExpiredCodeException", message: "Your software token has already been used once."}
 }
 
-// finishSetup answers the challenge MFA_SETUP after VerifySoftwareToken has verified the app's first code, and signs in.
+// hasFactor reports whether a user has a second factor that the pool accepts.
+func (p *Pool) hasFactor(factor Factor) bool {
+	return factor.Enabled || factor.Passkeys > 0 && p.relyingParty != nil
+}
+
+// finishSetup answers the challenge MFA_SETUP after VerifySoftwareToken has verified the app's first code, or
+// CompleteWebAuthnRegistration has stored a passkey, and signs in.
 func (p *Pool) finishSetup(ctx context.Context, session string, params map[string]string) (any, error) {
 	if params[paramUsername] == "" {
 		return nil, missingParameter(paramUsername)
@@ -173,10 +184,10 @@ func (p *Pool) finishSetup(ctx context.Context, session string, params map[strin
 	if err != nil {
 		return nil, err
 	}
-	if !factor.Enabled {
+	if !p.hasFactor(factor) {
 		return nil, &refusal{kind: "SoftwareTokenMFANotFoundException", message: "Software Token MFA has not been set up."}
 	}
-	// VerifySoftwareToken has consumed the proof.
+	// The setup has consumed the proof.
 	err = p.store.UseFactor(ctx, hash, FactorProof{}, p.now())
 	if fault.CodeOf(err) == fault.Conflict { // The session was used, or became invalid, after the check.
 		return nil, invalidSession()
@@ -184,5 +195,9 @@ func (p *Pool) finishSetup(ctx context.Context, session string, params map[strin
 	if err != nil {
 		return nil, err
 	}
-	return signedIn(p.signIn(ctx, *user, newSession{client: p.cfg.ClientID, factor: factorTOTP}))
+	begun := newSession{client: p.cfg.ClientID, factor: factorTOTP}
+	if !factor.Enabled {
+		begun.factor = factorPasskey
+	}
+	return signedIn(p.signIn(ctx, *user, begun))
 }

@@ -303,7 +303,7 @@ func TestPolicyForcesEnrolment(t *testing.T) {
 	out, err := f.signIn(ctx, email, password)
 	must(t, err)
 	if out.ChallengeName != types.ChallengeNameTypeMfaSetup || out.AuthenticationResult != nil ||
-		out.ChallengeParameters["MFAS_CAN_SETUP"] != `["SOFTWARE_TOKEN_MFA"]` {
+		out.ChallengeParameters["MFAS_CAN_SETUP"] != `["SOFTWARE_TOKEN_MFA","WEB_AUTHN"]` {
 		t.Fatalf("got %+v", out)
 	}
 	setup := func(session *string) (*cognito.RespondToAuthChallengeOutput, error) {

@@ -181,12 +181,20 @@ func (l timeoutStore) PasskeyByID(ctx context.Context, id []byte) (Passkey, erro
 	return query(ctx, func(ctx context.Context) (Passkey, error) { return l.store.PasskeyByID(ctx, id) })
 }
 
-func (l timeoutStore) AddPasskey(ctx context.Context, challenge []byte, passkey Passkey, event Event) error {
-	return exec(ctx, func(ctx context.Context) error { return l.store.AddPasskey(ctx, challenge, passkey, event) })
+func (l timeoutStore) AddPasskey(
+	ctx context.Context, challenge []byte, user User, passkey Passkey, event Event,
+) (User, error) {
+	return query(ctx, func(ctx context.Context) (User, error) {
+		return l.store.AddPasskey(ctx, challenge, user, passkey, event)
+	})
 }
 
 func (l timeoutStore) UsePasskey(ctx context.Context, challenge []byte, passkey Passkey, at time.Time) error {
 	return exec(ctx, func(ctx context.Context) error { return l.store.UsePasskey(ctx, challenge, passkey, at) })
+}
+
+func (l timeoutStore) RenamePasskey(ctx context.Context, sub uuid.UUID, id []byte, name string) error {
+	return exec(ctx, func(ctx context.Context) error { return l.store.RenamePasskey(ctx, sub, id, name) })
 }
 
 func (l timeoutStore) RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event Event) error {

@@ -39,8 +39,9 @@ func (p *Pool) table() map[string]operation {
 		"ListWebAuthnCredentials":      p.passkeyOperation(p.listPasskeys),
 		"StartWebAuthnRegistration":    p.passkeyOperation(p.startPasskey),
 
-		// An addition to Cognito's protocol.
-		"TsumugiCreateRecoveryCodes": {run: p.createRecoveryCodes},
+		// Additions to Cognito's protocol.
+		"TsumugiCreateRecoveryCodes":      {run: p.createRecoveryCodes},
+		"TsumugiRenameWebAuthnCredential": p.passkeyOperation(p.renamePasskey),
 
 		// Users cannot sign up. The responses are those of a Cognito pool where only administrators add users.
 		"ConfirmSignUp":          {run: p.confirmSignUp},

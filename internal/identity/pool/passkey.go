@@ -99,13 +99,17 @@ func (h passkeyHolder) WebAuthnCredentials() []webauthn.Credential {
 }
 
 // startPasskey is the operation StartWebAuthnRegistration: it returns a browser's options to create a passkey for the
-// user of an access token.
+// user of an access token or, an addition to Cognito's protocol, of the session of a challenge MFA_SETUP.
 func (p *Pool) startPasskey(ctx context.Context, in *input) (any, error) {
-	held, err := p.confirmedHolder(ctx, in)
+	token, session := in.readFactorHolder()
+	password := in.passwordText()
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	user, _, err := p.factorHolder(ctx, token, session, password)
 	if err != nil {
 		return nil, err
 	}
-	user := held.User
 	if user.Status != StatusConfirmed {
 		return nil, notAuthorized("Only users with a password can have passkeys.")
 	}
@@ -117,67 +121,98 @@ func (p *Pool) startPasskey(ctx context.Context, in *input) (any, error) {
 		return nil, &refusal{kind: "LimitExceededException", message: "The user has the maximum number of passkeys."}
 	}
 	holder := passkeyHolder{user, passkeys}
-	creation, session, err := p.relyingParty.BeginRegistration(holder,
+	creation, registration, err := p.relyingParty.BeginRegistration(holder,
 		webauthn.WithExclusions(webauthn.Credentials(holder.WebAuthnCredentials()).CredentialDescriptors()))
 	if err != nil {
 		return nil, err
 	}
 	return struct {
 		CredentialCreationOptions protocol.PublicKeyCredentialCreationOptions
-	}{creation.Response}, p.saveChallenge(ctx, session.Challenge, user, challengeRegistration, p.cfg.ChallengeLifetime)
+	}{creation.Response}, p.saveChallenge(ctx, registration.Challenge, user, challengeRegistration, p.cfg.ChallengeLifetime)
 }
 
 // completePasskey is the operation CompleteWebAuthnRegistration: it stores a passkey that a browser has created. The
-// member TsumugiName, an addition to Cognito's protocol, is its name.
+// member TsumugiName, an addition to Cognito's protocol, is its name. With the session of a challenge, the answer has the
+// session that ends the challenge.
 func (p *Pool) completePasskey(ctx context.Context, in *input) (any, error) {
-	name := strings.TrimSpace(in.text("TsumugiName", rule{max: maxPasskeyName}))
+	token, session := in.readFactorHolder()
+	name := in.passkeyName(false)
 	credential := in.members["Credential"]
 	if isNull(credential) {
 		in.violate("Credential", "null", rule{}, "Member must not be null")
 	}
-	held, err := p.inputHolder(ctx, in)
-	if err != nil {
+	if err := in.check(); err != nil {
 		return nil, err
 	}
-	user := held.User
-	if name = cmp.Or(name, unnamedKey); !validName(name) {
-		return nil, invalidParameter("TsumugiName must not have control characters")
+	user, err := p.registrant(ctx, token, session)
+	if err == nil {
+		user, err = p.registerPasskey(ctx, user, cmp.Or(name, unnamedKey), credential)
 	}
+	if err == nil && session != "" {
+		session, err = p.newChallenge(ctx, user, challengeSetup, p.cfg.ChallengeLifetime)
+	}
+	return struct {
+		Session string `json:",omitempty"`
+	}{session}, err
+}
+
+// passkeyName reads the member TsumugiName: the name that the user gives to a passkey.
+func (in *input) passkeyName(required bool) string {
+	name := strings.TrimSpace(in.text("TsumugiName", rule{required: required, max: maxPasskeyName}))
+	if !validName(name) && (required || name != "") {
+		in.violate("TsumugiName", "'"+name+"'", rule{}, "Member must be a name without control characters")
+	}
+	return name
+}
+
+// registrant returns the user of an access token or, without one, of the session of a challenge MFA_SETUP. The
+// registration of the passkey has verified that the sign-in is a recent one.
+func (p *Pool) registrant(ctx context.Context, token, session string) (User, error) {
+	if token == "" {
+		user, _, err := p.setupHolder(ctx, session)
+		return user, err
+	}
+	held, err := p.holder(ctx, token)
+	return held.User, err
+}
+
+// registerPasskey verifies a passkey that a browser has created, and stores it. It returns the user after the change.
+func (p *Pool) registerPasskey(ctx context.Context, user User, name string, credential []byte) (User, error) {
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(credential)
 	if err != nil {
-		return nil, p.unsupportedPasskey(ctx, user, err)
+		return User{}, p.unsupportedPasskey(ctx, user, err)
 	}
 	session := parsed.Response.CollectedClientData.Challenge
 	hash := opaque.Hash(session)
 	challenge, err := p.openChallenge(ctx, hash, challengeRegistration)
 	if _, refused := errors.AsType[*refusal](err); refused || err == nil && challenge.Sub != user.Sub {
-		return nil, noPasskeyChallenge()
+		return User{}, noPasskeyChallenge()
 	}
 	if err != nil {
-		return nil, err
+		return User{}, err
 	}
 	created, err := p.relyingParty.CreateCredential(passkeyHolder{user: user}, webauthn.SessionData{
 		Challenge: session, UserID: user.Sub[:], UserVerification: protocol.VerificationRequired,
 		CredParams: webauthn.CredentialParametersDefault(),
 	}, parsed)
 	if err != nil {
-		return nil, p.unsupportedPasskey(ctx, user, err)
+		return User{}, p.unsupportedPasskey(ctx, user, err)
 	}
 	event := p.event(ctx, actionPasskeyAdded, user.Sub)
-	err = p.store.AddPasskey(ctx, hash, Passkey{
+	user, err = p.store.AddPasskey(ctx, hash, user, Passkey{
 		ID: created.ID, Sub: user.Sub, Name: name, PublicKey: created.PublicKey,
 		SignCount: created.Authenticator.SignCount, BackupEligible: created.Flags.BackupEligible, CreatedAt: event.At,
 	}, event)
 	switch fault.CodeOf(err) {
-	case fault.NotFound: // The challenge was used, or the user was disabled, after the check.
-		return nil, noPasskeyChallenge()
+	case fault.NotFound: // The challenge was used, or the user was disabled or changed, after the check.
+		return User{}, noPasskeyChallenge()
 	case fault.Conflict:
-		return nil, invalidParameter("The passkey is registered already, or the user has too many.")
+		return User{}, invalidParameter("The passkey is registered already, or the user has too many.")
 	}
 	if err == nil {
 		p.notify(ctx, user, Mailer.SendPasskeyAdded)
 	}
-	return empty{}, err
+	return user, err
 }
 
 func noPasskeyChallenge() *refusal {
@@ -222,15 +257,35 @@ func (p *Pool) listPasskeys(ctx context.Context, in *input) (any, error) {
 	return answer, err
 }
 
+// credentialID reads the member CredentialId. A malformed one matches no passkey.
+func (in *input) credentialID() []byte {
+	id, _ := base64.RawURLEncoding.DecodeString(in.text("CredentialId", rule{required: true, min: 1, max: 2048}))
+	return id
+}
+
+// renamePasskey is the operation TsumugiRenameWebAuthnCredential, an addition to Cognito's protocol. A name is only for
+// the user, so the change needs no recent sign-in.
+func (p *Pool) renamePasskey(ctx context.Context, in *input) (any, error) {
+	id, name := in.credentialID(), in.passkeyName(true)
+	held, err := p.inputHolder(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	err = p.store.RenamePasskey(ctx, held.User.Sub, id, name)
+	if fault.CodeOf(err) == fault.NotFound {
+		return nil, noPasskey()
+	}
+	return empty{}, err
+}
+
 // deletePasskey is the operation DeleteWebAuthnCredential.
 func (p *Pool) deletePasskey(ctx context.Context, in *input) (any, error) {
-	text := in.text("CredentialId", rule{required: true, min: 1, max: 2048})
+	id := in.credentialID()
 	held, err := p.confirmedHolder(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	user := held.User
-	id, _ := base64.RawURLEncoding.DecodeString(text) // A malformed id matches no passkey.
 	factor, err := p.store.PoolFactor(ctx, user.Sub)
 	if err != nil {
 		return nil, err

@@ -287,15 +287,20 @@ type Store interface {
 	// PasskeyByID returns a passkey, or an error with the code fault.NotFound.
 	PasskeyByID(ctx context.Context, id []byte) (Passkey, error)
 
-	// AddPasskey consumes a challenge of the passkey's user and stores the passkey. If the challenge does not exist, was
-	// used or has expired, or if the user is not enabled, the error has the code fault.NotFound; if the passkey exists, or
-	// if the user has MaxPasskeys of them, fault.Conflict. Then nothing is changed.
-	AddPasskey(ctx context.Context, challenge []byte, passkey Passkey, event Event) error
+	// AddPasskey consumes a challenge of the passkey's user, stores the passkey and returns the user. The first factor of a
+	// user voids all sessions of challenges, because each of them could set up another factor. If the challenge does not
+	// exist, was used or has expired, or if the user is not enabled or no longer has the given version, the error has the
+	// code fault.NotFound; if the passkey exists, or if the user has MaxPasskeys of them, fault.Conflict. Then nothing is
+	// changed.
+	AddPasskey(ctx context.Context, challenge []byte, user User, passkey Passkey, event Event) (User, error)
 
 	// UsePasskey consumes a challenge and stores the passkey's counter and the time. If the challenge does not exist, was
 	// used or has expired, the error has the code fault.Conflict; if the passkey does not exist, or if its counter does not
 	// increase, fault.NotFound. Then nothing is changed.
 	UsePasskey(ctx context.Context, challenge []byte, passkey Passkey, at time.Time) error
+
+	// RenamePasskey changes the name of a user's passkey. If it does not exist, the error has the code fault.NotFound.
+	RenamePasskey(ctx context.Context, sub uuid.UUID, id []byte, name string) error
 
 	// RemovePasskey removes a passkey of a user. If it does not exist, the error has the code fault.NotFound.
 	RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event Event) error

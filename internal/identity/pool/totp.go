@@ -69,39 +69,42 @@ func hashRecoveryCode(typed string) []byte {
 	return opaque.Hash(recoveryTypos.Replace(strings.ToLower(normalizePassword(typed))))
 }
 
-// factorHolder returns the user of an access token or, without one, of the session of a challenge MFA_SETUP. A user with
-// an enabled factor cannot replace it by a session, which needs only the password.
-func (p *Pool) factorHolder(
-	ctx context.Context, token, session, password string,
-) (user User, factor Factor, err error) {
-	if token != "" {
-		held, err := p.holder(ctx, token)
-		if err == nil {
-			err = p.reauthenticate(ctx, held, password)
-		}
-		if err != nil {
-			return User{}, Factor{}, err
-		}
-		user = held.User
-	} else {
-		challenge, err := p.store.ChallengeByHash(ctx, opaque.Hash(session))
-		if fault.CodeOf(err) == fault.NotFound {
-			return User{}, Factor{}, invalidSession()
-		}
-		if err != nil {
-			return User{}, Factor{}, err
-		}
-		checked, err := p.checkChallenge(ctx, challenge.Hash, challengeSetup, challenge.Sub.String())
-		if err != nil {
-			return User{}, Factor{}, err
-		}
-		user = *checked
+// factorHolder returns the user of an access token or, without one, of the session of a challenge MFA_SETUP, for a
+// change of the second factor.
+func (p *Pool) factorHolder(ctx context.Context, token, session, password string) (User, Factor, error) {
+	if token == "" {
+		return p.setupHolder(ctx, session)
 	}
-	factor, err = p.store.PoolFactor(ctx, user.Sub)
-	if err == nil && token == "" && factor.Enabled {
+	held, err := p.holder(ctx, token)
+	if err == nil {
+		err = p.reauthenticate(ctx, held, password)
+	}
+	if err != nil {
+		return User{}, Factor{}, err
+	}
+	factor, err := p.store.PoolFactor(ctx, held.User.Sub)
+	return held.User, factor, err
+}
+
+// setupHolder returns the user of the session of a challenge MFA_SETUP. A user with a factor cannot replace it by a
+// session, which needs only the password.
+func (p *Pool) setupHolder(ctx context.Context, session string) (User, Factor, error) {
+	challenge, err := p.store.ChallengeByHash(ctx, opaque.Hash(session))
+	if fault.CodeOf(err) == fault.NotFound {
+		return User{}, Factor{}, invalidSession()
+	}
+	if err != nil {
+		return User{}, Factor{}, err
+	}
+	user, err := p.checkChallenge(ctx, challenge.Hash, challengeSetup, challenge.Sub.String())
+	if err != nil {
+		return User{}, Factor{}, err
+	}
+	factor, err := p.store.PoolFactor(ctx, user.Sub)
+	if err == nil && p.hasFactor(factor) {
 		err = invalidSession()
 	}
-	return user, factor, err
+	return *user, factor, err
 }
 
 // recentSignIn is the maximum age of a session that changes the second factor without the password.

@@ -2,8 +2,8 @@
 // SAML 2.0 (web browser SSO profile; requests by HTTP-Redirect, responses by HTTP-POST).
 //
 // It owns an organization's settings for SAML. It reads an assertion only from the signed bytes, after checking its shape
-// against signature wrapping. Package sso maps the person in it to a member. The package imports dial, fault, uuidv7,
-// identity and identity/sso.
+// against signature wrapping. Package sso maps the person in it to a member. The package imports dial, fault, mail,
+// timeout, uuidv7, identity and identity/sso.
 package saml
 
 import (
@@ -113,6 +113,16 @@ type Store interface {
 	// FailMetadataReading stores the reason of a failed reading and the time of the next one, unless the address has
 	// changed.
 	FailMetadataReading(ctx context.Context, reading MetadataReading, reason string, next time.Time) error
+
+	// SAMLProviders returns the identity providers of all organizations whose members sign in by SAML.
+	SAMLProviders(ctx context.Context) ([]Provider, error)
+
+	// ClaimWarning records that all active administrators of the organization receive a warning. It returns those without
+	// an earlier record.
+	ClaimWarning(ctx context.Context, warning Warning, at time.Time) ([]Administrator, error)
+
+	// ReleaseWarning removes the record of ClaimWarning for a member.
+	ReleaseWarning(ctx context.Context, warning Warning, memberID uuid.UUID) error
 
 	// UseAssertion records the use of an assertion. If it was used before, the error has the code fault.Conflict.
 	UseAssertion(ctx context.Context, use Use, at time.Time) error

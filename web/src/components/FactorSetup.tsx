@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useRef, useState } from 'react'
 import { readCode } from '@/entities/identity/code'
 import type { Provider } from '@/entities/identity/identity'
-import { type AppHolder, associateApp, verifyApp } from '@/entities/identity/identityAccount'
+import { associateApp, type FactorHolder, verifyApp } from '@/entities/identity/identityAccount'
 import { identityMessage } from '@/entities/identity/identityMessages'
 import { call } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
@@ -29,7 +29,7 @@ const texts = {
 
 interface FactorSetupProps {
   endpoint: Provider['endpoint']
-  holder: AppHolder
+  holder: FactorHolder
   email: string
   submit: string
   /** `session` ends the challenge; '' for a signed-in user. */

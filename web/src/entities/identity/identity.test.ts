@@ -53,12 +53,14 @@ describe('the identity client', () => {
     expect(await signIn(provider, 'a@b', 'pw')).toEqual({
       kind: 'new-password',
       session: 's1',
+      username: 'a@b',
       recovery: false,
     })
     expect(readToken()).toBeNull()
 
     reply(200, { AuthenticationResult: result })
-    expect(await chooseNewPassword(provider, 'a@b', 'Next-pw1', 's1')).toEqual({ kind: 'done', record })
+    const challenge = { kind: 'new-password', session: 's1', username: 'a@b', recovery: false } as const
+    expect(await chooseNewPassword(provider, 'Next-pw1', challenge)).toEqual({ kind: 'done', record })
     expect(sent()).toEqual({
       ChallengeName: 'NEW_PASSWORD_REQUIRED',
       ClientId: 'client',

@@ -19,9 +19,13 @@ import type { TokenRecord } from './token'
 export interface Challenge {
   kind: 'new-password' | 'factor' | 'passkey' | 'factor-setup'
   session: string
+  /** The provider's name of the user, which answers must use in place of the address. */
+  username: string
   recovery: boolean
   /** The options of a passkey's signature, in JSON. */
   options?: string
+  /** Whether a passkey can be set up as the second factor. */
+  passkey?: boolean
 }
 
 /** The result of a sign-in: a session, which the caller stores, or a challenge. */
@@ -47,29 +51,26 @@ export async function signIn(
     AuthParameters: { USERNAME: username, PASSWORD: password },
     ...(askFactor && { ClientMetadata: { TSUMUGI_ASK_FACTOR: 'true' } }),
   })
-  return conclude(provider, answer)
+  return conclude(provider, username, answer)
 }
 
 /** Answers the challenge to choose a new password. */
 export async function chooseNewPassword(
   provider: Provider,
-  username: string,
   password: string,
-  session: string,
+  challenge: Challenge,
 ): Promise<SignIn> {
-  return respond(provider, 'NEW_PASSWORD_REQUIRED', session, { USERNAME: username, NEW_PASSWORD: password })
+  return respond(provider, 'NEW_PASSWORD_REQUIRED', challenge, { NEW_PASSWORD: password })
 }
 
 /** Answers the challenge for the second factor with a code of the app. `trust` trusts this browser from now on. */
 export async function answerFactor(
   provider: Provider,
-  username: string,
   code: string,
   trust: boolean,
-  { session }: Challenge,
+  challenge: Challenge,
 ): Promise<SignIn> {
-  return respond(provider, 'SOFTWARE_TOKEN_MFA', session, {
-    USERNAME: username,
+  return respond(provider, 'SOFTWARE_TOKEN_MFA', challenge, {
     SOFTWARE_TOKEN_MFA_CODE: code,
     ...(trust && { TSUMUGI_TRUST_DEVICE: 'true' }),
   })
@@ -78,31 +79,26 @@ export async function answerFactor(
 /** Answers the challenge for the second factor or a passkey with a recovery code. */
 export async function answerRecovery(
   provider: Provider,
-  username: string,
   code: string,
-  { kind, session }: Challenge,
+  challenge: Challenge,
 ): Promise<SignIn> {
-  const challenge = kind === 'passkey' ? 'WEB_AUTHN' : 'SOFTWARE_TOKEN_MFA'
-  return respond(provider, challenge, session, { USERNAME: username, TSUMUGI_RECOVERY_CODE: code })
+  const name = challenge.kind === 'passkey' ? 'WEB_AUTHN' : 'SOFTWARE_TOKEN_MFA'
+  return respond(provider, name, challenge, { TSUMUGI_RECOVERY_CODE: code })
 }
 
-/** Signs in after verifyApp has set up the second factor. */
-export async function finishFactorSetup(
-  provider: Provider,
-  username: string,
-  session: string,
-): Promise<SignIn> {
-  return respond(provider, 'MFA_SETUP', session, { USERNAME: username })
+/** Signs in after verifyApp or createPasskey has set up the second factor. */
+export async function finishFactorSetup(provider: Provider, challenge: Challenge): Promise<SignIn> {
+  return respond(provider, 'MFA_SETUP', challenge, {})
 }
 
-/** Who sets up an authenticator app: a signed-in user, or one who answers a challenge. */
-export type AppHolder = { AccessToken: string; TsumugiPassword: string } | { Session: string }
+/** Who sets up a second factor: a signed-in user, or one who answers a challenge. */
+export type FactorHolder = { AccessToken: string; TsumugiPassword: string } | { Session: string }
 
 /** Requests the secret of a new authenticator app. Some providers replace the session of the challenge. */
 export async function associateApp(
   endpoint: string,
-  holder: AppHolder,
-): Promise<{ secret: string; holder: AppHolder }> {
+  holder: FactorHolder,
+): Promise<{ secret: string; holder: FactorHolder }> {
   const answer = await call<{ SecretCode: string; Session?: string }>(
     endpoint,
     'AssociateSoftwareToken',
@@ -112,11 +108,12 @@ export async function associateApp(
 }
 
 /** Verifies the first code of the app. Returns the session that ends the challenge, or ''. */
-export async function verifyApp(endpoint: string, holder: AppHolder, code: string): Promise<string> {
-  const answer = await call<{ Session?: string }>(endpoint, 'VerifySoftwareToken', {
+export async function verifyApp(endpoint: string, holder: FactorHolder, code: string): Promise<string> {
+  const answer = await call<{ Status: string; Session?: string }>(endpoint, 'VerifySoftwareToken', {
     ...holder,
     UserCode: code,
   })
+  if (answer.Status !== 'SUCCESS') throw new IdentityError('EnableSoftwareTokenMFAException', '', 200)
   return answer.Session ?? ''
 }
 
@@ -165,8 +162,8 @@ export async function confirmPassword(email: string, password: string): Promise<
   })
 }
 
-/** Replaces the recovery codes. Needs the user's password. */
-export async function createRecoveryCodes(record: TokenRecord, password: string): Promise<string[]> {
+/** Replaces the recovery codes. Needs the user's password, unless the session has just begun. */
+export async function createRecoveryCodes(record: TokenRecord, password?: string): Promise<string[]> {
   const answer = await call<{ RecoveryCodes: string[] }>(
     await endpointOf(record),
     'TsumugiCreateRecoveryCodes',
@@ -204,24 +201,27 @@ export async function changePassword(record: TokenRecord, previous: string, prop
   })
 }
 
-/** Answers a challenge. */
+/** Answers a challenge. A passkey names its user, so that there may be no user name. */
 export async function respond(
   provider: Provider,
-  challenge: string,
-  session: string,
+  name: string,
+  { session, username }: Pick<Challenge, 'session' | 'username'>,
   responses: Record<string, string>,
 ): Promise<SignIn> {
   const answer = await call<AuthAnswer>(provider.endpoint, 'RespondToAuthChallenge', {
-    ChallengeName: challenge,
+    ChallengeName: name,
     ClientId: provider.clientId,
     Session: session,
-    ChallengeResponses: responses,
+    ChallengeResponses: { ...(username && { USERNAME: username }), ...responses },
   })
-  return conclude(provider, answer)
+  return conclude(provider, username, answer)
 }
 
-/** Reads the response to an answer or the begin of a sign-in. */
-export function conclude(provider: Provider, answer: AuthAnswer): SignIn {
+/**
+ * Reads the response to an answer or the begin of a sign-in. If the user has several second factors, it chooses the
+ * authenticator app, the only one of them that the app supports.
+ */
+export async function conclude(provider: Provider, given: string, answer: AuthAnswer): Promise<SignIn> {
   if (answer?.AuthenticationResult) {
     const tokens = tokensOf(answer.AuthenticationResult)
     return {
@@ -229,15 +229,29 @@ export function conclude(provider: Provider, answer: AuthAnswer): SignIn {
       record: { authType: 'cognito', clientId: provider.clientId, refreshToken: '', ...tokens },
     }
   }
-  const kind = challenges[answer?.ChallengeName ?? '']
-  if (kind && answer?.Session) {
-    const { TSUMUGI_RECOVERY, CREDENTIAL_REQUEST_OPTIONS: options } = answer.ChallengeParameters ?? {}
-    return {
-      kind,
-      session: answer.Session,
-      recovery: TSUMUGI_RECOVERY === 'true',
-      ...(options && { options }),
-    }
+  if (!answer?.ChallengeName || !answer.Session) throw new IdentityError(UNREACHABLE, 'no tokens', 200)
+  const { ChallengeName: name, Session: session, ChallengeParameters: parameters = {} } = answer
+  const { USER_ID_FOR_SRP: username = given, CREDENTIAL_REQUEST_OPTIONS: options } = parameters
+  const factors = readList(parameters.MFAS_CAN_CHOOSE ?? parameters.MFAS_CAN_SETUP)
+  if (name === 'SELECT_MFA_TYPE' && factors.includes(APP))
+    return respond(provider, name, { session, username }, { ANSWER: APP })
+  const kind = challenges[name]
+  if (!kind || (kind === 'factor-setup' && !factors.includes(APP)))
+    throw new IdentityError('UnsupportedChallenge', name, 200)
+  return {
+    kind,
+    session,
+    username,
+    recovery: parameters.TSUMUGI_RECOVERY === 'true',
+    ...(options && { options }),
+    ...(factors.includes('WEB_AUTHN') && { passkey: true }),
   }
-  throw new IdentityError(UNREACHABLE, `unexpected challenge ${answer?.ChallengeName ?? ''}`, 200)
+}
+
+/** The provider's name of the authenticator app. */
+const APP = 'SOFTWARE_TOKEN_MFA'
+
+/** Reads a list of factors, which the provider writes in JSON. */
+function readList(text = '[]'): string[] {
+  return JSON.parse(text) as string[]
 }

@@ -48,6 +48,7 @@ const messages: Readonly<Record<string, string>> = {
   InvalidSmsRoleTrustRelationshipException: smsSettings,
   InvalidEmailRoleAccessPolicyException: mailSettings,
   PasswordHistoryPolicyViolationException: '以前使っていたパスワードです。別のパスワードを入力してください。',
+  UnsupportedChallenge: `このアカウントのログインには、この画面で使えない認証方法（SMSなど）が必要です。${askAdmin}`,
   Unreachable: 'サーバーに接続できませんでした。通信環境を確認して、もう一度お試しください。',
 }
 

@@ -1,11 +1,14 @@
 import { type AuthAnswer, call, endpointOf, IdentityError, type Provider } from './identity'
-import { type Challenge, conclude, respond, type SignIn } from './identityAccount'
+import { type Challenge, conclude, type FactorHolder, respond, type SignIn } from './identityAccount'
 import type { TokenRecord } from './token'
 
 // Passkeys (WebAuthn) of the embedded user pool.
 
 /** The maximum number of passkeys of a user. */
 export const MAX_PASSKEYS = 10
+
+/** The maximum length of a passkey's name, in characters. */
+export const MAX_PASSKEY_NAME = 50
 
 /** A passkey of the signed-in user. */
 export interface Passkey {
@@ -23,21 +26,24 @@ export async function beginPasskey(provider: Provider): Promise<SignIn> {
     ClientId: provider.clientId,
     AuthParameters: { PREFERRED_CHALLENGE: 'WEB_AUTHN' },
   })
-  return conclude(provider, answer)
+  return conclude(provider, '', answer)
 }
 
-/** Answers the challenge of a passkey: the browser asks the user for one. With an address, it must be that user's. */
+/**
+ * Answers the challenge of a passkey: the browser asks the user for one. If the challenge names a user, it must be that
+ * user's. With `autofill`, the browser offers the passkeys in the suggestions of the address field instead, until the signal aborts.
+ */
 export async function answerPasskey(
   provider: Provider,
-  username: string,
-  { session, options = '' }: Challenge,
+  challenge: Challenge,
+  autofill?: AbortSignal,
 ): Promise<SignIn> {
-  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(JSON.parse(options))
-  const credential = await navigator.credentials.get({ publicKey })
-  return respond(provider, 'WEB_AUTHN', session, {
-    ...(username && { USERNAME: username }),
-    CREDENTIAL: JSON.stringify(credential),
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(JSON.parse(challenge.options ?? ''))
+  const credential = await navigator.credentials.get({
+    publicKey,
+    ...(autofill && { mediation: 'conditional', signal: autofill }),
   })
+  return respond(provider, 'WEB_AUTHN', challenge, { CREDENTIAL: JSON.stringify(credential) })
 }
 
 /** Lists the passkeys. Null if the server does not support them. */
@@ -70,18 +76,30 @@ interface Description {
 
 const timeOf = (seconds: number) => new Date(seconds * 1000).toISOString()
 
-/** Creates a passkey: the browser asks the user where to store it. Needs the user's password. */
-export async function createPasskey(record: TokenRecord, password: string, name: string): Promise<void> {
-  const endpoint = await endpointOf(record)
+/**
+ * Creates a passkey: the browser asks the user where to store it. Returns the session that ends the challenge, or ''.
+ * Without a name, the server gives one.
+ */
+export async function createPasskey(endpoint: string, holder: FactorHolder, name?: string): Promise<string> {
   const { CredentialCreationOptions } = await call<{
     CredentialCreationOptions: PublicKeyCredentialCreationOptionsJSON
-  }>(endpoint, 'StartWebAuthnRegistration', { AccessToken: record.accessToken, TsumugiPassword: password })
+  }>(endpoint, 'StartWebAuthnRegistration', holder)
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(CredentialCreationOptions)
   const credential = await navigator.credentials.create({ publicKey })
-  await call(endpoint, 'CompleteWebAuthnRegistration', {
-    AccessToken: record.accessToken,
+  const answer = await call<{ Session?: string }>(endpoint, 'CompleteWebAuthnRegistration', {
+    ...('Session' in holder ? holder : { AccessToken: holder.AccessToken }),
     TsumugiName: name,
     Credential: credential,
+  })
+  return answer.Session ?? ''
+}
+
+/** Changes the name of a passkey. */
+export async function renamePasskey(record: TokenRecord, id: string, name: string): Promise<void> {
+  await call(await endpointOf(record), 'TsumugiRenameWebAuthnCredential', {
+    AccessToken: record.accessToken,
+    CredentialId: id,
+    TsumugiName: name,
   })
 }
 

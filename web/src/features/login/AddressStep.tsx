@@ -14,6 +14,7 @@ export function AddressStep({
   intro,
   submit: label = texts.next,
   purpose = 'sign-in',
+  passkeys = false,
   onNext,
 }: {
   email: string
@@ -21,6 +22,8 @@ export function AddressStep({
   intro?: ReactNode
   submit?: string
   purpose?: Purpose
+  /** Passkeys are offered in the suggestions of the field. */
+  passkeys?: boolean
   /** Continues with the address. An error is shown under the field. */
   onNext: (email: string, way: AuthTypeAnswer) => void | Promise<void>
 }) {
@@ -44,7 +47,7 @@ export function AddressStep({
         label={texts.email}
         type="email"
         name="username"
-        autoComplete="username"
+        autoComplete={passkeys ? 'username webauthn' : 'username'}
         inputMode="email"
         autoFocus
         defaultValue={email}

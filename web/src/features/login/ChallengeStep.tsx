@@ -1,13 +1,11 @@
-import { FactorSetup } from '@/components/FactorSetup'
-import { type Challenge, finishFactorSetup, type SignIn, signIn } from '@/entities/identity/identityAccount'
+import { type Challenge, type SignIn, signIn } from '@/entities/identity/identityAccount'
 import { isChallengeOver } from '@/entities/identity/identityMessages'
 import type { TokenRecord } from '@/entities/identity/token'
-import { Account } from './Account'
+import { FactorSetupStep } from './FactorSetupStep'
 import { FactorStep } from './FactorStep'
 import { NewPasswordStep } from './NewPasswordStep'
 import { PasskeyStep } from './PasskeyStep'
 import type { PendingSignIn } from './pendingSignIn'
-import styles from './steps.module.css'
 import { texts } from './texts'
 
 /** The heading of a page that shows a challenge. */
@@ -30,27 +28,15 @@ export interface ChallengeStepProps {
 
 /** ChallengeStep requests the answer to a challenge. */
 export function ChallengeStep({ pending, onDone, onNext, onBack }: ChallengeStepProps) {
-  const { provider, email, challenge } = pending
-  const conclude = async (result: SignIn) => {
+  const { challenge } = pending
+  const conclude = async (result: SignIn, password = pending.password) => {
     if (result.kind === 'done') await onDone(result.record)
-    else onNext({ ...pending, challenge: result })
+    else onNext({ ...pending, password, challenge: result })
   }
   if (challenge.kind === 'factor-setup')
-    return (
-      <div className={styles.form}>
-        <Account email={email} onBack={onBack} />
-        <p className={styles.body}>{texts.factorSetup.body}</p>
-        <FactorSetup
-          endpoint={provider.endpoint}
-          holder={{ Session: challenge.session }}
-          email={email}
-          submit={texts.factorSetup.submit}
-          onVerified={async (session) => conclude(await finishFactorSetup(provider, email, session))}
-        />
-      </div>
-    )
-  const answer = async (respond: (challenge: Challenge) => Promise<SignIn>) =>
-    conclude(await respondInTime(pending, respond))
+    return <FactorSetupStep pending={pending} conclude={conclude} onBack={onBack} />
+  const answer = async (respond: (challenge: Challenge) => Promise<SignIn>, password?: string) =>
+    conclude(await respondInTime(pending, respond), password)
   if (challenge.kind === 'passkey') return <PasskeyStep pending={pending} answer={answer} onBack={onBack} />
   if (challenge.kind === 'factor') return <FactorStep pending={pending} answer={answer} onBack={onBack} />
   return <NewPasswordStep pending={pending} answer={answer} />

@@ -44,9 +44,7 @@ export function FactorStep({
     void form.run(
       () =>
         answer((current) =>
-          recovery
-            ? answerRecovery(provider, email, code, current)
-            : answerFactor(provider, email, code, trust, current),
+          recovery ? answerRecovery(provider, code, current) : answerFactor(provider, code, trust, current),
         ),
       (cause) => ['code', identityMessage(cause, recovery ? 'recovery-code' : 'factor')],
     )
@@ -88,7 +86,9 @@ export function FactorStep({
           {onPasskey ? texts.passkey.use : recovery ? words.useCode : words.useRecovery}
         </Button>
       )}
-      <p className={styles.small}>{onPasskey ? texts.passkey.lost : words.lost}</p>
+      <p className={styles.small}>
+        {onPasskey ? texts.passkey.lost : challenge.recovery ? words.lost : words.lostApp}
+      </p>
     </form>
   )
 }

@@ -52,13 +52,14 @@ export function LoginPage() {
         <>
           <AddressStep
             email={email}
+            passkeys
             intro={ending && <p className={styles.notice}>{texts.ended[ending]}</p>}
             onNext={(address, way) => {
               setEmail(address)
               setStep({ name: way.auth_type === 'cognito' ? 'password' : 'federated', way })
             }}
           />
-          <PasskeyButton onDone={done} />
+          <PasskeyButton autofill onDone={done} />
           <NoInvitation />
         </>
       )}

@@ -16,7 +16,8 @@ export function NewPasswordStep({
   answer,
 }: {
   pending: PendingSignIn
-  answer: (respond: (challenge: Challenge) => Promise<SignIn>) => Promise<void>
+  /** `password` is the password after a successful answer. */
+  answer: (respond: (challenge: Challenge) => Promise<SignIn>, password: string) => Promise<void>
 }) {
   const form = useLoginForm<'password'>()
   const [password, setPassword] = useState('')
@@ -27,7 +28,7 @@ export function NewPasswordStep({
     if (!passwordRules(password, owner).every((rule) => rule.met))
       return form.fail('password', texts.rulesUnmet)
     void form.run(
-      () => answer(({ session }) => chooseNewPassword(provider, email, password, session)),
+      () => answer((challenge) => chooseNewPassword(provider, password, challenge), password),
       (cause) => ['password', identityMessage(cause, 'new-password')],
     )
   }

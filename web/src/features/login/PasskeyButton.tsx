@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { Button } from '@/components/Button'
 import { FieldErrorText } from '@/components/Field'
 import { IdentityError, UNREACHABLE } from '@/entities/identity/identity'
+import type { SignIn } from '@/entities/identity/identityAccount'
 import { identityMessage } from '@/entities/identity/identityMessages'
 import { passkeysSupported } from '@/entities/identity/passkeySupport'
 import type { TokenRecord } from '@/entities/identity/token'
@@ -10,33 +11,42 @@ import { configQuery } from '@/lib/api/queries'
 import { useTask } from '@/lib/ui/task'
 import styles from './steps.module.css'
 import { texts } from './texts'
+import { usePasskeyAutofill } from './usePasskeyAutofill'
 
 /** PasskeyButton signs in with a passkey, if the server and the browser support it. */
 export function PasskeyButton({
   email = '',
+  autofill = false,
   onDone,
 }: {
   /** The user who must sign in. Without it, the passkey names the user. */
   email?: string
+  /** Also offers passkeys in the suggestions of the address field. */
+  autofill?: boolean
   onDone: (record: TokenRecord) => unknown
 }) {
   const client = useQuery(configQuery).data?.passkeys
   const [error, setError] = useState('')
   const { busy, run } = useTask()
-  if (!client || !passkeysSupported()) return null
+  const provider = useMemo(
+    () => client && passkeysSupported() && { endpoint: client.endpoint, clientId: client.client_id },
+    [client],
+  )
+  const finish = async (result: SignIn) => {
+    if (result.kind !== 'done') throw new IdentityError(UNREACHABLE, 'unexpected challenge', 200)
+    await onDone(result.record)
+  }
+  const fail = (cause: unknown) => setError(identityMessage(cause, 'passkey'))
+  usePasskeyAutofill((autofill && !busy && provider) || undefined, finish, fail)
+  if (!provider) return null
   const submit = () => {
     setError('')
-    void run(
-      async () => {
-        const { answerPasskey, beginPasskey } = await import('@/entities/identity/passkey')
-        const provider = { endpoint: client.endpoint, clientId: client.client_id }
-        const begun = await beginPasskey(provider)
-        const result = begun.kind === 'passkey' ? await answerPasskey(provider, email, begun) : begun
-        if (result.kind !== 'done') throw new IdentityError(UNREACHABLE, 'unexpected challenge', 200)
-        await onDone(result.record)
-      },
-      (cause) => setError(identityMessage(cause, 'passkey')),
-    )
+    void run(async () => {
+      const { answerPasskey, beginPasskey } = await import('@/entities/identity/passkey')
+      const begun = await beginPasskey(provider)
+      const challenge = begun.kind === 'passkey' && { ...begun, username: email }
+      await finish(challenge ? await answerPasskey(provider, challenge) : begun)
+    }, fail)
   }
   return (
     <div className={styles.passkey}>

@@ -35,7 +35,7 @@ export function PasskeyStep({
     void run(
       async () => {
         const { answerPasskey } = await import('@/entities/identity/passkey')
-        await answer((challenge) => answerPasskey(provider, email, challenge))
+        await answer((challenge) => answerPasskey(provider, challenge))
       },
       (cause) => setError(identityMessage(cause, 'passkey')),
     )

@@ -9,6 +9,7 @@ import type { TokenRecord } from '@/entities/identity/token'
 import { ApiError } from '@/lib/api'
 import { readAddress } from './address'
 import { ChallengeStep, challengeTitle } from './ChallengeStep'
+import { PasskeyButton } from './PasskeyButton'
 import type { PendingSignIn } from './pendingSignIn'
 import { findProvider } from './provider'
 import { startSession } from './startSession'
@@ -18,7 +19,10 @@ import { texts } from './texts'
 import { useGivenEmail } from './useGivenEmail'
 import { useLoginForm } from './useLoginForm'
 
-/** SuperAdminPage signs an organization's super-admin in by password, even if the organization uses single sign-on. */
+/**
+ * SuperAdminPage signs an organization's super-admin in by password or passkey, even if the organization uses single
+ * sign-on.
+ */
 export function SuperAdminPage() {
   const navigate = useNavigate()
   const [pending, setPending] = useState<PendingSignIn>()
@@ -50,7 +54,10 @@ export function SuperAdminPage() {
           onBack={() => setPending(undefined)}
         />
       ) : (
-        <Credentials refusal={refusal} onDone={done} onChallenge={setPending} />
+        <>
+          <Credentials refusal={refusal} onDone={done} onChallenge={setPending} />
+          <PasskeyButton autofill onDone={done} />
+        </>
       )}
     </Column>
   )
@@ -93,7 +100,7 @@ function Credentials({
         label={texts.email}
         type="email"
         name="username"
-        autoComplete="username"
+        autoComplete="username webauthn"
         inputMode="email"
         autoFocus={given === ''}
         defaultValue={given}

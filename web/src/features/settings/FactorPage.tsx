@@ -1,8 +1,8 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button } from '@/components/Button'
-import { CopyButton } from '@/components/CopyButton'
 import { FactorSetup } from '@/components/FactorSetup'
+import { RecoveryCodes } from '@/components/RecoveryCodes'
 import { Loaded } from '@/components/States'
 import { endpointOf } from '@/entities/identity/identity'
 import { createRecoveryCodes, type Factor, readFactor, setFactor } from '@/entities/identity/identityAccount'
@@ -147,29 +147,5 @@ function State({ factor, setup, onOpen }: { factor: Factor; setup: boolean; onOp
         {!factor.required && <Button onClick={() => onOpen('remove')}>{words.remove}</Button>}
       </div>
     </>
-  )
-}
-
-/** RecoveryCodes shows new recovery codes, which cannot be read again. */
-function RecoveryCodes({ codes }: { codes: string[] }) {
-  const text = `${codes.join('\n')}\n`
-  return (
-    <section className={styles.codes} aria-label={words.codes}>
-      <h2>{words.codes}</h2>
-      <p>{words.once}</p>
-      <ul>
-        {codes.map((code) => (
-          <li key={code}>
-            <code>{code}</code>
-          </li>
-        ))}
-      </ul>
-      <div className={styles.actions}>
-        <CopyButton copy={() => navigator.clipboard.writeText(text)}>{words.copy}</CopyButton>
-        <a href={`data:text/plain;charset=utf-8,${encodeURIComponent(text)}`} download={words.filename}>
-          {words.download}
-        </a>
-      </div>
-    </section>
   )
 }

@@ -4,11 +4,13 @@ import { useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import { TextField } from '@/components/Field'
 import { Loaded } from '@/components/States'
+import { endpointOf } from '@/entities/identity/identity'
 import { identityMessage } from '@/entities/identity/identityMessages'
 import {
   createPasskey,
   deletePasskey,
   listPasskeys,
+  MAX_PASSKEY_NAME,
   MAX_PASSKEYS,
   type Passkey,
 } from '@/entities/identity/passkey'
@@ -19,12 +21,13 @@ import { useTask } from '@/lib/ui/task'
 import { toast } from '@/lib/ui/toast'
 import styles from './FactorPage.module.css'
 import { PasswordDialog } from './PasswordDialog'
+import { RenamePasskey } from './RenamePasskey'
 import lines from './SessionsPage.module.css'
 import { texts } from './texts'
 
 const words = texts.passkeys
 
-/** PasskeySection lists the user's passkeys, with buttons to add and delete them. */
+/** PasskeySection lists the user's passkeys, with buttons to add, rename and delete them. */
 export function PasskeySection({ email, onChange }: { email: string; onChange: () => void }) {
   const query = useQuery({
     queryKey: ['passkeys'],
@@ -32,6 +35,7 @@ export function PasskeySection({ email, onChange }: { email: string; onChange: (
     staleTime: 0,
   })
   const [adding, setAdding] = useState(false)
+  const [renaming, setRenaming] = useState<Passkey>()
   const [deleting, setDeleting] = useState<Passkey>()
   const name = useRef<HTMLInputElement>(null)
   const { busy, run } = useTask()
@@ -45,12 +49,19 @@ export function PasskeySection({ email, onChange }: { email: string; onChange: (
     setAdding(false)
     void run(
       async () => {
-        await createPasskey(await freshToken(), password, chosen)
+        const record = await freshToken()
+        const holder = { AccessToken: record.accessToken, TsumugiPassword: password }
+        await createPasskey(await endpointOf(record), holder, chosen)
         toast(words.added, { tone: 'success' })
         reload()
       },
       (cause) => toast(identityMessage(cause, 'passkey'), { tone: 'danger' }),
     )
+  }
+  const renamed = () => {
+    setRenaming(undefined)
+    toast(words.renamed, { tone: 'success' })
+    void query.refetch()
   }
   const remove = async (password: string) => {
     if (!deleting) return
@@ -72,7 +83,12 @@ export function PasskeySection({ email, onChange }: { email: string; onChange: (
               {passkeys.length > 0 && (
                 <ul className={lines.list} aria-label={words.title}>
                   {passkeys.map((passkey) => (
-                    <Line key={passkey.id} passkey={passkey} onDelete={() => setDeleting(passkey)} />
+                    <Line
+                      key={passkey.id}
+                      passkey={passkey}
+                      onRename={() => setRenaming(passkey)}
+                      onDelete={() => setDeleting(passkey)}
+                    />
                   ))}
                 </ul>
               )}
@@ -107,10 +123,13 @@ export function PasskeySection({ email, onChange }: { email: string; onChange: (
             hint={words.nameHint}
             name="passkey-name"
             autoComplete="off"
-            maxLength={50}
+            maxLength={MAX_PASSKEY_NAME}
             defaultValue={words.nameOf((query.data?.length ?? 0) + 1)}
           />
         </PasswordDialog>
+      )}
+      {renaming && (
+        <RenamePasskey passkey={renaming} onRenamed={renamed} onClose={() => setRenaming(undefined)} />
       )}
       {deleting && (
         <PasswordDialog
@@ -125,7 +144,15 @@ export function PasskeySection({ email, onChange }: { email: string; onChange: (
   )
 }
 
-function Line({ passkey, onDelete }: { passkey: Passkey; onDelete: () => void }) {
+function Line({
+  passkey,
+  onRename,
+  onDelete,
+}: {
+  passkey: Passkey
+  onRename: () => void
+  onDelete: () => void
+}) {
   const { name, createdAt, lastUsedAt } = passkey
   return (
     <li className={lines.line}>
@@ -135,10 +162,16 @@ function Line({ passkey, onDelete }: { passkey: Passkey; onDelete: () => void })
         <p>{words.created(formatDate(createdAt))}</p>
         <p>{lastUsedAt ? words.used(formatDate(lastUsedAt)) : words.unused}</p>
       </div>
-      <Button size="sm" onClick={onDelete}>
-        <span className="visually-hidden">{texts.sessions.of(name)}</span>
-        {words.delete}
-      </Button>
+      <div className={lines.buttons}>
+        <Button size="sm" onClick={onRename}>
+          <span className="visually-hidden">{texts.trusted.of(name)}</span>
+          {words.rename}
+        </Button>
+        <Button size="sm" onClick={onDelete}>
+          <span className="visually-hidden">{texts.sessions.of(name)}</span>
+          {words.delete}
+        </Button>
+      </div>
     </li>
   )
 }

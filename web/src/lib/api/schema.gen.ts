@@ -2286,9 +2286,9 @@ export interface paths {
         get: operations["getAddressRanges"];
         /**
          * Set the networks that members may connect from
-         * @description For super-admins, whose own address must be in one of the networks. Every call, stream and connection of a member
-         *     from another address is refused with 403 `address_refused` from then on, and those that are open end. Requests from
-         *     Slack are not affected.
+         * @description For super-admins, whose own address must be in one of the networks for the app. Every call, stream and connection
+         *     of a member from another address is refused with 403 `address_refused` from then on, and those that are open end.
+         *     Requests from Slack are not affected.
          */
         put: operations["putAddressRanges"];
         post?: never;
@@ -5196,12 +5196,20 @@ export interface components {
             connection: components["schemas"]["ConnectionLimit"];
         };
         AddressRangesRequest: {
-            /** @description Networks in CIDR notation or single addresses, IPv4 or IPv6. */
+            /** @description Networks for the app, in CIDR notation or single addresses, IPv4 or IPv6. None means any. */
             ranges: string[];
+            /** @description Networks for personal access tokens. Null or missing means those of the app. */
+            api_ranges?: string[] | null;
+            /** @description Networks for other connections, such as the browser extension. Null or missing means those of the app. */
+            connection_ranges?: string[] | null;
         };
         AddressRanges: {
-            /** @description In CIDR notation. */
+            /** @description For the app, in CIDR notation. None means any. */
             ranges: string[];
+            /** @description For personal access tokens. Null means those of the app. */
+            api_ranges: string[] | null;
+            /** @description For other connections, such as the browser extension. Null means those of the app. */
+            connection_ranges: string[] | null;
             /** @description The address of this request, as the server sees it. */
             address: string;
         };
