@@ -231,7 +231,7 @@ func TestTakeoverRestartsTheAnswer(t *testing.T) {
 		"the model refuses": {},
 		"reasoning":         {think: "考え中"},
 		"thinking":          {change: func(q *chat.Question) { q.Thinking = new(true) }},
-		"JSON":              {change: func(q *chat.Question) { q.Params = &chat.Params{Schema: &chat.Schema{}} }},
+		"JSON":              {change: func(q *chat.Question) { q.Params = &chat.Params{Params: llm.Params{Schema: &chat.Schema{}}} }},
 		"other sources": {
 			before: func(f *fixture) chat.Grounder { return f.groundedIn(three...) },
 			after:  func(f *fixture) chat.Grounder { return f.groundedIn(three...) }, // With other ids.

@@ -44,6 +44,7 @@ type generation struct {
 	rounds          []ToolRound                // The rounds with calls of tools so far.
 	roundsText      string                     // The text of the rounds of an earlier run.
 	newParagraph    bool                       // A blank line is published before the next text.
+	returned        []ToolCall                 // The calls in the state ToolReturned.
 
 	proofreading *proofreading // Nil unless the answer is a list of changes.
 
@@ -265,7 +266,7 @@ func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, erro
 		Reasoning: func(delta string) { s.publishReasoning(g, delta) },
 	}
 	if params := g.req.Question.Params; params != nil {
-		req.Params, req.Exact = *params, true
+		req.Params, req.Exact = params.Params, true
 	}
 	if g.req.wantsJSON() {
 		prompt[0].Content += jsonOnly
@@ -276,7 +277,12 @@ func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, erro
 	if len(tools) > 0 {
 		return s.askWithTools(ctx, cancel, g, req, tools)
 	}
-	return s.askOnce(ctx, cancel, g, req)
+	result, err := s.askOnce(ctx, cancel, g, req)
+	if err == nil && result.FinishReason == llm.FinishTools {
+		result.FinishReason = llm.FinishStop
+		err = s.returnCalls(ctx, g, req.Prefix, result.ToolCalls)
+	}
+	return result, err
 }
 
 // askOnce makes one request to the model, or two if it does not continue the prefix.

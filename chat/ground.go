@@ -28,8 +28,19 @@ type Grounder interface {
 	Estimate(ctx context.Context, req AnswerRequest, limit int) (int, error)
 }
 
-// Params are the optional parameters of an answer.
-type Params = llm.Params
+// Params are the optional parameters of an answer to a program. The JSON form is the stored form.
+type Params struct {
+	llm.Params
+
+	// Rounds are the calls of Tools that the program has made since the question, with their results.
+	Rounds []ToolRound `json:"rounds,omitempty"`
+}
+
+// IsZero reports whether the answer needs no parameters.
+func (p Params) IsZero() bool { return p.Params.IsZero() && len(p.Rounds) == 0 }
+
+// hasTools reports whether the model may call tools of the program.
+func (p *Params) hasTools() bool { return p != nil && len(p.Tools) > 0 }
 
 // Schema is the schema of a JSON answer.
 type Schema = llm.Schema
@@ -46,9 +57,11 @@ type AnswerRequest struct {
 	AnswerID uuid.UUID
 	Stored   <-chan struct{} // Closed when the question was stored. Nil before the generation is launched.
 	History  []Message       // The earlier messages, oldest first.
-	Prompt   []llm.Message   // The skill's instructions, the history, and the question, which comes last.
-	Model    AnswerModel     // The model that answers.
-	Project  *ProjectContext // The project of the thread; nil for none.
+	// Prompt is the conversation: the skill's instructions, the history, the question, and the rounds of its
+	// parameters.
+	Prompt  []llm.Message
+	Model   AnswerModel     // The model that answers.
+	Project *ProjectContext // The project of the thread; nil for none.
 }
 
 // shared reports whether all members of a project read the answer.

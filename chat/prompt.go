@@ -15,9 +15,9 @@ import (
 // historyMessages limits the number of earlier messages that are read.
 const historyMessages = 60
 
-// history returns the limit for the part of a thread that is sent to the model.
-func (c Config) history() HistoryLimit {
-	return HistoryLimit{Messages: historyMessages, Bytes: c.HistoryBytes}
+// history returns the limit for the part of a thread that is sent to the model with a question with these parameters.
+func (c Config) history(params *Params) HistoryLimit {
+	return HistoryLimit{Messages: historyMessages, Bytes: c.HistoryBytes, ToolCalls: params.hasTools()}
 }
 
 // newAsk returns a question with its prompt.
@@ -41,7 +41,7 @@ type branchContext struct {
 }
 
 // newPrompt returns the conversation for the model: the system prompt with the instructions of the skill, the
-// organization, the project, the person and the thread, the history, and the question.
+// organization, the project, the person and the thread, the history, the question, and the rounds of its parameters.
 func newPrompt(sk skill.Skill, guidance org.Guidance, before branchContext, question Message) []llm.Message {
 	if question.ParentID != nil {
 		sk = sk.FollowUp()
@@ -59,14 +59,31 @@ func newPrompt(sk skill.Skill, guidance org.Guidance, before branchContext, ques
 	for from < len(history) && history[from].Role != RoleUser {
 		from++
 	}
-	for _, m := range append(slices.Clone(history[from:]), question) {
-		role := llm.RoleUser
-		if m.Role == RoleAssistant {
-			role = llm.RoleAssistant
+	for _, m := range history[from:] {
+		messages = append(messages, m.forModel()...)
+	}
+	messages = append(messages, question.forModel()...)
+	if question.Params != nil {
+		for _, round := range question.Params.Rounds {
+			messages = append(messages, round.messages()...)
 		}
-		messages = append(messages, llm.Message{
-			Role: role, Content: m.modelText(), Pictures: promptPictures(m.Pictures),
-		})
+	}
+	return messages
+}
+
+// forModel returns a message as messages for the model: an answer with calls of tools consists of several, and one that
+// has neither text nor calls with results of none.
+func (m Message) forModel() []llm.Message {
+	if m.Role != RoleAssistant {
+		return []llm.Message{{Role: llm.RoleUser, Content: m.modelText(), Pictures: promptPictures(m.Pictures)}}
+	}
+	rounds, text := Rounds(m.modelText(), m.ToolCalls)
+	var messages []llm.Message
+	for _, round := range rounds {
+		messages = append(messages, round.messages()...)
+	}
+	if text != "" {
+		messages = append(messages, llm.Message{Role: llm.RoleAssistant, Content: text})
 	}
 	return messages
 }

@@ -143,7 +143,8 @@ func (s *Service) sendOnce(ctx context.Context, owner identity.Owner, q Question
 	b := NewGeneration{
 		Owner: owner, RequestID: q.RequestID, RequestHash: q.hash(), ServerID: s.serverID, Regenerate: q.Regenerate != nil,
 	}
-	state, err := s.store.LoadThreadState(ctx, owner, q.ThreadID, q.ParentID, q.RequestID, b.RequestHash, s.cfg.history())
+	state, err := s.store.LoadThreadState(ctx, owner, q.ThreadID, q.ParentID, q.RequestID, b.RequestHash,
+		s.cfg.history(q.Params))
 	if err != nil {
 		return Exchange{}, err
 	}
@@ -347,7 +348,7 @@ func (s *Service) historyBefore(ctx context.Context, owner identity.Owner, quest
 	if question.ParentID == nil {
 		return nil, nil
 	}
-	return s.store.History(ctx, owner, question.ThreadID, *question.ParentID, s.cfg.history())
+	return s.store.History(ctx, owner, question.ThreadID, *question.ParentID, s.cfg.history(question.Params))
 }
 
 func newMessage(threadID uuid.UUID, role Role, status Status) Message {

@@ -32,6 +32,7 @@ type EarlierMessage struct {
 	Role       Role
 	Content    string
 	PictureIDs []uuid.UUID `json:",omitempty"` // For a question.
+	ToolCalls  []ToolCall  `json:",omitempty"` // For an answer: the calls that the client has made, with their results.
 }
 
 // NewGeneration is the input of BeginGeneration: a question with its answer before the generation.
@@ -75,6 +76,8 @@ type ProjectContext struct {
 type HistoryLimit struct {
 	Messages int
 	Bytes    int // In bytes of the text for the model.
+
+	ToolCalls bool // The answers include their calls of tools, which count for Bytes.
 }
 
 // ThreadState is the result of LoadThreadState.
@@ -323,7 +326,8 @@ type Store interface {
 	) (ThreadState, error)
 
 	// History returns the newest messages of a branch up to and including leaf, within limit, oldest first: questions,
-	// and complete answers with text. It reads only the fields for the model: id, role, content, prompt and pictures.
+	// and complete answers with text or calls. It reads only the fields for the model: id, role, content, prompt,
+	// pictures and, within limit, calls of tools.
 	History(ctx context.Context, owner identity.Owner, threadID, leaf uuid.UUID, limit HistoryLimit) ([]Message, error)
 
 	// Opening returns the first question of the branch that ends with leaf, and its answer, with the fields of History,

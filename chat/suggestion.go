@@ -34,8 +34,8 @@ type GeneratedSuggestions struct {
 }
 
 // Suggest returns questions that may follow an answer. The first call for an answer generates and stores them; others
-// return the stored ones. It returns none for answers in temporary threads, JSON, proofreadings and incomplete answers,
-// if the model has a price, and if the model fails.
+// return the stored ones. It returns none for answers in temporary threads, JSON, proofreadings, incomplete answers and
+// answers with returned calls, if the model has a price, and if the model fails.
 func (s *Service) Suggest(ctx context.Context, owner identity.Owner, messageID uuid.UUID) ([]string, error) {
 	answer, err := s.find(ctx, owner, messageID)
 	if err != nil || answer.Suggestions != nil {
@@ -58,7 +58,8 @@ func (s *Service) Suggest(ctx context.Context, owner identity.Owner, messageID u
 
 // suggestible reports whether questions may be suggested after a message.
 func suggestible(m Message) bool {
-	return m.Role == RoleAssistant && m.Status == StatusSuccess && m.FinishReason == FinishStop && m.Proofread == nil
+	return m.Role == RoleAssistant && m.Status == StatusSuccess && m.FinishReason == FinishStop && m.Proofread == nil &&
+		len(m.ReturnedCalls()) == 0
 }
 
 // hasPrice reports whether a model costs something according to the operator.

@@ -145,7 +145,7 @@ func TestNothingIsSuggested(t *testing.T) {
 		RequestID: newID(), ThreadID: temporary.ID, Content: "糸とは",
 	})).Answer)
 	suggest("JSON", f.server, f.wait(f.startThread(f.server, chatSkill, chat.Question{
-		Content: "糸とは", Params: &chat.Params{Schema: &chat.Schema{}},
+		Content: "糸とは", Params: &chat.Params{Params: llm.Params{Schema: &chat.Schema{}}},
 	})).Answer)
 
 	failing := f.start(llmtest.Fail(fault.Errorf(llm.CodeInterrupted, "途切れました。"), "絹"), f.db, chat.Config{Suggestions: true})

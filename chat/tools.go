@@ -50,14 +50,18 @@ const (
 	ToolRunning ToolState = "running"
 	ToolDone    ToolState = "success"
 	ToolFailed  ToolState = "failed"
+
+	// ToolReturned is a call of a tool of the program that asked. The program makes the call; the answer has no result.
+	ToolReturned ToolState = "returned"
 )
 
 // ToolCall is a call of a tool in an answer. Its JSON form is the stored form.
 type ToolCall struct {
 	llm.ToolCall
 
-	Title    string        `json:"title"`  // The tool's name for people.
-	Offset   int           `json:"offset"` // Bytes of the answer's text before the call.
+	Title    string        `json:"title"`           // The tool's name for people.
+	Offset   int           `json:"offset"`          // Bytes of the answer's text before the call.
+	Round    int           `json:"round,omitempty"` // The number of rounds before the call.
 	State    ToolState     `json:"state"`
 	Result   string        `json:"result,omitempty"` // For the model. In a complete answer it is shortened.
 	Error    string        `json:"error,omitempty"`  // For people and the model; "" unless the call failed.
@@ -66,13 +70,13 @@ type ToolCall struct {
 
 // ToolRound is a part of an answer that ends with calls of tools.
 type ToolRound struct {
-	Text      string // The answer's text before the calls, since the previous round.
-	Reasoning string // The model's reasoning in the round.
-	Calls     []ToolCall
+	Text      string     `json:"text,omitempty"`      // The answer's text before the calls, since the previous round.
+	Reasoning string     `json:"reasoning,omitempty"` // The model's reasoning in the round.
+	Calls     []ToolCall `json:"calls"`
 }
 
-// toolsOf returns the tools of an answer. Answers that must have a certain form, and those for programs that have
-// their own tools, have none.
+// toolsOf returns the tools of an answer. Answers that must have a certain form, and those for programs that set
+// parameters, such as their own tools, have none.
 func (s *Service) toolsOf(req AnswerRequest) []tool.Tool {
 	if len(req.Skill.Tools) == 0 || req.Proofreads() || req.Question.Params != nil {
 		return nil
@@ -370,14 +374,20 @@ func (s *Service) storeResult(ctx context.Context, g *generation, call ToolCall)
 // toolCalls returns the calls of the answer to be stored with it.
 func (g *generation) toolCalls() []ToolCall {
 	var calls []ToolCall
-	for _, round := range g.rounds {
+	for i, round := range g.rounds {
 		for _, call := range round.Calls {
-			call.Result, call.Extra = shown(call.Result), nil
-			call.Arguments = shown(call.Arguments)
+			call = call.Shown()
+			call.Round, call.Extra = i, nil
 			calls = append(calls, call)
 		}
 	}
-	return calls
+	return append(calls, g.returned...)
+}
+
+// Shown returns the call with its texts shortened for people.
+func (c ToolCall) Shown() ToolCall {
+	c.Result, c.Arguments = shown(c.Result), shown(c.Arguments)
+	return c
 }
 
 // shown shortens a text for people.
@@ -399,8 +409,9 @@ func putToolCall(text *stream.Text, call ToolCall) {
 	}
 	text.PutToolCall(stream.ToolCall{
 		ID: call.ID, Name: call.Name, Title: call.Title, Input: input, Offset: call.Offset,
+		Returned: call.State == ToolReturned,
 	})
-	if call.State != ToolRunning {
+	if call.State != ToolRunning && call.State != ToolReturned {
 		putToolResult(text, call)
 	}
 }

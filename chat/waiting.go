@@ -110,7 +110,7 @@ func (s *Service) beginNext(ctx context.Context, w WaitingQuestion) error {
 		Owner: w.Owner, RequestID: w.RequestID, RequestHash: w.RequestHash, ServerID: s.serverID,
 		Regenerate: q.Regenerate != nil, WaitingID: &w.ID,
 	}
-	state, err := s.store.LoadThreadState(ctx, w.Owner, w.ThreadID, nil, w.RequestID, w.RequestHash, s.cfg.history())
+	state, err := s.store.LoadThreadState(ctx, w.Owner, w.ThreadID, nil, w.RequestID, w.RequestHash, s.cfg.history(nil))
 	switch {
 	case fault.CodeOf(err) == fault.NotFound, err == nil && state.Project != nil && state.Project.Archived:
 		return s.dropWaiting(ctx, w)

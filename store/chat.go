@@ -71,11 +71,12 @@ func (db *DB) AddEarlierMessages(
 			}
 			batch.Queue(`
 				INSERT INTO messages (id, organization_id, thread_id, parent_id, role, content, status,
-				                      finish_reason, completed_at)
-				SELECT $1, $2, t.id, $5, $6, $7, 'success', nullif($8, ''), now()
+				                      finish_reason, tool_calls, completed_at)
+				SELECT $1, $2, t.id, $5, $6, $7, 'success', nullif($8, ''), $9, now()
 				FROM threads t
 				WHERE t.organization_id = $2 AND t.user_id = $3 AND t.id = $4`,
-				id, owner.OrganizationID, owner.UserID, threadID, parent, m.Role, storable(m.Content), finish)
+				id, owner.OrganizationID, owner.UserID, threadID, parent, m.Role, storable(m.Content), finish,
+				orNil(convert(m.ToolCalls, storableCall)))
 			if len(m.PictureIDs) > 0 {
 				queuePictures(batch, owner, id, m.PictureIDs)
 			}

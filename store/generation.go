@@ -360,7 +360,7 @@ func storedOutcome(o chat.Outcome) chat.Message {
 		FinishReason: o.FinishReason, Model: storable(o.Model), ModelID: o.ModelID, ModelName: o.ModelName,
 		InputTokens:  storableCount(o.InputTokens),
 		OutputTokens: storableCount(o.OutputTokens), Citations: orEmpty(o.Citations), Steps: orEmpty(o.Steps),
-		Run: o.Run, Proofread: o.Proofread, ToolCalls: convert(o.ToolCalls, storableCall),
+		Run: o.Run, Proofread: o.Proofread, ToolCalls: orNil(convert(o.ToolCalls, storableCall)),
 	}
 	if o.Failure != nil {
 		m.Failure = &chat.Failure{

@@ -286,8 +286,8 @@ func (db *DB) LoadThreadState(
 		batch.Queue(threadStateSQL, owner.OrganizationID, owner.UserID, threadID, parent).Query(collect(&threads))
 		// After the query for the running answer, which may be its own.
 		batch.Queue(findRequestSQL, owner.OrganizationID, owner.UserID, requestID).Query(collect(&requests))
-		batch.Queue(historySQL, owner.OrganizationID, owner.UserID, threadID, parent, limit.Messages, limit.Bytes).
-			Query(collect(&history))
+		batch.Queue(historySQL, owner.OrganizationID, owner.UserID, threadID, parent, limit.Messages, limit.Bytes,
+			limit.ToolCalls).Query(collect(&history))
 	}); err != nil {
 		return chat.ThreadState{}, err
 	}
@@ -382,7 +382,8 @@ func (r requestRow) exchange(
 
 // historySQL reads the messages of a branch, newest first, with the columns that the model needs. Its parameters are
 // the owner's organization and user, the thread, the last message or NULL for the end of the branch that was shown
-// last, the maximum number of messages, and the maximum number of bytes. It sums the sizes before it reads any text.
+// last, the maximum number of messages, the maximum number of bytes, and whether to read calls of tools. It sums the
+// sizes before it reads any text.
 const historySQL = `
 	WITH RECURSIVE branch AS (
 	    SELECT m.id, m.parent_id, m.seq, ` + sentToModel + ` AS told, (` + sentToModel + `)::int AS count
@@ -395,9 +396,11 @@ const historySQL = `
 	    JOIN messages m ON m.id = b.parent_id
 	    WHERE b.count < $5
 	)
-	SELECT m.id, m.role, m.content, m.prompt, ` + picturesOf + ` AS pictures
-	FROM (SELECT h.id, h.seq, h.role, h.content, h.prompt,
-	             sum(octet_length(coalesce(nullif(h.prompt, ''), h.content))) OVER (ORDER BY h.seq DESC) AS bytes
+	SELECT m.id, m.role, m.content, m.prompt, m.tool_calls, ` + picturesOf + ` AS pictures
+	FROM (SELECT h.id, h.seq, h.role, h.content, h.prompt, CASE WHEN $7 THEN h.tool_calls END AS tool_calls,
+	             sum(octet_length(coalesce(nullif(h.prompt, ''), h.content)) +
+	                 CASE WHEN $7 THEN coalesce(octet_length(h.tool_calls::text), 0) ELSE 0 END)
+	                 OVER (ORDER BY h.seq DESC) AS bytes
 	      FROM branch b
 	      JOIN messages h ON h.id = b.id
 	      WHERE b.told) m
@@ -405,8 +408,9 @@ const historySQL = `
 	ORDER BY m.seq DESC`
 
 // sentToModel is the condition that the message m is sent to the model: it is a question or a complete answer with
-// text.
-const sentToModel = `(m.role = 'user' OR (m.role = 'assistant' AND m.completed_at IS NOT NULL AND m.content <> ''))`
+// text or calls of tools.
+const sentToModel = `(m.role = 'user' OR (m.role = 'assistant' AND m.completed_at IS NOT NULL AND
+	(m.content <> '' OR m.tool_calls IS NOT NULL)))`
 
 // oldestFirst returns the result of historySQL as a history.
 func oldestFirst(messages []chat.Message) []chat.Message {
@@ -422,7 +426,7 @@ func (db *DB) History(ctx context.Context, owner identity.Owner, threadID, leaf 
 	limit chat.HistoryLimit,
 ) ([]chat.Message, error) {
 	history, err := queryRows[chat.Message](ctx, db.pool, historySQL, owner.OrganizationID, owner.UserID, threadID, leaf,
-		limit.Messages, limit.Bytes)
+		limit.Messages, limit.Bytes, limit.ToolCalls)
 	if err == nil && len(history) == 0 {
 		_, err = findGenerationThread(ctx, db.pool, owner, threadID)
 	}

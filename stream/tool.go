@@ -9,6 +9,8 @@ type ToolCall struct {
 	Title  string          // The tool's name for people.
 	Input  json.RawMessage // The arguments: JSON on one line.
 	Offset int             // Bytes of the text before the call.
+
+	Returned bool // The program that asked makes the call. It has no result in this answer.
 }
 
 // ToolResult is the end of a call.
@@ -18,7 +20,7 @@ type ToolResult struct {
 	Error  string // For people; "" if the call succeeded. Then Output is not sent.
 }
 
-// toolInputChunk is the AI SDK's tool-input-available chunk. The server executes the call.
+// toolInputChunk is the AI SDK's tool-input-available chunk.
 type toolInputChunk struct {
 	Type             string          `json:"type"`
 	ToolCallID       string          `json:"toolCallId"`
@@ -51,7 +53,7 @@ type toolOutputChunk struct {
 func newToolCallChunk(c ToolCall) toolInputChunk {
 	return toolInputChunk{
 		Type: "tool-input-available", ToolCallID: c.ID, ToolName: c.Name, Title: c.Title, Input: c.Input,
-		ProviderExecuted: true, Dynamic: true, ProviderMetadata: toolMetadata{toolPlace{c.Offset}},
+		ProviderExecuted: !c.Returned, Dynamic: true, ProviderMetadata: toolMetadata{toolPlace{c.Offset}},
 	}
 }
 

@@ -129,7 +129,7 @@ func (g *Grounder) reserve() int { return min(g.context/4, 8_000) }
 
 // conversation returns a prompt without the oldest messages of its history, so that it fits into limit tokens.
 func conversation(prompt []llm.Message, limit int) []llm.Message {
-	first, last := prompt[0], len(prompt)-1
+	first, last := prompt[0], questionAt(prompt)
 	from := 1
 	for from < last && tokens(prompt[from:])+tokens(prompt[:1]) > limit {
 		from++
@@ -154,8 +154,8 @@ func withSources(prompt []llm.Message, instructions, documents string) []llm.Mes
 			prompt[i].Content = answer.NeutralizeTags(m.Content)
 		}
 	}
-	last := &prompt[len(prompt)-1]
-	last.Content = documents + "\n" + last.Content
+	question := &prompt[questionAt(prompt)]
+	question.Content = documents + "\n" + question.Content
 	return prompt
 }
 

@@ -167,6 +167,18 @@ func tokens(prompt []llm.Message) int {
 	n := 0
 	for _, m := range prompt {
 		n += llm.EstimateTokens(m.Content) + llm.PictureTokens(m.Pictures)
+		for _, call := range m.ToolCalls {
+			n += llm.EstimateTokens(call.Arguments)
+		}
 	}
 	return n
+}
+
+// questionAt returns the index of the question in a prompt. Only calls of tools and their results follow it.
+func questionAt(prompt []llm.Message) int {
+	at := len(prompt) - 1
+	for prompt[at].Role != llm.RoleUser {
+		at--
+	}
+	return at
 }

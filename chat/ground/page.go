@@ -25,7 +25,7 @@ func (g *Grounder) page(
 	if tokens(req.Prompt) <= limit {
 		return chat.Grounds{Prompt: req.Prompt}, nil
 	}
-	last := len(req.Prompt) - 1
+	last := questionAt(req.Prompt)
 	prompt := opened(req.Prompt, max(limit-tokens(req.Prompt[:2])-tokens(req.Prompt[last:]), g.context/6))
 	if tokens(prompt) <= limit {
 		return chat.Grounds{Prompt: prompt}, nil
@@ -91,7 +91,7 @@ func (g *Grounder) unshortened(prompt []llm.Message) (chat.Grounds, error) {
 // opened drops the oldest messages between the first question, which holds the page, and the last question until the
 // prompt fits into limit tokens. If no message is left between them, the last question receives the page.
 func opened(prompt []llm.Message, limit int) []llm.Message {
-	last := len(prompt) - 1
+	last := questionAt(prompt)
 	if last < 2 {
 		return slices.Clone(prompt)
 	}
@@ -105,13 +105,13 @@ func opened(prompt []llm.Message, limit int) []llm.Message {
 	passages, _ := answer.Split(prompt[1].Content)
 	question := prompt[last]
 	question.Content = answer.Sources(passages) + question.Content
-	return []llm.Message{prompt[0], question}
+	return append([]llm.Message{prompt[0], question}, prompt[last+1:]...)
 }
 
 // longestPage returns the index of the question, first or last, with the longer page, the passages of that page, and
 // the text after them.
 func longestPage(prompt []llm.Message) (at int, passages []answer.Passage, rest string) {
-	last := len(prompt) - 1
+	last := questionAt(prompt)
 	passages, rest = answer.Split(prompt[1].Content)
 	later, after := answer.Split(prompt[last].Content)
 	if len(prompt[last].Content)-len(after) > len(prompt[1].Content)-len(rest) {

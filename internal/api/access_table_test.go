@@ -266,6 +266,9 @@ var access = map[string]rule{
 	"POST /v1/chat/completions": {
 		may: everybody, status: 404, body: func(string) any { return completionOf("none") },
 	},
+	"POST /v1/responses": {
+		may: everybody, status: 404, body: with(map[string]any{"model": "none", "input": "糸とは"}),
+	},
 	"GET /v1/thread":                {may: everybody, status: 200},
 	"POST /v1/thread":               {may: everybody, status: 201, names: aSkill, body: id("skill_id")},
 	"GET /v1/thread/{thread_id}":    {may: everybody, status: 200, names: aThread},

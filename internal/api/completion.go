@@ -24,7 +24,8 @@ const modelsPath = "/v1/models"
 
 // openAI reports whether a path is in OpenAI's form, which includes the form of its errors.
 func openAI(path string) bool {
-	return path == modelsPath || strings.HasPrefix(path, modelsPath+"/") || path == "/v1/chat/completions"
+	return path == modelsPath || strings.HasPrefix(path, modelsPath+"/") || path == "/v1/chat/completions" ||
+		path == "/v1/responses"
 }
 
 // writeOpenAIError writes a problem in OpenAI's form, with the status and headers of the problem.
@@ -39,9 +40,15 @@ func writeOpenAIError(w http.ResponseWriter, p Problem) error {
 	return writeJSON(w, p.Status, openai.NewError(p.Status, p.Code, message, param))
 }
 
-// completeChat handles a request in the form of OpenAI's chat completions. It asks in a thread of the actor, and
-// deletes the thread at the end if the request should not be stored.
-func (s *Server) completeChat(c *call) error {
+// completeChat handles a request in the form of OpenAI's chat completions.
+func (s *Server) completeChat(c *call) error { return s.answerOpenAI(c, openai.ParseCompletion) }
+
+// createResponse handles a request in the form of OpenAI's responses.
+func (s *Server) createResponse(c *call) error { return s.answerOpenAI(c, openai.ParseResponse) }
+
+// answerOpenAI handles a request in one of OpenAI's forms. It asks in a thread of the actor, and deletes the thread at
+// the end if the request should not be stored.
+func (s *Server) answerOpenAI(c *call, parse parseOpenAI) error {
 	admission, err := s.admit(c.ctx(), c.actor)
 	if err != nil {
 		return err
@@ -49,7 +56,7 @@ func (s *Server) completeChat(c *call) error {
 	defer admission.Release()
 	ctx, cancel := context.WithCancelCause(c.ctx())
 	defer cancel(nil)
-	req, exchange, err := s.beginCompletion(c, func() error { return admission.Attach(cancel) })
+	req, exchange, err := s.beginCompletion(c, parse, func() error { return admission.Attach(cancel) })
 	if err != nil {
 		return err
 	}
@@ -68,12 +75,15 @@ func (s *Server) completeChat(c *call) error {
 	return err
 }
 
+// parseOpenAI parses the body of a request in one of OpenAI's forms.
+type parseOpenAI func(body []byte) (openai.Request, error)
+
 // beginCompletion reads a request and stores its question in a new thread. It calls received after reading the request,
 // and returns an error of received.
-func (s *Server) beginCompletion(c *call, received func() error) (
+func (s *Server) beginCompletion(c *call, parse parseOpenAI, received func() error) (
 	req openai.Request, exchange chat.Exchange, err error,
 ) {
-	leave, err := s.receiveCompletion(c.w, c.r, &req)
+	leave, err := s.receiveCompletion(c.w, c.r, parse, &req)
 	if err != nil {
 		return req, exchange, err
 	}
@@ -108,9 +118,9 @@ func (s *Server) beginCompletion(c *call, received func() error) (
 
 // receiveCompletion reads a request. A request that may have pictures occupies one of a few slots, which bound the
 // memory of such requests. The caller releases it with leave.
-func (s *Server) receiveCompletion(w http.ResponseWriter, r *http.Request, req *openai.Request) (leave func(),
-	err error,
-) {
+func (s *Server) receiveCompletion(
+	w http.ResponseWriter, r *http.Request, parse parseOpenAI, req *openai.Request,
+) (leave func(), err error) {
 	limit, leave := int64(maxBody), func() {}
 	if r.ContentLength < 0 || r.ContentLength > maxBody {
 		within, cancel := context.WithTimeout(r.Context(), completionPatience)
@@ -128,7 +138,7 @@ func (s *Server) receiveCompletion(w http.ResponseWriter, r *http.Request, req *
 	}
 	body, err := readJSON(limit, w, r)
 	if err == nil {
-		*req, err = openai.ParseRequest(body)
+		*req, err = parse(body)
 	}
 	if err != nil {
 		leave()
@@ -207,11 +217,11 @@ func (s *Server) answerCompletion(
 	if err := s.reload(ctx, actor); err != nil {
 		return err
 	}
-	completion, err := response.Completion(answer)
+	whole, err := response.Whole(answer)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, completion)
+	return writeJSON(w, http.StatusOK, whole)
 }
 
 // streamCompletion streams an answer. The protocol supports neither the removal of sent text nor resuming.

@@ -76,14 +76,16 @@ func texts(schema *openapi3.Schema, path string, wrap func(value any) any) map[s
 	return bodies
 }
 
-// completions is the route whose errors have OpenAI's form instead of problem documents.
-const completions = "POST /v1/chat/completions"
+// inOpenAIForm reports whether the errors of a route have OpenAI's form instead of problem documents.
+func inOpenAIForm(route string) bool {
+	return route == "POST /v1/chat/completions" || route == "POST /v1/responses"
+}
 
 // refused checks that a call is refused with a problem document, or with an error in OpenAI's form for such a route.
 func (f *fixture) refused(what string, c call, fields ...string) {
 	f.t.Helper()
 	resp := f.do(c)
-	if c.method+" "+c.path == completions {
+	if inOpenAIForm(c.method + " " + c.path) {
 		var failed struct {
 			Error struct{ Type, Message, Param string }
 		}

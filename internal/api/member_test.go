@@ -67,7 +67,7 @@ func TestR61_ServerControlledFieldsAreRefused(t *testing.T) {
 			body := maps.Clone(c.body.(map[string]any))
 			if _, taken := body[field]; taken || strings.HasPrefix(route, "PUT /v1/user/") &&
 				(field == "role" || field == "state") || route == "POST /v1/slack-link" && field == "state" ||
-				route == completions && field == "user" {
+				inOpenAIForm(route) && field == "user" {
 				continue
 			}
 			body[field] = "organization-super-admin"

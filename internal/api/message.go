@@ -215,6 +215,7 @@ func toMessage(m chat.Message) Message {
 }
 
 func toToolCall(c chat.ToolCall) ToolCall {
+	c = c.Shown()
 	return ToolCall{
 		ID: c.ID, Name: c.Name, Title: c.Title, Arguments: c.Arguments, Offset: c.Offset,
 		Status: ToolCallStatus(c.State), Result: c.Result, Error: c.Error, DurationMs: int(c.Duration.Milliseconds()),

@@ -283,6 +283,7 @@ func (s *Server) routes() (http.Handler, error) {
 	// Authenticated, without a time limit for the answer.
 	r.With(s.withActor).Post("/v1/message/sync", s.call(waits, s.askMessageAndWait))
 	r.With(s.withActor).Post("/v1/chat/completions", s.as(waits, s.completeChat))
+	r.With(s.withActor).Post("/v1/responses", s.as(waits, s.createResponse))
 	r.With(s.withActor).Post("/v1/message/{message_id}/suggestion", s.call(prepares, s.suggestQuestions))
 	r.With(s.withActor).Post("/v1/thread/{thread_id}/data-source-preprocess-sync",
 		s.call(prepares, withBody(s.preprocessAndWait)))

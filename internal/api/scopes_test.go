@@ -35,7 +35,7 @@ var scopesOfRoutes = map[identity.Scope]func(route string) bool{
 	identity.ScopeChat: func(route string) bool {
 		return has(route, "/v1/category", "/v1/skill", "/v1/favorite_skill", "/v1/notification",
 			"/v1/thread", "/v1/share",
-			"/v1/message", "/v1/message_feedback", "/v1/me", "/v1/model", "/v1/models", "/v1/chat",
+			"/v1/message", "/v1/message_feedback", "/v1/me", "/v1/model", "/v1/models", "/v1/chat", "/v1/responses",
 			"/v1/picture", "/mcp") &&
 			!strings.Contains(route, "preprocess") &&
 			// Notices are written in the app only.

@@ -839,14 +839,17 @@ func (e TokenFormGrantType) Valid() bool {
 
 // Defines values for ToolCallStatus.
 const (
-	ToolCallStatusFailed  ToolCallStatus = "failed"
-	ToolCallStatusSuccess ToolCallStatus = "success"
+	ToolCallStatusFailed   ToolCallStatus = "failed"
+	ToolCallStatusReturned ToolCallStatus = "returned"
+	ToolCallStatusSuccess  ToolCallStatus = "success"
 )
 
 // Valid indicates whether the value is a known member of the ToolCallStatus enum.
 func (e ToolCallStatus) Valid() bool {
 	switch e {
 	case ToolCallStatusFailed:
+		return true
+	case ToolCallStatusReturned:
 		return true
 	case ToolCallStatusSuccess:
 		return true
@@ -4253,14 +4256,16 @@ type ToolCall struct {
 	Offset int `json:"offset"`
 
 	// Result Shortened if it is very long.
-	Result string         `json:"result,omitempty,omitzero"`
+	Result string `json:"result,omitempty,omitzero"`
+
+	// Status `returned` for a call of a tool of the program that asked, which makes the call.
 	Status ToolCallStatus `json:"status"`
 
 	// Title The name of the tool for people.
 	Title string `json:"title"`
 }
 
-// ToolCallStatus defines model for ToolCall.Status.
+// ToolCallStatus `returned` for a call of a tool of the program that asked, which makes the call.
 type ToolCallStatus string
 
 // Usage The tokens of all calls of the model for an answer. They include notes on parts of documents, also those made before another server took over, and calls that were made again. The title of a thread is not included.

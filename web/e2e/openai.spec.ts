@@ -1,42 +1,12 @@
-import OpenAI, { APIError } from 'openai'
-import type { components } from '../src/lib/api/schema.gen'
+import OpenAI from 'openai'
 import { Account } from './support/account'
+import { clientOf, errorOf, skill, tokenOf } from './support/openai'
 import { expect, seeing, test } from './support/test'
 import { Tsumugi } from './support/tsumugi'
-
-type Token = components['schemas']['PersonalToken']
-
-/** A personal access token of a user's. */
-async function tokenOf(account: Account, ...scopes: string[]): Promise<Token> {
-  const expires_on = new Date(Date.now() + 5 * 86_400_000).toISOString().slice(0, 10)
-  const request_id = crypto.randomUUID()
-  const body = { request_id, name: '集計', scopes, expires_on }
-  const answer = await account.call('POST', '/v1/connection/token', body)
-  return (await answer.json()) as Token
-}
-
-/** OpenAI's own client. It does not retry, so that each test sees the server's response. */
-async function clientOf(url: string, account: Account): Promise<OpenAI> {
-  const { token } = await tokenOf(account, 'chat')
-  return new OpenAI({ baseURL: `${url}/v1`, apiKey: token, maxRetries: 0 })
-}
-
-/** The id of a skill as a model. */
-const skill = '汎用チャット'
 
 /** A PNG of one pixel. */
 const pixel =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
-
-/** Returns the error of a rejected call. */
-async function errorOf(call: Promise<unknown>): Promise<APIError> {
-  const error = await call.then(
-    () => null,
-    (cause: unknown) => cause,
-  )
-  expect(error).toBeInstanceOf(APIError)
-  return error as APIError
-}
 
 /** Returns the status of a completion's answer: 404 if its thread was deleted. */
 async function statusOf(url: string, account: Account, completion: string): Promise<number> {
@@ -268,10 +238,10 @@ test.describe("OpenAI's own client", () => {
     const twice = await errorOf(client.chat.completions.create({ ...asked, n: 2 }))
     expect(twice).toBeInstanceOf(OpenAI.BadRequestError)
     expect(twice.param).toBe('n')
-    const tools = [{ type: 'function', function: { name: 'now' } }] as const
+    const tools = [{ type: 'custom', custom: { name: 'now' } }] as const
     const unsupported = await errorOf(client.chat.completions.create({ ...asked, tools: [...tools] }))
     expect(unsupported).toBeInstanceOf(OpenAI.BadRequestError)
-    expect(unsupported).toMatchObject({ param: 'tools', code: 'unknown_parameter' })
+    expect(unsupported).toMatchObject({ param: 'tools[0].type', code: 'invalid_value' })
     const narrow = client.withOptions({ apiKey: (await tokenOf(account, 'documents')).token })
     const forbidden = await errorOf(narrow.chat.completions.create(asked))
     expect(forbidden).toBeInstanceOf(OpenAI.PermissionDeniedError)

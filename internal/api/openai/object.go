@@ -54,7 +54,15 @@ func readObject(path string, raw json.RawMessage, wrong *error) object {
 	return o
 }
 
-// needList removes a list and returns its values with their paths. It reads at most most values.
+// takeList is needList for a list that may be absent.
+func (o object) takeList(name string, most int) []json.RawMessage {
+	if o.members[name] == nil {
+		return nil
+	}
+	return o.needList(name, most)
+}
+
+// needList removes a list and returns its values. It reads at most most values.
 func (o object) needList(name string, most int) []json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(need[json.RawMessage](o, name)))
 	if begin, err := decoder.Token(); err != nil || begin != json.Delim('[') {
@@ -141,6 +149,23 @@ func (o object) takeObject(name string) (object, bool) {
 		return object{}, false
 	}
 	return readObject(o.param(name), raw, o.wrong), true
+}
+
+// needObject is takeObject for a required member.
+func (o object) needObject(name string) object {
+	inner, found := o.takeObject(name)
+	if !found {
+		o.fail(name, MissingParameter, "必須の項目です。")
+		return object{o.param(name), nil, o.wrong}
+	}
+	return inner
+}
+
+// ignore removes members that have no effect.
+func (o object) ignore(names ...string) {
+	for _, name := range names {
+		delete(o.members, name)
+	}
 }
 
 // refuseRest refuses the members that were not taken.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -16,7 +15,6 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
-	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
@@ -27,7 +25,7 @@ const MaxRequest = 32 << 20
 const (
 	maxMessages    = 1_000
 	maxParts       = 1_000   // Parts of a message.
-	maxMessageText = 1 << 20 // Total bytes of all messages, without pictures.
+	maxMessageText = 1 << 20 // Total bytes of all messages, calls and results, without pictures.
 	maxStops       = 4
 	maxStop        = 500 // In characters.
 	maxAnswer      = 10_000_000
@@ -40,7 +38,7 @@ const (
 	maxMetaValue   = 512 // In characters.
 )
 
-// Request is a request for a completion.
+// Request is a request for an answer: a chat completion, or a response.
 type Request struct {
 	Model  string
 	Turns  []Turn // Alternating questions and answers. The first and the last one are questions.
@@ -48,9 +46,14 @@ type Request struct {
 	Store  bool
 
 	instructions string // The text of its system messages.
-	includeUsage bool
+	thinking     *bool
 	params       chat.Params
-	given        []string // The names of the parameters in params.
+	given        []string          // The names of the parameters in params.
+	renamed      map[string]string // The names of parameters that differ from those of completions.
+
+	includeUsage bool // Of a completion.
+
+	response responseRequest // Nil for a completion.
 }
 
 // Turn is a question or an answer. It consists of one or more messages.
@@ -59,7 +62,7 @@ type Turn struct {
 
 	Pictures []Picture
 
-	param string // The parameter of its last message.
+	param string // The parameter with the content of its last message.
 }
 
 // Picture is a picture of a message.
@@ -69,31 +72,32 @@ type Picture struct {
 	param string
 }
 
-// ParseRequest parses the body of a request: a JSON object.
-func ParseRequest(body []byte) (req Request, err error) {
-	if !json.Valid(body) {
+// parse parses the body of a request, a JSON object, with take.
+func parse(body []byte, take func(req *Request, o object)) (req Request, err error) {
+	if !utf8.Valid(body) || !json.Valid(body) {
 		return req, fault.Errorf(fault.Invalid, "本文を JSON として読み取れませんでした。")
 	}
-	o := readObject("", body, &err)
-	messages := o.needList("messages", maxMessages)
+	take(&req, readObject("", body, &err))
+	return req, err
+}
+
+// takeCommon takes the parameters that completions and responses share.
+func (req *Request) takeCommon(o object) {
 	req.Model = need[string](o, "model")
-	req.Stream, req.Store = takeOr(o, "stream", false), takeOr(o, "store", true)
-	if options, found := o.takeObject("stream_options"); found {
-		if !req.Stream {
-			o.fail("stream_options", InvalidValue, "stream が true のときだけ指定できます。")
-		}
-		req.includeUsage = takeOr(options, "include_usage", false)
-		options.refuseRest()
-	}
-	if n := take[int](o, "n"); n != nil && *n != 1 {
-		o.fail("n", InvalidValue, "1 だけを指定できます。")
-	}
+	req.Stream = takeOr(o, "stream", false)
 	o.takeText("user", maxUser)
 	checkMetadata(o)
-	req.takeParams(o)
-	o.refuseRest()
-	req.takeMessages(o, messages)
-	return req, err
+	p := &req.params
+	p.Temperature, p.TopP = takeNumber[float32](o, "temperature", 0, 2), takeNumber[float32](o, "top_p", 0, 1)
+}
+
+// setGiven notes which of some parameters of the answer are given.
+func (req *Request) setGiven(o object, names ...string) {
+	for _, name := range names {
+		if o.members[name] != nil {
+			req.given = append(req.given, name)
+		}
+	}
 }
 
 // checkMetadata validates metadata, which is otherwise ignored.
@@ -107,33 +111,6 @@ func checkMetadata(o object) {
 			o.fail("metadata", InvalidValue, "キーは%d文字以内で指定してください。", maxMetaKey)
 		}
 		pairs.takeText(key, maxMetaValue)
-	}
-}
-
-// takeParams takes the parameters of the answer.
-func (req *Request) takeParams(o object) {
-	for _, name := range []string{
-		"temperature", "top_p", "stop", "seed", "max_tokens", "max_completion_tokens", "response_format",
-	} {
-		if o.members[name] != nil {
-			req.given = append(req.given, name)
-		}
-	}
-	if o.members["max_tokens"] != nil && o.members["max_completion_tokens"] != nil {
-		o.fail("max_tokens", InvalidValue, "max_completion_tokens と同時には指定できません。")
-	}
-	p := &req.params
-	p.Temperature, p.TopP = takeNumber[float32](o, "temperature", 0, 2), takeNumber[float32](o, "top_p", 0, 1)
-	p.Seed = take[int](o, "seed")
-	for _, name := range []string{"max_tokens", "max_completion_tokens"} {
-		if most := takeNumber(o, name, 1, maxAnswer); most != nil {
-			p.MaxTokens = *most
-		}
-	}
-	p.Stop = takeStops(o)
-	if format, found := o.takeObject("response_format"); found {
-		p.Schema = readFormat(format)
-		format.refuseRest()
 	}
 }
 
@@ -161,10 +138,37 @@ func takeStops(o object) []string {
 	return stops
 }
 
-var schemaName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+// namePattern matches the names of schemas and tools.
+var namePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// readFormat parses response_format. It returns nil for text.
-func readFormat(o object) *chat.Schema {
+// takeName takes the name of a schema or a tool.
+func (o object) takeName() string {
+	name := need[string](o, "name")
+	if !namePattern.MatchString(name) {
+		o.fail("name", InvalidValue, "英数字、_、- で、64文字以内で指定してください。")
+	}
+	return name
+}
+
+// takeSchema takes a JSON schema, or nil if it is absent.
+func (o object) takeSchema(name string) json.RawMessage {
+	schema := takeOr[json.RawMessage](o, name, nil)
+	switch {
+	case schema == nil:
+	case schema[0] != '{':
+		o.fail(name, InvalidType, "オブジェクトを指定してください。")
+	case len(schema) > maxSchema:
+		o.fail(name, InvalidValue, "%d KiB 以内にしてください。", maxSchema>>10)
+	case depthOf(schema) > maxSchemaDepth:
+		o.fail(name, InvalidValue, "入れ子は%d段までにしてください。", maxSchemaDepth)
+	}
+	return schema
+}
+
+// takeFormat parses the format of an answer. nested is the member with the JSON schema, or "" if its fields are members
+// of the format itself. It returns nil for text.
+func (o object) takeFormat(nested string) *chat.Schema {
+	defer o.refuseRest()
 	switch kind := need[string](o, "type"); kind {
 	case "json_object":
 		return &chat.Schema{}
@@ -175,121 +179,32 @@ func readFormat(o object) *chat.Schema {
 		}
 		return nil
 	}
-	given, found := o.takeObject("json_schema")
-	if !found {
-		o.fail("json_schema", MissingParameter, "必須の項目です。")
-		return nil
+	if nested != "" {
+		o = o.needObject(nested)
+		defer o.refuseRest()
 	}
 	s := &chat.Schema{
-		Name: need[string](given, "name"), Description: given.takeText("description", maxSchemaNote),
-		JSON: given.members["schema"], Strict: takeOr(given, "strict", false),
+		Name: o.takeName(), Description: o.takeText("description", maxSchemaNote), Strict: takeOr(o, "strict", false),
 	}
-	if !schemaName.MatchString(s.Name) {
-		given.fail("name", InvalidValue, "英数字、_、- で、64文字以内で指定してください。")
+	if s.JSON = o.takeSchema("schema"); s.JSON == nil {
+		o.fail("schema", MissingParameter, "必須の項目です。")
 	}
-	switch need[json.RawMessage](given, "schema"); {
-	case len(s.JSON) > 0 && s.JSON[0] != '{':
-		given.fail("schema", InvalidType, "オブジェクトを指定してください。")
-	case len(s.JSON) > maxSchema:
-		given.fail("schema", InvalidValue, "%d KiB 以内にしてください。", maxSchema>>10)
-	case depthOf(s.JSON) > maxSchemaDepth:
-		given.fail("schema", InvalidValue, "入れ子は%d段までにしてください。", maxSchemaDepth)
-	}
-	given.refuseRest()
 	return s
 }
 
-// takeMessages parses the conversation.
-func (req *Request) takeMessages(o object, messages []json.RawMessage) {
-	var orders []string
-	size, pictures := 0, 0
-	for i, raw := range messages {
-		m := readObject(o.param("messages["+strconv.Itoa(i)+"]"), raw, o.wrong)
-		role := need[string](m, "role")
-		text, shown := readContent(m, role)
-		m.refuseRest()
-		size, pictures = size+len(text), pictures+len(shown)
-		switch {
-		case role == "system" || role == "developer":
-			orders = append(orders, text)
-		case role != string(chat.RoleUser) && role != string(chat.RoleAssistant):
-			m.fail("role", InvalidValue, "system、developer、user、assistant のどれかを指定してください。")
-		case len(req.Turns) == 0 && role == string(chat.RoleAssistant):
-			m.fail("role", InvalidValue, "メッセージは user から始めてください。")
-		default:
-			req.addTurn(Turn{chat.EarlierMessage{Role: chat.Role(role), Content: text}, shown, m.path})
-		}
-		if *o.wrong != nil {
-			return
-		}
-	}
-	req.instructions = strings.Join(orders, "\n\n")
-	switch last := len(req.Turns) - 1; {
-	case last < 0 || req.Turns[last].Role != chat.RoleUser:
-		o.fail("messages", InvalidValue, "最後は user のメッセージにしてください。")
-	case size > maxMessageText:
-		o.fail("messages", InvalidValue, "文章は合計 %d KiB 以内にしてください。", maxMessageText>>10)
-	case pictures > picture.MaxPerQuestion:
-		o.fail("messages", InvalidValue, "画像は合計%d枚までです。", picture.MaxPerQuestion)
-	}
-}
-
-// addTurn adds a turn, or appends it to the last one if both have the same author, because questions and answers must
-// alternate in a thread.
-func (req *Request) addTurn(turn Turn) {
-	last := len(req.Turns) - 1
-	if last < 0 || req.Turns[last].Role != turn.Role {
-		req.Turns = append(req.Turns, turn)
-		return
-	}
-	said := &req.Turns[last]
-	said.Content += "\n\n" + turn.Content
-	said.param, said.Pictures = turn.param, append(said.Pictures, turn.Pictures...)
-}
-
-// readContent parses the content of a message: a text, or a list of parts.
-func readContent(m object, role string) (text string, pictures []Picture) {
-	if raw := m.members["content"]; raw == nil || raw[0] != '[' {
-		return need[string](m, "content"), nil
-	}
-	var b strings.Builder
-	for i, raw := range m.needList("content", maxParts) {
-		part := readObject(m.param("content["+strconv.Itoa(i)+"]"), raw, m.wrong)
-		switch kind := need[string](part, "type"); {
-		case kind == "text":
-			b.WriteString(need[string](part, "text"))
-		case kind == "image_url" && role == string(chat.RoleUser):
-			if image, found := part.takeObject("image_url"); found {
-				pictures = append(pictures, readPicture(image))
-			} else {
-				part.fail("image_url", MissingParameter, "必須の項目です。")
-			}
-		case kind == "image_url":
-			part.fail("type", InvalidValue, "画像は user のメッセージにだけ指定できます。")
-		default:
-			part.fail("type", InvalidValue, "text か image_url を指定してください。")
-		}
-		part.refuseRest()
-		if *m.wrong != nil {
-			break
-		}
-	}
-	return b.String(), pictures
-}
-
-// readPicture parses image_url, which must be a data: URL, because the server does not fetch addresses for clients.
-func readPicture(o object) Picture {
+// readPicture parses the address of a picture, which must be a data: URL, because the server does not fetch addresses
+// for clients. o has it as the member name.
+func readPicture(o object, name string) Picture {
 	if detail := takeOr(o, "detail", "auto"); detail != "auto" && detail != "low" && detail != "high" {
 		o.fail("detail", InvalidValue, "auto、low、high のどれかを指定してください。")
 	}
-	head, data, _ := strings.Cut(need[string](o, "url"), ",")
-	o.refuseRest()
+	head, data, _ := strings.Cut(need[string](o, name), ",")
 	head = strings.ToLower(head)
 	content, err := base64.StdEncoding.DecodeString(data)
 	if !strings.HasPrefix(head, "data:image/") || !strings.HasSuffix(head, ";base64") || err != nil || len(content) == 0 {
-		o.fail("url", InvalidValue, "画像は data:image/png;base64,… の形で指定してください。http や https のURLは使えません。")
+		o.fail(name, InvalidValue, "画像は data:image/png;base64,… の形で指定してください。http や https のURLは使えません。")
 	}
-	return Picture{content, o.param("url")}
+	return Picture{content, o.param(name)}
 }
 
 // inJSON reports whether the answer must be JSON.
@@ -313,7 +228,7 @@ func (req Request) Question(id uuid.UUID) chat.Question {
 	last := len(req.Turns) - 1
 	q := chat.Question{
 		RequestID: id, Content: req.Turns[last].Content, PictureIDs: req.Turns[last].PictureIDs,
-		Instructions: req.instructions,
+		Instructions: req.instructions, Thinking: req.thinking,
 	}
 	for _, turn := range req.Turns[:last] {
 		q.Earlier = append(q.Earlier, turn.EarlierMessage)
@@ -326,9 +241,16 @@ func (req Request) Question(id uuid.UUID) chat.Question {
 
 // TranslateError translates an error of the question to an error of the request.
 func (req Request) TranslateError(err error) error {
-	params := map[string]string{"picture_ids": "messages", "instructions": "messages"}
+	list := "messages"
+	if req.response != nil {
+		list = "input"
+	}
+	params := map[string]string{"picture_ids": list, "instructions": list, "params": list, "thinking": "reasoning"}
+	if req.response["instructions"] != nil {
+		params["instructions"] = "instructions"
+	}
 	if last := len(req.Turns) - 1; last >= 0 {
-		params["content"] = req.Turns[last].param + ".content"
+		params["content"] = req.Turns[last].param
 	}
 	if len(req.given) > 0 {
 		params["params"] = req.given[0]
@@ -364,8 +286,8 @@ func (req Request) refusedByModel(failure chat.Failure) error {
 	if !found {
 		return nil
 	}
-	if name == "max_tokens" && slices.Contains(req.given, "max_completion_tokens") {
-		name = "max_completion_tokens"
+	if renamed := req.renamed[name]; renamed != "" {
+		name = renamed
 	}
 	return refuseParam(UnsupportedParameter, name, "%s", failure.Detail)
 }

@@ -13,17 +13,36 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// Response is the response to a request: a completion, or a stream of chunks.
+// Response sends the answer to a request: as one object, or as a stream of events.
 type Response struct {
-	req     Request
-	id      string
-	created int
-	w       http.ResponseWriter
-	begun   bool
-	sent    string // The part of the answer's text sent so far.
+	req   Request
+	form  form
+	w     http.ResponseWriter
+	begun bool
+	sent  string // The part of the answer's text sent so far.
 }
 
-// writeTimeout bounds a write of a chunk, and beat is the interval of comments.
+// form is the form of an answer: a completion, or a response.
+type form interface {
+	// whole returns a complete answer with its text.
+	whole(answer chat.Message, text string) any
+	// begin returns the first events of a stream.
+	begin() []event
+	// delta returns the events of the next piece of the text.
+	delta(piece string) []event
+	// end returns the events of a complete answer after its text.
+	end(answer chat.Message) []event
+	// fail returns the last events of a failed answer.
+	fail(answer chat.Message, err OpenAIError) []event
+}
+
+// event is an event of a stream.
+type event struct {
+	name string // "" for none.
+	data any    // Sent as JSON, or unchanged if it is a string.
+}
+
+// writeTimeout bounds a write of an event, and beat is the interval of comments.
 const (
 	writeTimeout = 10 * time.Second
 	beat         = 15 * time.Second
@@ -31,68 +50,42 @@ const (
 
 // NewResponse returns the response to a request with an answer, which may not be complete.
 func NewResponse(w http.ResponseWriter, req Request, answer chat.Message) *Response {
-	return &Response{
-		req: req, id: "chatcmpl-" + answer.ID.String(), created: int(answer.CreatedAt.Unix()), w: w,
+	r := &Response{req: req, w: w, form: newCompletionForm(req, answer)}
+	if req.response != nil {
+		r.form = newResponseForm(req, answer)
 	}
+	return r
 }
 
 // errRewritten ends a stream whose answer is generated again, with another text, after its server failed.
 var errRewritten = errors.New("openai: the answer was begun again")
 
-// Completion returns the completion of a stored answer, or the error of a failed one, which has a Failure.
-func (r *Response) Completion(answer chat.Message) (OpenAICompletion, error) {
-	if err := r.failureOf(answer); err != nil {
-		return OpenAICompletion{}, err
+// Whole returns a stored answer as one object, or the error of a failed one, which has a Failure.
+func (r *Response) Whole(answer chat.Message) (any, error) {
+	if answer.Status == chat.StatusFailed {
+		if err := r.req.refusedByModel(*answer.Failure); err != nil {
+			return nil, err
+		}
+		return nil, fault.Errorf(fault.Unavailable, "%s", answer.Failure.Detail)
 	}
-	return OpenAICompletion{
-		ID: r.id, Object: "chat.completion", Created: r.created, Model: r.req.Model, Usage: usageOf(answer),
-		Choices: []OpenAIChoice{{
-			FinishReason: finishOf(answer), Message: OpenAIAnswer{Role: "assistant", Content: r.content(answer)},
-		}},
-	}, nil
+	return r.form.whole(answer, r.content(answer)), nil
 }
 
-// failureOf returns the error of a failed answer.
-func (r *Response) failureOf(answer chat.Message) error {
-	if answer.Status != chat.StatusFailed {
-		return nil
-	}
-	if err := r.req.refusedByModel(*answer.Failure); err != nil {
-		return err
-	}
-	return fault.Errorf(fault.Unavailable, "%s", answer.Failure.Detail)
-}
-
-// content returns the text of a complete answer with the notice of missing documents. JSON is not changed.
+// content returns the text of a complete answer with its notices. JSON is not changed. An answer with returned calls
+// has no notices, because the answer to their results has them.
 func (r *Response) content(answer chat.Message) string {
 	notice := answer.Notice()
-	if notice == "" || r.req.inJSON() {
+	if notice == "" || r.req.inJSON() || len(answer.ReturnedCalls()) > 0 {
 		return answer.Content
 	}
 	return answer.Content + "\n\n⚠️ " + notice
 }
 
-func usageOf(answer chat.Message) OpenAIUsage {
-	return OpenAIUsage{
-		PromptTokens: answer.InputTokens, CompletionTokens: answer.OutputTokens,
-		TotalTokens: answer.InputTokens + answer.OutputTokens,
-	}
-}
-
-func finishOf(answer chat.Message) string {
-	if answer.FinishReason == chat.FinishLength {
-		return "length"
-	}
-	return "stop"
-}
-
 // Begun reports whether a part of a stream was sent.
 func (r *Response) Begun() bool { return r.begun }
 
-// Begin sends the first chunk.
-func (r *Response) Begin(ctx context.Context) error {
-	return r.chunk(ctx, OpenAIDelta{Role: "assistant"}, "")
-}
+// Begin sends the beginning of a stream.
+func (r *Response) Begin(ctx context.Context) error { return r.send(ctx, r.form.begin()) }
 
 // End sends the rest of a stored answer, and its end. A failed answer has a Failure.
 func (r *Response) End(ctx context.Context, answer chat.Message) error {
@@ -102,17 +95,7 @@ func (r *Response) End(ctx context.Context, answer chat.Message) error {
 	if err := r.text(ctx, r.content(answer)); err != nil {
 		return err
 	}
-	if err := r.chunk(ctx, OpenAIDelta{}, finishOf(answer)); err != nil {
-		return err
-	}
-	if r.req.includeUsage {
-		chunk, usage := r.envelope(), usageOf(answer)
-		chunk.Choices, chunk.Usage = []OpenAIChunkChoice{}, &usage
-		if err := r.send(ctx, chunk); err != nil {
-			return err
-		}
-	}
-	return r.write(ctx, "data: [DONE]\n\n")
+	return r.send(ctx, r.form.end(answer))
 }
 
 // fail sends the rest of a failed answer, and the error.
@@ -120,11 +103,12 @@ func (r *Response) fail(ctx context.Context, answer chat.Message) error {
 	if err := r.text(ctx, answer.Content); err != nil {
 		return err
 	}
+	failed := NewError(http.StatusServiceUnavailable, answer.Failure.Code, answer.Failure.Detail, nil)
 	if err := r.req.refusedByModel(*answer.Failure); err != nil {
 		param := fault.FieldsOf(err)[0].Field
-		return r.send(ctx, NewError(http.StatusBadRequest, string(fault.CodeOf(err)), answer.Failure.Detail, &param))
+		failed = NewError(http.StatusBadRequest, string(fault.CodeOf(err)), answer.Failure.Detail, &param)
 	}
-	return r.send(ctx, NewError(http.StatusServiceUnavailable, answer.Failure.Code, answer.Failure.Detail, nil))
+	return r.send(ctx, r.form.fail(answer, failed))
 }
 
 // Copy sends the text of an answer as it grows, until it is complete.
@@ -151,7 +135,7 @@ func (r *Response) text(ctx context.Context, text string) error {
 		return nil
 	}
 	r.sent = text
-	return r.chunk(ctx, OpenAIDelta{Content: rest}, "")
+	return r.send(ctx, r.form.delta(rest))
 }
 
 // Wait waits for a channel to be closed. It sends comments at intervals, so that proxies do not time out.
@@ -168,31 +152,28 @@ func (r *Response) Wait(ctx context.Context, ready <-chan struct{}, limit time.D
 	}
 }
 
-// envelope returns a chunk without choices.
-func (r *Response) envelope() OpenAIChunk {
-	return OpenAIChunk{ID: r.id, Object: "chat.completion.chunk", Created: r.created, Model: r.req.Model}
-}
-
-// chunk sends a piece of the answer, or its end if finish is set.
-func (r *Response) chunk(ctx context.Context, delta OpenAIDelta, finish string) error {
-	chunk := r.envelope()
-	chunk.Choices = []OpenAIChunkChoice{{Delta: delta}}
-	if finish != "" {
-		chunk.Choices[0].FinishReason = &finish
+// send writes events.
+func (r *Response) send(ctx context.Context, events []event) error {
+	var b strings.Builder
+	for _, e := range events {
+		if e.name != "" {
+			b.WriteString("event: " + e.name + "\n")
+		}
+		text, literal := e.data.(string)
+		if !literal {
+			body, err := json.Marshal(e.data)
+			if err != nil {
+				return err
+			}
+			text = string(body)
+		}
+		b.WriteString("data: " + text + "\n\n")
 	}
-	return r.send(ctx, chunk)
+	return r.write(ctx, b.String())
 }
 
-func (r *Response) send(ctx context.Context, v any) error {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return r.write(ctx, "data: "+string(body)+"\n\n")
-}
-
-// write writes an event within writeTimeout.
-func (r *Response) write(ctx context.Context, event string) error {
+// write writes a part of the stream within writeTimeout.
+func (r *Response) write(ctx context.Context, part string) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
@@ -209,7 +190,7 @@ func (r *Response) write(ctx context.Context, event string) error {
 		r.w.WriteHeader(http.StatusOK)
 		r.begun = true
 	}
-	if _, err := r.w.Write([]byte(event)); err != nil {
+	if _, err := r.w.Write([]byte(part)); err != nil {
 		return err
 	}
 	return rc.Flush()

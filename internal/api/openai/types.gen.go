@@ -20,13 +20,14 @@ func (e OpenAICompletionRequestN) Valid() bool {
 
 // OpenAIAnswer defines model for OpenAIAnswer.
 type OpenAIAnswer struct {
-	Content string `json:"content"`
-	Role    string `json:"role"`
+	Content   *string          `json:"content"`
+	Role      string           `json:"role"`
+	ToolCalls []OpenAIToolCall `json:"tool_calls,omitempty,omitzero"`
 }
 
 // OpenAIChoice defines model for OpenAIChoice.
 type OpenAIChoice struct {
-	// FinishReason `stop` or `length`
+	// FinishReason `stop`, `length` or `tool_calls`
 	FinishReason string       `json:"finish_reason"`
 	Index        int          `json:"index"`
 	Message      OpenAIAnswer `json:"message"`
@@ -69,11 +70,14 @@ type OpenAICompletionRequest struct {
 	Messages  []OpenAIMessage `json:"messages"`
 
 	// Metadata At most 16 pairs; keys have at most 64 characters. They have no effect.
-	Metadata       map[string]string        `json:"metadata,omitempty,omitzero"`
-	Model          string                   `json:"model"`
-	N              OpenAICompletionRequestN `json:"n,omitempty,omitzero"`
-	ResponseFormat OpenAIFormat             `json:"response_format,omitempty,omitzero"`
-	Seed           int64                    `json:"seed,omitempty,omitzero"`
+	Metadata map[string]string        `json:"metadata,omitempty,omitzero"`
+	Model    string                   `json:"model"`
+	N        OpenAICompletionRequestN `json:"n,omitempty,omitzero"`
+
+	// ParallelToolCalls Whether the model may call several tools at once.
+	ParallelToolCalls bool         `json:"parallel_tool_calls,omitempty,omitzero"`
+	ResponseFormat    OpenAIFormat `json:"response_format,omitempty,omitzero"`
+	Seed              int64        `json:"seed,omitempty,omitzero"`
 
 	// Stop Texts at which the answer ends, without them.
 	Stop   any  `json:"stop,omitempty,omitzero"`
@@ -85,7 +89,11 @@ type OpenAICompletionRequest struct {
 		IncludeUsage bool `json:"include_usage,omitempty,omitzero"`
 	} `json:"stream_options,omitempty,omitzero"`
 	Temperature float32 `json:"temperature,omitempty,omitzero"`
-	TopP        float32 `json:"top_p,omitempty,omitzero"`
+
+	// ToolChoice Whether the model must call tools. By default it decides.
+	ToolChoice any          `json:"tool_choice,omitempty,omitzero"`
+	Tools      []OpenAITool `json:"tools,omitempty,omitzero"`
+	TopP       float32      `json:"top_p,omitempty,omitzero"`
 
 	// User It has no effect.
 	User string `json:"user,omitempty,omitzero"`
@@ -96,8 +104,9 @@ type OpenAICompletionRequestN int
 
 // OpenAIDelta defines model for OpenAIDelta.
 type OpenAIDelta struct {
-	Content string `json:"content,omitempty,omitzero"`
-	Role    string `json:"role,omitempty,omitzero"`
+	Content   string           `json:"content,omitempty,omitzero"`
+	Role      string           `json:"role,omitempty,omitzero"`
+	ToolCalls []OpenAIToolCall `json:"tool_calls,omitempty,omitzero"`
 }
 
 // OpenAIError defines model for OpenAIError.
@@ -130,12 +139,95 @@ type OpenAIFormat struct {
 	Type string `json:"type"`
 }
 
+// OpenAIFunction The schemas and descriptions of all tools have at most 256 KiB.
+type OpenAIFunction struct {
+	Description string `json:"description,omitempty,omitzero"`
+
+	// Name Unique.
+	Name string `json:"name"`
+
+	// Parameters A JSON schema of at most 64 KiB, nested at most 64 deep. Without it, the function has no parameters.
+	Parameters map[string]interface{} `json:"parameters,omitempty,omitzero"`
+
+	// Strict Passed to the AI model.
+	Strict bool `json:"strict,omitempty,omitzero"`
+}
+
+// OpenAIFunctionCall defines model for OpenAIFunctionCall.
+type OpenAIFunctionCall struct {
+	// Arguments JSON as written by the model. It may be malformed.
+	Arguments string `json:"arguments"`
+	Name      string `json:"name"`
+}
+
+// OpenAIIncompleteDetails defines model for OpenAIIncompleteDetails.
+type OpenAIIncompleteDetails struct {
+	// Reason Example: max_output_tokens
+	Reason string `json:"reason"`
+}
+
+// OpenAIInputItem `id` and `status`, which items of an earlier response have, are ignored, and so are `parsed` and
+// `parsed_arguments`, which OpenAI's library for JavaScript adds.
+type OpenAIInputItem struct {
+	// Arguments Of a call.
+	Arguments string `json:"arguments,omitempty,omitzero"`
+
+	// CallID Of a call and its output.
+	CallID string `json:"call_id,omitempty,omitzero"`
+
+	// Content Of a message.
+	Content any `json:"content,omitempty,omitzero"`
+
+	// ExtraContent Of a call.
+	ExtraContent any    `json:"extra_content,omitempty,omitzero"`
+	ID           string `json:"id,omitempty,omitzero"`
+
+	// Name Of a call.
+	Name string `json:"name,omitempty,omitzero"`
+
+	// Output Of a `function_call_output`.
+	Output any `json:"output,omitempty,omitzero"`
+
+	// Role Of a message: `system`, `developer`, `user` or `assistant`
+	Role   string `json:"role,omitempty,omitzero"`
+	Status string `json:"status,omitempty,omitzero"`
+
+	// Type `message` (the default), `function_call`, `function_call_output`, or `reasoning`, which is ignored.
+	Type string `json:"type,omitempty,omitzero"`
+}
+
+// OpenAIInputPart defines model for OpenAIInputPart.
+type OpenAIInputPart struct {
+	// Annotations They are ignored.
+	Annotations []interface{} `json:"annotations,omitempty,omitzero"`
+
+	// Detail It has no effect.
+	Detail string `json:"detail,omitempty,omitzero"`
+
+	// ImageURL As in a chat completion.
+	ImageURL string `json:"image_url,omitempty,omitzero"`
+
+	// Logprobs They are ignored.
+	Logprobs []interface{} `json:"logprobs,omitempty,omitzero"`
+	Text     string        `json:"text,omitempty,omitzero"`
+
+	// Type `input_text`, in messages of `user` also `input_image`, in messages of `assistant` `output_text`
+	Type string `json:"type"`
+}
+
 // OpenAIMessage defines model for OpenAIMessage.
 type OpenAIMessage struct {
-	Content any `json:"content"`
+	// Content Required, except with `tool_calls`.
+	Content any `json:"content,omitempty,omitzero"`
 
-	// Role `system`, `developer`, `user` or `assistant`
+	// Role `system`, `developer`, `user`, `assistant` or `tool`
 	Role string `json:"role"`
+
+	// ToolCallID Of `tool`: the call whose result the content is.
+	ToolCallID string `json:"tool_call_id,omitempty,omitzero"`
+
+	// ToolCalls Of `assistant`. The results of all calls must follow.
+	ToolCalls []OpenAIToolCall `json:"tool_calls,omitempty,omitzero"`
 }
 
 // OpenAIModel defines model for OpenAIModel.
@@ -162,6 +254,47 @@ type OpenAIModelList struct {
 	Object string        `json:"object"`
 }
 
+// OpenAIOutputItem defines model for OpenAIOutputItem.
+type OpenAIOutputItem struct {
+	// Arguments Of a call: JSON as written by the model. It may be malformed.
+	Arguments *string `json:"arguments,omitempty,omitzero"`
+
+	// CallID Of a call.
+	CallID string `json:"call_id,omitempty,omitzero"`
+
+	// Content Of a message.
+	Content *[]OpenAIOutputText `json:"content,omitempty,omitzero"`
+
+	// ExtraContent Of a call: a value of the AI model, which some models require to be sent back with the call.
+	ExtraContent any    `json:"extra_content,omitempty,omitzero"`
+	ID           string `json:"id"`
+
+	// Name Of a call.
+	Name string `json:"name,omitempty,omitzero"`
+
+	// Role Of a message: `assistant`
+	Role string `json:"role,omitempty,omitzero"`
+
+	// Status `in_progress`, `completed` or `incomplete`
+	Status string `json:"status"`
+
+	// Type `message` or `function_call`
+	Type string `json:"type"`
+}
+
+// OpenAIOutputText defines model for OpenAIOutputText.
+type OpenAIOutputText struct {
+	// Annotations Empty.
+	Annotations []interface{} `json:"annotations"`
+
+	// Logprobs Empty.
+	Logprobs []interface{} `json:"logprobs"`
+	Text     string        `json:"text"`
+
+	// Type Example: output_text
+	Type string `json:"type"`
+}
+
 // OpenAIPart defines model for OpenAIPart.
 type OpenAIPart struct {
 	// ImageURL A message's pictures. The request has at most 10.
@@ -179,6 +312,183 @@ type OpenAIPart struct {
 	Type string `json:"type"`
 }
 
+// OpenAIResponse It repeats parameters of the request.
+type OpenAIResponse struct {
+	CompletedAt       *int                     `json:"completed_at,omitempty,omitzero"`
+	CreatedAt         int                      `json:"created_at"`
+	Error             *OpenAIResponseError     `json:"error"`
+	ID                string                   `json:"id"`
+	IncompleteDetails *OpenAIIncompleteDetails `json:"incomplete_details"`
+	Instructions      any                      `json:"instructions"`
+	MaxOutputTokens   any                      `json:"max_output_tokens"`
+	Metadata          any                      `json:"metadata"`
+	Model             string                   `json:"model"`
+
+	// Object Example: response
+	Object            string             `json:"object"`
+	Output            []OpenAIOutputItem `json:"output"`
+	ParallelToolCalls any                `json:"parallel_tool_calls"`
+	Reasoning         any                `json:"reasoning"`
+
+	// Status `in_progress`, `completed`, `incomplete` or `failed`
+	Status      string               `json:"status"`
+	Store       bool                 `json:"store"`
+	Temperature any                  `json:"temperature"`
+	Text        any                  `json:"text"`
+	ToolChoice  any                  `json:"tool_choice"`
+	Tools       any                  `json:"tools"`
+	TopP        any                  `json:"top_p"`
+	Truncation  string               `json:"truncation"`
+	Usage       *OpenAIResponseUsage `json:"usage"`
+	User        any                  `json:"user"`
+}
+
+// OpenAIResponseError defines model for OpenAIResponseError.
+type OpenAIResponseError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+
+	// Param The parameter that the AI model refused.
+	Param *string `json:"param,omitempty,omitzero"`
+}
+
+// OpenAIResponseEvent defines model for OpenAIResponseEvent.
+type OpenAIResponseEvent struct {
+	Arguments    *string `json:"arguments,omitempty,omitzero"`
+	ContentIndex *int    `json:"content_index,omitempty,omitzero"`
+
+	// Delta The next piece of a text or of arguments.
+	Delta  *string           `json:"delta,omitempty,omitzero"`
+	Item   *OpenAIOutputItem `json:"item,omitempty,omitzero"`
+	ItemID string            `json:"item_id,omitempty,omitzero"`
+
+	// Logprobs Empty.
+	Logprobs *[]any `json:"logprobs,omitempty,omitzero"`
+
+	// Name Of a call.
+	Name           string            `json:"name,omitempty,omitzero"`
+	OutputIndex    *int              `json:"output_index,omitempty,omitzero"`
+	Part           *OpenAIOutputText `json:"part,omitempty,omitzero"`
+	Response       *OpenAIResponse   `json:"response,omitempty,omitzero"`
+	SequenceNumber int               `json:"sequence_number"`
+	Text           *string           `json:"text,omitempty,omitzero"`
+
+	// Type Example: response.output_text.delta
+	Type string `json:"type"`
+}
+
+// OpenAIResponseRequest defines model for OpenAIResponseRequest.
+type OpenAIResponseRequest struct {
+	// Include It has no effect, because responses contain no reasoning.
+	Include []string `json:"include,omitempty,omitzero"`
+
+	// Input The question, or the conversation, whose last item is a message of the user or the result of a call.
+	Input any `json:"input"`
+
+	// Instructions Added to the skill's instructions.
+	Instructions string `json:"instructions,omitempty,omitzero"`
+
+	// MaxOutputTokens Upper bound for the answer. A response that reaches it has the status `incomplete`.
+	MaxOutputTokens int `json:"max_output_tokens,omitempty,omitzero"`
+
+	// Metadata At most 16 pairs; keys have at most 64 characters. The response repeats them.
+	Metadata map[string]string `json:"metadata,omitempty,omitzero"`
+	Model    string            `json:"model"`
+
+	// ParallelToolCalls Whether the model may call several tools at once.
+	ParallelToolCalls bool `json:"parallel_tool_calls,omitempty,omitzero"`
+
+	// Reasoning Refused for AI models whose thinking cannot be switched.
+	Reasoning struct {
+		// Effort `medium` makes the model think first, `none` makes it answer at once.
+		Effort string `json:"effort,omitempty,omitzero"`
+	} `json:"reasoning,omitempty,omitzero"`
+	Store  bool `json:"store,omitempty,omitzero"`
+	Stream bool `json:"stream,omitempty,omitzero"`
+
+	// StreamOptions Only with `stream`.
+	StreamOptions struct {
+		IncludeObfuscation bool `json:"include_obfuscation,omitempty,omitzero"`
+	} `json:"stream_options,omitempty,omitzero"`
+	Temperature float32 `json:"temperature,omitempty,omitzero"`
+	Text        struct {
+		Format OpenAITextFormat `json:"format,omitempty,omitzero"`
+	} `json:"text,omitempty,omitzero"`
+
+	// ToolChoice Whether the model must call tools. By default it decides.
+	ToolChoice any                  `json:"tool_choice,omitempty,omitzero"`
+	Tools      []OpenAIResponseTool `json:"tools,omitempty,omitzero"`
+	TopP       float32              `json:"top_p,omitempty,omitzero"`
+	Truncation string               `json:"truncation,omitempty,omitzero"`
+
+	// User It has no effect.
+	User string `json:"user,omitempty,omitzero"`
+}
+
+// OpenAIResponseTool The schemas and descriptions of all tools have at most 256 KiB.
+type OpenAIResponseTool struct {
+	Description string `json:"description,omitempty,omitzero"`
+
+	// Name Unique.
+	Name string `json:"name"`
+
+	// Parameters A JSON schema of at most 64 KiB, nested at most 64 deep. Without it, the function has no parameters.
+	Parameters map[string]interface{} `json:"parameters,omitempty,omitzero"`
+
+	// Strict Passed to the AI model.
+	Strict bool   `json:"strict,omitempty,omitzero"`
+	Type   string `json:"type"`
+}
+
+// OpenAIResponseUsage defines model for OpenAIResponseUsage.
+type OpenAIResponseUsage struct {
+	InputTokens int `json:"input_tokens"`
+
+	// InputTokensDetails Not counted.
+	InputTokensDetails struct {
+		CachedTokens int `json:"cached_tokens"`
+	} `json:"input_tokens_details"`
+	OutputTokens int `json:"output_tokens"`
+
+	// OutputTokensDetails Not counted.
+	OutputTokensDetails struct {
+		ReasoningTokens int `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+	TotalTokens int `json:"total_tokens"`
+}
+
+// OpenAITextFormat defines model for OpenAITextFormat.
+type OpenAITextFormat struct {
+	Description string `json:"description,omitempty,omitzero"`
+	Name        string `json:"name,omitempty,omitzero"`
+
+	// Schema A JSON schema of at most 64 KiB, nested at most 64 deep.
+	Schema map[string]interface{} `json:"schema,omitempty,omitzero"`
+	Strict bool                   `json:"strict,omitempty,omitzero"`
+
+	// Type `text`, `json_object` or `json_schema`, which has the other fields
+	Type string `json:"type"`
+}
+
+// OpenAITool defines model for OpenAITool.
+type OpenAITool struct {
+	// Function The schemas and descriptions of all tools have at most 256 KiB.
+	Function OpenAIFunction `json:"function"`
+	Type     string         `json:"type"`
+}
+
+// OpenAIToolCall defines model for OpenAIToolCall.
+type OpenAIToolCall struct {
+	// ExtraContent A value of the AI model, which some models require to be sent back with the call.
+	ExtraContent any                `json:"extra_content,omitempty,omitzero"`
+	Function     OpenAIFunctionCall `json:"function"`
+	ID           string             `json:"id"`
+
+	// Index Only in a stream.
+	Index *int   `json:"index,omitempty,omitzero"`
+	Type  string `json:"type"`
+}
+
 // OpenAIUsage defines model for OpenAIUsage.
 type OpenAIUsage struct {
 	CompletionTokens int `json:"completion_tokens"`
@@ -186,12 +496,25 @@ type OpenAIUsage struct {
 	TotalTokens      int `json:"total_tokens"`
 }
 
+// OpenAIIdempotencyKey defines model for OpenAIIdempotencyKey.
+type OpenAIIdempotencyKey = string
+
 // CompleteChatParams defines parameters for CompleteChat.
 type CompleteChatParams struct {
 	// IdempotencyKey Any text. The same call made again with the same key finds the same answer, and another call with it answers 409
 	// `request_id_conflict`. With `store: false` there is nothing to be found, and the key is ignored.
-	IdempotencyKey string `json:"Idempotency-Key,omitempty,omitzero"`
+	IdempotencyKey OpenAIIdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
+// CreateResponseParams defines parameters for CreateResponse.
+type CreateResponseParams struct {
+	// IdempotencyKey Any text. The same call made again with the same key finds the same answer, and another call with it answers 409
+	// `request_id_conflict`. With `store: false` there is nothing to be found, and the key is ignored.
+	IdempotencyKey OpenAIIdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
 }
 
 // CompleteChatJSONRequestBody defines body for CompleteChat for application/json ContentType.
 type CompleteChatJSONRequestBody = OpenAICompletionRequest
+
+// CreateResponseJSONRequestBody defines body for CreateResponse for application/json ContentType.
+type CreateResponseJSONRequestBody = OpenAIResponseRequest

@@ -32,6 +32,7 @@ var routes = map[string][]identity.Scope{
 	"GET /v1/models":                inChat,
 	"GET /v1/models/{model}":        inChat,
 	"POST /v1/chat/completions":     inChat,
+	"POST /v1/responses":            inChat,
 	"GET /v1/category":              inChat,
 	"GET /v1/skill":                 inChat,
 	"GET /v1/skill/{skill_id}":      inChat,

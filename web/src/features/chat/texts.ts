@@ -257,6 +257,8 @@ export const texts = {
     running: (title: string) => `${title}を使っています`,
     done: (titles: readonly string[]) =>
       titles.length === 1 ? `${titles[0]}を使用` : `${titles.length}つのツールを使用`,
+    returned: (titles: readonly string[]) =>
+      titles.length === 1 ? `${titles[0]}の実行を依頼` : `${titles.length}つのツールの実行を依頼`,
     times: (title: string, count: number) => (count === 1 ? title : `${title}（${count}回）`),
     failed: '失敗',
     input: '入力',
@@ -272,6 +274,7 @@ export const texts = {
     output: '結果',
     waiting: '結果を待っています',
     empty: '結果はありません',
+    elsewhere: '質問したプログラムが実行します',
   },
   sources: '出典',
   page: (page: number) => `${page.toLocaleString('ja-JP')}ページ`,

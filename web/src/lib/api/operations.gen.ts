@@ -28,6 +28,7 @@ export const endpoints = {
   copySkill: {"method":"POST","path":"/v1/skill/{skill_id}/copy","body":"skillCopyRequest"},
   createCategory: {"method":"POST","path":"/v1/category","body":"categoryRequest"},
   createProject: {"method":"POST","path":"/v1/project","body":"projectPostRequest"},
+  createResponse: {"method":"POST","path":"/v1/responses","body":"openAIResponseRequest"},
   createSkill: {"method":"POST","path":"/v1/skill","body":"skillCreateRequest"},
   createThread: {"method":"POST","path":"/v1/thread","body":"threadCreateRequest"},
   createToken: {"method":"POST","path":"/v1/connection/token","body":"personalTokenRequest"},

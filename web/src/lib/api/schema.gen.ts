@@ -3330,17 +3330,47 @@ export interface paths {
          *     The last message is the question; those before it begin the conversation, and system messages add to the
          *     skill's instructions. Each call makes a thread of its own, or none that remains with `store: false`.
          *
-         *     Every parameter that is not named here is refused with 400 and `param`, `tools` among them; one that is `null`
-         *     counts as absent. What the AI model behind the skill does not accept is refused too, with the code
-         *     `unsupported_parameter`: with `stream` as an event, and else with 400. 文章校正 takes no parameters of the answer.
+         *     Every parameter that is not named here is refused with 400 and `param`; one that is `null` counts as absent. What
+         *     the AI model behind the skill does not accept is refused too, with the code `unsupported_parameter`: with `stream`
+         *     as an event, and else with 400. 文章校正 takes no parameters of the answer.
+         *
+         *     The server does not call the `tools` of a request. An answer that calls them has the `finish_reason` `tool_calls`.
+         *     The program makes the calls, and asks again with the same messages, the answer, and a message of the role `tool`
+         *     for each call. The skill's own tools are not used if the request has `tools` or another parameter of the answer.
          *
          *     An answer is a message like any other, but this protocol cannot resume a stream: one that breaks off has no
          *     `[DONE]`. With a `response_format` of JSON, nothing is added to what the model writes; else the notice that
          *     documents of the skill are missing follows the text.
          *     A client that leaves stops nothing, except with `store: false`, where its leaving deletes the thread.
-         *     The body may have 32 MiB, of which the texts of the messages 1 MiB.
+         *     The body may have 32 MiB, of which the texts of the messages 1 MiB, with the calls of tools and their results.
          */
         post: operations["completeChat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask a skill, in the form of OpenAI's responses
+         * @description The same as `POST /v1/chat/completions` for programs that speak OpenAI's responses, with the same limits. It keeps
+         *     no state: `input` is the whole conversation, and `previous_response_id`, `conversation`, `background` and items of
+         *     the type `item_reference` are refused, as is every other parameter that is not named here.
+         *
+         *     With `store: true` the call makes a thread; without it nothing remains. A response cannot be read again.
+         *     A stream consists of OpenAI's events from `response.created` to `response.completed`, `response.incomplete` or
+         *     `response.failed`; one that breaks off has none of the latter.
+         */
+        post: operations["createResponse"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4847,6 +4877,18 @@ export interface components {
             /** Format: int64 */
             seed?: number;
             response_format?: components["schemas"]["OpenAIFormat"];
+            tools?: components["schemas"]["OpenAITool"][];
+            /** @description Whether the model must call tools. By default it decides. */
+            tool_choice?: ("auto" | "none" | "required") | {
+                /** @enum {string} */
+                type: "function";
+                function: {
+                    /** @description Of one of the tools. */
+                    name: string;
+                };
+            };
+            /** @description Whether the model may call several tools at once. */
+            parallel_tool_calls?: boolean;
             /** @description It has no effect. */
             user?: string;
             /** @description At most 16 pairs; keys have at most 64 characters. They have no effect. */
@@ -4865,10 +4907,45 @@ export interface components {
                 strict?: boolean;
             };
         };
+        OpenAITool: {
+            /** @enum {string} */
+            type: "function";
+            function: components["schemas"]["OpenAIFunction"];
+        };
+        /** @description The schemas and descriptions of all tools have at most 256 KiB. */
+        OpenAIFunction: {
+            /** @description Unique. */
+            name: string;
+            description?: string;
+            /** @description A JSON schema of at most 64 KiB, nested at most 64 deep. Without it, the function has no parameters. */
+            parameters?: Record<string, never>;
+            /** @description Passed to the AI model. */
+            strict?: boolean;
+        };
+        OpenAIToolCall: {
+            /** @description Only in a stream. */
+            index?: number;
+            id: string;
+            /** @enum {string} */
+            type: "function";
+            function: components["schemas"]["OpenAIFunctionCall"];
+            /** @description A value of the AI model, which some models require to be sent back with the call. */
+            extra_content?: Record<string, never>;
+        };
+        OpenAIFunctionCall: {
+            name: string;
+            /** @description JSON as written by the model. It may be malformed. */
+            arguments: string;
+        };
         OpenAIMessage: {
-            /** @description `system`, `developer`, `user` or `assistant` */
+            /** @description `system`, `developer`, `user`, `assistant` or `tool` */
             role: string;
-            content: string | components["schemas"]["OpenAIPart"][];
+            /** @description Required, except with `tool_calls`. */
+            content?: string | components["schemas"]["OpenAIPart"][];
+            /** @description Of `assistant`. The results of all calls must follow. */
+            tool_calls?: components["schemas"]["OpenAIToolCall"][];
+            /** @description Of `tool`: the call whose result the content is. */
+            tool_call_id?: string;
         };
         OpenAIPart: {
             /** @description `text`, or in messages of `user` also `image_url` */
@@ -4890,7 +4967,8 @@ export interface components {
         };
         OpenAIAnswer: {
             role: string;
-            content: string;
+            content: string | null;
+            tool_calls?: components["schemas"]["OpenAIToolCall"][];
         };
         OpenAICompletion: {
             id: string;
@@ -4903,7 +4981,7 @@ export interface components {
         OpenAIChoice: {
             index: number;
             message: components["schemas"]["OpenAIAnswer"];
-            /** @description `stop` or `length` */
+            /** @description `stop`, `length` or `tool_calls` */
             finish_reason: string;
         };
         OpenAIChunk: {
@@ -4922,11 +5000,223 @@ export interface components {
         OpenAIDelta: {
             role?: string;
             content?: string;
+            tool_calls?: components["schemas"]["OpenAIToolCall"][];
         };
         OpenAIUsage: {
             prompt_tokens: number;
             completion_tokens: number;
             total_tokens: number;
+        };
+        OpenAIResponseRequest: {
+            model: string;
+            /** @description The question, or the conversation, whose last item is a message of the user or the result of a call. */
+            input: string | components["schemas"]["OpenAIInputItem"][];
+            /** @description Added to the skill's instructions. */
+            instructions?: string;
+            stream?: boolean;
+            /** @description Only with `stream`. */
+            stream_options?: {
+                /** @enum {boolean} */
+                include_obfuscation?: false;
+            };
+            /** @default false */
+            store: boolean;
+            temperature?: number;
+            top_p?: number;
+            /** @description Upper bound for the answer. A response that reaches it has the status `incomplete`. */
+            max_output_tokens?: number;
+            text?: {
+                format?: components["schemas"]["OpenAITextFormat"];
+            };
+            tools?: components["schemas"]["OpenAIResponseTool"][];
+            /** @description Whether the model must call tools. By default it decides. */
+            tool_choice?: ("auto" | "none" | "required") | {
+                /** @enum {string} */
+                type: "function";
+                /** @description Of one of the tools. */
+                name: string;
+            };
+            /** @description Whether the model may call several tools at once. */
+            parallel_tool_calls?: boolean;
+            /** @description Refused for AI models whose thinking cannot be switched. */
+            reasoning?: {
+                /**
+                 * @description `medium` makes the model think first, `none` makes it answer at once.
+                 * @enum {string}
+                 */
+                effort?: "none" | "medium";
+            };
+            /** @description It has no effect, because responses contain no reasoning. */
+            include?: "reasoning.encrypted_content"[];
+            /** @enum {string} */
+            truncation?: "disabled";
+            /** @description It has no effect. */
+            user?: string;
+            /** @description At most 16 pairs; keys have at most 64 characters. The response repeats them. */
+            metadata?: {
+                [key: string]: string;
+            };
+        };
+        OpenAITextFormat: {
+            /** @description `text`, `json_object` or `json_schema`, which has the other fields */
+            type: string;
+            name?: string;
+            description?: string;
+            /** @description A JSON schema of at most 64 KiB, nested at most 64 deep. */
+            schema?: Record<string, never>;
+            strict?: boolean;
+        };
+        /** @description The schemas and descriptions of all tools have at most 256 KiB. */
+        OpenAIResponseTool: {
+            /** @enum {string} */
+            type: "function";
+            /** @description Unique. */
+            name: string;
+            description?: string;
+            /** @description A JSON schema of at most 64 KiB, nested at most 64 deep. Without it, the function has no parameters. */
+            parameters?: Record<string, never>;
+            /** @description Passed to the AI model. */
+            strict?: boolean;
+        };
+        /**
+         * @description `id` and `status`, which items of an earlier response have, are ignored, and so are `parsed` and
+         *     `parsed_arguments`, which OpenAI's library for JavaScript adds.
+         */
+        OpenAIInputItem: {
+            /** @description `message` (the default), `function_call`, `function_call_output`, or `reasoning`, which is ignored. */
+            type?: string;
+            /** @description Of a message: `system`, `developer`, `user` or `assistant` */
+            role?: string;
+            /** @description Of a message. */
+            content?: string | components["schemas"]["OpenAIInputPart"][];
+            /** @description Of a call and its output. */
+            call_id?: string;
+            /** @description Of a call. */
+            name?: string;
+            /** @description Of a call. */
+            arguments?: string;
+            /** @description Of a call. */
+            extra_content?: Record<string, never>;
+            /** @description Of a `function_call_output`. */
+            output?: string | components["schemas"]["OpenAIInputPart"][];
+            id?: string;
+            status?: string;
+        };
+        OpenAIInputPart: {
+            /** @description `input_text`, in messages of `user` also `input_image`, in messages of `assistant` `output_text` */
+            type: string;
+            text?: string;
+            /** @description As in a chat completion. */
+            image_url?: string;
+            /**
+             * @description It has no effect.
+             * @enum {string}
+             */
+            detail?: "auto" | "low" | "high";
+            /** @description They are ignored. */
+            annotations?: unknown[];
+            /** @description They are ignored. */
+            logprobs?: unknown[];
+        };
+        /** @description It repeats parameters of the request. */
+        OpenAIResponse: {
+            id: string;
+            /** @example response */
+            object: string;
+            created_at: number;
+            completed_at?: number;
+            /** @description `in_progress`, `completed`, `incomplete` or `failed` */
+            status: string;
+            error: components["schemas"]["OpenAIResponseError"] | null;
+            incomplete_details: components["schemas"]["OpenAIIncompleteDetails"] | null;
+            instructions: string | null;
+            max_output_tokens: number | null;
+            metadata: {
+                [key: string]: string;
+            };
+            model: string;
+            output: components["schemas"]["OpenAIOutputItem"][];
+            parallel_tool_calls: boolean;
+            reasoning: Record<string, never>;
+            store: boolean;
+            temperature: number | null;
+            text: Record<string, never>;
+            tool_choice: unknown;
+            tools: components["schemas"]["OpenAIResponseTool"][];
+            top_p: number | null;
+            truncation: string;
+            usage: components["schemas"]["OpenAIResponseUsage"] | null;
+            user: string | null;
+        };
+        OpenAIResponseError: {
+            code: string;
+            message: string;
+            /** @description The parameter that the AI model refused. */
+            param?: string;
+        };
+        OpenAIIncompleteDetails: {
+            /** @example max_output_tokens */
+            reason: string;
+        };
+        OpenAIOutputItem: {
+            /** @description `message` or `function_call` */
+            type: string;
+            id: string;
+            /** @description `in_progress`, `completed` or `incomplete` */
+            status: string;
+            /** @description Of a message: `assistant` */
+            role?: string;
+            /** @description Of a message. */
+            content?: components["schemas"]["OpenAIOutputText"][];
+            /** @description Of a call. */
+            call_id?: string;
+            /** @description Of a call. */
+            name?: string;
+            /** @description Of a call: JSON as written by the model. It may be malformed. */
+            arguments?: string;
+            /** @description Of a call: a value of the AI model, which some models require to be sent back with the call. */
+            extra_content?: Record<string, never>;
+        };
+        OpenAIOutputText: {
+            /** @example output_text */
+            type: string;
+            text: string;
+            /** @description Empty. */
+            annotations: unknown[];
+            /** @description Empty. */
+            logprobs: unknown[];
+        };
+        OpenAIResponseUsage: {
+            input_tokens: number;
+            /** @description Not counted. */
+            input_tokens_details: {
+                cached_tokens: number;
+            };
+            output_tokens: number;
+            /** @description Not counted. */
+            output_tokens_details: {
+                reasoning_tokens: number;
+            };
+            total_tokens: number;
+        };
+        OpenAIResponseEvent: {
+            /** @example response.output_text.delta */
+            type: string;
+            sequence_number: number;
+            response?: components["schemas"]["OpenAIResponse"];
+            output_index?: number;
+            item?: components["schemas"]["OpenAIOutputItem"];
+            item_id?: string;
+            content_index?: number;
+            part?: components["schemas"]["OpenAIOutputText"];
+            /** @description The next piece of a text or of arguments. */
+            delta?: string;
+            text?: string;
+            /** @description Empty. */
+            logprobs?: unknown[];
+            /** @description Of a call. */
+            name?: string;
+            arguments?: string;
         };
         OpenAIError: {
             error: components["schemas"]["OpenAIErrorBody"];
@@ -6608,8 +6898,11 @@ export interface components {
             arguments: string;
             /** @description Bytes of the content before the call. */
             offset: number;
-            /** @enum {string} */
-            status: "success" | "failed";
+            /**
+             * @description `returned` for a call of a tool of the program that asked, which makes the call.
+             * @enum {string}
+             */
+            status: "success" | "failed" | "returned";
             /** @description Shortened if it is very long. */
             result?: string;
             /** @description Why the call failed. */
@@ -7194,6 +7487,11 @@ export interface components {
         };
     };
     parameters: {
+        /**
+         * @description Any text. The same call made again with the same key finds the same answer, and another call with it answers 409
+         *     `request_id_conflict`. With `store: false` there is nothing to be found, and the key is ignored.
+         */
+        OpenAIIdempotencyKey: string;
         TokenId: string;
         ConnectionId: string;
         /** @description How many items to pass over. */
@@ -11964,7 +12262,7 @@ export interface operations {
                  * @description Any text. The same call made again with the same key finds the same answer, and another call with it answers 409
                  *     `request_id_conflict`. With `store: false` there is nothing to be found, and the key is ignored.
                  */
-                "Idempotency-Key"?: string;
+                "Idempotency-Key"?: components["parameters"]["OpenAIIdempotencyKey"];
             };
             path?: never;
             cookie?: never;
@@ -11983,6 +12281,38 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["OpenAICompletion"];
                     "text/event-stream": components["schemas"]["OpenAIChunk"];
+                };
+            };
+            default: components["responses"]["OpenAIError"];
+        };
+    };
+    createResponse: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Any text. The same call made again with the same key finds the same answer, and another call with it answers 409
+                 *     `request_id_conflict`. With `store: false` there is nothing to be found, and the key is ignored.
+                 */
+                "Idempotency-Key"?: components["parameters"]["OpenAIIdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OpenAIResponseRequest"];
+            };
+        };
+        responses: {
+            /** @description The response, or with `stream` its events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAIResponse"];
+                    "text/event-stream": components["schemas"]["OpenAIResponseEvent"];
                 };
             };
             default: components["responses"]["OpenAIError"];

@@ -272,6 +272,12 @@ describe('receive', () => {
     expect(feed([event.start(2), event.reset(2)], answer).answer.toolCalls).toEqual([])
   })
 
+  it('marks calls that the program that asked makes', () => {
+    const returned = { type: 'tool-input-available', toolCallId: 'a', toolName: 'f', providerExecuted: false }
+    const { answer } = feed([event.start(1), { data: JSON.stringify(returned) }])
+    expect(answer.toolCalls).toMatchObject([{ id: 'a', title: 'f', status: 'returned' }])
+  })
+
   it('discards them at a reset, and if a later run begins before any text', () => {
     const cited = { index: 1, chunk_embedding_id: 'a', data_source_id: 'file', filename: '規則.pdf', page: 3 }
     const before = [event.start(1), event.step('running'), event.source('a', 1), event.citations(cited)]

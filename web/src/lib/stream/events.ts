@@ -36,7 +36,8 @@ export interface AnswerToolCall {
   readonly arguments: string
   /** Bytes of the answer's text before the call. */
   readonly offset: number
-  readonly status: 'running' | 'success' | 'failed'
+  /** `returned`: the program that asked makes the call. */
+  readonly status: 'running' | 'success' | 'failed' | 'returned'
   readonly result: string
   /** Why the call failed; empty otherwise. */
   readonly error: string
@@ -282,7 +283,7 @@ function decodeToolCall(f: Fields): AnswerPart {
       title: text(f.title) || name,
       arguments: typeof f.input === 'string' ? f.input : JSON.stringify(f.input ?? {}),
       offset: count(ours(f).offset) ?? 0,
-      status: 'running',
+      status: f.providerExecuted === false ? 'returned' : 'running',
       result: '',
       error: '',
     },

@@ -8,7 +8,7 @@ interface AnyCall {
   readonly id: string
   readonly title: string
   readonly arguments: string
-  readonly status: 'running' | 'success' | 'failed'
+  readonly status: 'running' | 'success' | 'failed' | 'returned'
   readonly result?: string | undefined
   readonly error?: string | undefined
 }
@@ -45,8 +45,10 @@ export function ToolCalls({ calls, writing }: { calls: readonly AnyCall[]; writi
 /** summary names the tool if there is one, and counts the tools otherwise. */
 function summary(calls: readonly AnyCall[]): string {
   const titles = [...new Set(calls.map((call) => call.title))]
-  if (titles.length > 1) return texts.toolCalls.done(titles)
-  return texts.toolCalls.done([texts.toolCalls.times(titles[0] ?? '', calls.length)])
+  const named = titles.length > 1 ? titles : [texts.toolCalls.times(titles[0] ?? '', calls.length)]
+  return calls.every((call) => call.status === 'returned')
+    ? texts.toolCalls.returned(named)
+    : texts.toolCalls.done(named)
 }
 
 function ToolCall({ call }: { call: AnyCall }) {
@@ -70,15 +72,19 @@ function ToolCall({ call }: { call: AnyCall }) {
         ))}
         <div>
           <dt>{texts.toolCalls.output}</dt>
-          <dd>
-            {call.error ||
-              call.result ||
-              (call.status === 'running' ? texts.toolCalls.waiting : texts.toolCalls.empty)}
-          </dd>
+          <dd>{call.error || call.result || without[call.status]}</dd>
         </div>
       </dl>
     </>
   )
+}
+
+/** The text in place of a result. */
+const without: Readonly<Record<AnyCall['status'], string>> = {
+  running: texts.toolCalls.waiting,
+  success: texts.toolCalls.empty,
+  failed: texts.toolCalls.empty,
+  returned: texts.toolCalls.elsewhere,
 }
 
 /** inputs returns the names and values of arguments, or one pair without a name if they are not an object. */

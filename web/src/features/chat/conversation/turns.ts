@@ -250,7 +250,7 @@ function storedProofread({ text, changes, dropped, unchecked }: Proofreading): P
 
 function storedToolCall(call: AnswerToolCall): ToolCall {
   const { status, ...rest } = call
-  return { ...rest, status: status === 'success' ? 'success' : 'failed', duration_ms: 0 }
+  return { ...rest, status: status === 'running' ? 'failed' : status, duration_ms: 0 }
 }
 
 type StepKind = Message['steps'][number]['kind']
