@@ -311,8 +311,13 @@ func TestToolsReachTheModel(t *testing.T) {
 	answer := llm.Message{Role: llm.RoleAssistant, Content: "晴れです。"}
 	last := []llm.Message{{Role: llm.RoleUser, Content: "奈良は"}, called("はい。", callOf("c")), result("c")}
 	earlier := []llm.Message{
-		{Role: llm.RoleUser, Content: "京都の天気は"}, called("調べます。", first, callOf("b")), result("a"), result("b"),
-		called("", callOf("c")), result("c"), answer,
+		{Role: llm.RoleUser, Content: "京都の天気は"},
+		called("調べます。", first, callOf("b")),
+		result("a"),
+		result("b"),
+		called("", callOf("c")),
+		result("c"),
+		answer,
 	}
 	withoutCalls := []llm.Message{
 		{Role: llm.RoleUser, Content: "京都の天気は"}, {Role: llm.RoleAssistant, Content: "調べます。\n\n晴れです。"},

@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
-
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
 
@@ -83,7 +81,7 @@ func extraOf(call chat.ToolCall) any {
 	if call.Extra == nil {
 		return nil
 	}
-	return json.RawMessage(call.Extra)
+	return call.Extra
 }
 
 func usageOf(answer chat.Message) OpenAIUsage {
