@@ -61,8 +61,8 @@ export default defineConfig({
           groups: [
             {
               name: 'app',
-              // The parts of the sign-in are left out, which the settings share.
-              test: /\/src\/(app\/main|(components|entities|lib\/(api|browser|live|ui))\/(?!FactorSetup|identity\/identity[AM]))|\/lucide-react\//,
+              // The parts of the sign-in, the settings and the administration are left out.
+              test: /\/src\/(app\/main|(components|entities|lib\/(api|browser|live|ui))\/(?!FactorSetup|RecoveryCodes|PasswordRules|form\.ts|signIn|connection\/connections|identity\/(identity[AM]|passkey)))|\/lucide-react\//,
             },
             { name: 'layout', test: /\/src\/app\/HomeRoute/ },
             { name: 'home', test: /\/src\/app\/home\.ts/ },
