@@ -47,6 +47,7 @@ test('a skill is written, tried, saved, published and used', async ({ page, mode
 
   await member.getByRole('button', { name: '保存', exact: true }).click()
   await expect(member).toHaveURL(/\/home\/skill\/[0-9a-f-]{36}\/edit$/)
+  await expect(member.getByRole('heading', { name: 'スキルの編集' })).toBeVisible()
   await editor.fill('{{会社名}}への訪問を、結論から報告する。')
   await member.getByRole('button', { name: '保存', exact: true }).click()
   await expect(member.getByText('保存していない変更があります')).toBeHidden()
