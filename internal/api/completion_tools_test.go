@@ -344,7 +344,8 @@ func TestToolsReachTheModel(t *testing.T) {
 				`"tool_choice":"required"}`, slices.Concat(earlier, last),
 		},
 		"no tools": {
-			map[string]any{"tools": []any{}, "tool_choice": "none", "parallel_tool_calls": true}, `{}`,
+			map[string]any{"tools": []any{}, "tool_choice": "none", "parallel_tool_calls": true},
+			`{}`,
 			slices.Concat(withoutCalls, last),
 		},
 	} {
@@ -624,7 +625,8 @@ func TestResponsesEnd(t *testing.T) {
 	}{
 		"incomplete": {
 			[]llmtest.Step{llmtest.Text("繭から"), llmtest.Finish("length"), llmtest.Done()},
-			map[string]any{"max_output_tokens": 3}, http.StatusOK,
+			map[string]any{"max_output_tokens": 3},
+			http.StatusOK,
 			[]string{`"status":"incomplete"`, `{"reason":"max_output_tokens"}`, `"text":"繭から"`},
 			[]string{
 				"created", "in_progress", "output_item.added", "content_part.added", "output_text.delta", "output_text.done",
@@ -633,11 +635,14 @@ func TestResponsesEnd(t *testing.T) {
 		},
 		"empty": {
 			[]llmtest.Step{llmtest.Open(), llmtest.Finish("length"), llmtest.Done()},
-			map[string]any{"max_output_tokens": 3}, http.StatusOK, []string{`"status":"incomplete"`, `"output":[]`},
+			map[string]any{"max_output_tokens": 3},
+			http.StatusOK,
+			[]string{`"status":"incomplete"`, `"output":[]`},
 			[]string{"created", "in_progress", "incomplete"},
 		},
 		"failed": {
-			[]llmtest.Step{llmtest.Text("繭"), llmtest.Error("gone", "server_error", "")}, nil, http.StatusServiceUnavailable,
+			[]llmtest.Step{llmtest.Text("繭"), llmtest.Error("gone", "server_error", "")},
+			nil, http.StatusServiceUnavailable,
 			[]string{`"type":"server_error"`},
 			[]string{
 				"created", "in_progress", "output_item.added", "content_part.added", "output_text.delta", "failed",
@@ -645,7 +650,8 @@ func TestResponsesEnd(t *testing.T) {
 		},
 		"refused": {
 			[]llmtest.Step{llmtest.Status(http.StatusBadRequest, `{"error":{"message":"max_tokens is too large"}}`)},
-			map[string]any{"max_output_tokens": 3}, http.StatusBadRequest,
+			map[string]any{"max_output_tokens": 3},
+			http.StatusBadRequest,
 			[]string{`"param":"max_output_tokens"`, `"code":"unsupported_parameter"`},
 			[]string{"created", "in_progress", "failed"},
 		},
