@@ -1,5 +1,6 @@
 import { expect } from '@playwright/test'
 import { test } from './support/admin'
+import { hold } from './support/hold'
 import { inspect } from './support/inspect'
 
 test.use({ who: 'admin' })
@@ -45,9 +46,16 @@ test('a skill is written, tried, saved, published and used', async ({ page, mode
     },
   })
 
+  // Text that is entered during the saving remains, as a change of the saved version.
+  const creating = await hold(member, /\/v1\/skill$/)
   await member.getByRole('button', { name: '保存', exact: true }).click()
+  await expect(member.getByRole('button', { name: '保存', exact: true })).toHaveAttribute('aria-busy', 'true')
+  await editor.fill('{{会社名}}への訪問について、書きかけ')
+  creating.release()
   await expect(member).toHaveURL(/\/home\/skill\/[0-9a-f-]{36}\/edit$/)
   await expect(member.getByRole('heading', { name: 'スキルの編集' })).toBeVisible()
+  await expect(editor).toHaveValue('{{会社名}}への訪問について、書きかけ')
+  await expect(member.getByText('保存していない変更があります')).toBeVisible()
   await editor.fill('{{会社名}}への訪問を、結論から報告する。')
   await member.getByRole('button', { name: '保存', exact: true }).click()
   await expect(member.getByText('保存していない変更があります')).toBeHidden()

@@ -65,13 +65,13 @@ interface EditorProps {
 
 function Editor({ title, begin, saved, trial }: EditorProps) {
   const { data: me } = useSuspenseQuery(meQuery)
-  const { draft, changed, change, discard } = useDraft(`skill-editor:${saved?.id ?? 'new'}`, begin)
+  const { draft, changed, change, discard, settle } = useDraft(saved?.id ?? null, begin)
   const [slot] = useState(() => crypto.randomUUID())
   const [versions, setVersions] = useState(false)
   const form = useRef<HTMLFormElement>(null)
   const foot = useRef<HTMLElement>(null)
   useToastPlace('foot', foot)
-  const { save, busy, failure } = useSave(draft, saved, discard, form)
+  const { save, busy, failure } = useSave(draft, saved, settle, form)
   const onSubmit = (event: FormEvent) => {
     event.preventDefault()
     void save()

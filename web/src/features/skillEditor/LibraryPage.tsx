@@ -18,6 +18,7 @@ import { Requests } from './Requests'
 import { Shelf } from './Shelf'
 import { Standard } from './Standard'
 import { texts } from './texts'
+import { draftKey } from './useDraft'
 
 const tabs = ['own', 'organization', 'requests', 'standard', 'categories'] as const
 type Tab = (typeof tabs)[number]
@@ -83,10 +84,7 @@ function ImportButton() {
       for (const content of others)
         await call('createSkill', { body: { request_id: crypto.randomUUID(), audience: 'self', content } })
       if (first === undefined) return
-      writeStoredText(
-        'skill-editor:new',
-        JSON.stringify({ ...emptyDraft(first.category_id), content: first }),
-      )
+      writeStoredText(draftKey(null), JSON.stringify({ ...emptyDraft(first.category_id), content: first }))
       void navigate('/home/skill/new')
     } catch (cause) {
       toastFailure(firstErrorMessage(cause, texts.failed))

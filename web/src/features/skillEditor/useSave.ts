@@ -11,7 +11,7 @@ import { texts } from './texts'
 export function useSave(
   draft: Draft,
   saved: MadeSkill | null,
-  discard: () => void,
+  settle: (sent: Draft, id: string, version: number) => void,
   form: { current: HTMLFormElement | null },
 ) {
   const navigate = useNavigate()
@@ -34,10 +34,11 @@ export function useSave(
       const done = saved
         ? await call('changeSkill', { skill_id: saved.id, body: { ...saving, version: draft.version } })
         : await call('createSkill', { body: saving })
-      discard()
+      settle(draft, done.id, done.version)
       refreshSkills()
       toast(texts.editor.saved, { tone: 'success' })
-      if (!saved) void navigate(`/home/skill/${done.id}/edit`, { replace: true })
+      // Flushed, so that nothing is entered into the page of the new skill any more.
+      if (!saved) void navigate(`/home/skill/${done.id}/edit`, { replace: true, flushSync: true })
     } catch (cause) {
       // Flushed, so that the invalid fields are marked before one of them gets the focus.
       flushSync(() =>

@@ -1,11 +1,10 @@
 import { atom, useAtomValue } from 'jotai'
-import { ChevronRight } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import { Spinner } from '@/components/Spinner'
 import type { Message } from '@/lib/api'
 import { Markdown } from '@/lib/markdown'
 import type { LiveAnswer, Thinking } from '@/lib/stream'
 import { texts } from '../texts'
+import { Fold } from './Fold'
 import styles from './Reasoning.module.css'
 
 const noText = atom('')
@@ -25,24 +24,15 @@ export function Reasoning({
   thinking: Thinking | null
   stored: string
 }) {
-  const [open, setOpen] = useState(false)
   if (thinking === null) return null
-  const running = thinking.durationMs === null
+  const { startedAt, durationMs } = thinking
   return (
-    <details
-      className={styles.reasoning}
-      data-print="hide"
-      open={open}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
+    <Fold
+      running={durationMs === null}
+      summary={durationMs === null ? <Running since={startedAt} /> : done(durationMs)}
     >
-      <summary>
-        {running ? <Spinner size={14} /> : <ChevronRight size={14} aria-hidden className={styles.mark} />}
-        <span>
-          {thinking.durationMs === null ? <Running since={thinking.startedAt} /> : done(thinking.durationMs)}
-        </span>
-      </summary>
-      {open && <Thoughts live={live} stored={stored} />}
-    </details>
+      <Thoughts live={live} stored={stored} />
+    </Fold>
   )
 }
 

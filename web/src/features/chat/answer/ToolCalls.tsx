@@ -1,7 +1,6 @@
-import { ChevronRight, CircleAlert } from 'lucide-react'
-import { useState } from 'react'
-import { Spinner } from '@/components/Spinner'
+import { CircleAlert } from 'lucide-react'
 import { texts } from '../texts'
+import { Fold } from './Fold'
 import styles from './ToolCalls.module.css'
 
 interface AnyCall {
@@ -15,30 +14,21 @@ interface AnyCall {
 
 /** ToolCalls shows the calls of tools in one line, which can be unfolded to see their input and results. */
 export function ToolCalls({ calls, writing }: { calls: readonly AnyCall[]; writing: boolean }) {
-  const [open, setOpen] = useState(false)
   if (calls.length === 0) return null
   const running = writing ? calls.find((call) => call.status === 'running') : undefined
   return (
-    <details
-      className={styles.calls}
-      data-print="hide"
-      open={open}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
+    <Fold
+      running={running !== undefined}
+      summary={running ? texts.toolCalls.running(running.title) : summary(calls)}
     >
-      <summary>
-        {running ? <Spinner size={14} /> : <ChevronRight size={14} aria-hidden className={styles.mark} />}
-        <span>{running ? texts.toolCalls.running(running.title) : summary(calls)}</span>
-      </summary>
-      {open && (
-        <ol>
-          {calls.map((call) => (
-            <li key={call.id}>
-              <ToolCall call={call} />
-            </li>
-          ))}
-        </ol>
-      )}
-    </details>
+      <ol className={styles.list}>
+        {calls.map((call) => (
+          <li key={call.id}>
+            <ToolCall call={call} />
+          </li>
+        ))}
+      </ol>
+    </Fold>
   )
 }
 
