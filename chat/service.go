@@ -148,7 +148,7 @@ type Deps struct {
 
 	Offers   Offers       // If nil, the Model has one model without a name.
 	Pictures Pictures     // If nil, questions have no pictures.
-	Tools    Tools        // If nil, there are no tools.
+	Tools    Tools        // If nil, answers have no tools.
 	Grounder Grounder     // If nil, answers are grounded on the conversation only.
 	Budget   Budget       // If nil, there is no limit.
 	Events   Events       // If nil, events are discarded.

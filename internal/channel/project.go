@@ -126,7 +126,7 @@ func (h *eventHandler) showProject(ctx context.Context) error {
 	return h.notify(ctx, Notice{Kind: NoticeInfo, Text: text})
 }
 
-// bind binds the channel to a project that the person manages. Its notice says who reads the answers.
+// bind binds the channel to a project that the person manages. The notice names the readers of the answers.
 func (h *eventHandler) bind(ctx context.Context) error {
 	if text := h.forbidden(); text != "" {
 		return h.refuse(ctx, text)

@@ -95,7 +95,7 @@ func hasCalls(messages []Message) bool {
 }
 
 // callFields returns the messages with the fields of calls that go-openai does not send: the Extra of a call, and the
-// reasoning if the server demands it, even if it is empty. It returns nil if there are none.
+// reasoning, also an empty one, if the server demands it. It returns nil without such fields.
 func callFields(req Request, messages []openai.ChatCompletionMessage, d dialect) (map[string]any, error) {
 	hasExtra := func(call ToolCall) bool { return call.Extra != nil }
 	if !slices.ContainsFunc(req.Messages, func(m Message) bool {

@@ -77,7 +77,7 @@ func (t *toolCalls) add(piece gjson.Result) error {
 	return nil
 }
 
-// find returns the call to which a piece belongs, or nil for a new call.
+// find returns the call of a piece, or nil if the piece begins a new call.
 func (t *toolCalls) find(index int64, id, name string) *pendingCall {
 	for i := range slices.Backward(t.calls) {
 		call := &t.calls[i]
@@ -212,7 +212,7 @@ func (c *textCalls) wholeText() bool {
 	return len(start) == 0 || start[0] == '{' || bytes.HasPrefix(start, mistralCall) || bytes.HasPrefix(mistralCall, start)
 }
 
-// release removes n held bytes, which are no call, and returns them.
+// release removes n held bytes, which do not belong to a call, and returns them.
 func (c *textCalls) release(n int) []byte {
 	released := c.held[:n]
 	c.held = c.held[n:]

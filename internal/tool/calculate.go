@@ -60,7 +60,7 @@ var units = map[string]string{
 }
 
 var (
-	// amounts matches numbers with units, several of which are added: 3億5000万円.
+	// amounts matches a sum of numbers with units, such as 3億5000万円.
 	amounts = regexp.MustCompile(`(?:\d[\d,]*(?:\.\d+)?(?:百万円|百万|千円|万円|億円|兆円|千|万|億|兆|円|%))+(?:\d[\d,]*(?:\.\d+)?)?`)
 	amount  = regexp.MustCompile(`(\d[\d,]*(?:\.\d+)?)(百万円|百万|千円|万円|億円|兆円|千|万|億|兆|円|%)?`)
 	number  = regexp.MustCompile(`^[\d.]+$`)
@@ -296,7 +296,8 @@ func whole(v constant.Value, least, most int64) (int64, error) {
 	return r.Num().Int64(), nil
 }
 
-// roundTo rounds a number to a number of decimal places, 0 if there is no second value. Halves are rounded away from 0.
+// roundTo rounds the first value to the number of decimal places in the second one, by default 0. Halves are rounded
+// away from 0.
 func roundTo(how string, values []constant.Value) (constant.Value, error) {
 	places := int64(0)
 	if len(values) == 2 {

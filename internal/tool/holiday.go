@@ -9,7 +9,7 @@ func holiday(day time.Time) string {
 		return name
 	}
 	yesterday, tomorrow := day.AddDate(0, 0, -1), day.AddDate(0, 0, 1)
-	// A holiday on a Sunday is moved to the next day that is no holiday; before 2007 only to Monday.
+	// A holiday on a Sunday is moved to the next day that is not a holiday. Before 2007 it was moved only to Monday.
 	for before := yesterday; namedHoliday(before) != ""; before = before.AddDate(0, 0, -1) {
 		if before.Weekday() == time.Sunday && (day.Year() >= 2007 || day.Weekday() == time.Monday) {
 			return "振替休日"

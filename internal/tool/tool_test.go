@@ -47,7 +47,7 @@ func TestCalendar(t *testing.T) {
 	}
 }
 
-// TestHolidays compares the holidays of some years with those that the Cabinet Office has published.
+// TestHolidays compares the holidays of some years with the list of the Cabinet Office.
 func TestHolidays(t *testing.T) {
 	t.Parallel()
 	for year, want := range map[string]string{
@@ -115,7 +115,7 @@ func TestCalculate(t *testing.T) {
 	}
 }
 
-// TestInvalidArgumentsAreRefused: each refusal tells the model what to correct.
+// TestInvalidArgumentsAreRefused: each error names the mistake, so that the model can correct it.
 func TestInvalidArgumentsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ tool, arguments, part string }{

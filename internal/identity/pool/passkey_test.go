@@ -15,7 +15,6 @@ import (
 	"github.com/descope/virtualwebauthn"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
-	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
 const notThePasskey = "Incorrect passkey."
@@ -358,77 +357,6 @@ func TestPasskeyRegistrationsAreVerified(t *testing.T) {
 	}
 }
 
-// TestR108_PasskeySatisfiesThePolicy: where a second factor is required, the password alone does not sign in a member whose
-// only other factor is a passkey.
-func TestR108_PasskeySatisfiesThePolicy(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	ctx := t.Context()
-	organization := f.member(t)
-	token := f.mustSignIn(t).AccessToken
-	a, second := f.addPasskey(t, token), f.addPasskey(t, token)
-	f.mustSignIn(t) // The policy is optional.
-	codes := f.recoveryCodes(t, token)
-	f.setPolicy(t, organization, org.FactorEverybody)
-	f.mustSignInWith(t, a)
-
-	begin := func() *cognito.InitiateAuthOutput {
-		out, err := f.signIn(ctx, email, password)
-		must(t, err)
-		if out.ChallengeName != types.ChallengeNameTypeWebAuthn || out.AuthenticationResult != nil {
-			t.Fatalf("got %+v", out)
-		}
-		return out
-	}
-	out := begin()
-	options := out.ChallengeParameters["CREDENTIAL_REQUEST_OPTIONS"]
-	done, err := f.giveSignature(ctx, out.Session, a.sign(t, options))
-	if must(t, err); done.AuthenticationResult == nil {
-		t.Errorf("got %+v", done)
-	}
-	// Another user's passkey is refused as the second factor.
-	f.create(t, pool.NewUser{Email: "taro@example.com", Name: "鈴木 太郎", PermanentPassword: password})
-	other, err := f.signIn(ctx, "taro@example.com", password)
-	must(t, err)
-	foreign := f.addPasskey(t, other.AuthenticationResult.AccessToken)
-	out = begin()
-	_, err = f.giveSignature(ctx, out.Session, foreign.sign(t, out.ChallengeParameters["CREDENTIAL_REQUEST_OPTIONS"]))
-	wantNotAuthorized(t, err, badSession)
-	recover := func(session *string) error {
-		_, err := f.respond(ctx, types.ChallengeNameTypeWebAuthn, session, map[string]string{
-			"USERNAME": email, "TSUMUGI_RECOVERY_CODE": codes[0],
-		})
-		return err
-	}
-	must(t, recover(out.Session))
-	session, _ := f.passkeyChallenge(t)
-	wantNotAuthorized(t, recover(session), badSession) // The password was not verified.
-
-	remove := func(id *string) error {
-		_, err := f.sdk.DeleteWebAuthnCredential(ctx, &cognito.DeleteWebAuthnCredentialInput{
-			AccessToken: token, CredentialId: id,
-		})
-		return err
-	}
-	list := f.passkeys(t, token)
-	must(t, remove(list[0].CredentialId))
-	wantNotAuthorized(t, remove(list[1].CredentialId), "Your organization requires a second factor.")
-
-	// An administrator's reset removes the passkeys.
-	_, err = f.admin.AdminSetUserMFAPreference(ctx, &cognito.AdminSetUserMFAPreferenceInput{
-		UserPoolId: aws.String(poolID), Username: aws.String(f.sub.String()),
-		SoftwareTokenMfaSettings: &types.SoftwareTokenMfaSettingsType{Enabled: false},
-	})
-	must(t, err)
-	for _, reset := range []*authenticator{a, second} {
-		_, err = f.signInWith(t, reset)
-		wantNotAuthorized(t, err, notThePasskey)
-	}
-	if out, err := f.signIn(ctx, email, password); err != nil || out.ChallengeName != types.ChallengeNameTypeMfaSetup {
-		t.Errorf("got %+v, %v", out, err)
-	}
-}
-
 // rename calls TsumugiRenameWebAuthnCredential.
 func (f *fixture) rename(t *testing.T, token, id, name string, want int) {
 	t.Helper()
@@ -437,84 +365,6 @@ func (f *fixture) rename(t *testing.T, token, id, name string, want int) {
 	if r.status != want {
 		t.Errorf("%q: got %d %s", name, r.status, r.body)
 	}
-}
-
-// startSetup begins the registration of a passkey with the session of a challenge MFA_SETUP, and answers it.
-func (f *fixture) startSetup(t *testing.T, session *string, a *authenticator) (credential string) {
-	t.Helper()
-	r := f.post(t, "StartWebAuthnRegistration", `{"Session":"`+*session+`"}`)
-	var answer struct{ CredentialCreationOptions json.RawMessage }
-	must(t, json.Unmarshal([]byte(r.body), &answer))
-	if r.status != 200 {
-		t.Fatalf("got %d %s", r.status, r.body)
-	}
-	options, err := virtualwebauthn.ParseAttestationOptions(string(answer.CredentialCreationOptions))
-	must(t, err)
-	return a.create(options)
-}
-
-// TestR108_PasskeyAtAForcedSetup: a member without a second factor, where the policy requires one, sets up a passkey after
-// the password. The first factor voids the sessions that prove only the password.
-func TestR108_PasskeyAtAForcedSetup(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	ctx := t.Context()
-	token := f.mustSignIn(t).AccessToken
-	f.setPolicy(t, f.member(t), org.FactorEverybody)
-	begin := func() *string {
-		out, err := f.signIn(ctx, email, password)
-		must(t, err)
-		if out.ChallengeName != types.ChallengeNameTypeMfaSetup {
-			t.Fatalf("got %+v", out)
-		}
-		return out.Session
-	}
-	finish := func(session *string) (*cognito.RespondToAuthChallengeOutput, error) {
-		return f.respond(ctx, types.ChallengeNameTypeMfaSetup, session, map[string]string{"USERNAME": email})
-	}
-	complete := func(session *string, credential string) reply {
-		return f.post(t, "CompleteWebAuthnRegistration", `{"Session":"`+*session+`","Credential":`+credential+`}`)
-	}
-
-	session, stolen := begin(), begin()
-	a, thief := newAuthenticator(), newAuthenticator()
-	credential, foreign := f.startSetup(t, session, a), f.startSetup(t, stolen, thief)
-	_, err := finish(session)
-	wantRefusal(t, err, "SoftwareTokenMFANotFoundException", "Software Token MFA has not been set up.")
-	r := complete(session, credential)
-	if r.status != 200 {
-		t.Fatalf("got %d %s", r.status, r.body)
-	}
-	if kind := arrived(t, f.mail.factors); kind != "passkey added" {
-		t.Errorf("mail: %s", kind)
-	}
-	if r := complete(stolen, foreign); r.fields["__type"] != "NotAuthorizedException" {
-		t.Errorf("a second passkey with the password alone: %d %s", r.status, r.body)
-	}
-	for _, before := range []*string{session, stolen} {
-		_, err = finish(before)
-		wantNotAuthorized(t, err, badSession)
-	}
-	proved := r.fields["Session"].(string)
-	_, err = f.sdk.AssociateSoftwareToken(ctx, &cognito.AssociateSoftwareTokenInput{Session: &proved})
-	wantNotAuthorized(t, err, badSession)
-	done, err := finish(&proved)
-	must(t, err)
-	if codes := f.recoveryCodes(t, done.AuthenticationResult.AccessToken); len(codes) != 10 {
-		t.Errorf("got %d recovery codes", len(codes))
-	}
-	f.mustSignInWith(t, a)
-
-	// So does a first passkey that is added in a session.
-	_, err = f.admin.AdminSetUserMFAPreference(ctx, &cognito.AdminSetUserMFAPreferenceInput{
-		UserPoolId: aws.String(poolID), Username: aws.String(f.sub.String()),
-		SoftwareTokenMfaSettings: &types.SoftwareTokenMfaSettingsType{Enabled: false},
-	})
-	must(t, err)
-	stolen = begin()
-	f.addPasskey(t, token)
-	_, err = finish(stolen)
-	wantNotAuthorized(t, err, badSession)
 }
 
 // TestR108_NobodyLearnsWhoHasAPasskey: the answers before the proof are the same for every name.

@@ -55,7 +55,7 @@ type Directive struct {
 	// Vary makes each answer another text, like a model that never repeats itself.
 	Vary bool `json:"vary"`
 
-	calls  []llm.ToolCall // The calls of tools with which the Handler answers this request.
+	calls  []llm.ToolCall // The calls of tools in the answer to this request.
 	prefix string         // The beginning of the answer, which the request asks to continue.
 
 	Reasoning      string `json:"reasoning"`       // The reasoning, sent at the same pace.
