@@ -30,17 +30,8 @@ func (s *Service) returnCalls(ctx context.Context, g *generation, prefix string,
 	if err := s.open(ctx, g, prefix); err != nil {
 		return err
 	}
-	known := make(map[string]bool)
-	for _, round := range g.req.Question.Params.Rounds {
-		for _, call := range round.Calls {
-			known[call.ID] = true
-		}
-	}
 	s.ensureLease()
-	for _, call := range calls {
-		if known[call.ID] { // Some models number the calls of each request from 0.
-			call.ID = llm.NewCallID()
-		}
+	for _, call := range withNewIDs(calls, g.req.Question.Params.Rounds) {
 		returned := ToolCall{ToolCall: call, Title: call.Name, Offset: g.length, State: ToolReturned}
 		g.returned = append(g.returned, returned)
 		putToolCall(g.text, returned)

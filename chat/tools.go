@@ -205,17 +205,10 @@ func (g *generation) calls() (n int) {
 func (s *Service) callTools(
 	ctx context.Context, g *generation, tools []tool.Tool, round ToolRound, requested []llm.ToolCall,
 ) error {
-	known := make(map[string]bool)
-	for _, earlier := range g.rounds {
-		for _, call := range earlier.Calls {
-			known[call.ID] = true
-		}
-	}
 	made := g.calls()
-	for i, asked := range requested {
-		call := ToolCall{ToolCall: asked, Title: asked.Name, Offset: g.length, State: ToolRunning}
-		if known[call.ID] { // Some models number the calls of each request from 0.
-			call.ID = llm.NewCallID()
+	for i, asked := range withNewIDs(requested, g.rounds) {
+		call := ToolCall{
+			ToolCall: asked, Title: asked.Name, Round: len(g.rounds), Offset: g.length, State: ToolRunning,
 		}
 		found, exists := findTool(tools, asked.Name)
 		switch {
@@ -240,6 +233,23 @@ func (s *Service) callTools(
 		putToolCall(g.text, call)
 	}
 	return s.runCalls(ctx, g, tools, round.Calls)
+}
+
+// withNewIDs returns calls with ids that no call of the rounds has. Some models number the calls of each request from 0.
+func withNewIDs(calls []llm.ToolCall, rounds []ToolRound) []llm.ToolCall {
+	known := make(map[string]bool)
+	for _, round := range rounds {
+		for _, call := range round.Calls {
+			known[call.ID] = true
+		}
+	}
+	calls = slices.Clone(calls)
+	for i := range calls {
+		if known[calls[i].ID] {
+			calls[i].ID = llm.NewCallID()
+		}
+	}
+	return calls
 }
 
 // finishRounds makes the calls of restored rounds that have no result.

@@ -111,7 +111,8 @@ func TestAnswerWithTools(t *testing.T) {
 	// The second round has the id of the first one's call, as from models that count from 0.
 	call.CallTools(calling("a", "echo", `{"n":2}`))
 	call = model.Next(t)
-	if got := results(call.Request); len(got) != 1 || strings.HasPrefix(got[0], "a:") || !strings.HasSuffix(got[0], `結果{"n":2}`) {
+	if got := results(call.Request); len(got) != 1 || strings.HasPrefix(got[0], "a:") ||
+		!strings.HasSuffix(got[0], `結果{"n":2}`) {
 		t.Errorf("results %q", got)
 	}
 	call.Emit("分かりました。")
@@ -123,10 +124,10 @@ func TestAnswerWithTools(t *testing.T) {
 	}
 	var states []string
 	for _, c := range answer.ToolCalls {
-		states = append(states, fmt.Sprintf("%s %s %d", c.Title, c.State, c.Offset))
+		states = append(states, fmt.Sprintf("%s %s %d %d", c.Title, c.State, c.Round, c.Offset))
 	}
 	if got := strings.Join(states, ", "); got !=
-		"やまびこ success 15, やまびこ failed 15, none failed 15, やまびこ failed 15, やまびこ success 15" {
+		"やまびこ success 0 15, やまびこ failed 0 15, none failed 0 15, やまびこ failed 0 15, やまびこ success 1 15" {
 		t.Errorf("stored calls: %s", got)
 	}
 	raw := f.drain(live)
@@ -179,7 +180,8 @@ func TestModelMustAnswerAfterTheLastCall(t *testing.T) {
 	}
 	call.Emit("ここまで")
 	call.CallTools(calling("x", "echo", "{}")) // Ignored.
-	if answer := f.waitAt(s, exchange).Answer; answer.Content != "ここまで" || len(answer.ToolCalls) != 21 || len(box.called) != 20 {
+	if answer := f.waitAt(s, exchange).Answer; answer.Content != "ここまで" ||
+		len(answer.ToolCalls) != 21 || len(box.called) != 20 {
 		t.Errorf("%q after %d calls, %d made", answer.Content, len(answer.ToolCalls), len(box.called))
 	}
 }
@@ -205,7 +207,8 @@ func TestStopEndsARunningTool(t *testing.T) {
 	}
 }
 
-// TestStoppingServerLeavesCallsToTheNext: a call that a stopping server has ended is made again by the server that takes over.
+// TestStoppingServerLeavesCallsToTheNext: a call that a stopping server has ended is made again by the server that takes
+// over.
 func TestStoppingServerLeavesCallsToTheNext(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

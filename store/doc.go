@@ -9,8 +9,9 @@
 //
 // Each method of [DB] implements a method of a domain's Store, whose comment describes it. The files of the domains are:
 //
-//   - chat: chat.go (threads), message.go, generation.go (begin and end of answers), takeover.go (leases, checkpoints), tool.go,
-//     search.go, share.go, feedback.go (ratings and decisions), retention.go, note.go (for package ground)
+//   - chat: chat.go (threads), message.go, generation.go (begin and end of answers), takeover.go (leases,
+//     checkpoints), tool.go, search.go, share.go, feedback.go (ratings and decisions), retention.go, note.go (for
+//     package ground)
 //   - datasource: source.go, source_index.go (passages), reading.go (queue), embedding.go
 //   - picture: picture.go
 //   - project: project.go, project_grant.go, project_source.go, project_channel.go, project_lifecycle.go

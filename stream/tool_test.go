@@ -9,8 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// TestToolCallsAfterEveryCut: a client whose connection is cut at any line receives each call and each result again, with the
-// same bytes, and the rest of the text.
+// TestToolCallsAfterEveryCut: a client whose connection is cut at any line receives each call and each result again,
+// with the same bytes, and the rest of the text.
 func TestToolCallsAfterEveryCut(t *testing.T) {
 	t.Parallel()
 	for _, calls := range []int{0, 1, 2, 20} {

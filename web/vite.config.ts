@@ -30,6 +30,10 @@ const skillIconsFile: Plugin = {
   },
 }
 
+/** The shared parts of the sign-in, the settings and the administration, which other pages do not load. */
+const notEverywhere =
+  'FactorSetup|RecoveryCodes|PasswordRules|form\\.ts|signIn|connection/connections|identity/(identity[AM]|passkey)'
+
 export default defineConfig({
   plugins: [react(), skillIconsFile],
   resolve: {
@@ -61,8 +65,9 @@ export default defineConfig({
           groups: [
             {
               name: 'app',
-              // The parts of the sign-in, the settings and the administration are left out.
-              test: /\/src\/(app\/main|(components|entities|lib\/(api|browser|live|ui))\/(?!FactorSetup|RecoveryCodes|PasswordRules|form\.ts|signIn|connection\/connections|identity\/(identity[AM]|passkey)))|\/lucide-react\//,
+              test: new RegExp(
+                `/src/(app/main|(components|entities|lib/(api|browser|live|ui))/(?!${notEverywhere}))|/lucide-react/`,
+              ),
             },
             { name: 'layout', test: /\/src\/app\/HomeRoute/ },
             { name: 'home', test: /\/src\/app\/home\.ts/ },

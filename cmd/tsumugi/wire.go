@@ -294,7 +294,8 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 	generations := c.Limits[ratelimit.KindGeneration]
 	s.chat = chat.NewService(chat.Deps{
 		Store: db, Skills: skills, Model: model, Offers: model, Hub: s.hub, Feed: s.feed, Budget: s.budget,
-		Pictures: s.pictures, Grounder: ground.New(s.sources, grounds), Tools: tool.BuiltIn(time.Now), Log: s.log.With("part", "chat"),
+		Pictures: s.pictures, Grounder: ground.New(s.sources, grounds), Tools: tool.BuiltIn(time.Now),
+		Log:    s.log.With("part", "chat"),
 		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
 		Generations: s.tally.Level(string(ratelimit.KindGeneration)),
 	}, chat.Config{

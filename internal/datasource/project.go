@@ -189,8 +189,8 @@ func (s *Service) SearchProjectMatches(
 	return matches, nil
 }
 
-// findCandidates finds candidates by the rarest keys of a query that are in the project. It replaces the estimates of these keys by the numbers
-// of passages.
+// findCandidates finds candidates by the rarest keys of a query that are in the project. It replaces the
+// estimates of these keys by the numbers of passages.
 func (s *Service) findCandidates(ctx context.Context, actor identity.Owner, projectID uuid.UUID, q index.Query,
 	keys []int32, statistics index.Statistics,
 ) ([]uuid.UUID, [][]int, error) {

@@ -77,7 +77,8 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 func (a *answer) judge() error {
 	req := a.run.req
 	switch {
-	case a.hasText, len(a.result.ToolCalls) > 0, req.Prefix != "", req.Exact && req.MaxTokens > 0 && a.result.FinishReason == FinishLength,
+	case a.hasText, len(a.result.ToolCalls) > 0, req.Prefix != "",
+		req.Exact && req.MaxTokens > 0 && a.result.FinishReason == FinishLength,
 		req.Exact && len(req.Stop) > 0 && a.result.FinishReason == FinishStop:
 		return nil
 	case !a.hasReasoning:

@@ -218,7 +218,8 @@ func describeDay(b *strings.Builder, day, today time.Time) {
 	}
 	fiscal := day.AddDate(0, -3, 1-day.Day()) // The first day of the month three months before.
 	_, week := day.ISOWeek()
-	fmt.Fprintf(b, "年度: %d年度（%s度）\n週: 第%d週\n", fiscal.Year(), eraYear(time.Date(fiscal.Year(), time.May, 1, 0, 0, 0, 0, time.UTC)), week)
+	fmt.Fprintf(b, "年度: %d年度（%s度）\n週: 第%d週\n", fiscal.Year(),
+		eraYear(time.Date(fiscal.Year(), time.May, 1, 0, 0, 0, 0, time.UTC)), week)
 	switch days := daysBetween(today, day); {
 	case days == 0:
 		b.WriteString("今日である\n")

@@ -238,7 +238,8 @@ func (r *reader) model(m model, provider string, at []any) llm.Route {
 	r.thinking(&m, wrong)
 	return llm.Route{
 		Offer: llm.Offer{
-			ID: m.ID, Provider: provider, Name: m.Name, Note: m.Note, Sees: m.Sees, NoTools: m.Tools != nil && !*m.Tools, Thinking: m.Thinking,
+			ID: m.ID, Provider: provider, Name: m.Name, Note: m.Note, Sees: m.Sees,
+			NoTools: m.Tools != nil && !*m.Tools, Thinking: m.Thinking,
 			ContextTokens: m.ContextTokens, Price: m.price(wrong),
 		},
 		Model: m.Model, ThinkingOn: m.ThinkingOn, ThinkingOff: m.ThinkingOff, Fallback: m.Fallback,

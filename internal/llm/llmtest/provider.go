@@ -171,7 +171,8 @@ func receive(r *http.Request, body []byte, gone <-chan struct{}) *ReceivedReques
 		Path: r.URL.RequestURI(), RemoteAddr: r.RemoteAddr, Header: r.Header, Body: body, Model: wire.Model,
 		Messages:  wire.messages(),
 		MaxTokens: max(wire.MaxTokens, wire.MaxCompletionTokens), Temperature: wire.Temperature,
-		Tools: wire.tools(), Stream: wire.Stream, IncludeUsage: wire.StreamOptions != nil && wire.StreamOptions.IncludeUsage, Gone: gone,
+		Tools: wire.tools(), Stream: wire.Stream,
+		IncludeUsage: wire.StreamOptions != nil && wire.StreamOptions.IncludeUsage, Gone: gone,
 	}
 	received.Title = IsTitle(received.Messages)
 	return received

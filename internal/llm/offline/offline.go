@@ -2,8 +2,8 @@
 // that the same client can use it.
 //
 // It implements the tasks that work well without a model: extractive summaries, answers quoted from documents, titles
-// and proofreading by rules, and shows how tools are used. To other requests it answers that no model is connected. It imports packages llm, answer
-// and proofread. The answer is a pure function of the request.
+// and proofreading by rules. It shows how tools are used. To other requests it answers that no model is connected. It
+// imports packages llm, answer and proofread. The answer is a pure function of the request.
 package offline
 
 import (

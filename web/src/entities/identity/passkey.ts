@@ -31,7 +31,8 @@ export async function beginPasskey(provider: Provider): Promise<SignIn> {
 
 /**
  * Answers the challenge of a passkey: the browser asks the user for one. If the challenge names a user, it must be that
- * user's. With `autofill`, the browser offers the passkeys in the suggestions of the address field instead, until the signal aborts.
+ * user's. With `autofill`, the browser offers the passkeys in the suggestions of the address field
+ * instead, until the signal aborts.
  */
 export async function answerPasskey(
   provider: Provider,
