@@ -19,7 +19,8 @@ func call(t testing.TB, name, arguments string) (string, error) {
 	if len(tools) != 1 || !json.Valid(tools[0].Parameters) {
 		t.Fatalf("%d tools are named %s", len(tools), name)
 	}
-	return tools[0].Call(t.Context(), json.RawMessage(arguments))
+	result, err := tools[0].Call(t.Context(), json.RawMessage(arguments))
+	return result.Text, err
 }
 
 func TestCalendar(t *testing.T) {
