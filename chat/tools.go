@@ -273,7 +273,7 @@ func (s *Service) runCalls(ctx context.Context, g *generation, tools []tool.Tool
 	type ending struct {
 		index  int
 		tool   string // "" for a tool that does not exist.
-		result tool.Result
+		result string
 		err    error
 		took   time.Duration
 	}
@@ -285,8 +285,8 @@ func (s *Service) runCalls(ctx context.Context, g *generation, tools []tool.Tool
 		}
 		found, exists := findTool(tools, call.Name)
 		if !exists { // The skill has changed since the call was stored.
-			found.Call = func(context.Context, json.RawMessage) (tool.Result, error) {
-				return tool.Result{}, fault.Errorf(fault.NotFound, "このツールはありません。")
+			found.Call = func(context.Context, json.RawMessage) (string, error) {
+				return "", fault.Errorf(fault.NotFound, "このツールはありません。")
 			}
 		}
 		running++
@@ -305,7 +305,7 @@ func (s *Service) runCalls(ctx context.Context, g *generation, tools []tool.Tool
 		}
 		call := &calls[end.index]
 		call.State, call.Duration = ToolDone, end.took.Truncate(time.Millisecond)
-		call.Result = runes.FirstBytes(withoutNUL(strings.ToValidUTF8(end.result.Text, "\uFFFD")), maxToolResult)
+		call.Result = runes.FirstBytes(withoutNUL(strings.ToValidUTF8(end.result, "\uFFFD")), maxToolResult)
 		if end.err != nil {
 			call.State, call.Result, call.Error = ToolFailed, "", toolError(ctx, end.err)
 		}

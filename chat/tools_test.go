@@ -33,20 +33,20 @@ func newToolbox() *toolbox {
 
 func (b *toolbox) Named([]string) []tool.Tool {
 	return []tool.Tool{
-		{Name: "echo", Title: "やまびこ", Call: func(_ context.Context, arguments json.RawMessage) (tool.Result, error) {
+		{Name: "echo", Title: "やまびこ", Call: func(_ context.Context, arguments json.RawMessage) (string, error) {
 			b.called <- "echo"
 			if strings.Contains(string(arguments), "失敗") {
-				return tool.Result{}, fault.Errorf(fault.Invalid, "失敗しました。")
+				return "", fault.Errorf(fault.Invalid, "失敗しました。")
 			}
-			return tool.Result{Text: "結果" + string(arguments)}, nil
+			return "結果" + string(arguments), nil
 		}},
-		{Name: "wait", Title: "待機", Call: func(ctx context.Context, _ json.RawMessage) (tool.Result, error) {
+		{Name: "wait", Title: "待機", Call: func(ctx context.Context, _ json.RawMessage) (string, error) {
 			b.called <- "wait"
 			select {
 			case <-b.leave:
-				return tool.Result{Text: "待ちました"}, nil
+				return "待ちました", nil
 			case <-ctx.Done():
-				return tool.Result{}, ctx.Err()
+				return "", ctx.Err()
 			}
 		}},
 	}

@@ -23,29 +23,9 @@ type Tool struct {
 	Description string          // For the model.
 	Parameters  json.RawMessage // A JSON schema of the arguments, an object.
 
-	Rule       Rule // Whether calls need a decision of the person. Tools with RuleDeny are not offered to models.
-	Effects    bool // Calls may change something. After an untrusted result in the same answer, they need a decision.
-	Idempotent bool // A call whose result is unknown may be repeated. Tools without effects are idempotent.
-
 	// Call makes one call. The arguments are JSON written by a model; they may have any form. The detail of an error is
-	// shown to the person and sent to the model.
-	Call func(ctx context.Context, arguments json.RawMessage) (Result, error)
-}
-
-// Rule says whether a tool may be called.
-type Rule string
-
-// The rules of tools.
-const (
-	RuleAllow Rule = "allow"
-	RuleAsk   Rule = "ask" // Each call needs a decision of the person whose question it is.
-	RuleDeny  Rule = "deny"
-)
-
-// Result is the result of a call.
-type Result struct {
-	Text      string // For the model.
-	Untrusted bool   // The text was written by others than the organization, such as a web page.
+	// shown to the person and sent to the model. Calls have no effects: a call may be repeated.
+	Call func(ctx context.Context, arguments json.RawMessage) (string, error)
 }
 
 // Box is the set of the available tools.

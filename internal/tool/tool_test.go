@@ -19,8 +19,7 @@ func call(t testing.TB, name, arguments string) (string, error) {
 	if len(tools) != 1 || !json.Valid(tools[0].Parameters) {
 		t.Fatalf("%d tools are named %s", len(tools), name)
 	}
-	result, err := tools[0].Call(t.Context(), json.RawMessage(arguments))
-	return result.Text, err
+	return tools[0].Call(t.Context(), json.RawMessage(arguments))
 }
 
 func TestCalendar(t *testing.T) {
