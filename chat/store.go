@@ -91,7 +91,7 @@ type ThreadState struct {
 	History  []Message   // The messages up to that answer.
 
 	DataSourceIDs []uuid.UUID // The data sources of the thread in the order of attaching.
-	HadSources    bool        // A question of the thread had data sources, which may have been deleted since.
+	HadSources    bool        // Only for TaskDocumentQA: a question had data sources, which may have been deleted since.
 	Guidance      org.Guidance
 	Instructions  string // The thread's instructions.
 	Models        ModelSettings

@@ -187,18 +187,19 @@ const branchSQL = `
 	    FROM threads t
 	    CROSS JOIN LATERAL (
 	        SELECT * FROM messages WHERE id = CASE WHEN $4::uuid IS NULL THEN t.leaf_id
-	            ELSE (SELECT a.id FROM after a ORDER BY a.seq DESC LIMIT 1) END ` + alone + `) m
+	            ELSE (SELECT a.id FROM after a ORDER BY a.seq DESC LIMIT 1) END ` + fence + `) m
 	    WHERE t.id = $3 AND m.thread_id = t.id AND t.organization_id = $1 AND ` + isOpenTo + `
 	    UNION ALL
 	    SELECT p.id, p.parent_id, b.length + 1
 	    FROM branch b
-	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = b.parent_id ` + alone + `) p
+	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = b.parent_id ` + fence + `) p
 	    WHERE b.length < $5::int + $6::int
 	)`
 
-// alone ends a subquery that finds messages by an index. It keeps the database from joining them otherwise: it cannot
-// estimate the number of rows of a recursive query, and would read the whole table for each message of a branch.
-const alone = `OFFSET 0`
+// fence ends a subquery that PostgreSQL must not merge into the query. Without it, messages are not always found by an
+// index: PostgreSQL cannot estimate the number of rows of a recursive query, and may read the whole table for each message
+// of a branch.
+const fence = `OFFSET 0`
 
 // afterSQL is the message $4 of the thread $3 with all its descendants in all branches. The newest of them is a leaf,
 // because messages are stored after their parents.
@@ -210,7 +211,7 @@ const afterSQL = `after AS (
 	    UNION ALL
 	    SELECT c.id, c.seq
 	    FROM after a
-	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE parent_id = a.id ` + alone + `) c
+	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE parent_id = a.id ` + fence + `) c
 	)`
 
 // newestAfter returns the end of the branch through a message of a thread.
@@ -321,7 +322,7 @@ const modelsOfMember = `
 const threadStateSQL = `
 	SELECT EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running,
 	       (SELECT m.id
-	        FROM (SELECT * FROM messages WHERE id = coalesce($4, t.leaf_id) ` + alone + `) m
+	        FROM (SELECT * FROM messages WHERE id = coalesce($4, t.leaf_id) ` + fence + `) m
 	        WHERE m.thread_id = t.id AND m.role = 'assistant') AS leaf,
 	       t.skill_id, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.prompt,
 	       s.accepts_data_sources, s.answer_length, s.model, s.examples, s.tools, ` + documentsOf + ` AS documents,
@@ -398,12 +399,12 @@ const historySQL = `
 	WITH RECURSIVE branch AS (
 	    SELECT ` + historyColumns + `, ` + sentToModel + ` AS told, (` + sentToModel + `)::int AS count
 	    FROM threads t
-	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = coalesce($4, t.leaf_id) ` + alone + `) m
+	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = coalesce($4, t.leaf_id) ` + fence + `) m
 	    WHERE t.id = $3 AND m.thread_id = t.id AND t.organization_id = $1 AND ` + isOpenTo + `
 	    UNION ALL
 	    SELECT ` + historyColumns + `, ` + sentToModel + `, b.count + (` + sentToModel + `)::int
 	    FROM branch b
-	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = b.parent_id ` + alone + `) m
+	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = b.parent_id ` + fence + `) m
 	    WHERE b.count < $5
 	)
 	SELECT m.id, m.role, m.content, m.prompt, m.tool_calls, ` + picturesOf + ` AS pictures
@@ -456,7 +457,7 @@ func (db *DB) Opening(ctx context.Context, owner identity.Owner, threadID, leaf 
 		    UNION ALL
 		    SELECT m.id, m.parent_id, m.seq
 		    FROM branch b
-		    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = b.parent_id `+alone+`) m
+		    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = b.parent_id `+fence+`) m
 		), opening AS (
 		    SELECT id FROM branch ORDER BY seq LIMIT 2
 		)

@@ -102,7 +102,7 @@ const upToSQL = `
 	    UNION ALL
 	    SELECT m.id, m.parent_id, m.seq
 	    FROM branch b
-	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = b.parent_id ` + alone + `) m
+	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = b.parent_id ` + fence + `) m
 	)
 	SELECT b.id FROM branch b ORDER BY b.seq`
 

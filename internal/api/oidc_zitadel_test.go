@@ -46,8 +46,7 @@ func zitadel(t *testing.T, redirectURL, email string) string {
 	return issuer
 }
 
-// signInAtZitadel submits the provider's form for a request to sign in, and returns the parameters with which the
-// provider calls back.
+// signInAtZitadel opens a sign-in request at the provider, submits its form, and returns the query of its redirect.
 func signInAtZitadel(t *testing.T, address, email string) url.Values {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
