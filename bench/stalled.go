@@ -69,8 +69,8 @@ func (p progress) Take(b []byte, at time.Time) bool {
 	return done
 }
 
-// stalled publishes a burst of tokens to 20 watchers of a system; the first ones, as many as reading says, read. It returns
-// the growth of the server's memory in MB, and the number of events that the slowest reader received.
+// stalled publishes a burst of tokens to 20 watchers. reading is the number of watchers that read. It returns the growth of
+// the server's memory in MB, and the number of events that the slowest reader received.
 func stalled(ctx context.Context, b *bench, name string, reading int) (grown float64, worst int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
