@@ -271,7 +271,10 @@ func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, erro
 	if g.req.wantsJSON() {
 		prompt[0].Content += jsonOnly
 	}
-	tools := s.toolsOf(g.req)
+	tools, err := s.toolsOf(ctx, g.req)
+	if err != nil {
+		return llm.Result{}, err
+	}
 	g.restoreRounds(len(tools) > 0)
 	req.Prefix = g.prefix(s.cfg.MaxAnswer)
 	if len(tools) > 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
@@ -31,16 +32,16 @@ const (
 	maxShown      = 16 << 10         // Bytes of the arguments, and of a result, for people.
 )
 
-// Tools finds the tools of skills. tool.Box implements it.
+// Tools finds the tools of skills.
 type Tools interface {
-	// Named returns the tools with these names that exist.
-	Named(names []string) []tool.Tool
+	// Of returns the tools with these names that exist and that a person may use. owner asks the question.
+	Of(ctx context.Context, owner identity.Owner, names []string) ([]tool.Tool, error)
 }
 
 // noTools has no tools.
 type noTools struct{}
 
-func (noTools) Named([]string) []tool.Tool { return nil }
+func (noTools) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error) { return nil, nil }
 
 // ToolState is the progress of a call.
 type ToolState string
@@ -77,11 +78,11 @@ type ToolRound struct {
 
 // toolsOf returns the tools of an answer. Answers that must have a certain form, and those for programs that set
 // parameters, such as their own tools, have none.
-func (s *Service) toolsOf(req AnswerRequest) []tool.Tool {
+func (s *Service) toolsOf(ctx context.Context, req AnswerRequest) ([]tool.Tool, error) {
 	if len(req.Skill.Tools) == 0 || req.Proofreads() || req.Question.Params != nil {
-		return nil
+		return nil, nil
 	}
-	return s.tools.Named(req.Skill.Tools)
+	return s.tools.Of(ctx, req.Owner, req.Skill.Tools)
 }
 
 // roundsText returns the text of rounds.

@@ -27,6 +27,7 @@
 //   - siem: audit_sink.go
 //   - identity/pool: pool.go, pool_event.go, pool_factor.go, pool_passkey.go
 //   - channel: channel_installation.go, channel_link.go, channel_intake.go, channel_conversation.go, channel_delivery.go
+//   - toolserver: tool_server.go, tool_connection.go
 //   - crx: secret.go
 //
 // The others serve all domains: store.go (connections, transactions), query.go (rows and statements), group.go (groups

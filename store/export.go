@@ -196,6 +196,17 @@ var exports = []struct {
 		FROM channel_links
 		WHERE organization_id = $1
 		ORDER BY installation_id, person`},
+	{"tool_servers", []string{"tool_servers", "tool_server_groups", "tool_server_tools"}, `
+		SELECT s.id, s.key, s.name, s.url, s.auth, s.header_name, s.client_id, s.enabled, s.everyone, s.created_at,
+		       s.updated_at,
+		       ARRAY (SELECT k.group_id FROM tool_server_groups k WHERE k.server_id = s.id ORDER BY 1) AS group_ids,
+		       (SELECT coalesce(jsonb_agg(jsonb_build_object('name', t.name, 'definition', t.accepted, 'rule', t.rule,
+		                                                     'read_only', t.read_only, 'idempotent', t.idempotent)
+		                                  ORDER BY t.name), '[]')
+		        FROM tool_server_tools t WHERE t.server_id = s.id) AS tools
+		FROM tool_servers s
+		WHERE s.organization_id = $1
+		ORDER BY s.id`},
 	{"chat_service_threads", []string{"channel_threads"}, `
 		SELECT installation_id AS chat_service_id, channel, thread, user_id AS member_id, thread_id, created_at
 		FROM channel_threads
@@ -214,6 +225,8 @@ var notExported = map[string]string{
 	"channel_proofs":          "sign-ins in progress",
 	"checkpoints":             "parts of answers in progress",
 	"tool_calls":              "parts of answers in progress; the messages have the calls of complete answers",
+	"tool_attempts":           "sign-ins in progress",
+	"tool_connections":        "secrets",
 	"connection_grants":       "secrets",
 	"connection_tokens":       "secrets",
 	"contract_notices":        "state of notices",

@@ -1156,6 +1156,26 @@ type Author struct {
 	Name string             `json:"name"`
 }
 
+// AvailableTool defines model for AvailableTool.
+type AvailableTool struct {
+	Description string   `json:"description"`
+	Name        string   `json:"name"`
+	Rule        ToolRule `json:"rule"`
+	Title       string   `json:"title"`
+}
+
+// AvailableToolList defines model for AvailableToolList.
+type AvailableToolList struct {
+	Items []AvailableToolServer `json:"items"`
+}
+
+// AvailableToolServer defines model for AvailableToolServer.
+type AvailableToolServer struct {
+	Key   string          `json:"key"`
+	Name  string          `json:"name"`
+	Tools []AvailableTool `json:"tools"`
+}
+
 // Category defines model for Category.
 type Category struct {
 	// Editable The organization made it in the app: administrators may change it.
@@ -2550,6 +2570,42 @@ type OrganizationState struct {
 	Items []ServiceState `json:"items"`
 }
 
+// OrganizationTool defines model for OrganizationTool.
+type OrganizationTool struct {
+	Changes []ToolChange `json:"changes"`
+
+	// Claims What the server claims about the tool. It has no effect.
+	Claims      ToolClaims `json:"claims"`
+	Description string     `json:"description"`
+
+	// Idempotent The administrator's mark: calls may be repeated.
+	Idempotent bool `json:"idempotent"`
+
+	// Name The name that models call.
+	Name string `json:"name"`
+
+	// OfferedSha256 Of the changed definition, for accepting it; otherwise empty.
+	OfferedSha256 string `json:"offered_sha256"`
+
+	// ReadOnly The administrator's mark: calls change nothing.
+	ReadOnly bool `json:"read_only"`
+
+	// Refused Why the definition cannot be used, for people.
+	Refused string `json:"refused"`
+
+	// Remote The server's name for it.
+	Remote string   `json:"remote"`
+	Rule   ToolRule `json:"rule"`
+
+	// Schema The JSON schema of the arguments, as text.
+	Schema string `json:"schema"`
+
+	// State `changed`: the server's definition differs from the accepted one. `refused`: it cannot be used. `gone`: the
+	// server does not have the tool any more.
+	State string `json:"state"`
+	Title string `json:"title"`
+}
+
 // OwnStorage defines model for OwnStorage.
 type OwnStorage struct {
 	// Limit What one's own files may have together, in bytes.
@@ -3491,7 +3547,8 @@ type SkillContent struct {
 	Suggestions []string `json:"suggestions"`
 	TaskType    string   `json:"task_type"`
 
-	// Tools The tools that answers may call.
+	// Tools The tools that answers may call: `calendar`, `calculate`, and those of the organization's tool servers, such
+	// as `crm__find_customer`. An answer uses those that the person who asks may use.
 	Tools []string `json:"tools"`
 }
 
@@ -3537,7 +3594,8 @@ type SkillContentInput struct {
 	Suggestions []string `json:"suggestions,omitempty,omitzero"`
 	TaskType    string   `json:"task_type,omitempty,omitzero"`
 
-	// Tools The tools that answers may call.
+	// Tools The tools that answers may call: `calendar`, `calculate`, and those of the organization's tool servers, such
+	// as `crm__find_customer`. An answer uses those that the person who asks may use.
 	Tools []string `json:"tools,omitempty,omitzero"`
 }
 
@@ -4239,6 +4297,11 @@ type TokenRecord struct {
 	TokenType string `json:"token_type"`
 }
 
+// ToolAcceptRequest defines model for ToolAcceptRequest.
+type ToolAcceptRequest struct {
+	OfferedSha256 string `json:"offered_sha256"`
+}
+
 // ToolCall A call of a tool by the assistant.
 type ToolCall struct {
 	// Arguments JSON as written by the model. Shortened if it is very long.
@@ -4267,6 +4330,117 @@ type ToolCall struct {
 
 // ToolCallStatus `returned` for a call of a tool of the program that asked, which makes the call.
 type ToolCallStatus string
+
+// ToolChange defines model for ToolChange.
+type ToolChange struct {
+	After  string `json:"after"`
+	Before string `json:"before"`
+
+	// Field `title`, `description`, or a value of the schema, such as `schema.properties.city.type`.
+	Field string `json:"field"`
+}
+
+// ToolClaims What the server claims about the tool. It has no effect.
+type ToolClaims struct {
+	Destructive bool `json:"destructive"`
+	Idempotent  bool `json:"idempotent"`
+	OpenWorld   bool `json:"open_world"`
+	ReadOnly    bool `json:"read_only"`
+}
+
+// ToolConnection defines model for ToolConnection.
+type ToolConnection struct {
+	// ConnectedAt Absent without a connection.
+	ConnectedAt time.Time          `json:"connected_at,omitempty,omitzero"`
+	Name        string             `json:"name"`
+	ServerID    openapi_types.UUID `json:"server_id"`
+	URL         string             `json:"url"`
+}
+
+// ToolConnectionList defines model for ToolConnectionList.
+type ToolConnectionList struct {
+	Items []ToolConnection `json:"items"`
+}
+
+// ToolConnectionStart defines model for ToolConnectionStart.
+type ToolConnectionStart struct {
+	// URL Of the authorization server.
+	URL string `json:"url"`
+}
+
+// ToolPutRequest defines model for ToolPutRequest.
+type ToolPutRequest struct {
+	Idempotent *bool   `json:"idempotent,omitempty"`
+	ReadOnly   *bool   `json:"read_only,omitempty"`
+	Rule       *string `json:"rule,omitempty,omitzero"`
+}
+
+// ToolRule defines model for ToolRule.
+type ToolRule = string
+
+// ToolServer defines model for ToolServer.
+type ToolServer struct {
+	// Auth `header`: a secret of the organization in a header. `oauth`: each member connects by OAuth.
+	Auth ToolServerAuth `json:"auth"`
+
+	// CheckedAt When its tools were last read, or this was tried.
+	CheckedAt time.Time `json:"checked_at,omitempty,omitzero"`
+	ClientID  string    `json:"client_id"`
+	Enabled   bool      `json:"enabled"`
+
+	// Everyone All members may use it; otherwise those of the groups.
+	Everyone bool `json:"everyone"`
+
+	// Failure Why the last attempt failed, for people.
+	Failure    string               `json:"failure"`
+	GroupIds   []openapi_types.UUID `json:"group_ids"`
+	HasSecret  bool                 `json:"has_secret"`
+	HeaderName string               `json:"header_name"`
+	ID         openapi_types.UUID   `json:"id"`
+
+	// Key The prefix of the names of its tools.
+	Key   string             `json:"key"`
+	Name  string             `json:"name"`
+	Tools []OrganizationTool `json:"tools"`
+	URL   string             `json:"url"`
+}
+
+// ToolServerAuth `header`: a secret of the organization in a header. `oauth`: each member connects by OAuth.
+type ToolServerAuth = string
+
+// ToolServerList defines model for ToolServerList.
+type ToolServerList struct {
+	Items []ToolServer `json:"items"`
+}
+
+// ToolServerPostRequest defines model for ToolServerPostRequest.
+type ToolServerPostRequest struct {
+	// Auth `header`: a secret of the organization in a header. `oauth`: each member connects by OAuth.
+	Auth       ToolServerAuth `json:"auth"`
+	ClientID   string         `json:"client_id,omitempty,omitzero"`
+	Everyone   *bool          `json:"everyone,omitempty"`
+	GroupIds   []string       `json:"group_ids,omitempty,omitzero"`
+	HeaderName string         `json:"header_name,omitempty,omitzero"`
+	Key        string         `json:"key"`
+	Name       string         `json:"name"`
+
+	// Secret The value of the header, or the client's secret.
+	Secret string `json:"secret,omitempty,omitzero"`
+	URL    string `json:"url"`
+}
+
+// ToolServerPutRequest defines model for ToolServerPutRequest.
+type ToolServerPutRequest struct {
+	Auth       *string  `json:"auth,omitempty,omitzero"`
+	ClientID   *string  `json:"client_id,omitempty"`
+	Enabled    *bool    `json:"enabled,omitempty"`
+	Everyone   *bool    `json:"everyone,omitempty"`
+	GroupIds   []string `json:"group_ids,omitempty,omitzero"`
+	HeaderName *string  `json:"header_name,omitempty"`
+	Name       *string  `json:"name,omitempty"`
+	Secret     *string  `json:"secret,omitempty"`
+	URL        *string  `json:"url,omitempty"`
+}
 
 // Usage The tokens of all calls of the model for an answer. They include notes on parts of documents, also those made before another server took over, and calls that were made again. The title of a thread is not included.
 type Usage struct {
@@ -4396,6 +4570,12 @@ type ThreadID = openapi_types.UUID
 
 // TokenID defines model for TokenId.
 type TokenID = openapi_types.UUID
+
+// ToolName defines model for ToolName.
+type ToolName = string
+
+// ToolServerID defines model for ToolServerId.
+type ToolServerID = openapi_types.UUID
 
 // UserID defines model for UserId.
 type UserID = openapi_types.UUID
@@ -5048,6 +5228,14 @@ type AttachThreadParams struct {
 	LastEventID LastEventID `json:"Last-Event-ID,omitempty,omitzero"`
 }
 
+// ToolConnectedParams defines parameters for ToolConnected.
+type ToolConnectedParams struct {
+	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
+	Code  string `form:"code,omitempty" json:"code,omitempty,omitzero"`
+	Error string `form:"error,omitempty" json:"error,omitempty,omitzero"`
+	Iss   string `form:"iss,omitempty" json:"iss,omitempty,omitzero"`
+}
+
 // ListUsersParams defines parameters for ListUsers.
 type ListUsersParams struct {
 	// Offset How many items to pass over.
@@ -5283,6 +5471,18 @@ type MoveThreadJSONRequestBody = ThreadProjectRequest
 
 // ShareThreadJSONRequestBody defines body for ShareThread for application/json ContentType.
 type ShareThreadJSONRequestBody = ShareRequest
+
+// AddToolServerJSONRequestBody defines body for AddToolServer for application/json ContentType.
+type AddToolServerJSONRequestBody = ToolServerPostRequest
+
+// EditToolServerJSONRequestBody defines body for EditToolServer for application/json ContentType.
+type EditToolServerJSONRequestBody = ToolServerPutRequest
+
+// EditToolJSONRequestBody defines body for EditTool for application/json ContentType.
+type EditToolJSONRequestBody = ToolPutRequest
+
+// AcceptToolJSONRequestBody defines body for AcceptTool for application/json ContentType.
+type AcceptToolJSONRequestBody = ToolAcceptRequest
 
 // InviteUsersJSONRequestBody defines body for InviteUsers for application/json ContentType.
 type InviteUsersJSONRequestBody = UserInviteRequest

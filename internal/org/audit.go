@@ -90,6 +90,14 @@ const (
 	ActionSignInFailed     Action = "session.fail"
 	ActionSCIMTokenCreate  Action = "scim_token.create" //nolint:gosec // The name of an action.
 	ActionSCIMTokenRevoke  Action = "scim_token.revoke" //nolint:gosec // The name of an action.
+	ActionToolServerAdd    Action = "tool_server.create"
+	ActionToolServerEdit   Action = "tool_server.edit"
+	ActionToolServerRemove Action = "tool_server.delete"
+	ActionToolConnect      Action = "tool_server.connect" // A member's connection by OAuth.
+	ActionToolDisconnect   Action = "tool_server.disconnect"
+	ActionToolEdit         Action = "tool.edit"   // Its rule and marks.
+	ActionToolAccept       Action = "tool.accept" // A changed definition.
+	ActionToolChange       Action = "tool.change" // The server has changed the definition.
 )
 
 // EventKind is a category of entries of the audit log.
@@ -123,6 +131,8 @@ func Actions() []Action {
 		ActionProjectCreate, ActionProjectEdit, ActionProjectGrants, ActionProjectArchive, ActionProjectDelete,
 		ActionProjectRestore, ActionProjectPurge, ActionProjectBind, ActionProjectUnbind,
 		ActionSCIMTokenCreate, ActionSCIMTokenRevoke,
+		ActionToolServerAdd, ActionToolServerEdit, ActionToolServerRemove, ActionToolConnect, ActionToolDisconnect,
+		ActionToolEdit, ActionToolAccept, ActionToolChange,
 
 		// Package identity/pool logs these, and identity/sso some of them.
 		"session.begin", ActionSignInFailed, "session.lock", "session.end", "session.end_all", "session.refuse",
@@ -186,6 +196,8 @@ const (
 	TargetSlack        = "slack"
 	TargetGroup        = "group"
 	TargetProject      = "project"
+	TargetToolServer   = "tool_server"
+	TargetTool         = "tool"
 )
 
 // Change is a changed field. It must not contain secrets.

@@ -69,9 +69,9 @@ var activities = []struct {
 
 	{activity{entityManagement, 1, "Create"}, "create import publish"},
 	{activity{entityManagement, 3, "Update"}, "edit update set on off order rotate refresh grants archive " +
-		"restore hide show channel_bind channel_unbind"},
+		"restore hide show channel_bind channel_unbind accept change"},
 	{activity{entityManagement, 4, "Delete"}, "delete remove end revoke purge reuse"},
-	{activity{entityManagement, other, ""}, "reject test"},
+	{activity{entityManagement, other, ""}, "reject test connect disconnect"},
 }
 
 // activityByAction returns activities by actions and verbs.

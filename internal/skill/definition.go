@@ -33,6 +33,7 @@ const maxPosition = 1_000_000
 // Limits of a skill's lists.
 const (
 	maxSuggestions = 6
+	maxTools       = 32
 	maxFields      = 20
 	maxOptions     = 50
 	maxKeywords    = 30

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"time"
 
@@ -80,3 +81,12 @@ func decode(arguments json.RawMessage, v any) error {
 	}
 	return fault.Wrap(err, fault.Invalid, "引数を読み取れませんでした。定義された名前と型で指定してください。")
 }
+
+// Separator separates the key of a tool server from the rest in the names of the tools of organizations' servers.
+const Separator = "__"
+
+var serverName = regexp.MustCompile(`^[a-z](?:_?[a-z0-9]){0,23}` + Separator + `[A-Za-z0-9_-]+$`)
+
+// IsServerName reports whether a name has the form of the names of tools of organizations' servers, such as
+// crm__find_customer. The tool need not exist.
+func IsServerName(name string) bool { return len(name) <= 64 && serverName.MatchString(name) }
