@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
@@ -31,7 +32,7 @@ func newToolbox() *toolbox {
 	return &toolbox{called: make(chan string, 100), leave: make(chan struct{})}
 }
 
-func (b *toolbox) Named([]string) []tool.Tool {
+func (b *toolbox) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error) {
 	return []tool.Tool{
 		{Name: "echo", Title: "やまびこ", Call: func(_ context.Context, arguments json.RawMessage) (tool.Result, error) {
 			b.called <- "echo"
@@ -49,7 +50,7 @@ func (b *toolbox) Named([]string) []tool.Tool {
 				return tool.Result{}, ctx.Err()
 			}
 		}},
-	}
+	}, nil
 }
 
 // giveTools gives tools to the skill of the thread.

@@ -45,13 +45,15 @@ func toToolServer(server toolserver.Server) ToolServer {
 func toOrganizationTool(t toolserver.Tool) OrganizationTool {
 	record := OrganizationTool{
 		Name: t.Name, Remote: t.Remote, Title: t.Title(), Description: t.Accepted.Description,
-		Schema: string(t.Accepted.Schema), Claims: ToolClaims(t.Accepted.Claims), State: "usable", Refused: t.Refused,
-		Changes: convert(t.Changes(), func(c toolserver.Change) ToolChange { return ToolChange(c) }),
-		Rule:    string(t.Rule), ReadOnly: t.ReadOnly, Idempotent: t.Idempotent,
+		Schema: string(t.Accepted.Schema), Claims: toToolClaims(t.Accepted.Claims), State: "usable", Refused: t.Refused,
+		Changes: convert(t.Changes(), func(c toolserver.Change) ToolChange {
+			return ToolChange{Field: c.Field, Before: c.Before, After: c.After}
+		}),
+		Rule: string(t.Rule), ReadOnly: t.ReadOnly, Idempotent: t.Idempotent,
 	}
 	if t.Offered != nil {
 		record.State, record.OfferedSha256 = "changed", t.Offered.Digest()
-		record.Claims = ToolClaims(t.Offered.Claims)
+		record.Claims = toToolClaims(t.Offered.Claims)
 	}
 	if t.Refused != "" {
 		record.State = "refused"
@@ -60,6 +62,12 @@ func toOrganizationTool(t toolserver.Tool) OrganizationTool {
 		record.State = "gone"
 	}
 	return record
+}
+
+func toToolClaims(c toolserver.Claims) ToolClaims {
+	return ToolClaims{
+		ReadOnly: c.ReadOnly, Destructive: c.Destructive, Idempotent: c.Idempotent, OpenWorld: c.OpenWorld,
+	}
 }
 
 func (s *Server) addToolServer(c *call, req ToolServerPostRequest) (any, error) {
@@ -124,7 +132,7 @@ func (s *Server) connectToolServer(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.bindBrowser(c.w, toolCookie, browser)
+	s.bindFlow(c.w, toolCookie, browser)
 	return created(ToolConnectionStart{URL: address}), nil
 }
 

@@ -69,7 +69,10 @@ func (s *Service) call(
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.CallTimeout, errSlow)
 	defer cancel()
-	ctx, stop := s.whileCallable(ctx, owner, server.ID, t)
+	ctx, stop, err := s.whileCallable(ctx, owner, server.ID, t)
+	if err != nil {
+		return tool.Result{}, err
+	}
 	defer stop()
 	result, err := s.exchange(ctx, owner, server, t, input)
 	if errors.Is(err, errSignIn) && server.Auth == AuthOAuth {
@@ -151,25 +154,33 @@ func (s *Service) recheck(ctx context.Context, connected *session, server Server
 }
 
 // whileCallable returns a context that ends when the tool is withdrawn, with errWithdrawn as the cause. The caller must
-// call stop.
+// call stop. If the tool is withdrawn already, the error is errWithdrawn.
 func (s *Service) whileCallable(ctx context.Context, owner identity.Owner, serverID uuid.UUID, t Tool) (
-	_ context.Context, stop func(),
+	_ context.Context, stop func(), err error,
 ) {
-	ctx, cancel := context.WithCancelCause(ctx)
 	digest := t.Accepted.Digest()
+	check := func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, timeout.Store)
+		defer cancel()
+		callable, err := s.store.ToolCallable(ctx, owner, serverID, t.Name, digest)
+		if err == nil && !callable {
+			err = errWithdrawn
+		}
+		return err
+	}
+	if err := check(ctx); err != nil {
+		return ctx, nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
 	s.group.Go(func(root context.Context) {
 		for ctx.Err() == nil && root.Err() == nil {
-			within, done := context.WithTimeout(ctx, timeout.Store)
-			callable, err := s.store.ToolCallable(within, owner, serverID, t.Name, digest)
-			done()
-			if err == nil && !callable {
-				cancel(errWithdrawn)
-				return
-			}
 			work.Sleep(ctx, s.cfg.Watch)
+			if errors.Is(check(ctx), errWithdrawn) { // While the database is unavailable, the call continues.
+				cancel(errWithdrawn)
+			}
 		}
 	})
-	return ctx, func() { cancel(context.Canceled) }
+	return ctx, func() { cancel(context.Canceled) }, nil
 }
 
 // checkArguments returns arguments that match a schema. The text of an error is for the model, which corrects them.

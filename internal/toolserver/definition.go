@@ -23,12 +23,12 @@ import (
 
 // Limits of a definition.
 const (
-	maxTitle       = 100       // In characters; longer titles are shortened.
-	maxDescription = 8_000     // In characters.
-	maxSchema      = 64 << 10  // In bytes.
-	maxSchemaDepth = 32        // Of nested values, with references replaced.
-	maxSchemaNodes = 5_000     // Values, with references replaced.
-	maxShownValue  = 2_000     // Characters of a value in a difference.
+	maxTitle       = 100      // In characters; longer titles are shortened.
+	maxDescription = 8_000    // In characters.
+	maxSchema      = 64 << 10 // In bytes.
+	maxSchemaDepth = 32       // Of nested values, with references replaced.
+	maxSchemaNodes = 5_000    // Values, with references replaced.
+	maxShownValue  = 2_000    // Characters of a value in a difference.
 )
 
 // newDefinition returns the definition of a tool, or why it cannot be used.
