@@ -22,7 +22,9 @@ func toolSecretOwner(id string) string { return "tool_servers " + id }
 const selectToolServers = `
 	SELECT s.id, s.organization_id, s.key, s.name, s.url, s.auth, s.header_name, s.client_id, s.registered,
 	       s.secret <> '' AS has_secret, s.enabled, s.everyone, s.checked_at, s.failure,
-	       ARRAY (SELECT k.group_id FROM tool_server_groups k WHERE k.server_id = s.id ORDER BY 1) AS group_ids
+	       ARRAY (SELECT k.group_id FROM tool_server_groups k WHERE k.server_id = s.id ORDER BY 1) AS group_ids,
+	       ARRAY (SELECT g.name FROM tool_server_groups k JOIN member_groups g ON g.id = k.group_id
+	              WHERE k.server_id = s.id ORDER BY k.group_id) AS group_names
 	FROM tool_servers s
 	WHERE s.organization_id = $1 `
 
@@ -386,7 +388,7 @@ func toolServerChanges(before, after toolserver.Server) []org.Change {
 		{Field: "header_name", Before: before.HeaderName, After: after.HeaderName},
 		{Field: "client_id", Before: before.ClientID, After: after.ClientID},
 		{Field: "secret", After: secret},
-		{Field: "enabled", Before: strconv.FormatBool(before.Enabled), After: strconv.FormatBool(after.Enabled)},
+		{Field: "server_enabled", Before: strconv.FormatBool(before.Enabled), After: strconv.FormatBool(after.Enabled)},
 		{Field: "everyone", Before: strconv.FormatBool(before.Everyone), After: strconv.FormatBool(after.Everyone)},
 		{Field: "groups", Before: groups(before), After: groups(after)},
 	})

@@ -29,6 +29,7 @@ const (
 	aRating     kind = "rating"
 
 	aSCIMToken  kind = "token for provisioning"
+	aToolServer kind = "tool server"
 	aConnection kind = "connection"
 	nothing     kind = ""
 )
@@ -79,6 +80,27 @@ var access = map[string]rule{
 	"GET /v1/slack-link":                   {may: everybody, status: 200},
 	"POST /v1/slack-link":                  {may: everybody, status: 409, body: with(map[string]any{})},
 	"DELETE /v1/slack-link":                {may: everybody, status: 404},
+
+	"GET /v1/tool":        {may: everybody, status: 200},
+	"GET /v1/tool-server": {may: supers, status: 200},
+	"POST /v1/tool-server": {may: supers, status: 400, body: with(map[string]any{
+		"key": "crm", "name": "顧客管理", "url": "https://192.168.0.1/", "auth": "none",
+	})},
+	"PUT /v1/tool-server/{tool_server_id}": {
+		may: supers, status: 200, names: aToolServer, body: with(map[string]any{"enabled": false}),
+	},
+	"DELETE /v1/tool-server/{tool_server_id}":        {may: supers, status: 204, names: aToolServer},
+	"POST /v1/tool-server/{tool_server_id}/discover": {may: supers, status: 200, names: aToolServer},
+	"PUT /v1/tool-server/{tool_server_id}/tool/{tool_name}": {
+		may: supers, status: 404, names: aToolServer, body: with(map[string]any{"rule": "allow"}),
+	},
+	"POST /v1/tool-server/{tool_server_id}/tool/{tool_name}/accept": {
+		may: supers, status: 404, names: aToolServer, body: with(map[string]any{"offered_sha256": "x"}),
+	},
+	"POST /v1/tool-server/{tool_server_id}/connection":   {may: everybody, status: 404, names: aToolServer},
+	"DELETE /v1/tool-server/{tool_server_id}/connection": {may: everybody, status: 404, names: aToolServer},
+	"GET /v1/tool-connection":                            {may: everybody, status: 200},
+	"GET /v1/tool-connection/callback":                   {status: 303},
 
 	"POST /v1/auth-type": {status: 200, body: with(map[string]any{"email": "somebody@tsumugi.example"})},
 	"POST /v1/auth-type/qr-code": {status: 200, body: with(map[string]any{

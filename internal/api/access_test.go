@@ -130,6 +130,16 @@ func (w *world) make(k kind, token, super string) string {
 		return w.project(token).ID.String()
 	case aConnection:
 		return w.personalToken(token, "chat").Connection.ID.String()
+	case aToolServer:
+		id := newID()
+		organization := w.alice.OrganizationID
+		if super == w.foreign {
+			organization = w.stranger.OrganizationID
+		}
+		// Its host is on this machine, and nothing listens there.
+		w.exec(`INSERT INTO tool_servers (id, organization_id, key, name, url, auth)
+			VALUES ($1, $2, $3, '顧客管理', 'http://127.0.0.1:1/mcp', 'none')`, id, organization, "s"+id[24:])
+		return id
 	case aSCIMToken:
 		return get[api.SCIMTokenCreated](w.fixture, http.StatusCreated, call{
 			method: "POST", path: "/v1/scim-config/token", token: super, body: map[string]any{"name": "Entra ID"},

@@ -37,9 +37,17 @@ func toToolServer(server toolserver.Server) ToolServer {
 	return ToolServer{
 		ID: server.ID, Key: server.Key, Name: server.Name, URL: server.URL, Auth: string(server.Auth),
 		HeaderName: server.HeaderName, ClientID: server.ClientID, HasSecret: server.HasSecret, Enabled: server.Enabled,
-		Everyone: server.Everyone, GroupIds: nonNil(server.GroupIDs), CheckedAt: utc(server.CheckedAt),
-		Failure: server.Failure, Tools: convert(server.Tools, toOrganizationTool),
+		Everyone: server.Everyone, CheckedAt: utc(server.CheckedAt), Failure: server.Failure,
+		Tools: convert(server.Tools, toOrganizationTool), Groups: toGroups(server),
 	}
+}
+
+func toGroups(server toolserver.Server) []SkillGroup {
+	groups := make([]SkillGroup, len(server.GroupIDs))
+	for i, id := range server.GroupIDs {
+		groups[i] = SkillGroup{ID: id, Name: server.GroupNames[i]}
+	}
+	return groups
 }
 
 func toOrganizationTool(t toolserver.Tool) OrganizationTool {

@@ -4392,11 +4392,11 @@ type ToolServer struct {
 	Everyone bool `json:"everyone"`
 
 	// Failure Why the last attempt failed, for people.
-	Failure    string               `json:"failure"`
-	GroupIds   []openapi_types.UUID `json:"group_ids"`
-	HasSecret  bool                 `json:"has_secret"`
-	HeaderName string               `json:"header_name"`
-	ID         openapi_types.UUID   `json:"id"`
+	Failure    string             `json:"failure"`
+	Groups     []SkillGroup       `json:"groups"`
+	HasSecret  bool               `json:"has_secret"`
+	HeaderName string             `json:"header_name"`
+	ID         openapi_types.UUID `json:"id"`
 
 	// Key The prefix of the names of its tools.
 	Key   string             `json:"key"`

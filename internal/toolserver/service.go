@@ -242,6 +242,9 @@ type ToolDraft struct {
 
 // EditTool changes the rule and the marks of a tool. For super-admins.
 func (s *Service) EditTool(ctx context.Context, actor identity.Actor, id uuid.UUID, name string, d ToolDraft) (Server, error) {
+	if err := administers(actor); err != nil {
+		return Server{}, err
+	}
 	if d.Rule != nil && *d.Rule != tool.RuleAllow && *d.Rule != tool.RuleAsk && *d.Rule != tool.RuleDeny {
 		return Server{}, fault.InvalidField("rule", "指定できない値です。")
 	}

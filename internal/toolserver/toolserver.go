@@ -59,6 +59,7 @@ type Server struct {
 	Enabled        bool
 	Everyone       bool // All members may use it; otherwise those of the groups.
 	GroupIDs       []uuid.UUID
+	GroupNames     []string   // Of the stored groups, in their order.
 	CheckedAt      *time.Time // When its tools were last read, or this was tried.
 	Failure        string     // Why the last attempt failed, for people.
 	Tools          []Tool     // By name.

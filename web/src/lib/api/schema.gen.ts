@@ -2735,6 +2735,212 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tool-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The organization's tool servers
+         * @description For super-admins. Secrets are not shown.
+         */
+        get: operations["listToolServers"];
+        put?: never;
+        /**
+         * Add a tool server
+         * @description For super-admins: a server of the Model Context Protocol over Streamable HTTP. Its tools are read with
+         *     `POST /v1/tool-server/{tool_server_id}/discover`. A secret is refused (409) without `TSUMUGI_SECRET_KEY`.
+         */
+        post: operations["addToolServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-server/{tool_server_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change a tool server
+         * @description For super-admins. What is left out keeps its value. With another address, way of signing in, or client, the
+         *     connections of members are deleted; with another host, the secret is deleted too.
+         */
+        put: operations["editToolServer"];
+        post?: never;
+        /**
+         * Remove a tool server
+         * @description For super-admins. Calls of its tools end, and the connections of members are deleted.
+         */
+        delete: operations["removeToolServer"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-server/{tool_server_id}/discover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read the tools of a server
+         * @description For super-admins. The response has the server with its tools; if they could not be read, `failure` says why. A
+         *     tool whose definition has changed is not used until the new one is accepted.
+         */
+        post: operations["discoverTools"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-server/{tool_server_id}/tool/{tool_name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+                tool_name: components["parameters"]["ToolName"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change the rule and the marks of a tool
+         * @description For super-admins. What is left out keeps its value.
+         */
+        put: operations["editTool"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-server/{tool_server_id}/tool/{tool_name}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+                tool_name: components["parameters"]["ToolName"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept the changed definition of a tool
+         * @description For super-admins. It is refused (409) if the definition has changed again since it was shown.
+         */
+        post: operations["acceptTool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-server/{tool_server_id}/connection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Connect oneself with a tool server
+         * @description For servers with OAuth. The browser goes to the URL and comes back to `/setting/connections` with
+         *     `result=connected` or with `error`, a code.
+         */
+        post: operations["connectToolServer"];
+        /**
+         * End one's connection with a tool server
+         * @description The tokens are deleted, and revoked if the authorization server offers that.
+         */
+        delete: operations["disconnectToolServer"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-connection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tool servers that one can connect with */
+        get: operations["listToolConnections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-connection/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Somebody has signed in at an authorization server
+         * @description Public, for browsers that an authorization server sends back. The cookie of the browser proves that it began here.
+         */
+        get: operations["toolConnected"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The tools that one's skills may call
+         * @description The tools of the organization's servers that the user may use, besides the built-in ones. Tools that cannot be
+         *     used are left out.
+         */
+        get: operations["listTools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/audit": {
         parameters: {
             query?: never;
@@ -5746,6 +5952,144 @@ export interface components {
         SCIMCallList: {
             items: components["schemas"]["SCIMCall"][];
         };
+        ToolServerList: {
+            items: components["schemas"]["ToolServer"][];
+        };
+        ToolServer: {
+            /** Format: uuid */
+            id: string;
+            /** @description The prefix of the names of its tools. */
+            key: string;
+            name: string;
+            url: string;
+            auth: components["schemas"]["ToolServerAuth"];
+            header_name: string;
+            client_id: string;
+            has_secret: boolean;
+            enabled: boolean;
+            /** @description All members may use it; otherwise those of the groups. */
+            everyone: boolean;
+            groups: components["schemas"]["SkillGroup"][];
+            /**
+             * Format: date-time
+             * @description When its tools were last read, or this was tried.
+             */
+            checked_at?: string;
+            /** @description Why the last attempt failed, for people. */
+            failure: string;
+            tools: components["schemas"]["OrganizationTool"][];
+        };
+        /**
+         * @description `header`: a secret of the organization in a header. `oauth`: each member connects by OAuth.
+         * @enum {string}
+         */
+        ToolServerAuth: "none" | "header" | "oauth";
+        OrganizationTool: {
+            /** @description The name that models call. */
+            name: string;
+            /** @description The server's name for it. */
+            remote: string;
+            title: string;
+            description: string;
+            /** @description The JSON schema of the arguments, as text. */
+            schema: string;
+            claims: components["schemas"]["ToolClaims"];
+            /**
+             * @description `changed`: the server's definition differs from the accepted one. `refused`: it cannot be used. `gone`: the
+             *     server does not have the tool any more.
+             * @enum {string}
+             */
+            state: "usable" | "changed" | "refused" | "gone";
+            /** @description Why the definition cannot be used, for people. */
+            refused: string;
+            changes: components["schemas"]["ToolChange"][];
+            /** @description Of the changed definition, for accepting it; otherwise empty. */
+            offered_sha256: string;
+            rule: components["schemas"]["ToolRule"];
+            /** @description The administrator's mark: calls change nothing. */
+            read_only: boolean;
+            /** @description The administrator's mark: calls may be repeated. */
+            idempotent: boolean;
+        };
+        /** @enum {string} */
+        ToolRule: "allow" | "ask" | "deny";
+        /** @description What the server claims about the tool. It has no effect. */
+        ToolClaims: {
+            read_only: boolean;
+            destructive: boolean;
+            idempotent: boolean;
+            open_world: boolean;
+        };
+        ToolChange: {
+            /** @description `title`, `description`, or a value of the schema, such as `schema.properties.city.type`. */
+            field: string;
+            before: string;
+            after: string;
+        };
+        ToolServerPostRequest: {
+            key: string;
+            name: string;
+            url: string;
+            auth: components["schemas"]["ToolServerAuth"];
+            header_name?: string;
+            client_id?: string;
+            /** @description The value of the header, or the client's secret. */
+            secret?: string;
+            /** @default true */
+            everyone: boolean;
+            group_ids?: string[];
+        };
+        ToolServerPutRequest: {
+            name?: string;
+            url?: string;
+            auth?: components["schemas"]["ToolServerAuth"];
+            header_name?: string;
+            client_id?: string;
+            secret?: string;
+            enabled?: boolean;
+            everyone?: boolean;
+            group_ids?: string[];
+        };
+        ToolPutRequest: {
+            rule?: components["schemas"]["ToolRule"];
+            read_only?: boolean;
+            idempotent?: boolean;
+        };
+        ToolAcceptRequest: {
+            offered_sha256: string;
+        };
+        ToolConnectionStart: {
+            /** @description Of the authorization server. */
+            url: string;
+        };
+        ToolConnectionList: {
+            items: components["schemas"]["ToolConnection"][];
+        };
+        ToolConnection: {
+            /** Format: uuid */
+            server_id: string;
+            name: string;
+            url: string;
+            /**
+             * Format: date-time
+             * @description Absent without a connection.
+             */
+            connected_at?: string;
+        };
+        AvailableToolList: {
+            items: components["schemas"]["AvailableToolServer"][];
+        };
+        AvailableToolServer: {
+            key: string;
+            name: string;
+            tools: components["schemas"]["AvailableTool"][];
+        };
+        AvailableTool: {
+            name: string;
+            title: string;
+            description: string;
+            rule: components["schemas"]["ToolRule"];
+        };
         SlackConfig: {
             /** @description The server has a key (`TSUMUGI_SECRET_KEY`) to store secrets with. */
             storable: boolean;
@@ -5991,8 +6335,11 @@ export interface components {
             examples?: components["schemas"]["SkillExample"][];
             /** @description At most 10 data sources from which every answer is given. */
             document_ids?: string[];
-            /** @description The tools that answers may call. */
-            tools?: ("calendar" | "calculate")[];
+            /**
+             * @description The tools that answers may call: `calendar`, `calculate`, and those of the organization's tool servers, such
+             *     as `crm__find_customer`. An answer uses those that the person who asks may use.
+             */
+            tools?: string[];
         };
         SkillContent: {
             /** @description At most 20 characters. */
@@ -6026,8 +6373,11 @@ export interface components {
             examples: components["schemas"]["SkillExample"][];
             /** @description At most 10 data sources from which every answer is given. */
             document_ids: string[];
-            /** @description The tools that answers may call. */
-            tools: ("calendar" | "calculate")[];
+            /**
+             * @description The tools that answers may call: `calendar`, `calculate`, and those of the organization's tool servers, such
+             *     as `crm__find_customer`. An answer uses those that the person who asks may use.
+             */
+            tools: string[];
         };
         SkillContentList: {
             items: components["schemas"]["SkillContent"][];
@@ -7504,6 +7854,8 @@ export interface components {
         ThreadId: string;
         ShareId: string;
         GroupId: string;
+        ToolServerId: string;
+        ToolName: string;
         ProjectId: string;
         NotificationId: string;
         /** @description The id of the answer. */
@@ -11353,6 +11705,289 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listToolServers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Servers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolServerList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addToolServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolServerPostRequest"];
+            };
+        };
+        responses: {
+            /** @description The server */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolServer"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    editToolServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolServerPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolServer"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    removeToolServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    discoverTools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolServer"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    editTool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+                tool_name: components["parameters"]["ToolName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolServer"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    acceptTool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+                tool_name: components["parameters"]["ToolName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolAcceptRequest"];
+            };
+        };
+        responses: {
+            /** @description The server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolServer"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    connectToolServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where the browser goes */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolConnectionStart"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    disconnectToolServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is ended */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listToolConnections: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Servers with OAuth */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolConnectionList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    toolConnected: {
+        parameters: {
+            query?: {
+                state?: string;
+                code?: string;
+                error?: string;
+                iss?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To `/setting/connections`, with `result` or `error` */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listTools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Tools by server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AvailableToolList"];
+                };
             };
             default: components["responses"]["Problem"];
         };
