@@ -14,11 +14,11 @@ import {
   Puzzle,
   RefreshCw,
   ScrollText,
+  Settings2,
   Shield,
   ThumbsUp,
   UserRoundCog,
   Users,
-  Wrench,
 } from 'lucide-react'
 import { Sections } from '@/components/Sections'
 import { meQuery } from '@/lib/api/queries'
@@ -44,7 +44,7 @@ const sections: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> =
 ]
 const superSections = [
   ...sections,
-  { to: '/admin/tool', label: texts.layout.tools, Icon: Wrench },
+  { to: '/admin/tool', label: texts.layout.tools, Icon: Settings2 },
   { to: '/admin/state', label: texts.layout.state, Icon: Activity },
 ]
 

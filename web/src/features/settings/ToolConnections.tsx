@@ -1,5 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
-import { Wrench } from 'lucide-react'
+import { Plug } from 'lucide-react'
 import { useState } from 'react'
 import { useSearchParams } from 'react-router'
 import { Button } from '@/components/Button'
@@ -67,7 +67,7 @@ function Line({ connection }: { connection: ToolConnection }) {
   }
   return (
     <li className={sessions.line}>
-      <Wrench size={20} aria-hidden />
+      <Plug size={20} aria-hidden />
       <div className={sessions.what}>
         <p className={sessions.name}>
           {name}

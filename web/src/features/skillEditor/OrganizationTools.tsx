@@ -2,7 +2,8 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { ErrorState } from '@/components/States'
 import { call } from '@/lib/api'
 import { Checkbox } from '@/lib/ui/Checkbox'
-import { tools, withTool } from './content'
+import { withTool } from './chosenTools'
+import { tools } from './content'
 import styles from './Editor.module.css'
 
 const words = {

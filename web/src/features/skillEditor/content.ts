@@ -28,14 +28,6 @@ export const icons = [
 /** tools are the names of the tools that answers may call. */
 export const tools = ['calendar', 'calculate'] as const
 
-/** withTool returns the chosen tools with a tool or without it, the built-in ones first. */
-export function withTool(chosen: readonly string[], name: string, on: boolean): string[] {
-  const rest = chosen.filter((tool) => tool !== name)
-  const all = on ? [...rest, name] : rest
-  const builtIn: readonly string[] = tools
-  return [...builtIn.filter((tool) => all.includes(tool)), ...all.filter((tool) => !builtIn.includes(tool))]
-}
-
 /** Draft is the edited skill as stored in the browser. */
 export interface Draft {
   readonly audience: SkillAudience
