@@ -218,8 +218,8 @@ func TestServerRemovedDuringCall(t *testing.T) {
 	wants(t, <-done, "管理者の変更により使えなくなったため")
 }
 
-// TestWhoMayUseAServer: tools of a server for a group are offered to its members only, and to nobody of another
-// organization, or while the server or the tool is switched off.
+// TestWhoMayUseAServer: tools of a server for a group are offered to members of the group only. Disabling the server
+// withdraws them.
 func TestWhoMayUseAServer(t *testing.T) {
 	t.Parallel()
 	o, c := newOffice(t), newCRM(t)

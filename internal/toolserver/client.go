@@ -250,7 +250,7 @@ func (b *bounded) explain(ctx context.Context, err error) error {
 	return fault.Wrap(err, errGarbled.Code, "%s", errGarbled.Detail)
 }
 
-// read returns what a server offers.
+// read returns the tools of a server.
 func (s *session) read(ctx context.Context) ([]FoundTool, error) {
 	var found []FoundTool
 	cursor := ""

@@ -124,7 +124,7 @@ func resolveSchema(schema json.RawMessage) (*jsonschema.Resolved, error) {
 	return resolved, nil
 }
 
-// schemaWalk counts the values of a schema, with references replaced by what they refer to.
+// schemaWalk counts the values of a schema, with references replaced by their targets.
 type schemaWalk struct {
 	root   any
 	active map[string]bool // The references around the current value.
@@ -202,7 +202,7 @@ func resolvePointer(root any, ref string) (any, bool) {
 	return root, true
 }
 
-// Digest identifies a definition by what models and people see of it.
+// Digest returns the hash of a definition without its claims, in hexadecimal digits.
 func (d Definition) Digest() string {
 	d.Claims = Claims{}
 	encoded, _ := json.Marshal(d) // Never fails: the schema is valid JSON.
@@ -268,7 +268,7 @@ func flatten(fields map[string]string, path string, value any) {
 	fields["schema."+path] = string(encoded)
 }
 
-// Apply returns the server with what was found. Tools that are new have RuleAsk. A tool whose definition has changed
+// Apply returns the server with the tools of a discovery. Tools that are new have RuleAsk. A tool whose definition has changed
 // keeps the accepted one, and is not usable until the new one is accepted. changed are the names of tools whose
 // definition has changed since the last discovery.
 func (s Server) Apply(found Discovery) (after Server, changed []string) {

@@ -193,7 +193,7 @@ type crm struct {
 	headers  http.Header
 }
 
-// newCRM starts a server with the tools find_customer and update. revisions are those that it speaks, or all.
+// newCRM starts a server with the tools find_customer and update. revisions are the supported ones; none means all.
 func newCRM(t *testing.T, revisions ...string) *crm {
 	t.Helper()
 	c := &crm{}

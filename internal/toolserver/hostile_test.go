@@ -108,7 +108,7 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// TestTextsThatAreNoUTF8: a result with bytes that are no UTF-8 is a valid text.
+// TestTextsThatAreNoUTF8: invalid bytes in a result are replaced.
 func TestTextsThatAreNoUTF8(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

@@ -25,7 +25,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
-// CallbackPath is the path to which authorization servers redirect the browsers of people.
+// CallbackPath is the path of the redirect URI at authorization servers.
 const CallbackPath = "/v1/tool-connection/callback"
 
 const (
@@ -158,8 +158,8 @@ func (s *Service) authorization(ctx context.Context, server Server) (Authorizati
 	return found, client, s.store.SetToolAuthorization(ctx, server.OrganizationID, server.ID, found, registered)
 }
 
-// discoverAuthorization finds the authorization server of a server (RFC 9728, RFC 8414), and the endpoint at which
-// clients register, "" without one.
+// discoverAuthorization returns the authorization server of a server (RFC 9728, RFC 8414), and its registration
+// endpoint, or "".
 func (s *Service) discoverAuthorization(ctx context.Context, address string) (
 	a Authorization, registration string, err error,
 ) {

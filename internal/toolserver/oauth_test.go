@@ -132,7 +132,7 @@ func (g *gate) token(r *http.Request) (int, map[string]any) {
 	}
 }
 
-// authorize returns what the browser brings back from an authorization URL.
+// authorize returns the callback for an authorization URL.
 func (g *gate) authorize(address, browser string) toolserver.Callback {
 	g.t.Helper()
 	u, err := url.Parse(address)
@@ -165,8 +165,8 @@ func (o *office) connect(g *gate, person identity.Actor, server toolserver.Serve
 
 func withOAuth(d *toolserver.Draft) { d.Auth = new(toolserver.AuthOAuth) }
 
-// TestConnectionByOAuth: each person connects with an account of their own, a call without a connection says so, and a
-// connection that has ended is not used.
+// TestConnectionByOAuth: each person connects with their own account. A call without a connection returns an error with
+// the address of the settings.
 func TestConnectionByOAuth(t *testing.T) {
 	t.Parallel()
 	o, c := newOffice(t), newCRM(t)

@@ -34,14 +34,14 @@ const (
 	maxToolPages = 20
 )
 
-// Auth is the way in which the product signs in at a server.
+// Auth is the authentication at a server.
 type Auth string
 
 // The ways of signing in.
 const (
 	AuthNone   Auth = "none"
 	AuthHeader Auth = "header" // A header with a secret of the organization.
-	AuthOAuth  Auth = "oauth"  // Each person connects with an account of their own.
+	AuthOAuth  Auth = "oauth"  // Each person connects their own account.
 )
 
 // Server is a tool server of an organization.
@@ -102,7 +102,7 @@ func (t Tool) tool(server Server) tool.Tool {
 	}
 }
 
-// Definition is what a server says about a tool. Its JSON form is the stored form.
+// Definition is the definition of a tool by its server. Its JSON form is the stored form.
 type Definition struct {
 	Title       string          `json:"title"`
 	Description string          `json:"description"` // For models.
@@ -192,7 +192,7 @@ type Store interface {
 	EditToolServer(ctx context.Context, actor identity.Actor, id uuid.UUID, change func(*Server) error) error
 	// RemoveToolServer deletes a server, on behalf of a super-admin, with its tools and connections.
 	RemoveToolServer(ctx context.Context, actor identity.Actor, id uuid.UUID) error
-	// SaveDiscovery stores what a server offers, by Server.Apply.
+	// SaveDiscovery stores the tools of a server, merged by Server.Apply.
 	SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, found Discovery) error
 	// ChangeTool changes a tool on behalf of a super-admin. Errors: org.ErrForbidden, ErrNoTool, and that of change.
 	ChangeTool(ctx context.Context, actor identity.Actor, id uuid.UUID, name string, action Action,
