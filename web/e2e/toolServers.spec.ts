@@ -21,9 +21,13 @@ class Crm {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {
-        const message = JSON.parse(Buffer.concat(chunks).toString() || '{}') as { id?: number; method?: string }
+        const message = JSON.parse(Buffer.concat(chunks).toString() || '{}') as {
+          id?: number
+          method?: string
+        }
         const result = this.result(message.method ?? '')
-        if (message.id === undefined || result === undefined) return response.writeHead(result ? 202 : 400).end()
+        if (message.id === undefined || result === undefined)
+          return response.writeHead(result ? 202 : 400).end()
         response.setHeader('Content-Type', 'application/json')
         return response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result }))
       })
@@ -39,7 +43,9 @@ class Crm {
       const inputSchema = { type: 'object', properties: this.parameters, required: ['name'] }
       const { description } = this
       const annotations = { readOnlyHint: true }
-      return { tools: [{ name: 'find_customer', title: '顧客の検索', description, inputSchema, annotations }] }
+      return {
+        tools: [{ name: 'find_customer', title: '顧客の検索', description, inputSchema, annotations }],
+      }
     }
     return method.startsWith('notifications/') ? {} : undefined
   }
@@ -59,20 +65,17 @@ class Crm {
 async function look(page: Page, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
-    expect(await breaches(page, colorScheme === 'dark' ? colorRules : undefined), `${name}, ${colorScheme}`).toEqual([])
-    if (process.env['SHOTS']) {
-      for (const width of [1440, 390]) {
-        await page.setViewportSize({ width, height: 900 })
-        await page.screenshot({ path: `${process.env['SHOTS']}/${name}-${width}-${colorScheme}.png` })
-      }
-      await page.setViewportSize({ width: 1440, height: 900 })
-    }
+    expect(
+      await breaches(page, colorScheme === 'dark' ? colorRules : undefined),
+      `${name}, ${colorScheme}`,
+    ).toEqual([])
   }
   await page.emulateMedia({ colorScheme: 'light' })
 }
 
 test('a super-admin adds a server, allows a tool, accepts a changed definition, and a skill gets the tool', async ({
   page,
+  signIn,
 }) => {
   const crm = new Crm()
   const url = await crm.start()
@@ -111,7 +114,9 @@ test('a super-admin adds a server, allows a tool, accepts a changed definition, 
     await expect(table).toContainText('定義が変わりました')
     await table.getByRole('button', { name: '変更を確認' }).click()
     const dialog = page.getByRole('dialog')
-    await expect(dialog.getByRole('row').filter({ hasText: '引数の定義 properties.staff.type' })).toContainText('array')
+    await expect(
+      dialog.getByRole('row').filter({ hasText: '引数の定義 properties.staff.type' }),
+    ).toContainText('array')
     await look(page, 'admin-tool-changed')
     await dialog.getByRole('button', { name: '変更を受け入れる' }).click()
     await expect(table).not.toContainText('定義が変わりました')
@@ -132,5 +137,15 @@ test('a super-admin adds a server, allows a tool, accepts a changed definition, 
     await page.getByRole('button', { name: '「顧客管理」を 削除' }).click()
     await page.getByRole('dialog').getByRole('button', { name: '削除する' }).click()
     await expect(page.getByText('サーバーはまだありません。')).toBeVisible()
+  })
+  await test.step('members connect with servers with OAuth in the settings', async () => {
+    const admin = await signIn('admin')
+    await admin.call('POST', '/v1/tool-server', { key: 'mail', name: 'メール', url, auth: 'oauth' })
+    await page.goto('/setting/connections?error=tool_denied')
+    const services = page.getByRole('region', { name: 'ツールで使うサービス' })
+    await expect(services.getByText(/相手のサービスで許可されなかったため/)).toBeVisible()
+    await look(page, 'setting-connections')
+    await services.getByRole('button', { name: '連携する' }).click()
+    await expect(page.getByText(/サーバーに接続できませんでした。管理者に/)).toBeVisible()
   })
 })

@@ -1,3 +1,4 @@
+import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { Select } from '@/components/Field'
 import { call, errorMessage, type OrganizationTool, type ToolRule, type ToolServer } from '@/lib/api'
@@ -12,6 +13,12 @@ import styles from './Tools.module.css'
 const words = texts.tools.table
 const rules: readonly ToolRule[] = ['allow', 'ask', 'deny']
 
+interface Setting {
+  readonly rule?: ToolRule
+  readonly read_only?: boolean
+  readonly idempotent?: boolean
+}
+
 interface ToolLineProps {
   server: ToolServer
   tool: OrganizationTool
@@ -21,12 +28,17 @@ interface ToolLineProps {
 /** A tool with its rule and its marks. */
 export function ToolLine({ server, tool, onShow }: ToolLineProps) {
   const { busy, run } = useTask()
-  const set = (body: { rule?: ToolRule; read_only?: boolean; idempotent?: boolean }) =>
-    void run(
+  const [pending, setPending] = useState<Setting>({})
+  const { rule, read_only, idempotent } = { ...tool, ...pending }
+  const set = async (body: Setting) => {
+    setPending(body) // It is shown at once.
+    await run(
       async () =>
         storeToolServer(await call('editTool', { tool_server_id: server.id, tool_name: tool.name, body })),
       (cause) => toastFailure(errorMessage(cause, words.notSaved)),
     )
+    setPending({})
+  }
   return (
     <tr>
       <th scope="row">
@@ -45,13 +57,13 @@ export function ToolLine({ server, tool, onShow }: ToolLineProps) {
         <Select
           label={words.ruleOf(tool.title)}
           hideLabel
-          value={tool.rule}
+          value={rule}
           disabled={busy}
-          onChange={(event) => set({ rule: event.target.value as ToolRule })}
+          onChange={(event) => void set({ rule: event.target.value as ToolRule })}
         >
-          {rules.map((rule) => (
-            <option key={rule} value={rule}>
-              {words.rules[rule]}
+          {rules.map((one) => (
+            <option key={one} value={one}>
+              {words.rules[one]}
             </option>
           ))}
         </Select>
@@ -61,16 +73,16 @@ export function ToolLine({ server, tool, onShow }: ToolLineProps) {
           <Mark
             label={words.readOnly}
             of={words.readOnlyOf(tool.title)}
-            checked={tool.read_only}
+            checked={read_only}
             disabled={busy}
-            onChange={(read_only) => set({ read_only })}
+            onChange={(on) => void set({ read_only: on })}
           />
           <Mark
             label={words.idempotent}
             of={words.idempotentOf(tool.title)}
-            checked={tool.idempotent}
+            checked={idempotent}
             disabled={busy}
-            onChange={(idempotent) => set({ idempotent })}
+            onChange={(on) => void set({ idempotent: on })}
           />
         </div>
       </td>
