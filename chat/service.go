@@ -137,7 +137,7 @@ type noCounts struct{}
 func (noCounts) Set(string, int)   {}
 func (noCounts) Others(string) int { return 0 }
 
-// Deps are the dependencies of a Service. All but the last nine are required.
+// Deps are the dependencies of a Service. All but the last ten are required.
 type Deps struct {
 	Store  Store
 	Skills Skills
@@ -148,7 +148,7 @@ type Deps struct {
 
 	Offers   Offers       // If nil, the Model has one model without a name.
 	Pictures Pictures     // If nil, questions have no pictures.
-	Tools    Tools        // If nil, answers have no tools.
+	Tools    Tools        // If nil, answers have no tools other than SourceTools.
 	Grounder Grounder     // If nil, answers are grounded on the conversation only.
 	Budget   Budget       // If nil, there is no limit.
 	Events   Events       // If nil, events are discarded.
@@ -156,6 +156,7 @@ type Deps struct {
 	Tracer   trace.Tracer // If nil, there are no traces.
 
 	Generations GenerationCounts // Nil for a single server.
+	SourceTools SourceTools      // If nil, no tool finds sources.
 }
 
 // Service answers questions. It owns the generations on this server: they continue when clients disconnect, until they
@@ -177,6 +178,8 @@ type Service struct {
 	tracer   trace.Tracer
 	cfg      Config
 	serverID uuid.UUID
+
+	sourceTools SourceTools
 
 	root    context.Context // Parent of every generation's context; canceled by Stop with errShutdown.
 	cancel  context.CancelCauseFunc
@@ -204,6 +207,9 @@ func NewService(n Deps, cfg Config) *Service {
 	if n.Tools == nil {
 		n.Tools = noTools{}
 	}
+	if n.SourceTools == nil {
+		n.SourceTools = noSourceTools{}
+	}
 	if n.Budget == nil {
 		n.Budget = noBudget{}
 	}
@@ -225,7 +231,8 @@ func NewService(n Deps, cfg Config) *Service {
 		lease: lease{began: time.Now()}, slots: newSlotPool(cfg, n.Generations),
 		store: n.Store, skills: n.Skills,
 		model: n.Model, offers: n.Offers, pictures: n.Pictures, grounder: n.Grounder, tools: n.Tools, hub: n.Hub, feed: n.Feed,
-		log: n.Log, budget: n.Budget,
+		sourceTools: n.SourceTools,
+		log:         n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: uuidv7.New(), root: root, cancel: cancel,
 		running: make(map[uuid.UUID]*generation), sending: make(map[sendKey]chan struct{}),

@@ -291,10 +291,11 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 		s.telemetry.WatchWebSearch(s.web.Stats)
 		grounds.Searches = ground.Searches{Web: s.web, Model: model, Budget: s.budget}
 	}
+	grounder := ground.New(s.sources, grounds)
 	generations := c.Limits[ratelimit.KindGeneration]
 	s.chat = chat.NewService(chat.Deps{
 		Store: db, Skills: skills, Model: model, Offers: model, Hub: s.hub, Feed: s.feed, Budget: s.budget,
-		Pictures: s.pictures, Grounder: ground.New(s.sources, grounds), Tools: tool.BuiltIn(time.Now),
+		Pictures: s.pictures, Grounder: grounder, Tools: tool.BuiltIn(time.Now), SourceTools: grounder,
 		Log:    s.log.With("part", "chat"),
 		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
 		Generations: s.tally.Level(string(ratelimit.KindGeneration)),

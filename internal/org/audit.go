@@ -87,6 +87,7 @@ const (
 	ActionProjectPurge     Action = "project.purge"
 	ActionProjectBind      Action = "project.channel_bind" // A channel of Slack.
 	ActionProjectUnbind    Action = "project.channel_unbind"
+	ActionToolCall         Action = "tool.call" // By the assistant, while it answered a member.
 	ActionSignInFailed     Action = "session.fail"
 	ActionSCIMTokenCreate  Action = "scim_token.create" //nolint:gosec // The name of an action.
 	ActionSCIMTokenRevoke  Action = "scim_token.revoke" //nolint:gosec // The name of an action.
@@ -99,6 +100,7 @@ type EventKind string
 const (
 	SignIns        EventKind = "sign_in" // Sign-ins and passwords.
 	Administration EventKind = "administration"
+	ToolCalls      EventKind = "tool" // Calls of tools by the assistant.
 )
 
 // Actions returns all actions.
@@ -122,7 +124,7 @@ func Actions() []Action {
 		ActionGroupCreate, ActionGroupEdit, ActionGroupDelete, ActionGroupMembers,
 		ActionProjectCreate, ActionProjectEdit, ActionProjectGrants, ActionProjectArchive, ActionProjectDelete,
 		ActionProjectRestore, ActionProjectPurge, ActionProjectBind, ActionProjectUnbind,
-		ActionSCIMTokenCreate, ActionSCIMTokenRevoke,
+		ActionSCIMTokenCreate, ActionSCIMTokenRevoke, ActionToolCall,
 
 		// Package identity/pool logs these, and identity/sso some of them.
 		"session.begin", ActionSignInFailed, "session.lock", "session.end", "session.end_all", "session.refuse",
@@ -186,6 +188,7 @@ const (
 	TargetSlack        = "slack"
 	TargetGroup        = "group"
 	TargetProject      = "project"
+	TargetTool         = "tool"
 )
 
 // Change is a changed field. It must not contain secrets.

@@ -5992,7 +5992,7 @@ export interface components {
             /** @description At most 10 data sources from which every answer is given. */
             document_ids?: string[];
             /** @description The tools that answers may call. */
-            tools?: ("calendar" | "calculate")[];
+            tools?: ("calendar" | "calculate" | "search_documents" | "search_web" | "read_page")[];
         };
         SkillContent: {
             /** @description At most 20 characters. */
@@ -6027,7 +6027,7 @@ export interface components {
             /** @description At most 10 data sources from which every answer is given. */
             document_ids: string[];
             /** @description The tools that answers may call. */
-            tools: ("calendar" | "calculate")[];
+            tools: ("calendar" | "calculate" | "search_documents" | "search_web" | "read_page")[];
         };
         SkillContentList: {
             items: components["schemas"]["SkillContent"][];

@@ -1,0 +1,34 @@
+package chat
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
+)
+
+// ToolUse is a call of a tool as it is counted and recorded in the audit log. It does not contain the arguments.
+type ToolUse struct {
+	Tool, Title     string
+	Rule            tool.Rule
+	State           ToolState
+	Duration        time.Duration
+	ArgumentsSHA256 [sha256.Size]byte
+}
+
+// toolUses returns the calls of the answer. Calls of tools that do not exist are not included.
+func (g *generation) toolUses() []ToolUse {
+	var uses []ToolUse
+	for _, round := range g.rounds {
+		for _, call := range round.Calls {
+			if call.Rule == "" {
+				continue
+			}
+			uses = append(uses, ToolUse{
+				Tool: call.Name, Title: call.Title, Rule: call.Rule, State: call.State, Duration: call.Duration,
+				ArgumentsSHA256: sha256.Sum256([]byte(call.Arguments)),
+			})
+		}
+	}
+	return uses
+}
