@@ -117,7 +117,8 @@ func (g *generation) restoreRounds(hasTools bool) {
 // published.
 func (g *generation) putRounds() {
 	hasText := false
-	for _, round := range g.rounds {
+	for i, round := range g.rounds {
+		g.text.PutRound(i)
 		if !hasText && round.Reasoning != "" {
 			g.text.AppendReasoning(round.Reasoning)
 			g.reasoningLength += len(round.Reasoning)
@@ -127,6 +128,9 @@ func (g *generation) putRounds() {
 			g.putFound(call)
 			putToolCall(g.text, call)
 		}
+	}
+	if n := len(g.rounds); n > 0 && !g.rounds[n-1].isRunning() {
+		g.text.PutRound(n)
 	}
 }
 
@@ -150,6 +154,9 @@ func (s *Service) askWithTools(
 	for {
 		if g.calls() >= maxToolCalls || time.Now().After(deadline) {
 			req.ToolChoice = llm.ToolChoice{Mode: llm.ToolNone}
+		}
+		if g.opened.Load() || len(g.rounds) == 0 { // Otherwise open publishes it, after the restored rounds.
+			g.text.PutRound(len(g.rounds))
 		}
 		round, start := ToolRound{}, max(g.length, len(g.roundsText))
 		req.Reasoning = func(delta string) {
@@ -183,6 +190,11 @@ func (s *Service) askWithTools(
 		req.Messages = append(req.Messages, g.rounds[len(g.rounds)-1].messages()...)
 		g.newParagraph = g.length > 0
 	}
+}
+
+// isRunning reports whether a call of the round has no result.
+func (r ToolRound) isRunning() bool {
+	return slices.ContainsFunc(r.Calls, func(call ToolCall) bool { return call.State == ToolRunning })
 }
 
 // messages returns the round as messages for the model.
@@ -259,7 +271,7 @@ func withNewIDs(calls []llm.ToolCall, rounds []ToolRound) []llm.ToolCall {
 // finishRounds makes the calls of restored rounds that have no result.
 func (s *Service) finishRounds(ctx context.Context, g *generation, tools []tool.Tool) error {
 	for _, round := range g.rounds {
-		if !slices.ContainsFunc(round.Calls, func(call ToolCall) bool { return call.State == ToolRunning }) {
+		if !round.isRunning() {
 			continue
 		}
 		if err := s.open(ctx, g, ""); err != nil {
