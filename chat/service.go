@@ -137,7 +137,7 @@ type noCounts struct{}
 func (noCounts) Set(string, int)   {}
 func (noCounts) Others(string) int { return 0 }
 
-// Deps are the dependencies of a Service. All but the last ten are required.
+// Deps are the dependencies of a Service. All but the last eleven are required.
 type Deps struct {
 	Store  Store
 	Skills Skills
@@ -157,6 +157,7 @@ type Deps struct {
 
 	Generations GenerationCounts // Nil for a single server.
 	SourceTools SourceTools      // If nil, no tool finds sources.
+	ToolLimits  ToolLimits       // If nil, calls of tools are not limited by person and organization.
 }
 
 // Service answers questions. It owns the generations on this server: they continue when clients disconnect, until they
@@ -180,6 +181,7 @@ type Service struct {
 	serverID uuid.UUID
 
 	sourceTools SourceTools
+	toolLimits  ToolLimits
 
 	root    context.Context // Parent of every generation's context; canceled by Stop with errShutdown.
 	cancel  context.CancelCauseFunc
@@ -210,6 +212,9 @@ func NewService(n Deps, cfg Config) *Service {
 	if n.SourceTools == nil {
 		n.SourceTools = noSourceTools{}
 	}
+	if n.ToolLimits == nil {
+		n.ToolLimits = noToolLimits{}
+	}
 	if n.Budget == nil {
 		n.Budget = noBudget{}
 	}
@@ -231,8 +236,8 @@ func NewService(n Deps, cfg Config) *Service {
 		lease: lease{began: time.Now()}, slots: newSlotPool(cfg, n.Generations),
 		store: n.Store, skills: n.Skills,
 		model: n.Model, offers: n.Offers, pictures: n.Pictures, grounder: n.Grounder, tools: n.Tools, hub: n.Hub, feed: n.Feed,
-		sourceTools: n.SourceTools,
-		log:         n.Log, budget: n.Budget,
+		sourceTools: n.SourceTools, toolLimits: n.ToolLimits,
+		log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: uuidv7.New(), root: root, cancel: cancel,
 		running: make(map[uuid.UUID]*generation), sending: make(map[sendKey]chan struct{}),

@@ -234,6 +234,10 @@ func (s *Service) callTools(
 			call.State, call.Error = ToolFailed, "一つの回答で使えるツールの回数の上限に達しました。"
 		case !json.Valid([]byte(asked.Arguments)):
 			call.State, call.Error = ToolFailed, "引数がJSONではありません。"
+		default:
+			if err := s.toolLimits.CountTool(g.req.Owner); err != nil {
+				call.State, call.Error = ToolFailed, toolError(ctx, err)
+			}
 		}
 		if exists {
 			call.Title, call.Rule = found.Title, found.Rule

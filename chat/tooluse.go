@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"time"
 
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
@@ -32,3 +33,14 @@ func (g *generation) toolUses() []ToolUse {
 	}
 	return uses
 }
+
+// ToolLimits limits the calls of tools by person and organization. *ratelimit.Limiter implements it.
+type ToolLimits interface {
+	// CountTool counts a call in an answer to a person, or refuses it. It must not block.
+	CountTool(owner identity.Owner) error
+}
+
+// noToolLimits sets no limit.
+type noToolLimits struct{}
+
+func (noToolLimits) CountTool(identity.Owner) error { return nil }

@@ -66,7 +66,7 @@ function chosen(action: string): AuditQuery {
 }
 
 function kindOf(action: string): keyof typeof words.kinds {
-  if (action.startsWith('tool.')) return 'tool'
+  if (action === 'tool.call') return 'tool'
   return /^(session|password)\./.test(action) ? 'sign_in' : 'administration'
 }
 
