@@ -25,7 +25,7 @@ const (
 func DocumentSearch(search func(ctx context.Context, query string) (Result, error)) Tool {
 	return Tool{
 		Name: SearchDocuments, Title: "文書を検索",
-		Description: "この会話で使えるファイル（添付されたファイル、スキルのファイル、プロジェクトのファイル）を検索し、質問に合う箇所を " +
+		Description: "このチャットで使えるファイル（添付されたファイル、スキルのファイル、プロジェクトのファイル）を検索し、質問に合う箇所を " +
 			"<source> として返す。最初に示された <source> で足りないとき、別の言葉で探すときに使う。",
 		Rule: RuleAllow,
 		Parameters: json.RawMessage(`{

@@ -145,6 +145,7 @@ export const endpoints = {
   listSkills: {"method":"GET","path":"/v1/skill"},
   listSlackLinks: {"method":"GET","path":"/v1/slack-config/link"},
   listThreads: {"method":"GET","path":"/v1/thread"},
+  listToolUsage: {"method":"GET","path":"/v1/contract/usage/tool"},
   listUsers: {"method":"GET","path":"/v1/user"},
   live: {"method":"GET","path":"/v1/live","open":true},
   mcpResourceMetadata: {"method":"GET","path":"/.well-known/oauth-protected-resource/mcp","open":true},

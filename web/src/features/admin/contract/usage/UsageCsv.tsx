@@ -32,11 +32,7 @@ export function UsageCsv({ today }: { today: string }) {
           min={from}
           onChange={(e) => setTo(e.target.value)}
         />
-        <Select
-          label={words.by}
-          value={by}
-          onChange={(event) => setBy(event.target.value as By)}
-        >
+        <Select label={words.by} value={by} onChange={(event) => setBy(event.target.value as By)}>
           <option value="member">{words.byMember}</option>
           <option value="model">{words.byModel}</option>
           <option value="tool">{words.byTool}</option>
