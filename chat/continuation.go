@@ -100,7 +100,7 @@ func (g *generation) nextCheckpoint() (piece Checkpoint, ok bool) {
 	return piece, true
 }
 
-// sourceIDs returns the ids of the answer's sources, without those that tools have found.
+// sourceIDs returns the ids of the answer's sources, except those found by tools.
 func (g *generation) sourceIDs() []uuid.UUID {
 	ids := make([]uuid.UUID, len(g.grounds.Sources))
 	for i, source := range g.grounds.Sources {

@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
-// Tools may find further sources while an answer is written. They get the numbers after those of the answer's grounds,
-// in the order in which the calls end, and are stored with their call, so that a later run has the same numbers.
+// Tools may find further sources while an answer is written. These sources are numbered in order of completion of their
+// calls, after the sources of the answer's grounds. They are stored with their call: a later run has the same numbers.
 
 // SourceTools offers the tools that find sources. *ground.Grounder implements it.
 type SourceTools interface {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A round is a request to the model with the calls of tools that it makes, a step of the AI SDK. Answers without tools
-// have no rounds. A text part of the AI SDK ends with its step, so the text of each round is a part of its own. A client
-// that receives the text late gets all rounds before it.
+// A round is a request to the model and the resulting calls of tools. The AI SDK calls it a step. Answers without tools
+// have no rounds. In the AI SDK a text part ends with its step, so each round has its own text part. A client that
+// connects later receives all rounds before the text.
 
 // The prefixes of the keys of a round's parts.
 const (
@@ -15,7 +15,7 @@ const (
 	roundEnd   = "round-end "
 )
 
-// roundChunk is a start-step or finish-step chunk. Step is an extension, by which clients recognize a repeated one.
+// roundChunk is a start-step or finish-step chunk. Step is an extension: clients detect repeated chunks by it.
 type roundChunk struct {
 	Type string `json:"type"`
 	Step int    `json:"step"`
