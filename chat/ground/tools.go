@@ -97,7 +97,7 @@ func (g *Grounder) callReader(
 ) (tool.Result, error) {
 	if !mentions(req, sources, address) {
 		return tool.Result{}, fault.Errorf(fault.Forbidden,
-			"読めるのは、質問者が書いたアドレスと、検索結果や <source> にあるアドレスだけです。")
+			"読めるのは、質問者が書いたアドレスと、検索結果や出典にあるアドレスだけです。")
 	}
 	read, err := g.searches.Web.Read(ctx, address)
 	switch {
