@@ -182,12 +182,18 @@ func replay(m Message) *stream.Text {
 	for _, step := range m.Steps {
 		text.PutStep(streamStep(step))
 	}
-	for _, call := range m.ToolCalls {
-		putToolCall(text, call)
-	}
 	for _, c := range m.Citations {
 		if c.ChunkEmbeddingID != uuid.Nil {
 			text.PutSource(streamSource(c))
+		}
+	}
+	for i, call := range m.ToolCalls {
+		if call.State != ToolReturned {
+			text.PutRound(call.Round)
+		}
+		putToolCall(text, call)
+		if call.State != ToolReturned && i == len(m.ToolCalls)-1 {
+			text.PutRound(call.Round + 1)
 		}
 	}
 	if title := m.ThreadTitle; title.Text != "" {

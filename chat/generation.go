@@ -38,6 +38,7 @@ type generation struct {
 	steps           []Step // The last state of each kind.
 	grounds         Grounds
 	guard           *answer.CitationNormalizer // Nil if the model received no sources.
+	sources         atomic.Pointer[[]Source]   // See allSources. Only the generation's goroutine changes it.
 	length          int                        // Length of the text in bytes.
 	reasoningLength int                        // Length of the reasoning in bytes.
 	truncated       bool                       // The text has reached its limit.
@@ -271,7 +272,7 @@ func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, erro
 	if g.req.wantsJSON() {
 		prompt[0].Content += jsonOnly
 	}
-	tools, err := s.toolsOf(ctx, g.req)
+	tools, err := s.toolsOf(ctx, g.req, g.allSources)
 	if err != nil {
 		return llm.Result{}, err
 	}
@@ -302,7 +303,7 @@ func (s *Service) askOnce(
 	}
 	if g.guard != nil && s.root.Err() == nil { // After a stop, the next run decides what the held text is.
 		s.publish(g, g.guard.Close())
-		g.guard = answer.NewCitationNormalizer(passages(g.grounds.Sources)) // For the next round.
+		g.guard = answer.NewCitationNormalizer(passages(g.allSources())) // For the next round.
 	}
 	if g.length > 0 {
 		g.span.AddEvent("last token")
@@ -383,7 +384,7 @@ func (g *generation) outcome(ctx context.Context, result llm.Result, err error) 
 	o := Outcome{
 		Owner: g.req.Owner, ThreadID: g.answer.ThreadID, MessageID: g.answer.ID, Run: g.answer.Run,
 		Content: g.text.Text(), Status: StatusSuccess, Steps: g.steps, Proofread: g.proofreading.result(),
-		ToolCalls:    g.toolCalls(),
+		ToolCalls: g.toolCalls(), ToolUses: g.toolUses(), SkillID: g.req.Skill.ID,
 		FinishReason: FinishReason(result.FinishReason), Model: result.Model,
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}

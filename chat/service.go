@@ -137,7 +137,7 @@ type noCounts struct{}
 func (noCounts) Set(string, int)   {}
 func (noCounts) Others(string) int { return 0 }
 
-// Deps are the dependencies of a Service. All but the last nine are required.
+// Deps are the dependencies of a Service. All but the last eleven are required.
 type Deps struct {
 	Store  Store
 	Skills Skills
@@ -148,7 +148,7 @@ type Deps struct {
 
 	Offers   Offers       // If nil, the Model has one model without a name.
 	Pictures Pictures     // If nil, questions have no pictures.
-	Tools    Tools        // If nil, answers have no tools.
+	Tools    Tools        // If nil, answers have no tools other than SourceTools.
 	Grounder Grounder     // If nil, answers are grounded on the conversation only.
 	Budget   Budget       // If nil, there is no limit.
 	Events   Events       // If nil, events are discarded.
@@ -156,6 +156,8 @@ type Deps struct {
 	Tracer   trace.Tracer // If nil, there are no traces.
 
 	Generations GenerationCounts // Nil for a single server.
+	SourceTools SourceTools      // If nil, no tool finds sources.
+	ToolLimits  ToolLimits       // If nil, calls of tools are not limited by person and organization.
 }
 
 // Service answers questions. It owns the generations on this server: they continue when clients disconnect, until they
@@ -177,6 +179,9 @@ type Service struct {
 	tracer   trace.Tracer
 	cfg      Config
 	serverID uuid.UUID
+
+	sourceTools SourceTools
+	toolLimits  ToolLimits
 
 	root    context.Context // Parent of every generation's context; canceled by Stop with errShutdown.
 	cancel  context.CancelCauseFunc
@@ -204,6 +209,12 @@ func NewService(n Deps, cfg Config) *Service {
 	if n.Tools == nil {
 		n.Tools = noTools{}
 	}
+	if n.SourceTools == nil {
+		n.SourceTools = noSourceTools{}
+	}
+	if n.ToolLimits == nil {
+		n.ToolLimits = noToolLimits{}
+	}
 	if n.Budget == nil {
 		n.Budget = noBudget{}
 	}
@@ -225,6 +236,7 @@ func NewService(n Deps, cfg Config) *Service {
 		lease: lease{began: time.Now()}, slots: newSlotPool(cfg, n.Generations),
 		store: n.Store, skills: n.Skills,
 		model: n.Model, offers: n.Offers, pictures: n.Pictures, grounder: n.Grounder, tools: n.Tools, hub: n.Hub, feed: n.Feed,
+		sourceTools: n.SourceTools, toolLimits: n.ToolLimits,
 		log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: uuidv7.New(), root: root, cancel: cancel,

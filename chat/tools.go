@@ -67,6 +67,11 @@ type ToolCall struct {
 	Result   string        `json:"result,omitempty"` // For the model. In a complete answer it is shortened.
 	Error    string        `json:"error,omitempty"`  // For people and the model; "" unless the call failed.
 	Duration time.Duration `json:"duration"`
+
+	Rule      tool.Rule `json:"rule,omitempty"`      // Of the tool when it was called; "" for a tool that does not exist.
+	Untrusted bool      `json:"untrusted,omitempty"` // The result was written by others than the organization.
+	Summary   string    `json:"summary,omitempty"`   // The result for people; "" if it is Result.
+	Sources   []Source  `json:"sources,omitempty"`   // Found by the call. Not in a complete answer, which has citations.
 }
 
 // ToolRound is a part of an answer that ends with calls of tools.
@@ -78,11 +83,14 @@ type ToolRound struct {
 
 // toolsOf returns the tools of an answer. Answers that must have a certain form, and those for programs that set
 // parameters, such as their own tools, have none.
-func (s *Service) toolsOf(ctx context.Context, req AnswerRequest) ([]tool.Tool, error) {
+func (s *Service) toolsOf(
+	ctx context.Context, req AnswerRequest, sources func() []Source,
+) ([]tool.Tool, error) {
 	if len(req.Skill.Tools) == 0 || req.Proofreads() || req.Question.Params != nil {
 		return nil, nil
 	}
-	return s.tools.Of(ctx, req.Owner, req.Skill.Tools)
+	tools, err := s.tools.Of(ctx, req.Owner, req.Skill.Tools)
+	return append(tools, s.sourceTools.SourceTools(req, sources)...), err
 }
 
 // roundsText returns the text of rounds.
@@ -106,21 +114,27 @@ func (g *generation) restoreRounds(hasTools bool) {
 		return
 	}
 	g.rounds, g.roundsText = known.Rounds, roundsText(known.Rounds)
+	g.restoreFound()
 }
 
 // putRounds publishes the reasoning and the calls of restored rounds. Reasoning after the beginning of the text was not
 // published.
 func (g *generation) putRounds() {
 	hasText := false
-	for _, round := range g.rounds {
+	for i, round := range g.rounds {
+		g.text.PutRound(i)
 		if !hasText && round.Reasoning != "" {
 			g.text.AppendReasoning(round.Reasoning)
 			g.reasoningLength += len(round.Reasoning)
 		}
 		hasText = hasText || round.Text != ""
 		for _, call := range round.Calls {
+			g.putFound(call)
 			putToolCall(g.text, call)
 		}
+	}
+	if n := len(g.rounds); n > 0 && !g.rounds[n-1].isRunning() {
+		g.text.PutRound(n)
 	}
 }
 
@@ -133,6 +147,7 @@ func (s *Service) askWithTools(
 	for _, t := range tools {
 		req.Tools = append(req.Tools, llm.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
 	}
+	req.Messages = withResultInstructions(req.Messages, tools)
 	if err := s.finishRounds(ctx, g, tools); err != nil {
 		return llm.Result{}, err
 	}
@@ -143,6 +158,9 @@ func (s *Service) askWithTools(
 	for {
 		if g.calls() >= maxToolCalls || time.Now().After(deadline) {
 			req.ToolChoice = llm.ToolChoice{Mode: llm.ToolNone}
+		}
+		if g.opened.Load() || len(g.rounds) == 0 { // Otherwise open publishes it, after the restored rounds.
+			g.text.PutRound(len(g.rounds))
 		}
 		round, start := ToolRound{}, max(g.length, len(g.roundsText))
 		req.Reasoning = func(delta string) {
@@ -178,6 +196,11 @@ func (s *Service) askWithTools(
 	}
 }
 
+// isRunning reports whether a call of the round has no result.
+func (r ToolRound) isRunning() bool {
+	return slices.ContainsFunc(r.Calls, func(call ToolCall) bool { return call.State == ToolRunning })
+}
+
 // messages returns the round as messages for the model.
 func (r ToolRound) messages() []llm.Message {
 	messages := []llm.Message{{
@@ -185,11 +208,7 @@ func (r ToolRound) messages() []llm.Message {
 	}}
 	for _, call := range r.Calls {
 		messages[0].ToolCalls = append(messages[0].ToolCalls, call.ToolCall)
-		content := call.Result
-		if call.Error != "" {
-			content = "エラー: " + call.Error
-		}
-		messages = append(messages, llm.Message{Role: llm.RoleTool, Content: content, ToolCallID: call.ID})
+		messages = append(messages, llm.Message{Role: llm.RoleTool, Content: call.forModel(), ToolCallID: call.ID})
 	}
 	return messages
 }
@@ -219,9 +238,13 @@ func (s *Service) callTools(
 			call.State, call.Error = ToolFailed, "一つの回答で使えるツールの回数の上限に達しました。"
 		case !json.Valid([]byte(asked.Arguments)):
 			call.State, call.Error = ToolFailed, "引数がJSONではありません。"
+		default:
+			if err := s.toolLimits.CountTool(g.req.Owner); err != nil {
+				call.State, call.Error = ToolFailed, toolError(ctx, err)
+			}
 		}
 		if exists {
-			call.Title = found.Title
+			call.Title, call.Rule = found.Title, found.Rule
 		}
 		round.Calls = append(round.Calls, call)
 	}
@@ -256,7 +279,7 @@ func withNewIDs(calls []llm.ToolCall, rounds []ToolRound) []llm.ToolCall {
 // finishRounds makes the calls of restored rounds that have no result.
 func (s *Service) finishRounds(ctx context.Context, g *generation, tools []tool.Tool) error {
 	for _, round := range g.rounds {
-		if !slices.ContainsFunc(round.Calls, func(call ToolCall) bool { return call.State == ToolRunning }) {
+		if !round.isRunning() {
 			continue
 		}
 		if err := s.open(ctx, g, ""); err != nil {
@@ -306,14 +329,20 @@ func (s *Service) runCalls(ctx context.Context, g *generation, tools []tool.Tool
 		}
 		call := &calls[end.index]
 		call.State, call.Duration = ToolDone, end.took.Truncate(time.Millisecond)
-		call.Result = runes.FirstBytes(withoutNUL(strings.ToValidUTF8(end.result.Text, "\uFFFD")), maxToolResult)
+		g.take(call, end.result)
 		if end.err != nil {
 			call.State, call.Result, call.Error = ToolFailed, "", toolError(ctx, end.err)
 		}
 		s.metrics.ToolCalled(end.tool, string(call.State), end.took)
+		if len(call.Sources) > 0 { // Before readers see the numbers of its sources.
+			s.storeResult(ctx, g, *call)
+		}
 		s.ensureLease()
+		g.putFound(*call)
 		putToolResult(g.text, *call)
-		s.storeResult(ctx, g, *call)
+		if len(call.Sources) == 0 {
+			s.storeResult(ctx, g, *call)
+		}
 	}
 	if ctx.Err() != nil {
 		return llm.Canceled(ctx)
@@ -388,15 +417,18 @@ func (g *generation) toolCalls() []ToolCall {
 	for i, round := range g.rounds {
 		for _, call := range round.Calls {
 			call = call.Shown()
-			call.Round, call.Extra = i, nil
+			call.Round, call.Extra, call.Sources = i, nil, nil
 			calls = append(calls, call)
 		}
 	}
 	return append(calls, g.returned...)
 }
 
-// Shown returns the call with its texts shortened for people.
+// Shown returns the call with its texts for people, shortened.
 func (c ToolCall) Shown() ToolCall {
+	if c.Summary != "" {
+		c.Result, c.Summary = c.Summary, ""
+	}
 	c.Result, c.Arguments = shown(c.Result), shown(c.Arguments)
 	return c
 }
@@ -428,5 +460,5 @@ func putToolCall(text *stream.Text, call ToolCall) {
 }
 
 func putToolResult(text *stream.Text, call ToolCall) {
-	text.PutToolResult(stream.ToolResult{ID: call.ID, Output: shown(call.Result), Error: call.Error})
+	text.PutToolResult(stream.ToolResult{ID: call.ID, Output: call.Shown().Result, Error: call.Error})
 }

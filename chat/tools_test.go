@@ -34,14 +34,14 @@ func newToolbox() *toolbox {
 
 func (b *toolbox) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error) {
 	return []tool.Tool{
-		{Name: "echo", Title: "やまびこ", Call: func(_ context.Context, arguments json.RawMessage) (tool.Result, error) {
+		{Name: "echo", Title: "やまびこ", Rule: tool.RuleAllow, Call: func(_ context.Context, arguments json.RawMessage) (tool.Result, error) {
 			b.called <- "echo"
 			if strings.Contains(string(arguments), "失敗") {
 				return tool.Result{}, fault.Errorf(fault.Invalid, "失敗しました。")
 			}
 			return tool.Result{Text: "結果" + string(arguments)}, nil
 		}},
-		{Name: "wait", Title: "待機", Call: func(ctx context.Context, _ json.RawMessage) (tool.Result, error) {
+		{Name: "wait", Title: "待機", Rule: tool.RuleAllow, Call: func(ctx context.Context, _ json.RawMessage) (tool.Result, error) {
 			b.called <- "wait"
 			select {
 			case <-b.leave:

@@ -157,6 +157,11 @@ var exports = []struct {
 		FROM usage_models
 		WHERE organization_id = $1
 		ORDER BY date, user_id, model_id`},
+	{"usage_by_tool", []string{"tool_usage"}, `
+		SELECT message_id, ordinal, date, skill_id, tool, title, failed, duration_ms
+		FROM tool_usage
+		WHERE organization_id = $1
+		ORDER BY date, message_id, ordinal`},
 	{"audit_events", []string{"audit_events"}, `
 		SELECT id, at, actor_kind, actor_id, actor_name, actor_email, action, target_kind, target_id, target_label, details,
 		       host(address) AS address, request_id, times, last_at

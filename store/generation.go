@@ -289,7 +289,10 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.EndResult
 			RETURNING `+threadColumns+`, false AS running`,
 			o.MessageID, o.Run, o.ServerID).Query(collect(&threads))
 	}
-	end := func(batch *pgx.Batch) { queueOutcome(batch, message, o.ServerID, o.Checkpointed, &written) }
+	end := func(batch *pgx.Batch) {
+		queueOutcome(batch, message, o.ServerID, o.Checkpointed, &written)
+		queueToolUses(batch, o, isEndedNow)
+	}
 	err := db.ends.do(ctx, groupTx{thread: o.ThreadID, first: touch, then: end, usage: &usage{
 		owner: o.Owner, model: o.ModelID, inputTokens: o.InputTokens, outputTokens: o.OutputTokens,
 		answer: &o.MessageID, server: o.ServerID, run: o.Run,

@@ -157,7 +157,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	s.tools = toolserver.NewService(toolserver.Config{PublicURL: public, BuiltIn: tool.BuiltIn(time.Now)}, db,
 		c.toolClient(), log.With("part", "tool"))
 	skills := skill.NewService(db, skill.Config{WebSearch: c.searches(), NoModel: !c.modelConnected()})
-	if err := s.answers(c, db, offered, skills, events); err != nil {
+	if err := s.answers(c, db, offered, skills, events, limiter); err != nil {
 		return nil, err
 	}
 	if err := s.openSlack(c, db, public, skills); err != nil {
@@ -278,7 +278,7 @@ func (s *server) join(ctx context.Context, c *serveCommand) (err error) {
 
 // answers returns the chat service.
 func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, skills *skill.Service,
-	events chat.Events,
+	events chat.Events, limiter *ratelimit.Limiter,
 ) error {
 	offered.Servers = s.tally
 	model, err := llm.NewRouter(offered, s.log.With("part", "model"))
@@ -295,10 +295,11 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 		s.telemetry.WatchWebSearch(s.web.Stats)
 		grounds.Searches = ground.Searches{Web: s.web, Model: model, Budget: s.budget}
 	}
+	grounder := ground.New(s.sources, grounds)
 	generations := c.Limits[ratelimit.KindGeneration]
 	s.chat = chat.NewService(chat.Deps{
 		Store: db, Skills: skills, Model: model, Offers: model, Hub: s.hub, Feed: s.feed, Budget: s.budget,
-		Pictures: s.pictures, Grounder: ground.New(s.sources, grounds), Tools: s.tools,
+		Pictures: s.pictures, Grounder: grounder, Tools: s.tools, SourceTools: grounder, ToolLimits: limiter,
 		Log:    s.log.With("part", "chat"),
 		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
 		Generations: s.tally.Level(string(ratelimit.KindGeneration)),

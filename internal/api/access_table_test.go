@@ -116,6 +116,7 @@ var access = map[string]rule{
 	"POST /v1/signout": {may: everybody, status: 200}, "GET /v1/me": {may: everybody, status: 200},
 	"GET /v1/me/usage": {may: everybody, status: 200}, "GET /v1/extension": {may: everybody, status: 200},
 	"GET /v1/contract/usage/model": {may: admins, status: 200},
+	"GET /v1/contract/usage/tool":  {may: admins, status: 200},
 	"GET /v1/contract/usage/csv":   {may: admins, status: 200}, "GET /v1/user/csv": {may: admins, status: 200},
 	"GET /v1/audit/csv": {may: admins, status: 200},
 	"GET /v1/guidance":  {may: everybody, status: 200},

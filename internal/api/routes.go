@@ -192,6 +192,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/contract", s.call(reads, s.getContract))
 		r.Get("/v1/contract/usage/member", s.call(reads, withPage(s.listMemberUsage)))
 		r.Get("/v1/contract/usage/model", s.call(reads, s.listModelUsage))
+		r.Get("/v1/contract/usage/tool", s.call(reads, s.listToolUsage))
 		r.Get("/v1/user", s.call(reads, s.listUsers))
 		r.Post("/v1/user/invite", s.call(mails, withBody(s.inviteUsers)))
 		r.Post("/v1/user/invite/resend", s.call(mails, withBody(s.resendInvitation)))

@@ -862,6 +862,7 @@ func (e ToolCallStatus) Valid() bool {
 const (
 	UsageByMember UsageBy = "member"
 	UsageByModel  UsageBy = "model"
+	UsageByTool   UsageBy = "tool"
 )
 
 // Valid indicates whether the value is a known member of the UsageBy enum.
@@ -870,6 +871,8 @@ func (e UsageBy) Valid() bool {
 	case UsageByMember:
 		return true
 	case UsageByModel:
+		return true
+	case UsageByTool:
 		return true
 	default:
 		return false
@@ -898,6 +901,7 @@ func (e UserState) Valid() bool {
 const (
 	ListAuditEventsParamsKindAdministration ListAuditEventsParamsKind = "administration"
 	ListAuditEventsParamsKindSignIn         ListAuditEventsParamsKind = "sign_in"
+	ListAuditEventsParamsKindTool           ListAuditEventsParamsKind = "tool"
 )
 
 // Valid indicates whether the value is a known member of the ListAuditEventsParamsKind enum.
@@ -906,6 +910,8 @@ func (e ListAuditEventsParamsKind) Valid() bool {
 	case ListAuditEventsParamsKindAdministration:
 		return true
 	case ListAuditEventsParamsKindSignIn:
+		return true
+	case ListAuditEventsParamsKindTool:
 		return true
 	default:
 		return false
@@ -916,6 +922,7 @@ func (e ListAuditEventsParamsKind) Valid() bool {
 const (
 	ExportAuditParamsKindAdministration ExportAuditParamsKind = "administration"
 	ExportAuditParamsKindSignIn         ExportAuditParamsKind = "sign_in"
+	ExportAuditParamsKindTool           ExportAuditParamsKind = "tool"
 )
 
 // Valid indicates whether the value is a known member of the ExportAuditParamsKind enum.
@@ -924,6 +931,8 @@ func (e ExportAuditParamsKind) Valid() bool {
 	case ExportAuditParamsKindAdministration:
 		return true
 	case ExportAuditParamsKindSignIn:
+		return true
+	case ExportAuditParamsKindTool:
 		return true
 	default:
 		return false
@@ -3547,8 +3556,9 @@ type SkillContent struct {
 	Suggestions []string `json:"suggestions"`
 	TaskType    string   `json:"task_type"`
 
-	// Tools The tools that answers may call: `calendar`, `calculate`, and those of the organization's tool servers, such
-	// as `crm__find_customer`. An answer uses those that the person who asks may use.
+	// Tools The tools that answers may call: `calendar`, `calculate`, `search_documents`, `search_web`, `read_page`, and
+	// those of the organization's tool servers, such as `crm__find_customer`. An answer uses those that the person
+	// who asks may use.
 	Tools []string `json:"tools"`
 }
 
@@ -3594,8 +3604,9 @@ type SkillContentInput struct {
 	Suggestions []string `json:"suggestions,omitempty,omitzero"`
 	TaskType    string   `json:"task_type,omitempty,omitzero"`
 
-	// Tools The tools that answers may call: `calendar`, `calculate`, and those of the organization's tool servers, such
-	// as `crm__find_customer`. An answer uses those that the person who asks may use.
+	// Tools The tools that answers may call: `calendar`, `calculate`, `search_documents`, `search_web`, `read_page`, and
+	// those of the organization's tool servers, such as `crm__find_customer`. An answer uses those that the person
+	// who asks may use.
 	Tools []string `json:"tools,omitempty,omitzero"`
 }
 
@@ -4442,6 +4453,29 @@ type ToolServerPutRequest struct {
 	URL        *string  `json:"url,omitempty"`
 }
 
+// ToolUsage defines model for ToolUsage.
+type ToolUsage struct {
+	Calls int64 `json:"calls"`
+
+	// DurationMs Of all calls.
+	DurationMs int64              `json:"duration_ms"`
+	Failures   int64              `json:"failures"`
+	SkillID    openapi_types.UUID `json:"skill_id"`
+
+	// SkillName Absent for a deleted skill.
+	SkillName string `json:"skill_name,omitempty,omitzero"`
+
+	// Title The name of the tool for people.
+	Title string `json:"title"`
+	Tool  string `json:"tool"`
+}
+
+// ToolUsageList defines model for ToolUsageList.
+type ToolUsageList struct {
+	Items []ToolUsage `json:"items"`
+	Total int         `json:"total"`
+}
+
 // Usage The tokens of all calls of the model for an answer. They include notes on parts of documents, also those made before another server took over, and calls that were made again. The title of a thread is not included.
 type Usage struct {
 	InputTokens  int `json:"input_tokens"`
@@ -4703,6 +4737,18 @@ type ListMemberUsageParams struct {
 
 // ListModelUsageParams defines parameters for ListModelUsage.
 type ListModelUsageParams struct {
+	// Month As 2026-04, in Japan. Default: the last 30 days.
+	Month string `form:"month,omitempty" json:"month,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListToolUsageParams defines parameters for ListToolUsage.
+type ListToolUsageParams struct {
 	// Month As 2026-04, in Japan. Default: the last 30 days.
 	Month string `form:"month,omitempty" json:"month,omitempty,omitzero"`
 

@@ -87,6 +87,7 @@ const (
 	ActionProjectPurge     Action = "project.purge"
 	ActionProjectBind      Action = "project.channel_bind" // A channel of Slack.
 	ActionProjectUnbind    Action = "project.channel_unbind"
+	ActionToolCall         Action = "tool.call" // By the assistant, while it answered a member.
 	ActionSignInFailed     Action = "session.fail"
 	ActionSCIMTokenCreate  Action = "scim_token.create" //nolint:gosec // The name of an action.
 	ActionSCIMTokenRevoke  Action = "scim_token.revoke" //nolint:gosec // The name of an action.
@@ -107,6 +108,7 @@ type EventKind string
 const (
 	SignIns        EventKind = "sign_in" // Sign-ins and passwords.
 	Administration EventKind = "administration"
+	ToolCalls      EventKind = "tool" // Calls of tools by the assistant.
 )
 
 // Actions returns all actions.
@@ -132,7 +134,7 @@ func Actions() []Action {
 		ActionProjectRestore, ActionProjectPurge, ActionProjectBind, ActionProjectUnbind,
 		ActionSCIMTokenCreate, ActionSCIMTokenRevoke,
 		ActionToolServerAdd, ActionToolServerEdit, ActionToolServerRemove, ActionToolConnect, ActionToolDisconnect,
-		ActionToolEdit, ActionToolAccept, ActionToolChange,
+		ActionToolEdit, ActionToolAccept, ActionToolChange, ActionToolCall,
 
 		// Package identity/pool logs these, and identity/sso some of them.
 		"session.begin", ActionSignInFailed, "session.lock", "session.end", "session.end_all", "session.refuse",

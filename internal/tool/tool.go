@@ -47,6 +47,10 @@ const (
 type Result struct {
 	Text      string // For the model.
 	Untrusted bool   // The text was written by others than the organization, such as a web page.
+
+	// Found has the sources found by SearchDocuments, SearchWeb or ReadPage, a []chat.Source. Text is then a note about
+	// them, which the tool itself has written.
+	Found any
 }
 
 // Box is the set of the available tools.
@@ -63,7 +67,9 @@ func (b Box) Named(names []string) []Tool {
 }
 
 // Names returns the names of the built-in tools.
-func Names() []string { return []string{calendarName, calculateName} }
+func Names() []string {
+	return []string{calendarName, calculateName, SearchDocuments, SearchWeb, ReadPage}
+}
 
 // decode decodes the arguments of a call. Members of unknown names are an error, so that the model corrects them.
 func decode(arguments json.RawMessage, v any) error {

@@ -162,6 +162,13 @@ export const modelUsageQuery = (month: string) =>
     select: ({ items }) => items,
   })
 
+/** toolUsageQuery reads the usage by tool of a month, or of the last 30 days if `month` is ''. */
+export const toolUsageQuery = (month: string) =>
+  queryOptions({
+    ...read('listToolUsage', { limit: 100, ...(month && { month }) }),
+    select: ({ items }) => items,
+  })
+
 /** The models of the server with the organization's settings. */
 export const modelsQuery = { ...read('getOrganizationModels', {}), ...edited }
 

@@ -269,6 +269,8 @@ export const texts = {
       until: '終わりの日',
       month: '月',
       expression: '式',
+      query: '検索語句',
+      url: 'アドレス',
       unit: '単位',
     } as Readonly<Record<string, string>>,
     output: '結果',

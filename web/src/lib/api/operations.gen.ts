@@ -153,6 +153,7 @@ export const endpoints = {
   listThreads: {"method":"GET","path":"/v1/thread"},
   listToolConnections: {"method":"GET","path":"/v1/tool-connection"},
   listToolServers: {"method":"GET","path":"/v1/tool-server"},
+  listToolUsage: {"method":"GET","path":"/v1/contract/usage/tool"},
   listTools: {"method":"GET","path":"/v1/tool"},
   listUsers: {"method":"GET","path":"/v1/user"},
   live: {"method":"GET","path":"/v1/live","open":true},

@@ -384,7 +384,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The usage by day and member, or by day and model, as a CSV file
+         * The usage by day and member, model, or tool and skill, as a CSV file
          * @description For the organization's administrators. Days are those of Japan, both included, at most 366.
          */
         get: operations["exportUsage"];
@@ -1505,6 +1505,26 @@ export interface paths {
          *     that was asked.
          */
         get: operations["listModelUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/contract/usage/tool": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Calls of tools in a month by tool and skill, most calls first
+         * @description For the organization's administrators. Calls count when their answer ends.
+         */
+        get: operations["listToolUsage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4588,7 +4608,29 @@ export interface components {
             output_tokens: number;
         };
         /** @enum {string} */
-        UsageBy: "member" | "model";
+        UsageBy: "member" | "model" | "tool";
+        ToolUsage: {
+            tool: string;
+            /** @description The name of the tool for people. */
+            title: string;
+            /** Format: uuid */
+            skill_id: string;
+            /** @description Absent for a deleted skill. */
+            skill_name?: string;
+            /** Format: int64 */
+            calls: number;
+            /** Format: int64 */
+            failures: number;
+            /**
+             * Format: int64
+             * @description Of all calls.
+             */
+            duration_ms: number;
+        };
+        ToolUsageList: {
+            items: components["schemas"]["ToolUsage"][];
+            total: number;
+        };
         ModelUsageList: {
             items: components["schemas"]["ModelUsage"][];
             total: number;
@@ -6336,8 +6378,9 @@ export interface components {
             /** @description At most 10 data sources from which every answer is given. */
             document_ids?: string[];
             /**
-             * @description The tools that answers may call: `calendar`, `calculate`, and those of the organization's tool servers, such
-             *     as `crm__find_customer`. An answer uses those that the person who asks may use.
+             * @description The tools that answers may call: `calendar`, `calculate`, `search_documents`, `search_web`, `read_page`, and
+             *     those of the organization's tool servers, such as `crm__find_customer`. An answer uses those that the person
+             *     who asks may use.
              */
             tools?: string[];
         };
@@ -6374,8 +6417,9 @@ export interface components {
             /** @description At most 10 data sources from which every answer is given. */
             document_ids: string[];
             /**
-             * @description The tools that answers may call: `calendar`, `calculate`, and those of the organization's tool servers, such
-             *     as `crm__find_customer`. An answer uses those that the person who asks may use.
+             * @description The tools that answers may call: `calendar`, `calculate`, `search_documents`, `search_web`, `read_page`, and
+             *     those of the organization's tool servers, such as `crm__find_customer`. An answer uses those that the person
+             *     who asks may use.
              */
             tools: string[];
         };
@@ -8368,7 +8412,7 @@ export interface operations {
     exportAudit: {
         parameters: {
             query?: {
-                kind?: "sign_in" | "administration";
+                kind?: "sign_in" | "administration" | "tool";
                 action?: string;
                 q?: string;
                 from?: string;
@@ -10018,6 +10062,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelUsageList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listToolUsage: {
+        parameters: {
+            query?: {
+                /** @description As 2026-04, in Japan. Default: the last 30 days. */
+                month?: string;
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Usage by tool */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolUsageList"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -12000,7 +12072,7 @@ export interface operations {
                 /** @description How many items to answer at most. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only of sign-ins and passwords, or only of what was administered. */
-                kind?: "sign_in" | "administration";
+                kind?: "sign_in" | "administration" | "tool";
                 action?: string;
                 /** @description Part of the name or address of who did it, or of what it was done to. */
                 q?: string;

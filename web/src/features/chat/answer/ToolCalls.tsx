@@ -57,16 +57,36 @@ function ToolCall({ call }: { call: AnyCall }) {
         {inputs(call.arguments).map(([name, value]) => (
           <div key={name}>
             <dt>{(texts.toolCalls.inputs[name] ?? name) || texts.toolCalls.input}</dt>
-            <dd>{value}</dd>
+            <dd>
+              <Addresses text={value} />
+            </dd>
           </div>
         ))}
         <div>
           <dt>{texts.toolCalls.output}</dt>
-          <dd>{call.error || call.result || without[call.status]}</dd>
+          <dd>
+            <Addresses text={call.error || call.result || without[call.status]} />
+          </dd>
         </div>
       </dl>
     </>
   )
+}
+
+/** Addresses shows a text whose web addresses are links that begin with their real host. */
+function Addresses({ text }: { text: string }) {
+  return text.split(/(https?:\/\/[^\s"'<>\\^`{|}　-〿＂-／]+)/).map((part, i) => {
+    const url = i % 2 === 1 && URL.canParse(part) ? new URL(part) : null
+    return url === null ? (
+      part
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: The parts of a text have no other identity.
+      <a key={i} href={url.href} target="_blank" rel="noopener noreferrer" className={styles.address}>
+        <strong>{url.host}</strong>
+        {url.href.slice(url.href.indexOf(url.host) + url.host.length)}
+      </a>
+    )
+  })
 }
 
 /** The text in place of a result. */
