@@ -87,6 +87,8 @@ const (
 	ActionProjectPurge     Action = "project.purge"
 	ActionProjectBind      Action = "project.channel_bind" // A channel of Slack.
 	ActionProjectUnbind    Action = "project.channel_unbind"
+	ActionToolApprove      Action = "tool_call.approve" // By the person whose question is answered.
+	ActionToolDeny         Action = "tool_call.deny"
 	ActionSignInFailed     Action = "session.fail"
 	ActionSCIMTokenCreate  Action = "scim_token.create" //nolint:gosec // The name of an action.
 	ActionSCIMTokenRevoke  Action = "scim_token.revoke" //nolint:gosec // The name of an action.
@@ -122,6 +124,7 @@ func Actions() []Action {
 		ActionGroupCreate, ActionGroupEdit, ActionGroupDelete, ActionGroupMembers,
 		ActionProjectCreate, ActionProjectEdit, ActionProjectGrants, ActionProjectArchive, ActionProjectDelete,
 		ActionProjectRestore, ActionProjectPurge, ActionProjectBind, ActionProjectUnbind,
+		ActionToolApprove, ActionToolDeny,
 		ActionSCIMTokenCreate, ActionSCIMTokenRevoke,
 
 		// Package identity/pool logs these, and identity/sso some of them.
@@ -182,6 +185,7 @@ const (
 	TargetCategory     = "category"
 	TargetKey          = "key"
 	TargetShare        = "share"
+	TargetTool         = "tool"
 	TargetConnection   = "connection"
 	TargetSlack        = "slack"
 	TargetGroup        = "group"
