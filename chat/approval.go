@@ -63,6 +63,7 @@ type ToolApproval struct {
 	UserID          uuid.UUID // The person who decides.
 	ThreadID        uuid.UUID
 	ThreadTitle     string
+	SkillID         uuid.UUID // Of the thread.
 	MessageID       uuid.UUID
 	CallID          string
 	Tool            string

@@ -190,7 +190,7 @@ const endWaitSQL = `
 // approvalColumns are the columns of a chat.ToolApproval of the approval a, with its thread t and its call c.
 const approvalColumns = `a.id, a.cause, coalesce(a.decision, 'waiting') AS state, a.expires_at, a.reason,
 	coalesce(a.decision = 'approved' AND a.decided_sha256 <> a.arguments_sha256, false) AS edited, a.user_id, a.thread_id,
-	t.title AS thread_title, a.message_id, a.call_id, a.tool, a.title, coalesce(c.call->>'arguments', '') AS arguments,
+	t.title AS thread_title, t.skill_id, a.message_id, a.call_id, a.tool, a.title, coalesce(c.call->>'arguments', '') AS arguments,
 	coalesce(a.decided_sha256, a.arguments_sha256) AS arguments_sha256, a.created_at, a.decided_at`
 
 // fromApprovals joins these tables. The rows of calls are deleted at the end of an answer.

@@ -123,6 +123,7 @@ type settings struct {
 	providers http.RoundTripper // Of requests to OpenID providers; nil for real ones.
 	offers    llmtest.Offers    // Nil for a single model.
 
+	tools    chat.Tools    // Nil for the built-in ones.
 	grounder chat.Grounder // Nil for answers based on the conversation only, unless reads is set.
 }
 
@@ -176,7 +177,10 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	budget := org.NewBudget(f.db, log)
 	t.Cleanup(budget.Stop)
 	f.sources = datasource.NewService(f.db, files, extracttest.InProcess{}, f.events, log, datasource.Config{})
-	grounder := with.grounder
+	grounder, tools := with.grounder, with.tools
+	if tools == nil {
+		tools = tool.BuiltIn(time.Now)
+	}
 	if with.reads {
 		f.sources.Start()
 		t.Cleanup(f.sources.Stop)
@@ -188,7 +192,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	answers := chat.NewService(chat.Deps{
 		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log,
 		Budget: budget, Events: f.events, Pictures: f.pictures, Offers: with.offers,
-		Grounder: grounder, Tools: tool.BuiltIn(time.Now),
+		Grounder: grounder, Tools: tools,
 	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond, Epoch: func() int { return 1 }})
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ import { FollowUps } from './FollowUps'
 import { ProofreadAnswer } from './ProofreadAnswer'
 import { Reasoning, storedThinking } from './Reasoning'
 import { Notices, Steps } from './Steps'
-import { ToolCalls } from './ToolCalls'
+import { Approvals, ToolCalls } from './ToolCalls'
 import { Waiting } from './Waiting'
 
 interface AnswerProps {
@@ -98,6 +98,7 @@ export const Answer = memo(function Answer({ turn, conversation, closed, settled
         {!writing && (
           <Sources cited={cited} consulted={consulted} text={message.content} onOpen={citations.open} />
         )}
+        {view && <Approvals calls={view.toolCalls} />}
         {view && <Waiting view={view} />}
         {!writing && <Ending message={message} conversation={conversation} closed={closed} onAsk={onAsk} />}
         <div className={styles.under}>

@@ -1,6 +1,6 @@
 import type { Message, Proofread, ToolCall } from '@/lib/api'
 import type { LiveMessage } from '@/lib/live'
-import type { AnswerToolCall, AnswerView, LiveAnswer, Proofreading } from '@/lib/stream'
+import type { AnswerToolCall, AnswerView, CallApproval, LiveAnswer, Proofreading } from '@/lib/stream'
 import { citationsOf } from '../citations/citations'
 
 /** Turn is one message of a thread on the screen. */
@@ -249,8 +249,17 @@ function storedProofread({ text, changes, dropped, unchecked }: Proofreading): P
 }
 
 function storedToolCall(call: AnswerToolCall): ToolCall {
-  const { status, ...rest } = call
-  return { ...rest, status: status === 'running' ? 'failed' : status, duration_ms: 0 }
+  const { status, approval, ...rest } = call
+  return {
+    ...rest,
+    status: status === 'running' ? 'failed' : status,
+    duration_ms: 0,
+    ...(approval && { approval: storedApproval(approval) }),
+  }
+}
+
+function storedApproval({ id, state, reason, expiresAt }: CallApproval): NonNullable<ToolCall['approval']> {
+  return { id, state: state as 'denied', cause: 'rule', reason, expires_at: expiresAt }
 }
 
 type StepKind = Message['steps'][number]['kind']
