@@ -34,7 +34,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
-	"github.com/tsumugi-ai/tsumugi/internal/tool"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 	"github.com/tsumugi-ai/tsumugi/store"
@@ -294,7 +293,7 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 	generations := c.Limits[ratelimit.KindGeneration]
 	s.chat = chat.NewService(chat.Deps{
 		Store: db, Skills: skills, Model: model, Offers: model, Hub: s.hub, Feed: s.feed, Budget: s.budget,
-		Pictures: s.pictures, Grounder: ground.New(s.sources, grounds), Tools: tool.BuiltIn(time.Now),
+		Pictures: s.pictures, Grounder: ground.New(s.sources, grounds), Tools: builtInTools(),
 		Log:    s.log.With("part", "chat"),
 		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
 		Generations: s.tally.Level(string(ratelimit.KindGeneration)),

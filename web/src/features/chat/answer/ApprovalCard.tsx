@@ -8,7 +8,8 @@ import { waitingCallsQuery } from '@/entities/thread/toolCalls'
 import { call, errorMessage, type ToolApproval, type ToolDecision } from '@/lib/api'
 import { reload } from '@/lib/api/queries'
 import type { AnswerToolCall, CallApproval } from '@/lib/stream'
-import { formatDate } from '@/lib/ui/dates'
+import { formatFull } from '@/lib/ui/dates'
+import { texts as chatTexts } from '../texts'
 import styles from './ApprovalCard.module.css'
 import { texts } from './approvalTexts'
 import { inputs } from './ToolCalls'
@@ -26,7 +27,7 @@ export function ApprovalCard({ call, approval }: CardProps) {
     <Card title={own ? texts.title(call.title) : texts.others(call.title)}>
       {own && <p className={styles.note}>{texts.causes[own.cause]}</p>}
       {own ? <Decision key={own.arguments_sha256} waiting={own} /> : <Arguments json={call.arguments} />}
-      <p className={styles.note}>{texts.expires(formatDate(approval.expiresAt))}</p>
+      <p className={styles.note}>{texts.expires(formatFull(approval.expiresAt))}</p>
     </Card>
   )
 }
@@ -51,7 +52,7 @@ function Arguments({ json }: { json: string }) {
       <dl className={styles.inputs}>
         {inputs(json).map(([name, value]) => (
           <div key={name}>
-            <dt>{name || texts.input}</dt>
+            <dt>{(chatTexts.toolCalls.inputs[name] ?? name) || texts.input}</dt>
             <dd>{value}</dd>
           </div>
         ))}

@@ -54,6 +54,8 @@ export function ToolCalls({ calls, writing }: { calls: readonly AnyCall[]; writi
 
 /** summary names the tool if there is one, and counts the tools otherwise. */
 function summary(calls: readonly AnyCall[]): string {
+  const waiting = calls.find((call) => call.approval?.state === 'waiting')
+  if (waiting) return texts.toolCalls.asking(waiting.title)
   const titles = [...new Set(calls.map((call) => call.title))]
   const named = titles.length > 1 ? titles : [texts.toolCalls.times(titles[0] ?? '', calls.length)]
   return calls.every((call) => call.status === 'returned')
