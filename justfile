@@ -33,6 +33,10 @@ packages:
 build: packages
     @scripts/build
 
+# Start a server and an OpenID provider with which the demo organization can sign in; see CONTRIBUTING.md.
+up-oidc *args: build
+    @scripts/up-oidc {{ args }}
+
 # Run every test: Go on a real PostgreSQL, unit tests of the app and the clients, browser tests. --smoke runs a few.
 test *args: build compiler browser
     @scripts/test {{ args }}

@@ -43,8 +43,7 @@ func (db *DB) CreateThread(ctx context.Context, owner identity.Owner, t chat.New
 			ON CONFLICT (user_id, request_id) DO NOTHING`,
 			owner.OrganizationID, owner.UserID, t.ID, t.SkillID, t.RequestID, t.Title, t.Lifetime,
 			storable(t.Instructions), t.ProjectID, t.Shared)
-		batch.Queue(selectThread+` AND t.user_id = $2 AND (t.id = $3 OR t.request_id = $4)`,
-			owner.OrganizationID, owner.UserID, t.ID, t.RequestID).Query(collect(&threads))
+		batch.Queue(addedThreadSQL, owner.OrganizationID, owner.UserID, t.ID, t.RequestID).Query(collect(&threads))
 	})
 	switch {
 	case err != nil:
@@ -163,6 +162,11 @@ const allThreads = `
 	FROM threads t
 	JOIN skills s ON s.id = t.skill_id
 	WHERE t.organization_id = $1`
+
+// addedThreadSQL reads the thread that a request of the user has added: now, with the new id $3, or before, with the
+// request's id $4.
+const addedThreadSQL = selectThread + ` AND t.id = coalesce(
+	(SELECT known.id FROM threads known WHERE known.user_id = $2 AND known.request_id = $4), $3)`
 
 // selectThread begins a query for the threads that a user may read.
 const selectThread = allThreads + ` AND ` + mayRead

@@ -17,6 +17,14 @@ func (db *DB) MigrateFrom(ctx context.Context, files fs.FS) error { return db.mi
 // Translate calls translate.
 func Translate(err error) error { return translate(err) }
 
+// Statements whose plans are tested: those of LoadThreadState about the thread and its messages, and that of CreateThread
+// which reads the thread.
+const (
+	AddedThreadSQL = addedThreadSQL
+	ThreadStateSQL = threadStateSQL
+	HistorySQL     = historySQL
+)
+
 // Setting returns the value of a setting in a session of the pool.
 func Setting(ctx context.Context, db *DB, name string) (value string, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT current_setting($1)`, name).Scan(&value)

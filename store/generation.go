@@ -165,9 +165,9 @@ const beginSQL = `
 	          AND g.user_id = $2 AND g.request_id = $4)
 	      AND NOT EXISTS (SELECT FROM generations g
 	                      WHERE g.organization_id = $1 AND g.thread_id = $3 AND g.ended_at IS NULL)
-	      AND cardinality($17::uuid[]) = (SELECT count(*)
-	                                      FROM data_sources d
-	                                      WHERE d.organization_id = $1 AND d.id = ANY ($17) AND ` + isUsable + `)
+	      AND (cardinality($17::uuid[]) = 0 OR cardinality($17) = (
+	          SELECT count(*) FROM data_sources d
+	          WHERE d.organization_id = $1 AND d.id = ANY ($17) AND ` + isUsable + `))
 	      AND (cardinality($17) = 0 OR $18 >= (SELECT count(*)
 	                                           FROM (SELECT a.data_source_id
 	                                                 FROM thread_data_sources a

@@ -185,17 +185,21 @@ func (db *DB) ListAllMessages(
 const branchSQL = `
 	WITH RECURSIVE ` + afterSQL + `, branch AS (
 	    SELECT m.id, m.parent_id, 1 AS length
-	    FROM messages m
-	    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND ` + isOpenTo + `
-	    WHERE m.thread_id = $3
-	      AND m.id = CASE WHEN $4::uuid IS NULL THEN t.leaf_id
-	          ELSE (SELECT a.id FROM after a ORDER BY a.seq DESC LIMIT 1) END
+	    FROM threads t
+	    CROSS JOIN LATERAL (
+	        SELECT * FROM messages WHERE id = CASE WHEN $4::uuid IS NULL THEN t.leaf_id
+	            ELSE (SELECT a.id FROM after a ORDER BY a.seq DESC LIMIT 1) END ` + alone + `) m
+	    WHERE t.id = $3 AND m.thread_id = t.id AND t.organization_id = $1 AND ` + isOpenTo + `
 	    UNION ALL
 	    SELECT p.id, p.parent_id, b.length + 1
 	    FROM branch b
-	    JOIN messages p ON p.id = b.parent_id
+	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = b.parent_id ` + alone + `) p
 	    WHERE b.length < $5::int + $6::int
 	)`
+
+// alone ends a subquery that finds messages by an index. It keeps the database from joining them otherwise: it cannot
+// estimate the number of rows of a recursive query, and would read the whole table for each message of a branch.
+const alone = `OFFSET 0`
 
 // afterSQL is the message $4 of the thread $3 with all its descendants in all branches. The newest of them is a leaf,
 // because messages are stored after their parents.
@@ -207,7 +211,7 @@ const afterSQL = `after AS (
 	    UNION ALL
 	    SELECT c.id, c.seq
 	    FROM after a
-	    JOIN messages c ON c.parent_id = a.id
+	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE parent_id = a.id ` + alone + `) c
 	)`
 
 // newestAfter returns the end of the branch through a message of a thread.
@@ -307,14 +311,19 @@ func (db *DB) LoadThreadState(
 	return threads[0].threadState(history), nil
 }
 
+// modelsOfMember is the models of the organization o that the user $2 may choose. A call of member_models takes longer
+// than the rest of threadStateSQL, because the database plans the function's query for each call.
+const modelsOfMember = `
+	CASE WHEN jsonb_path_exists(o.models, '$.models[*].groups') THEN member_models(o.models, $2) ELSE o.models END`
+
 // threadStateSQL reads the data of a thread and its skill that a new question needs. It is one query, because the user
 // waits for the first token. Its fourth parameter is the answer that the question follows, NULL for the end of the
 // branch that was shown last.
 const threadStateSQL = `
 	SELECT EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running,
 	       (SELECT m.id
-	        FROM messages m
-	        WHERE m.id = coalesce($4, t.leaf_id) AND m.thread_id = t.id AND m.role = 'assistant') AS leaf,
+	        FROM (SELECT * FROM messages WHERE id = coalesce($4, t.leaf_id) ` + alone + `) m
+	        WHERE m.thread_id = t.id AND m.role = 'assistant') AS leaf,
 	       t.skill_id, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.prompt,
 	       s.accepts_data_sources, s.answer_length, s.model, s.examples, s.tools, ` + documentsOf + ` AS documents,
 	       ` + missingOf + ` AS missing, NOT ` + mayUse + ` AS withdrawn, s.retired_at IS NOT NULL AS archived,
@@ -322,8 +331,9 @@ const threadStateSQL = `
 	             FROM thread_data_sources a
 	             WHERE a.thread_id = t.id
 	             ORDER BY a.attached_at, a.data_source_id) AS data_source_ids,
-	       EXISTS (SELECT FROM messages m WHERE m.thread_id = t.id AND cardinality(m.data_source_ids) > 0) AS had_sources,
-	       ` + guidanceColumns + `, member_models(o.models, $2) AS models,
+	       coalesce(s.task_type, '') = '` + string(skill.TaskDocumentQA) + `' AND EXISTS (
+	           SELECT FROM messages m WHERE m.thread_id = t.id AND cardinality(m.data_source_ids) > 0) AS had_sources,
+	       ` + guidanceColumns + `, ` + modelsOfMember + ` AS models,
 	       t.instructions AS thread_instructions, ` + projectContextOf + ` AS project,
 	       EXISTS (SELECT FROM waiting_questions w WHERE w.thread_id = t.id) AS has_waiting
 	FROM threads t
@@ -387,26 +397,28 @@ func (r requestRow) exchange(
 // sizes before it reads any text.
 const historySQL = `
 	WITH RECURSIVE branch AS (
-	    SELECT m.id, m.parent_id, m.seq, ` + sentToModel + ` AS told, (` + sentToModel + `)::int AS count
-	    FROM messages m
-	    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND ` + isOpenTo + `
-	    WHERE m.id = coalesce($4, t.leaf_id) AND m.thread_id = $3
+	    SELECT ` + historyColumns + `, ` + sentToModel + ` AS told, (` + sentToModel + `)::int AS count
+	    FROM threads t
+	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = coalesce($4, t.leaf_id) ` + alone + `) m
+	    WHERE t.id = $3 AND m.thread_id = t.id AND t.organization_id = $1 AND ` + isOpenTo + `
 	    UNION ALL
-	    SELECT m.id, m.parent_id, m.seq, ` + sentToModel + `, b.count + (` + sentToModel + `)::int
+	    SELECT ` + historyColumns + `, ` + sentToModel + `, b.count + (` + sentToModel + `)::int
 	    FROM branch b
-	    JOIN messages m ON m.id = b.parent_id
+	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = b.parent_id ` + alone + `) m
 	    WHERE b.count < $5
 	)
 	SELECT m.id, m.role, m.content, m.prompt, m.tool_calls, ` + picturesOf + ` AS pictures
-	FROM (SELECT h.id, h.seq, h.role, h.content, h.prompt, CASE WHEN $7 THEN h.tool_calls END AS tool_calls,
-	             sum(octet_length(coalesce(nullif(h.prompt, ''), h.content)) +
-	                 CASE WHEN $7 THEN coalesce(octet_length(h.tool_calls::text), 0) ELSE 0 END)
-	                 OVER (ORDER BY h.seq DESC) AS bytes
+	FROM (SELECT b.id, b.seq, b.role, b.content, b.prompt, CASE WHEN $7 THEN b.tool_calls END AS tool_calls,
+	             sum(octet_length(coalesce(nullif(b.prompt, ''), b.content)) +
+	                 CASE WHEN $7 THEN coalesce(octet_length(b.tool_calls::text), 0) ELSE 0 END)
+	                 OVER (ORDER BY b.seq DESC) AS bytes
 	      FROM branch b
-	      JOIN messages h ON h.id = b.id
 	      WHERE b.told) m
 	WHERE m.bytes <= $6
 	ORDER BY m.seq DESC`
+
+// historyColumns are the columns of a message m that historySQL needs.
+const historyColumns = `m.id, m.parent_id, m.seq, m.role, m.content, m.prompt, m.tool_calls`
 
 // sentToModel is the condition that the message m is sent to the model: it is a question or a complete answer with
 // text or calls of tools.
@@ -445,7 +457,7 @@ func (db *DB) Opening(ctx context.Context, owner identity.Owner, threadID, leaf 
 		    UNION ALL
 		    SELECT m.id, m.parent_id, m.seq
 		    FROM branch b
-		    JOIN messages m ON m.id = b.parent_id
+		    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = b.parent_id `+alone+`) m
 		), opening AS (
 		    SELECT id FROM branch ORDER BY seq LIMIT 2
 		)

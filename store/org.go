@@ -257,7 +257,7 @@ func (db *DB) ModelSettings(ctx context.Context, organizationID uuid.UUID) (chat
 // MemberModelSettings implements chat.ModelStore.
 func (db *DB) MemberModelSettings(ctx context.Context, owner identity.Owner) (chat.ModelSettings, error) {
 	return findValue[chat.ModelSettings](ctx, db.pool, org.ErrNoOrganization,
-		`SELECT member_models(models, $2) FROM organizations WHERE id = $1`, owner.OrganizationID, owner.UserID)
+		`SELECT `+modelsOfMember+` FROM organizations o WHERE id = $1`, owner.OrganizationID, owner.UserID)
 }
 
 // GroupNames implements chat.ModelStore.

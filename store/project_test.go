@@ -83,6 +83,8 @@ type planNode struct {
 	Type     string     `json:"Node Type"`
 	Relation string     `json:"Relation Name"`
 	Loops    float64    `json:"Actual Loops"`
+	Rows     float64    `json:"Actual Rows"`            // Of each loop.
+	Removed  float64    `json:"Rows Removed by Filter"` // Of each loop.
 	Plans    []planNode `json:"Plans"`
 }
 

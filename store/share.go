@@ -100,7 +100,9 @@ const upToSQL = `
 	WITH RECURSIVE branch AS (
 	    SELECT m.id, m.parent_id, m.seq FROM messages m WHERE m.id = $6
 	    UNION ALL
-	    SELECT m.id, m.parent_id, m.seq FROM branch b JOIN messages m ON m.id = b.parent_id
+	    SELECT m.id, m.parent_id, m.seq
+	    FROM branch b
+	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = b.parent_id ` + alone + `) m
 	)
 	SELECT b.id FROM branch b ORDER BY b.seq`
 
@@ -190,7 +192,7 @@ func (db *DB) CopyShare(
 			}
 		}
 		copied, err = findRow[chat.Thread](ctx, tx, errNoSkill,
-			selectThread+` AND t.user_id = $2 AND (t.id = $3 OR t.request_id = $4)`, owner.OrganizationID, owner.UserID, t.ID, t.RequestID)
+			addedThreadSQL, owner.OrganizationID, owner.UserID, t.ID, t.RequestID)
 		if err == nil && copied.SkillID != share.SkillID {
 			return chat.ErrRequestConflict
 		}

@@ -255,6 +255,20 @@ func TestAddressRangesByUse(t *testing.T) {
 					!open && resp.problem(t).Code != "address_refused" {
 					t.Errorf("%v: %s from %s: %d %s", test.body, use, address, resp.status, resp.body)
 				}
+				if use == "app" {
+					continue // Sessions of the app cannot call the MCP server.
+				}
+				resp = f.do(call{
+					method: "POST", path: "/mcp", token: token, header: map[string]string{
+						"X-Forwarded-For": address, "Content-Type": "application/json",
+						"Accept": "application/json, text/event-stream",
+					},
+					body: `{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}`,
+				})
+				if open := slices.Contains(test.open[use], address); open != (resp.status == http.StatusOK) ||
+					!open && resp.problem(t).Code != "address_refused" {
+					t.Errorf("%v: MCP with %s from %s: %d %s", test.body, use, address, resp.status, resp.body)
+				}
 			}
 		}
 	}
