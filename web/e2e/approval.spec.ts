@@ -23,7 +23,7 @@ async function askWithCall(page: Page, chat: Chat, model: Model, question: strin
     tool_calls: [[{ name: 'calculate', arguments: JSON.stringify({ expression: '1,200千円 + 2百万円' }) }]],
   })
   await page.goto('/home/skill/new')
-  await page.getByRole('textbox', { name: '名前', exact: true }).fill(question.slice(0, 40))
+  await page.getByRole('textbox', { name: '名前', exact: true }).fill(`計算係${question.slice(-8, -2)}`)
   await page.getByRole('textbox', { name: '説明' }).fill('金額を計算します。')
   await page.getByRole('textbox', { name: 'プロンプト' }).fill('金額を計算する。')
   await page.getByRole('group', { name: 'ツール' }).getByRole('checkbox', { name: /計算/ }).check()
