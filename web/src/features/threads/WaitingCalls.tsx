@@ -5,15 +5,17 @@ import { waitingCallsQuery } from '@/entities/thread/toolCalls'
 import styles from './ThreadColumn.module.css'
 import { texts } from './texts'
 
+const title = '承認待ち'
+
 /** WaitingCalls lists the calls of tools that wait for the user's decision, with links to their chats. */
 export default function WaitingCalls() {
   const { data = [] } = useQuery(waitingCallsQuery)
   if (data.length === 0) return null
   return (
-    <section className={styles.waiting} aria-label={texts.waitingCalls}>
+    <section className={styles.waiting} aria-label={title}>
       <h2>
         <ShieldQuestion size={16} className={styles.mark} aria-hidden />
-        {texts.waitingCalls}
+        {title}
         <span className={styles.count}>{data.length}</span>
       </h2>
       <ul>

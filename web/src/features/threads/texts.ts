@@ -16,7 +16,6 @@ export const texts = {
   search: 'チャットを検索',
   clear: '検索語を消去',
   untitled: '新しいチャット',
-  waitingCalls: '承認待ち',
   running: '回答を作成しています',
   menu: (title: string) => `「${title}」の操作`,
   listMenu: 'チャット一覧のメニュー',

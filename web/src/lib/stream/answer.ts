@@ -185,9 +185,9 @@ const blank = { ...preface, text: '', bytes: 0, outcome: null, restart: false } 
 
 function withResult(
   call: AnswerToolCall,
-  { result, error, denied }: Extract<AnswerPart, { type: 'tool-result' }>,
+  { result, error, status }: Extract<AnswerPart, { type: 'tool-result' }>,
 ): AnswerToolCall {
-  return { ...call, result, error, status: denied ? 'denied' : error === '' ? 'success' : 'failed' }
+  return { ...call, result, error, status }
 }
 
 function changeCall(answer: Answer, id: string, change: (call: AnswerToolCall) => AnswerToolCall): Answer {

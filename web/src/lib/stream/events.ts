@@ -1,3 +1,4 @@
+import type { ToolCall } from '../api'
 import { count, type Fields, fields, isFields, text } from './fields'
 import { decodeChange, decodeProofread, decodeProofreadText, type ProofreadPart } from './proofread'
 
@@ -48,10 +49,11 @@ export interface AnswerToolCall {
 /** CallApproval is the state of a decision about a call. */
 export interface CallApproval {
   readonly id: string
-  readonly state: string
+  readonly state: NonNullable<ToolCall['approval']>['state']
+  readonly cause: NonNullable<ToolCall['approval']>['cause']
   /** Of a refusal. */
-  readonly reason: string
-  readonly expiresAt: string
+  readonly reason?: string
+  readonly expires_at: string
 }
 
 /** A passage of a document or a page of the web that the answer may cite as `[index]`. */
@@ -129,7 +131,7 @@ export type AnswerPart =
       readonly id: string
       readonly result: string
       readonly error: string
-      readonly denied: boolean
+      readonly status: AnswerToolCall['status']
     }
   | { readonly type: 'citations'; readonly citations: readonly AnswerCitation[] }
   | ProofreadPart
@@ -182,11 +184,14 @@ const decoders: Readonly<Record<string, (fields: Fields) => AnswerPart>> = {
   'tool-input-available': decodeToolCall,
   'tool-output-available': (f) => decodeToolResult(f, text(f.output), ''),
   'tool-output-error': (f) => decodeToolResult(f, '', text(f.errorText)),
-  'tool-output-denied': (f) => decodeToolResult(f, '', '', true),
+  'tool-output-denied': (f) => decodeToolResult(f, '', '', 'denied'),
   'data-tool-approval': ({ data }) => {
-    const { id, tool_call_id, state, reason, expires_at } = fields(data)
-    const approval = { id: text(id), state: text(state), reason: text(reason), expiresAt: text(expires_at) }
-    return { type: 'tool-approval', id: text(tool_call_id), approval }
+    const approval = fields(data)
+    return {
+      type: 'tool-approval',
+      id: text(approval.tool_call_id),
+      approval: approval as unknown as CallApproval,
+    }
   },
   'text-delta': (f) => (typeof f.delta === 'string' ? { type: 'delta', delta: f.delta } : broken),
   'reasoning-start': (f) => ({ type: 'reasoning-start', elapsedMs: count(ours(f).elapsed_ms) ?? 0 }),
@@ -315,9 +320,14 @@ function decodeToolCall(f: Fields): AnswerPart {
   }
 }
 
-function decodeToolResult(f: Fields, result: string, error: string, denied = false): AnswerPart {
+function decodeToolResult(
+  f: Fields,
+  result: string,
+  error: string,
+  status: AnswerToolCall['status'] = error === '' ? 'success' : 'failed',
+): AnswerPart {
   const id = text(f.toolCallId)
-  return id === '' ? ignored : { type: 'tool-result', id, result, error, denied }
+  return id === '' ? ignored : { type: 'tool-result', id, result, error, status }
 }
 
 function decodeCitation(f: Fields): AnswerCitation[] {

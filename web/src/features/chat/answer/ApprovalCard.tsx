@@ -27,7 +27,7 @@ export function ApprovalCard({ call, approval }: CardProps) {
     <Card title={own ? texts.title(call.title) : texts.others(call.title)}>
       {own && <p className={styles.note}>{texts.causes[own.cause]}</p>}
       {own ? <Decision key={own.arguments_sha256} waiting={own} /> : <Arguments json={call.arguments} />}
-      <p className={styles.note}>{texts.expires(formatFull(approval.expiresAt))}</p>
+      <p className={styles.note}>{texts.expires(formatFull(approval.expires_at))}</p>
     </Card>
   )
 }

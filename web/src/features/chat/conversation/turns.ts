@@ -1,6 +1,6 @@
 import type { Message, Proofread, ToolCall } from '@/lib/api'
 import type { LiveMessage } from '@/lib/live'
-import type { AnswerToolCall, AnswerView, CallApproval, LiveAnswer, Proofreading } from '@/lib/stream'
+import type { AnswerToolCall, AnswerView, LiveAnswer, Proofreading } from '@/lib/stream'
 import { citationsOf } from '../citations/citations'
 
 /** Turn is one message of a thread on the screen. */
@@ -254,12 +254,8 @@ function storedToolCall(call: AnswerToolCall): ToolCall {
     ...rest,
     status: status === 'running' ? 'failed' : status,
     duration_ms: 0,
-    ...(approval && { approval: storedApproval(approval) }),
+    ...(approval && { approval }),
   }
-}
-
-function storedApproval({ id, state, reason, expiresAt }: CallApproval): NonNullable<ToolCall['approval']> {
-  return { id, state: state as 'denied', cause: 'rule', reason, expires_at: expiresAt }
 }
 
 type StepKind = Message['steps'][number]['kind']
