@@ -62,6 +62,12 @@ func (s *Service) attach(
 	if message.Status.Terminal() {
 		return Attachment{Text: replay(message), Leave: interest.Leave}, nil
 	}
+	if message.AwaitsApproval {
+		text, err := s.waitingText(ctx, message)
+		if text != nil || err != nil {
+			return Attachment{Text: text, Leave: interest.Leave}, err
+		}
+	}
 	interest.Mirror()
 	return Attachment{Opened: opened, Leave: interest.Leave, Patience: s.cfg.Patience}, nil
 }

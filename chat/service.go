@@ -45,6 +45,8 @@ type Config struct {
 	// ProofreadNote is added to every proofreading: the limits of the check. Default none.
 	ProofreadNote string
 	Suggestions   bool // Questions are suggested after answers.
+	// Time in which a person may approve a call of a tool. Default 24 h.
+	Approval time.Duration
 
 	MaxGenerations     int // Maximum running generations; as many may wait for a slot. Default 1000.
 	MaxPerPerson       int // Running and waiting generations per person, on all servers. Default unlimited.
@@ -85,6 +87,7 @@ func (c Config) withDefaults() Config {
 	set(&c.Patience, 5*time.Second)
 	set(&c.TitleTimeout, 30*time.Second)
 	set(&c.Expiry, time.Minute)
+	set(&c.Approval, 24*time.Hour)
 	set(&c.Checkpoints, time.Second)
 	set(&c.MirrorGrace, 5*time.Second)
 	set(&c.MaxReasoning, 128<<10)
@@ -191,12 +194,15 @@ type Service struct {
 
 	textBytes atomic.Int64 // Bytes of the live texts at the last measurement.
 
-	mu       sync.Mutex
-	stopping bool                      // Guarded by mu. Refuses new generations.
-	running  map[uuid.UUID]*generation // Guarded by mu. By the answer's id.
-	released []*generation             // Guarded by mu. Left to other servers by Stop.
-	sending  map[sendKey]chan struct{} // Guarded by mu. Closed when the Send returns.
-	jobs     sync.WaitGroup            // Add only with mu held and while not stopping.
+	mu           sync.Mutex
+	stopping     bool                      // Guarded by mu. Refuses new generations.
+	running      map[uuid.UUID]*generation // Guarded by mu. By the answer's id.
+	released     []*generation             // Guarded by mu. Left to other servers by Stop.
+	waitingTexts map[RunID]*stream.Text    // Guarded by mu. Of answers that wait for decisions on no server.
+	draining     chan struct{}             // Closed by drain. Answers that wait for decisions leave this server.
+	drain        func()                    // Called by Stop. It may be called repeatedly.
+	sending      map[sendKey]chan struct{} // Guarded by mu. Closed when the Send returns.
+	jobs         sync.WaitGroup            // Add only with mu held and while not stopping.
 	// Goroutines that generate titles. Each is started while its generation is in jobs.
 	titles sync.WaitGroup
 }
@@ -232,6 +238,7 @@ func NewService(n Deps, cfg Config) *Service {
 	}
 	cfg = cfg.withDefaults()
 	root, cancel := context.WithCancelCause(context.Background())
+	draining := make(chan struct{})
 	return &Service{
 		lease: lease{began: time.Now()}, slots: newSlotPool(cfg, n.Generations),
 		store: n.Store, skills: n.Skills,
@@ -240,6 +247,7 @@ func NewService(n Deps, cfg Config) *Service {
 		log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: uuidv7.New(), root: root, cancel: cancel,
+		waitingTexts: make(map[RunID]*stream.Text), draining: draining, drain: sync.OnceFunc(func() { close(draining) }),
 		running: make(map[uuid.UUID]*generation), sending: make(map[sendKey]chan struct{}),
 	}
 }

@@ -489,4 +489,5 @@ type Store interface {
 	Texts(ctx context.Context, owner identity.Owner, messages []uuid.UUID) (map[uuid.UUID]string, error)
 
 	ModelStore
+	ApprovalStore
 }

@@ -229,6 +229,8 @@ var notExported = map[string]string{
 	"channel_installs":        "sign-ins in progress",
 	"channel_proofs":          "sign-ins in progress",
 	"checkpoints":             "parts of answers in progress",
+	"tool_approvals":          "requests for decisions; the messages have the decisions, and the audit log",
+	"tool_permissions":        "settings of threads for further calls of tools",
 	"tool_calls":              "parts of answers in progress; the messages have the calls of complete answers",
 	"tool_attempts":           "sign-ins in progress",
 	"tool_connections":        "secrets",

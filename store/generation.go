@@ -404,6 +404,11 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, checkpoi
 		    DELETE FROM checkpoints c USING ended WHERE c.message_id = ended.message_id
 		), cleared_tools AS (
 		    DELETE FROM tool_calls c USING ended WHERE c.message_id = ended.message_id
+		), canceled_approvals AS (
+		    UPDATE tool_approvals a
+		    SET decision = 'canceled', decided_at = now()
+		    FROM ended
+		    WHERE a.message_id = ended.message_id AND a.decision IS NULL
 		)`
 	}
 	batch.Queue(`

@@ -180,6 +180,12 @@ func (t *Text) Sources() []string {
 // PutToolCall publishes a call of a tool.
 func (t *Text) PutToolCall(c ToolCall) { t.put("tool "+c.ID, newToolCallChunk(c)) }
 
+// PutToolApproval publishes the request for a decision about a call of a tool, after the call, and its state.
+func (t *Text) PutToolApproval(a ToolApproval) {
+	t.put("tool-approval "+a.CallID, approvalRequestChunk{"tool-approval-request", a.ID, a.CallID})
+	t.put("tool-approval-state "+a.CallID, newApprovalChunk(a))
+}
+
 // PutToolResult publishes the end of a call of a tool, after the call.
 func (t *Text) PutToolResult(r ToolResult) { t.put("tool-result "+r.ID, newToolResultChunk(r)) }
 

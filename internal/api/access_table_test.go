@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"strings"
+
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
@@ -22,6 +24,7 @@ const (
 	aPassage    kind = "passage"
 	aPicture    kind = "picture"
 	aTrial      kind = "trial"
+	aToolCall   kind = "call of a tool"
 	aShare      kind = "share"
 	aNotice     kind = "notice"
 	aGroup      kind = "group"
@@ -329,6 +332,11 @@ var access = map[string]rule{
 	// For an answer without changes.
 	"PUT /v1/message/{message_id}/decision": {may: everybody, status: 409, names: aMessage, body: func(string) any {
 		return map[string]any{"accepted": []int{1}, "refused": []int{}}
+	}},
+	"GET /v1/tool-call": {may: everybody, status: 200},
+	// Of an answer that has ended.
+	"POST /v1/tool-call/{tool_call_id}/decision": {may: everybody, status: 409, names: aToolCall, body: func(string) any {
+		return map[string]any{"request_id": newID(), "approved": true, "arguments_sha256": strings.Repeat("00", 32)}
 	}},
 	"GET /v1/message/{message_id}/docx": {may: everybody, status: 409, names: aMessage},
 	"POST /external/chrome_extension/v1/chat/completion/stream": {

@@ -179,6 +179,14 @@ func (w *world) make(k kind, token, super string) string {
 			w.t.Fatalf("got %+v", invited)
 		}
 		return invited.Items[0].User.ID.String()
+	case aToolCall:
+		id := newID()
+		w.exec(`INSERT INTO tool_approvals (id, organization_id, user_id, thread_id, message_id, call_id, tool, title, cause,
+			arguments_sha256, expires_at)
+			SELECT $1, organization_id, user_id, thread_id, message_id, 'a', 'send', '送信', 'rule', sha256('{}'),
+			       now() + interval '1 day'
+			FROM generations WHERE message_id = $2`, id, w.make(aMessage, token, super))
+		return id
 	case aTrial:
 		return get[api.SAMLTestStart](w.fixture, http.StatusCreated,
 			call{method: "POST", path: "/v1/saml-config/test", token: super}).ID.String()

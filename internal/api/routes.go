@@ -277,6 +277,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/message/{message_id}/stop", s.call(reads, s.stopMessage))
 		r.Delete("/v1/message/{message_id}/queue", s.call(writes, s.cancelWaitingQuestion))
 		r.Put("/v1/message/{message_id}/decision", s.call(writes, withBody(s.decideChanges)))
+		r.Get("/v1/tool-call", s.call(reads, s.listToolCalls))
+		r.Post("/v1/tool-call/{tool_call_id}/decision", s.call(writes, withBody(s.decideToolCall)))
 		r.Post("/v1/message_feedback", s.call(writes, withBody(s.giveFeedback)))
 		r.Delete("/v1/message_feedback/{message_id}", s.call(writes, s.withdrawFeedback))
 		r.Get("/v1/organization/feedback", s.call(reads, s.listOrganizationFeedback))

@@ -4,6 +4,7 @@
 package api
 
 import (
+	"encoding/json"
 	"time"
 
 	openapi_types "github.com/oapi-codegen/runtime/types"
@@ -837,8 +838,57 @@ func (e TokenFormGrantType) Valid() bool {
 	}
 }
 
+// Defines values for ToolApprovalCause.
+const (
+	Rule      ToolApprovalCause = "rule"
+	Unknown   ToolApprovalCause = "unknown"
+	Untrusted ToolApprovalCause = "untrusted"
+)
+
+// Valid indicates whether the value is a known member of the ToolApprovalCause enum.
+func (e ToolApprovalCause) Valid() bool {
+	switch e {
+	case Rule:
+		return true
+	case Unknown:
+		return true
+	case Untrusted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ToolApprovalState.
+const (
+	ToolApprovalStateApproved ToolApprovalState = "approved"
+	ToolApprovalStateCanceled ToolApprovalState = "canceled"
+	ToolApprovalStateDenied   ToolApprovalState = "denied"
+	ToolApprovalStateExpired  ToolApprovalState = "expired"
+	ToolApprovalStateWaiting  ToolApprovalState = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the ToolApprovalState enum.
+func (e ToolApprovalState) Valid() bool {
+	switch e {
+	case ToolApprovalStateApproved:
+		return true
+	case ToolApprovalStateCanceled:
+		return true
+	case ToolApprovalStateDenied:
+		return true
+	case ToolApprovalStateExpired:
+		return true
+	case ToolApprovalStateWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ToolCallStatus.
 const (
+	ToolCallStatusDenied   ToolCallStatus = "denied"
 	ToolCallStatusFailed   ToolCallStatus = "failed"
 	ToolCallStatusReturned ToolCallStatus = "returned"
 	ToolCallStatusSuccess  ToolCallStatus = "success"
@@ -847,6 +897,8 @@ const (
 // Valid indicates whether the value is a known member of the ToolCallStatus enum.
 func (e ToolCallStatus) Valid() bool {
 	switch e {
+	case ToolCallStatusDenied:
+		return true
 	case ToolCallStatusFailed:
 		return true
 	case ToolCallStatusReturned:
@@ -1874,6 +1926,7 @@ type LiveMessage struct {
 	Role     MessageRole        `json:"role"`
 	Status   JobStatus          `json:"status"`
 	ThreadID openapi_types.UUID `json:"thread_id"`
+	Waiting  string             `json:"waiting,omitempty,omitzero"`
 }
 
 // LiveMessageChanged A new question, or an answer that was begun, has ended or was rated. Its text is in its stream, and in the list
@@ -1935,6 +1988,18 @@ type LiveThreadDeleted struct {
 	Deleted bool               `json:"deleted"`
 	ID      openapi_types.UUID `json:"id"`
 	Type    string             `json:"type"`
+}
+
+// LiveToolCall For the person who decides: a call of a tool waits for a decision, or no longer. `GET /v1/tool-call` has its
+// arguments.
+type LiveToolCall struct {
+	ID        openapi_types.UUID `json:"id"`
+	MessageID openapi_types.UUID `json:"message_id"`
+
+	// State `canceled`: the answer ended before the decision.
+	State    ToolApprovalState  `json:"state"`
+	ThreadID openapi_types.UUID `json:"thread_id"`
+	Type     string             `json:"type"`
 }
 
 // MadeSkill A skill that was made in the app, as those who may edit it see it.
@@ -2156,6 +2221,9 @@ type Message struct {
 
 	// Usage The tokens of all calls of the model for an answer. They include notes on parts of documents, also those made before another server took over, and calls that were made again. The title of a thread is not included.
 	Usage Usage `json:"usage,omitempty,omitzero"`
+
+	// Waiting The running answer waits for a decision about a call of a tool. Its stream stays open.
+	Waiting string `json:"waiting,omitempty,omitzero"`
 }
 
 // MessageFinishReason defines model for Message.FinishReason.
@@ -4313,8 +4381,64 @@ type ToolAcceptRequest struct {
 	OfferedSha256 string `json:"offered_sha256"`
 }
 
+// ToolApproval defines model for ToolApproval.
+type ToolApproval struct {
+	// Arguments JSON. Empty after the end of the answer.
+	Arguments string `json:"arguments"`
+
+	// ArgumentsSha256 Of the arguments, 64 hexadecimal digits.
+	ArgumentsSha256 string `json:"arguments_sha256"`
+
+	// CallID The `toolCallId`.
+	CallID string `json:"call_id"`
+
+	// Cause Why a decision is needed: the rule of the tool; the call may change something and the answer has read texts of
+	// others; the call may have been made before a failure, and its result is unknown.
+	Cause     ToolApprovalCause `json:"cause"`
+	CreatedAt time.Time         `json:"created_at"`
+	DecidedAt time.Time         `json:"decided_at,omitempty,omitzero"`
+
+	// Edited The person has changed the arguments.
+	Edited    bool               `json:"edited,omitempty,omitzero"`
+	ExpiresAt time.Time          `json:"expires_at"`
+	ID        openapi_types.UUID `json:"id"`
+
+	// MessageID The answer.
+	MessageID openapi_types.UUID `json:"message_id"`
+	Name      string             `json:"name"`
+
+	// Reason Of a refusal.
+	Reason string `json:"reason,omitempty,omitzero"`
+
+	// SkillID The skill of the thread.
+	SkillID openapi_types.UUID `json:"skill_id"`
+
+	// State `canceled`: the answer ended before the decision.
+	State       ToolApprovalState  `json:"state"`
+	ThreadID    openapi_types.UUID `json:"thread_id"`
+	ThreadTitle string             `json:"thread_title"`
+
+	// Title The name of the tool for people.
+	Title string `json:"title"`
+}
+
+// ToolApprovalCause Why a decision is needed: the rule of the tool; the call may change something and the answer has read texts of
+// others; the call may have been made before a failure, and its result is unknown.
+type ToolApprovalCause string
+
+// ToolApprovalList defines model for ToolApprovalList.
+type ToolApprovalList struct {
+	Items []ToolApproval `json:"items"`
+}
+
+// ToolApprovalState `canceled`: the answer ended before the decision.
+type ToolApprovalState string
+
 // ToolCall A call of a tool by the assistant.
 type ToolCall struct {
+	// Approval The decision about a call that needed one.
+	Approval ToolCallApproval `json:"approval,omitempty,omitzero"`
+
 	// Arguments JSON as written by the model. Shortened if it is very long.
 	Arguments  string `json:"arguments"`
 	DurationMs int    `json:"duration_ms"`
@@ -4332,15 +4456,35 @@ type ToolCall struct {
 	// Result Shortened if it is very long.
 	Result string `json:"result,omitempty,omitzero"`
 
-	// Status `returned` for a call of a tool of the program that asked, which makes the call.
+	// Status `returned` for a call of a tool of the program that asked, which makes the call; `denied` for one that the
+	// person has refused.
 	Status ToolCallStatus `json:"status"`
 
 	// Title The name of the tool for people.
 	Title string `json:"title"`
 }
 
-// ToolCallStatus `returned` for a call of a tool of the program that asked, which makes the call.
+// ToolCallStatus `returned` for a call of a tool of the program that asked, which makes the call; `denied` for one that the
+// person has refused.
 type ToolCallStatus string
+
+// ToolCallApproval The decision about a call that needed one.
+type ToolCallApproval struct {
+	// Cause Why a decision is needed: the rule of the tool; the call may change something and the answer has read texts of
+	// others; the call may have been made before a failure, and its result is unknown.
+	Cause ToolApprovalCause `json:"cause"`
+
+	// Edited The person has changed the arguments.
+	Edited    bool               `json:"edited,omitempty,omitzero"`
+	ExpiresAt time.Time          `json:"expires_at"`
+	ID        openapi_types.UUID `json:"id"`
+
+	// Reason Of a refusal.
+	Reason string `json:"reason,omitempty,omitzero"`
+
+	// State `canceled`: the answer ended before the decision.
+	State ToolApprovalState `json:"state"`
+}
 
 // ToolChange defines model for ToolChange.
 type ToolChange struct {
@@ -4377,6 +4521,25 @@ type ToolConnectionList struct {
 type ToolConnectionStart struct {
 	// URL Of the authorization server.
 	URL string `json:"url"`
+}
+
+// ToolDecision defines model for ToolDecision.
+type ToolDecision struct {
+	Approved *bool `json:"approved"`
+
+	// Arguments Replaces the arguments of an approved call. At most 64 KiB.
+	Arguments json.RawMessage `json:"arguments,omitempty,omitzero"`
+
+	// ArgumentsSha256 Of the arguments that were shown, 64 hexadecimal digits. Others are a conflict (409).
+	ArgumentsSha256 string `json:"arguments_sha256"`
+
+	// Reason For the assistant, if the call is refused.
+	Reason string `json:"reason,omitempty,omitzero"`
+
+	// Remember Approves further calls of the tool for this person's questions in the thread. Calls that may change something
+	// need a decision nevertheless after the answer has read texts of others.
+	Remember  bool   `json:"remember,omitempty,omitzero"`
+	RequestID string `json:"request_id"`
 }
 
 // ToolPutRequest defines model for ToolPutRequest.
@@ -5274,6 +5437,17 @@ type AttachThreadParams struct {
 	LastEventID LastEventID `json:"Last-Event-ID,omitempty,omitzero"`
 }
 
+// ListToolCallsParams defines parameters for ListToolCalls.
+type ListToolCallsParams struct {
+	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
 // ToolConnectedParams defines parameters for ToolConnected.
 type ToolConnectedParams struct {
 	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
@@ -5517,6 +5691,9 @@ type MoveThreadJSONRequestBody = ThreadProjectRequest
 
 // ShareThreadJSONRequestBody defines body for ShareThread for application/json ContentType.
 type ShareThreadJSONRequestBody = ShareRequest
+
+// DecideToolCallJSONRequestBody defines body for DecideToolCall for application/json ContentType.
+type DecideToolCallJSONRequestBody = ToolDecision
 
 // AddToolServerJSONRequestBody defines body for AddToolServer for application/json ContentType.
 type AddToolServerJSONRequestBody = ToolServerPostRequest

@@ -87,7 +87,9 @@ const (
 	ActionProjectPurge     Action = "project.purge"
 	ActionProjectBind      Action = "project.channel_bind" // A channel of Slack.
 	ActionProjectUnbind    Action = "project.channel_unbind"
-	ActionToolCall         Action = "tool.call" // By the assistant, while it answered a member.
+	ActionToolCall         Action = "tool.call"         // By the assistant, while it answered a member.
+	ActionToolApprove      Action = "tool_call.approve" // By the person whose question is answered.
+	ActionToolDeny         Action = "tool_call.deny"
 	ActionSignInFailed     Action = "session.fail"
 	ActionSCIMTokenCreate  Action = "scim_token.create" //nolint:gosec // The name of an action.
 	ActionSCIMTokenRevoke  Action = "scim_token.revoke" //nolint:gosec // The name of an action.
@@ -132,6 +134,7 @@ func Actions() []Action {
 		ActionGroupCreate, ActionGroupEdit, ActionGroupDelete, ActionGroupMembers,
 		ActionProjectCreate, ActionProjectEdit, ActionProjectGrants, ActionProjectArchive, ActionProjectDelete,
 		ActionProjectRestore, ActionProjectPurge, ActionProjectBind, ActionProjectUnbind,
+		ActionToolApprove, ActionToolDeny,
 		ActionSCIMTokenCreate, ActionSCIMTokenRevoke,
 		ActionToolServerAdd, ActionToolServerEdit, ActionToolServerRemove, ActionToolConnect, ActionToolDisconnect,
 		ActionToolEdit, ActionToolAccept, ActionToolChange, ActionToolCall,

@@ -42,7 +42,7 @@ func (s *Service) Of(ctx context.Context, owner identity.Owner, names []string) 
 	}
 	for _, server := range servers {
 		for _, t := range server.Tools {
-			if !slices.Contains(names, t.Name) || !t.Usable() || !offered(t.Rule) {
+			if !slices.Contains(names, t.Name) || !t.Usable() || t.Rule == tool.RuleDeny {
 				continue
 			}
 			made := t.tool(server)
@@ -54,10 +54,6 @@ func (s *Service) Of(ctx context.Context, owner identity.Owner, names []string) 
 	}
 	return tools, nil
 }
-
-// offered reports whether tools with a rule are offered to models. Package chat cannot wait for decisions, so tools
-// that need one are not.
-func offered(rule tool.Rule) bool { return rule == tool.RuleAllow }
 
 // call makes one call on behalf of a person. It sends at most one request for it.
 func (s *Service) call(

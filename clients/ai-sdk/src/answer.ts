@@ -11,6 +11,8 @@ interface Wire {
   readonly sourceId?: string
   readonly toolCallId?: string
   readonly step?: number
+  readonly input?: unknown
+  readonly approvalId?: string
   readonly errorText?: string
   readonly code?: string
   readonly retryable?: boolean
@@ -87,9 +89,13 @@ export class Answer {
       case 'source-document':
       case 'source-url':
         return this.#isNew(`source ${wire.sourceId}`) ? [chunk] : []
-      case 'tool-input-available':
+      case 'tool-input-available': // A person may have changed the input before approving the call.
+        return this.#isNew(`${wire.type} ${wire.toolCallId} ${JSON.stringify(wire.input)}`) ? [chunk] : []
+      case 'tool-approval-request':
+        return this.#isNew(`${wire.type} ${wire.approvalId}`) ? [chunk] : []
       case 'tool-output-available':
       case 'tool-output-error':
+      case 'tool-output-denied':
         return this.#isNew(`${wire.type} ${wire.toolCallId}`) ? [chunk] : []
       case 'start-step':
         return this.#isNew(`start-step ${wire.step}`) ? [chunk] : []

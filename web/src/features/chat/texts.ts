@@ -260,7 +260,15 @@ export const texts = {
     returned: (titles: readonly string[]) =>
       titles.length === 1 ? `${titles[0]}の実行を依頼` : `${titles.length}つのツールの実行を依頼`,
     times: (title: string, count: number) => (count === 1 ? title : `${title}（${count}回）`),
+    asking: (title: string) => `${title}の承認を待っています`,
     failed: '失敗',
+    approvals: {
+      waiting: '承認待ち',
+      approved: '承認済み',
+      denied: '拒否',
+      expired: '期限切れ',
+      canceled: '中止',
+    } as Readonly<Record<string, string>>,
     input: '入力',
     inputs: {
       date: '日付',

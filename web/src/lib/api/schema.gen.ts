@@ -4065,6 +4065,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tool-call": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Calls of tools that wait for a decision of the signed-in person, oldest first
+         * @description Other tabs learn of changes with `LiveToolCall`.
+         */
+        get: operations["listToolCalls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-call/{tool_call_id}/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `approvalId` of `tool-approval-request`. */
+                tool_call_id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve or refuse a call of a tool
+         * @description Only the person whose question is answered decides (403 for other readers of the thread). The same request again
+         *     has the same response; another decision, or one after the expiry or the end of the answer, is a conflict (409).
+         *     The answer continues at once.
+         */
+        post: operations["decideToolCall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/message_feedback": {
         parameters: {
             query?: never;
@@ -7254,6 +7299,11 @@ export interface components {
             /** @description Of a question, its pictures. Not there where it has none. */
             pictures?: components["schemas"]["Picture"][];
             status: components["schemas"]["JobStatus"];
+            /**
+             * @description The running answer waits for a decision about a call of a tool. Its stream stays open.
+             * @enum {string}
+             */
+            waiting?: "approval";
             /** @enum {string} */
             finish_reason?: "stop" | "length" | "stopped" | "error";
             error?: components["schemas"]["MessageError"];
@@ -7293,15 +7343,100 @@ export interface components {
             /** @description Bytes of the content before the call. */
             offset: number;
             /**
-             * @description `returned` for a call of a tool of the program that asked, which makes the call.
+             * @description `returned` for a call of a tool of the program that asked, which makes the call; `denied` for one that the
+             *     person has refused.
              * @enum {string}
              */
-            status: "success" | "failed" | "returned";
+            status: "success" | "failed" | "returned" | "denied";
             /** @description Shortened if it is very long. */
             result?: string;
             /** @description Why the call failed. */
             error?: string;
+            approval?: components["schemas"]["ToolCallApproval"];
             duration_ms: number;
+        };
+        /** @description The decision about a call that needed one. */
+        ToolCallApproval: {
+            /** Format: uuid */
+            id: string;
+            cause: components["schemas"]["ToolApprovalCause"];
+            state: components["schemas"]["ToolApprovalState"];
+            /** Format: date-time */
+            expires_at: string;
+            /** @description Of a refusal. */
+            reason?: string;
+            /** @description The person has changed the arguments. */
+            edited?: boolean;
+        };
+        /**
+         * @description `canceled`: the answer ended before the decision.
+         * @enum {string}
+         */
+        ToolApprovalState: "waiting" | "approved" | "denied" | "expired" | "canceled";
+        /**
+         * @description Why a decision is needed: the rule of the tool; the call may change something and the answer has read texts of
+         *     others; the call may have been made before a failure, and its result is unknown.
+         * @enum {string}
+         */
+        ToolApprovalCause: "rule" | "untrusted" | "unknown";
+        ToolApproval: {
+            /** Format: uuid */
+            id: string;
+            state: components["schemas"]["ToolApprovalState"];
+            cause: components["schemas"]["ToolApprovalCause"];
+            /** Format: uuid */
+            thread_id: string;
+            thread_title: string;
+            /**
+             * Format: uuid
+             * @description The skill of the thread.
+             */
+            skill_id: string;
+            /**
+             * Format: uuid
+             * @description The answer.
+             */
+            message_id: string;
+            /** @description The `toolCallId`. */
+            call_id: string;
+            name: string;
+            /** @description The name of the tool for people. */
+            title: string;
+            /** @description JSON. Empty after the end of the answer. */
+            arguments: string;
+            /** @description Of the arguments, 64 hexadecimal digits. */
+            arguments_sha256: string;
+            /** @description Of a refusal. */
+            reason?: string;
+            /** @description The person has changed the arguments. */
+            edited?: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** Format: date-time */
+            decided_at?: string;
+        };
+        ToolApprovalList: {
+            items: components["schemas"]["ToolApproval"][];
+        };
+        ToolDecision: {
+            /** Format: uuid */
+            request_id: string;
+            approved: boolean;
+            /** @description Replaces the arguments of an approved call. At most 64 KiB. */
+            arguments?: {
+                [key: string]: unknown;
+            };
+            /** @description Of the arguments that were shown, 64 hexadecimal digits. Others are a conflict (409). */
+            arguments_sha256: string;
+            /** @description For the assistant, if the call is refused. */
+            reason?: string;
+            /**
+             * @description Approves further calls of the tool for this person's questions in the thread. Calls that may change something
+             *     need a decision nevertheless after the answer has read texts of others.
+             */
+            remember?: boolean;
         };
         SuggestionList: {
             items: string[];
@@ -7692,7 +7827,7 @@ export interface components {
             retryable: boolean;
         };
         /** @description What the server sends over the WebSocket. */
-        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveMessageDeleted"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationEnded"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"] | components["schemas"]["LiveProject"];
+        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveMessageDeleted"] | components["schemas"]["LiveToolCall"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationEnded"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"] | components["schemas"]["LiveProject"];
         /**
          * @description For the members of a project: its settings, grants or files have changed, or it is deleted. When the user's own role
          *     changes, the socket ends and the client reconnects.
@@ -7745,6 +7880,21 @@ export interface components {
             /** @enum {boolean} */
             deleted: true;
         };
+        /**
+         * @description For the person who decides: a call of a tool waits for a decision, or no longer. `GET /v1/tool-call` has its
+         *     arguments.
+         */
+        LiveToolCall: {
+            /** @enum {string} */
+            type: "tool_call";
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            thread_id: string;
+            /** Format: uuid */
+            message_id: string;
+            state: components["schemas"]["ToolApprovalState"];
+        };
         /** @description A message without its content, which may be large. */
         LiveMessage: {
             /** Format: uuid */
@@ -7761,6 +7911,8 @@ export interface components {
             author?: components["schemas"]["Author"];
             queue?: components["schemas"]["QueuePlace"];
             status: components["schemas"]["JobStatus"];
+            /** @enum {string} */
+            waiting?: "approval";
             /** @enum {string} */
             finish_reason?: "stop" | "length" | "stopped" | "error";
             error?: components["schemas"]["MessageError"];
@@ -13642,6 +13794,61 @@ export interface operations {
                 };
                 content: {
                     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listToolCalls: {
+        parameters: {
+            query?: {
+                state?: "waiting";
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the calls */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolApprovalList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    decideToolCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `approvalId` of `tool-approval-request`. */
+                tool_call_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolDecision"];
+            };
+        };
+        responses: {
+            /** @description The call with its decision */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolApproval"];
                 };
             };
             default: components["responses"]["Problem"];
