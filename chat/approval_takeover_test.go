@@ -184,8 +184,10 @@ func crashWhileACallWaits(t *testing.T, point string) {
 	call.Emit("送ります。")
 	call.CallTools(calling("a", "send", `{"n":1}`), calling("b", "look", `{}`))
 	p := &person{f: f, approved: make(map[string]int), causes: make(map[string]bool)}
-	if point == "waiting" {
+	if point == "waiting" || point == "decided" { // The decision must come after the wait has begun.
 		f.parked(exchange)
+	}
+	if point == "waiting" {
 		_ = db.reach(point)
 		crashing.kill()
 	}

@@ -51,11 +51,20 @@ function endpoint(method, path, shared, operation) {
 const foreign =
   /^\/(external|\.well-known|mcp|metrics|healthz|readyz)(\/|$)|^\/v1\/(oidc|saml)\/|^\/v1\/tool-connection\/callback$/
 
+/** The operations of other paths that the app never calls by name. It streams answers with its own client. */
+const uncalled = new Set(
+  (
+    'apiPage askMessageAndWait attachMessage attachThread authorize beginDevice completeChat createResponse ' +
+    'deletePicture getExtensionArchive getExtensionCRX getExtensionUpdates getModel listModels openapi ping ' +
+    'preprocessDataSources preprocessDataSourcesAndWait streamMessage token'
+  ).split(' '),
+)
+
 const own = Object.entries(api.paths).filter(([path]) => !foreign.test(path))
 
 const lines = own.flatMap(([path, { parameters = [], ...methods }]) =>
   ['get', 'post', 'put', 'delete']
-    .filter((method) => methods[method] !== undefined)
+    .filter((method) => methods[method] !== undefined && !uncalled.has(methods[method].operationId))
     .map((method) => {
       const row = JSON.stringify(endpoint(method, path, parameters, methods[method]))
       return `  ${methods[method].operationId}: ${row},`
