@@ -32,7 +32,7 @@ var order = []string{
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
 	"internal/identity/sso", "internal/identity/saml", "internal/identity/saml/samltest", "internal/identity/oidc",
 	"internal/identity/oidc/oidctest", "internal/identity/oauth",
-	"internal/org", "internal/siem", "internal/scim", "internal/skill",
+	"internal/org", "internal/siem", "internal/scim", "internal/toolserver", "internal/skill",
 	"internal/datasource/extract/pdf", "internal/datasource/extract/pdf/pdftest", "internal/datasource/extract",
 	"internal/datasource/extract/extracttest", "internal/datasource/extractor", "internal/datasource/index",
 	"internal/datasource", "internal/datasource/bucket", "internal/project",
@@ -86,7 +86,7 @@ var bans = []struct {
 	{
 		from: []string{
 			"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/scim", "internal/skill",
-			"internal/datasource", "internal/picture", "chat", "internal/channel", "internal/api",
+			"internal/toolserver", "internal/datasource", "internal/picture", "chat", "internal/channel", "internal/api",
 		},
 		to:     []string{"github.com/jackc/pgx", "database/sql", module + "/store", module + "/migrations"},
 		reason: "domains and the API are independent of the database: store implements their interfaces for cmd",
@@ -166,7 +166,12 @@ var bans = []struct {
 		from:   []string{"internal/api"},
 		except: []string{"internal/api/mcp"},
 		to:     []string{"github.com/modelcontextprotocol"},
-		reason: "only mcp uses the SDK of the Model Context Protocol",
+		reason: "only mcp and toolserver use the SDK of the Model Context Protocol",
+	},
+	{
+		from:   []string{"chat", "internal/skill"},
+		to:     []string{module + "/internal/toolserver"},
+		reason: "the interface chat.Tools contains all that answers need of tools",
 	},
 	{
 		from: []string{"test/fakes/slack"},

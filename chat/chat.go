@@ -269,8 +269,10 @@ type Message struct {
 	Decisions    *proofread.Decisions // The owner's decisions on the changes; nil without a decision.
 	Feedback     *Feedback            // The owner's feedback, or nil.
 	Suggestions  []string             // Questions that may follow the answer; nil if none were generated.
-	Run          int                  // For an answer: the current run of its generation. 0 for questions.
-	Continued    []stream.Cursor      // The ends of the texts of earlier runs that the run continues.
+	// AwaitsApproval means that the answer waits for a decision about a call. Its status is StatusRunning.
+	AwaitsApproval bool
+	Run            int             // For an answer: the current run of its generation. 0 for questions.
+	Continued      []stream.Cursor // The ends of the texts of earlier runs that the run continues.
 	// For a question in a shared thread: its author, and its place among the waiting ones, from 1; 0 if it does not wait.
 	Author  *Author
 	Waiting int

@@ -100,7 +100,7 @@ func (g *generation) nextCheckpoint() (piece Checkpoint, ok bool) {
 	return piece, true
 }
 
-// sourceIDs returns the ids of the answer's sources.
+// sourceIDs returns the ids of the answer's sources, except those found by tools.
 func (g *generation) sourceIDs() []uuid.UUID {
 	ids := make([]uuid.UUID, len(g.grounds.Sources))
 	for i, source := range g.grounds.Sources {
@@ -144,7 +144,12 @@ func (s *Service) findKnownText(ctx context.Context, g *generation) {
 		if err != nil {
 			g.known.Text = ""
 		}
-		g.known.Sources = append(g.known.Sources, parsed)
+		if slices.Contains(stored.Sources, parsed) || !hasFound(stored.Rounds, parsed) {
+			g.known.Sources = append(g.known.Sources, parsed)
+		}
+	}
+	if len(stored.Rounds) > 0 && !slices.Equal(g.known.Sources, stored.Sources) {
+		g.known.Text = "" // Of a call whose result was not stored.
 	}
 	if reasoning, _ := sent.Reasoning(); reasoning != "" {
 		g.known.Text = ""
@@ -158,7 +163,7 @@ func (g *generation) prefix(limit int) string {
 		!slices.Equal(g.known.Sources, g.sourceIDs()) {
 		return ""
 	}
-	if g.guard != nil && answer.NewCitationNormalizer(passages(g.grounds.Sources)).Write(text) != text {
+	if g.guard != nil && answer.NewCitationNormalizer(passages(g.allSources())).Write(text) != text {
 		return "" // It ends inside of a citation.
 	}
 	return text

@@ -33,6 +33,10 @@ type Events interface {
 	// that waits (see Waiting) and for each later change of its place.
 	MessageChanged(readers Readers, message Message)
 
+	// ToolCallChanged is called for the person who decides about a call, when the call waits for a decision, and when that
+	// was made, has expired or is not needed any more.
+	ToolCallChanged(owner identity.Owner, approval ToolApproval)
+
 	// MessageDeleted is called when a waiting question was canceled.
 	MessageDeleted(readers Readers, threadID, messageID uuid.UUID)
 }
@@ -43,6 +47,7 @@ type noEvents struct{}
 func (noEvents) ThreadChanged(Readers, Thread)                {}
 func (noEvents) ThreadDeleted(Readers, uuid.UUID)             {}
 func (noEvents) MessageChanged(Readers, Message)              {}
+func (noEvents) ToolCallChanged(identity.Owner, ToolApproval) {}
 func (noEvents) MessageDeleted(Readers, uuid.UUID, uuid.UUID) {}
 
 // publishBegin sends the events of a stored question, and then allows those of its end.

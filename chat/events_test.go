@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
@@ -119,3 +120,4 @@ func TestEventsReportCommittedChanges(t *testing.T) {
 }
 
 func (*recordedEvents) MessageDeleted(chat.Readers, uuid.UUID, uuid.UUID) {}
+func (*recordedEvents) ToolCallChanged(identity.Owner, chat.ToolApproval) {}

@@ -62,6 +62,12 @@ func (s *Service) attach(
 	if message.Status.Terminal() {
 		return Attachment{Text: replay(message), Leave: interest.Leave}, nil
 	}
+	if message.AwaitsApproval {
+		text, err := s.waitingText(ctx, message)
+		if text != nil || err != nil {
+			return Attachment{Text: text, Leave: interest.Leave}, err
+		}
+	}
 	interest.Mirror()
 	return Attachment{Opened: opened, Leave: interest.Leave, Patience: s.cfg.Patience}, nil
 }
@@ -182,12 +188,18 @@ func replay(m Message) *stream.Text {
 	for _, step := range m.Steps {
 		text.PutStep(streamStep(step))
 	}
-	for _, call := range m.ToolCalls {
-		putToolCall(text, call)
-	}
 	for _, c := range m.Citations {
 		if c.ChunkEmbeddingID != uuid.Nil {
 			text.PutSource(streamSource(c))
+		}
+	}
+	for i, call := range m.ToolCalls {
+		if call.State != ToolReturned {
+			text.PutRound(call.Round)
+		}
+		putToolCall(text, call)
+		if call.State != ToolReturned && i == len(m.ToolCalls)-1 {
+			text.PutRound(call.Round + 1)
 		}
 	}
 	if title := m.ThreadTitle; title.Text != "" {

@@ -29,7 +29,7 @@ type generation struct {
 	life      context.Context // Has the request's log and trace values; canceled only by Stop.
 	text      *stream.Text
 	span      trace.Span
-	state     atomic.Int32  // One of stateStarting … stateLost.
+	state     atomic.Int32  // One of stateStarting … stateWaiting.
 	stored    chan bool     // Receives once whether the question was stored. An earlier end waits for it.
 	announced chan struct{} // Closed when Events was notified of its beginning.
 	cancel    context.CancelCauseFunc
@@ -38,6 +38,7 @@ type generation struct {
 	steps           []Step // The last state of each kind.
 	grounds         Grounds
 	guard           *answer.CitationNormalizer // Nil if the model received no sources.
+	sources         atomic.Pointer[[]Source]   // See allSources. Only the generation's goroutine changes it.
 	length          int                        // Length of the text in bytes.
 	reasoningLength int                        // Length of the reasoning in bytes.
 	truncated       bool                       // The text has reached its limit.
@@ -45,6 +46,9 @@ type generation struct {
 	roundsText      string                     // The text of the rounds of an earlier run.
 	newParagraph    bool                       // A blank line is published before the next text.
 	returned        []ToolCall                 // The calls in the state ToolReturned.
+	waited          time.Duration              // For decisions about calls.
+
+	woken chan struct{} // Receives when the answer may no longer wait for decisions. Set by launch.
 
 	proofreading *proofreading // Nil unless the answer is a list of changes.
 
@@ -68,6 +72,7 @@ const (
 	stateWriting               // Owned by this server while the lease is valid.
 	stateEnding                // Its end is being stored; the result shows whether this server still owned it.
 	stateLost                  // It was dropped.
+	stateWaiting               // It waits for decisions about calls, and belongs to no server.
 )
 
 // launch starts a generation whose fields before life are set. Only clients that know the answer's id can see it. ctx
@@ -79,6 +84,7 @@ func (s *Service) launch(ctx context.Context, g *generation) error {
 	g.life, g.span, g.cancel = life, span, cancel
 	g.stored, g.announced = make(chan bool, 1), make(chan struct{})
 	g.req.Stored = g.announced
+	g.woken = make(chan struct{}, 1)
 	s.mu.Lock()
 	if s.stopping {
 		s.mu.Unlock()
@@ -150,6 +156,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		}
 		return OutcomeDropped, 0
 	}
+	canceled := s.cancelWaiting(g)
 	o := g.outcome(ctx, result, err)
 	o.ServerID = s.serverID
 	o.ModelID, o.ModelName = s.answeringModel(g, result)
@@ -176,6 +183,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		attribute.Int("llm.output_tokens", g.endResult.Message.OutputTokens))
 	s.releaseSlot(g) // Before subscribers see the end, because a client may ask its next question at once.
 	s.finish(g, o)
+	s.publishAsked(g, canceled)
 	if g.endResult.Thread.Shared {
 		s.jobs.Go(func() { s.beginWaiting(&g.answer.ThreadID) })
 	}
@@ -271,10 +279,13 @@ func (s *Service) askModel(ctx context.Context, g *generation) (llm.Result, erro
 	if g.req.wantsJSON() {
 		prompt[0].Content += jsonOnly
 	}
-	tools := s.toolsOf(g.req)
+	tools, err := s.toolsOf(ctx, g.req, g.allSources)
+	if err != nil {
+		return llm.Result{}, err
+	}
 	g.restoreRounds(len(tools) > 0)
 	req.Prefix = g.prefix(s.cfg.MaxAnswer)
-	if len(tools) > 0 {
+	if len(tools) > 0 || len(g.rounds) > 0 {
 		return s.askWithTools(ctx, cancel, g, req, tools)
 	}
 	result, err := s.askOnce(ctx, cancel, g, req)
@@ -299,7 +310,7 @@ func (s *Service) askOnce(
 	}
 	if g.guard != nil && s.root.Err() == nil { // After a stop, the next run decides what the held text is.
 		s.publish(g, g.guard.Close())
-		g.guard = answer.NewCitationNormalizer(passages(g.grounds.Sources)) // For the next round.
+		g.guard = answer.NewCitationNormalizer(passages(g.allSources())) // For the next round.
 	}
 	if g.length > 0 {
 		g.span.AddEvent("last token")
@@ -380,7 +391,7 @@ func (g *generation) outcome(ctx context.Context, result llm.Result, err error) 
 	o := Outcome{
 		Owner: g.req.Owner, ThreadID: g.answer.ThreadID, MessageID: g.answer.ID, Run: g.answer.Run,
 		Content: g.text.Text(), Status: StatusSuccess, Steps: g.steps, Proofread: g.proofreading.result(),
-		ToolCalls:    g.toolCalls(),
+		ToolCalls: g.toolCalls(), ToolUses: g.toolUses(), SkillID: g.req.Skill.ID,
 		FinishReason: FinishReason(result.FinishReason), Model: result.Model,
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}

@@ -88,18 +88,18 @@ type Grounds struct {
 }
 
 // Source is a passage or a page in the prompt that the model may cite. Its Citation has no Support yet. Quote is the
-// text shown for it; if it is empty, the beginning of the passage is shown.
+// text shown for it; if it is empty, the beginning of the passage is shown. Its JSON form is stored with calls of tools.
 type Source struct {
 	Citation
 
-	Text string
+	Text string `json:"text"`
 
 	// InProject means that the passage is in a document of the thread's project, which every reader may open.
-	InProject bool
+	InProject bool `json:"in_project,omitempty"`
 
 	// Hidden means that the passage is in a document that the asking person may not open. If the answer cites it, it is
 	// shown without ids; otherwise it is not shown.
-	Hidden bool
+	Hidden bool `json:"hidden,omitempty"`
 }
 
 // noGrounder grounds answers on the conversation only.
@@ -129,13 +129,11 @@ func (s *Service) ground(ctx context.Context, g *generation) (err error) {
 	s.ensureLease()
 	for _, source := range g.grounds.Sources {
 		// The stream is the same for all readers, so it has only sources that all of them may open.
-		if !source.Hidden && (!g.req.shared() || source.InProject || source.URL != "") {
+		if g.isPublic(source) {
 			g.text.PutSource(streamSource(source.Citation))
 		}
 	}
-	if !g.req.wantsJSON() {
-		g.guard = answer.NewCitationNormalizer(passages(g.grounds.Sources))
-	}
+	g.setSources(g.grounds.Sources)
 	return nil
 }
 
@@ -176,7 +174,7 @@ func (g *generation) cite(text string) []Citation {
 	if g.req.wantsJSON() {
 		text = ""
 	}
-	return cite(g.grounds.Sources, text)
+	return cite(g.allSources(), text)
 }
 
 // cite returns the sources cited by an answer, in the order of their numbers, with their support, followed by the best

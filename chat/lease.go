@@ -122,12 +122,17 @@ func (s *Service) renewNow() error {
 // ago that a lease renewed before it may have expired, another server may have taken the generation over, and the lease
 // may have been renewed without checking it. In that case the lease is renewed first.
 func (s *Service) confirmOwnership(g *generation, since time.Time) {
+	s.own(g, since)
+	g.stored <- true
+}
+
+// own is confirmOwnership for a stored generation.
+func (s *Service) own(g *generation, since time.Time) {
 	g.state.Store(stateWriting)
 	if time.Since(since) > s.cfg.Lease/2 {
 		_ = s.renew() // A renewal in progress may not include it,
 		_ = s.renew() // the next one does.
 	}
-	g.stored <- true
 }
 
 // ownedRuns returns the generations that this server owns, and their names.

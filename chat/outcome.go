@@ -59,6 +59,7 @@ func (s *Service) storeFailure(ctx context.Context, g *generation, o Outcome, ca
 	failed := Outcome{
 		Owner: o.Owner, ThreadID: o.ThreadID, MessageID: o.MessageID, Run: o.Run, ServerID: o.ServerID,
 		Status: StatusFailed, FinishReason: FinishError, InputTokens: o.InputTokens, OutputTokens: o.OutputTokens,
+		ToolUses: o.ToolUses, SkillID: o.SkillID,
 		Failure: &Failure{Code: string(fault.Internal), Detail: "回答を保存できませんでした。もう一度お試しください。", Retryable: true},
 	}
 	err := s.endGeneration(ctx, g, failed)

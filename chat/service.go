@@ -45,6 +45,8 @@ type Config struct {
 	// ProofreadNote is added to every proofreading: the limits of the check. Default none.
 	ProofreadNote string
 	Suggestions   bool // Questions are suggested after answers.
+	// Time in which a person may approve a call of a tool. Default 24 h.
+	Approval time.Duration
 
 	MaxGenerations     int // Maximum running generations; as many may wait for a slot. Default 1000.
 	MaxPerPerson       int // Running and waiting generations per person, on all servers. Default unlimited.
@@ -85,6 +87,7 @@ func (c Config) withDefaults() Config {
 	set(&c.Patience, 5*time.Second)
 	set(&c.TitleTimeout, 30*time.Second)
 	set(&c.Expiry, time.Minute)
+	set(&c.Approval, 24*time.Hour)
 	set(&c.Checkpoints, time.Second)
 	set(&c.MirrorGrace, 5*time.Second)
 	set(&c.MaxReasoning, 128<<10)
@@ -137,7 +140,7 @@ type noCounts struct{}
 func (noCounts) Set(string, int)   {}
 func (noCounts) Others(string) int { return 0 }
 
-// Deps are the dependencies of a Service. All but the last nine are required.
+// Deps are the dependencies of a Service. All but the last eleven are required.
 type Deps struct {
 	Store  Store
 	Skills Skills
@@ -148,7 +151,7 @@ type Deps struct {
 
 	Offers   Offers       // If nil, the Model has one model without a name.
 	Pictures Pictures     // If nil, questions have no pictures.
-	Tools    Tools        // If nil, answers have no tools.
+	Tools    Tools        // If nil, answers have no tools other than SourceTools.
 	Grounder Grounder     // If nil, answers are grounded on the conversation only.
 	Budget   Budget       // If nil, there is no limit.
 	Events   Events       // If nil, events are discarded.
@@ -156,6 +159,8 @@ type Deps struct {
 	Tracer   trace.Tracer // If nil, there are no traces.
 
 	Generations GenerationCounts // Nil for a single server.
+	SourceTools SourceTools      // If nil, no tool finds sources.
+	ToolLimits  ToolLimits       // If nil, calls of tools are not limited by person and organization.
 }
 
 // Service answers questions. It owns the generations on this server: they continue when clients disconnect, until they
@@ -178,6 +183,9 @@ type Service struct {
 	cfg      Config
 	serverID uuid.UUID
 
+	sourceTools SourceTools
+	toolLimits  ToolLimits
+
 	root    context.Context // Parent of every generation's context; canceled by Stop with errShutdown.
 	cancel  context.CancelCauseFunc
 	sweeper sync.WaitGroup // The goroutines started by Start.
@@ -186,12 +194,15 @@ type Service struct {
 
 	textBytes atomic.Int64 // Bytes of the live texts at the last measurement.
 
-	mu       sync.Mutex
-	stopping bool                      // Guarded by mu. Refuses new generations.
-	running  map[uuid.UUID]*generation // Guarded by mu. By the answer's id.
-	released []*generation             // Guarded by mu. Left to other servers by Stop.
-	sending  map[sendKey]chan struct{} // Guarded by mu. Closed when the Send returns.
-	jobs     sync.WaitGroup            // Add only with mu held and while not stopping.
+	mu           sync.Mutex
+	stopping     bool                      // Guarded by mu. Refuses new generations.
+	running      map[uuid.UUID]*generation // Guarded by mu. By the answer's id.
+	released     []*generation             // Guarded by mu. Left to other servers by Stop.
+	waitingTexts map[RunID]*stream.Text    // Guarded by mu. Of answers that wait for decisions on no server.
+	draining     chan struct{}             // Closed by drain. Answers that wait for decisions leave this server.
+	drain        func()                    // Called by Stop. It may be called repeatedly.
+	sending      map[sendKey]chan struct{} // Guarded by mu. Closed when the Send returns.
+	jobs         sync.WaitGroup            // Add only with mu held and while not stopping.
 	// Goroutines that generate titles. Each is started while its generation is in jobs.
 	titles sync.WaitGroup
 }
@@ -203,6 +214,12 @@ func NewService(n Deps, cfg Config) *Service {
 	}
 	if n.Tools == nil {
 		n.Tools = noTools{}
+	}
+	if n.SourceTools == nil {
+		n.SourceTools = noSourceTools{}
+	}
+	if n.ToolLimits == nil {
+		n.ToolLimits = noToolLimits{}
 	}
 	if n.Budget == nil {
 		n.Budget = noBudget{}
@@ -221,13 +238,16 @@ func NewService(n Deps, cfg Config) *Service {
 	}
 	cfg = cfg.withDefaults()
 	root, cancel := context.WithCancelCause(context.Background())
+	draining := make(chan struct{})
 	return &Service{
 		lease: lease{began: time.Now()}, slots: newSlotPool(cfg, n.Generations),
 		store: n.Store, skills: n.Skills,
 		model: n.Model, offers: n.Offers, pictures: n.Pictures, grounder: n.Grounder, tools: n.Tools, hub: n.Hub, feed: n.Feed,
+		sourceTools: n.SourceTools, toolLimits: n.ToolLimits,
 		log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: uuidv7.New(), root: root, cancel: cancel,
+		waitingTexts: make(map[RunID]*stream.Text), draining: draining, drain: sync.OnceFunc(func() { close(draining) }),
 		running: make(map[uuid.UUID]*generation), sending: make(map[sendKey]chan struct{}),
 	}
 }

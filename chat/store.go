@@ -171,7 +171,9 @@ type Outcome struct {
 	Steps         []Step
 	Proofread     *proofread.Result
 	ToolCalls     []ToolCall
-	Checkpointed  bool // There may be checkpoints or rounds, which are deleted.
+	ToolUses      []ToolUse
+	SkillID       uuid.UUID // Of ToolUses.
+	Checkpointed  bool      // There may be checkpoints or rounds, which are deleted.
 }
 
 // EndResult is the result of EndGeneration: the updated records.
@@ -487,4 +489,5 @@ type Store interface {
 	Texts(ctx context.Context, owner identity.Owner, messages []uuid.UUID) (map[uuid.UUID]string, error)
 
 	ModelStore
+	ApprovalStore
 }

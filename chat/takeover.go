@@ -45,6 +45,8 @@ func (s *Service) Start(ctx context.Context) error {
 	// The lease has its own goroutine, so that nothing else can delay it.
 	s.every(s.cfg.Heartbeat, func() { _ = s.renew() }) // Logs its own error.
 	s.every(s.cfg.Sweep, func() { s.sweep(s.root, s.cfg.Lease) })
+	s.every(s.cfg.Sweep, s.checkWaiting)
+	s.every(4*s.cfg.Sweep, s.expireApprovals)
 	s.every(4*s.cfg.Sweep, func() { // Less urgent, and not free with many texts.
 		s.measureTexts()
 		s.sweepMirrors(s.root)
@@ -76,6 +78,7 @@ func (s *Service) BeginStop() {
 // clients reconnect.
 func (s *Service) Stop(ctx context.Context) {
 	s.BeginStop()
+	s.leaveWaits(ctx)
 	done := make(chan struct{})
 	go func() {
 		s.jobs.Wait()
@@ -98,6 +101,17 @@ func (s *Service) Stop(ctx context.Context) {
 	if err := s.store.RemoveServer(ctx, s.serverID); err != nil {
 		s.log.WarnContext(ctx, "taking the server off the list failed; its lease will run out", "err", err)
 	}
+}
+
+// leaveWaits leaves the answers that wait for decisions to the server that takes them over after a decision.
+func (s *Service) leaveWaits(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err := s.store.LeaveWaits(ctx, s.serverID); err != nil {
+		s.log.WarnContext(ctx, "chat: waiting answers not left, they are when the lease expires", "err", err)
+	}
+	s.drain()
+	s.abandonWaitingTexts()
 }
 
 // Stats returns what this server is doing at the moment.

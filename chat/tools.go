@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
-	"github.com/tsumugi-ai/tsumugi/internal/work"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
@@ -31,16 +31,16 @@ const (
 	maxShown      = 16 << 10         // Bytes of the arguments, and of a result, for people.
 )
 
-// Tools finds the tools of skills. tool.Box implements it.
+// Tools finds the tools of skills.
 type Tools interface {
-	// Named returns the tools with these names that exist.
-	Named(names []string) []tool.Tool
+	// Of returns the tools with these names that exist and that a person may use. owner asks the question.
+	Of(ctx context.Context, owner identity.Owner, names []string) ([]tool.Tool, error)
 }
 
 // noTools has no tools.
 type noTools struct{}
 
-func (noTools) Named([]string) []tool.Tool { return nil }
+func (noTools) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error) { return nil, nil }
 
 // ToolState is the progress of a call.
 type ToolState string
@@ -53,6 +53,10 @@ const (
 
 	// ToolReturned is a call of a tool of the program that asked. The program makes the call; the answer has no result.
 	ToolReturned ToolState = "returned"
+
+	ToolWaiting  ToolState = "waiting"  // For a decision of the person.
+	ToolApproved ToolState = "approved" // By the person, but not made yet.
+	ToolDenied   ToolState = "denied"   // By the person.
 )
 
 // ToolCall is a call of a tool in an answer. Its JSON form is the stored form.
@@ -66,6 +70,13 @@ type ToolCall struct {
 	Result   string        `json:"result,omitempty"` // For the model. In a complete answer it is shortened.
 	Error    string        `json:"error,omitempty"`  // For people and the model; "" unless the call failed.
 	Duration time.Duration `json:"duration"`
+
+	Rule      tool.Rule `json:"rule,omitempty"`      // Of the tool when it was called; "" for a tool that does not exist.
+	Effects   bool      `json:"effects,omitempty"`   // The call may change something.
+	Untrusted bool      `json:"untrusted,omitempty"` // The result was written by others than the organization.
+	Summary   string    `json:"summary,omitempty"`   // The result for people; "" if it is Result.
+	Sources   []Source  `json:"sources,omitempty"`   // Found by the call. Not in a complete answer, which has citations.
+	Approval  *Approval `json:"approval,omitempty"`  // The last request for a decision; nil if none was needed.
 }
 
 // ToolRound is a part of an answer that ends with calls of tools.
@@ -77,11 +88,14 @@ type ToolRound struct {
 
 // toolsOf returns the tools of an answer. Answers that must have a certain form, and those for programs that set
 // parameters, such as their own tools, have none.
-func (s *Service) toolsOf(req AnswerRequest) []tool.Tool {
+func (s *Service) toolsOf(
+	ctx context.Context, req AnswerRequest, sources func() []Source,
+) ([]tool.Tool, error) {
 	if len(req.Skill.Tools) == 0 || req.Proofreads() || req.Question.Params != nil {
-		return nil
+		return nil, nil
 	}
-	return s.tools.Named(req.Skill.Tools)
+	tools, err := s.tools.Of(ctx, req.Owner, req.Skill.Tools)
+	return append(tools, s.sourceTools.SourceTools(req, sources)...), err
 }
 
 // roundsText returns the text of rounds.
@@ -94,32 +108,47 @@ func roundsText(rounds []ToolRound) string {
 }
 
 // restoreRounds prepares the continuation of an answer by the rounds of its earlier run. It drops them if the sources
-// of the answer have changed, or if its skill has no tools any more: then the answer is restarted.
+// of the answer have changed, or if its skill has no tools any more: then the answer is restarted. It keeps rounds with
+// effects or decisions, so that no call with effects is made twice.
 func (g *generation) restoreRounds(hasTools bool) {
 	known := &g.known
 	if len(known.Rounds) == 0 || g.opened.Load() {
 		return
 	}
 	if !hasTools || g.hidesSources() || !slices.Equal(known.Sources, g.sourceIDs()) {
-		g.known = KnownText{}
-		return
+		if !slices.ContainsFunc(known.Rounds, ToolRound.final) {
+			g.known = KnownText{}
+			return
+		}
+		known.Text, known.Sources = roundsText(known.Rounds), g.sourceIDs()
 	}
 	g.rounds, g.roundsText = known.Rounds, roundsText(known.Rounds)
+	g.restoreFound()
+}
+
+// final reports whether the round has calls that the answer must not forget.
+func (r ToolRound) final() bool {
+	return slices.ContainsFunc(r.Calls, func(call ToolCall) bool { return call.Effects || call.Approval != nil })
 }
 
 // putRounds publishes the reasoning and the calls of restored rounds. Reasoning after the beginning of the text was not
 // published.
 func (g *generation) putRounds() {
 	hasText := false
-	for _, round := range g.rounds {
+	for i, round := range g.rounds {
+		g.text.PutRound(i)
 		if !hasText && round.Reasoning != "" {
 			g.text.AppendReasoning(round.Reasoning)
 			g.reasoningLength += len(round.Reasoning)
 		}
 		hasText = hasText || round.Text != ""
 		for _, call := range round.Calls {
+			g.putFound(call)
 			putToolCall(g.text, call)
 		}
+	}
+	if n := len(g.rounds); n > 0 && !g.rounds[n-1].isOpen() {
+		g.text.PutRound(n)
 	}
 }
 
@@ -132,6 +161,7 @@ func (s *Service) askWithTools(
 	for _, t := range tools {
 		req.Tools = append(req.Tools, llm.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters})
 	}
+	req.Messages = withResultInstructions(req.Messages, tools)
 	if err := s.finishRounds(ctx, g, tools); err != nil {
 		return llm.Result{}, err
 	}
@@ -140,8 +170,11 @@ func (s *Service) askWithTools(
 	}
 	reason := req.Reasoning
 	for {
-		if g.calls() >= maxToolCalls || time.Now().After(deadline) {
+		if g.calls() >= maxToolCalls || time.Now().After(deadline.Add(g.waited)) {
 			req.ToolChoice = llm.ToolChoice{Mode: llm.ToolNone}
+		}
+		if g.opened.Load() || len(g.rounds) == 0 { // Otherwise open publishes it, after the restored rounds.
+			g.text.PutRound(len(g.rounds))
 		}
 		round, start := ToolRound{}, max(g.length, len(g.roundsText))
 		req.Reasoning = func(delta string) {
@@ -177,6 +210,9 @@ func (s *Service) askWithTools(
 	}
 }
 
+// isOpen reports whether a call of the round has no result.
+func (r ToolRound) isOpen() bool { return slices.ContainsFunc(r.Calls, ToolCall.open) }
+
 // messages returns the round as messages for the model.
 func (r ToolRound) messages() []llm.Message {
 	messages := []llm.Message{{
@@ -184,11 +220,7 @@ func (r ToolRound) messages() []llm.Message {
 	}}
 	for _, call := range r.Calls {
 		messages[0].ToolCalls = append(messages[0].ToolCalls, call.ToolCall)
-		content := call.Result
-		if call.Error != "" {
-			content = "エラー: " + call.Error
-		}
-		messages = append(messages, llm.Message{Role: llm.RoleTool, Content: content, ToolCallID: call.ID})
+		messages = append(messages, llm.Message{Role: llm.RoleTool, Content: call.forModel(), ToolCallID: call.ID})
 	}
 	return messages
 }
@@ -206,6 +238,10 @@ func (s *Service) callTools(
 	ctx context.Context, g *generation, tools []tool.Tool, round ToolRound, requested []llm.ToolCall,
 ) error {
 	made := g.calls()
+	permitted, err := s.permittedTools(ctx, g, tools, requested)
+	if err != nil {
+		return err
+	}
 	for i, asked := range withNewIDs(requested, g.rounds) {
 		call := ToolCall{
 			ToolCall: asked, Title: asked.Name, Round: len(g.rounds), Offset: g.length, State: ToolRunning,
@@ -218,9 +254,16 @@ func (s *Service) callTools(
 			call.State, call.Error = ToolFailed, "一つの回答で使えるツールの回数の上限に達しました。"
 		case !json.Valid([]byte(asked.Arguments)):
 			call.State, call.Error = ToolFailed, "引数がJSONではありません。"
+		default:
+			if err := s.toolLimits.CountTool(g.req.Owner); err != nil {
+				call.State, call.Error = ToolFailed, toolError(ctx, err)
+			}
 		}
 		if exists {
-			call.Title = found.Title
+			call.Title, call.Rule, call.Effects = found.Title, found.Rule, found.Effects
+		}
+		if cause := g.approvalCause(found, permitted); cause != "" && call.State == ToolRunning {
+			call.ask(cause, time.Now().Add(s.cfg.Approval))
 		}
 		round.Calls = append(round.Calls, call)
 	}
@@ -232,6 +275,7 @@ func (s *Service) callTools(
 	for _, call := range round.Calls {
 		putToolCall(g.text, call)
 	}
+	s.publishAsked(g, round.Calls)
 	return s.runCalls(ctx, g, tools, round.Calls)
 }
 
@@ -252,13 +296,33 @@ func withNewIDs(calls []llm.ToolCall, rounds []ToolRound) []llm.ToolCall {
 	return calls
 }
 
+// permittedTools returns the tools that the person has approved for the thread, if one of the calls needs a decision.
+func (s *Service) permittedTools(
+	ctx context.Context, g *generation, tools []tool.Tool, calls []llm.ToolCall,
+) (permitted []string, err error) {
+	if !slices.ContainsFunc(calls, func(call llm.ToolCall) bool {
+		found, _ := findTool(tools, call.Name)
+		return found.Rule == tool.RuleAsk
+	}) {
+		return nil, nil
+	}
+	err = s.persist(ctx, func(ctx context.Context) (err error) {
+		permitted, err = s.store.PermittedTools(ctx, g.req.Owner, g.answer.ThreadID)
+		return err
+	})
+	return permitted, err
+}
+
 // finishRounds makes the calls of restored rounds that have no result.
 func (s *Service) finishRounds(ctx context.Context, g *generation, tools []tool.Tool) error {
 	for _, round := range g.rounds {
-		if !slices.ContainsFunc(round.Calls, func(call ToolCall) bool { return call.State == ToolRunning }) {
+		if !round.isOpen() {
 			continue
 		}
 		if err := s.open(ctx, g, ""); err != nil {
+			return err
+		}
+		if err := s.askAgain(ctx, g, tools, round.Calls); err != nil {
 			return err
 		}
 		if err := s.runCalls(ctx, g, tools, round.Calls); err != nil {
@@ -268,12 +332,35 @@ func (s *Service) finishRounds(ctx context.Context, g *generation, tools []tool.
 	return nil
 }
 
-// runCalls makes the calls without a result, at the same time, and publishes and stores their results.
+// open reports whether the call has no result yet.
+func (c ToolCall) open() bool {
+	return c.State == ToolRunning || c.State == ToolWaiting || c.State == ToolApproved
+}
+
+// runCalls makes the calls without a result. It waits for the decisions that calls need.
 func (s *Service) runCalls(ctx context.Context, g *generation, tools []tool.Tool, calls []ToolCall) error {
+	for {
+		if err := s.claimCalls(ctx, g, calls); err != nil {
+			return err
+		}
+		if err := s.makeCalls(ctx, g, tools, calls); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(calls, ToolCall.open) {
+			return nil
+		}
+		if err := s.awaitDecisions(ctx, g, calls); err != nil {
+			return err
+		}
+	}
+}
+
+// makeCalls makes the running calls, at the same time, and publishes and stores their results.
+func (s *Service) makeCalls(ctx context.Context, g *generation, tools []tool.Tool, calls []ToolCall) error {
 	type ending struct {
 		index  int
 		tool   string // "" for a tool that does not exist.
-		result string
+		result tool.Result
 		err    error
 		took   time.Duration
 	}
@@ -285,8 +372,8 @@ func (s *Service) runCalls(ctx context.Context, g *generation, tools []tool.Tool
 		}
 		found, exists := findTool(tools, call.Name)
 		if !exists { // The skill has changed since the call was stored.
-			found.Call = func(context.Context, json.RawMessage) (string, error) {
-				return "", fault.Errorf(fault.NotFound, "このツールはありません。")
+			found.Call = func(context.Context, json.RawMessage) (tool.Result, error) {
+				return tool.Result{}, fault.Errorf(fault.NotFound, "このツールはありません。")
 			}
 		}
 		running++
@@ -305,14 +392,20 @@ func (s *Service) runCalls(ctx context.Context, g *generation, tools []tool.Tool
 		}
 		call := &calls[end.index]
 		call.State, call.Duration = ToolDone, end.took.Truncate(time.Millisecond)
-		call.Result = runes.FirstBytes(withoutNUL(strings.ToValidUTF8(end.result, "\uFFFD")), maxToolResult)
+		g.take(call, end.result)
 		if end.err != nil {
 			call.State, call.Result, call.Error = ToolFailed, "", toolError(ctx, end.err)
 		}
 		s.metrics.ToolCalled(end.tool, string(call.State), end.took)
+		if len(call.Sources) > 0 { // Before readers see the numbers of its sources.
+			s.storeResult(ctx, g, *call)
+		}
 		s.ensureLease()
+		g.putFound(*call)
 		putToolResult(g.text, *call)
-		s.storeResult(ctx, g, *call)
+		if len(call.Sources) == 0 {
+			s.storeResult(ctx, g, *call)
+		}
 	}
 	if ctx.Err() != nil {
 		return llm.Canceled(ctx)
@@ -320,11 +413,14 @@ func (s *Service) runCalls(ctx context.Context, g *generation, tools []tool.Tool
 	return nil
 }
 
+// stoppedCall is the error of a call that ended with its stopped answer.
+const stoppedCall = "停止しました。"
+
 // toolError returns the text of a failed call for people and the model.
 func toolError(ctx context.Context, err error) string {
 	switch detail := fault.DetailOf(err); {
 	case ctx.Err() != nil:
-		return "停止しました。"
+		return stoppedCall
 	case errors.Is(err, context.DeadlineExceeded):
 		return "時間内に終わりませんでした。"
 	case detail != "":
@@ -352,23 +448,11 @@ func (s *Service) storeRound(ctx context.Context, g *generation, round ToolRound
 		RunID: RunID{MessageID: g.answer.ID, Run: g.answer.Run}, Index: len(g.rounds), ToolRound: round,
 		Sources: g.sourceIDs(),
 	}
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, s.cfg.StoreRetry) {
-		within, cancel := context.WithTimeout(ctx, commitTimeout)
-		err := s.store.AddToolRound(within, s.serverID, add)
-		cancel()
-		switch code := fault.CodeOf(err); {
-		case err == nil:
-			return nil
-		case errors.Is(err, ErrStaleRun):
-			s.drop(g)
-			return err
-		case ctx.Err() != nil:
-			return llm.Canceled(ctx)
-		case code != fault.Unavailable && code != fault.Canceled:
-			return err
-		}
-		work.Sleep(ctx, pause)
+	err := s.persist(ctx, func(ctx context.Context) error { return s.store.AddToolRound(ctx, s.serverID, add) })
+	if errors.Is(err, ErrStaleRun) {
+		s.drop(g)
 	}
+	return err
 }
 
 // storeResult stores the result of a call. If that fails, a later run repeats the call.
@@ -387,15 +471,18 @@ func (g *generation) toolCalls() []ToolCall {
 	for i, round := range g.rounds {
 		for _, call := range round.Calls {
 			call = call.Shown()
-			call.Round, call.Extra = i, nil
+			call.Round, call.Extra, call.Sources = i, nil, nil
 			calls = append(calls, call)
 		}
 	}
 	return append(calls, g.returned...)
 }
 
-// Shown returns the call with its texts shortened for people.
+// Shown returns the call with its texts for people, shortened.
 func (c ToolCall) Shown() ToolCall {
+	if c.Summary != "" {
+		c.Result, c.Summary = c.Summary, ""
+	}
 	c.Result, c.Arguments = shown(c.Result), shown(c.Arguments)
 	return c
 }
@@ -421,11 +508,16 @@ func putToolCall(text *stream.Text, call ToolCall) {
 		ID: call.ID, Name: call.Name, Title: call.Title, Input: input, Offset: call.Offset,
 		Returned: call.State == ToolReturned,
 	})
-	if call.State != ToolRunning && call.State != ToolReturned {
+	if call.Approval != nil {
+		putApproval(text, call)
+	}
+	if !call.open() && call.State != ToolReturned {
 		putToolResult(text, call)
 	}
 }
 
 func putToolResult(text *stream.Text, call ToolCall) {
-	text.PutToolResult(stream.ToolResult{ID: call.ID, Output: shown(call.Result), Error: call.Error})
+	text.PutToolResult(stream.ToolResult{
+		ID: call.ID, Output: call.Shown().Result, Error: call.Error, Denied: call.State == ToolDenied,
+	})
 }

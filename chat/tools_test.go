@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
@@ -31,25 +32,25 @@ func newToolbox() *toolbox {
 	return &toolbox{called: make(chan string, 100), leave: make(chan struct{})}
 }
 
-func (b *toolbox) Named([]string) []tool.Tool {
+func (b *toolbox) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error) {
 	return []tool.Tool{
-		{Name: "echo", Title: "やまびこ", Call: func(_ context.Context, arguments json.RawMessage) (string, error) {
+		{Name: "echo", Title: "やまびこ", Rule: tool.RuleAllow, Call: func(_ context.Context, arguments json.RawMessage) (tool.Result, error) {
 			b.called <- "echo"
 			if strings.Contains(string(arguments), "失敗") {
-				return "", fault.Errorf(fault.Invalid, "失敗しました。")
+				return tool.Result{}, fault.Errorf(fault.Invalid, "失敗しました。")
 			}
-			return "結果" + string(arguments), nil
+			return tool.Result{Text: "結果" + string(arguments)}, nil
 		}},
-		{Name: "wait", Title: "待機", Call: func(ctx context.Context, _ json.RawMessage) (string, error) {
+		{Name: "wait", Title: "待機", Rule: tool.RuleAllow, Call: func(ctx context.Context, _ json.RawMessage) (tool.Result, error) {
 			b.called <- "wait"
 			select {
 			case <-b.leave:
-				return "待ちました", nil
+				return tool.Result{Text: "待ちました"}, nil
 			case <-ctx.Done():
-				return "", ctx.Err()
+				return tool.Result{}, ctx.Err()
 			}
 		}},
-	}
+	}, nil
 }
 
 // giveTools gives tools to the skill of the thread.

@@ -67,7 +67,10 @@ const whereEvents = `
 	  AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at < $5)`
 
 // whereKind is the condition for a kind. Its text equals that of the partial indexes, so that they are used.
-var whereKind = map[org.EventKind]string{"": "", org.SignIns: " AND sign_in", org.Administration: " AND NOT sign_in"}
+var whereKind = map[org.EventKind]string{
+	"": "", org.SignIns: " AND sign_in", org.Administration: " AND NOT sign_in AND action <> 'tool.call'",
+	org.ToolCalls: " AND action = 'tool.call'",
+}
 
 // ListEvents implements org.Store.
 func (db *DB) ListEvents(ctx context.Context, q org.AuditQuery) ([]org.Event, int, error) {

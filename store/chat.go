@@ -397,7 +397,8 @@ func (db *DB) RequestStop(ctx context.Context, owner identity.Owner, messageID u
 	return txResult(ctx, db, func(tx pgx.Tx) (bool, error) {
 		tag, err := tx.Exec(ctx, `
 			UPDATE generations g
-			SET stop_requested_at = coalesce(stop_requested_at, now())
+			SET stop_requested_at = coalesce(stop_requested_at, now()),
+			    server_id = coalesce(waiting_server_id, server_id), waiting_server_id = NULL
 			FROM threads t
 			WHERE g.message_id = $3 AND g.organization_id = $1 AND g.ended_at IS NULL AND t.id = g.thread_id
 			  AND `+mayRead+` AND (g.user_id = $2 OR `+mayChange+`)`,

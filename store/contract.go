@@ -289,6 +289,9 @@ func (db *DB) CountDeleted(ctx context.Context, o chat.Outcome) (counted bool, e
 		SELECT FROM spent`,
 		o.Owner.OrganizationID, o.Owner.UserID, o.MessageID, storableCount(o.InputTokens),
 		storableCount(o.OutputTokens), o.ModelID)
+	if err == nil && tag.RowsAffected() > 0 && len(o.ToolUses) > 0 {
+		err = send(ctx, db.pool, func(batch *pgx.Batch) { queueToolUses(batch, o, isDeleted) })
+	}
 	return tag.RowsAffected() > 0, translate(err)
 }
 

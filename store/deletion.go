@@ -137,6 +137,7 @@ var deletionSteps = []string{
 	 )
 	 DELETE FROM users u USING leaving l WHERE u.id = l.id`,
 	`DELETE FROM notifications WHERE id IN (SELECT id FROM notifications WHERE organization_id = $1 LIMIT 50)`,
+	`DELETE FROM tool_usage WHERE ctid IN (SELECT ctid FROM tool_usage WHERE organization_id = $1 LIMIT 5000)`,
 	`DELETE FROM usage_models WHERE ctid IN (SELECT ctid FROM usage_models WHERE organization_id = $1 LIMIT 5000)`,
 	`DELETE FROM usage_daily WHERE ctid IN (SELECT ctid FROM usage_daily WHERE organization_id = $1 LIMIT 5000)`,
 	deleteEvents,

@@ -16,7 +16,7 @@
 //   - picture: picture.go
 //   - project: project.go, project_grant.go, project_source.go, project_channel.go, project_lifecycle.go
 //   - skill: skill.go, category.go, library.go, library_save.go, library_request.go, skill_import.go
-//   - org: org.go (settings), contract.go (also usage), member.go, invite.go, notice.go, audit.go, operator.go,
+//   - org: org.go (settings), contract.go (also usage), tool_usage.go, member.go, invite.go, notice.go, audit.go, operator.go,
 //     deletion.go
 //   - identity: identity.go, session.go
 //   - identity/oauth: oauth.go
@@ -27,6 +27,7 @@
 //   - siem: audit_sink.go
 //   - identity/pool: pool.go, pool_event.go, pool_factor.go, pool_passkey.go
 //   - channel: channel_installation.go, channel_link.go, channel_intake.go, channel_conversation.go, channel_delivery.go
+//   - toolserver: tool_server.go, tool_connection.go
 //   - crx: secret.go
 //
 // The others serve all domains: store.go (connections, transactions), query.go (rows and statements), group.go (groups

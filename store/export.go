@@ -157,6 +157,11 @@ var exports = []struct {
 		FROM usage_models
 		WHERE organization_id = $1
 		ORDER BY date, user_id, model_id`},
+	{"usage_by_tool", []string{"tool_usage"}, `
+		SELECT message_id, ordinal, date, skill_id, tool, title, failed, duration_ms
+		FROM tool_usage
+		WHERE organization_id = $1
+		ORDER BY date, message_id, ordinal`},
 	{"audit_events", []string{"audit_events"}, `
 		SELECT id, at, actor_kind, actor_id, actor_name, actor_email, action, target_kind, target_id, target_label, details,
 		       host(address) AS address, request_id, times, last_at
@@ -196,6 +201,17 @@ var exports = []struct {
 		FROM channel_links
 		WHERE organization_id = $1
 		ORDER BY installation_id, person`},
+	{"tool_servers", []string{"tool_servers", "tool_server_groups", "tool_server_tools"}, `
+		SELECT s.id, s.key, s.name, s.url, s.auth, s.header_name, s.client_id, s.enabled, s.everyone, s.created_at,
+		       s.updated_at,
+		       ARRAY (SELECT k.group_id FROM tool_server_groups k WHERE k.server_id = s.id ORDER BY 1) AS group_ids,
+		       (SELECT coalesce(jsonb_agg(jsonb_build_object('name', t.name, 'definition', t.accepted, 'rule', t.rule,
+		                                                     'read_only', t.read_only, 'idempotent', t.idempotent)
+		                                  ORDER BY t.name), '[]')
+		        FROM tool_server_tools t WHERE t.server_id = s.id) AS tools
+		FROM tool_servers s
+		WHERE s.organization_id = $1
+		ORDER BY s.id`},
 	{"chat_service_threads", []string{"channel_threads"}, `
 		SELECT installation_id AS chat_service_id, channel, thread, user_id AS member_id, thread_id, created_at
 		FROM channel_threads
@@ -213,7 +229,11 @@ var notExported = map[string]string{
 	"channel_installs":        "sign-ins in progress",
 	"channel_proofs":          "sign-ins in progress",
 	"checkpoints":             "parts of answers in progress",
+	"tool_approvals":          "requests for decisions; the messages have the decisions, and the audit log",
+	"tool_permissions":        "settings of threads for further calls of tools",
 	"tool_calls":              "parts of answers in progress; the messages have the calls of complete answers",
+	"tool_attempts":           "sign-ins in progress",
+	"tool_connections":        "secrets",
 	"connection_grants":       "secrets",
 	"connection_tokens":       "secrets",
 	"contract_notices":        "state of notices",

@@ -289,7 +289,10 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.EndResult
 			RETURNING `+threadColumns+`, false AS running`,
 			o.MessageID, o.Run, o.ServerID).Query(collect(&threads))
 	}
-	end := func(batch *pgx.Batch) { queueOutcome(batch, message, o.ServerID, o.Checkpointed, &written) }
+	end := func(batch *pgx.Batch) {
+		queueOutcome(batch, message, o.ServerID, o.Checkpointed, &written)
+		queueToolUses(batch, o, isEndedNow)
+	}
 	err := db.ends.do(ctx, groupTx{thread: o.ThreadID, first: touch, then: end, usage: &usage{
 		owner: o.Owner, model: o.ModelID, inputTokens: o.InputTokens, outputTokens: o.OutputTokens,
 		answer: &o.MessageID, server: o.ServerID, run: o.Run,
@@ -401,6 +404,11 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, checkpoi
 		    DELETE FROM checkpoints c USING ended WHERE c.message_id = ended.message_id
 		), cleared_tools AS (
 		    DELETE FROM tool_calls c USING ended WHERE c.message_id = ended.message_id
+		), canceled_approvals AS (
+		    UPDATE tool_approvals a
+		    SET decision = 'canceled', decided_at = now()
+		    FROM ended
+		    WHERE a.message_id = ended.message_id AND a.decision IS NULL
 		)`
 	}
 	batch.Queue(`

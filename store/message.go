@@ -74,6 +74,7 @@ const allMessages = `
 	       m.reasoning, m.reasoning_ms,
 	       m.input_tokens, m.output_tokens,
 	       m.citations, m.steps, m.tool_calls, m.proofread, coalesce(g.run, 0) AS run,
+	       g.waiting_server_id IS NOT NULL AS awaits_approval,
 	       CASE WHEN g.continued_run = g.run THEN g.continued END AS continued,
 	       CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
 	       t.updated_at AS thread_updated_at, f.rating AS feedback_rating,

@@ -84,6 +84,16 @@ var secretTables = []struct {
 		`UPDATE channel_installations SET credentials = $2 WHERE id::text = $1`,
 		func(id string) string { return credentialsOwner(uuid.MustParse(id)) },
 	},
+	{
+		`SELECT id::text, secret AS kept FROM tool_servers WHERE secret <> ''`,
+		`UPDATE tool_servers SET secret = $2 WHERE id::text = $1`,
+		toolSecretOwner,
+	},
+	{
+		`SELECT id::text, tokens AS kept FROM tool_connections`,
+		`UPDATE tool_connections SET tokens = $2 WHERE id::text = $1`,
+		toolTokensOwner,
+	},
 }
 
 // RotateSecrets seals every stored secret with the first key, on behalf of an operator, and logs it. It returns the

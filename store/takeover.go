@@ -245,7 +245,10 @@ func (db *DB) BeginRun(ctx context.Context, serverID uuid.UUID, begin chat.RunBe
 		if err == nil && begin.KeepTools {
 			err = exec(ctx, tx, `UPDATE tool_calls SET run = $2 WHERE message_id = $1`, begin.MessageID, begin.Run)
 		} else if err == nil {
-			err = exec(ctx, tx, `DELETE FROM tool_calls WHERE message_id = $1`, begin.MessageID)
+			err = send(ctx, tx, func(batch *pgx.Batch) {
+				batch.Queue(`DELETE FROM tool_calls WHERE message_id = $1`, begin.MessageID)
+				batch.Queue(cancelApprovalsSQL, begin.MessageID)
+			})
 		}
 		if err != nil || begin.Text == "" {
 			return err

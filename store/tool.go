@@ -33,6 +33,7 @@ func (db *DB) AddToolRound(ctx context.Context, serverID uuid.UUID, round chat.A
 					ON CONFLICT (message_id, round, ordinal) DO NOTHING`, // A repeated attempt.
 					round.MessageID, round.Index, i, round.Run, call.ID, call.Name, sum[:], call.State, call, text,
 					reasoning, sources)
+				queueApproval(batch, round.MessageID, call)
 			}
 		})
 	})
@@ -58,8 +59,7 @@ func (db *DB) EndToolCall(ctx context.Context, serverID uuid.UUID, run chat.RunI
 		if err := lockRun(ctx, tx, serverID, run); err != nil {
 			return err
 		}
-		return exec(ctx, tx, `UPDATE tool_calls SET state = $3, call = $4 WHERE message_id = $1 AND call_id = $2`,
-			run.MessageID, call.ID, call.State, call)
+		return send(ctx, tx, func(batch *pgx.Batch) { queueCall(batch, run.MessageID, call) })
 	})
 }
 

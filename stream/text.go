@@ -34,6 +34,8 @@ type Text struct {
 	text      []byte     // Guarded by mu. Only appended to: a slice of it stays valid.
 	reasoning *reasoning // Guarded by mu. Nil without reasoning.
 	parts     []Part     // Guarded by mu. The latest part of each key.
+	open      bool       // Guarded by mu. A text part has begun and not ended.
+	round     int        // Guarded by mu. The number of the current round plus 1; 0 without rounds.
 	partSeq   int        // Guarded by mu. Seq of the latest part.
 	end       *End       // Guarded by mu. Nil until the text ends. The End itself never changes.
 	abandoned bool       // Guarded by mu. Watches end without a terminal event.
@@ -87,6 +89,7 @@ type Position struct {
 	started        bool // The head.
 	offset         int  // Bytes of the text.
 	partSeq        int
+	open           bool // A text part has begun and not ended.
 	reasoning      int  // Bytes of the reasoning.
 	reasoningEnded bool // The end of the reasoning was received.
 	ended          bool
@@ -143,7 +146,11 @@ func (t *Text) AppendText(delta string) {
 func appendTo[T string | []byte](t *Text, piece T) {
 	b, from := t.log.room(), len(t.text)
 	if from == 0 {
-		b = append(t.endReasoning(b, t.reasoningTime()), textStartFrame...)
+		b = t.endReasoning(b, t.reasoningTime())
+	}
+	if !t.open {
+		t.open = true
+		b = append(b, textStartFrame...)
 	}
 	t.text = append(t.text, piece...)
 	t.publish(appendText(b, t.head.Run, t.text, from))
@@ -172,6 +179,12 @@ func (t *Text) Sources() []string {
 
 // PutToolCall publishes a call of a tool.
 func (t *Text) PutToolCall(c ToolCall) { t.put("tool "+c.ID, newToolCallChunk(c)) }
+
+// PutToolApproval publishes the request for a decision about a call of a tool, after the call, and its state.
+func (t *Text) PutToolApproval(a ToolApproval) {
+	t.put("tool-approval "+a.CallID, approvalRequestChunk{"tool-approval-request", a.ID, a.CallID})
+	t.put("tool-approval-state "+a.CallID, newApprovalChunk(a))
+}
 
 // PutToolResult publishes the end of a call of a tool, after the call.
 func (t *Text) PutToolResult(r ToolResult) { t.put("tool-result "+r.ID, newToolResultChunk(r)) }
@@ -226,7 +239,7 @@ func (t *Text) putPart(p Part) {
 		return
 	}
 	t.partSeq = max(t.partSeq, p.Seq)
-	t.publish(appendData(nil, p.Data))
+	t.publish(appendData(t.beginPart(nil, p), p.Data))
 }
 
 // Finish publishes the end. Later publications are dropped, so that there is exactly one end.
@@ -241,9 +254,11 @@ func (t *Text) Finish(end End) {
 // finish publishes the end. The caller holds mu.
 func (t *Text) finish(end End) {
 	b := t.endReasoning(t.log.room(), t.reasoningTime())
-	if len(t.text) > 0 {
+	if t.open {
+		t.open = false
 		b = append(b, textEndFrame...)
 	}
+	b = appendRoundEnd(b, t.round)
 	t.end = &end
 	t.publish(appendEnd(b, Cursor{t.head.Run, len(t.text)}, end))
 	t.ended.Store(true)
@@ -265,7 +280,7 @@ func (t *Text) over() bool { return t.end != nil || t.abandoned }
 
 // position returns the position of a watch that has read everything. The caller holds mu.
 func (t *Text) position() Position {
-	p := Position{started: true, offset: len(t.text), partSeq: t.partSeq, ended: t.end != nil}
+	p := Position{started: true, offset: len(t.text), partSeq: t.partSeq, open: t.open, ended: t.end != nil}
 	if r := t.reasoning; r != nil {
 		p.reasoning, p.reasoningEnded = len(r.text), r.over
 	}

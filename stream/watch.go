@@ -2,6 +2,7 @@ package stream
 
 import (
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -52,12 +53,13 @@ type textDelta struct {
 	reasoning reasoning // From the start.
 	text      []byte    // From the start.
 	parts     []Part    // The changed parts.
+	round     int       // See Text.
 	end       *End
 }
 
 // deltaSince returns the content of the text after a position. The caller holds mu.
 func (t *Text) deltaSince(p Position) textDelta {
-	n := textDelta{from: p, text: t.text}
+	n := textDelta{from: p, text: t.text, round: t.round}
 	for _, part := range t.parts {
 		if part.Seq > p.partSeq {
 			n.parts = append(n.parts, part)
@@ -80,21 +82,28 @@ func (n textDelta) size() int {
 
 // appendEvents appends the news as events.
 func (n textDelta) appendEvents(b []byte, run int) []byte {
+	open := n.from.started && n.from.open
 	for _, p := range n.parts {
+		if open && strings.HasPrefix(p.Key, roundEnd) {
+			open = false
+			b = append(b, textEndFrame...)
+		}
 		b = appendData(b, p.Data)
 	}
 	b = n.appendReasoning(b)
 	if len(n.text) > 0 {
 		// The text part begins with the first piece of the text.
-		if !n.from.started || n.from.offset == 0 {
+		if !open && (!n.from.started || n.from.offset < len(n.text)) {
+			open = true
 			b = append(b, textStartFrame...)
 		}
 		b = appendText(b, run, n.text, n.from.offset)
-		if n.end != nil {
+		if open && n.end != nil {
 			b = append(b, textEndFrame...)
 		}
 	}
 	if n.end != nil {
+		b = appendRoundEnd(b, n.round)
 		b = appendEnd(b, Cursor{run, len(n.text)}, *n.end)
 	}
 	return b

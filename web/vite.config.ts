@@ -32,7 +32,12 @@ const skillIconsFile: Plugin = {
 
 /** The shared parts of the sign-in, the settings and the administration, which other pages do not load. */
 const notEverywhere =
-  'FactorSetup|RecoveryCodes|PasswordRules|form\\.ts|signIn|connection/connections|identity/(identity[AM]|passkey)'
+  'FactorSetup|RecoveryCodes|PasswordRules|form\\.ts|signIn|connection/connections|identity/(identity[AM]|passkey)|thread/toolCalls'
+
+/** chatIcons are icons that one module of the chat uses. */
+const chatIcons =
+  'arrow-up-right|brain|camera|corner-down-right|git-branch|image-plus|languages|message-circle-(dashed|question)|mic|' +
+  'pencil-line|share-2|shield-question-mark|shield-question|unplug|upload|volume-2|file-down'
 
 export default defineConfig({
   plugins: [react(), skillIconsFile],
@@ -66,7 +71,7 @@ export default defineConfig({
             {
               name: 'app',
               test: new RegExp(
-                `/src/(app/main|(components|entities|lib/(api|browser|live|ui))/(?!${notEverywhere}))|/lucide-react/`,
+                `/src/(app/main|(components|entities|lib/(api|browser|live|ui))/(?!${notEverywhere}))|/lucide-react/dist/esm/(?!lucide-react|icons/index|icons/(${chatIcons})\\.)`,
               ),
             },
             { name: 'layout', test: /\/src\/app\/HomeRoute/ },

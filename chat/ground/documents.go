@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
 const (
@@ -38,28 +39,12 @@ const (
 // documents grounds the answer on the data sources of its question: on their whole text if it fits into the model's
 // context, else on the most relevant passages.
 func (g *Grounder) documents(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
-	owner := req.Owner
-	sources, ids := newTogether(g.sources, req)
-	found, err := sources.FindAll(ctx, owner, ids)
+	s, states, files, err := g.newSearch(ctx, req, req.Question.Content, query(req))
 	if err != nil {
 		return chat.Grounds{}, err
 	}
-	states := byState(found)
 	tellMissing(req.Skill.MissingDocuments+states.unread(req.Skill.Documents), tell)
-	states.waiting, states.failed = sources.open(states.waiting), sources.open(states.failed)
 	step := chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusSuccess}
-	s := search{
-		sources: sources, owner: owner, ready: states.ready, question: req.Question.Content, query: query(req),
-		veiled: sources.veiled,
-	}
-	files := len(s.ready)
-	if g.searchesProject(req) {
-		waiting, err := s.searchProject(ctx, g.projects, req.Project.ID)
-		if err != nil {
-			return chat.Grounds{}, err
-		}
-		states.waiting = append(states.waiting, waiting...)
-	}
 	if len(s.ready)+len(s.project) == 0 && len(req.Question.DataSourceIDs) == 0 {
 		if len(states.waiting) > 0 {
 			step.Detail = "使えるファイルがありません" + states.note()
@@ -94,6 +79,10 @@ func (g *Grounder) documents(ctx context.Context, req chat.AnswerRequest, tell f
 		step.Detail = "ファイルに、質問に合う箇所はありませんでした" + states.note()
 		tell(step)
 		return chat.Grounds{Prompt: prompt}, nil
+	case len(passages) == 0 && req.HasTool(tool.SearchDocuments): // The model may search for other words.
+		step.Detail = "質問に合う箇所はありませんでした" + states.note()
+		tell(step)
+		return chat.Grounds{Prompt: withSources(prompt, answer.Instructions, "")}, nil
 	case len(passages) == 0:
 		step.Detail = "質問に合う箇所はありませんでした" + states.note()
 		tell(step)
@@ -104,12 +93,33 @@ func (g *Grounder) documents(ctx context.Context, req chat.AnswerRequest, tell f
 		step.Detail = fmt.Sprintf("%d件のファイルの全文を確認", len(states.ready)) + states.note()
 	}
 	tell(step)
-	cited := s.cited(passages)
-	for i := range cited {
-		cited[i].Hidden = sources.veiled(cited[i].DataSourceID)
-		cited[i].InProject = s.inProject(cited[i].DataSourceID)
+	return chat.Grounds{
+		Prompt: withSources(prompt, answer.Instructions, fenced(passages)), Sources: s.marked(passages),
+	}, nil
+}
+
+// newSearch returns the search for a question in the data sources that an answer may use, their states, and the number
+// of files that are not found by the project.
+func (g *Grounder) newSearch(ctx context.Context, req chat.AnswerRequest, question, query string) (
+	s search, of states, files int, err error,
+) {
+	sources, ids := newTogether(g.sources, req)
+	found, err := sources.FindAll(ctx, req.Owner, ids)
+	if err != nil {
+		return s, of, 0, err
 	}
-	return chat.Grounds{Prompt: withSources(prompt, answer.Instructions, fenced(passages)), Sources: cited}, nil
+	of = byState(found)
+	of.waiting, of.failed = sources.open(of.waiting), sources.open(of.failed)
+	s = search{
+		sources: sources, owner: req.Owner, ready: of.ready, question: question, query: query, veiled: sources.veiled,
+	}
+	files = len(s.ready)
+	if g.searchesProject(req) {
+		var waiting []datasource.Source
+		waiting, err = s.searchProject(ctx, g.projects, req.Project.ID)
+		of.waiting = append(of.waiting, waiting...)
+	}
+	return s, of, files, err
 }
 
 // searching returns the detail of the step during the search.
@@ -192,6 +202,7 @@ type search struct {
 	query    string
 	budget   int                  // Maximum tokens of all passages.
 	veiled   func(uuid.UUID) bool // Reports whether the name of a data source is hidden. Nil hides none.
+	best     bool                 // Select the most relevant passages, even if all of them fit into the budget.
 
 	passages map[string]datasource.Passage // Passages read so far, by id.
 	whole    bool                          // All passages were selected.
@@ -213,7 +224,7 @@ func (s *search) choose(ctx context.Context) ([]answer.SourcePassage, error) {
 	for _, r := range retrieved {
 		scores[r.ID] = r.Score
 	}
-	if len(s.project)+len(s.small) == 0 {
+	if len(s.project)+len(s.small) == 0 && !s.best {
 		if all, err := s.all(ctx, scores); all != nil || err != nil {
 			return all, err
 		}
@@ -372,6 +383,16 @@ func (s *search) cited(passages []answer.SourcePassage) []chat.Source {
 			},
 			Text: p.Text,
 		}
+	}
+	return list
+}
+
+// marked returns the sources of passages with their readers.
+func (s *search) marked(passages []answer.SourcePassage) []chat.Source {
+	list := s.cited(passages)
+	for i := range list {
+		list[i].Hidden = s.veiled(list[i].DataSourceID)
+		list[i].InProject = s.inProject(list[i].DataSourceID)
 	}
 	return list
 }

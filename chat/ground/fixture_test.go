@@ -78,10 +78,11 @@ func (f *fixture) serve(cfg ground.Config, model llm.Model) *chat.Service {
 	if cfg.Searches.Web != nil {
 		cfg.Searches.Model = f.listening(model)
 	}
+	grounder := ground.New(f.sources, cfg)
 	s := chat.NewService(chat.Deps{
 		Store: f.db, Skills: skill.NewService(f.db, skill.Config{WebSearch: cfg.Searches.Web != nil}),
 		Model: f.listening(model), Feed: feed, Log: slog.New(slog.DiscardHandler),
-		Hub: stream.NewHub(stream.HubConfig{}), Grounder: ground.New(f.sources, cfg),
+		Hub: stream.NewHub(stream.HubConfig{}), Grounder: grounder, SourceTools: grounder,
 	}, chat.Config{Alone: true, Lease: unlimited, SendTimeout: unlimited})
 	f.must(s.Start(f.t.Context()))
 	f.t.Cleanup(func() { stop(s) })

@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/japan"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
 )
 
@@ -80,6 +81,11 @@ func (g *Grounder) web(
 		return grounds, fault.Wrap(err, fault.Unavailable, "ページの読み取りに時間がかかりすぎています。もう一度お試しください。")
 	}
 	step.Status = chat.StatusSuccess
+	if len(pages) == 0 && req.HasTool(tool.SearchWeb) { // The model may search for other words.
+		say("読み取れるページがありませんでした", 0, 0)
+		grounds.Prompt = withSources(conversation(req.Prompt, g.context/2), answer.WebInstructions, "")
+		return grounds, nil
+	}
 	if len(pages) == 0 {
 		say("読み取れるページがありませんでした", 0, 0)
 		grounds.Answer = answer.NoPages(queries)

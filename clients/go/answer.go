@@ -31,8 +31,8 @@ func parseCursor(id string) (Cursor, bool) {
 // Event is an event of an answer's stream.
 type Event struct {
 	// Type is the type of the chunk: "start", "text-delta", "data-reset", "data-step", "source-document", "source-url",
-	// "tool-input-available", "tool-output-available", "tool-output-error", "reasoning-delta", "data-title", "finish",
-	// "abort" (the answer was stopped), or another one of a newer server. Each connection repeats steps, sources, calls
+	// "tool-input-available", "tool-approval-request" (see DecideToolCall), "tool-output-available", "tool-output-error",
+	// "tool-output-denied", "reasoning-delta", "data-title", "finish", "abort" (the answer was stopped), or another one of a newer server. Each connection repeats steps, sources, calls
 	// of tools with their results, reasoning and the title.
 	Type string
 	// Text is the text to append, for the type text-delta. For the type data-reset, the text so far must be discarded.

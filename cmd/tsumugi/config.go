@@ -19,6 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/catalog"
+	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
 )
 
 // config holds every setting of the server. It is read once. An invalid setting makes the start fail with an error
@@ -46,6 +47,7 @@ type config struct {
 
 	TrustedProxies []netip.Prefix   `env:"TSUMUGI_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For is trusted, with commas between. Default: none."`
 	IdentityHosts  []string         `env:"TSUMUGI_IDENTITY_HOSTS" placeholder:"HOST,…" help:"Host names or IP addresses of the identity providers of organizations that have addresses inside the network, with commas between. Default: none."`
+	ToolHosts      []string         `env:"TSUMUGI_TOOL_HOSTS" placeholder:"HOST,…" help:"Host names or IP addresses of the tool servers of organizations, and of their authorization servers, that have addresses inside the network, with commas between. Default: none."`
 	Limits         ratelimit.Limits `env:"TSUMUGI_LIMITS" default:"default" placeholder:"KIND=PERSON:ORGANIZATION,…" help:"Limits of people and organizations on this server that differ from the defaults, such as question=120:6000,write=0; 0 means no limit, off means that nothing is allowed."`
 
 	Models string `env:"TSUMUGI_MODELS" type:"path" placeholder:"FILE" help:"File with the providers of models, as docs/models.md describes it, in place of the one provider of the settings OPENAI_*."`
@@ -116,7 +118,7 @@ func (c *config) Validate() error {
 		}
 	}
 	for _, check := range []func() error{
-		c.checkFiles, c.checkCognito, c.checkMail, c.checkLimits, c.checkSlack, c.checkSearch, c.checkIdentityHosts,
+		c.checkFiles, c.checkCognito, c.checkMail, c.checkLimits, c.checkSlack, c.checkSearch, c.checkHosts,
 		c.checkAuditing,
 	} {
 		if err := check(); err != nil {
@@ -145,17 +147,29 @@ func (c *config) Validate() error {
 	return nil
 }
 
-// checkIdentityHosts checks the hosts of identity providers, and converts them to lower case.
-func (c *config) checkIdentityHosts() error {
-	for i, host := range c.IdentityHosts {
-		host = strings.ToLower(strings.TrimSpace(host))
-		if u, err := url.Parse("https://" + host); (err != nil || u.Host != host || u.Port() != "") && net.ParseIP(host) == nil {
-			return fmt.Errorf("--identity-hosts (TSUMUGI_IDENTITY_HOSTS) %q is no host name or IP address without a port",
-				host)
+// checkHosts checks the lists of hosts inside the network, and converts them to lower case.
+func (c *config) checkHosts() error {
+	for setting, hosts := range map[string][]string{
+		"--identity-hosts (TSUMUGI_IDENTITY_HOSTS)": c.IdentityHosts,
+		"--tool-hosts (TSUMUGI_TOOL_HOSTS)":         c.ToolHosts,
+	} {
+		for i, host := range hosts {
+			host = strings.ToLower(strings.TrimSpace(host))
+			if u, err := url.Parse("https://" + host); (err != nil || u.Host != host || u.Port() != "") &&
+				net.ParseIP(host) == nil {
+				return fmt.Errorf("%s %q is no host name or IP address without a port", setting, host)
+			}
+			hosts[i] = host
 		}
-		c.IdentityHosts[i] = host
 	}
 	return nil
+}
+
+// toolClient returns a client for the tool servers of organizations.
+func (c *config) toolClient() *toolserver.Connector {
+	return toolserver.NewConnector(toolserver.ConnectorConfig{
+		Hosts: c.ToolHosts, ProxyResolves: c.ProxyResolves, Version: version,
+	})
 }
 
 // providerClient returns a client for the identity providers of organizations.

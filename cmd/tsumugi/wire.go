@@ -35,6 +35,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
+	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 	"github.com/tsumugi-ai/tsumugi/store"
@@ -73,6 +74,7 @@ type server struct {
 	saml      *saml.Service
 	oidc      *oidc.Service
 	siem      *siem.Service
+	tools     *toolserver.Service
 	web       *websearch.Service // Nil without web search.
 	handler   http.Handler
 	ready     atomic.Bool
@@ -152,8 +154,10 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if s.web, err = c.openSearch(extractor); err != nil {
 		return nil, err
 	}
+	s.tools = toolserver.NewService(toolserver.Config{PublicURL: public, BuiltIn: tool.BuiltIn(time.Now)}, db,
+		c.toolClient(), log.With("part", "tool"))
 	skills := skill.NewService(db, skill.Config{WebSearch: c.searches(), NoModel: !c.modelConnected()})
-	if err := s.answers(c, db, offered, skills, events); err != nil {
+	if err := s.answers(c, db, offered, skills, events, limiter); err != nil {
 		return nil, err
 	}
 	if err := s.openSlack(c, db, public, skills); err != nil {
@@ -180,7 +184,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		Pictures: s.pictures, Projects: s.projects, Transfers: s.transfers, Search: s.search, SigningKey: signing.Public(),
 		Slack:  api.Slack{Setup: s.slack.setup, Links: s.slack.links, Intake: s.slack.channels},
 		Shares: chat.NewSharer(db, events), Reviews: chat.NewReviewer(db), Stream: s.streams, Live: s.live, Limiter: limiter,
-		SSO: shared, SAML: s.saml, OIDC: s.oidc,
+		SSO: shared, SAML: s.saml, OIDC: s.oidc, Tools: s.tools,
 		SCIM:     scim.NewService(db, s.accounts.users, s.org, public, log.With("part", "scim")),
 		Sessions: s.accounts.users, Pool: s.accounts.users.Handler(), App: web.App(), Browser: browser,
 		State: newStateReader(s, &c.config, db).read, Metrics: s.telemetry.Handler(), Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
@@ -274,7 +278,7 @@ func (s *server) join(ctx context.Context, c *serveCommand) (err error) {
 
 // answers returns the chat service.
 func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, skills *skill.Service,
-	events chat.Events,
+	events chat.Events, limiter *ratelimit.Limiter,
 ) error {
 	offered.Servers = s.tally
 	model, err := llm.NewRouter(offered, s.log.With("part", "model"))
@@ -291,10 +295,11 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 		s.telemetry.WatchWebSearch(s.web.Stats)
 		grounds.Searches = ground.Searches{Web: s.web, Model: model, Budget: s.budget}
 	}
+	grounder := ground.New(s.sources, grounds)
 	generations := c.Limits[ratelimit.KindGeneration]
 	s.chat = chat.NewService(chat.Deps{
 		Store: db, Skills: skills, Model: model, Offers: model, Hub: s.hub, Feed: s.feed, Budget: s.budget,
-		Pictures: s.pictures, Grounder: ground.New(s.sources, grounds), Tools: tool.BuiltIn(time.Now),
+		Pictures: s.pictures, Grounder: grounder, Tools: skillTools(s.tools), SourceTools: grounder, ToolLimits: limiter,
 		Log:    s.log.With("part", "chat"),
 		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
 		Generations: s.tally.Level(string(ratelimit.KindGeneration)),
@@ -391,6 +396,9 @@ func (s *server) close() {
 	}
 	if s.budget != nil {
 		s.budget.Stop()
+	}
+	if s.tools != nil {
+		s.tools.Stop()
 	}
 	if s.accounts.users != nil {
 		s.accounts.users.Stop(ctx)

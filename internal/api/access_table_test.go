@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"strings"
+
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
@@ -22,6 +24,7 @@ const (
 	aPassage    kind = "passage"
 	aPicture    kind = "picture"
 	aTrial      kind = "trial"
+	aToolCall   kind = "call of a tool"
 	aShare      kind = "share"
 	aNotice     kind = "notice"
 	aGroup      kind = "group"
@@ -29,6 +32,7 @@ const (
 	aRating     kind = "rating"
 
 	aSCIMToken  kind = "token for provisioning"
+	aToolServer kind = "tool server"
 	aConnection kind = "connection"
 	nothing     kind = ""
 )
@@ -80,6 +84,27 @@ var access = map[string]rule{
 	"POST /v1/slack-link":                  {may: everybody, status: 409, body: with(map[string]any{})},
 	"DELETE /v1/slack-link":                {may: everybody, status: 404},
 
+	"GET /v1/tool":        {may: everybody, status: 200},
+	"GET /v1/tool-server": {may: supers, status: 200},
+	"POST /v1/tool-server": {may: supers, status: 400, body: with(map[string]any{
+		"key": "crm", "name": "顧客管理", "url": "https://192.168.0.1/", "auth": "none",
+	})},
+	"PUT /v1/tool-server/{tool_server_id}": {
+		may: supers, status: 200, names: aToolServer, body: with(map[string]any{"enabled": false}),
+	},
+	"DELETE /v1/tool-server/{tool_server_id}":        {may: supers, status: 204, names: aToolServer},
+	"POST /v1/tool-server/{tool_server_id}/discover": {may: supers, status: 200, names: aToolServer},
+	"PUT /v1/tool-server/{tool_server_id}/tool/{tool_name}": {
+		may: supers, status: 404, names: aToolServer, body: with(map[string]any{"rule": "allow"}),
+	},
+	"POST /v1/tool-server/{tool_server_id}/tool/{tool_name}/accept": {
+		may: supers, status: 404, names: aToolServer, body: with(map[string]any{"offered_sha256": "x"}),
+	},
+	"POST /v1/tool-server/{tool_server_id}/connection":   {may: everybody, status: 404, names: aToolServer},
+	"DELETE /v1/tool-server/{tool_server_id}/connection": {may: everybody, status: 404, names: aToolServer},
+	"GET /v1/tool-connection":                            {may: everybody, status: 200},
+	"GET /v1/tool-connection/callback":                   {status: 303},
+
 	"POST /v1/auth-type": {status: 200, body: with(map[string]any{"email": "somebody@tsumugi.example"})},
 	"POST /v1/auth-type/qr-code": {status: 200, body: with(map[string]any{
 		"email": "somebody@tsumugi.example", "secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
@@ -94,6 +119,7 @@ var access = map[string]rule{
 	"POST /v1/signout": {may: everybody, status: 200}, "GET /v1/me": {may: everybody, status: 200},
 	"GET /v1/me/usage": {may: everybody, status: 200}, "GET /v1/extension": {may: everybody, status: 200},
 	"GET /v1/contract/usage/model": {may: admins, status: 200},
+	"GET /v1/contract/usage/tool":  {may: admins, status: 200},
 	"GET /v1/contract/usage/csv":   {may: admins, status: 200}, "GET /v1/user/csv": {may: admins, status: 200},
 	"GET /v1/audit/csv": {may: admins, status: 200},
 	"GET /v1/guidance":  {may: everybody, status: 200},
@@ -306,6 +332,11 @@ var access = map[string]rule{
 	// For an answer without changes.
 	"PUT /v1/message/{message_id}/decision": {may: everybody, status: 409, names: aMessage, body: func(string) any {
 		return map[string]any{"accepted": []int{1}, "refused": []int{}}
+	}},
+	"GET /v1/tool-call": {may: everybody, status: 200},
+	// Of an answer that has ended.
+	"POST /v1/tool-call/{tool_call_id}/decision": {may: everybody, status: 409, names: aToolCall, body: func(string) any {
+		return map[string]any{"request_id": newID(), "approved": true, "arguments_sha256": strings.Repeat("00", 32)}
 	}},
 	"GET /v1/message/{message_id}/docx": {may: everybody, status: 409, names: aMessage},
 	"POST /external/chrome_extension/v1/chat/completion/stream": {

@@ -130,6 +130,16 @@ func (w *world) make(k kind, token, super string) string {
 		return w.project(token).ID.String()
 	case aConnection:
 		return w.personalToken(token, "chat").Connection.ID.String()
+	case aToolServer:
+		id := newID()
+		organization := w.alice.OrganizationID
+		if super == w.foreign {
+			organization = w.stranger.OrganizationID
+		}
+		// Its host is on this machine, and nothing listens there.
+		w.exec(`INSERT INTO tool_servers (id, organization_id, key, name, url, auth)
+			VALUES ($1, $2, $3, '顧客管理', 'http://127.0.0.1:1/mcp', 'none')`, id, organization, "s"+id[24:])
+		return id
 	case aSCIMToken:
 		return get[api.SCIMTokenCreated](w.fixture, http.StatusCreated, call{
 			method: "POST", path: "/v1/scim-config/token", token: super, body: map[string]any{"name": "Entra ID"},
@@ -169,6 +179,14 @@ func (w *world) make(k kind, token, super string) string {
 			w.t.Fatalf("got %+v", invited)
 		}
 		return invited.Items[0].User.ID.String()
+	case aToolCall:
+		id := newID()
+		w.exec(`INSERT INTO tool_approvals (id, organization_id, user_id, thread_id, message_id, call_id, tool, title, cause,
+			arguments_sha256, expires_at)
+			SELECT $1, organization_id, user_id, thread_id, message_id, 'a', 'send', '送信', 'rule', sha256('{}'),
+			       now() + interval '1 day'
+			FROM generations WHERE message_id = $2`, id, w.make(aMessage, token, super))
+		return id
 	case aTrial:
 		return get[api.SAMLTestStart](w.fixture, http.StatusCreated,
 			call{method: "POST", path: "/v1/saml-config/test", token: super}).ID.String()

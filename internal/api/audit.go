@@ -1,6 +1,10 @@
 package api
 
-import "github.com/tsumugi-ai/tsumugi/internal/org"
+import (
+	"slices"
+
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
 
 // maxAction bounds the name of an audit log action, in characters.
 const maxAction = 50
@@ -21,8 +25,8 @@ func (c *checks) auditQuery() org.AuditQuery {
 		Kind: org.EventKind(c.text("kind", maxAction)), Action: org.Action(c.text("action", maxAction)),
 		Search: c.text("q", maxSearch), From: c.time("from"), To: c.time("to"),
 	}
-	if query.Kind != "" && query.Kind != org.SignIns && query.Kind != org.Administration {
-		c.fail("kind", "sign_in または administration を指定してください。")
+	if !slices.Contains([]org.EventKind{"", org.SignIns, org.Administration, org.ToolCalls}, query.Kind) {
+		c.fail("kind", "sign_in、administration、tool のどれかを指定してください。")
 	}
 	return query
 }

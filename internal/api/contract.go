@@ -18,11 +18,32 @@ func (s *Server) listMemberUsage(c *call, offset, limit int) (any, error) {
 	return MemberUsageList{Items: convert(usage, toMemberUsage), Total: total}, err
 }
 
-func (s *Server) listModelUsage(c *call) (any, error) {
-	var period org.Period
-	if first := c.date("month", "2006-01", "月は 2026-04 の形式で指定してください。"); !first.IsZero() {
-		period = org.Period{From: first, To: first.AddDate(0, 1, -1)}
+// month returns the period of the parameter month, or the zero Period without it.
+func (c *call) month() org.Period {
+	first := c.date("month", "2006-01", "月は 2026-04 の形式で指定してください。")
+	if first.IsZero() {
+		return org.Period{}
 	}
+	return org.Period{From: first, To: first.AddDate(0, 1, -1)}
+}
+
+func (s *Server) listToolUsage(c *call) (any, error) {
+	period := c.month()
+	offset, limit := c.page()
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	usage, total, err := s.Org.UsageByTool(c.ctx(), c.actor, period, offset, limit)
+	return ToolUsageList{Total: total, Items: convert(usage, func(u org.ToolUsage) ToolUsage {
+		return ToolUsage{
+			Tool: u.Tool, Title: u.Title, SkillID: u.SkillID, SkillName: u.SkillName, Calls: u.Calls, Failures: u.Failures,
+			DurationMs: u.DurationMS,
+		}
+	})}, err
+}
+
+func (s *Server) listModelUsage(c *call) (any, error) {
+	period := c.month()
 	offset, limit := c.page()
 	if err := c.err(); err != nil {
 		return nil, err

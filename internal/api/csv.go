@@ -92,8 +92,11 @@ func (s *Server) exportUsage(c *call) error {
 	if err := c.err(); err != nil {
 		return err
 	}
-	if by == UsageByModel {
+	switch by {
+	case UsageByModel:
 		return s.exportModelUsage(c, period)
+	case UsageByTool:
+		return s.exportToolUsage(c, period)
 	}
 	return writeCSV(c, table{
 		name:   "tsumugi-usage",
@@ -124,6 +127,22 @@ func (s *Server) exportModelUsage(c *call, period org.Period) error {
 				return []string{
 					u.Date.Format(time.DateOnly), name(u.ModelID), u.ModelID, strconv.FormatInt(u.Messages, 10),
 					strconv.FormatInt(u.InputTokens, 10), strconv.FormatInt(u.OutputTokens, 10),
+				}
+			}), err
+		},
+	})
+}
+
+func (s *Server) exportToolUsage(c *call, period org.Period) error {
+	return writeCSV(c, table{
+		name:   "tsumugi-usage-tool",
+		header: []string{"日付", "ツール", "ツール名", "スキル", "スキルID", "回数", "失敗", "合計時間（ミリ秒）"},
+		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
+			list, err := s.Org.DailyUsageByTool(ctx, c.actor, period, offset, limit)
+			return convert(list, func(u org.ToolDay) []string {
+				return []string{
+					u.Date.Format(time.DateOnly), u.Tool, u.Title, u.SkillName, u.SkillID.String(),
+					strconv.FormatInt(u.Calls, 10), strconv.FormatInt(u.Failures, 10), strconv.FormatInt(u.DurationMS, 10),
 				}
 			}), err
 		},

@@ -40,6 +40,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/scim"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
+	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/stream"
@@ -123,6 +124,7 @@ type settings struct {
 	providers http.RoundTripper // Of requests to OpenID providers; nil for real ones.
 	offers    llmtest.Offers    // Nil for a single model.
 
+	tools    chat.Tools    // Nil for those of the product.
 	grounder chat.Grounder // Nil for answers based on the conversation only, unless reads is set.
 }
 
@@ -185,15 +187,23 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 			Summaries: ground.Summaries{Model: model, Notes: f.db, Budget: budget},
 		})
 	}
+	servers := toolserver.NewService(toolserver.Config{
+		PublicURL: issuer, BuiltIn: tool.BuiltIn(time.Now),
+	}, f.db, toolserver.NewConnector(toolserver.ConnectorConfig{Hosts: []string{"127.0.0.1"}}), log)
+	t.Cleanup(servers.Stop)
+	if with.tools == nil {
+		with.tools = servers
+	}
 	answers := chat.NewService(chat.Deps{
 		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log,
 		Budget: budget, Events: f.events, Pictures: f.pictures, Offers: with.offers,
-		Grounder: grounder, Tools: tool.BuiltIn(time.Now),
+		Grounder: grounder, Tools: with.tools,
 	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond, Epoch: func() int { return 1 }})
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
 	services := f.services()
+	services.Tools = servers
 	var tokens verifier
 	var accounts org.Accounts
 	if with.pool {

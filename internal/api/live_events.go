@@ -76,6 +76,15 @@ func (e *LiveEvents) MessageChanged(readers chat.Readers, message chat.Message) 
 	})
 }
 
+// ToolCallChanged implements chat.Events.
+func (e *LiveEvents) ToolCallChanged(owner identity.Owner, a chat.ToolApproval) {
+	e.publish(owner.UserID, func() any {
+		return LiveToolCall{
+			Type: "tool_call", ID: a.ID, ThreadID: a.ThreadID, MessageID: a.MessageID, State: ToolApprovalState(a.State),
+		}
+	})
+}
+
 // MessageDeleted implements chat.Events.
 func (e *LiveEvents) MessageDeleted(readers chat.Readers, threadID, messageID uuid.UUID) {
 	e.publishTo(topicOfReaders(readers), func() any {
@@ -170,7 +179,7 @@ func toLiveMessage(m chat.Message) LiveMessage {
 	whole := toMessage(m)
 	return LiveMessage{
 		ID: whole.ID, ThreadID: whole.ThreadID, ParentID: whole.ParentID, Author: whole.Author, Queue: whole.Queue,
-		Role: whole.Role, Status: whole.Status,
+		Role: whole.Role, Status: whole.Status, Waiting: whole.Waiting,
 		FinishReason: whole.FinishReason, Error: whole.Error, Feedback: whole.Feedback,
 		CompletedAt: whole.CompletedAt, Decisions: optional(m.Decisions, toDecisions),
 	}

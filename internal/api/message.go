@@ -205,6 +205,9 @@ func toMessage(m chat.Message) Message {
 		out.Proofread = toProofread(*m.Proofread)
 		out.Proofread.Decisions = optional(m.Decisions, toDecisions)
 	}
+	if m.AwaitsApproval {
+		out.Waiting = "approval"
+	}
 	if len(m.ToolCalls) > 0 {
 		out.ToolCalls = convert(m.ToolCalls, toToolCall)
 	}
@@ -219,6 +222,7 @@ func toToolCall(c chat.ToolCall) ToolCall {
 	return ToolCall{
 		ID: c.ID, Name: c.Name, Title: c.Title, Arguments: c.Arguments, Offset: c.Offset,
 		Status: ToolCallStatus(c.State), Result: c.Result, Error: c.Error, DurationMs: int(c.Duration.Milliseconds()),
+		Approval: optional(c.Approval, toToolCallApproval),
 	}
 }
 

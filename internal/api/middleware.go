@@ -45,6 +45,7 @@ const (
 	callTimeout   = 5 * time.Second
 
 	slackCallTimeout = 20 * time.Second // Includes the time for several calls of Slack.
+	toolCallTimeout  = 25 * time.Second // Includes the time for discovering a server and its authorization server.
 	scimCallTimeout  = 20 * time.Second // For a group with all members of a large organization.
 )
 
@@ -53,6 +54,9 @@ func withTimeLimit(next http.Handler) http.Handler { return limitTime(callTimeou
 
 // withSlackLimit is withTimeLimit for calls that call Slack.
 func withSlackLimit(next http.Handler) http.Handler { return limitTime(slackCallTimeout, next) }
+
+// withToolLimit is withTimeLimit for calls that call tool servers.
+func withToolLimit(next http.Handler) http.Handler { return limitTime(toolCallTimeout, next) }
 
 // withSCIMLimit is withTimeLimit for calls of identity providers.
 func withSCIMLimit(next http.Handler) http.Handler { return limitTime(scimCallTimeout, next) }

@@ -21,6 +21,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
 	"github.com/tsumugi-ai/tsumugi/internal/project"
+	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
 )
 
 // statuses maps codes to HTTP statuses. A missing code is internal.
@@ -72,6 +73,9 @@ var statuses = map[fault.Code]int{
 	workspace.CodeDenied:          http.StatusForbidden,
 	workspace.CodeState:           http.StatusBadRequest,
 	workspace.CodeSetup:           http.StatusConflict,
+	toolserver.CodeState:          http.StatusBadRequest,
+	toolserver.CodeDenied:         http.StatusForbidden,
+	toolserver.CodeSetup:          http.StatusConflict,
 	codeMethod:                    http.StatusMethodNotAllowed,
 	fault.UnsupportedType:         http.StatusUnsupportedMediaType,
 	codeUpgrade:                   http.StatusUpgradeRequired,

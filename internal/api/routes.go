@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/scim"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
+	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
@@ -169,6 +170,16 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/slack-link", s.call(writes, withBody(s.linkSlack)))
 		r.Delete("/v1/slack-link", s.call(writes, s.unlinkSlack))
 
+		r.Get("/v1/tool", s.call(reads, s.listTools))
+		r.Get("/v1/tool-server", s.call(reads, s.listToolServers))
+		r.Post("/v1/tool-server", s.call(secures, withBody(s.addToolServer)))
+		r.Put("/v1/tool-server/{tool_server_id}", s.call(secures, withBody(s.editToolServer)))
+		r.Delete("/v1/tool-server/{tool_server_id}", s.call(writes, s.removeToolServer))
+		r.Put("/v1/tool-server/{tool_server_id}/tool/{tool_name}", s.call(secures, withBody(s.editTool)))
+		r.Post("/v1/tool-server/{tool_server_id}/tool/{tool_name}/accept", s.call(secures, withBody(s.acceptTool)))
+		r.Get("/v1/tool-connection", s.call(reads, s.listToolConnections))
+		r.Delete("/v1/tool-server/{tool_server_id}/connection", s.call(writes, s.disconnectToolServer))
+
 		r.Get("/v1/notification", s.call(reads, withPage(s.listNotifications)))
 		r.Put("/v1/notification/read", s.call(writes, withBody(s.readNotifications)))
 		r.Post("/v1/notification", s.call(writes, withBody(s.addNotification)))
@@ -181,6 +192,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/contract", s.call(reads, s.getContract))
 		r.Get("/v1/contract/usage/member", s.call(reads, withPage(s.listMemberUsage)))
 		r.Get("/v1/contract/usage/model", s.call(reads, s.listModelUsage))
+		r.Get("/v1/contract/usage/tool", s.call(reads, s.listToolUsage))
 		r.Get("/v1/user", s.call(reads, s.listUsers))
 		r.Post("/v1/user/invite", s.call(mails, withBody(s.inviteUsers)))
 		r.Post("/v1/user/invite/resend", s.call(mails, withBody(s.resendInvitation)))
@@ -265,6 +277,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/message/{message_id}/stop", s.call(reads, s.stopMessage))
 		r.Delete("/v1/message/{message_id}/queue", s.call(writes, s.cancelWaitingQuestion))
 		r.Put("/v1/message/{message_id}/decision", s.call(writes, withBody(s.decideChanges)))
+		r.Get("/v1/tool-call", s.call(reads, s.listToolCalls))
+		r.Post("/v1/tool-call/{tool_call_id}/decision", s.call(writes, withBody(s.decideToolCall)))
 		r.Post("/v1/message_feedback", s.call(writes, withBody(s.giveFeedback)))
 		r.Delete("/v1/message_feedback/{message_id}", s.call(writes, s.withdrawFeedback))
 		r.Get("/v1/organization/feedback", s.call(reads, s.listOrganizationFeedback))
@@ -279,6 +293,15 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/slack-config/test", s.call(writes, s.testSlack))
 		r.Get("/v1/slack-link", s.call(reads, s.getSlackLink))
 	})
+
+	// Authenticated, with calls of tool servers and their authorization servers.
+	r.Group(func(r chi.Router) {
+		r.Use(withToolLimit, s.withActor)
+		r.Post("/v1/tool-server/{tool_server_id}/discover", s.call(writes, s.discoverTools))
+		r.Post("/v1/tool-server/{tool_server_id}/connection", s.call(writes, s.connectToolServer))
+	})
+	r.With(withToolLimit, s.limitAddress(ratelimit.KindSignIn)).
+		Get(toolserver.CallbackPath, s.handle(s.toolConnected))
 
 	// Authenticated, without a time limit for the answer.
 	r.With(s.withActor).Post("/v1/message/sync", s.call(waits, s.askMessageAndWait))

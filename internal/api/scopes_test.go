@@ -36,7 +36,7 @@ var scopesOfRoutes = map[identity.Scope]func(route string) bool{
 		return has(route, "/v1/category", "/v1/skill", "/v1/favorite_skill", "/v1/notification",
 			"/v1/thread", "/v1/share",
 			"/v1/message", "/v1/message_feedback", "/v1/me", "/v1/model", "/v1/models", "/v1/chat", "/v1/responses",
-			"/v1/picture", "/mcp") &&
+			"/v1/picture", "/v1/tool-call", "/mcp") &&
 			!strings.Contains(route, "preprocess") &&
 			// Notices are written in the app only.
 			(!has(route, "/v1/notification") || route == "GET /v1/notification" ||
@@ -52,7 +52,7 @@ var scopesOfRoutes = map[identity.Scope]func(route string) bool{
 		return has(route, "/external/chrome_extension", "/v1/me") || route == "GET /v1/thread/{thread_id}" ||
 			route == "GET /v1/message" || route == "GET /v1/project" || route == "POST /v1/message/stream" ||
 			strings.HasPrefix(route, "GET ") && strings.HasSuffix(route, "/stream") ||
-			strings.HasSuffix(route, "{message_id}/stop") || has(route, "/v1/message_feedback")
+			strings.HasSuffix(route, "{message_id}/stop") || has(route, "/v1/message_feedback", "/v1/tool-call")
 	},
 }
 

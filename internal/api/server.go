@@ -30,6 +30,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/project"
 	"github.com/tsumugi-ai/tsumugi/internal/scim"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
@@ -76,6 +77,7 @@ type Services struct {
 	Shares    *chat.Sharer
 	Reviews   *chat.Reviewer
 	Slack     Slack
+	Tools     *toolserver.Service
 	Stream    *sse.Server
 	Live      *Live
 	Transfers *Transfers                  // Nil for none to be ended.

@@ -191,9 +191,9 @@ func (s *Server) returned(
 	return toPage(w, page, outcome)
 }
 
-// bindSlack sets the cookie that binds the OAuth flow with Slack to this browser. Slack redirects the browser by a
-// link, so SameSite=Lax is sufficient.
-func (s *Server) bindSlack(w http.ResponseWriter, name, value string) {
+// bindFlow sets the cookie that binds an OAuth flow to this browser. The other side redirects the browser by a link,
+// so SameSite=Lax is sufficient.
+func (s *Server) bindFlow(w http.ResponseWriter, name, value string) {
 	cookie := s.cookie(name, slackCookieAge) //nolint:gosec // Secure wherever there is TLS.
 	cookie.Value, cookie.SameSite = value, http.SameSiteLaxMode
 	http.SetCookie(w, cookie)

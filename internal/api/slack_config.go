@@ -86,7 +86,7 @@ func (s *Server) installSlack(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.bindSlack(c.w, slackInstallCookie, browser)
+	s.bindFlow(c.w, slackInstallCookie, browser)
 	return created(SlackStart{URL: address}), nil
 }
 
@@ -127,7 +127,7 @@ func (s *Server) linkSlack(c *call, req SlackLinkRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.bindSlack(c.w, slackLinkCookie, browser)
+	s.bindFlow(c.w, slackLinkCookie, browser)
 	return created(SlackStart{URL: address}), nil
 }
 

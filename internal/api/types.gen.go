@@ -4,6 +4,7 @@
 package api
 
 import (
+	"encoding/json"
 	"time"
 
 	openapi_types "github.com/oapi-codegen/runtime/types"
@@ -837,8 +838,57 @@ func (e TokenFormGrantType) Valid() bool {
 	}
 }
 
+// Defines values for ToolApprovalCause.
+const (
+	Rule      ToolApprovalCause = "rule"
+	Unknown   ToolApprovalCause = "unknown"
+	Untrusted ToolApprovalCause = "untrusted"
+)
+
+// Valid indicates whether the value is a known member of the ToolApprovalCause enum.
+func (e ToolApprovalCause) Valid() bool {
+	switch e {
+	case Rule:
+		return true
+	case Unknown:
+		return true
+	case Untrusted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ToolApprovalState.
+const (
+	ToolApprovalStateApproved ToolApprovalState = "approved"
+	ToolApprovalStateCanceled ToolApprovalState = "canceled"
+	ToolApprovalStateDenied   ToolApprovalState = "denied"
+	ToolApprovalStateExpired  ToolApprovalState = "expired"
+	ToolApprovalStateWaiting  ToolApprovalState = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the ToolApprovalState enum.
+func (e ToolApprovalState) Valid() bool {
+	switch e {
+	case ToolApprovalStateApproved:
+		return true
+	case ToolApprovalStateCanceled:
+		return true
+	case ToolApprovalStateDenied:
+		return true
+	case ToolApprovalStateExpired:
+		return true
+	case ToolApprovalStateWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ToolCallStatus.
 const (
+	ToolCallStatusDenied   ToolCallStatus = "denied"
 	ToolCallStatusFailed   ToolCallStatus = "failed"
 	ToolCallStatusReturned ToolCallStatus = "returned"
 	ToolCallStatusSuccess  ToolCallStatus = "success"
@@ -847,6 +897,8 @@ const (
 // Valid indicates whether the value is a known member of the ToolCallStatus enum.
 func (e ToolCallStatus) Valid() bool {
 	switch e {
+	case ToolCallStatusDenied:
+		return true
 	case ToolCallStatusFailed:
 		return true
 	case ToolCallStatusReturned:
@@ -862,6 +914,7 @@ func (e ToolCallStatus) Valid() bool {
 const (
 	UsageByMember UsageBy = "member"
 	UsageByModel  UsageBy = "model"
+	UsageByTool   UsageBy = "tool"
 )
 
 // Valid indicates whether the value is a known member of the UsageBy enum.
@@ -870,6 +923,8 @@ func (e UsageBy) Valid() bool {
 	case UsageByMember:
 		return true
 	case UsageByModel:
+		return true
+	case UsageByTool:
 		return true
 	default:
 		return false
@@ -898,6 +953,7 @@ func (e UserState) Valid() bool {
 const (
 	ListAuditEventsParamsKindAdministration ListAuditEventsParamsKind = "administration"
 	ListAuditEventsParamsKindSignIn         ListAuditEventsParamsKind = "sign_in"
+	ListAuditEventsParamsKindTool           ListAuditEventsParamsKind = "tool"
 )
 
 // Valid indicates whether the value is a known member of the ListAuditEventsParamsKind enum.
@@ -906,6 +962,8 @@ func (e ListAuditEventsParamsKind) Valid() bool {
 	case ListAuditEventsParamsKindAdministration:
 		return true
 	case ListAuditEventsParamsKindSignIn:
+		return true
+	case ListAuditEventsParamsKindTool:
 		return true
 	default:
 		return false
@@ -916,6 +974,7 @@ func (e ListAuditEventsParamsKind) Valid() bool {
 const (
 	ExportAuditParamsKindAdministration ExportAuditParamsKind = "administration"
 	ExportAuditParamsKindSignIn         ExportAuditParamsKind = "sign_in"
+	ExportAuditParamsKindTool           ExportAuditParamsKind = "tool"
 )
 
 // Valid indicates whether the value is a known member of the ExportAuditParamsKind enum.
@@ -924,6 +983,8 @@ func (e ExportAuditParamsKind) Valid() bool {
 	case ExportAuditParamsKindAdministration:
 		return true
 	case ExportAuditParamsKindSignIn:
+		return true
+	case ExportAuditParamsKindTool:
 		return true
 	default:
 		return false
@@ -1154,6 +1215,26 @@ type AuthTypeRequest struct {
 type Author struct {
 	ID   openapi_types.UUID `json:"id,omitempty,omitzero"`
 	Name string             `json:"name"`
+}
+
+// AvailableTool defines model for AvailableTool.
+type AvailableTool struct {
+	Description string   `json:"description"`
+	Name        string   `json:"name"`
+	Rule        ToolRule `json:"rule"`
+	Title       string   `json:"title"`
+}
+
+// AvailableToolList defines model for AvailableToolList.
+type AvailableToolList struct {
+	Items []AvailableToolServer `json:"items"`
+}
+
+// AvailableToolServer defines model for AvailableToolServer.
+type AvailableToolServer struct {
+	Key   string          `json:"key"`
+	Name  string          `json:"name"`
+	Tools []AvailableTool `json:"tools"`
 }
 
 // Category defines model for Category.
@@ -1845,6 +1926,7 @@ type LiveMessage struct {
 	Role     MessageRole        `json:"role"`
 	Status   JobStatus          `json:"status"`
 	ThreadID openapi_types.UUID `json:"thread_id"`
+	Waiting  string             `json:"waiting,omitempty,omitzero"`
 }
 
 // LiveMessageChanged A new question, or an answer that was begun, has ended or was rated. Its text is in its stream, and in the list
@@ -1906,6 +1988,18 @@ type LiveThreadDeleted struct {
 	Deleted bool               `json:"deleted"`
 	ID      openapi_types.UUID `json:"id"`
 	Type    string             `json:"type"`
+}
+
+// LiveToolCall For the person who decides: a call of a tool waits for a decision, or no longer. `GET /v1/tool-call` has its
+// arguments.
+type LiveToolCall struct {
+	ID        openapi_types.UUID `json:"id"`
+	MessageID openapi_types.UUID `json:"message_id"`
+
+	// State `canceled`: the answer ended before the decision.
+	State    ToolApprovalState  `json:"state"`
+	ThreadID openapi_types.UUID `json:"thread_id"`
+	Type     string             `json:"type"`
 }
 
 // MadeSkill A skill that was made in the app, as those who may edit it see it.
@@ -2127,6 +2221,9 @@ type Message struct {
 
 	// Usage The tokens of all calls of the model for an answer. They include notes on parts of documents, also those made before another server took over, and calls that were made again. The title of a thread is not included.
 	Usage Usage `json:"usage,omitempty,omitzero"`
+
+	// Waiting The running answer waits for a decision about a call of a tool. Its stream stays open.
+	Waiting string `json:"waiting,omitempty,omitzero"`
 }
 
 // MessageFinishReason defines model for Message.FinishReason.
@@ -2548,6 +2645,42 @@ type OrganizationModelsRequest struct {
 // OrganizationState defines model for OrganizationState.
 type OrganizationState struct {
 	Items []ServiceState `json:"items"`
+}
+
+// OrganizationTool defines model for OrganizationTool.
+type OrganizationTool struct {
+	Changes []ToolChange `json:"changes"`
+
+	// Claims What the server claims about the tool. It has no effect.
+	Claims      ToolClaims `json:"claims"`
+	Description string     `json:"description"`
+
+	// Idempotent The administrator's mark: calls may be repeated.
+	Idempotent bool `json:"idempotent"`
+
+	// Name The name that models call.
+	Name string `json:"name"`
+
+	// OfferedSha256 Of the changed definition, for accepting it; otherwise empty.
+	OfferedSha256 string `json:"offered_sha256"`
+
+	// ReadOnly The administrator's mark: calls change nothing.
+	ReadOnly bool `json:"read_only"`
+
+	// Refused Why the definition cannot be used, for people.
+	Refused string `json:"refused"`
+
+	// Remote The server's name for it.
+	Remote string   `json:"remote"`
+	Rule   ToolRule `json:"rule"`
+
+	// Schema The JSON schema of the arguments, as text.
+	Schema string `json:"schema"`
+
+	// State `changed`: the server's definition differs from the accepted one. `refused`: it cannot be used. `gone`: the
+	// server does not have the tool any more.
+	State string `json:"state"`
+	Title string `json:"title"`
 }
 
 // OwnStorage defines model for OwnStorage.
@@ -3491,7 +3624,9 @@ type SkillContent struct {
 	Suggestions []string `json:"suggestions"`
 	TaskType    string   `json:"task_type"`
 
-	// Tools The tools that answers may call.
+	// Tools The tools that answers may call: `calendar`, `calculate`, `search_documents`, `search_web`, `read_page`, and
+	// those of the organization's tool servers, such as `crm__find_customer`. An answer uses those that the person
+	// who asks may use.
 	Tools []string `json:"tools"`
 }
 
@@ -3537,7 +3672,9 @@ type SkillContentInput struct {
 	Suggestions []string `json:"suggestions,omitempty,omitzero"`
 	TaskType    string   `json:"task_type,omitempty,omitzero"`
 
-	// Tools The tools that answers may call.
+	// Tools The tools that answers may call: `calendar`, `calculate`, `search_documents`, `search_web`, `read_page`, and
+	// those of the organization's tool servers, such as `crm__find_customer`. An answer uses those that the person
+	// who asks may use.
 	Tools []string `json:"tools,omitempty,omitzero"`
 }
 
@@ -4239,8 +4376,69 @@ type TokenRecord struct {
 	TokenType string `json:"token_type"`
 }
 
+// ToolAcceptRequest defines model for ToolAcceptRequest.
+type ToolAcceptRequest struct {
+	OfferedSha256 string `json:"offered_sha256"`
+}
+
+// ToolApproval defines model for ToolApproval.
+type ToolApproval struct {
+	// Arguments JSON. Empty after the end of the answer.
+	Arguments string `json:"arguments"`
+
+	// ArgumentsSha256 Of the arguments, 64 hexadecimal digits.
+	ArgumentsSha256 string `json:"arguments_sha256"`
+
+	// CallID The `toolCallId`.
+	CallID string `json:"call_id"`
+
+	// Cause Why a decision is needed: the rule of the tool; the call may change something and the answer has read texts of
+	// others; the call may have been made before a failure, and its result is unknown.
+	Cause     ToolApprovalCause `json:"cause"`
+	CreatedAt time.Time         `json:"created_at"`
+	DecidedAt time.Time         `json:"decided_at,omitempty,omitzero"`
+
+	// Edited The person has changed the arguments.
+	Edited    bool               `json:"edited,omitempty,omitzero"`
+	ExpiresAt time.Time          `json:"expires_at"`
+	ID        openapi_types.UUID `json:"id"`
+
+	// MessageID The answer.
+	MessageID openapi_types.UUID `json:"message_id"`
+	Name      string             `json:"name"`
+
+	// Reason Of a refusal.
+	Reason string `json:"reason,omitempty,omitzero"`
+
+	// SkillID The skill of the thread.
+	SkillID openapi_types.UUID `json:"skill_id"`
+
+	// State `canceled`: the answer ended before the decision.
+	State       ToolApprovalState  `json:"state"`
+	ThreadID    openapi_types.UUID `json:"thread_id"`
+	ThreadTitle string             `json:"thread_title"`
+
+	// Title The name of the tool for people.
+	Title string `json:"title"`
+}
+
+// ToolApprovalCause Why a decision is needed: the rule of the tool; the call may change something and the answer has read texts of
+// others; the call may have been made before a failure, and its result is unknown.
+type ToolApprovalCause string
+
+// ToolApprovalList defines model for ToolApprovalList.
+type ToolApprovalList struct {
+	Items []ToolApproval `json:"items"`
+}
+
+// ToolApprovalState `canceled`: the answer ended before the decision.
+type ToolApprovalState string
+
 // ToolCall A call of a tool by the assistant.
 type ToolCall struct {
+	// Approval The decision about a call that needed one.
+	Approval ToolCallApproval `json:"approval,omitempty,omitzero"`
+
 	// Arguments JSON as written by the model. Shortened if it is very long.
 	Arguments  string `json:"arguments"`
 	DurationMs int    `json:"duration_ms"`
@@ -4258,15 +4456,188 @@ type ToolCall struct {
 	// Result Shortened if it is very long.
 	Result string `json:"result,omitempty,omitzero"`
 
-	// Status `returned` for a call of a tool of the program that asked, which makes the call.
+	// Status `returned` for a call of a tool of the program that asked, which makes the call; `denied` for one that the
+	// person has refused.
 	Status ToolCallStatus `json:"status"`
 
 	// Title The name of the tool for people.
 	Title string `json:"title"`
 }
 
-// ToolCallStatus `returned` for a call of a tool of the program that asked, which makes the call.
+// ToolCallStatus `returned` for a call of a tool of the program that asked, which makes the call; `denied` for one that the
+// person has refused.
 type ToolCallStatus string
+
+// ToolCallApproval The decision about a call that needed one.
+type ToolCallApproval struct {
+	// Cause Why a decision is needed: the rule of the tool; the call may change something and the answer has read texts of
+	// others; the call may have been made before a failure, and its result is unknown.
+	Cause ToolApprovalCause `json:"cause"`
+
+	// Edited The person has changed the arguments.
+	Edited    bool               `json:"edited,omitempty,omitzero"`
+	ExpiresAt time.Time          `json:"expires_at"`
+	ID        openapi_types.UUID `json:"id"`
+
+	// Reason Of a refusal.
+	Reason string `json:"reason,omitempty,omitzero"`
+
+	// State `canceled`: the answer ended before the decision.
+	State ToolApprovalState `json:"state"`
+}
+
+// ToolChange defines model for ToolChange.
+type ToolChange struct {
+	After  string `json:"after"`
+	Before string `json:"before"`
+
+	// Field `title`, `description`, or a value of the schema, such as `schema.properties.city.type`.
+	Field string `json:"field"`
+}
+
+// ToolClaims What the server claims about the tool. It has no effect.
+type ToolClaims struct {
+	Destructive bool `json:"destructive"`
+	Idempotent  bool `json:"idempotent"`
+	OpenWorld   bool `json:"open_world"`
+	ReadOnly    bool `json:"read_only"`
+}
+
+// ToolConnection defines model for ToolConnection.
+type ToolConnection struct {
+	// ConnectedAt Absent without a connection.
+	ConnectedAt time.Time          `json:"connected_at,omitempty,omitzero"`
+	Name        string             `json:"name"`
+	ServerID    openapi_types.UUID `json:"server_id"`
+	URL         string             `json:"url"`
+}
+
+// ToolConnectionList defines model for ToolConnectionList.
+type ToolConnectionList struct {
+	Items []ToolConnection `json:"items"`
+}
+
+// ToolConnectionStart defines model for ToolConnectionStart.
+type ToolConnectionStart struct {
+	// URL Of the authorization server.
+	URL string `json:"url"`
+}
+
+// ToolDecision defines model for ToolDecision.
+type ToolDecision struct {
+	Approved *bool `json:"approved"`
+
+	// Arguments Replaces the arguments of an approved call. At most 64 KiB.
+	Arguments json.RawMessage `json:"arguments,omitempty,omitzero"`
+
+	// ArgumentsSha256 Of the arguments that were shown, 64 hexadecimal digits. Others are a conflict (409).
+	ArgumentsSha256 string `json:"arguments_sha256"`
+
+	// Reason For the assistant, if the call is refused.
+	Reason string `json:"reason,omitempty,omitzero"`
+
+	// Remember Approves further calls of the tool for this person's questions in the thread. Calls that may change something
+	// need a decision nevertheless after the answer has read texts of others.
+	Remember  bool   `json:"remember,omitempty,omitzero"`
+	RequestID string `json:"request_id"`
+}
+
+// ToolPutRequest defines model for ToolPutRequest.
+type ToolPutRequest struct {
+	Idempotent *bool   `json:"idempotent,omitempty"`
+	ReadOnly   *bool   `json:"read_only,omitempty"`
+	Rule       *string `json:"rule,omitempty,omitzero"`
+}
+
+// ToolRule defines model for ToolRule.
+type ToolRule = string
+
+// ToolServer defines model for ToolServer.
+type ToolServer struct {
+	// Auth `header`: a secret of the organization in a header. `oauth`: each member connects by OAuth.
+	Auth ToolServerAuth `json:"auth"`
+
+	// CheckedAt When its tools were last read, or this was tried.
+	CheckedAt time.Time `json:"checked_at,omitempty,omitzero"`
+	ClientID  string    `json:"client_id"`
+	Enabled   bool      `json:"enabled"`
+
+	// Everyone All members may use it; otherwise those of the groups.
+	Everyone bool `json:"everyone"`
+
+	// Failure Why the last attempt failed, for people.
+	Failure    string             `json:"failure"`
+	Groups     []SkillGroup       `json:"groups"`
+	HasSecret  bool               `json:"has_secret"`
+	HeaderName string             `json:"header_name"`
+	ID         openapi_types.UUID `json:"id"`
+
+	// Key The prefix of the names of its tools.
+	Key   string             `json:"key"`
+	Name  string             `json:"name"`
+	Tools []OrganizationTool `json:"tools"`
+	URL   string             `json:"url"`
+}
+
+// ToolServerAuth `header`: a secret of the organization in a header. `oauth`: each member connects by OAuth.
+type ToolServerAuth = string
+
+// ToolServerList defines model for ToolServerList.
+type ToolServerList struct {
+	Items []ToolServer `json:"items"`
+}
+
+// ToolServerPostRequest defines model for ToolServerPostRequest.
+type ToolServerPostRequest struct {
+	// Auth `header`: a secret of the organization in a header. `oauth`: each member connects by OAuth.
+	Auth       ToolServerAuth `json:"auth"`
+	ClientID   string         `json:"client_id,omitempty,omitzero"`
+	Everyone   *bool          `json:"everyone,omitempty"`
+	GroupIds   []string       `json:"group_ids,omitempty,omitzero"`
+	HeaderName string         `json:"header_name,omitempty,omitzero"`
+	Key        string         `json:"key"`
+	Name       string         `json:"name"`
+
+	// Secret The value of the header, or the client's secret.
+	Secret string `json:"secret,omitempty,omitzero"`
+	URL    string `json:"url"`
+}
+
+// ToolServerPutRequest defines model for ToolServerPutRequest.
+type ToolServerPutRequest struct {
+	Auth       *string  `json:"auth,omitempty,omitzero"`
+	ClientID   *string  `json:"client_id,omitempty"`
+	Enabled    *bool    `json:"enabled,omitempty"`
+	Everyone   *bool    `json:"everyone,omitempty"`
+	GroupIds   []string `json:"group_ids,omitempty,omitzero"`
+	HeaderName *string  `json:"header_name,omitempty"`
+	Name       *string  `json:"name,omitempty"`
+	Secret     *string  `json:"secret,omitempty"`
+	URL        *string  `json:"url,omitempty"`
+}
+
+// ToolUsage defines model for ToolUsage.
+type ToolUsage struct {
+	Calls int64 `json:"calls"`
+
+	// DurationMs Of all calls.
+	DurationMs int64              `json:"duration_ms"`
+	Failures   int64              `json:"failures"`
+	SkillID    openapi_types.UUID `json:"skill_id"`
+
+	// SkillName Absent for a deleted skill.
+	SkillName string `json:"skill_name,omitempty,omitzero"`
+
+	// Title The name of the tool for people.
+	Title string `json:"title"`
+	Tool  string `json:"tool"`
+}
+
+// ToolUsageList defines model for ToolUsageList.
+type ToolUsageList struct {
+	Items []ToolUsage `json:"items"`
+	Total int         `json:"total"`
+}
 
 // Usage The tokens of all calls of the model for an answer. They include notes on parts of documents, also those made before another server took over, and calls that were made again. The title of a thread is not included.
 type Usage struct {
@@ -4397,6 +4768,12 @@ type ThreadID = openapi_types.UUID
 // TokenID defines model for TokenId.
 type TokenID = openapi_types.UUID
 
+// ToolName defines model for ToolName.
+type ToolName = string
+
+// ToolServerID defines model for ToolServerId.
+type ToolServerID = openapi_types.UUID
+
 // UserID defines model for UserId.
 type UserID = openapi_types.UUID
 
@@ -4523,6 +4900,18 @@ type ListMemberUsageParams struct {
 
 // ListModelUsageParams defines parameters for ListModelUsage.
 type ListModelUsageParams struct {
+	// Month As 2026-04, in Japan. Default: the last 30 days.
+	Month string `form:"month,omitempty" json:"month,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListToolUsageParams defines parameters for ListToolUsage.
+type ListToolUsageParams struct {
 	// Month As 2026-04, in Japan. Default: the last 30 days.
 	Month string `form:"month,omitempty" json:"month,omitempty,omitzero"`
 
@@ -5048,6 +5437,25 @@ type AttachThreadParams struct {
 	LastEventID LastEventID `json:"Last-Event-ID,omitempty,omitzero"`
 }
 
+// ListToolCallsParams defines parameters for ListToolCalls.
+type ListToolCallsParams struct {
+	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ToolConnectedParams defines parameters for ToolConnected.
+type ToolConnectedParams struct {
+	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
+	Code  string `form:"code,omitempty" json:"code,omitempty,omitzero"`
+	Error string `form:"error,omitempty" json:"error,omitempty,omitzero"`
+	Iss   string `form:"iss,omitempty" json:"iss,omitempty,omitzero"`
+}
+
 // ListUsersParams defines parameters for ListUsers.
 type ListUsersParams struct {
 	// Offset How many items to pass over.
@@ -5283,6 +5691,21 @@ type MoveThreadJSONRequestBody = ThreadProjectRequest
 
 // ShareThreadJSONRequestBody defines body for ShareThread for application/json ContentType.
 type ShareThreadJSONRequestBody = ShareRequest
+
+// DecideToolCallJSONRequestBody defines body for DecideToolCall for application/json ContentType.
+type DecideToolCallJSONRequestBody = ToolDecision
+
+// AddToolServerJSONRequestBody defines body for AddToolServer for application/json ContentType.
+type AddToolServerJSONRequestBody = ToolServerPostRequest
+
+// EditToolServerJSONRequestBody defines body for EditToolServer for application/json ContentType.
+type EditToolServerJSONRequestBody = ToolServerPutRequest
+
+// EditToolJSONRequestBody defines body for EditTool for application/json ContentType.
+type EditToolJSONRequestBody = ToolPutRequest
+
+// AcceptToolJSONRequestBody defines body for AcceptTool for application/json ContentType.
+type AcceptToolJSONRequestBody = ToolAcceptRequest
 
 // InviteUsersJSONRequestBody defines body for InviteUsers for application/json ContentType.
 type InviteUsersJSONRequestBody = UserInviteRequest

@@ -87,9 +87,20 @@ const (
 	ActionProjectPurge     Action = "project.purge"
 	ActionProjectBind      Action = "project.channel_bind" // A channel of Slack.
 	ActionProjectUnbind    Action = "project.channel_unbind"
+	ActionToolCall         Action = "tool.call"         // By the assistant, while it answered a member.
+	ActionToolApprove      Action = "tool_call.approve" // By the person whose question is answered.
+	ActionToolDeny         Action = "tool_call.deny"
 	ActionSignInFailed     Action = "session.fail"
 	ActionSCIMTokenCreate  Action = "scim_token.create" //nolint:gosec // The name of an action.
 	ActionSCIMTokenRevoke  Action = "scim_token.revoke" //nolint:gosec // The name of an action.
+	ActionToolServerAdd    Action = "tool_server.create"
+	ActionToolServerEdit   Action = "tool_server.edit"
+	ActionToolServerRemove Action = "tool_server.delete"
+	ActionToolConnect      Action = "tool_server.connect" // A member's connection by OAuth.
+	ActionToolDisconnect   Action = "tool_server.disconnect"
+	ActionToolEdit         Action = "tool.edit"   // Its rule and marks.
+	ActionToolAccept       Action = "tool.accept" // A changed definition.
+	ActionToolChange       Action = "tool.change" // The server has changed the definition.
 )
 
 // EventKind is a category of entries of the audit log.
@@ -99,6 +110,7 @@ type EventKind string
 const (
 	SignIns        EventKind = "sign_in" // Sign-ins and passwords.
 	Administration EventKind = "administration"
+	ToolCalls      EventKind = "tool" // Calls of tools by the assistant.
 )
 
 // Actions returns all actions.
@@ -122,7 +134,10 @@ func Actions() []Action {
 		ActionGroupCreate, ActionGroupEdit, ActionGroupDelete, ActionGroupMembers,
 		ActionProjectCreate, ActionProjectEdit, ActionProjectGrants, ActionProjectArchive, ActionProjectDelete,
 		ActionProjectRestore, ActionProjectPurge, ActionProjectBind, ActionProjectUnbind,
+		ActionToolApprove, ActionToolDeny,
 		ActionSCIMTokenCreate, ActionSCIMTokenRevoke,
+		ActionToolServerAdd, ActionToolServerEdit, ActionToolServerRemove, ActionToolConnect, ActionToolDisconnect,
+		ActionToolEdit, ActionToolAccept, ActionToolChange, ActionToolCall,
 
 		// Package identity/pool logs these, and identity/sso some of them.
 		"session.begin", ActionSignInFailed, "session.lock", "session.end", "session.end_all", "session.refuse",
@@ -186,6 +201,8 @@ const (
 	TargetSlack        = "slack"
 	TargetGroup        = "group"
 	TargetProject      = "project"
+	TargetToolServer   = "tool_server"
+	TargetTool         = "tool"
 )
 
 // Change is a changed field. It must not contain secrets.

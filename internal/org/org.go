@@ -205,6 +205,12 @@ type Store interface {
 	DailyUsageByModel(ctx context.Context, organizationID uuid.UUID, period Period, offset, limit int) ([]ModelDay,
 		error)
 
+	// UsageByTool returns the usage by tool and skill in a period, most calls first, and the number of rows.
+	UsageByTool(ctx context.Context, organizationID uuid.UUID, period Period, offset, limit int) ([]ToolUsage, int, error)
+
+	// DailyUsageByTool returns the usage by day, tool and skill, in this order.
+	DailyUsageByTool(ctx context.Context, organizationID uuid.UUID, period Period, offset, limit int) ([]ToolDay, error)
+
 	// OwnUsage returns a user's usage this month, by the calendar of Japan.
 	OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (OwnUsage, error)
 

@@ -69,9 +69,9 @@ var activities = []struct {
 
 	{activity{entityManagement, 1, "Create"}, "create import publish"},
 	{activity{entityManagement, 3, "Update"}, "edit update set on off order rotate refresh grants archive " +
-		"restore hide show channel_bind channel_unbind"},
+		"restore hide show channel_bind channel_unbind accept change"},
 	{activity{entityManagement, 4, "Delete"}, "delete remove end revoke purge reuse"},
-	{activity{entityManagement, other, ""}, "reject test"},
+	{activity{entityManagement, other, ""}, "reject test connect disconnect call approve deny"},
 }
 
 // activityByAction returns activities by actions and verbs.
@@ -138,7 +138,7 @@ func (o Origin) event(e Event) object {
 	a, _ := activityOf(e.Action)
 	severityID, severityName := severity(e.Action)
 	statusID, status := 1, "Success"
-	if slices.Contains(failures, e.Action) {
+	if slices.Contains(failures, e.Action) || e.isFailedCall() {
 		statusID, status = 2, "Failure"
 	}
 	result := object{
@@ -178,6 +178,13 @@ func (o Origin) event(e Event) object {
 		result["service"] = compact(object{"name": "Tsumugi", "uid": o.Host})
 	}
 	return compact(result)
+}
+
+// isFailedCall reports whether the event is a call of a tool that has failed.
+func (e Event) isFailedCall() bool {
+	return e.Action == org.ActionToolCall && slices.ContainsFunc(e.Details, func(c org.Change) bool {
+		return c.Field == "outcome" && c.After != "success"
+	})
 }
 
 func (e Event) organizationID() string {

@@ -219,8 +219,9 @@ func (c Content) checkLists(w *contentCheck) {
 	if len(c.Tools) > 0 && c.Kind == KindProofreading {
 		w.fail("tools", "文章校正のスキルでは、ツールを使えません。")
 	}
+	w.count("tools", "ツール", len(c.Tools), maxTools)
 	for i, name := range c.Tools {
-		if !slices.Contains(tool.Names(), name) || slices.Contains(c.Tools[:i], name) {
+		if !slices.Contains(tool.Names(), name) && !tool.IsServerName(name) || slices.Contains(c.Tools[:i], name) {
 			w.fail(fmt.Sprintf("tools[%d]", i), "指定できない値です。")
 		}
 	}

@@ -33,6 +33,7 @@ const maxPosition = 1_000_000
 // Limits of a skill's lists.
 const (
 	maxSuggestions = 6
+	maxTools       = 32
 	maxFields      = 20
 	maxOptions     = 50
 	maxKeywords    = 30
@@ -142,8 +143,8 @@ func (s Skill) validate() error {
 		}
 	}
 	for i, name := range s.Tools {
-		if !slices.Contains(tool.Names(), name) || slices.Contains(s.Tools[:i], name) || s.Kind == KindProofreading {
-			return fmt.Errorf("tools[%d]: there is no tool %q for this skill; there are %s", i, name,
+		if !slices.Contains(tool.Names(), name) && !tool.IsServerName(name) || slices.Contains(s.Tools[:i], name) || s.Kind == KindProofreading {
+			return fmt.Errorf("tools[%d]: there is no tool %q for this skill; there are %s, and those of tool servers", i, name,
 				strings.Join(tool.Names(), ", "))
 		}
 	}

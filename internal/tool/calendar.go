@@ -28,6 +28,7 @@ func calendarTool(now func() time.Time) Tool {
 		Name: calendarName, Title: "カレンダー",
 		Description: "日本の暦を調べる。日付の曜日、和暦、祝日、営業日、年度を返す。今日の日付も分かる。日数や営業日数を足した日、" +
 			"二つの日の間の日数と営業日数、月の祝日と営業日数も計算する。営業日は、土日、祝日、年末年始（12月29日から1月3日）を除く日である。",
+		Rule: RuleAllow,
 		Parameters: json.RawMessage(`{
 			"type": "object", "additionalProperties": false,
 			"properties": {
@@ -38,12 +39,13 @@ func calendarTool(now func() time.Time) Tool {
 				"month": {"type": "string", "description": "2026-11 の形。この月の祝日と営業日数を返す。ほかの引数とは同時に指定しない"}
 			}
 		}`),
-		Call: func(_ context.Context, arguments json.RawMessage) (string, error) {
+		Call: func(_ context.Context, arguments json.RawMessage) (Result, error) {
 			var a calendarArguments
 			if err := decode(arguments, &a); err != nil {
-				return "", err
+				return Result{}, err
 			}
-			return a.answer(now())
+			text, err := a.answer(now())
+			return Result{Text: text}, err
 		},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"time"
 
@@ -23,9 +24,33 @@ type Tool struct {
 	Description string          // For the model.
 	Parameters  json.RawMessage // A JSON schema of the arguments, an object.
 
+	Rule       Rule // Whether calls need a decision of the person. Tools with RuleDeny are not offered to models.
+	Effects    bool // Calls may change something. After an untrusted result in the same answer, they need a decision.
+	Idempotent bool // A call whose result is unknown may be repeated. Tools without effects are idempotent.
+
 	// Call makes one call. The arguments are JSON written by a model; they may have any form. The detail of an error is
-	// shown to the person and sent to the model. Calls have no effects: a call may be repeated.
-	Call func(ctx context.Context, arguments json.RawMessage) (string, error)
+	// shown to the person and sent to the model.
+	Call func(ctx context.Context, arguments json.RawMessage) (Result, error)
+}
+
+// Rule says whether a tool may be called.
+type Rule string
+
+// The rules of tools.
+const (
+	RuleAllow Rule = "allow"
+	RuleAsk   Rule = "ask" // Each call needs a decision of the person whose question it is.
+	RuleDeny  Rule = "deny"
+)
+
+// Result is the result of a call.
+type Result struct {
+	Text      string // For the model.
+	Untrusted bool   // The text was written by others than the organization, such as a web page.
+
+	// Found has the sources found by SearchDocuments, SearchWeb or ReadPage, a []chat.Source. Text is then a note about
+	// them, which the tool itself has written.
+	Found any
 }
 
 // Box is the set of the available tools.
@@ -42,7 +67,9 @@ func (b Box) Named(names []string) []Tool {
 }
 
 // Names returns the names of the built-in tools.
-func Names() []string { return []string{calendarName, calculateName} }
+func Names() []string {
+	return []string{calendarName, calculateName, SearchDocuments, SearchWeb, ReadPage}
+}
 
 // decode decodes the arguments of a call. Members of unknown names are an error, so that the model corrects them.
 func decode(arguments json.RawMessage, v any) error {
@@ -60,3 +87,12 @@ func decode(arguments json.RawMessage, v any) error {
 	}
 	return fault.Wrap(err, fault.Invalid, "引数を読み取れませんでした。定義された名前と型で指定してください。")
 }
+
+// Separator separates the key of a tool server from the rest in the names of the tools of organizations' servers.
+const Separator = "__"
+
+var serverName = regexp.MustCompile(`^[a-z](?:_?[a-z0-9]){0,23}` + Separator + `[A-Za-z0-9_-]+$`)
+
+// IsServerName reports whether a name has the form of the names of tools of organizations' servers, such as
+// crm__find_customer. The tool need not exist.
+func IsServerName(name string) bool { return len(name) <= 64 && serverName.MatchString(name) }

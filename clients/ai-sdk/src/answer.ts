@@ -10,6 +10,9 @@ interface Wire {
   readonly messageId?: string
   readonly sourceId?: string
   readonly toolCallId?: string
+  readonly step?: number
+  readonly input?: unknown
+  readonly approvalId?: string
   readonly errorText?: string
   readonly code?: string
   readonly retryable?: boolean
@@ -34,11 +37,12 @@ export class Answer {
   /** The run that the connection's start or reset has announced. */
   #announced = 0
   #bytes = 0
-  #text: 'none' | 'open' | 'closed' = 'none'
+  /** The text part. Each connection begins it again, so it is returned with its first piece. */
+  #text: 'none' | 'begun' | 'open' | 'closed' = 'none'
   #ended = false
   #resyncs = 0
   #distrusted = false
-  /** The sources, calls of tools and results returned so far. Each connection sends them again. */
+  /** The sources, steps, calls of tools and results returned so far. Each connection sends them again. */
   #parts = new Set<string>()
   /**
    * Each connection sends all reasoning again. For each part: the length returned so far, the position on this
@@ -76,18 +80,27 @@ export class Answer {
     if (this.#distrusted) return this.#resync()
     switch (wire.type) {
       case 'text-start':
-        return this.#open() ? [chunk] : []
+        if (this.#text !== 'open') this.#text = 'begun'
+        return []
       case 'text-delta':
         return this.#grow(wire.delta ?? '', id, chunk)
       case 'text-end':
-        return this.#close() ? [chunk] : []
+        return this.#closing()
       case 'source-document':
       case 'source-url':
         return this.#isNew(`source ${wire.sourceId}`) ? [chunk] : []
-      case 'tool-input-available':
+      case 'tool-input-available': // A person may have changed the input before approving the call.
+        return this.#isNew(`${wire.type} ${wire.toolCallId} ${JSON.stringify(wire.input)}`) ? [chunk] : []
+      case 'tool-approval-request':
+        return this.#isNew(`${wire.type} ${wire.approvalId}`) ? [chunk] : []
       case 'tool-output-available':
       case 'tool-output-error':
+      case 'tool-output-denied':
         return this.#isNew(`${wire.type} ${wire.toolCallId}`) ? [chunk] : []
+      case 'start-step':
+        return this.#isNew(`start-step ${wire.step}`) ? [chunk] : []
+      case 'finish-step':
+        return this.#isNew(`finish-step ${wire.step}`) ? [...this.#closing(), chunk] : []
       case 'reasoning-start':
       case 'reasoning-delta':
       case 'reasoning-end':
@@ -102,7 +115,7 @@ export class Answer {
 
   /** Returns the chunks that are missing after the server reports that it has sent everything (204). */
   complete(): UIMessageChunk[] {
-    const chunks: UIMessageChunk[] = this.#close() ? [{ type: 'text-end', id: '0' }] : []
+    const chunks = this.#closing()
     if (this.messageId !== undefined && !this.#ended) chunks.push({ type: 'finish' })
     this.done = true
     return chunks
@@ -131,7 +144,9 @@ export class Answer {
 
   async #reset(run: number): Promise<UIMessageChunk[]> {
     const metadata = { type: 'message-metadata', messageMetadata: { run } } as UIMessageChunk
-    if (!(await knowsResetStep()) && (this.#bytes > 0 || this.#reasoning.size > 0))
+    // `reset-step` clears one step only.
+    const manySteps = [...this.#parts].some((part) => part.startsWith('finish-step'))
+    if ((manySteps || !(await knowsResetStep())) && (this.#bytes > 0 || this.#reasoning.size > 0))
       throw new TsumugiError('接続が途切れたため、回答を最初から再作成しています。', 'answer_restarted', true)
     const anew = this.#text !== 'none' || this.#parts.size > 0 || this.#reasoning.size > 0
     this.#distrusted = this.#ended = false
@@ -144,26 +159,24 @@ export class Answer {
     return [{ type: 'reset-step' } as unknown as UIMessageChunk, metadata]
   }
 
-  #open(): boolean {
-    const first = this.#text === 'none'
-    if (first) this.#text = 'open'
-    return first
-  }
-
-  #close(): boolean {
-    const last = this.#text === 'open'
-    if (last) this.#text = 'closed'
-    return last
+  /** Closes the open text part. A step ends with its text part, also if the end of that was on a lost connection. */
+  #closing(): UIMessageChunk[] {
+    const open = this.#text === 'open'
+    if (open || this.#text === 'begun') this.#text = 'closed'
+    return open ? [{ type: 'text-end', id: '0' }] : []
   }
 
   #grow(delta: string, id: string | undefined, chunk: UIMessageChunk): UIMessageChunk[] | null {
     const [run, offset] = parseCursor(id)
     if (!this.#continues(run) || offset === undefined) return this.#resync()
     if (run === this.#run && offset <= this.#bytes) return [] // A repetition: the text of a run never changes.
-    if (offset - utf8.encode(delta).length !== this.#bytes || this.#text !== 'open') return this.#resync()
+    if (offset - utf8.encode(delta).length !== this.#bytes) return this.#resync()
+    if (this.#text !== 'open' && this.#text !== 'begun') return this.#resync()
+    const opening: UIMessageChunk[] = this.#text === 'open' ? [] : [{ type: 'text-start', id: '0' }]
+    this.#text = 'open'
     this.#run = run
     this.#bytes = offset
-    return [chunk]
+    return [...opening, chunk]
   }
 
   /** Reports whether a run continues the text: it is the same, or a later one that was announced without a reset. */

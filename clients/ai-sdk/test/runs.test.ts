@@ -57,6 +57,31 @@ describe('a new run', () => {
     }
   })
 
+  it('has each step once, disconnected at every byte, also while a later step begins', async () => {
+    const run = { ...first, tools: ['a'], steps: true }
+    const early = { deltas: first.deltas.slice(0, 2) } // Before the model calls a tool.
+    const begun = script(1, early, null).replace('data: {"type":"reasoning-start"', 'data: {"type":"start-step","step":0}\n\n$&')
+    for (const [old, from] of [
+      [script(1, run, null), afterRetryField],
+      [begun.slice(0, begun.indexOf('data: {"type":"data-citations"')), begun.indexOf('text-start')],
+    ] as const) {
+      const length = bytesOf(old).length
+      for (let cut = bytesOf(old.slice(0, from)).length; cut < length; cut++) {
+        const { chat } = setUp((call, index) =>
+          index === 0
+            ? streamed(bytesOf(old).slice(0, cut), 'break')
+            : streamed(bytesOf(script(1, run, cursorOf(call)))),
+        )
+        await chat.sendMessage({ text: '質問' })
+        expect(chat.status, `cut at ${cut}`).toBe('ready')
+        expect(textOf(chat.lastMessage), `cut at ${cut}`).toBe(textOfRun(run))
+        expect(callsOf(chat), `cut at ${cut}`).toEqual(['a output-available'])
+        const steps = chat.lastMessage?.parts.filter((part) => part.type === 'step-start')
+        expect(steps, `cut at ${cut}`).toHaveLength(2)
+      }
+    }
+  })
+
   it('is followed through three runs, the second one disconnected at every byte', async () => {
     if (!knowsReset) return
     const old = bytesOf(script(1, first, null)).slice(0, -40)

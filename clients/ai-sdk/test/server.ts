@@ -5,6 +5,8 @@ export interface Run {
   readonly deltas: readonly string[]
   /** The ids of the calls of tools. */
   readonly tools?: readonly string[]
+  /** The calls are a step before that of the text. */
+  readonly steps?: boolean
   readonly end?: 'finish' | 'abort' | 'error'
 }
 
@@ -54,6 +56,7 @@ export function script(
       transient: true,
     }),
   )
+  if (run.steps) out.push(event({ type: 'start-step', step: 0 }))
   for (const toolCallId of run.tools ?? [])
     out.push(
       event({
@@ -74,6 +77,8 @@ export function script(
         dynamic: true,
       }),
     )
+  if (run.steps)
+    out.push(event({ type: 'finish-step', step: 0 }), event({ type: 'start-step', step: 1 }))
   out.push(
     event({
       type: 'source-document',
@@ -116,6 +121,7 @@ export function script(
     event({ type: 'text-end', id: '0' }),
     event({ type: 'data-title', data: { title: '題' }, transient: true }),
   )
+  if (run.steps) out.push(event({ type: 'finish-step', step: 1 }))
   if (run.end === 'abort') out.push(event({ type: 'abort', reason: 'stopped' }, total, idFirst))
   else if (run.end === 'error')
     out.push(

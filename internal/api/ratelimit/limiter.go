@@ -53,6 +53,14 @@ func (l *Limiter) Count(kind Kind, actor identity.Actor) error {
 	return l.organization[kind].take(actor.OrganizationID.String())
 }
 
+// CountTool counts a call of a tool in an answer to a person, or refuses it. It implements chat.ToolLimits.
+func (l *Limiter) CountTool(owner identity.Owner) error {
+	if err := l.each[KindTool].take(owner.UserID.String()); err != nil {
+		return err
+	}
+	return l.organization[KindTool].take(owner.OrganizationID.String())
+}
+
 // CountQuestion counts a question or refuses it. A question repeated by a resuming client is counted once.
 func (l *Limiter) CountQuestion(actor identity.Actor, request uuid.UUID) error {
 	return l.questions.once(question{actor.ID, request}, func() error { return l.Count(KindQuestion, actor) })

@@ -19,6 +19,7 @@ const (
 	KindWrite    Kind = "write"    // Calls that store something.
 	KindQuestion Kind = "question" // Questions; a repeated one is counted once.
 	KindUpload   Kind = "upload"   // Files.
+	KindTool     Kind = "tool"     // Calls of tools by the assistant.
 	KindMail     Kind = "mail"     // Calls that send invitations.
 	KindExport   Kind = "export"   // Downloads of all data of a person.
 	KindSignIn   Kind = "sign_in"  // Calls that lead to a session, by address.
@@ -54,6 +55,7 @@ func DefaultLimits() Limits {
 		KindWrite:        {600, 20_000},
 		KindQuestion:     {60, 6_000},
 		KindUpload:       {1_200, 6_000},
+		KindTool:         {120, 6_000},
 		KindMail:         {60, 300},
 		KindExport:       {5, 60},
 		KindSignIn:       {Each: 1_200}, // 200 people behind one address sign in at the same time, with six calls each.

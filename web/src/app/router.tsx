@@ -192,6 +192,7 @@ const adminRoutes: RouteObject = caught({
     adminPage('extension', async () => (await loadAdmin()).ExtensionPage),
     adminPage('feedback', async () => (await loadAdmin()).FeedbackPage),
     adminPage('audit', async () => (await loadAdmin()).AuditPage),
+    adminPage('tool', async () => (await loadAdmin()).ToolsPage),
     adminPage('state', async () => (await loadAdmin()).StatePage),
     { path: '*', Component: NotFoundPage },
   ],

@@ -8,6 +8,9 @@ import { Deletions } from '@/lib/ui/deletions'
 import { formatNumber } from '@/lib/ui/numbers'
 import { dismissToastsAbout, offerUndo, toastFailure } from '@/lib/ui/toast'
 
+/** The key of the calls of tools that wait for the user's decision in the query cache. */
+export const WAITING_CALLS = ['tool-calls'] as const
+
 /** The key prefix of everything about threads that will be deleted. */
 export const LEAVING = ['leaving'] as const
 
@@ -106,7 +109,11 @@ export function followThreads(live: Pick<Live, 'on' | 'onMissed'>): () => void {
       // Another tab has deleted it while undo was possible here, so undo is no longer possible.
       threadDeletions.callOff(id)
     }),
-    live.onMissed(() => void reload(threadsQuery.queryKey)),
+    live.on('tool_call', () => void reload(WAITING_CALLS)),
+    live.onMissed(() => {
+      void reload(threadsQuery.queryKey)
+      void reload(WAITING_CALLS)
+    }),
   ]
   return () => {
     for (const stop of stops) stop()

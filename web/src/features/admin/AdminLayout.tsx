@@ -14,6 +14,7 @@ import {
   Puzzle,
   RefreshCw,
   ScrollText,
+  Settings2,
   Shield,
   ThumbsUp,
   UserRoundCog,
@@ -41,7 +42,11 @@ const sections: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> =
   { to: '/admin/feedback', label: texts.layout.feedback, Icon: ThumbsUp },
   { to: '/admin/audit', label: texts.layout.audit, Icon: ScrollText },
 ]
-const superSections = [...sections, { to: '/admin/state', label: texts.layout.state, Icon: Activity }]
+const superSections = [
+  ...sections,
+  { to: '/admin/tool', label: texts.layout.tools, Icon: Settings2 },
+  { to: '/admin/state', label: texts.layout.state, Icon: Activity },
+]
 
 /** AdminLayout is the layout of the admin screens, with their navigation. */
 export function AdminLayout() {

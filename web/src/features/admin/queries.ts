@@ -10,6 +10,7 @@ import {
   type Page,
   type SamlConfig,
   type SlackConfig,
+  type ToolServer,
 } from '@/lib/api'
 import { listQuery } from '@/lib/api/lists'
 import { queryClient, reload } from '@/lib/api/queries'
@@ -161,6 +162,13 @@ export const modelUsageQuery = (month: string) =>
     select: ({ items }) => items,
   })
 
+/** toolUsageQuery reads the usage by tool of a month, or of the last 30 days if `month` is ''. */
+export const toolUsageQuery = (month: string) =>
+  queryOptions({
+    ...read('listToolUsage', { limit: 100, ...(month && { month }) }),
+    select: ({ items }) => items,
+  })
+
 /** The models of the server with the organization's settings. */
 export const modelsQuery = { ...read('getOrganizationModels', {}), ...edited }
 
@@ -196,6 +204,22 @@ export const slackManifestQuery = (socket: boolean) =>
 
 /** A page of the members who are linked with Slack. */
 export const slackLinksQuery = (page: number) => readNow('listSlackLinks', pageOf(page))
+
+/** The tool servers of the organization; 403 unless the user is a super-admin. */
+export const toolServersQuery = queryOptions({
+  ...readNow('listToolServers', {}),
+  select: ({ items }) => items,
+})
+
+/** Stores a changed tool server in the list, and reloads the list. */
+export async function storeToolServer(server: ToolServer): Promise<void> {
+  await queryClient.cancelQueries({ queryKey: toolServersQuery.queryKey })
+  queryClient.setQueryData(
+    toolServersQuery.queryKey,
+    (list) => list && { items: list.items.map((known) => (known.id === server.id ? server : known)) },
+  )
+  await reload(toolServersQuery.queryKey)
+}
 
 function pageOf(page: number): Page {
   return { offset: (page - 1) * PAGE, limit: PAGE }

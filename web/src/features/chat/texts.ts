@@ -260,7 +260,15 @@ export const texts = {
     returned: (titles: readonly string[]) =>
       titles.length === 1 ? `${titles[0]}の実行を依頼` : `${titles.length}つのツールの実行を依頼`,
     times: (title: string, count: number) => (count === 1 ? title : `${title}（${count}回）`),
+    asking: (title: string) => `${title}の承認を待っています`,
     failed: '失敗',
+    approvals: {
+      waiting: '承認待ち',
+      approved: '承認済み',
+      denied: '拒否',
+      expired: '期限切れ',
+      canceled: '中止',
+    } as Readonly<Record<string, string>>,
     input: '入力',
     inputs: {
       date: '日付',
@@ -269,6 +277,8 @@ export const texts = {
       until: '終わりの日',
       month: '月',
       expression: '式',
+      query: '検索語句',
+      url: 'アドレス',
       unit: '単位',
     } as Readonly<Record<string, string>>,
     output: '結果',

@@ -12,6 +12,7 @@ import styles from './ConnectionsPage.module.css'
 import { CreateToken } from './CreateToken'
 import sessions from './SessionsPage.module.css'
 import { SettingPage } from './SettingPage'
+import { ToolConnections } from './ToolConnections'
 import { texts } from './texts'
 
 const words = texts.connections
@@ -27,6 +28,7 @@ export function ConnectionsPage() {
       <Loaded query={query} loading={<p role="status">{words.loading}</p>}>
         {(all) => <List label={words.title} none={words.none} connections={ofKind(all, 'client')} />}
       </Loaded>
+      <ToolConnections />
       <section className={styles.tokens} aria-labelledby="tokens">
         <h2 id="tokens" className={styles.heading}>
           {words.tokens.title}

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { useRef } from 'react'
+import { lazy, Suspense, useRef } from 'react'
 import { Button } from '@/components/Button'
 import { Select, TextArea, TextField } from '@/components/Field'
 import { SkillIcon } from '@/components/SkillIcon'
 import type { SkillContent, SkillDocument } from '@/lib/api'
 import { Checkbox } from '@/lib/ui/Checkbox'
+import { withTool } from './chosenTools'
 import { type ContentProps, iconPath, icons, linesOf, tools } from './content'
 import { Documents } from './Documents'
 import styles from './Editor.module.css'
@@ -15,6 +16,9 @@ import { allCategoriesQuery } from './queries'
 import { texts } from './texts'
 
 const words = texts.editor
+const OrganizationTools = lazy(async () => ({
+  default: (await import('./OrganizationTools')).OrganizationTools,
+}))
 
 /** ContentFields edits the content of a skill. */
 export function ContentFields({
@@ -97,15 +101,19 @@ function Tools({ content, errorOf, onChange }: ContentProps) {
             onChange={(event) =>
               onChange({
                 ...content,
-                tools: tools.filter((tool) =>
-                  tool === name ? event.target.checked : content.tools.includes(tool),
-                ),
+                tools: withTool(content.tools, name, event.target.checked),
               })
             }
           />
           {words.toolNames[name]}
         </label>
       ))}
+      <Suspense>
+        <OrganizationTools
+          chosen={content.tools}
+          onChange={(next) => onChange({ ...content, tools: next })}
+        />
+      </Suspense>
     </fieldset>
   )
 }

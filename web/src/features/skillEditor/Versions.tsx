@@ -97,6 +97,8 @@ function Comparison({ version, before, after }: ComparisonProps) {
 }
 
 /** described formats a content as lines, so that a diff shows every difference. */
+const toolNames: Record<string, string> = texts.editor.toolNames
+
 function described(content: SkillContent): string {
   const e = texts.editor
   return [
@@ -113,7 +115,7 @@ function described(content: SkillContent): string {
     ...content.keywords.map((text) => `${e.keywords}: ${text}`),
     ...content.examples.map(({ question, answer }) => `${e.examples}: ${question} → ${answer}`),
     `${e.documents}: ${content.document_ids.length}件`,
-    `${e.tools}: ${content.tools.map((name) => e.toolNames[name]).join('、') || e.noTools}`,
+    `${e.tools}: ${content.tools.map((name) => toolNames[name] ?? name).join('、') || e.noTools}`,
     `${e.prompt}:`,
     content.prompt,
   ].join('\n')

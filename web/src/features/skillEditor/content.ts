@@ -26,7 +26,7 @@ export const icons = [
 ] as const
 
 /** tools are the names of the tools that answers may call. */
-export const tools = ['calendar', 'calculate'] as const
+export const tools = ['search_documents', 'search_web', 'read_page', 'calendar', 'calculate'] as const
 
 /** Draft is the edited skill as stored in the browser. */
 export interface Draft {

@@ -132,6 +132,9 @@ export const texts = {
     tools: 'ツール',
     toolsHint: '選んだツールは、必要に応じてAIが回答の途中で使います。使った内容は回答に表示されます。',
     toolNames: {
+      search_documents: '文書を検索（添付やスキルのファイル）',
+      search_web: 'ウェブを検索（語句を外部に送ります）',
+      read_page: 'ページを読む（質問や検索にあるもの）',
       calendar: 'カレンダー（今日の日付、祝日、営業日、和暦）',
       calculate: '計算（金額や割合の正確な計算）',
     },

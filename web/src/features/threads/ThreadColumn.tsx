@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Archive, Files, History, LayoutGrid, ListChecks, MoreHorizontal, SquarePen, X } from 'lucide-react'
-import { useRef, useState } from 'react'
+import { lazy, Suspense, useRef, useState } from 'react'
 import { Link, NavLink } from 'react-router'
 import { IconButton } from '@/components/IconButton'
 import { Menu, MenuItem } from '@/components/Menu'
 import { SearchField } from '@/components/SearchField'
 import { retentionQuery } from '@/entities/thread/leaving'
 import { useNewChat } from '@/entities/thread/newChat'
+import { useThreads } from '@/entities/thread/threads'
 import { keys } from '@/lib/browser/platform'
 import { cx } from '@/lib/ui/cx'
 import { ArchivedThreads, SearchResults } from './FoundThreads'
@@ -28,6 +29,18 @@ function LeavingLink() {
         {texts.leaving.link(threads)}
       </NavLink>
     </div>
+  )
+}
+
+const WaitingCalls = lazy(() => import('./WaitingCalls'))
+
+/** The calls that wait for a decision. They belong to answers that are being written. */
+function Decisions() {
+  if (!useThreads().items.some((thread) => thread.running)) return null
+  return (
+    <Suspense fallback={null}>
+      <WaitingCalls />
+    </Suspense>
   )
 }
 
@@ -56,6 +69,7 @@ function Places({ onClose }: { onClose: (() => void) | undefined }) {
         {texts.sources}
       </NavLink>
       <ProjectLinks />
+      <Decisions />
     </nav>
   )
 }

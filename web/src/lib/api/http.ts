@@ -9,8 +9,9 @@ export const RETRY_HEADER = 'x-no-retry'
 /** The name of an operation of the API: its operationId. */
 export type Operation = keyof typeof endpoints & keyof operations
 
-interface Endpoint {
-  readonly method: string
+export interface Endpoint {
+  /** GET if undefined. */
+  readonly method?: string
   readonly path: string
   /** The name of the required JSON body. */
   readonly body?: string
@@ -59,7 +60,7 @@ export async function call<O extends Operation>(
   operation: O,
   ...[given]: object extends Arguments<O> ? [given?: Arguments<O>] : [given: Arguments<O>]
 ): Promise<Result<O>> {
-  const { method, path, file, open }: Endpoint = endpoints[operation]
+  const { method = 'GET', path, file, open }: Endpoint = endpoints[operation]
   const { body, signal, keepalive = false, token, ...values }: Options & Values = { ...given }
   assertArguments(operation, body, values)
   const headers = new Headers(token === undefined ? {} : { Authorization: `Bearer ${token}` })

@@ -384,7 +384,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The usage by day and member, or by day and model, as a CSV file
+         * The usage by day and member, model, or tool and skill, as a CSV file
          * @description For the organization's administrators. Days are those of Japan, both included, at most 366.
          */
         get: operations["exportUsage"];
@@ -1505,6 +1505,26 @@ export interface paths {
          *     that was asked.
          */
         get: operations["listModelUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/contract/usage/tool": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Calls of tools in a month by tool and skill, most calls first
+         * @description For the organization's administrators. Calls count when their answer ends.
+         */
+        get: operations["listToolUsage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2735,6 +2755,212 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tool-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The organization's tool servers
+         * @description For super-admins. Secrets are not shown.
+         */
+        get: operations["listToolServers"];
+        put?: never;
+        /**
+         * Add a tool server
+         * @description For super-admins: a server of the Model Context Protocol over Streamable HTTP. Its tools are read with
+         *     `POST /v1/tool-server/{tool_server_id}/discover`. A secret is refused (409) without `TSUMUGI_SECRET_KEY`.
+         */
+        post: operations["addToolServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-server/{tool_server_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change a tool server
+         * @description For super-admins. What is left out keeps its value. With another address, way of signing in, or client, the
+         *     connections of members are deleted; with another host, the secret is deleted too.
+         */
+        put: operations["editToolServer"];
+        post?: never;
+        /**
+         * Remove a tool server
+         * @description For super-admins. Calls of its tools end, and the connections of members are deleted.
+         */
+        delete: operations["removeToolServer"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-server/{tool_server_id}/discover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read the tools of a server
+         * @description For super-admins. The response has the server with its tools; if they could not be read, `failure` says why. A
+         *     tool whose definition has changed is not used until the new one is accepted.
+         */
+        post: operations["discoverTools"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-server/{tool_server_id}/tool/{tool_name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+                tool_name: components["parameters"]["ToolName"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change the rule and the marks of a tool
+         * @description For super-admins. What is left out keeps its value.
+         */
+        put: operations["editTool"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-server/{tool_server_id}/tool/{tool_name}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+                tool_name: components["parameters"]["ToolName"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept the changed definition of a tool
+         * @description For super-admins. It is refused (409) if the definition has changed again since it was shown.
+         */
+        post: operations["acceptTool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-server/{tool_server_id}/connection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Connect oneself with a tool server
+         * @description For servers with OAuth. The browser goes to the URL and comes back to `/setting/connections` with
+         *     `result=connected` or with `error`, a code.
+         */
+        post: operations["connectToolServer"];
+        /**
+         * End one's connection with a tool server
+         * @description The tokens are deleted, and revoked if the authorization server offers that.
+         */
+        delete: operations["disconnectToolServer"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-connection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tool servers that one can connect with */
+        get: operations["listToolConnections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-connection/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Somebody has signed in at an authorization server
+         * @description Public, for browsers that an authorization server sends back. The cookie of the browser proves that it began here.
+         */
+        get: operations["toolConnected"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The tools that one's skills may call
+         * @description The tools of the organization's servers that the user may use, besides the built-in ones. Tools that cannot be
+         *     used are left out.
+         */
+        get: operations["listTools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/audit": {
         parameters: {
             query?: never;
@@ -3839,6 +4065,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tool-call": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Calls of tools that wait for a decision of the signed-in person, oldest first
+         * @description Other tabs learn of changes with `LiveToolCall`.
+         */
+        get: operations["listToolCalls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-call/{tool_call_id}/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `approvalId` of `tool-approval-request`. */
+                tool_call_id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve or refuse a call of a tool
+         * @description Only the person whose question is answered decides (403 for other readers of the thread). The same request again
+         *     has the same response; another decision, or one after the expiry or the end of the answer, is a conflict (409).
+         *     The answer continues at once.
+         */
+        post: operations["decideToolCall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/message_feedback": {
         parameters: {
             query?: never;
@@ -4382,7 +4653,29 @@ export interface components {
             output_tokens: number;
         };
         /** @enum {string} */
-        UsageBy: "member" | "model";
+        UsageBy: "member" | "model" | "tool";
+        ToolUsage: {
+            tool: string;
+            /** @description The name of the tool for people. */
+            title: string;
+            /** Format: uuid */
+            skill_id: string;
+            /** @description Absent for a deleted skill. */
+            skill_name?: string;
+            /** Format: int64 */
+            calls: number;
+            /** Format: int64 */
+            failures: number;
+            /**
+             * Format: int64
+             * @description Of all calls.
+             */
+            duration_ms: number;
+        };
+        ToolUsageList: {
+            items: components["schemas"]["ToolUsage"][];
+            total: number;
+        };
         ModelUsageList: {
             items: components["schemas"]["ModelUsage"][];
             total: number;
@@ -5746,6 +6039,144 @@ export interface components {
         SCIMCallList: {
             items: components["schemas"]["SCIMCall"][];
         };
+        ToolServerList: {
+            items: components["schemas"]["ToolServer"][];
+        };
+        ToolServer: {
+            /** Format: uuid */
+            id: string;
+            /** @description The prefix of the names of its tools. */
+            key: string;
+            name: string;
+            url: string;
+            auth: components["schemas"]["ToolServerAuth"];
+            header_name: string;
+            client_id: string;
+            has_secret: boolean;
+            enabled: boolean;
+            /** @description All members may use it; otherwise those of the groups. */
+            everyone: boolean;
+            groups: components["schemas"]["SkillGroup"][];
+            /**
+             * Format: date-time
+             * @description When its tools were last read, or this was tried.
+             */
+            checked_at?: string;
+            /** @description Why the last attempt failed, for people. */
+            failure: string;
+            tools: components["schemas"]["OrganizationTool"][];
+        };
+        /**
+         * @description `header`: a secret of the organization in a header. `oauth`: each member connects by OAuth.
+         * @enum {string}
+         */
+        ToolServerAuth: "none" | "header" | "oauth";
+        OrganizationTool: {
+            /** @description The name that models call. */
+            name: string;
+            /** @description The server's name for it. */
+            remote: string;
+            title: string;
+            description: string;
+            /** @description The JSON schema of the arguments, as text. */
+            schema: string;
+            claims: components["schemas"]["ToolClaims"];
+            /**
+             * @description `changed`: the server's definition differs from the accepted one. `refused`: it cannot be used. `gone`: the
+             *     server does not have the tool any more.
+             * @enum {string}
+             */
+            state: "usable" | "changed" | "refused" | "gone";
+            /** @description Why the definition cannot be used, for people. */
+            refused: string;
+            changes: components["schemas"]["ToolChange"][];
+            /** @description Of the changed definition, for accepting it; otherwise empty. */
+            offered_sha256: string;
+            rule: components["schemas"]["ToolRule"];
+            /** @description The administrator's mark: calls change nothing. */
+            read_only: boolean;
+            /** @description The administrator's mark: calls may be repeated. */
+            idempotent: boolean;
+        };
+        /** @enum {string} */
+        ToolRule: "allow" | "ask" | "deny";
+        /** @description What the server claims about the tool. It has no effect. */
+        ToolClaims: {
+            read_only: boolean;
+            destructive: boolean;
+            idempotent: boolean;
+            open_world: boolean;
+        };
+        ToolChange: {
+            /** @description `title`, `description`, or a value of the schema, such as `schema.properties.city.type`. */
+            field: string;
+            before: string;
+            after: string;
+        };
+        ToolServerPostRequest: {
+            key: string;
+            name: string;
+            url: string;
+            auth: components["schemas"]["ToolServerAuth"];
+            header_name?: string;
+            client_id?: string;
+            /** @description The value of the header, or the client's secret. */
+            secret?: string;
+            /** @default true */
+            everyone: boolean;
+            group_ids?: string[];
+        };
+        ToolServerPutRequest: {
+            name?: string;
+            url?: string;
+            auth?: components["schemas"]["ToolServerAuth"];
+            header_name?: string;
+            client_id?: string;
+            secret?: string;
+            enabled?: boolean;
+            everyone?: boolean;
+            group_ids?: string[];
+        };
+        ToolPutRequest: {
+            rule?: components["schemas"]["ToolRule"];
+            read_only?: boolean;
+            idempotent?: boolean;
+        };
+        ToolAcceptRequest: {
+            offered_sha256: string;
+        };
+        ToolConnectionStart: {
+            /** @description Of the authorization server. */
+            url: string;
+        };
+        ToolConnectionList: {
+            items: components["schemas"]["ToolConnection"][];
+        };
+        ToolConnection: {
+            /** Format: uuid */
+            server_id: string;
+            name: string;
+            url: string;
+            /**
+             * Format: date-time
+             * @description Absent without a connection.
+             */
+            connected_at?: string;
+        };
+        AvailableToolList: {
+            items: components["schemas"]["AvailableToolServer"][];
+        };
+        AvailableToolServer: {
+            key: string;
+            name: string;
+            tools: components["schemas"]["AvailableTool"][];
+        };
+        AvailableTool: {
+            name: string;
+            title: string;
+            description: string;
+            rule: components["schemas"]["ToolRule"];
+        };
         SlackConfig: {
             /** @description The server has a key (`TSUMUGI_SECRET_KEY`) to store secrets with. */
             storable: boolean;
@@ -5991,8 +6422,12 @@ export interface components {
             examples?: components["schemas"]["SkillExample"][];
             /** @description At most 10 data sources from which every answer is given. */
             document_ids?: string[];
-            /** @description The tools that answers may call. */
-            tools?: ("calendar" | "calculate")[];
+            /**
+             * @description The tools that answers may call: `calendar`, `calculate`, `search_documents`, `search_web`, `read_page`, and
+             *     those of the organization's tool servers, such as `crm__find_customer`. An answer uses those that the person
+             *     who asks may use.
+             */
+            tools?: string[];
         };
         SkillContent: {
             /** @description At most 20 characters. */
@@ -6026,8 +6461,12 @@ export interface components {
             examples: components["schemas"]["SkillExample"][];
             /** @description At most 10 data sources from which every answer is given. */
             document_ids: string[];
-            /** @description The tools that answers may call. */
-            tools: ("calendar" | "calculate")[];
+            /**
+             * @description The tools that answers may call: `calendar`, `calculate`, `search_documents`, `search_web`, `read_page`, and
+             *     those of the organization's tool servers, such as `crm__find_customer`. An answer uses those that the person
+             *     who asks may use.
+             */
+            tools: string[];
         };
         SkillContentList: {
             items: components["schemas"]["SkillContent"][];
@@ -6860,6 +7299,11 @@ export interface components {
             /** @description Of a question, its pictures. Not there where it has none. */
             pictures?: components["schemas"]["Picture"][];
             status: components["schemas"]["JobStatus"];
+            /**
+             * @description The running answer waits for a decision about a call of a tool. Its stream stays open.
+             * @enum {string}
+             */
+            waiting?: "approval";
             /** @enum {string} */
             finish_reason?: "stop" | "length" | "stopped" | "error";
             error?: components["schemas"]["MessageError"];
@@ -6899,15 +7343,100 @@ export interface components {
             /** @description Bytes of the content before the call. */
             offset: number;
             /**
-             * @description `returned` for a call of a tool of the program that asked, which makes the call.
+             * @description `returned` for a call of a tool of the program that asked, which makes the call; `denied` for one that the
+             *     person has refused.
              * @enum {string}
              */
-            status: "success" | "failed" | "returned";
+            status: "success" | "failed" | "returned" | "denied";
             /** @description Shortened if it is very long. */
             result?: string;
             /** @description Why the call failed. */
             error?: string;
+            approval?: components["schemas"]["ToolCallApproval"];
             duration_ms: number;
+        };
+        /** @description The decision about a call that needed one. */
+        ToolCallApproval: {
+            /** Format: uuid */
+            id: string;
+            cause: components["schemas"]["ToolApprovalCause"];
+            state: components["schemas"]["ToolApprovalState"];
+            /** Format: date-time */
+            expires_at: string;
+            /** @description Of a refusal. */
+            reason?: string;
+            /** @description The person has changed the arguments. */
+            edited?: boolean;
+        };
+        /**
+         * @description `canceled`: the answer ended before the decision.
+         * @enum {string}
+         */
+        ToolApprovalState: "waiting" | "approved" | "denied" | "expired" | "canceled";
+        /**
+         * @description Why a decision is needed: the rule of the tool; the call may change something and the answer has read texts of
+         *     others; the call may have been made before a failure, and its result is unknown.
+         * @enum {string}
+         */
+        ToolApprovalCause: "rule" | "untrusted" | "unknown";
+        ToolApproval: {
+            /** Format: uuid */
+            id: string;
+            state: components["schemas"]["ToolApprovalState"];
+            cause: components["schemas"]["ToolApprovalCause"];
+            /** Format: uuid */
+            thread_id: string;
+            thread_title: string;
+            /**
+             * Format: uuid
+             * @description The skill of the thread.
+             */
+            skill_id: string;
+            /**
+             * Format: uuid
+             * @description The answer.
+             */
+            message_id: string;
+            /** @description The `toolCallId`. */
+            call_id: string;
+            name: string;
+            /** @description The name of the tool for people. */
+            title: string;
+            /** @description JSON. Empty after the end of the answer. */
+            arguments: string;
+            /** @description Of the arguments, 64 hexadecimal digits. */
+            arguments_sha256: string;
+            /** @description Of a refusal. */
+            reason?: string;
+            /** @description The person has changed the arguments. */
+            edited?: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** Format: date-time */
+            decided_at?: string;
+        };
+        ToolApprovalList: {
+            items: components["schemas"]["ToolApproval"][];
+        };
+        ToolDecision: {
+            /** Format: uuid */
+            request_id: string;
+            approved: boolean;
+            /** @description Replaces the arguments of an approved call. At most 64 KiB. */
+            arguments?: {
+                [key: string]: unknown;
+            };
+            /** @description Of the arguments that were shown, 64 hexadecimal digits. Others are a conflict (409). */
+            arguments_sha256: string;
+            /** @description For the assistant, if the call is refused. */
+            reason?: string;
+            /**
+             * @description Approves further calls of the tool for this person's questions in the thread. Calls that may change something
+             *     need a decision nevertheless after the answer has read texts of others.
+             */
+            remember?: boolean;
         };
         SuggestionList: {
             items: string[];
@@ -7298,7 +7827,7 @@ export interface components {
             retryable: boolean;
         };
         /** @description What the server sends over the WebSocket. */
-        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveMessageDeleted"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationEnded"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"] | components["schemas"]["LiveProject"];
+        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveMessageDeleted"] | components["schemas"]["LiveToolCall"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationEnded"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"] | components["schemas"]["LiveProject"];
         /**
          * @description For the members of a project: its settings, grants or files have changed, or it is deleted. When the user's own role
          *     changes, the socket ends and the client reconnects.
@@ -7351,6 +7880,21 @@ export interface components {
             /** @enum {boolean} */
             deleted: true;
         };
+        /**
+         * @description For the person who decides: a call of a tool waits for a decision, or no longer. `GET /v1/tool-call` has its
+         *     arguments.
+         */
+        LiveToolCall: {
+            /** @enum {string} */
+            type: "tool_call";
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            thread_id: string;
+            /** Format: uuid */
+            message_id: string;
+            state: components["schemas"]["ToolApprovalState"];
+        };
         /** @description A message without its content, which may be large. */
         LiveMessage: {
             /** Format: uuid */
@@ -7367,6 +7911,8 @@ export interface components {
             author?: components["schemas"]["Author"];
             queue?: components["schemas"]["QueuePlace"];
             status: components["schemas"]["JobStatus"];
+            /** @enum {string} */
+            waiting?: "approval";
             /** @enum {string} */
             finish_reason?: "stop" | "length" | "stopped" | "error";
             error?: components["schemas"]["MessageError"];
@@ -7504,6 +8050,8 @@ export interface components {
         ThreadId: string;
         ShareId: string;
         GroupId: string;
+        ToolServerId: string;
+        ToolName: string;
         ProjectId: string;
         NotificationId: string;
         /** @description The id of the answer. */
@@ -8016,7 +8564,7 @@ export interface operations {
     exportAudit: {
         parameters: {
             query?: {
-                kind?: "sign_in" | "administration";
+                kind?: "sign_in" | "administration" | "tool";
                 action?: string;
                 q?: string;
                 from?: string;
@@ -9666,6 +10214,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelUsageList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listToolUsage: {
+        parameters: {
+            query?: {
+                /** @description As 2026-04, in Japan. Default: the last 30 days. */
+                month?: string;
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Usage by tool */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolUsageList"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -11357,6 +11933,289 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listToolServers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Servers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolServerList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addToolServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolServerPostRequest"];
+            };
+        };
+        responses: {
+            /** @description The server */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolServer"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    editToolServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolServerPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolServer"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    removeToolServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    discoverTools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolServer"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    editTool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+                tool_name: components["parameters"]["ToolName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolServer"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    acceptTool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+                tool_name: components["parameters"]["ToolName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolAcceptRequest"];
+            };
+        };
+        responses: {
+            /** @description The server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolServer"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    connectToolServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where the browser goes */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolConnectionStart"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    disconnectToolServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tool_server_id: components["parameters"]["ToolServerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is ended */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listToolConnections: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Servers with OAuth */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolConnectionList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    toolConnected: {
+        parameters: {
+            query?: {
+                state?: string;
+                code?: string;
+                error?: string;
+                iss?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To `/setting/connections`, with `result` or `error` */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listTools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Tools by server */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AvailableToolList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listAuditEvents: {
         parameters: {
             query?: {
@@ -11365,7 +12224,7 @@ export interface operations {
                 /** @description How many items to answer at most. */
                 limit?: components["parameters"]["Limit"];
                 /** @description Only of sign-ins and passwords, or only of what was administered. */
-                kind?: "sign_in" | "administration";
+                kind?: "sign_in" | "administration" | "tool";
                 action?: string;
                 /** @description Part of the name or address of who did it, or of what it was done to. */
                 q?: string;
@@ -12935,6 +13794,61 @@ export interface operations {
                 };
                 content: {
                     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listToolCalls: {
+        parameters: {
+            query?: {
+                state?: "waiting";
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the calls */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolApprovalList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    decideToolCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The `approvalId` of `tool-approval-request`. */
+                tool_call_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolDecision"];
+            };
+        };
+        responses: {
+            /** @description The call with its decision */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolApproval"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -1,5 +1,5 @@
 import { callAs } from './caller'
-import type { Operation } from './http'
+import type { Endpoint, Operation } from './http'
 import { endpoints } from './operations.gen'
 import { queryClient } from './queries'
 
@@ -15,9 +15,10 @@ export function answerCalls(answers: Partial<Record<Operation, () => unknown>>):
     userId: () => '',
     fetch: async ({ method, url }) => {
       const { pathname } = new URL(url, location.href)
-      const operation = (Object.keys(answers) as Operation[]).find(
-        (name) => endpoints[name].method === method && endpoints[name].path === pathname,
-      )
+      const operation = (Object.keys(answers) as Operation[]).find((name) => {
+        const { method: own = 'GET', path }: Endpoint = endpoints[name]
+        return own === method && path === pathname
+      })
       const body = operation === undefined ? Promise.reject(new TypeError('offline')) : answers[operation]?.()
       return Response.json((await body) ?? {})
     },

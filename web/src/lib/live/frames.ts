@@ -22,6 +22,8 @@ export interface LiveEvents {
   data_source:
     | { readonly data_source: DataSource; readonly id?: never }
     | { readonly data_source?: never; readonly id: string; readonly deleted: true }
+  /** A call of a tool waits for the user's decision, or no longer. */
+  tool_call: { readonly id: string }
   /** A project, or the user's role in it, has changed. */
   project: { readonly id: string }
 }
@@ -62,6 +64,7 @@ function isFrame(frame: Fields): boolean {
       if (frame.ended === true) return isText(frame.id)
       return Array.isArray(frame.read) ? frame.read.every(isText) : isNotice(frame.notification)
     case 'project':
+    case 'tool_call':
       return isText(frame.id)
     case 'data_source':
       return frame.deleted === true ? isText(frame.id) : isSource(frame.data_source)

@@ -51,6 +51,7 @@ export class Live {
     notification: new Set(),
     data_source: new Set(),
     project: new Set(),
+    tool_call: new Set(),
   }
   readonly #missed = new Set<() => void>()
   readonly #id: string

@@ -263,13 +263,58 @@ describe('receive', () => {
       event.toolResult('b', { errorText: '失敗' }),
     ]
     const { answer } = feed([event.start(1), ...calls, event.start(1), ...calls, event.toolCall('c')])
-    const call = { name: 'calculate', title: '計算', arguments: '{"expression":"1+2"}', offset: 3 }
+    const call = {
+      name: 'calculate',
+      title: '計算',
+      arguments: '{"expression":"1+2"}',
+      offset: 3,
+      approval: null,
+    }
     expect(answer.toolCalls).toEqual([
       { ...call, id: 'a', status: 'success', result: '3', error: '' },
       { ...call, id: 'b', status: 'failed', result: '', error: '失敗' },
       { ...call, id: 'c', status: 'running', result: '', error: '' },
     ])
     expect(feed([event.start(2), event.reset(2)], answer).answer.toolCalls).toEqual([])
+  })
+
+  it('has the decision about a call, and the arguments that the person has changed', () => {
+    const waiting = (state: string): Event => ({
+      data: JSON.stringify({
+        type: 'data-tool-approval',
+        data: {
+          id: 'p',
+          tool_call_id: 'a',
+          state,
+          expires_at: '2026-11-29T00:00:00Z',
+          reason: state === 'denied' ? '違う' : '',
+        },
+      }),
+    })
+    const request = {
+      data: JSON.stringify({ type: 'tool-approval-request', approvalId: 'p', toolCallId: 'a' }),
+    }
+    const begun = [event.start(1), event.toolCall('a'), request, waiting('waiting')]
+    const { answer } = feed(begun)
+    expect(answer.toolCalls).toMatchObject([{ status: 'running', approval: { id: 'p', state: 'waiting' } }])
+    const edited = {
+      data: JSON.stringify({
+        type: 'tool-input-available',
+        toolCallId: 'a',
+        toolName: 'calculate',
+        input: { expression: '1+3' },
+      }),
+    }
+    expect(
+      feed([edited, request, waiting('approved'), event.toolResult('a', { output: '4' })], answer).answer
+        .toolCalls,
+    ).toMatchObject([
+      { status: 'success', result: '4', arguments: '{"expression":"1+3"}', approval: { state: 'approved' } },
+    ])
+    const denied = { data: JSON.stringify({ type: 'tool-output-denied', toolCallId: 'a' }) }
+    expect(feed([waiting('denied'), denied], answer).answer.toolCalls).toMatchObject([
+      { status: 'denied', approval: { state: 'denied', reason: '違う' } },
+    ])
   })
 
   it('marks calls that the program that asked makes', () => {

@@ -134,11 +134,16 @@ export function receive(answer: Answer, frame: Frame): Received {
     case 'source':
       return keep({ ...answer, sources: upsert(answer.sources, part.source) })
     case 'tool-call':
-      // Each connection sends all calls again; a known one may have its result already.
-      if (answer.toolCalls.some(({ id }) => id === part.call.id)) return keep(answer)
+      // Each connection sends all calls again; a known one may have its result already, or arguments that a person has
+      // changed.
+      if (answer.toolCalls.some(({ id }) => id === part.call.id)) {
+        return keep(changeCall(answer, part.call.id, (call) => ({ ...call, arguments: part.call.arguments })))
+      }
       return keep({ ...answer, toolCalls: [...answer.toolCalls, part.call] })
+    case 'tool-approval':
+      return keep(changeCall(answer, part.id, (call) => ({ ...call, approval: part.approval })))
     case 'tool-result':
-      return keep({ ...answer, toolCalls: answer.toolCalls.map((call) => withResult(call, part)) })
+      return keep(changeCall(answer, part.id, (call) => withResult(call, part)))
     case 'citations':
       return keep({ ...answer, citations: part.citations })
     case 'proofread-text':
@@ -180,9 +185,13 @@ const blank = { ...preface, text: '', bytes: 0, outcome: null, restart: false } 
 
 function withResult(
   call: AnswerToolCall,
-  { id, result, error }: Extract<AnswerPart, { type: 'tool-result' }>,
+  { result, error, status }: Extract<AnswerPart, { type: 'tool-result' }>,
 ): AnswerToolCall {
-  return call.id === id ? { ...call, result, error, status: error === '' ? 'success' : 'failed' } : call
+  return { ...call, result, error, status }
+}
+
+function changeCall(answer: Answer, id: string, change: (call: AnswerToolCall) => AnswerToolCall): Answer {
+  return { ...answer, toolCalls: answer.toolCalls.map((call) => (call.id === id ? change(call) : call)) }
 }
 
 function keep(answer: Answer): Received {

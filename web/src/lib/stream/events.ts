@@ -1,3 +1,4 @@
+import type { ToolCall } from '../api'
 import { count, type Fields, fields, isFields, text } from './fields'
 import { decodeChange, decodeProofread, decodeProofreadText, type ProofreadPart } from './proofread'
 
@@ -37,10 +38,22 @@ export interface AnswerToolCall {
   /** Bytes of the answer's text before the call. */
   readonly offset: number
   /** `returned`: the program that asked makes the call. */
-  readonly status: 'running' | 'success' | 'failed' | 'returned'
+  readonly status: 'running' | 'success' | 'failed' | 'returned' | 'denied'
   readonly result: string
   /** Why the call failed; empty otherwise. */
   readonly error: string
+  /** The decision about the call; null if it needs none. */
+  readonly approval: CallApproval | null
+}
+
+/** CallApproval is the state of a decision about a call. */
+export interface CallApproval {
+  readonly id: string
+  readonly state: NonNullable<ToolCall['approval']>['state']
+  readonly cause: NonNullable<ToolCall['approval']>['cause']
+  /** Of a refusal. */
+  readonly reason?: string
+  readonly expires_at: string
 }
 
 /** A passage of a document or a page of the web that the answer may cite as `[index]`. */
@@ -112,7 +125,14 @@ export type AnswerPart =
   | { readonly type: 'step'; readonly step: AnswerStep }
   | { readonly type: 'source'; readonly source: AnswerSource }
   | { readonly type: 'tool-call'; readonly call: AnswerToolCall }
-  | { readonly type: 'tool-result'; readonly id: string; readonly result: string; readonly error: string }
+  | { readonly type: 'tool-approval'; readonly id: string; readonly approval: CallApproval }
+  | {
+      readonly type: 'tool-result'
+      readonly id: string
+      readonly result: string
+      readonly error: string
+      readonly status: AnswerToolCall['status']
+    }
   | { readonly type: 'citations'; readonly citations: readonly AnswerCitation[] }
   | ProofreadPart
   | { readonly type: 'delta'; readonly delta: string }
@@ -164,6 +184,15 @@ const decoders: Readonly<Record<string, (fields: Fields) => AnswerPart>> = {
   'tool-input-available': decodeToolCall,
   'tool-output-available': (f) => decodeToolResult(f, text(f.output), ''),
   'tool-output-error': (f) => decodeToolResult(f, '', text(f.errorText)),
+  'tool-output-denied': (f) => decodeToolResult(f, '', '', 'denied'),
+  'data-tool-approval': ({ data }) => {
+    const approval = fields(data)
+    return {
+      type: 'tool-approval',
+      id: text(approval.tool_call_id),
+      approval: approval as unknown as CallApproval,
+    }
+  },
   'text-delta': (f) => (typeof f.delta === 'string' ? { type: 'delta', delta: f.delta } : broken),
   'reasoning-start': (f) => ({ type: 'reasoning-start', elapsedMs: count(ours(f).elapsed_ms) ?? 0 }),
   'reasoning-delta': (f) =>
@@ -286,13 +315,19 @@ function decodeToolCall(f: Fields): AnswerPart {
       status: f.providerExecuted === false ? 'returned' : 'running',
       result: '',
       error: '',
+      approval: null,
     },
   }
 }
 
-function decodeToolResult(f: Fields, result: string, error: string): AnswerPart {
+function decodeToolResult(
+  f: Fields,
+  result: string,
+  error: string,
+  status: AnswerToolCall['status'] = error === '' ? 'success' : 'failed',
+): AnswerPart {
   const id = text(f.toolCallId)
-  return id === '' ? ignored : { type: 'tool-result', id, result, error }
+  return id === '' ? ignored : { type: 'tool-result', id, result, error, status }
 }
 
 function decodeCitation(f: Fields): AnswerCitation[] {

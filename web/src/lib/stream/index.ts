@@ -17,6 +17,7 @@ export {
   type AnswerStep,
   type AnswerToolCall,
   type AnswerUsage,
+  type CallApproval,
   decodeCitations,
   httpUrl,
   type StepStatus,

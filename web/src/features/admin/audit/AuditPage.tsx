@@ -61,11 +61,12 @@ function queryOf(url: UrlState): AuditQuery {
 
 // The URL has one parameter for an action or for a group of actions.
 function chosen(action: string): AuditQuery {
-  if (action === 'sign_in' || action === 'administration') return { kind: action }
+  if (action === 'sign_in' || action === 'administration' || action === 'tool') return { kind: action }
   return action ? { action } : {}
 }
 
 function kindOf(action: string): keyof typeof words.kinds {
+  if (action === 'tool.call') return 'tool'
   return /^(session|password)\./.test(action) ? 'sign_in' : 'administration'
 }
 
@@ -80,7 +81,7 @@ function Filters({ url }: { url: UrlState }) {
         onChange={(event) => url.set({ action: event.target.value })}
       >
         <option value="">{words.allActions}</option>
-        {(['sign_in', 'administration'] as const).map((kind) => (
+        {(['sign_in', 'administration', 'tool'] as const).map((kind) => (
           <optgroup key={kind} label={words.kinds[kind]}>
             <option value={kind}>{words.allOf(words.kinds[kind])}</option>
             {Object.entries(words.actions)

@@ -15,6 +15,7 @@ import styles from './ContractPage.module.css'
 import { daysLeft, statusOf } from './status'
 import { MemberUsageTable } from './usage/MemberUsageTable'
 import { ModelUsageTable } from './usage/ModelUsageTable'
+import { ToolUsageTable } from './usage/ToolUsageTable'
 import { Usage } from './usage/Usage'
 import { UsageCsv } from './usage/UsageCsv'
 
@@ -22,7 +23,7 @@ const words = texts.contract
 /** A contract that ends within this number of days shows a warning. */
 const ENDING_DAYS = 30
 
-/** The contract: its terms, and its usage by day, by member and by model. */
+/** The contract: its terms, and its usage by day, by member, by model and by tool. */
 export function ContractPage() {
   const query = useQuery(contractQuery)
   return (
@@ -35,6 +36,7 @@ export function ContractPage() {
             <Usage days={contract.usage} />
             <MemberUsageTable />
             <ModelUsageTable today={today(contract)} />
+            <ToolUsageTable today={today(contract)} />
             <UsageCsv today={today(contract)} />
           </>
         )}

@@ -52,12 +52,13 @@ export const contractScreen = {
     },
     csv: {
       title: '利用状況の保存',
-      lead: '日とメンバー、または日とモデルごとの回答数とトークン数を、表計算ソフトで開けるCSVファイルに保存します。期間は366日までです。',
+      lead: '日とメンバー、モデルごとの回答数とトークン数、または日とツールとスキルごとの使用回数を、表計算ソフトで開けるCSVファイルに保存します。期間は366日までです。',
       from: '開始日',
       to: '終了日',
       by: '内訳',
       byMember: 'メンバー別',
       byModel: 'モデル別',
+      byTool: 'ツール別',
     },
     byModel: {
       title: 'モデル別の利用状況',
@@ -68,6 +69,18 @@ export const contractScreen = {
       recent: '過去30日間',
       month: (year: string, month: string) => `${year}年${month}月`,
       none: 'この期間の利用はありません。',
+    },
+    byTool: {
+      title: 'ツール別の利用状況',
+      lead: 'AIが回答の途中で使ったツールを、回数の多い順に表示します。失敗には、停止された回答で終わらなかったものも含みます。',
+      tool: 'ツール',
+      skill: 'スキル',
+      deleted: '削除されたスキル',
+      calls: '回数',
+      failures: '失敗',
+      average: '平均時間',
+      seconds: (value: number) => `${value.toLocaleString('ja-JP', { maximumFractionDigits: 1 })}秒`,
+      none: 'この期間に使われたツールはありません。',
     },
     byMember: {
       title: 'メンバー別の利用状況',

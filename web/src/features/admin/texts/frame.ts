@@ -17,6 +17,7 @@ export const frame = {
     connections: '接続',
     extension: '拡張機能',
     slack: 'Slack',
+    tools: 'ツール',
     feedback: '評価',
     audit: '監査ログ',
     state: '稼働状況',

@@ -18,6 +18,7 @@ import { scimScreen } from './scimScreen'
 import { sharesScreen } from './sharesScreen'
 import { slackScreen } from './slackScreen'
 import { stateScreen } from './stateScreen'
+import { toolsScreen } from './toolsScreen'
 
 /** The texts of the admin screens. */
 export const texts = {
@@ -38,6 +39,7 @@ export const texts = {
   ...extensionScreen,
   ...instructionsScreen,
   ...slackScreen,
+  ...toolsScreen,
   ...noticesScreen,
   ...modelsScreen,
   ...feedbackScreen,

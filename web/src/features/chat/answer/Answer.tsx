@@ -1,6 +1,6 @@
 import { atom, useAtomValue } from 'jotai'
 import { CircleAlert, CircleStop, RotateCcw } from 'lucide-react'
-import { memo, useEffect, useMemo } from 'react'
+import { lazy, memo, Suspense, useEffect, useMemo } from 'react'
 import { Button } from '@/components/Button'
 import { ThreadLine } from '@/components/ThreadLine'
 import { useOpenSource } from '@/entities/source/openSource'
@@ -25,7 +25,6 @@ import { FollowUps } from './FollowUps'
 import { ProofreadAnswer } from './ProofreadAnswer'
 import { Reasoning, storedThinking } from './Reasoning'
 import { Notices, Steps } from './Steps'
-import { ToolCalls } from './ToolCalls'
 import { Waiting } from './Waiting'
 
 interface AnswerProps {
@@ -39,6 +38,10 @@ interface AnswerProps {
   readonly onAsk: ((question: Question) => void) | null
 }
 
+// Loaded on use: most answers have no calls of tools.
+const ToolCalls = lazy(async () => ({ default: (await import('./ToolCalls')).ToolCalls }))
+const Approvals = lazy(async () => ({ default: (await import('./ToolCalls')).Approvals }))
+
 const noView = atom<AnswerView | null>(null)
 
 /** Answer shows an answer. While it is running, an animated line runs along its side. */
@@ -49,6 +52,7 @@ export const Answer = memo(function Answer({ turn, conversation, closed, settled
   const view = useAtomValue<AnswerView | null>(live?.viewAtom ?? noView)
   const writing = live !== null
   const { citations, cited, consulted } = useSources(view, message)
+  const calls = view?.toolCalls ?? message.tool_calls ?? []
   const steps = view?.steps ?? message.steps
   const proofread = view ? view.proofread : message.proofread
 
@@ -72,7 +76,11 @@ export const Answer = memo(function Answer({ turn, conversation, closed, settled
         <Notices steps={steps} />
         {/* After the answer, its cited sources replace the steps. */}
         {(writing || cited.length === 0) && <Steps steps={steps} writing={writing} />}
-        <ToolCalls calls={view?.toolCalls ?? message.tool_calls ?? []} writing={writing} />
+        {calls.length > 0 && (
+          <Suspense fallback={null}>
+            <ToolCalls calls={calls} writing={writing} />
+          </Suspense>
+        )}
         <Reasoning
           live={live}
           thinking={view ? view.thinking : storedThinking(message)}
@@ -97,6 +105,11 @@ export const Answer = memo(function Answer({ turn, conversation, closed, settled
         {successor && <p className={styles.quiet}>{texts.status.rewriting}</p>}
         {!writing && (
           <Sources cited={cited} consulted={consulted} text={message.content} onOpen={citations.open} />
+        )}
+        {view && calls.length > 0 && (
+          <Suspense fallback={null}>
+            <Approvals calls={view.toolCalls} />
+          </Suspense>
         )}
         {view && <Waiting view={view} />}
         {!writing && <Ending message={message} conversation={conversation} closed={closed} onAsk={onAsk} />}

@@ -1,4 +1,6 @@
 import { CircleAlert } from 'lucide-react'
+import { lazy, Suspense } from 'react'
+import type { AnswerToolCall } from '@/lib/stream'
 import { texts } from '../texts'
 import { Fold } from './Fold'
 import styles from './ToolCalls.module.css'
@@ -7,15 +9,33 @@ interface AnyCall {
   readonly id: string
   readonly title: string
   readonly arguments: string
-  readonly status: 'running' | 'success' | 'failed' | 'returned'
+  readonly status: 'running' | 'success' | 'failed' | 'returned' | 'denied'
   readonly result?: string | undefined
   readonly error?: string | undefined
+  readonly approval?: { readonly id: string; readonly state: string; readonly reason?: string } | null
+}
+
+// Loaded on use: few answers wait for decisions.
+const ApprovalCard = lazy(async () => ({ default: (await import('./ApprovalCard')).ApprovalCard }))
+
+/** Approvals shows the calls that wait for a decision. */
+export function Approvals({ calls }: { calls: readonly AnswerToolCall[] }) {
+  return calls.map(
+    (call) =>
+      call.approval?.state === 'waiting' && (
+        <Suspense key={call.approval.id} fallback={null}>
+          <ApprovalCard call={call} approval={call.approval} />
+        </Suspense>
+      ),
+  )
 }
 
 /** ToolCalls shows the calls of tools in one line, which can be unfolded to see their input and results. */
 export function ToolCalls({ calls, writing }: { calls: readonly AnyCall[]; writing: boolean }) {
   if (calls.length === 0) return null
-  const running = writing ? calls.find((call) => call.status === 'running') : undefined
+  const running = writing
+    ? calls.find((call) => call.status === 'running' && call.approval?.state !== 'waiting')
+    : undefined
   return (
     <Fold
       running={running !== undefined}
@@ -34,6 +54,8 @@ export function ToolCalls({ calls, writing }: { calls: readonly AnyCall[]; writi
 
 /** summary names the tool if there is one, and counts the tools otherwise. */
 function summary(calls: readonly AnyCall[]): string {
+  const waiting = calls.find((call) => call.approval?.state === 'waiting')
+  if (waiting) return texts.toolCalls.asking(waiting.title)
   const titles = [...new Set(calls.map((call) => call.title))]
   const named = titles.length > 1 ? titles : [texts.toolCalls.times(titles[0] ?? '', calls.length)]
   return calls.every((call) => call.status === 'returned')
@@ -52,21 +74,46 @@ function ToolCall({ call }: { call: AnyCall }) {
             {texts.toolCalls.failed}
           </span>
         )}
+        {call.approval && (
+          <span className={styles.quiet}>{texts.toolCalls.approvals[call.approval.state]}</span>
+        )}
       </p>
       <dl>
         {inputs(call.arguments).map(([name, value]) => (
           <div key={name}>
             <dt>{(texts.toolCalls.inputs[name] ?? name) || texts.toolCalls.input}</dt>
-            <dd>{value}</dd>
+            <dd>
+              <Addresses text={value} />
+            </dd>
           </div>
         ))}
         <div>
           <dt>{texts.toolCalls.output}</dt>
-          <dd>{call.error || call.result || without[call.status]}</dd>
+          <dd>
+            <Addresses
+              text={call.error || call.result || call.approval?.reason || without[call.status] || ''}
+            />
+          </dd>
         </div>
       </dl>
     </>
   )
+}
+
+/** Addresses shows a text whose web addresses are links that begin with their real host. */
+function Addresses({ text }: { text: string }) {
+  return text.split(/(https?:\/\/[^\s"'<>\\^`{|}　-〿＂-／]+)/).map((part, i) => {
+    const url = i % 2 === 1 && URL.canParse(part) ? new URL(part) : null
+    return url === null ? (
+      part
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: The parts of a text have no other identity.
+      <a key={i} href={url.href} target="_blank" rel="noopener noreferrer" className={styles.address}>
+        <strong>{url.host}</strong>
+        {url.href.slice(url.href.indexOf(url.host) + url.host.length)}
+      </a>
+    )
+  })
 }
 
 /** The text in place of a result. */
@@ -75,10 +122,11 @@ const without: Readonly<Record<AnyCall['status'], string>> = {
   success: texts.toolCalls.empty,
   failed: texts.toolCalls.empty,
   returned: texts.toolCalls.elsewhere,
+  denied: texts.toolCalls.empty,
 }
 
 /** inputs returns the names and values of arguments, or one pair without a name if they are not an object. */
-function inputs(json: string): [name: string, value: string][] {
+export function inputs(json: string): [name: string, value: string][] {
   try {
     const value: unknown = JSON.parse(json)
     if (typeof value === 'object' && value !== null && !Array.isArray(value))

@@ -48,6 +48,7 @@ export function Waiting({ view }: { view: AnswerView }) {
   if (view.busyUntil !== null && view.messageId === null) {
     return <p className={styles.quiet}>{texts.status.queued}</p>
   }
+  if (view.toolCalls.some((call) => call.approval?.state === 'waiting')) return null
   if (view.hasText || view.thinking !== null || view.steps.some((step) => step.status === 'running'))
     return null
   return <p className={styles.quiet}>{texts.status.writing}</p>

@@ -249,8 +249,13 @@ function storedProofread({ text, changes, dropped, unchecked }: Proofreading): P
 }
 
 function storedToolCall(call: AnswerToolCall): ToolCall {
-  const { status, ...rest } = call
-  return { ...rest, status: status === 'running' ? 'failed' : status, duration_ms: 0 }
+  const { status, approval, ...rest } = call
+  return {
+    ...rest,
+    status: status === 'running' ? 'failed' : status,
+    duration_ms: 0,
+    ...(approval && { approval }),
+  }
 }
 
 type StepKind = Message['steps'][number]['kind']

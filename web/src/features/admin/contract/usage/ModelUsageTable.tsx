@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Select } from '@/components/Field'
 import { EmptyState, Loaded } from '@/components/States'
 import { LinesLoading } from '../../parts/Loading'
 import { Section } from '../../parts/Page'
@@ -9,8 +8,8 @@ import table from '../../parts/Table.module.css'
 import { modelUsageQuery } from '../../queries'
 import { texts } from '../../texts'
 import styles from './MemberUsageTable.module.css'
+import { MonthSelect } from './MonthSelect'
 import { UsageCells, usageColumns } from './UsageCells'
-import { lastMonths } from './usage'
 
 const words = texts.contract.byModel
 
@@ -22,21 +21,7 @@ export function ModelUsageTable({ today }: { today: string }) {
     <Section
       title={words.title}
       lead={words.lead}
-      actions={
-        <Select
-          label={words.period}
-          hideLabel
-          value={month}
-          onChange={(event) => setMonth(event.target.value)}
-        >
-          <option value="">{words.recent}</option>
-          {lastMonths(today).map((name) => (
-            <option key={name} value={name}>
-              {words.month(name.slice(0, 4), String(Number(name.slice(5))))}
-            </option>
-          ))}
-        </Select>
-      }
+      actions={<MonthSelect today={today} month={month} onChange={setMonth} />}
     >
       <div className={table.box}>
         <Loaded query={query} loading={<LinesLoading />} empty={<EmptyState title={words.none} />}>

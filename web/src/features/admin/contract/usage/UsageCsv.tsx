@@ -8,11 +8,13 @@ import styles from './UsageCsv.module.css'
 
 const words = texts.contract.csv
 
-/** Saves the usage of a period, by day and member, or by day and model. */
+type By = 'member' | 'model' | 'tool'
+
+/** Saves the usage of a period, by day and member, model, or tool and skill. */
 export function UsageCsv({ today }: { today: string }) {
   const [from, setFrom] = useState(`${today.slice(0, 8)}01`)
   const [to, setTo] = useState(today)
-  const [by, setBy] = useState<'member' | 'model'>('member')
+  const [by, setBy] = useState<By>('member')
   return (
     <Section title={words.title} lead={words.lead}>
       <div className={styles.form}>
@@ -30,16 +32,13 @@ export function UsageCsv({ today }: { today: string }) {
           min={from}
           onChange={(e) => setTo(e.target.value)}
         />
-        <Select
-          label={words.by}
-          value={by}
-          onChange={(event) => setBy(event.target.value === 'model' ? 'model' : 'member')}
-        >
+        <Select label={words.by} value={by} onChange={(event) => setBy(event.target.value as By)}>
           <option value="member">{words.byMember}</option>
           <option value="model">{words.byModel}</option>
+          <option value="tool">{words.byTool}</option>
         </Select>
         <SaveCsv
-          name={`tsumugi-usage${by === 'model' ? '-model' : ''}-${from}-${to}`}
+          name={`tsumugi-usage${by === 'member' ? '' : `-${by}`}-${from}-${to}`}
           load={() => call('exportUsage', { from, to, by })}
         />
       </div>

@@ -1,0 +1,278 @@
+package chat
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// Limits of decisions.
+const (
+	maxReason    = 500 // Characters.
+	maxArguments = 64 << 10
+)
+
+// ApprovalCause is the reason for which a call needs a decision.
+type ApprovalCause string
+
+// The causes.
+const (
+	CauseRule      ApprovalCause = "rule"      // The tool's rule.
+	CauseUntrusted ApprovalCause = "untrusted" // The tool has effects, and the answer has an untrusted result.
+	CauseUnknown   ApprovalCause = "unknown"   // The call may have been made before a failure; its result is unknown.
+)
+
+// ApprovalState is the state of a request for a decision.
+type ApprovalState string
+
+// The states of approvals.
+const (
+	ApprovalWaiting  ApprovalState = "waiting"
+	ApprovalApproved ApprovalState = "approved"
+	ApprovalDenied   ApprovalState = "denied"
+	ApprovalExpired  ApprovalState = "expired"
+	ApprovalCanceled ApprovalState = "canceled" // The answer ended before the decision.
+)
+
+// Approval is a request for a decision about a call. Its JSON form is the stored form.
+type Approval struct {
+	ID        uuid.UUID     `json:"id"`
+	Cause     ApprovalCause `json:"cause"`
+	State     ApprovalState `json:"state"`
+	ExpiresAt time.Time     `json:"expires_at"`
+	Reason    string        `json:"reason,omitempty"` // For a refusal.
+	Edited    bool          `json:"edited,omitempty"` // The person has changed the arguments.
+}
+
+// ToolApproval is an Approval with its call.
+type ToolApproval struct {
+	Approval
+
+	UserID          uuid.UUID // The person who decides.
+	ThreadID        uuid.UUID
+	ThreadTitle     string
+	SkillID         uuid.UUID // Of the thread.
+	MessageID       uuid.UUID
+	CallID          string
+	Tool            string
+	Title           string
+	Arguments       string // Empty after the end of the answer.
+	ArgumentsSHA256 []byte // Of the arguments to decide on or, after the decision, of the approved ones.
+	CreatedAt       time.Time
+	DecidedAt       *time.Time
+}
+
+// Decision is a person's decision about a call.
+type Decision struct {
+	ID              uuid.UUID // Of the Approval.
+	RequestID       uuid.UUID
+	Approved        bool
+	Arguments       json.RawMessage // Replaces the arguments; nil to keep them.
+	ArgumentsSHA256 []byte          // Of the arguments that were shown.
+	Reason          string
+	Remember        bool // The person approves further calls of the tool in the thread.
+}
+
+// Errors of decisions.
+var (
+	ErrNoToolCall       = fault.Errorf(fault.NotFound, "ツールの呼び出しが見つかりません。")
+	ErrDecided          = fault.Errorf(fault.Conflict, "この呼び出しは、すでに承認または拒否されています。")
+	ErrNotDecider       = fault.Errorf(fault.Forbidden, "承認または拒否できるのは、質問した人だけです。")
+	ErrApprovalExpired  = fault.Errorf(fault.Conflict, "承認の期限が切れました。")
+	ErrApprovalCanceled = fault.Errorf(fault.Conflict, "回答が終わったため、承認または拒否できません。")
+	ErrArgumentsChanged = fault.Errorf(fault.Conflict, "表示された引数と、呼び出しの引数が異なります。画面を読み込み直してください。")
+)
+
+// approvalExpired is the error of a call without a decision in time.
+const approvalExpired = "承認の期限が切れました。"
+
+// ApprovalStore is the part of the Store for decisions about calls.
+type ApprovalStore interface {
+	// AskAgain makes running calls of a run wait for decisions. The error is as for AddToolRound.
+	AskAgain(ctx context.Context, serverID uuid.UUID, run RunID, calls []ToolCall) error
+
+	// ClaimToolCalls changes approved calls to running ones, before they are made. The error is as for AddToolRound.
+	// The same run may claim a call repeatedly.
+	ClaimToolCalls(ctx context.Context, serverID uuid.UUID, run RunID, callIDs []string) error
+
+	// BeginWait makes an answer wait for a decision about one of the calls. Meanwhile it belongs to no server. If one of
+	// them has been decided, or the answer shall stop, the answer does not wait. The error is as for AddToolRound.
+	BeginWait(ctx context.Context, serverID uuid.UUID, run RunID, callIDs []string) (Wait, error)
+
+	// EndWait returns the calls of an answer that waits no longer and is the server's again. force ends the wait. If the
+	// answer is another server's, or has ended, the error is ErrStaleRun.
+	EndWait(ctx context.Context, serverID uuid.UUID, run RunID, force bool) (Wait, error)
+
+	// LeaveWaits makes answers that wait on a server be taken over after a decision.
+	LeaveWaits(ctx context.Context, serverID uuid.UUID) error
+
+	// WaitingRuns returns those of the runs that wait.
+	WaitingRuns(ctx context.Context, runs []RunID) ([]RunID, error)
+
+	// WaitingText returns the text of a waiting answer, or ErrStaleRun if it does not wait in this run.
+	WaitingText(ctx context.Context, run RunID) (KnownText, error)
+
+	// PermittedTools returns the tools that the owner has approved for the rest of a thread.
+	PermittedTools(ctx context.Context, owner identity.Owner, threadID uuid.UUID) ([]string, error)
+
+	// DecideToolCall stores a decision and logs it. The same request again returns the same result. Errors:
+	// ErrNoToolCall, ErrNotDecider, ErrDecided, ErrApprovalExpired, ErrApprovalCanceled, ErrArgumentsChanged,
+	// ErrRequestConflict.
+	DecideToolCall(ctx context.Context, owner identity.Owner, d Decision, by org.AuditActor) (ToolApproval, error)
+
+	// ExpireToolCalls lets at most limit approvals expire, and returns them.
+	ExpireToolCalls(ctx context.Context, limit int) ([]ToolApproval, error)
+
+	// ListToolApprovals returns the waiting approvals of the owner, oldest first.
+	ListToolApprovals(ctx context.Context, owner identity.Owner, offset, limit int) ([]ToolApproval, error)
+}
+
+// Wait is the state of an answer's wait for decisions.
+type Wait struct {
+	Waits   bool       // A decision is missing.
+	Stopped bool       // The answer shall stop.
+	Calls   []ToolCall // All calls of the answer; only if it does not wait.
+}
+
+// DecideToolCall approves or refuses a call of a tool. Only the person whose question is answered may decide.
+func (s *Service) DecideToolCall(ctx context.Context, actor identity.Actor, d Decision) (ToolApproval, error) {
+	return s.DecideToolCallFor(ctx, actor.Owner(), d, org.AuditActorOf(actor))
+}
+
+// DecideToolCallFor is DecideToolCall for people who are not signed in, such as those in Slack.
+func (s *Service) DecideToolCallFor(
+	ctx context.Context, owner identity.Owner, d Decision, by org.AuditActor,
+) (ToolApproval, error) {
+	if err := d.validate(); err != nil {
+		return ToolApproval{}, err
+	}
+	decided, err := s.store.DecideToolCall(ctx, owner, d, by)
+	if err != nil {
+		return ToolApproval{}, err
+	}
+	s.decided(decided)
+	s.events.ToolCallChanged(owner, decided)
+	return decided, nil
+}
+
+func (d Decision) validate() error {
+	switch {
+	case utf8.RuneCountInString(d.Reason) > maxReason:
+		return fault.InvalidField("reason", "理由は%d文字以内で入力してください。", maxReason)
+	case len(d.ArgumentsSHA256) != sha256.Size:
+		return fault.InvalidField("arguments_sha256", "引数のSHA-256を指定してください。")
+	case d.Arguments == nil:
+		return nil
+	case !d.Approved:
+		return fault.InvalidField("arguments", "引数を変更できるのは、承認するときだけです。")
+	case len(d.Arguments) > maxArguments:
+		return fault.InvalidField("arguments", "引数が長すぎます。")
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(d.Arguments, &object) != nil || object == nil {
+		return fault.InvalidField("arguments", "引数はJSONのオブジェクトで入力してください。")
+	}
+	return nil
+}
+
+// Hash returns the hash of the decision, without its request id.
+func (d Decision) Hash() [32]byte {
+	d.RequestID = uuid.Nil
+	return sha256.Sum256(encode(d))
+}
+
+// ListToolApprovals returns a page of the calls that wait for a decision of the owner, oldest first.
+func (s *Service) ListToolApprovals(ctx context.Context, owner identity.Owner, offset, limit int) ([]ToolApproval, error) {
+	return s.store.ListToolApprovals(ctx, owner, offset, limit)
+}
+
+// expireApprovals lets calls fail that were not decided in time.
+func (s *Service) expireApprovals() {
+	ctx, cancel := context.WithTimeout(s.root, commitTimeout)
+	defer cancel()
+	expired, err := s.store.ExpireToolCalls(ctx, takeOverBatch)
+	if err != nil {
+		s.log.ErrorContext(ctx, "chat: expired approvals not ended", "err", err)
+	}
+	for _, approval := range expired {
+		s.decided(approval)
+		s.events.ToolCallChanged(identity.Owner{UserID: approval.UserID}, approval)
+	}
+}
+
+// Decide applies a decision to the call.
+func (c *ToolCall) Decide(state ApprovalState, d Decision) {
+	approval := *c.Approval
+	approval.State, approval.Reason = state, d.Reason
+	switch state {
+	case ApprovalApproved:
+		c.State = ToolApproved
+		if d.Arguments != nil {
+			approval.Edited, c.Arguments = true, string(d.Arguments)
+		}
+	case ApprovalDenied:
+		c.State, c.Result = ToolDenied, "利用者が拒否しました。"
+		if d.Reason != "" {
+			c.Result += "理由: " + d.Reason
+		}
+	default:
+		c.State, c.Error = ToolFailed, approvalExpired
+	}
+	c.Approval = &approval
+}
+
+// ask makes the call wait for a decision.
+func (c *ToolCall) ask(cause ApprovalCause, expiresAt time.Time) {
+	c.State = ToolWaiting
+	c.Approval = &Approval{
+		ID: uuidv7.New(), Cause: cause, State: ApprovalWaiting, ExpiresAt: expiresAt.UTC().Truncate(time.Millisecond),
+	}
+}
+
+// repeatable reports whether a call whose result is unknown may be made again.
+func repeatable(t tool.Tool) bool { return !t.Effects || t.Idempotent }
+
+// approvalCause returns the reason for which a call needs a decision, or "". permitted are the tools that the person has
+// approved for the thread.
+func (g *generation) approvalCause(t tool.Tool, permitted []string) ApprovalCause {
+	if t.Effects {
+		for _, round := range g.rounds {
+			for _, call := range round.Calls {
+				if call.Untrusted {
+					return CauseUntrusted
+				}
+			}
+		}
+	}
+	for _, name := range permitted {
+		if name == t.Name {
+			return ""
+		}
+	}
+	if t.Rule == tool.RuleAsk {
+		return CauseRule
+	}
+	return ""
+}
+
+// putApproval publishes the state of the decision about a call.
+func putApproval(text *stream.Text, call ToolCall) {
+	sum := sha256.Sum256([]byte(call.Arguments))
+	text.PutToolApproval(stream.ToolApproval{
+		ID: call.Approval.ID.String(), CallID: call.ID, Cause: string(call.Approval.Cause),
+		State: string(call.Approval.State), ExpiresAt: call.Approval.ExpiresAt, SHA256: hex.EncodeToString(sum[:]),
+		Reason: call.Approval.Reason, Edited: call.Approval.Edited,
+	})
+}

@@ -1,0 +1,369 @@
+package chat_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
+)
+
+// askingTools has a tool "send" whose calls need a decision and have effects, "allowed", which has effects, and "page",
+// whose results are untrusted. It counts the calls.
+type askingTools struct {
+	mu    sync.Mutex
+	calls []string // Guarded by mu. The tool and the arguments.
+
+	began chan string   // Receives the name of each tool that is called.
+	leave chan struct{} // Calls of "slow" return when it is closed.
+}
+
+func newAskingTools() *askingTools {
+	return &askingTools{began: make(chan string, 100), leave: make(chan struct{})}
+}
+
+func (b *askingTools) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error) {
+	named := func(name string, rule tool.Rule, effects, untrusted bool) tool.Tool {
+		return tool.Tool{
+			Name: name, Title: "題" + name, Rule: rule, Effects: effects,
+			Call: func(ctx context.Context, arguments json.RawMessage) (tool.Result, error) {
+				b.mu.Lock()
+				b.calls = append(b.calls, name+string(arguments))
+				b.mu.Unlock()
+				b.began <- name
+				if name == "slow" {
+					select {
+					case <-b.leave:
+					case <-ctx.Done():
+						return tool.Result{}, ctx.Err()
+					}
+				}
+				return tool.Result{Text: "結果" + string(arguments), Untrusted: untrusted}, nil
+			},
+		}
+	}
+	return []tool.Tool{
+		named("send", tool.RuleAsk, true, false), named("allowed", tool.RuleAllow, true, false),
+		named("page", tool.RuleAllow, false, true), named("slow", tool.RuleAsk, true, false),
+		named("look", tool.RuleAllow, false, false),
+	}, nil
+}
+
+func (b *askingTools) made() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.calls)
+}
+
+// waits returns the calls that wait for a decision of the owner, when there are n of them.
+func (f *fixture) waits(s *server, n int) (list []chat.ToolApproval) {
+	f.t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		f.patiently(func() (err error) {
+			list, err = s.ListToolApprovals(f.t.Context(), f.owner, 0, 100)
+			return err
+		})
+		if len(list) == n {
+			return list
+		}
+	}
+	f.t.Fatalf("%d calls wait, not %d", len(list), n)
+	return nil
+}
+
+// parked waits until an answer waits for a decision on no server.
+func (f *fixture) parked(exchange chat.Exchange) {
+	f.t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		message, err := f.server.FindMessage(f.t.Context(), f.owner, exchange.Answer.ID)
+		if err == nil && message.AwaitsApproval {
+			if message.Status != chat.StatusRunning {
+				f.t.Errorf("waits with status %s", message.Status)
+			}
+			return
+		}
+	}
+	f.t.Fatal("the answer does not wait")
+}
+
+func approve(a chat.ToolApproval) chat.Decision {
+	return chat.Decision{ID: a.ID, RequestID: newID(), Approved: true, ArgumentsSHA256: a.ArgumentsSHA256}
+}
+
+func refuse(a chat.ToolApproval, reason string) chat.Decision {
+	d := approve(a)
+	d.Approved, d.Reason = false, reason
+	return d
+}
+
+// decide stores a decision, as the person does in a browser at a server.
+func (f *fixture) decide(s *server, d chat.Decision) (decided chat.ToolApproval) {
+	f.t.Helper()
+	f.patiently(func() (err error) {
+		decided, err = s.DecideToolCallFor(f.t.Context(), f.owner, d, f.actor())
+		return err
+	})
+	return decided
+}
+
+func (f *fixture) actor() org.AuditActor {
+	return org.AuditActor{Kind: org.ByMember, ID: &f.owner.UserID}
+}
+
+// TestApproval: a call that needs a decision is made once it is approved, with the arguments that the person has
+// entered. The other calls of the round do not wait. A refusal is the result of its call. The stream stays open.
+func TestApproval(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.giveTools()
+	box, model := newAskingTools(), llmtest.NewLive()
+	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{MaxGenerations: 1})
+	exchange := f.sendTo(s, f.question("送って"))
+	call := model.Next(t)
+	live := f.watch(s, exchange.Answer.ID)
+	call.Emit("送ります。")
+	call.CallTools(calling("a", "send", `{"to":"甲"}`), calling("b", "send", `{"to":"乙"}`), calling("c", "look", `{}`))
+	if name := <-box.began; name != "look" {
+		t.Fatalf("%s was called", name)
+	}
+	list := f.waits(s, 2)
+	f.parked(exchange)
+	if stats := s.Stats(); stats.Running != 0 {
+		t.Errorf("%d generations occupy a slot", stats.Running)
+	}
+	if _, err := s.Send(t.Context(), f.owner, f.question("次")); !errors.Is(err, chat.ErrThreadBusy) {
+		t.Errorf("the thread is free: %v", err)
+	}
+	first := list[0]
+	if sum := sha256.Sum256([]byte(`{"to":"甲"}`)); first.Tool != "send" || first.Title != "題send" ||
+		first.Arguments != `{"to":"甲"}` || string(first.ArgumentsSHA256) != string(sum[:]) || first.Cause != chat.CauseRule ||
+		time.Until(first.ExpiresAt) < 23*time.Hour || first.MessageID != exchange.Answer.ID {
+		t.Errorf("waits %+v", first)
+	}
+	edited := approve(first)
+	edited.Arguments = json.RawMessage(`{"to":"丙"}`)
+	if decided := f.decide(s, edited); decided.State != chat.ApprovalApproved || !decided.Edited ||
+		string(decided.ArgumentsSHA256) == string(first.ArgumentsSHA256) {
+		t.Errorf("decided %+v", decided)
+	}
+	if name := <-box.began; name != "send" { // Although the other call still waits.
+		t.Fatalf("%s was called", name)
+	}
+	f.decide(s, refuse(list[1], "宛先が違います"))
+	call = model.Next(t)
+	if got := results(call.Request); !slices.Equal(got, []string{
+		`a:結果{"to":"丙"}`, "b:利用者が拒否しました。理由: 宛先が違います", "c:結果{}",
+	}) {
+		t.Errorf("results %q", got)
+	}
+	call.Emit("送りました。")
+	call.Finish()
+	answer := f.waitAt(s, exchange).Answer
+	if answer.Run != 1 || answer.Content != "送ります。\n\n送りました。" || answer.AwaitsApproval || len(answer.ToolCalls) != 3 ||
+		answer.ToolCalls[0].State != chat.ToolDone || answer.ToolCalls[0].Arguments != `{"to":"丙"}` ||
+		answer.ToolCalls[1].State != chat.ToolDenied || answer.ToolCalls[1].Approval.Reason != "宛先が違います" {
+		t.Errorf("stored %+v", answer)
+	}
+	if got := box.made(); !slices.Equal(got, []string{"look{}", `send{"to":"丙"}`}) {
+		t.Errorf("calls %q", got)
+	}
+	for _, raw := range []string{f.drain(live), f.follow(s, exchange.Answer.ID, "")} {
+		if got := deltas(t, raw); got != answer.Content {
+			t.Errorf("text %q", got)
+		}
+		for _, part := range []string{
+			`"type":"tool-approval-request","approvalId":"` + first.ID.String() + `","toolCallId":"a"`,
+			`"type":"tool-output-denied","toolCallId":"b"`, `"input":{"to":"丙"}`, `"state":"approved"`, `"state":"denied"`,
+			`"reason":"宛先が違います"`,
+		} {
+			if !strings.Contains(raw, part) {
+				t.Errorf("%s is not in %s", part, raw)
+			}
+		}
+	}
+}
+
+// TestOneDecision: of two decisions at the same time on two servers, one is stored and the other one refused. The same
+// request again has the same result, also after the end of the answer.
+func TestOneDecision(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.giveTools()
+	box, model := newAskingTools(), llmtest.NewLive()
+	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
+	other := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
+	exchange := f.sendTo(s, f.question("送って"))
+	model.Next(t).CallTools(calling("a", "send", `{}`))
+	waiting := f.waits(other, 1)[0]
+	colleague := f.colleague(f.owner.OrganizationID)
+	decisions := []chat.Decision{approve(waiting), approve(waiting), refuse(waiting, ""), refuse(waiting, "いや")}
+	var wg sync.WaitGroup
+	errs := make([]error, len(decisions))
+	for i, d := range decisions {
+		wg.Go(func() {
+			at := []*server{s, other}[i%2]
+			_, errs[i] = at.DecideToolCallFor(t.Context(), f.owner, d, f.actor())
+		})
+	}
+	wg.Wait()
+	won := slices.Index(errs, nil)
+	if won < 0 {
+		t.Fatal(errs)
+	}
+	for i, err := range errs {
+		if i != won && !errors.Is(err, chat.ErrDecided) {
+			t.Errorf("decision %d: %v", i, err)
+		}
+	}
+	call := model.Next(t)
+	call.Emit("はい")
+	call.Finish()
+	f.waitAt(other, exchange)
+	if n := len(box.made()); n > 1 || n == 1 != decisions[won].Approved {
+		t.Errorf("%d calls", n)
+	}
+	again := f.decide(other, decisions[won])
+	if again.State == chat.ApprovalWaiting || again.DecidedAt == nil {
+		t.Errorf("again %+v", again)
+	}
+	changed := decisions[won]
+	changed.Reason += "別"
+	for _, c := range []struct {
+		by   identity.Owner
+		d    chat.Decision
+		want error
+	}{
+		{f.owner, changed, chat.ErrRequestConflict},
+		{f.owner, approve(waiting), chat.ErrDecided},
+		{colleague, approve(waiting), chat.ErrNoToolCall},
+		{f.owner, chat.Decision{ID: newID(), RequestID: newID(), ArgumentsSHA256: waiting.ArgumentsSHA256}, chat.ErrNoToolCall},
+	} {
+		if _, err := s.DecideToolCallFor(t.Context(), c.by, c.d, f.actor()); !errors.Is(err, c.want) {
+			t.Errorf("%v instead of %v", err, c.want)
+		}
+	}
+}
+
+// TestArgumentsThatWereNotShown: a decision on other arguments than those of the call is refused, and so are arguments
+// that are no object.
+func TestArgumentsThatWereNotShown(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.giveTools()
+	model := llmtest.NewLive()
+	s := f.startWith(chat.Deps{Model: model, Tools: newAskingTools()}, chat.Config{})
+	f.sendTo(s, f.question("送って"))
+	model.Next(t).CallTools(calling("a", "send", `{"to":"甲"}`))
+	waiting := f.waits(s, 1)[0]
+	other, list := approve(waiting), approve(waiting)
+	sum := sha256.Sum256([]byte(`{"to":"乙"}`))
+	other.ArgumentsSHA256, list.Arguments = sum[:], json.RawMessage(`[1]`)
+	if _, err := s.DecideToolCallFor(t.Context(), f.owner, other, f.actor()); !errors.Is(err, chat.ErrArgumentsChanged) {
+		t.Errorf("other arguments: %v", err)
+	}
+	if _, err := s.DecideToolCallFor(t.Context(), f.owner, list, f.actor()); err == nil {
+		t.Error("a list was accepted")
+	}
+	f.waits(s, 1)
+}
+
+func TestApprovalExpires(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.giveTools()
+	box, model := newAskingTools(), llmtest.NewLive()
+	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{Approval: time.Millisecond, Sweep: 10 * time.Millisecond})
+	exchange := f.sendTo(s, f.question("送って"))
+	model.Next(t).CallTools(calling("a", "send", `{}`))
+	call := model.Next(t)
+	if got := results(call.Request); !slices.Equal(got, []string{"a:エラー: 承認の期限が切れました。"}) {
+		t.Errorf("results %q", got)
+	}
+	call.Emit("残念")
+	call.Finish()
+	if answer := f.waitAt(s, exchange).Answer; answer.ToolCalls[0].State != chat.ToolFailed ||
+		answer.ToolCalls[0].Approval.State != chat.ApprovalExpired || len(box.made()) > 0 {
+		t.Errorf("stored %+v", answer)
+	}
+}
+
+// TestStopEndsAWait: stopping the answer ends the wait, whether the waiting server lives or not. The call is not made.
+func TestStopEndsAWait(t *testing.T) {
+	t.Parallel()
+	for _, dead := range []bool{false, true} {
+		f := newFixture(t, nil)
+		f.giveTools()
+		box, model := newAskingTools(), llmtest.NewLive()
+		s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
+		exchange := f.sendTo(s, f.question("送って"))
+		call := model.Next(t)
+		call.Emit("送ります。")
+		call.CallTools(calling("a", "send", `{}`))
+		waiting := f.waits(s, 1)[0]
+		f.parked(exchange)
+		at := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
+		if dead {
+			s.kill()
+		}
+		if err := at.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
+			t.Fatal(err)
+		}
+		answer := f.waitAt(at, exchange).Answer
+		if answer.FinishReason != chat.FinishStopped || answer.Content != "送ります。" || len(box.made()) > 0 ||
+			answer.ToolCalls[0].State != chat.ToolFailed || answer.ToolCalls[0].Approval.State != chat.ApprovalCanceled {
+			t.Errorf("stored %+v", answer)
+		}
+		f.waits(at, 0)
+		if _, err := at.DecideToolCallFor(t.Context(), f.owner, approve(waiting), f.actor()); !errors.Is(err,
+			chat.ErrApprovalCanceled) {
+			t.Errorf("decided: %v", err)
+		}
+	}
+}
+
+// TestPermissionForAThread: a remembered approval holds for further calls of the tool by the same person in the thread,
+// but not after an untrusted result.
+func TestPermissionForAThread(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.giveTools()
+	box, model := newAskingTools(), llmtest.NewLive()
+	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
+	f.sendTo(s, f.question("送って"))
+	model.Next(t).CallTools(calling("a", "send", `{}`))
+	d := approve(f.waits(s, 1)[0])
+	d.Remember = true
+	f.decide(s, d)
+	model.Next(t).CallTools(calling("b", "send", `{}`), calling("c", "slow", `{}`))
+	if other := f.waits(s, 1)[0]; other.Tool != "slow" {
+		t.Errorf("%s waits", other.Tool)
+	} else {
+		f.decide(s, refuse(other, ""))
+	}
+	model.Next(t).CallTools(calling("p", "page", `{}`))
+	call := model.Next(t)
+	if got := results(call.Request); len(got) != 1 || !strings.Contains(got[0], "\n結果{}\n") {
+		t.Errorf("results %q", got)
+	}
+	call.CallTools(calling("d", "send", `{}`), calling("e", "allowed", `{}`), calling("f", "look", `{}`))
+	for _, waiting := range f.waits(s, 2) {
+		if waiting.Cause != chat.CauseUntrusted {
+			t.Errorf("%s waits because of %q", waiting.Tool, waiting.Cause)
+		}
+		f.decide(s, refuse(waiting, ""))
+	}
+	model.Next(t)
+	if got := box.made(); !slices.Equal(got, []string{"send{}", "send{}", "page{}", "look{}"}) {
+		t.Errorf("calls %q", got)
+	}
+}

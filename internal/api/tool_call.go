@@ -1,0 +1,54 @@
+package api
+
+import (
+	"encoding/hex"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+)
+
+func (s *Server) listToolCalls(c *call) (any, error) {
+	if state := c.query("state"); state != "" && state != "waiting" {
+		c.fail("state", "waiting を指定してください。")
+	}
+	offset, limit := c.page()
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	list, err := s.Chat.ListToolApprovals(c.ctx(), c.actor.Owner(), offset, limit)
+	return ToolApprovalList{Items: convert(list, toToolApproval)}, err
+}
+
+func (s *Server) decideToolCall(c *call, req ToolDecision) (any, error) {
+	requestID := c.requiredRequestID(req.RequestID)
+	if req.Approved == nil {
+		c.need("approved", "")
+	}
+	sum, err := hex.DecodeString(req.ArgumentsSha256)
+	if err != nil {
+		c.fail("arguments_sha256", "引数のSHA-256を16進数で指定してください。")
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	decided, err := s.Chat.DecideToolCall(c.ctx(), c.actor, chat.Decision{
+		ID: c.pathID, RequestID: requestID, Approved: *req.Approved, Arguments: req.Arguments, ArgumentsSHA256: sum,
+		Reason: req.Reason, Remember: req.Remember,
+	})
+	return toToolApproval(decided), err
+}
+
+func toToolApproval(a chat.ToolApproval) ToolApproval {
+	return ToolApproval{
+		ID: a.ID, State: ToolApprovalState(a.State), Cause: ToolApprovalCause(a.Cause), ThreadID: a.ThreadID,
+		ThreadTitle: a.ThreadTitle, SkillID: a.SkillID, MessageID: a.MessageID, CallID: a.CallID, Name: a.Tool, Title: a.Title,
+		Arguments: a.Arguments, ArgumentsSha256: hex.EncodeToString(a.ArgumentsSHA256), Reason: a.Reason,
+		Edited: a.Edited, CreatedAt: a.CreatedAt.UTC(), ExpiresAt: a.ExpiresAt.UTC(), DecidedAt: utc(a.DecidedAt),
+	}
+}
+
+func toToolCallApproval(a chat.Approval) ToolCallApproval {
+	return ToolCallApproval{
+		ID: a.ID, Cause: ToolApprovalCause(a.Cause), State: ToolApprovalState(a.State), ExpiresAt: a.ExpiresAt.UTC(),
+		Reason: a.Reason, Edited: a.Edited,
+	}
+}

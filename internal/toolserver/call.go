@@ -1,0 +1,324 @@
+package toolserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
+)
+
+var (
+	errWithdrawn = fault.Errorf(fault.Conflict,
+		"このツールは、管理者の変更により使えなくなったため、呼び出しを終了しました。")
+	errNeedsInput = fault.Errorf(fault.Conflict,
+		"このツールは、途中で追加の入力を求めました。追加の入力には対応していないため、呼び出しを終了しました。")
+)
+
+// Of returns the tools with these names that the person may use in their answers, in the order of the names' servers.
+// It implements chat.Tools.
+func (s *Service) Of(ctx context.Context, owner identity.Owner, names []string) ([]tool.Tool, error) {
+	tools := s.cfg.BuiltIn.Named(names)
+	if !slices.ContainsFunc(names, tool.IsServerName) {
+		return tools, nil
+	}
+	servers, err := s.store.PersonToolServers(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	for _, server := range servers {
+		for _, t := range server.Tools {
+			if !slices.Contains(names, t.Name) || !t.Usable() || t.Rule == tool.RuleDeny {
+				continue
+			}
+			made := t.tool(server)
+			made.Call = func(ctx context.Context, arguments json.RawMessage) (tool.Result, error) {
+				return s.call(ctx, owner, server, t, arguments)
+			}
+			tools = append(tools, made)
+		}
+	}
+	return tools, nil
+}
+
+// call makes one call on behalf of a person. It sends at most one request for it.
+func (s *Service) call(
+	ctx context.Context, owner identity.Owner, server Server, t Tool, arguments json.RawMessage,
+) (tool.Result, error) {
+	input, err := checkArguments(t.Accepted.Schema, arguments)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.CallTimeout, errSlow)
+	defer cancel()
+	ctx, stop, err := s.whileCallable(ctx, owner, server.ID, t)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer stop()
+	result, err := s.exchange(ctx, owner, server, t, input)
+	if errors.Is(err, errSignIn) && server.Auth == AuthOAuth {
+		err = s.errUnlinked("連携が受け付けられませんでした。もう一度、")
+	}
+	if err != nil {
+		return tool.Result{Untrusted: true}, named(server, err)
+	}
+	return result, nil
+}
+
+// named returns an error with the name of the server before its text. Errors about the tool itself are not changed.
+func named(server Server, err error) error {
+	known, ok := errors.AsType[*fault.Error](err)
+	if !ok || known == errWithdrawn || known == errNeedsInput || known.Code == codeToolError {
+		return err
+	}
+	return fault.Wrap(err, known.Code, "サーバー「%s」: %s", server.Name, known.Detail)
+}
+
+// exchange connects to the server and makes the call.
+func (s *Service) exchange(
+	ctx context.Context, owner identity.Owner, server Server, t Tool, input json.RawMessage,
+) (tool.Result, error) {
+	credentials, err := s.credentials(ctx, owner, server)
+	if err != nil {
+		return tool.Result{}, cmpCause(ctx, err)
+	}
+	connected, err := s.client.connect(ctx, server.URL, credentials)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer s.close(connected)
+	if err := s.recheck(ctx, connected, server, t); err != nil {
+		return tool.Result{}, err
+	}
+	result, err := connected.CallTool(ctx, &sdk.CallToolParams{Name: t.Remote, Arguments: input})
+	if err != nil {
+		return tool.Result{}, connected.exchange.explain(ctx, err)
+	}
+	return newResult(result)
+}
+
+// cmpCause returns the reason why a context has ended, or else err.
+func cmpCause(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// close ends a session in the background, because a server may be slow to confirm it.
+func (s *Service) close(connected *session) {
+	s.group.Go(func(context.Context) { _ = connected.Close() })
+}
+
+// recheck reads the definitions of a server again if they were last read long ago, and refuses a tool that has changed.
+// It also reads them if the SDK needs the definition, to send arguments as headers.
+func (s *Service) recheck(ctx context.Context, connected *session, server Server, t Tool) error {
+	now := s.cfg.Clock()
+	fresh := server.CheckedAt != nil && now.Sub(*server.CheckedAt) < s.cfg.RecheckAfter && server.Failure == ""
+	if fresh && !bytes.Contains(t.Accepted.Schema, []byte(`"x-mcp-header"`)) {
+		return nil
+	}
+	found, err := connected.read(ctx)
+	if err != nil {
+		return err
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
+	defer cancel()
+	if err := s.store.SaveDiscovery(within, server.OrganizationID, server.ID, Discovery{At: now, Tools: found}); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(found, func(f FoundTool) bool { return f.Remote == t.Remote })
+	if i < 0 || found[i].Refused != "" || !found[i].Definition.same(t.Accepted) {
+		return errWithdrawn
+	}
+	return nil
+}
+
+// whileCallable returns a context that ends when the tool is withdrawn, with errWithdrawn as the cause. The caller must
+// call stop. If the tool is withdrawn already, the error is errWithdrawn.
+func (s *Service) whileCallable(ctx context.Context, owner identity.Owner, serverID uuid.UUID, t Tool) (
+	_ context.Context, stop func(), err error,
+) {
+	digest := t.Accepted.Digest()
+	check := func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, timeout.Store)
+		defer cancel()
+		callable, err := s.store.ToolCallable(ctx, owner, serverID, t.Name, digest)
+		if err == nil && !callable {
+			err = errWithdrawn
+		}
+		return err
+	}
+	if err := check(ctx); err != nil {
+		return ctx, nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	s.group.Go(func(root context.Context) {
+		for ctx.Err() == nil && root.Err() == nil {
+			work.Sleep(ctx, s.cfg.Watch)
+			if errors.Is(check(ctx), errWithdrawn) { // While the database is unavailable, the call continues.
+				cancel(errWithdrawn)
+			}
+		}
+	})
+	return ctx, func() { cancel(context.Canceled) }, nil
+}
+
+// checkArguments returns arguments that match a schema. The text of an error is for the model, which corrects them.
+func checkArguments(schema, arguments json.RawMessage) (json.RawMessage, error) {
+	if len(bytes.TrimSpace(arguments)) == 0 {
+		arguments = json.RawMessage(`{}`)
+	}
+	var values map[string]any
+	if err := json.Unmarshal(arguments, &values); err != nil || values == nil {
+		return nil, fault.Wrap(err, fault.Invalid, "引数はJSONのオブジェクトで指定してください。")
+	}
+	resolved, err := resolveSchema(schema)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Conflict, "%s", err.Error())
+	}
+	if err := resolved.Validate(values); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "引数がツールの定義に合いません: %s", runes.OneLine(err.Error(), maxTold))
+	}
+	return arguments, nil
+}
+
+// codeToolError is the code of an error that the tool has reported.
+const codeToolError fault.Code = "tool_error"
+
+// newResult returns the result of a call. Its texts were written by others.
+func newResult(result *sdk.CallToolResult) (tool.Result, error) {
+	if result.NeedsInput() {
+		return tool.Result{}, errNeedsInput
+	}
+	var parts []string
+	hasJSON := false
+	for _, content := range result.Content {
+		text := contentText(content)
+		hasJSON = hasJSON || json.Valid([]byte(text))
+		if text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if result.StructuredContent != nil && !hasJSON { // Many servers repeat it as a text.
+		if encoded, err := json.Marshal(result.StructuredContent); err == nil {
+			parts = append(parts, string(encoded))
+		}
+	}
+	text := strings.ToValidUTF8(strings.Join(parts, "\n\n"), "\uFFFD")
+	if result.IsError {
+		return tool.Result{}, fault.Errorf(codeToolError, "ツールがエラーを返しました。（ツールの文:「%s」）",
+			runes.OneLine(text, maxTold))
+	}
+	if text == "" {
+		text = "（結果は空でした）"
+	}
+	return tool.Result{Text: text, Untrusted: true}, nil
+}
+
+// contentText returns a part of a result as text. Contents that are not text are named.
+func contentText(content sdk.Content) string {
+	switch content := content.(type) {
+	case *sdk.TextContent:
+		return content.Text
+	case *sdk.ImageContent:
+		return mediaText("画像", content.MIMEType, len(content.Data))
+	case *sdk.AudioContent:
+		return mediaText("音声", content.MIMEType, len(content.Data))
+	case *sdk.ResourceLink:
+		return fmt.Sprintf("［リンク: %s %s］", runes.OneLine(content.Name, maxTitle), runes.OneLine(content.URI, maxURL))
+	case *sdk.EmbeddedResource:
+		if content.Resource == nil {
+			return ""
+		}
+		if content.Resource.Text != "" {
+			return content.Resource.Text
+		}
+		return mediaText("ファイル", content.Resource.MIMEType, len(content.Resource.Blob))
+	}
+	return "［対応していない種類の内容］"
+}
+
+func mediaText(kind, mediaType string, size int) string {
+	return fmt.Sprintf("［%s（%s、%dKB）: 表示していません］", kind, runes.OneLine(mediaType, maxTitle), (size+1023)>>10)
+}
+
+// credentials returns the headers that sign the person, or the organization, in at a server.
+func (s *Service) credentials(ctx context.Context, owner identity.Owner, server Server) (http.Header, error) {
+	switch server.Auth {
+	case AuthHeader:
+		secrets, err := s.store.ToolSecrets(ctx, server.OrganizationID, server.ID)
+		if err != nil {
+			return nil, err
+		}
+		return http.Header{http.CanonicalHeaderKey(server.HeaderName): {secrets.Secret}}, nil
+	case AuthOAuth:
+		token, err := s.accessToken(ctx, owner, server)
+		if err != nil {
+			return nil, err
+		}
+		return http.Header{"Authorization": {"Bearer " + token}}, nil
+	}
+	return nil, nil
+}
+
+// Discover reads the tools of a server with the credentials of the actor, and stores them. A failure is part of the
+// returned server.
+func (s *Service) Discover(ctx context.Context, actor identity.Actor, id uuid.UUID) (Server, error) {
+	if err := administers(actor); err != nil {
+		return Server{}, err
+	}
+	server, err := s.store.ToolServer(ctx, actor.OrganizationID, id)
+	if err != nil {
+		return Server{}, err
+	}
+	found := Discovery{At: s.cfg.Clock()}
+	if found.Tools, err = s.readTools(ctx, actor.Owner(), server); err != nil {
+		if found.Failure = fault.DetailOf(err); found.Failure == "" {
+			return Server{}, err
+		}
+	}
+	if err := s.store.SaveDiscovery(ctx, actor.OrganizationID, id, found); err != nil {
+		return Server{}, err
+	}
+	return s.store.ToolServer(ctx, actor.OrganizationID, id)
+}
+
+// readTools reads the tools of a server within DiscoveryTimeout.
+func (s *Service) readTools(ctx context.Context, owner identity.Owner, server Server) ([]FoundTool, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.DiscoveryTimeout, errSlow)
+	defer cancel()
+	credentials, err := s.credentials(ctx, owner, server)
+	if err != nil {
+		return nil, err
+	}
+	connected, err := s.client.connect(ctx, server.URL, credentials)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close(connected)
+	return connected.read(ctx)
+}
+
+// Defaults of a Config.
+const (
+	defaultCallTimeout      = 50 * time.Second // Less than that of package chat, so that the reason is shown.
+	defaultDiscoveryTimeout = 15 * time.Second
+	defaultRecheckAfter     = 10 * time.Minute
+	defaultWatch            = time.Second
+)

@@ -1,0 +1,331 @@
+package toolserver
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
+)
+
+// Limits of a definition.
+const (
+	maxTitle       = 100      // In characters; longer titles are shortened.
+	maxDescription = 8_000    // In characters.
+	maxSchema      = 64 << 10 // In bytes.
+	maxSchemaDepth = 32       // Of nested values, with references replaced.
+	maxSchemaNodes = 5_000    // Values, with references replaced.
+	maxShownValue  = 2_000    // Characters of a value in a difference.
+)
+
+// newDefinition returns the definition of a tool, or why it cannot be used.
+func newDefinition(t *sdk.Tool) (d Definition, refused string) {
+	d.Title = t.Title
+	if a := t.Annotations; a != nil {
+		if d.Title == "" {
+			d.Title = a.Title
+		}
+		d.Claims = Claims{
+			ReadOnly: a.ReadOnlyHint, Idempotent: a.IdempotentHint,
+			Destructive: !a.ReadOnlyHint && (a.DestructiveHint == nil || *a.DestructiveHint),
+			OpenWorld:   a.OpenWorldHint == nil || *a.OpenWorldHint,
+		}
+	} else {
+		d.Claims = Claims{Destructive: true, OpenWorld: true}
+	}
+	d.Title = runes.OneLine(d.Title, maxTitle)
+	d.Description = clean(t.Description)
+	schema, err := json.Marshal(t.InputSchema)
+	switch {
+	case utf8.RuneCountInString(d.Description) > maxDescription:
+		d.Description = runes.First(d.Description, maxDescription)
+		refused = fmt.Sprintf("説明が長すぎます（%d文字まで）。", maxDescription)
+	case err != nil || len(schema) > maxSchema:
+		d.Schema = json.RawMessage(`{}`)
+		return d, fmt.Sprintf("引数の定義が大きすぎます（%dKBまで）。", maxSchema>>10)
+	}
+	d.Schema = schema
+	if err := checkSchema(schema); err != nil && refused == "" {
+		refused = err.Error()
+	}
+	return d, refused
+}
+
+// clean removes characters that administrators could not see.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if invisible(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+}
+
+// invisible reports whether administrators could not see a character, although models read it.
+func invisible(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Cf, r)
+}
+
+// Reasons why a schema is refused, for people.
+var (
+	errSchemaObject    = errors.New("引数の定義が、オブジェクトのJSON Schemaではありません。")
+	errSchemaDepth     = fmt.Errorf("引数の定義の入れ子が深すぎます（%d段まで）。", maxSchemaDepth)
+	errSchemaNodes     = errors.New("引数の定義が、参照を展開すると大きくなりすぎます。")
+	errSchemaRecursion = errors.New("引数の定義が、自分自身を参照しています。")
+	errSchemaRef       = errors.New("引数の定義が、定義の外を参照しています。")
+	errSchemaInvisible = errors.New("引数の定義に、見えない文字が含まれています。")
+)
+
+// checkSchema returns the reason why a schema cannot be used. References are followed only within the schema, and not
+// in circles, so that neither a model's provider nor the check of arguments expands them without end.
+func checkSchema(schema json.RawMessage) error {
+	var root any
+	if err := json.Unmarshal(schema, &root); err != nil {
+		return errSchemaObject
+	}
+	if strings.ContainsFunc(string(schema), invisible) || strings.Contains(string(schema), `\u0000`) {
+		return errSchemaInvisible
+	}
+	object, ok := root.(map[string]any)
+	if !ok || object["type"] != "object" {
+		return errSchemaObject
+	}
+	w := schemaWalk{root: root, active: map[string]bool{"#": true}}
+	if err := w.visit(root, 0); err != nil {
+		return err
+	}
+	_, err := resolveSchema(schema)
+	return err
+}
+
+// resolveSchema prepares a schema for checking arguments.
+func resolveSchema(schema json.RawMessage) (*jsonschema.Resolved, error) {
+	var parsed jsonschema.Schema
+	if err := json.Unmarshal(schema, &parsed); err != nil {
+		return nil, errors.New("引数の定義をJSON Schemaとして読み取れませんでした。")
+	}
+	resolved, err := parsed.Resolve(nil)
+	if err != nil {
+		return nil, fmt.Errorf("引数の定義に、対応していない表記があります（%s）。", runes.First(err.Error(), 200))
+	}
+	return resolved, nil
+}
+
+// schemaWalk counts the values of a schema, with references replaced by their targets.
+type schemaWalk struct {
+	root   any
+	active map[string]bool // The references around the current value.
+	nodes  int
+}
+
+func (w *schemaWalk) visit(value any, depth int) error {
+	w.nodes++
+	switch {
+	case w.nodes > maxSchemaNodes:
+		return errSchemaNodes
+	case depth > maxSchemaDepth:
+		return errSchemaDepth
+	}
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			if err := w.visit(item, depth+1); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for name, item := range value {
+			if err := w.visit(item, depth+1); err != nil {
+				return err
+			}
+			ref, isText := item.(string)
+			if !isText || name != "$ref" && name != "$dynamicRef" && name != "$recursiveRef" {
+				continue
+			}
+			if err := w.follow(ref, depth); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *schemaWalk) follow(ref string, depth int) error {
+	if w.active[ref] {
+		return errSchemaRecursion
+	}
+	target, ok := resolvePointer(w.root, ref)
+	if !ok {
+		return errSchemaRef
+	}
+	w.active[ref] = true
+	defer delete(w.active, ref)
+	return w.visit(target, depth+1)
+}
+
+// resolvePointer returns the value at a reference such as #/$defs/address (RFC 6901).
+func resolvePointer(root any, ref string) (any, bool) {
+	path, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil, false
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
+		switch at := root.(type) {
+		case map[string]any:
+			if root, ok = at[part]; !ok {
+				return nil, false
+			}
+		case []any:
+			i, err := strconv.Atoi(part)
+			if err != nil || i < 0 || i >= len(at) {
+				return nil, false
+			}
+			root = at[i]
+		default:
+			return nil, false
+		}
+	}
+	return root, true
+}
+
+// Digest returns the hash of a definition without its claims, in hexadecimal digits.
+func (d Definition) Digest() string {
+	d.Claims = Claims{}
+	encoded, _ := json.Marshal(d) // Never fails: the schema is valid JSON.
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:])
+}
+
+// same reports whether two definitions differ in nothing but their claims.
+func (d Definition) same(other Definition) bool {
+	return d.Title == other.Title && d.Description == other.Description && bytes.Equal(d.Schema, other.Schema)
+}
+
+// Change is a difference between two definitions, for people.
+type Change struct {
+	Field         string // "title", "description", or the path of a value in the schema, such as properties.city.type.
+	Before, After string // "" for a value that does not exist.
+}
+
+// Changes returns the differences between the accepted definition and the one that the server offers, by field.
+func (t Tool) Changes() []Change {
+	if t.Offered == nil {
+		return nil
+	}
+	before, after := t.Accepted.fields(), t.Offered.fields()
+	var changes []Change
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if before[name] != after[name] {
+			changes = append(changes, Change{
+				Field: name, Before: runes.First(before[name], maxShownValue), After: runes.First(after[name], maxShownValue),
+			})
+		}
+	}
+	return changes
+}
+
+// fields returns the values of a definition by their paths.
+func (d Definition) fields() map[string]string {
+	fields := map[string]string{"title": d.Title, "description": d.Description}
+	var schema any
+	_ = json.Unmarshal(d.Schema, &schema) // The schema is valid JSON.
+	flatten(fields, "", schema)
+	return fields
+}
+
+// flatten adds the values within a value by their paths. Lists are one value: their order has a meaning.
+func flatten(fields map[string]string, path string, value any) {
+	if object, ok := value.(map[string]any); ok && (len(object) > 0 || path == "") {
+		for name, item := range object {
+			flatten(fields, strings.TrimPrefix(path+"."+name, "."), item)
+		}
+		return
+	}
+	if path == "" {
+		return
+	}
+	if text, ok := value.(string); ok {
+		fields["schema."+path] = text
+		return
+	}
+	encoded, _ := json.Marshal(value) // Never fails: it was decoded from JSON.
+	fields["schema."+path] = string(encoded)
+}
+
+// Apply returns the server with the tools of a discovery. Tools that are new have RuleAsk. A tool whose definition has changed
+// keeps the accepted one, and is not usable until the new one is accepted. changed are the names of tools whose
+// definition has changed since the last discovery.
+func (s Server) Apply(found Discovery) (after Server, changed []string) {
+	s.CheckedAt, s.Failure = &found.At, found.Failure
+	if found.Failure != "" {
+		return s, nil
+	}
+	tools := slices.Clone(s.Tools)
+	for i := range tools {
+		tools[i].Gone = true
+	}
+	for _, f := range found.Tools {
+		i := slices.IndexFunc(tools, func(t Tool) bool { return t.Remote == f.Remote })
+		if i < 0 {
+			tools = append(tools, Tool{
+				Name: toolName(s.Key, f.Remote, tools), Remote: f.Remote, Accepted: f.Definition, Refused: f.Refused,
+				Rule: tool.RuleAsk,
+			})
+			continue
+		}
+		t := &tools[i]
+		before := t.Accepted
+		if t.Offered != nil {
+			before = *t.Offered
+		}
+		t.Gone, t.Refused, t.Offered = false, f.Refused, nil
+		if t.Accepted.same(f.Definition) {
+			t.Accepted.Claims = f.Definition.Claims
+		} else {
+			t.Offered = &f.Definition
+			if !before.same(f.Definition) {
+				changed = append(changed, t.Name)
+			}
+		}
+	}
+	// A server that renames its tools each time must not fill the database.
+	tools = slices.DeleteFunc(tools, func(t Tool) bool {
+		return t.Gone && t.Rule == tool.RuleAsk && !t.ReadOnly && !t.Idempotent
+	})
+	slices.SortFunc(tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+	s.Tools = tools
+	return s, changed
+}
+
+// toolName returns a name for a tool that none of the tools has. Names that are too long or taken end with a digest.
+func toolName(key, remote string, tools []Tool) string {
+	name := key + tool.Separator + strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, remote)
+	taken := func(name string) bool { return slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == name }) }
+	if len(name) <= maxToolName && !taken(name) {
+		return name
+	}
+	sum := sha256.Sum256([]byte(remote))
+	suffix := "_" + hex.EncodeToString(sum[:4])
+	return name[:min(len(name), maxToolName-len(suffix))] + suffix
+}

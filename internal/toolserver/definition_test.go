@@ -1,0 +1,100 @@
+package toolserver_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
+	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
+)
+
+func TestSchemasThatAreRefused(t *testing.T) {
+	t.Parallel()
+	bomb := func() string { // Each definition refers four times to the next one.
+		var defs []string
+		for i := range 7 {
+			defs = append(defs, fmt.Sprintf(`"d%d":{"allOf":[%s]}`, i,
+				strings.TrimSuffix(strings.Repeat(fmt.Sprintf(`{"$ref":"#/$defs/d%d"},`, i+1), 4), ",")))
+		}
+		return `{"type":"object","$defs":{` + strings.Join(defs, ",") + `,"d7":{}},"properties":{"a":{"$ref":"#/$defs/d0"}}}`
+	}
+	for schema, reason := range map[string]string{
+		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`:                   "",
+		`{"type":"object","$defs":{"a":{"type":"string"}},"properties":{"x":{"$ref":"#/$defs/a"}}}`: "",
+		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}`:                     "",
+		`{"type":"string"}`: "オブジェクト",
+		`true`:              "オブジェクト",
+		bomb():              "展開すると大きく",
+		`{"type":"object","properties":{"a":{"$ref":"#"}}}`:                                                      "自分自身",
+		`{"type":"object","$defs":{"a":{"items":{"$ref":"#/$defs/a"}}},"properties":{"x":{"$ref":"#/$defs/a"}}}`: "自分自身",
+		`{"type":"object","properties":{"a":{"$ref":"https://evil.example/x.json"}}}`:                            "定義の外",
+		`{"type":"object","properties":{"a":{"$ref":"#/nowhere"}}}`:                                              "定義の外",
+		`{"type":"object","properties":{"a":{"pattern":"("}}}`:                                                   "対応していない表記",
+		`{"type":"object","properties":{"a":{"description":"` + "\u200bx" + `"}}}`:                               "見えない文字",
+		`{"type":"object","properties":{"a":{"enum":["` + strings.Repeat("x", 70_000) + `"]}}}`:                  "大きすぎます（64KB",
+		`{"type":"object","a":` + strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat("}", 41):                    "深すぎます",
+	} {
+		d, refused := toolserver.NewDefinition(&sdk.Tool{Name: "t", InputSchema: json.RawMessage(schema)})
+		if (refused == "") != (reason == "") || !strings.Contains(refused, reason) {
+			t.Errorf("%.80s: %q", schema, refused)
+		}
+		if !json.Valid(d.Schema) {
+			t.Errorf("%.80s: the stored schema is %.80s", schema, d.Schema)
+		}
+	}
+	if _, refused := toolserver.NewDefinition(&sdk.Tool{
+		Name: "t", Description: strings.Repeat("あ", 8001), InputSchema: json.RawMessage(`{"type":"object"}`),
+	}); !strings.Contains(refused, "説明が長すぎます") {
+		t.Errorf("got %q", refused)
+	}
+}
+
+// TestNamesOfTools: names have characters that all providers accept, at most 64, and are unique in a server.
+func TestNamesOfTools(t *testing.T) {
+	t.Parallel()
+	found := toolserver.Discovery{}
+	long := strings.Repeat("x", 100)
+	for _, remote := range []string{"get.user", "get/user", "顧客", long, long + "y", "ok-1"} {
+		d, _ := toolserver.NewDefinition(&sdk.Tool{Name: remote, InputSchema: json.RawMessage(`{"type":"object"}`)})
+		found.Tools = append(found.Tools, toolserver.FoundTool{Remote: remote, Definition: d})
+	}
+	after, _ := toolserver.Server{Key: "crm"}.Apply(found)
+	again, changed := after.Apply(found)
+	names := map[string]bool{}
+	for i, got := range after.Tools {
+		if !tool.IsServerName(got.Name) || names[got.Name] || again.Tools[i].Name != got.Name || got.Rule != tool.RuleAsk {
+			t.Errorf("%q: %q", got.Remote, got.Name)
+		}
+		names[got.Name] = true
+	}
+	if len(names) != len(found.Tools) || !names["crm__get_user"] || !names["crm__ok-1"] || len(changed) != 0 {
+		t.Errorf("names %v, changed %v", names, changed)
+	}
+}
+
+// FuzzDefinition: no schema of a server causes a crash, a definition that cannot be stored, or a check without an end.
+func FuzzDefinition(f *testing.F) {
+	for _, seed := range []string{
+		`{"type":"object"}`, `{"type":"object","properties":{"a":{"$ref":"#/properties/a"}}}`, `[]`, `{"$ref":1}`,
+		`{"type":"object","patternProperties":{"(":{}}}`, `{"type":"object","items":[{"$ref":"#/items/0"}]}`,
+	} {
+		f.Add("説明", seed)
+	}
+	f.Fuzz(func(t *testing.T, description, schema string) {
+		if !json.Valid([]byte(schema)) {
+			return
+		}
+		d, refused := toolserver.NewDefinition(&sdk.Tool{
+			Name: "t", Description: description, InputSchema: json.RawMessage(schema),
+		})
+		if encoded, err := json.Marshal(d); err != nil || refused == "" && strings.Contains(string(encoded), `\u0000`) {
+			t.Errorf("%v: %q", err, encoded)
+		}
+		changed := toolserver.Tool{Accepted: toolserver.Definition{Schema: json.RawMessage(`{}`)}, Offered: &d}
+		changed.Changes()
+	})
+}

@@ -1,0 +1,4 @@
+package toolserver
+
+// Exports for tests.
+var NewDefinition = newDefinition

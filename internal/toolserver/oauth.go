@@ -1,0 +1,469 @@
+package toolserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+	"github.com/tsumugi-ai/tsumugi/internal/timeout"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
+	"github.com/tsumugi-ai/tsumugi/internal/work"
+)
+
+// CallbackPath is the path of the redirect URI at authorization servers.
+const CallbackPath = "/v1/tool-connection/callback"
+
+const (
+	attemptLifetime = 10 * time.Minute
+	oauthTimeout    = 10 * time.Second
+	refreshLease    = 2 * oauthTimeout
+	refreshPause    = 100 * time.Millisecond
+	refreshBefore   = 30 * time.Second // A token is refreshed this long before it expires.
+	maxToken        = 16 << 10         // Bytes of a token.
+)
+
+// errSetup refuses a connection because of how the server, or its authorization server, is set up.
+func errSetup(cause error, text string) error {
+	return fault.Wrap(cause, CodeSetup, "%s管理者にお問い合わせください。", text)
+}
+
+// Link is a server that needs a connection, with the state of a person's connection.
+type Link struct {
+	Server      Server
+	ConnectedAt *time.Time // Nil without a connection.
+}
+
+// Links returns the servers with OAuth that the actor may use.
+func (s *Service) Links(ctx context.Context, actor identity.Actor) ([]Link, error) {
+	servers, err := s.store.PersonToolServers(ctx, actor.Owner())
+	if err != nil {
+		return nil, err
+	}
+	connected, err := s.store.ConnectedServers(ctx, actor.Owner())
+	if err != nil {
+		return nil, err
+	}
+	links := []Link{}
+	for _, server := range servers {
+		if server.Auth != AuthOAuth {
+			continue
+		}
+		link := Link{Server: server}
+		if at, ok := connected[server.ID]; ok {
+			link.ConnectedAt = &at
+		}
+		links = append(links, link)
+	}
+	return links, nil
+}
+
+// BeginConnection begins to connect the actor with a server. The browser opens the returned URL; the value of its cookie
+// must come back with it. Errors: ErrNoServer, and CodeSetup.
+func (s *Service) BeginConnection(ctx context.Context, actor identity.Actor, id uuid.UUID) (
+	address, browser string, err error,
+) {
+	server, err := s.personServer(ctx, actor.Owner(), id)
+	if err != nil {
+		return "", "", err
+	}
+	authorization, client, err := s.authorization(ctx, server)
+	if err != nil {
+		return "", "", err
+	}
+	state, hash := opaque.New()
+	browser, browserHash := opaque.New()
+	verifier, _ := opaque.New()
+	if err := s.store.AddToolAttempt(ctx, Attempt{
+		Hash: hash, BrowserHash: browserHash, Owner: actor.Owner(), ServerID: id, Verifier: verifier,
+		ExpiresAt: s.cfg.Clock().Add(attemptLifetime),
+	}); err != nil {
+		return "", "", err
+	}
+	u, err := url.Parse(authorization.AuthorizationEndpoint)
+	if err != nil {
+		return "", "", errSetup(err, "認可サーバーのアドレスが正しくありません。")
+	}
+	challenge := sha256.Sum256([]byte(verifier))
+	query := u.Query()
+	for name, value := range map[string]string{
+		"response_type": "code", "client_id": client.ID, "redirect_uri": s.redirectURL(), "state": state,
+		"code_challenge": base64.RawURLEncoding.EncodeToString(challenge[:]), "code_challenge_method": "S256",
+		"resource": authorization.Resource,
+	} {
+		query.Set(name, value)
+	}
+	if len(authorization.Scopes) > 0 {
+		query.Set("scope", strings.Join(authorization.Scopes, " "))
+	}
+	if slices.Contains(authorization.Scopes, "offline_access") {
+		query.Set("prompt", "consent") // OpenID Connect Core, section 11.
+	}
+	u.RawQuery = query.Encode()
+	return u.String(), browser, nil
+}
+
+// personServer returns a server with OAuth that a person may use. Error: ErrNoServer.
+func (s *Service) personServer(ctx context.Context, owner identity.Owner, id uuid.UUID) (Server, error) {
+	servers, err := s.store.PersonToolServers(ctx, owner)
+	if err != nil {
+		return Server{}, err
+	}
+	i := slices.IndexFunc(servers, func(server Server) bool { return server.ID == id && server.Auth == AuthOAuth })
+	if i < 0 {
+		return Server{}, ErrNoServer
+	}
+	return servers[i], nil
+}
+
+func (s *Service) redirectURL() string { return s.cfg.PublicURL + CallbackPath }
+
+// authorization returns the authorization server of a server and the product's client there. At the first connection it
+// discovers the one and registers the other.
+func (s *Service) authorization(ctx context.Context, server Server) (Authorization, Client, error) {
+	secrets, err := s.store.ToolSecrets(ctx, server.OrganizationID, server.ID)
+	if err != nil {
+		return Authorization{}, Client{}, err
+	}
+	if secrets.OAuth != nil && server.ClientID != "" {
+		return *secrets.OAuth, Client{server.ClientID, secrets.Secret}, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.DiscoveryTimeout, errSlow)
+	defer cancel()
+	found, registration, err := s.discoverAuthorization(ctx, server.URL)
+	if err != nil {
+		return Authorization{}, Client{}, err
+	}
+	client, registered := Client{server.ClientID, secrets.Secret}, (*Client)(nil)
+	if client.ID == "" {
+		if client, err = s.register(ctx, registration); err != nil {
+			return Authorization{}, Client{}, err
+		}
+		registered = &client
+	}
+	return found, client, s.store.SetToolAuthorization(ctx, server.OrganizationID, server.ID, found, registered)
+}
+
+// discoverAuthorization returns the authorization server of a server (RFC 9728, RFC 8414), and its registration
+// endpoint, or "".
+func (s *Service) discoverAuthorization(ctx context.Context, address string) (
+	a Authorization, registration string, err error,
+) {
+	exchange := &bounded{base: s.client.transport}
+	client := httpClient(exchange, oauthTimeout)
+	resource, err := s.resourceMetadata(ctx, address, exchange, client)
+	if err != nil {
+		return a, "", err
+	}
+	meta, err := auth.GetAuthServerMetadata(ctx, resource.AuthorizationServers[0], client)
+	switch {
+	case err != nil || meta == nil:
+		return a, "", errSetup(err, "認可サーバーの情報を取得できませんでした。")
+	case !slices.Contains(meta.CodeChallengeMethodsSupported, "S256"):
+		return a, "", errSetup(nil, "認可サーバーが、PKCE（S256）に対応していません。")
+	}
+	for _, endpoint := range []string{meta.AuthorizationEndpoint, meta.TokenEndpoint} {
+		if err := s.client.CheckURL(endpoint); err != nil {
+			return a, "", errSetup(err, "認可サーバーのアドレスを使用できません。")
+		}
+	}
+	scopes := slices.Clone(resource.ScopesSupported)
+	if slices.Contains(meta.ScopesSupported, "offline_access") && !slices.Contains(scopes, "offline_access") {
+		scopes = append(scopes, "offline_access")
+	}
+	methods := meta.TokenEndpointAuthMethodsSupported
+	return Authorization{
+		Issuer: meta.Issuer, AuthorizationEndpoint: meta.AuthorizationEndpoint, TokenEndpoint: meta.TokenEndpoint,
+		RevocationEndpoint: meta.RevocationEndpoint, Resource: resource.Resource, Scopes: scopes,
+		RequireIssuer: meta.AuthorizationResponseIssParameterSupported,
+		BasicAuth:     len(methods) == 0 || slices.Contains(methods, "client_secret_basic"),
+	}, meta.RegistrationEndpoint, nil
+}
+
+// resourceMetadata reads the metadata of a server (RFC 9728): from the address in its refusal of a request without
+// credentials, or else from the well-known addresses.
+func (s *Service) resourceMetadata(ctx context.Context, address string, exchange *bounded, client *http.Client) (
+	*oauthex.ProtectedResourceMetadata, error,
+) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, errSetup(err, "サーバーのアドレスが正しくありません。")
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(`{}`))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, errSetup(err, "サーバーに接続できませんでした。")
+	}
+	_ = response.Body.Close()
+	root := url.URL{Scheme: u.Scheme, Host: u.Host}
+	places := []struct{ metadata, resource string }{
+		{root.String() + "/.well-known/oauth-protected-resource" + u.Path, address},
+		{root.String() + "/.well-known/oauth-protected-resource", root.String()},
+		{root.String() + "/.well-known/oauth-protected-resource", address},
+	}
+	challenges, _ := oauthex.ParseWWWAuthenticate([]string{exchange.challenge})
+	for _, c := range challenges {
+		if place := c.Params["resource_metadata"]; place != "" {
+			places = slices.Insert(places, 0, []struct{ metadata, resource string }{
+				{place, address}, {place, root.String()},
+			}...)
+		}
+	}
+	var failure error
+	for _, place := range places {
+		meta, err := oauthex.GetProtectedResourceMetadata(ctx, place.metadata, place.resource, client)
+		if err == nil && len(meta.AuthorizationServers) > 0 {
+			return meta, nil
+		}
+		failure = errors.Join(failure, err)
+	}
+	return nil, errSetup(failure, "サーバーが、OAuthの情報（RFC 9728）を提供していません。")
+}
+
+// register registers the product as a client (RFC 7591).
+func (s *Service) register(ctx context.Context, endpoint string) (Client, error) {
+	if endpoint == "" {
+		return Client{}, errSetup(nil, "認可サーバーは、クライアントの自動登録に対応していません。クライアントIDの入力が必要です。")
+	}
+	if err := s.client.CheckURL(endpoint); err != nil {
+		return Client{}, errSetup(err, "認可サーバーのアドレスを使用できません。")
+	}
+	registered, err := oauthex.RegisterClient(ctx, endpoint, &oauthex.ClientRegistrationMetadata{
+		ClientName: "Tsumugi", ClientURI: s.cfg.PublicURL, RedirectURIs: []string{s.redirectURL()},
+		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		TokenEndpointAuthMethod: "none",
+	}, httpClient(&bounded{base: s.client.transport}, oauthTimeout))
+	if err != nil || len(registered.ClientID) > maxClientID || len(registered.ClientSecret) > maxSecret {
+		return Client{}, errSetup(err, "認可サーバーへのクライアントの登録に失敗しました。")
+	}
+	return Client{registered.ClientID, registered.ClientSecret}, nil
+}
+
+// Callback is the return of a browser from an authorization server.
+type Callback struct {
+	State, Code, Error, Issuer string
+	Browser                    string // The value of the cookie.
+}
+
+// FinishConnection completes a connection that the actor of the browser has begun. Errors: ErrState, ErrDenied,
+// CodeSetup.
+func (s *Service) FinishConnection(ctx context.Context, back Callback) error {
+	attempt, err := s.store.TakeToolAttempt(ctx, opaque.Hash(back.State), opaque.Hash(back.Browser), s.cfg.Clock())
+	if err != nil {
+		return err
+	}
+	owner := attempt.Owner
+	server, err := s.personServer(ctx, owner, attempt.ServerID)
+	if err != nil {
+		return err
+	}
+	secrets, err := s.store.ToolSecrets(ctx, owner.OrganizationID, server.ID)
+	switch {
+	case err != nil:
+		return err
+	case secrets.OAuth == nil:
+		return ErrState
+	case back.Issuer != "" && back.Issuer != secrets.OAuth.Issuer, back.Issuer == "" && secrets.OAuth.RequireIssuer:
+		return ErrState // A response of another authorization server (RFC 9207).
+	case back.Error != "" || back.Code == "":
+		return ErrDenied
+	}
+	connection, err := s.requestToken(ctx, server, secrets, url.Values{
+		"grant_type": {"authorization_code"}, "code": {back.Code}, "redirect_uri": {s.redirectURL()},
+		"code_verifier": {attempt.Verifier},
+	})
+	if err != nil {
+		return errSetup(err, "認可サーバーから、トークンを受け取れませんでした。")
+	}
+	return s.store.SaveToolConnection(ctx, owner, server.ID, connection, false)
+}
+
+// errInvalidGrant means that the authorization server does not accept a code or a refresh token any more.
+var errInvalidGrant = errors.New("invalid_grant")
+
+// requestToken makes a request to the token endpoint.
+func (s *Service) requestToken(ctx context.Context, server Server, secrets Secrets, form url.Values) (Connection, error) {
+	a := secrets.OAuth
+	form.Set("resource", a.Resource)
+	if secrets.Secret == "" || !a.BasicAuth {
+		form.Set("client_id", server.ClientID)
+		if secrets.Secret != "" {
+			form.Set("client_secret", secrets.Secret)
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.TokenEndpoint, strings.NewReader(form.Encode()))
+	if err != nil {
+		return Connection{}, err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Accept", "application/json")
+	if secrets.Secret != "" && a.BasicAuth { // RFC 6749, section 2.3.1.
+		request.SetBasicAuth(url.QueryEscape(server.ClientID), url.QueryEscape(secrets.Secret))
+	}
+	response, err := httpClient(&bounded{base: s.client.transport}, oauthTimeout).Do(request)
+	if err != nil {
+		return Connection{}, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	var token struct {
+		AccessToken  string  `json:"access_token"`
+		TokenType    string  `json:"token_type"`
+		RefreshToken string  `json:"refresh_token"`
+		ExpiresIn    float64 `json:"expires_in"`
+		Error        string  `json:"error"`
+	}
+	if err := json.NewDecoder(io.LimitReader(response.Body, 4*maxToken)).Decode(&token); err != nil {
+		return Connection{}, err
+	}
+	switch {
+	case token.Error == "invalid_grant":
+		return Connection{}, errInvalidGrant
+	case response.StatusCode != http.StatusOK || token.AccessToken == "" || !strings.EqualFold(token.TokenType, "Bearer") ||
+		len(token.AccessToken) > maxToken || len(token.RefreshToken) > maxToken:
+		return Connection{}, errors.New("the token endpoint refused: " + response.Status)
+	}
+	c := Connection{AccessToken: token.AccessToken, RefreshToken: token.RefreshToken}
+	if token.ExpiresIn > 0 {
+		c.ExpiresAt = s.cfg.Clock().Add(time.Duration(min(token.ExpiresIn, 1e7)) * time.Second)
+	}
+	return c, nil
+}
+
+// errUnlinked asks the person to connect.
+func (s *Service) errUnlinked(text string) error {
+	return fault.Errorf(fault.Forbidden, "%s設定の「連携アプリ」で連携してください（%s/setting/connections）。", text, s.cfg.PublicURL)
+}
+
+// accessToken returns the access token of a person, refreshed if it expires soon.
+func (s *Service) accessToken(ctx context.Context, owner identity.Owner, server Server) (string, error) {
+	connection, err := s.store.ToolConnection(ctx, owner, server.ID)
+	switch {
+	case errors.Is(err, ErrNotConnected):
+		return "", s.errUnlinked("まだ連携していません。")
+	case err != nil:
+		return "", err
+	case s.valid(connection):
+		return connection.AccessToken, nil
+	}
+	return s.refresh(ctx, owner, server)
+}
+
+// valid reports whether an access token can still be used for a call.
+func (s *Service) valid(c Connection) bool {
+	return c.ExpiresAt.IsZero() || s.cfg.Clock().Add(refreshBefore).Before(c.ExpiresAt)
+}
+
+// refresh replaces a person's tokens. A lock of all servers prevents two refreshes with the same token, which many
+// authorization servers take for theft.
+func (s *Service) refresh(ctx context.Context, owner identity.Owner, server Server) (string, error) {
+	slot, holder := "tool "+server.ID.String()+" "+owner.UserID.String(), uuidv7.New()
+	for {
+		held, err := s.store.AcquireSlot(ctx, slot, 1, holder, refreshLease)
+		if err != nil {
+			return "", err
+		}
+		if held {
+			break
+		}
+		if work.Sleep(ctx, refreshPause); ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+	}
+	// The tokens must be stored even if the call ends meanwhile.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), oauthTimeout+timeout.Store)
+	defer cancel()
+	defer func() { _ = s.store.ReleaseSlot(context.WithoutCancel(ctx), slot, holder) }()
+	connection, err := s.store.ToolConnection(ctx, owner, server.ID)
+	switch {
+	case errors.Is(err, ErrNotConnected):
+		return "", s.errUnlinked("連携が解除されました。")
+	case err != nil:
+		return "", err
+	case s.valid(connection): // Another call has refreshed it.
+		return connection.AccessToken, nil
+	case connection.RefreshToken == "":
+		return "", s.errUnlinked("連携の有効期限が切れました。")
+	}
+	secrets, err := s.store.ToolSecrets(ctx, owner.OrganizationID, server.ID)
+	if err != nil {
+		return "", err
+	}
+	if secrets.OAuth == nil {
+		return "", s.errUnlinked("連携が無効になりました。")
+	}
+	next, err := s.requestToken(ctx, server, secrets, url.Values{
+		"grant_type": {"refresh_token"}, "refresh_token": {connection.RefreshToken},
+	})
+	switch {
+	case errors.Is(err, errInvalidGrant):
+		return "", s.errUnlinked("連携が、相手のサービスで無効になりました。もう一度、")
+	case err != nil:
+		return "", fault.Wrap(err, fault.Unavailable, "連携を更新できませんでした。しばらくしてからお試しください。")
+	}
+	if next.RefreshToken == "" {
+		next.RefreshToken = connection.RefreshToken
+	}
+	return next.AccessToken, s.store.SaveToolConnection(ctx, owner, server.ID, next, true)
+}
+
+// Disconnect deletes the actor's connection with a server, and revokes its token if the authorization server offers that.
+func (s *Service) Disconnect(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
+	connection, err := s.store.RemoveToolConnection(ctx, actor, id)
+	if err != nil {
+		return err
+	}
+	server, err := s.store.ToolServer(ctx, actor.OrganizationID, id)
+	if err != nil {
+		return err
+	}
+	secrets, err := s.store.ToolSecrets(ctx, actor.OrganizationID, id)
+	if err != nil || secrets.OAuth == nil || secrets.OAuth.RevocationEndpoint == "" ||
+		s.client.CheckURL(secrets.OAuth.RevocationEndpoint) != nil {
+		return err
+	}
+	s.group.Go(func(ctx context.Context) { s.revoke(ctx, server, secrets, connection) })
+	return nil
+}
+
+// revoke revokes a token (RFC 7009). A failure is logged only: the token expires.
+func (s *Service) revoke(ctx context.Context, server Server, secrets Secrets, c Connection) {
+	token := c.RefreshToken
+	if token == "" {
+		token = c.AccessToken
+	}
+	form := url.Values{"token": {token}, "client_id": {server.ClientID}}
+	if secrets.Secret != "" {
+		form.Set("client_secret", secrets.Secret)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, secrets.OAuth.RevocationEndpoint,
+		strings.NewReader(form.Encode()))
+	if err == nil {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		var response *http.Response
+		if response, err = httpClient(&bounded{base: s.client.transport}, oauthTimeout).Do(request); err == nil {
+			_ = response.Body.Close()
+		}
+	}
+	if err != nil {
+		s.log.WarnContext(ctx, "toolserver: a token was not revoked", "server", server.ID, "err", err)
+	}
+}

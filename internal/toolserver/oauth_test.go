@@ -1,0 +1,315 @@
+package toolserver_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
+)
+
+// gate is an authorization server, and the tool server behind it.
+type gate struct {
+	*httptest.Server
+
+	t *testing.T
+
+	mu         sync.Mutex
+	challenges map[string]string // Guarded by mu. PKCE challenges by code.
+	valid      []string          // Guarded by mu. Access tokens.
+	refresh    []string          // Guarded by mu. Refresh tokens; each is accepted once.
+	clients    []string          // Guarded by mu.
+	revoked    chan string
+	refreshed  atomic.Int64
+	issued     atomic.Int64
+	register   bool // The server registers clients.
+}
+
+func newGate(t *testing.T, c *crm) *gate {
+	t.Helper()
+	g := &gate{t: t, challenges: make(map[string]string), revoked: make(chan string, 10), register: true}
+	mux := http.NewServeMux()
+	g.Server = httptest.NewServer(mux)
+	t.Cleanup(g.Close)
+	reply := func(w http.ResponseWriter, status int, record map[string]any) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(record)
+	}
+	mux.HandleFunc("/metadata", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, 200, map[string]any{
+			"resource": g.URL + "/mcp", "authorization_servers": []string{g.URL}, "scopes_supported": []string{"crm"},
+		})
+	})
+	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
+		meta := map[string]any{
+			"issuer": g.URL, "authorization_endpoint": g.URL + "/authorize?tenant=1", "token_endpoint": g.URL + "/token",
+			"revocation_endpoint": g.URL + "/revoke", "response_types_supported": []string{"code"},
+			"code_challenge_methods_supported": []string{"S256"}, "scopes_supported": []string{"crm", "offline_access"},
+			"authorization_response_iss_parameter_supported": true,
+			"token_endpoint_auth_methods_supported":          []string{"none", "client_secret_basic"},
+		}
+		if g.register {
+			meta["registration_endpoint"] = g.URL + "/register"
+		}
+		reply(w, 200, meta)
+	})
+	mux.HandleFunc("/register", func(w http.ResponseWriter, r *http.Request) {
+		var client struct {
+			RedirectURIs []string `json:"redirect_uris"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&client); err != nil ||
+			!slices.Equal(client.RedirectURIs, []string{publicURL + toolserver.CallbackPath}) {
+			t.Errorf("%+v, %v", client, err)
+		}
+		g.mu.Lock()
+		g.clients = append(g.clients, "client-1")
+		g.mu.Unlock()
+		reply(w, 201, map[string]any{"client_id": "client-1", "redirect_uris": client.RedirectURIs})
+	})
+	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
+		status, record := g.token(r)
+		reply(w, status, record)
+	})
+	mux.HandleFunc("/revoke", func(_ http.ResponseWriter, r *http.Request) { g.revoked <- r.FormValue("token") })
+	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		g.mu.Lock()
+		known := slices.Contains(g.valid, token)
+		g.mu.Unlock()
+		if !known {
+			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+g.URL+`/metadata"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		c.Config.Handler.ServeHTTP(w, r)
+	})
+	return g
+}
+
+// token handles a request to the token endpoint.
+func (g *gate) token(r *http.Request) (int, map[string]any) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	refused := map[string]any{"error": "invalid_grant"}
+	if r.FormValue("client_id") != "client-1" || r.FormValue("resource") != g.URL+"/mcp" {
+		return 400, map[string]any{"error": "invalid_request"}
+	}
+	switch r.FormValue("grant_type") {
+	case "authorization_code":
+		challenge, ok := g.challenges[r.FormValue("code")]
+		delete(g.challenges, r.FormValue("code"))
+		sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
+		if !ok || challenge != base64.RawURLEncoding.EncodeToString(sum[:]) {
+			return 400, refused
+		}
+	case "refresh_token":
+		i := slices.Index(g.refresh, r.FormValue("refresh_token"))
+		if i < 0 {
+			return 400, refused
+		}
+		g.refreshed.Add(1)
+		g.refresh = slices.Delete(g.refresh, i, i+1)
+	default:
+		return 400, map[string]any{"error": "unsupported_grant_type"}
+	}
+	n := string('a' + rune(g.issued.Add(1)-1))
+	g.valid, g.refresh = []string{"access-" + n}, append(g.refresh, "refresh-"+n)
+	return 200, map[string]any{
+		"access_token": "access-" + n, "token_type": "bearer", "refresh_token": "refresh-" + n, "expires_in": 3600,
+	}
+}
+
+// authorize returns the callback for an authorization URL.
+func (g *gate) authorize(address, browser string) toolserver.Callback {
+	g.t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	q := u.Query()
+	if q.Get("tenant") != "1" || q.Get("client_id") != "client-1" || q.Get("resource") != g.URL+"/mcp" ||
+		q.Get("scope") != "crm offline_access" || q.Get("code_challenge_method") != "S256" ||
+		q.Get("redirect_uri") != publicURL+toolserver.CallbackPath {
+		g.t.Errorf("the address is %s", address)
+	}
+	g.mu.Lock()
+	g.challenges["code-1"] = q.Get("code_challenge")
+	g.mu.Unlock()
+	return toolserver.Callback{State: q.Get("state"), Code: "code-1", Issuer: g.URL, Browser: browser}
+}
+
+// connect connects a person.
+func (o *office) connect(g *gate, person identity.Actor, server toolserver.Server) {
+	o.t.Helper()
+	address, browser, err := o.tools.BeginConnection(o.t.Context(), person, server.ID)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	if err := o.tools.FinishConnection(o.t.Context(), g.authorize(address, browser)); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+func withOAuth(d *toolserver.Draft) { d.Auth = new(toolserver.AuthOAuth) }
+
+// TestConnectionByOAuth: each person connects with their own account. A call without a connection returns an error with
+// the address of the settings.
+func TestConnectionByOAuth(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	g := newGate(t, c)
+	server := o.add(g.URL+"/mcp", withOAuth)
+	if found, err := o.tools.Discover(t.Context(), o.super, server.ID); err != nil || !strings.Contains(found.Failure, "連携アプリ") {
+		t.Errorf("%q, %v", found.Failure, err)
+	}
+	o.connect(g, o.super, server)
+	o.discover(server.ID)
+	o.allow(server.ID, "crm__find_customer")
+	_, err := o.call("crm__find_customer", `{"name":"a"}`)
+	wants(t, err, "まだ連携していません", publicURL+"/setting/connections")
+	links, err := o.tools.Links(t.Context(), o.taro)
+	if err != nil || len(links) != 1 || links[0].ConnectedAt != nil {
+		t.Errorf("%+v, %v", links, err)
+	}
+	o.connect(g, o.taro, server)
+	if result, err := o.call("crm__find_customer", `{"name":"a"}`); err != nil || result.Text == "" {
+		t.Errorf("%+v, %v", result, err)
+	}
+	if links, _ := o.tools.Links(t.Context(), o.taro); links[0].ConnectedAt == nil || len(g.clients) != 1 {
+		t.Errorf("%+v, clients %v", links, g.clients)
+	}
+	o.exec(`DO $$ BEGIN ASSERT (SELECT bool_and(tokens LIKE 'sealed.v1.%') FROM tool_connections); END $$`)
+	if err := o.tools.Disconnect(t.Context(), o.taro, server.ID); err != nil {
+		t.Fatal(err)
+	}
+	if token := <-g.revoked; token != "refresh-b" {
+		t.Errorf("revoked %q", token)
+	}
+	_, err = o.call("crm__find_customer", `{"name":"a"}`)
+	wants(t, err, "まだ連携していません")
+	if err := o.tools.Disconnect(t.Context(), o.taro, server.ID); !errors.Is(err, toolserver.ErrNotConnected) {
+		t.Errorf("ended twice: %v", err)
+	}
+}
+
+// TestConnectionIsBoundToTheBrowser: a response of an authorization server counts once, in the browser that has begun,
+// within ten minutes, and from the expected issuer.
+func TestConnectionIsBoundToTheBrowser(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	g := newGate(t, c)
+	server := o.add(g.URL+"/mcp", withOAuth)
+	begin := func() toolserver.Callback {
+		address, browser, err := o.tools.BeginConnection(t.Context(), o.taro, server.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g.authorize(address, browser)
+	}
+	for name, change := range map[string]func(*toolserver.Callback){
+		"another browser": func(b *toolserver.Callback) { b.Browser = "x" },
+		"another state":   func(b *toolserver.Callback) { b.State = "x" },
+		"another issuer":  func(b *toolserver.Callback) { b.Issuer = "https://evil.example" },
+		"no issuer":       func(b *toolserver.Callback) { b.Issuer = "" },
+		"late":            func(*toolserver.Callback) { o.pass(11 * time.Minute) },
+	} {
+		back := begin()
+		change(&back)
+		if err := o.tools.FinishConnection(t.Context(), back); !errors.Is(err, toolserver.ErrState) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	back := begin()
+	back.Error, back.Code = "access_denied", ""
+	if err := o.tools.FinishConnection(t.Context(), back); !errors.Is(err, toolserver.ErrDenied) {
+		t.Errorf("denied: %v", err)
+	}
+	back = begin()
+	if err := o.tools.FinishConnection(t.Context(), back); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.tools.FinishConnection(t.Context(), back); !errors.Is(err, toolserver.ErrState) {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+// TestTokensAreRefreshedOnce: calls at the same time refresh an expired token with one request, and a refused refresh
+// asks the person to connect again.
+func TestTokensAreRefreshedOnce(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	g := newGate(t, c)
+	server := o.add(g.URL+"/mcp", withOAuth)
+	o.connect(g, o.taro, server)
+	o.connect(g, o.super, server)
+	o.discover(server.ID)
+	o.allow(server.ID, "crm__find_customer")
+	o.connect(g, o.taro, server)
+	o.pass(2 * time.Hour)
+	tools := o.offered(o.taro, "crm__find_customer")
+	ends := make(chan error, 5)
+	for range cap(ends) {
+		go func() {
+			_, err := tools[0].Call(t.Context(), json.RawMessage(`{"name":"a"}`))
+			ends <- err
+		}()
+	}
+	for range cap(ends) {
+		if err := <-ends; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := g.refreshed.Load(); n != 1 {
+		t.Errorf("%d refreshes", n)
+	}
+	g.mu.Lock()
+	g.valid, g.refresh = nil, nil // The authorization server has ended the connection.
+	g.mu.Unlock()
+	_, err := o.call("crm__find_customer", `{"name":"a"}`)
+	wants(t, err, "連携が受け付けられませんでした", "/setting/connections")
+	o.pass(2 * time.Hour)
+	_, err = o.call("crm__find_customer", `{"name":"a"}`)
+	wants(t, err, "相手のサービスで無効になりました")
+}
+
+// TestClientWithoutRegistration: without dynamic registration, the administrator enters a client id, and another one
+// ends the connections.
+func TestClientWithoutRegistration(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	g := newGate(t, c)
+	g.register = false
+	server := o.add(g.URL+"/mcp", withOAuth)
+	if _, _, err := o.tools.BeginConnection(t.Context(), o.taro, server.ID); fault.CodeOf(err) != toolserver.CodeSetup ||
+		!strings.Contains(err.Error(), "クライアントID") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := o.tools.Edit(t.Context(), o.super, server.ID, toolserver.Draft{ClientID: new("client-1")}); err != nil {
+		t.Fatal(err)
+	}
+	o.connect(g, o.taro, server)
+	if _, err := o.tools.Edit(t.Context(), o.super, server.ID, toolserver.Draft{ClientID: new("client-2")}); err != nil {
+		t.Fatal(err)
+	}
+	if links, err := o.tools.Links(t.Context(), o.taro); err != nil || len(links) != 1 || links[0].ConnectedAt != nil {
+		t.Errorf("%+v, %v", links, err)
+	}
+	plain := o.add(c.URL, func(d *toolserver.Draft) { d.Key, d.Auth = "open", new(toolserver.AuthOAuth) })
+	if _, _, err := o.tools.BeginConnection(t.Context(), o.taro, plain.ID); fault.CodeOf(err) != toolserver.CodeSetup ||
+		!strings.Contains(err.Error(), "RFC 9728") {
+		t.Errorf("a server without OAuth: %v", err)
+	}
+}

@@ -1,0 +1,265 @@
+// Package toolserver has the tool servers of organizations: servers of the Model Context Protocol that an administrator
+// adds, whose tools answers may call.
+//
+// It owns the servers, the definitions of their tools and whether an administrator has accepted them, the connections of
+// people by OAuth, and the calls. Definitions and results are written by others: they are bounded and checked, and
+// results are marked as untrusted. The protocol is that of the official SDK, as a client over Streamable HTTP.
+//
+// The package imports dial, fault, identity, opaque, org, proxy, runes, secret, tool, uuidv7 and work.
+package toolserver
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
+)
+
+// Limits of an organization's servers.
+const (
+	MaxServers   = 20
+	maxTools     = 128 // Of a server.
+	maxToolName  = 64  // In bytes, with the key.
+	maxKey       = 24
+	maxName      = 100 // In characters.
+	maxURL       = 2048
+	maxSecret    = 4096 // In bytes.
+	maxClientID  = 512
+	maxGroups    = 100
+	maxToolPages = 20
+)
+
+// Auth is the authentication at a server.
+type Auth string
+
+// The ways of signing in.
+const (
+	AuthNone   Auth = "none"
+	AuthHeader Auth = "header" // A header with a secret of the organization.
+	AuthOAuth  Auth = "oauth"  // Each person connects their own account.
+)
+
+// Server is a tool server of an organization.
+type Server struct {
+	ID             uuid.UUID
+	OrganizationID uuid.UUID
+	Key            string // The prefix of its tools' names: unique in the organization, never changed.
+	Name           string // For people.
+	URL            string
+	Auth           Auth
+	HeaderName     string // With AuthHeader.
+	ClientID       string // With AuthOAuth: the client that the administrator or dynamic registration has entered.
+	Registered     bool   // The client comes from dynamic registration.
+	HasSecret      bool   // The value of the header, or the client's secret, is stored.
+	Enabled        bool
+	Everyone       bool // All members may use it; otherwise those of the groups.
+	GroupIDs       []uuid.UUID
+	GroupNames     []string   // Of the stored groups, in their order.
+	CheckedAt      *time.Time // When its tools were last read, or this was tried.
+	Failure        string     // Why the last attempt failed, for people.
+	Tools          []Tool     // By name.
+
+	// NewSecret replaces the secret if it is not nil; "" removes it. It is set for changes only.
+	NewSecret *string
+}
+
+// Tool is a tool of a server.
+type Tool struct {
+	Name       string // The name that models call, such as crm__find_customer.
+	Remote     string // The server's name for it.
+	Accepted   Definition
+	Offered    *Definition // A definition of the server that differs from the accepted one; nil if none does.
+	Refused    string      // Why the server's definition cannot be used, for people; "" if it can.
+	Gone       bool        // The server does not have the tool any more.
+	Rule       tool.Rule
+	ReadOnly   bool // The administrator's mark: calls change nothing.
+	Idempotent bool // The administrator's mark: a call may be repeated.
+}
+
+// Usable reports whether the tool may be offered to models: its definition is the accepted one.
+func (t Tool) Usable() bool {
+	return t.Offered == nil && t.Refused == "" && !t.Gone && t.Rule != tool.RuleDeny
+}
+
+// Title returns the name of the tool for people.
+func (t Tool) Title() string {
+	if t.Accepted.Title == "" {
+		return t.Remote
+	}
+	return t.Accepted.Title
+}
+
+// tool returns the tool in the form for answers, without its Call.
+func (t Tool) tool(server Server) tool.Tool {
+	return tool.Tool{
+		Name: t.Name, Title: server.Name + "：" + t.Title(), Description: t.Accepted.Description,
+		Parameters: t.Accepted.Schema, Rule: t.Rule, Effects: !t.ReadOnly, Idempotent: t.Idempotent || t.ReadOnly,
+	}
+}
+
+// Definition is the definition of a tool by its server. Its JSON form is the stored form.
+type Definition struct {
+	Title       string          `json:"title"`
+	Description string          `json:"description"` // For models.
+	Schema      json.RawMessage `json:"schema"`      // A JSON schema of the arguments, in canonical form.
+	Claims      Claims          `json:"claims"`
+}
+
+// Claims are the properties that a server claims for a tool. They are shown to administrators and have no effect.
+type Claims struct {
+	ReadOnly    bool `json:"read_only"`
+	Destructive bool `json:"destructive"`
+	Idempotent  bool `json:"idempotent"`
+	OpenWorld   bool `json:"open_world"`
+}
+
+// Discovery is the result of reading the tools of a server.
+type Discovery struct {
+	At      time.Time
+	Failure string // For people; "" if the tools were read.
+	Tools   []FoundTool
+}
+
+// FoundTool is a tool that a server offers.
+type FoundTool struct {
+	Remote     string
+	Definition Definition
+	Refused    string // Why the definition cannot be used, for people.
+}
+
+// Secrets are the secrets of a server.
+type Secrets struct {
+	Secret string         // The value of the header, or the client's secret.
+	OAuth  *Authorization // How people sign in; nil before the first connection.
+}
+
+// Authorization describes the authorization server of a tool server. Its JSON form is the stored form.
+type Authorization struct {
+	Issuer                string   `json:"issuer"`
+	AuthorizationEndpoint string   `json:"authorization_endpoint"`
+	TokenEndpoint         string   `json:"token_endpoint"`
+	RevocationEndpoint    string   `json:"revocation_endpoint,omitempty"`
+	Resource              string   `json:"resource"` // The identifier of the tool server (RFC 8707).
+	Scopes                []string `json:"scopes,omitempty"`
+	RequireIssuer         bool     `json:"require_issuer,omitempty"` // Responses contain the issuer (RFC 9207).
+	BasicAuth             bool     `json:"basic_auth,omitempty"`     // The client's secret is sent as HTTP authentication.
+}
+
+// Connection is a person's connection with a server. Its JSON form is the stored form.
+type Connection struct {
+	AccessToken  string    `json:"access_token"`
+	RefreshToken string    `json:"refresh_token,omitempty"`
+	ExpiresAt    time.Time `json:"expires_at"` // The zero time if unknown.
+}
+
+// Attempt is a connection in progress in a browser.
+type Attempt struct {
+	Hash        []byte // SHA-256 of the state.
+	BrowserHash []byte // SHA-256 of the browser's cookie.
+	Owner       identity.Owner
+	ServerID    uuid.UUID
+	Verifier    string // Of PKCE.
+	ExpiresAt   time.Time
+}
+
+// Action is an action of the audit log.
+type Action string
+
+// The actions of tools.
+const (
+	ActionRule   Action = "tool.edit"
+	ActionAccept Action = "tool.accept"
+)
+
+// Store is the database.
+type Store interface {
+	// ToolServers returns the servers of an organization by name.
+	ToolServers(ctx context.Context, organizationID uuid.UUID) ([]Server, error)
+	// ToolServer returns a server. Error: ErrNoServer.
+	ToolServer(ctx context.Context, organizationID, id uuid.UUID) (Server, error)
+	// PersonToolServers returns the enabled servers that a person may use.
+	PersonToolServers(ctx context.Context, owner identity.Owner) ([]Server, error)
+	// AddToolServer adds a server on behalf of a super-admin. Errors: org.ErrForbidden, ErrKeyTaken, ErrTooManyServers,
+	// ErrUnknownGroup, secret.ErrNoKey.
+	AddToolServer(ctx context.Context, actor identity.Actor, server Server) error
+	// EditToolServer changes a server on behalf of a super-admin. It deletes the connections of people if the server has
+	// another address or another client. Errors: those of AddToolServer, ErrNoServer, and that of change.
+	EditToolServer(ctx context.Context, actor identity.Actor, id uuid.UUID, change func(*Server) error) error
+	// RemoveToolServer deletes a server, on behalf of a super-admin, with its tools and connections.
+	RemoveToolServer(ctx context.Context, actor identity.Actor, id uuid.UUID) error
+	// SaveDiscovery stores the tools of a server, merged by Server.Apply.
+	SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, found Discovery) error
+	// ChangeTool changes a tool on behalf of a super-admin. Errors: org.ErrForbidden, ErrNoTool, and that of change.
+	ChangeTool(ctx context.Context, actor identity.Actor, id uuid.UUID, name string, action Action,
+		change func(*Tool) error) error
+	// ToolCallable reports whether a person may call a tool: its server exists, is enabled and is offered to them, and
+	// its definition has this digest and is the accepted one.
+	ToolCallable(ctx context.Context, owner identity.Owner, serverID uuid.UUID, name, digest string) (bool, error)
+	// ToolSecrets returns the secrets of a server. Error: ErrNoServer.
+	ToolSecrets(ctx context.Context, organizationID, id uuid.UUID) (Secrets, error)
+
+	ConnectionStore
+}
+
+// ConnectionStore has the connections of people.
+type ConnectionStore interface {
+	// SetToolAuthorization stores the authorization server of a server, and its client if it was registered.
+	SetToolAuthorization(ctx context.Context, organizationID, id uuid.UUID, a Authorization, registered *Client) error
+	// AddToolAttempt stores a connection in progress, and deletes expired ones.
+	AddToolAttempt(ctx context.Context, attempt Attempt) error
+	// TakeToolAttempt deletes an attempt of a browser and returns it. Error: ErrState.
+	TakeToolAttempt(ctx context.Context, hash, browserHash []byte, at time.Time) (Attempt, error)
+	// ToolConnection returns a person's connection. Error: ErrNotConnected.
+	ToolConnection(ctx context.Context, owner identity.Owner, serverID uuid.UUID) (Connection, error)
+	// ConnectedServers returns the servers that a person is connected with, with the times of the connections.
+	ConnectedServers(ctx context.Context, owner identity.Owner) (map[uuid.UUID]time.Time, error)
+	// SaveToolConnection stores a person's connection and records it in the audit log. A refreshed one is stored only if
+	// the person is still connected, and is not recorded.
+	SaveToolConnection(ctx context.Context, owner identity.Owner, serverID uuid.UUID, c Connection, refreshed bool) error
+	// RemoveToolConnection deletes the actor's connection, records it in the audit log, and returns it. Error:
+	// ErrNotConnected.
+	RemoveToolConnection(ctx context.Context, actor identity.Actor, serverID uuid.UUID) (Connection, error)
+
+	// AcquireSlot takes one of the slots under a name for the duration of a lease.
+	AcquireSlot(ctx context.Context, name string, slots int, holder uuid.UUID, lease time.Duration) (held bool, err error)
+	ReleaseSlot(ctx context.Context, name string, holder uuid.UUID) error
+}
+
+// Client is a client of OAuth.
+type Client struct{ ID, Secret string }
+
+// CodeState is the code of ErrState, and CodeDenied that of ErrDenied. The app's page has a text for each.
+const (
+	CodeState  fault.Code = "tool_state"
+	CodeDenied fault.Code = "tool_denied"
+	CodeSetup  fault.Code = "tool_setup"
+)
+
+// The errors of the package.
+var (
+	ErrNoServer       = fault.Errorf(fault.NotFound, "ツールのサーバーが見つかりません。")
+	ErrNoTool         = fault.Errorf(fault.NotFound, "ツールが見つかりません。")
+	ErrTooManyServers = fault.Errorf(fault.Conflict,
+		"ツールのサーバーは%d件まで追加できます。使わないサーバーを削除してください。", MaxServers)
+	ErrUnknownGroup = fault.InvalidField("group_ids", "選択したグループの中に、削除されたものがあります。選び直してください。")
+	ErrNotConnected = fault.Errorf(fault.NotFound, "連携していません。")
+	ErrState        = fault.Errorf(CodeState,
+		"手続きの有効期限が切れたか、別のブラウザーで始められています。もう一度、最初から操作してください。")
+	ErrDenied = fault.Errorf(CodeDenied, "相手のサービスで許可されなかったため、連携しませんでした。")
+
+	errChanged = fault.Errorf(fault.Conflict,
+		"定義がさらに変わりました。画面を読み込み直して、もう一度確認してください。")
+	errNothingToAccept = fault.Errorf(fault.Conflict, "確認が必要な変更はありません。")
+)
+
+// ErrKeyTaken refuses the key of another server of the organization.
+func ErrKeyTaken() error {
+	taken := fault.InvalidField("key", "この接頭辞は、別のサーバーで使われています。")
+	taken.Code = fault.Conflict
+	return taken
+}

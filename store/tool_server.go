@@ -1,0 +1,395 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
+	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
+)
+
+var _ toolserver.Store = (*DB)(nil)
+
+func toolSecretOwner(id string) string { return "tool_servers " + id }
+
+const selectToolServers = `
+	SELECT s.id, s.organization_id, s.key, s.name, s.url, s.auth, s.header_name, s.client_id, s.registered,
+	       s.secret <> '' AS has_secret, s.enabled, s.everyone, s.checked_at, s.failure,
+	       ARRAY (SELECT k.group_id FROM tool_server_groups k WHERE k.server_id = s.id ORDER BY 1) AS group_ids,
+	       ARRAY (SELECT g.name FROM tool_server_groups k JOIN member_groups g ON g.id = k.group_id
+	              WHERE k.server_id = s.id ORDER BY k.group_id) AS group_names
+	FROM tool_servers s
+	WHERE s.organization_id = $1 `
+
+// usableByPerson selects the enabled servers s that the person $2 of the organization $1 may use.
+const usableByPerson = `
+	AND s.enabled AND EXISTS (
+	    SELECT FROM users u JOIN organizations o ON o.id = u.organization_id
+	    WHERE u.organization_id = $1 AND u.id = $2 AND ` + memberState + ` = 'active')
+	AND (s.everyone OR EXISTS (
+	    SELECT FROM tool_server_groups k JOIN group_members m ON m.group_id = k.group_id
+	    WHERE k.server_id = s.id AND m.user_id = $2)) `
+
+// toolRow is a row of tool_server_tools.
+type toolRow struct {
+	ServerID             uuid.UUID
+	Name, Remote         string
+	Accepted             toolserver.Definition
+	Offered              *toolserver.Definition
+	Refused              string
+	Gone                 bool
+	Rule                 tool.Rule
+	ReadOnly, Idempotent bool
+}
+
+func (r toolRow) tool() toolserver.Tool {
+	return toolserver.Tool{
+		Name: r.Name, Remote: r.Remote, Accepted: r.Accepted, Offered: r.Offered, Refused: r.Refused, Gone: r.Gone,
+		Rule: r.Rule, ReadOnly: r.ReadOnly, Idempotent: r.Idempotent,
+	}
+}
+
+const selectTools = `
+	SELECT t.server_id, t.name, t.remote, t.accepted, t.offered, t.refused, t.gone, t.rule, t.read_only, t.idempotent
+	FROM tool_server_tools t `
+
+// toolServers returns the servers of an organization that match a condition, with their tools.
+func toolServers(ctx context.Context, q querier, organizationID uuid.UUID, where string, args ...any) (
+	[]toolserver.Server, error,
+) {
+	servers, err := queryRows[toolserver.Server](ctx, q, selectToolServers+where+` ORDER BY s.name, s.id`,
+		append([]any{organizationID}, args...)...)
+	if err != nil || len(servers) == 0 {
+		return servers, err
+	}
+	ids := convert(servers, func(s toolserver.Server) uuid.UUID { return s.ID })
+	tools, err := queryRows[toolRow](ctx, q, selectTools+`
+		WHERE t.organization_id = $1 AND t.server_id = ANY ($2) ORDER BY t.name`, organizationID, ids)
+	for i := range servers {
+		servers[i].GroupIDs = orNil(servers[i].GroupIDs)
+		for _, t := range tools {
+			if t.ServerID == servers[i].ID {
+				servers[i].Tools = append(servers[i].Tools, t.tool())
+			}
+		}
+	}
+	return servers, err
+}
+
+func findToolServer(ctx context.Context, q querier, organizationID, id uuid.UUID) (toolserver.Server, error) {
+	found, err := toolServers(ctx, q, organizationID, `AND s.id = $2`, id)
+	if err == nil && len(found) == 0 {
+		err = toolserver.ErrNoServer
+	}
+	if err != nil {
+		return toolserver.Server{}, err
+	}
+	return found[0], nil
+}
+
+// ToolServers implements toolserver.Store.
+func (db *DB) ToolServers(ctx context.Context, organizationID uuid.UUID) ([]toolserver.Server, error) {
+	return toolServers(ctx, db.pool, organizationID, ``)
+}
+
+// ToolServer implements toolserver.Store.
+func (db *DB) ToolServer(ctx context.Context, organizationID, id uuid.UUID) (toolserver.Server, error) {
+	return findToolServer(ctx, db.pool, organizationID, id)
+}
+
+// PersonToolServers implements toolserver.Store.
+func (db *DB) PersonToolServers(ctx context.Context, owner identity.Owner) ([]toolserver.Server, error) {
+	return toolServers(ctx, db.pool, owner.OrganizationID, usableByPerson, owner.UserID)
+}
+
+// ToolCallable implements toolserver.Store.
+func (db *DB) ToolCallable(
+	ctx context.Context, owner identity.Owner, serverID uuid.UUID, name, digest string,
+) (bool, error) {
+	rows, err := queryRows[toolRow](ctx, db.pool, selectTools+`
+		JOIN tool_servers s ON s.id = t.server_id
+		WHERE s.organization_id = $1 AND t.server_id = $3 AND t.name = $4`+usableByPerson,
+		owner.OrganizationID, owner.UserID, serverID, name)
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	t := rows[0].tool()
+	return t.Usable() && t.Accepted.Digest() == digest, nil
+}
+
+// ToolSecrets implements toolserver.Store.
+func (db *DB) ToolSecrets(ctx context.Context, organizationID, id uuid.UUID) (toolserver.Secrets, error) {
+	row, err := findRow[struct {
+		Secret string
+		OAuth  *toolserver.Authorization `db:"oauth"`
+	}](ctx, db.pool, toolserver.ErrNoServer, `
+		SELECT secret, oauth FROM tool_servers WHERE organization_id = $1 AND id = $2`, organizationID, id)
+	if err != nil {
+		return toolserver.Secrets{}, err
+	}
+	secrets := toolserver.Secrets{OAuth: row.OAuth}
+	if row.Secret != "" {
+		secrets.Secret, err = db.openSecret(row.Secret, toolSecretOwner(id.String()))
+	}
+	return secrets, err
+}
+
+// AddToolServer implements toolserver.Store.
+func (db *DB) AddToolServer(ctx context.Context, actor identity.Actor, server toolserver.Server) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockForSuper(ctx, tx, actor); err != nil {
+			return err
+		}
+		n, err := queryValue[int](ctx, tx, `SELECT count(*) FROM tool_servers WHERE organization_id = $1`,
+			actor.OrganizationID)
+		switch {
+		case err != nil:
+			return err
+		case n >= toolserver.MaxServers:
+			return toolserver.ErrTooManyServers
+		}
+		if err := exec(ctx, tx, `
+			INSERT INTO tool_servers (id, organization_id, key, name, url, auth) VALUES ($1, $2, $3, $4, $5, $6)`,
+			server.ID, actor.OrganizationID, server.Key, server.Name, server.URL, server.Auth); err != nil {
+			if violates(err, "tool_servers_key") {
+				return toolserver.ErrKeyTaken()
+			}
+			return err
+		}
+		if err := db.saveToolServer(ctx, tx, server); err != nil {
+			return err
+		}
+		return auditToolServer(ctx, tx, actor, org.ActionToolServerAdd, server,
+			toolServerChanges(toolserver.Server{Enabled: true, Everyone: true}, server))
+	})
+}
+
+// saveToolServer stores the settings of a server, its groups, and a new secret sealed.
+func (db *DB) saveToolServer(ctx context.Context, tx pgx.Tx, s toolserver.Server) error {
+	if err := exec(ctx, tx, `
+		UPDATE tool_servers
+		SET name = $3, url = $4, auth = $5, header_name = $6, client_id = $7, registered = $8, enabled = $9, everyone = $10,
+		    checked_at = $11, failure = $12, updated_at = now()
+		WHERE organization_id = $1 AND id = $2`,
+		s.OrganizationID, s.ID, s.Name, s.URL, s.Auth, s.HeaderName, s.ClientID, s.Registered, s.Enabled, s.Everyone,
+		s.CheckedAt, s.Failure); err != nil {
+		return err
+	}
+	if s.NewSecret != nil {
+		kept := ""
+		if *s.NewSecret != "" {
+			var err error
+			if kept, err = db.secrets.Seal([]byte(*s.NewSecret), toolSecretOwner(s.ID.String())); err != nil {
+				return err
+			}
+		}
+		if err := exec(ctx, tx, `UPDATE tool_servers SET secret = $3 WHERE organization_id = $1 AND id = $2`,
+			s.OrganizationID, s.ID, kept); err != nil {
+			return err
+		}
+	}
+	if err := exec(ctx, tx, `DELETE FROM tool_server_groups WHERE organization_id = $1 AND server_id = $2`,
+		s.OrganizationID, s.ID); err != nil || len(s.GroupIDs) == 0 {
+		return err
+	}
+	tag, err := tx.Exec(ctx, `
+		INSERT INTO tool_server_groups (organization_id, server_id, group_id)
+		SELECT g.organization_id, $2, g.id FROM member_groups g WHERE g.organization_id = $1 AND g.id = ANY ($3)`,
+		s.OrganizationID, s.ID, s.GroupIDs)
+	if err == nil && int(tag.RowsAffected()) != len(s.GroupIDs) {
+		return toolserver.ErrUnknownGroup
+	}
+	return err
+}
+
+// EditToolServer implements toolserver.Store.
+func (db *DB) EditToolServer(
+	ctx context.Context, actor identity.Actor, id uuid.UUID, change func(*toolserver.Server) error,
+) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockForSuper(ctx, tx, actor); err != nil {
+			return err
+		}
+		before, err := findToolServer(ctx, tx, actor.OrganizationID, id)
+		if err != nil {
+			return err
+		}
+		after := before
+		if err := change(&after); err != nil {
+			return err
+		}
+		if err := db.saveToolServer(ctx, tx, after); err != nil {
+			return err
+		}
+		if before.URL != after.URL || before.Auth != after.Auth || before.ClientID != after.ClientID {
+			// The tokens and the authorization server belong to the old address or client.
+			if err := send(ctx, tx, func(batch *pgx.Batch) {
+				batch.Queue(`DELETE FROM tool_connections WHERE organization_id = $1 AND server_id = $2`, actor.OrganizationID, id)
+				batch.Queue(`DELETE FROM tool_attempts WHERE organization_id = $1 AND server_id = $2`, actor.OrganizationID, id)
+				batch.Queue(`UPDATE tool_servers SET oauth = NULL WHERE organization_id = $1 AND id = $2`,
+					actor.OrganizationID, id)
+			}); err != nil {
+				return err
+			}
+		}
+		changes := toolServerChanges(before, after)
+		if len(changes) == 0 {
+			return nil
+		}
+		return auditToolServer(ctx, tx, actor, org.ActionToolServerEdit, after, changes)
+	})
+}
+
+// RemoveToolServer implements toolserver.Store.
+func (db *DB) RemoveToolServer(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockForSuper(ctx, tx, actor); err != nil {
+			return err
+		}
+		server, err := findToolServer(ctx, tx, actor.OrganizationID, id)
+		if err != nil {
+			return err
+		}
+		if err := exec(ctx, tx, `DELETE FROM tool_servers WHERE organization_id = $1 AND id = $2`,
+			actor.OrganizationID, id); err != nil {
+			return err
+		}
+		return auditToolServer(ctx, tx, actor, org.ActionToolServerRemove, server, nil)
+	})
+}
+
+// SaveDiscovery implements toolserver.Store.
+func (db *DB) SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, found toolserver.Discovery) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := execRow(ctx, tx, toolserver.ErrNoServer, `
+			SELECT FROM tool_servers WHERE organization_id = $1 AND id = $2 FOR NO KEY UPDATE`, organizationID, id); err != nil {
+			return err
+		}
+		before, err := findToolServer(ctx, tx, organizationID, id)
+		if err != nil {
+			return err
+		}
+		after, changedTools := before.Apply(found)
+		if err := exec(ctx, tx, `
+			UPDATE tool_servers SET checked_at = $3, failure = $4 WHERE organization_id = $1 AND id = $2`,
+			organizationID, id, after.CheckedAt, storable(after.Failure)); err != nil || found.Failure != "" {
+			return err
+		}
+		names := convert(after.Tools, func(t toolserver.Tool) string { return t.Name })
+		if err := send(ctx, tx, func(batch *pgx.Batch) {
+			batch.Queue(`DELETE FROM tool_server_tools WHERE organization_id = $1 AND server_id = $2 AND name <> ALL ($3)`,
+				organizationID, id, names)
+			for _, t := range after.Tools {
+				queueTool(batch, organizationID, id, t)
+			}
+		}); err != nil {
+			return err
+		}
+		for _, name := range changedTools {
+			if err := audit(ctx, tx, toolEvent(org.System(), org.ActionToolChange, after, name, nil)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// queueTool stores a tool.
+func queueTool(batch *pgx.Batch, organizationID, serverID uuid.UUID, t toolserver.Tool) {
+	batch.Queue(`
+		INSERT INTO tool_server_tools (organization_id, server_id, name, remote, accepted, offered, refused, gone, rule,
+		                               read_only, idempotent)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+		ON CONFLICT (server_id, name) DO UPDATE
+		SET accepted = $5, offered = $6, refused = $7, gone = $8, rule = $9, read_only = $10, idempotent = $11`,
+		organizationID, serverID, t.Name, t.Remote, t.Accepted, t.Offered, t.Refused, t.Gone, t.Rule, t.ReadOnly,
+		t.Idempotent)
+}
+
+// ChangeTool implements toolserver.Store.
+func (db *DB) ChangeTool(
+	ctx context.Context, actor identity.Actor, id uuid.UUID, name string, action toolserver.Action,
+	change func(*toolserver.Tool) error,
+) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockForSuper(ctx, tx, actor); err != nil {
+			return err
+		}
+		server, err := findToolServer(ctx, tx, actor.OrganizationID, id)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(server.Tools, func(t toolserver.Tool) bool { return t.Name == name })
+		if i < 0 {
+			return toolserver.ErrNoTool
+		}
+		before := server.Tools[i]
+		after := before
+		if err := change(&after); err != nil {
+			return err
+		}
+		if err := send(ctx, tx, func(batch *pgx.Batch) {
+			queueTool(batch, actor.OrganizationID, id, after)
+		}); err != nil {
+			return err
+		}
+		changes := changed([]org.Change{
+			{Field: "rule", Before: string(before.Rule), After: string(after.Rule)},
+			{Field: "read_only", Before: strconv.FormatBool(before.ReadOnly), After: strconv.FormatBool(after.ReadOnly)},
+			{Field: "idempotent", Before: strconv.FormatBool(before.Idempotent), After: strconv.FormatBool(after.Idempotent)},
+			{Field: "definition", Before: before.Accepted.Digest(), After: after.Accepted.Digest()},
+		})
+		if len(changes) == 0 {
+			return nil
+		}
+		return audit(ctx, tx, toolEvent(org.AuditActorOf(actor), org.Action(action), server, name, changes))
+	})
+}
+
+func toolEvent(by org.AuditActor, action org.Action, s toolserver.Server, name string, changes []org.Change) org.Event {
+	return org.Event{
+		OrganizationID: &s.OrganizationID, By: by, Action: action, TargetKind: org.TargetTool, TargetID: s.ID.String(),
+		TargetLabel: name, Details: changes,
+	}
+}
+
+func auditToolServer(
+	ctx context.Context, tx pgx.Tx, actor identity.Actor, action org.Action, s toolserver.Server, changes []org.Change,
+) error {
+	return audit(ctx, tx, org.Event{
+		OrganizationID: &actor.OrganizationID, By: org.AuditActorOf(actor), Action: action,
+		TargetKind: org.TargetToolServer, TargetID: s.ID.String(), TargetLabel: s.Name, Details: changes,
+	})
+}
+
+// toolServerChanges returns the differences between two servers. For the secret it records only that it has changed.
+func toolServerChanges(before, after toolserver.Server) []org.Change {
+	secret := ""
+	if after.NewSecret != nil && (*after.NewSecret != "" || before.HasSecret) {
+		secret = "set"
+		if *after.NewSecret == "" {
+			secret = "removed"
+		}
+	}
+	groups := func(s toolserver.Server) string {
+		return strings.Join(convert(s.GroupIDs, func(id uuid.UUID) string { return id.String() }), ", ")
+	}
+	return changed([]org.Change{
+		{Field: "name", Before: before.Name, After: after.Name},
+		{Field: "url", Before: before.URL, After: after.URL},
+		{Field: "auth", Before: string(before.Auth), After: string(after.Auth)},
+		{Field: "header_name", Before: before.HeaderName, After: after.HeaderName},
+		{Field: "client_id", Before: before.ClientID, After: after.ClientID},
+		{Field: "secret", After: secret},
+		{Field: "server_enabled", Before: strconv.FormatBool(before.Enabled), After: strconv.FormatBool(after.Enabled)},
+		{Field: "everyone", Before: strconv.FormatBool(before.Everyone), After: strconv.FormatBool(after.Everyone)},
+		{Field: "groups", Before: groups(before), After: groups(after)},
+	})
+}

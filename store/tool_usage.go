@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
+)
+
+// queueToolUses counts the calls of an answer and adds them to the audit log, if the condition holds. It does nothing
+// for an answer without calls. The parameters of the condition are the answer $1, the run $2 and the server $3.
+func queueToolUses(batch *pgx.Batch, o chat.Outcome, condition string) {
+	n := len(o.ToolUses)
+	if n == 0 {
+		return
+	}
+	ids, tools, titles := make([]uuid.UUID, n), make([]string, n), make([]string, n)
+	rules, states, sums, durations := make([]string, n), make([]string, n), make([]string, n), make([]int, n)
+	for i, use := range o.ToolUses {
+		ids[i], tools[i], titles[i] = uuidv7.New(), storable(use.Tool), storable(use.Title)
+		rules[i], states[i], sums[i] = string(use.Rule), string(use.State), hex.EncodeToString(use.ArgumentsSHA256[:])
+		durations[i] = storableCount(int(use.Duration.Milliseconds()))
+	}
+	batch.Queue(`
+		WITH used AS (
+		    SELECT *
+		    FROM unnest($7::uuid[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::int[])
+		        WITH ORDINALITY AS u (id, tool, title, rule, state, sum, duration_ms, ordinal)
+		    WHERE `+condition+`
+		), counted AS (
+		    INSERT INTO tool_usage (message_id, ordinal, organization_id, date, skill_id, tool, title, failed, duration_ms)
+		    SELECT $1, ordinal, $4, `+japanToday+`, $6, tool, title, state <> 'success', duration_ms
+		    FROM used
+		    ON CONFLICT (message_id, ordinal) DO NOTHING
+		    RETURNING ordinal
+		)
+		INSERT INTO audit_events (id, organization_id, actor_kind, actor_id, actor_name, actor_email, action, target_kind,
+		                          target_id, target_label, details)
+		SELECT used.id, $4, 'user', $5, coalesce(p.name, ''), coalesce(p.email, ''), '`+string(org.ActionToolCall)+`',
+		       '`+org.TargetTool+`', used.tool, used.title, jsonb_build_array(
+		           jsonb_build_object('field', 'skill', 'after', coalesce(s.name, '')),
+		           jsonb_build_object('field', 'arguments_sha256', 'after', used.sum),
+		           jsonb_build_object('field', 'rule', 'after', used.rule),
+		           jsonb_build_object('field', 'outcome', 'after', used.state),
+		           jsonb_build_object('field', 'duration_ms', 'after', used.duration_ms::text))
+		FROM used
+		JOIN counted USING (ordinal)
+		LEFT JOIN users p ON p.organization_id = $4 AND p.id = $5
+		LEFT JOIN skills s ON s.id = $6
+		ORDER BY used.ordinal`,
+		o.MessageID, o.Run, o.ServerID, o.Owner.OrganizationID, o.Owner.UserID, o.SkillID, ids, tools, titles, rules,
+		states, sums, durations)
+}
+
+// isEndedNow is the condition of queueToolUses that the current transaction has ended the run.
+const isEndedNow = `EXISTS (SELECT FROM generations g
+	WHERE g.message_id = $1 AND g.run = $2 AND g.server_id = $3 AND g.ended_at = now())`
+
+// isDeleted is the condition of queueToolUses that the answer was deleted while it was generated.
+const isDeleted = `NOT EXISTS (SELECT FROM generations g WHERE g.message_id = $1)
+	AND $2::int IS NOT NULL AND $3::uuid IS NOT NULL`
+
+// usedByTool is the usage by tool and skill in the organization $1 in the period from $2 to $3.
+const usedByTool = `
+	WITH used AS (
+	    SELECT tool, skill_id, max(title) AS title, count(*) AS calls, count(*) FILTER (WHERE failed) AS failures,
+	           sum(duration_ms)::bigint AS duration_ms
+	    FROM tool_usage
+	    WHERE organization_id = $1 AND date BETWEEN $2::date AND $3::date
+	    GROUP BY tool, skill_id
+	)`
+
+// UsageByTool implements org.Store.
+func (db *DB) UsageByTool(ctx context.Context, organizationID uuid.UUID, period org.Period, offset, limit int) (
+	[]org.ToolUsage, int, error,
+) {
+	return queryPage[org.ToolUsage](ctx, db, usedByTool+` SELECT count(*) FROM used`, usedByTool+`
+		SELECT u.tool, u.title, u.skill_id, coalesce(s.name, '') AS skill_name, u.calls, u.failures, u.duration_ms
+		FROM used u
+		LEFT JOIN skills s ON s.id = u.skill_id
+		ORDER BY u.calls DESC, u.tool, u.skill_id
+		OFFSET $4 LIMIT $5`, []any{organizationID, period.From, period.To}, offset, limit)
+}
+
+// DailyUsageByTool implements org.Store.
+func (db *DB) DailyUsageByTool(ctx context.Context, organizationID uuid.UUID, period org.Period, offset, limit int) (
+	[]org.ToolDay, error,
+) {
+	return queryRows[org.ToolDay](ctx, db.pool, `
+		SELECT u.date, u.tool, max(u.title) AS title, u.skill_id, coalesce(max(s.name), '') AS skill_name,
+		       count(*) AS calls, count(*) FILTER (WHERE u.failed) AS failures, sum(u.duration_ms)::bigint AS duration_ms
+		FROM tool_usage u
+		LEFT JOIN skills s ON s.id = u.skill_id
+		WHERE u.organization_id = $1 AND u.date BETWEEN $2::date AND $3::date
+		GROUP BY u.date, u.tool, u.skill_id
+		ORDER BY u.date, u.tool, u.skill_id
+		OFFSET $4 LIMIT $5`, organizationID, period.From, period.To, offset, limit)
+}

@@ -1,0 +1,27 @@
+import { Select } from '@/components/Field'
+import { texts } from '../../texts'
+import { lastMonths } from './usage'
+
+const words = texts.contract.byModel
+
+/** Chooses a month, or the last 30 days (''). */
+export function MonthSelect({
+  today,
+  month,
+  onChange,
+}: {
+  today: string
+  month: string
+  onChange: (month: string) => void
+}) {
+  return (
+    <Select label={words.period} hideLabel value={month} onChange={(event) => onChange(event.target.value)}>
+      <option value="">{words.recent}</option>
+      {lastMonths(today).map((name) => (
+        <option key={name} value={name}>
+          {words.month(name.slice(0, 4), String(Number(name.slice(5))))}
+        </option>
+      ))}
+    </Select>
+  )
+}

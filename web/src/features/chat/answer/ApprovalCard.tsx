@@ -1,0 +1,189 @@
+import { useQuery } from '@tanstack/react-query'
+import { ShieldQuestion } from 'lucide-react'
+import { type ReactNode, useId, useRef, useState } from 'react'
+import { Button } from '@/components/Button'
+import { Choice } from '@/components/Choice'
+import { FieldErrorText, TextArea } from '@/components/Field'
+import { waitingCallsQuery } from '@/entities/thread/toolCalls'
+import { call, errorMessage, type ToolApproval, type ToolDecision } from '@/lib/api'
+import { reload } from '@/lib/api/queries'
+import type { AnswerToolCall, CallApproval } from '@/lib/stream'
+import { formatFull } from '@/lib/ui/dates'
+import { texts as chatTexts } from '../texts'
+import styles from './ApprovalCard.module.css'
+import { texts } from './approvalTexts'
+import { inputs } from './ToolCalls'
+
+interface CardProps {
+  readonly call: AnswerToolCall
+  readonly approval: CallApproval
+}
+
+/** ApprovalCard lets the person whose question is answered decide about a call. Others can only read it. */
+export function ApprovalCard({ call, approval }: CardProps) {
+  const { data } = useQuery({ ...waitingCallsQuery, refetchOnMount: 'always' })
+  const own = data?.find((item) => item.id === approval.id)
+  return (
+    <Card title={own ? texts.title(call.title) : texts.others(call.title)}>
+      {own && <p className={styles.note}>{texts.causes[own.cause]}</p>}
+      {own ? <Decision key={own.arguments_sha256} waiting={own} /> : <Arguments json={call.arguments} />}
+      <p className={styles.note}>{texts.expires(formatFull(approval.expires_at))}</p>
+    </Card>
+  )
+}
+
+function Card({ title, children }: { title: string; children: ReactNode }) {
+  const id = useId()
+  return (
+    <section className={styles.card} aria-labelledby={id} data-print="hide">
+      <h3 id={id} className={styles.title}>
+        <ShieldQuestion size={18} className={styles.mark} aria-hidden />
+        {title}
+      </h3>
+      {children}
+    </section>
+  )
+}
+
+/** Arguments shows the arguments of a call as names and values, and as JSON. */
+function Arguments({ json }: { json: string }) {
+  return (
+    <>
+      <dl className={styles.inputs}>
+        {inputs(json).map(([name, value]) => (
+          <div key={name}>
+            <dt>{(chatTexts.toolCalls.inputs[name] ?? name) || texts.input}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <details className={styles.json}>
+        <summary>{texts.json}</summary>
+        <pre>{pretty(json)}</pre>
+      </details>
+    </>
+  )
+}
+
+function Decision({ waiting }: { waiting: ToolApproval }) {
+  const [edited, setEdited] = useState<string | null>(null)
+  const [refusing, setRefusing] = useState(false)
+  const [reason, setReason] = useState('')
+  const [remember, setRemember] = useState(false)
+  const { decide, sending, error } = useDecide(waiting)
+  const changed = edited === null ? undefined : parseObject(edited)
+  const approve = () => {
+    if (changed === null) return
+    decide({ approved: true, remember, ...(changed && { arguments: changed }) })
+  }
+  return (
+    <form
+      className={styles.decision}
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (refusing) decide({ approved: false, reason: reason.trim() })
+        else approve()
+      }}
+    >
+      {edited === null ? (
+        <Arguments json={waiting.arguments} />
+      ) : (
+        <TextArea
+          label={texts.edited}
+          rows={8}
+          className={styles.code}
+          spellCheck={false}
+          value={edited}
+          onChange={(event) => setEdited(event.target.value)}
+          error={changed === null ? texts.invalid : undefined}
+        />
+      )}
+      {refusing ? (
+        <TextArea
+          label={texts.reason}
+          hint={texts.reasonHint}
+          optional
+          autoFocus
+          rows={2}
+          maxLength={500}
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+        />
+      ) : (
+        <Choice label={texts.remember} hint={texts.rememberHint} checked={remember} onChange={setRemember} />
+      )}
+      {error && <FieldErrorText>{error}</FieldErrorText>}
+      <div className={styles.buttons}>
+        {refusing ? (
+          <>
+            <Button type="submit" variant="danger" loading={sending}>
+              {texts.confirmRefusal}
+            </Button>
+            <Button variant="quiet" onClick={() => setRefusing(false)}>
+              {texts.back}
+            </Button>
+          </>
+        ) : (
+          <>
+            <Button type="submit" variant="primary" loading={sending} disabled={changed === null}>
+              {edited === null ? texts.approve : texts.approveEdited}
+            </Button>
+            <Button onClick={() => setEdited(edited === null ? pretty(waiting.arguments) : null)}>
+              {edited === null ? texts.edit : texts.cancelEdit}
+            </Button>
+            <Button variant="quietDanger" onClick={() => setRefusing(true)}>
+              {texts.refuse}
+            </Button>
+          </>
+        )}
+      </div>
+    </form>
+  )
+}
+
+/**
+ * useDecide sends a decision. A repeated attempt with the same decision has the same request id. If somebody else has
+ * decided, in another tab for example, the stream of the answer shows that.
+ */
+function useDecide({ id, arguments_sha256 }: ToolApproval) {
+  const request = useRef({ of: '', id: '' })
+  const [sending, setSending] = useState(false)
+  const [error, setError] = useState('')
+  const decide = async (decision: Pick<ToolDecision, 'approved' | 'arguments' | 'reason' | 'remember'>) => {
+    const of = JSON.stringify(decision)
+    if (request.current.of !== of) request.current = { of, id: crypto.randomUUID() }
+    setSending(true)
+    setError('')
+    try {
+      await call('decideToolCall', {
+        tool_call_id: id,
+        body: { ...decision, request_id: request.current.id, arguments_sha256 },
+      })
+    } catch (cause) {
+      setError(errorMessage(cause) || texts.failed)
+    }
+    setSending(false)
+    void reload(waitingCallsQuery.queryKey)
+  }
+  return { decide: (d: Parameters<typeof decide>[0]) => void decide(d), sending, error }
+}
+
+function pretty(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 2)
+  } catch {
+    return json
+  }
+}
+
+/** parseObject returns the object that JSON contains, or null. */
+function parseObject(json: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null
+  } catch {
+    return null
+  }
+}
