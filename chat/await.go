@@ -23,6 +23,7 @@ func (s *Service) awaitDecisions(ctx context.Context, g *generation, calls []Too
 	if !g.state.CompareAndSwap(stateWriting, stateWaiting) { // Renewals of the lease leave it alone from now on.
 		return errLost
 	}
+	g.waits.Add(1)
 	began := time.Now()
 	wait, err := s.beginWait(g, calls)
 	since := began

@@ -48,6 +48,8 @@ type generation struct {
 	returned        []ToolCall                 // The calls in the state ToolReturned.
 	waited          time.Duration              // For decisions about calls.
 
+	waits atomic.Int64 // The number of waits for decisions that have begun.
+
 	woken chan struct{} // Receives when the answer may no longer wait for decisions. Set by launch.
 
 	proofreading *proofreading // Nil unless the answer is a list of changes.

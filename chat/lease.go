@@ -109,7 +109,10 @@ func (s *Service) renewNow() error {
 		return err
 	}
 	for _, id := range renewal.Lost {
-		s.drop(owned[id])
+		// One that has waited for a decision meanwhile was nobody's for a time, and is this server's again.
+		if o := owned[id]; o.waits.Load() == o.before {
+			s.drop(o.generation)
+		}
 	}
 	for _, id := range renewal.Stopped {
 		owned[id].cancel(errStopped)
@@ -135,14 +138,22 @@ func (s *Service) own(g *generation, since time.Time) {
 	}
 }
 
+// ownedRun is a generation that this server owns.
+type ownedRun struct {
+	*generation
+
+	before int64 // The number of its waits for decisions until now.
+}
+
 // ownedRuns returns the generations that this server owns, and their names.
-func (s *Service) ownedRuns() (map[uuid.UUID]*generation, []RunID) {
+func (s *Service) ownedRuns() (map[uuid.UUID]ownedRun, []RunID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	owned, runs := make(map[uuid.UUID]*generation, len(s.running)), make([]RunID, 0, len(s.running))
+	owned, runs := make(map[uuid.UUID]ownedRun, len(s.running)), make([]RunID, 0, len(s.running))
 	for id, g := range s.running {
+		waits := g.waits.Load() // Before the state.
 		if g.state.Load() == stateWriting {
-			owned[id] = g
+			owned[id] = ownedRun{g, waits}
 			runs = append(runs, RunID{MessageID: id, Run: g.answer.Run})
 		}
 	}

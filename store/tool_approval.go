@@ -118,25 +118,26 @@ func findCalls(ctx context.Context, tx pgx.Tx, messageID uuid.UUID) ([]chat.Tool
 		SELECT call FROM tool_calls WHERE message_id = $1 ORDER BY round, ordinal`, messageID)
 }
 
-// EndWait implements chat.Store.
+// EndWait implements chat.Store. It locks the generation: a decision in between must not make it look like another
+// server's.
 func (db *DB) EndWait(
 	ctx context.Context, serverID uuid.UUID, run chat.RunID, force bool,
 ) (wait chat.Wait, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
-		wait = chat.Wait{}
-		tag, err := tx.Exec(ctx, `
-			UPDATE generations
-			SET server_id = $3, waiting_server_id = NULL, started_at = now()
-			WHERE message_id = $1 AND CASE WHEN ended_at IS NULL
-			    THEN run = $2 AND (server_id = $3 OR $4 AND server_id = $5 AND waiting_server_id = $3) END`,
-			run.MessageID, run.Run, serverID, force, noServer)
-		if err != nil {
+		waits, err := findValue[bool](ctx, tx, chat.ErrStaleRun, `
+			SELECT server_id = $4 AND NOT ($5 AND waiting_server_id = $3)
+			FROM generations
+			WHERE message_id = $1 AND CASE WHEN ended_at IS NULL THEN run = $2 AND (server_id = $3 OR server_id = $4) END
+			FOR UPDATE`, run.MessageID, run.Run, serverID, noServer, force)
+		if wait = (chat.Wait{Waits: waits}); err != nil || waits {
 			return err
 		}
-		if tag.RowsAffected() == 0 {
-			wait.Waits = true
-			return execRow(ctx, tx, chat.ErrStaleRun, `
-				SELECT FROM generations WHERE message_id = $1 AND `+isCurrentRun, run.MessageID, run.Run, noServer)
+		_, err = tx.Exec(ctx, `
+			UPDATE generations
+			SET server_id = $2, waiting_server_id = NULL, started_at = now()
+			WHERE message_id = $1`, run.MessageID, serverID)
+		if err != nil {
+			return err
 		}
 		wait.Calls, err = findCalls(ctx, tx, run.MessageID)
 		return err

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
 import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
 import { EmptyState, ErrorState } from '@/components/States'
 import { ApiError, type OrganizationFeedback } from '@/lib/api'
-import { Markdown } from '@/lib/markdown'
 import { formatFull } from '@/lib/ui/dates'
 import { LinesLoading } from '../parts/Loading'
 import { feedbackTextQuery } from '../queries'
@@ -12,6 +12,9 @@ import styles from './Feedback.module.css'
 import { Rated } from './Reviews'
 
 const words = texts.feedback.detail
+
+// Other pages of the administration show no answers.
+const Markdown = lazy(async () => ({ default: (await import('@/lib/markdown')).Markdown }))
 
 /** The question and the answer of a rating. */
 export function Detail({ review, onClose }: { review: OrganizationFeedback; onClose: () => void }) {
@@ -54,7 +57,9 @@ function Text({ review }: { review: OrganizationFeedback }) {
       </section>
       <section>
         <h3>{words.answer}</h3>
-        <Markdown text={review.answer ?? ''} />
+        <Suspense fallback={<p className={styles.plain}>{review.answer}</p>}>
+          <Markdown text={review.answer ?? ''} />
+        </Suspense>
       </section>
     </div>
   )
