@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
 )
 
 // malformedFixture returns a server on which alice, a super-admin, may make every call.
@@ -147,9 +148,10 @@ func TestR63_NULIsRefusedWithTheFieldNamed(t *testing.T) {
 			}
 		}
 		for _, p := range operation.Parameters {
-			// Slack and OpenID providers redirect browsers to callbacks, which report errors on the next page.
+			// Slack, OpenID providers and authorization servers of tools redirect browsers to callbacks, which report
+			// errors on the next page.
 			if p.Value.In == openapi3.ParameterInQuery && path != oidc.CallbackPath &&
-				!strings.HasPrefix(path, "/external/slack/") {
+				path != toolserver.CallbackPath && !strings.HasPrefix(path, "/external/slack/") {
 				found++
 				f.refused(route+"?"+p.Value.Name, call{
 					method: method, path: path + "?" + p.Value.Name + "=a%00b",

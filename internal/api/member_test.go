@@ -47,7 +47,7 @@ func TestR61_ServerControlledFieldsAreRefused(t *testing.T) {
 	ids := map[kind]string{nothing: newID()} // A well-formed id of no object.
 	for _, k := range []kind{
 		aThread, aMessage, aSkill, aMadeSkill, aRequest, aCategory, aMember, aTrial, aShare, aNotice, aGroup,
-		aProject, aSCIMToken,
+		aProject, aSCIMToken, aToolCall, aToolServer,
 	} {
 		ids[k] = w.make(k, w.super, w.super)
 	}

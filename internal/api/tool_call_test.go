@@ -42,6 +42,19 @@ func sendsFirst(_ context.Context, req llm.Request, emit func(string)) (llm.Resu
 	return llm.Result{FinishReason: llm.FinishStop}, nil
 }
 
+// waitingCall returns the call that waits for alice's decision.
+func (f *fixture) waitingCall() api.ToolApproval {
+	f.t.Helper()
+	for {
+		list := get[api.ToolApprovalList](f, http.StatusOK, call{
+			method: "GET", path: "/v1/tool-call?state=waiting", token: f.alice.Subject,
+		})
+		if len(list.Items) > 0 {
+			return list.Items[0]
+		}
+	}
+}
+
 // TestToolCallDecision: the person sees the waiting call, decides once, and the audit log has the decision without the
 // arguments. A colleague neither sees nor decides it.
 func TestToolCallDecision(t *testing.T) {
@@ -57,15 +70,7 @@ func TestToolCallDecision(t *testing.T) {
 	question.path = "/v1/message/async"
 	answer := get[api.Exchange](f, http.StatusAccepted, question).Answer
 
-	var waiting api.ToolApproval
-	for waiting.Name == "" {
-		list := get[api.ToolApprovalList](f, http.StatusOK, call{
-			method: "GET", path: "/v1/tool-call?state=waiting", token: f.alice.Subject,
-		})
-		if len(list.Items) > 0 {
-			waiting = list.Items[0]
-		}
-	}
+	waiting := f.waitingCall()
 	if waiting.Title != "送信" || waiting.Arguments != `{"to":"甲"}` || waiting.MessageID != answer.ID ||
 		waiting.SkillID != made.ID || waiting.State != "waiting" || len(waiting.ArgumentsSha256) != 64 {
 		t.Errorf("waits %+v", waiting)
