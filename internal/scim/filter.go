@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	filter "github.com/scim2/filter-parser/v2"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
@@ -436,44 +437,75 @@ func toText(value any) string {
 	return string(encoded)
 }
 
-// indexed returns the comparison of a filter that the store can find by an index: every resource that matches the
-// filter satisfies it. Without one it returns the empty Match.
-func indexed(expression filter.Expression) Match { return indexedIn("", expression) }
+// indexed returns the resources that can match a filter, or nil if the store cannot find them by an index.
+func (t resourceType) indexed(expression filter.Expression) *Match {
+	return t.indexedIn("", expression)
+}
 
 // indexedIn is indexed for the filter of the values of an attribute, or with "" for that of a resource.
-func indexedIn(attribute string, expression filter.Expression) Match {
+func (t resourceType) indexedIn(attribute string, expression filter.Expression) *Match {
 	switch e := expression.(type) {
 	case *filter.LogicalExpression:
-		if e.Operator != filter.AND {
-			return Match{}
+		left, right := t.indexedIn(attribute, e.Left), t.indexedIn(attribute, e.Right)
+		switch {
+		case e.Operator == filter.AND && left != nil:
+			return left
+		case e.Operator == filter.AND:
+			return right
+		case left != nil && right != nil:
+			return left.or(right)
 		}
-		if m := indexedIn(attribute, e.Left); m.Attribute != "" {
-			return m
-		}
-		return indexedIn(attribute, e.Right)
 	case *filter.ValuePath:
-		if strings.EqualFold(e.AttributePath.AttributeName, "emails") {
-			return indexedIn("emails", e.ValueFilter)
-		}
+		return t.indexedIn(e.AttributePath.AttributeName, e.ValueFilter)
 	case *filter.AttributeExpression:
 		wanted, ok := unescape(e.CompareValue).(string)
 		if !ok || !strings.EqualFold(string(e.Operator), string(filter.EQ)) || e.AttributePath.URI() == urnEnterprise {
-			return Match{}
+			return nil
 		}
 		name := e.AttributePath.AttributeName + "." + subOr(e.AttributePath, "value")
 		if attribute != "" {
 			name = attribute + "." + e.AttributePath.AttributeName
 		}
-		switch strings.ToLower(name) {
-		case "id.value":
-			return Match{"id", wanted}
-		case "externalid.value":
-			return Match{"externalId", wanted}
-		case "username.value":
-			return Match{"userName", strings.ToLower(wanted)}
-		case "emails.value":
-			return Match{"emails", strings.ToLower(wanted)}
-		}
+		return t.having(strings.ToLower(name), wanted)
 	}
-	return Match{}
+	return nil
+}
+
+// having returns the resources with a value of an attribute, which has a name in lower case, or nil without an index.
+func (t resourceType) having(name, value string) *Match {
+	switch {
+	case name == "id.value":
+		return &Match{IDs: toIDs(value)}
+	case name == "members.value":
+		return &Match{Members: toIDs(value)}
+	case t.name == groupType.name:
+		return nil
+	case name == "externalid.value":
+		return &Match{ExternalIDs: []string{value}}
+	case name == "username.value":
+		return &Match{UserNames: []string{strings.ToLower(value)}}
+	case name == "emails.value":
+		return &Match{Emails: []string{strings.ToLower(value)}}
+	}
+	return nil
+}
+
+// toIDs returns the id with a text, or none if the text is not an id.
+func toIDs(text string) []uuid.UUID {
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return nil
+	}
+	return []uuid.UUID{id}
+}
+
+// or returns the resources of either match.
+func (m *Match) or(other *Match) *Match {
+	return &Match{
+		IDs:         slices.Concat(m.IDs, other.IDs),
+		UserNames:   slices.Concat(m.UserNames, other.UserNames),
+		ExternalIDs: slices.Concat(m.ExternalIDs, other.ExternalIDs),
+		Emails:      slices.Concat(m.Emails, other.Emails),
+		Members:     slices.Concat(m.Members, other.Members),
+	}
 }
