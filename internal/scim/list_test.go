@@ -69,7 +69,7 @@ const (
 	manyGroups = 40 // Of 300 members each.
 )
 
-// directory is an organization with many users and groups, each of which has an external id, and a client of it.
+// directory is an organization with many users and groups, and a client of its identity provider.
 type directory struct {
 	*countingStore
 	t       *testing.T
