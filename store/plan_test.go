@@ -86,7 +86,10 @@ func TestFilterOfSCIMReadsItsUsers(t *testing.T) {
 		},
 		"candidates": {
 			store.SCIMUsersMatchingSQL, []any{
-				f.a, uuid.Nil, 200, []uuid.UUID{f.ann.UserID}, []string{"u7@example.com", "u8@example.com"}, []string{"Es9"},
+				f.a, uuid.Nil, 200,
+				[]uuid.UUID{f.ann.UserID},
+				[]string{"u7@example.com", "u8@example.com"},
+				[]string{"Es9"},
 				[]string{"u10@example.com"},
 			}, 20,
 		},

@@ -96,8 +96,10 @@ func newDirectory(t *testing.T) *directory {
 		sql  string
 		args []any
 	}{
-		{`INSERT INTO scim_tokens (id, organization_id, name, hash, created_by) VALUES (gen_random_uuid(), $1, 'x', $2, 'x')`,
-			[]any{organization, opaque.Hash(secret)}},
+		{
+			`INSERT INTO scim_tokens (id, organization_id, name, hash, created_by) VALUES (gen_random_uuid(), $1, 'x', $2, 'x')`,
+			[]any{organization, opaque.Hash(secret)},
+		},
 		{`INSERT INTO users (id, organization_id, subject, email, name, role, auth_type, state)
 			SELECT gen_random_uuid(), $1, 's' || n, 'u' || n || '@tsumugi.example', '利用者 ' || n, 'general-user', 'federated_idp',
 			       CASE WHEN n % 100 = 0 THEN 'inactive' ELSE 'active' END

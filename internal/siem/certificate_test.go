@@ -102,14 +102,14 @@ func newSecured(t *testing.T, clients authority, version uint16) *secured {
 	s := &secured{collector: newCollector(t), roots: x509.NewCertPool()}
 	accepted := x509.NewCertPool()
 	accepted.AddCert(clients.certificate)
-	secure := httptest.NewUnstartedServer(s.collector.Config.Handler)
+	secure := httptest.NewUnstartedServer(s.Config.Handler)
 	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	secure.TLS = &tls.Config{
 		ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: accepted, MinVersion: version, MaxVersion: version,
 	}
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
-	s.collector.Server = secure
+	s.Server = secure
 	s.syslogServer = newSyslogServer(t, tls.NewListener(listen(t), secure.TLS.Clone()))
 	s.roots.AddCert(secure.Certificate())
 	return s
