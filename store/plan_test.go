@@ -76,6 +76,8 @@ func TestFilterOfSCIMReadsItsUsers(t *testing.T) {
 	tx, err := f.sql.Begin(t.Context())
 	must(t, err)
 	defer func() { _ = tx.Rollback(t.Context()) }()
+	_, err = tx.Exec(t.Context(), `SET LOCAL plan_cache_mode = force_generic_plan`)
+	must(t, err)
 	for name, c := range map[string]struct {
 		sql  string
 		args []any
