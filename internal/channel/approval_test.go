@@ -145,7 +145,8 @@ func TestApprovalInTheThread(t *testing.T) {
 	if box.made.Load() != 1 || f.decision(chat.ApprovalApproved) != 1 {
 		t.Errorf("%d calls", box.made.Load())
 	}
-	if n := f.count(`SELECT count(*) FROM audit_events WHERE action = 'tool.approve' AND actor_email = 'sato@test.example'`); n != 1 {
+	if n := f.count(`SELECT count(*) FROM audit_events WHERE action = 'tool_call.approve'
+	                   AND actor_email = 'sato@test.example'`); n != 1 {
 		t.Errorf("%d entries in the audit log", n)
 	}
 	for _, v := range f.surface.Violations() {
