@@ -10,9 +10,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// A request for a decision about a call of a tool is a message of its own in the thread of the answer, with buttons.
-// It belongs to the answer's delivery: its post is an intent in DeliveryProgress before it is made, and the message
-// changes with the state of the request, wherever the decision is made.
+// A request for a decision about a tool call is posted as a separate message in the answer's thread. It is a part of the
+// answer's delivery: DeliveryProgress records the intent before the post, and the message is replaced when the request
+// is decided, on any surface, or expires.
 
 // approvalPosition is a part of a text with the state of a decision.
 type approvalPosition struct{ run, seq int }

@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
-// sending has a tool whose calls need a decision. It counts the calls.
+// sending provides a tool whose calls need a decision, and counts the calls.
 type sending struct{ made atomic.Int32 }
 
 func (s *sending) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error) {

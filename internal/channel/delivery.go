@@ -40,8 +40,8 @@ type deliveryWorker struct {
 	pause      time.Time         // End of the pause after a failed call.
 	writableAt time.Time         // Time of the last write plus the interval for a message.
 
-	approvals   []chat.ToolApproval // Requests for decisions about the answer's calls.
-	approvalsAt approvalPosition    // The part of the text for which they were read.
+	approvals   []chat.ToolApproval // Requests for decisions about tool calls of the answer.
+	approvalsAt approvalPosition    // Position of the text when approvals was read.
 }
 
 // view is a snapshot of an answer.

@@ -192,7 +192,7 @@ func (w *deliveryWorker) failed(ctx context.Context, a action, err error) error 
 	}
 	switch {
 	case errors.Is(err, ErrGone) && a.call == callReplace && a.draft.Approval != nil:
-		w.Progress.Approvals[a.part].State = a.draft.Approval.State // Somebody has deleted it.
+		w.Progress.Approvals[a.part].State = a.draft.Approval.State // A person has deleted the message.
 		p.Unknown = false
 		return nil
 	case errors.Is(err, ErrGone), errors.Is(err, ErrRevoked):

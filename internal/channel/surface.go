@@ -108,8 +108,8 @@ const (
 	StateSuperseded State = "superseded"
 )
 
-// Draft is the state of one message of an answer, or of a request for a decision about a call of a tool, which is a
-// message of its own with buttons until the decision. Within a run, the Markdown of a later state begins with the Markdown
+// Draft is the state of one message of an answer, or of a request for a decision about a tool call. Such a request is a
+// separate message, with buttons until the decision. Within a run, the Markdown of a later state begins with the Markdown
 // of an earlier state. It may be empty before the first text, with a Reason, and in a StateSuperseded message.
 type Draft struct {
 	AnswerID  uuid.UUID

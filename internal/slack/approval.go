@@ -53,7 +53,7 @@ func approvalBlocks(a chat.ToolApproval, thread string) []slackgo.Block {
 		slackgo.NewActionBlock("", buttons...))
 }
 
-// approvalCauses are the texts about the reasons for which calls need decisions.
+// approvalCauses maps causes to texts for people.
 var approvalCauses = map[chat.ApprovalCause]string{
 	chat.CauseRule:      "このツールは、実行の前に承認が必要です。",
 	chat.CauseUntrusted: "外部の内容を読んだ後の、変更を伴う実行です。内容をよく確認してください。",
