@@ -154,9 +154,9 @@ func TestApprovalInTheThread(t *testing.T) {
 	}
 }
 
-// TestDecisionsMadeElsewhereAreShown: the message of a request loses its buttons after a decision in the app, at the
+// TestR88_DecisionsMadeElsewhereAreShown: the message of a request loses its buttons after a decision in the app, at the
 // expiry, and when its answer is stopped or deleted.
-func TestDecisionsMadeElsewhereAreShown(t *testing.T) {
+func TestR88_DecisionsMadeElsewhereAreShown(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		state     chat.ApprovalState
@@ -205,9 +205,9 @@ func (f *fixture) decide(of chat.ToolApproval, approved bool) {
 	f.must(err)
 }
 
-// TestRequestsSurviveKilledServers kills the delivering server at every other call for a request, before or after the
+// TestR88_RequestsSurviveKilledServers kills the delivering server at every other call for a request, before or after the
 // effect. The thread has one message with the request, which shows the decision.
-func TestRequestsSurviveKilledServers(t *testing.T) {
+func TestR88_RequestsSurviveKilledServers(t *testing.T) {
 	t.Parallel()
 	for name, kill := range map[string]channeltest.Fault{"before": {Before: errDead}, "after": {}} {
 		t.Run(name, func(t *testing.T) {
