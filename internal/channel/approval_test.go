@@ -213,7 +213,7 @@ func TestR88_RequestsSurviveKilledServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f, box := newApprovalFixture(t)
-			current := f.startMortal(6, kill)
+			current := f.startMortal(4, kill)
 			f.take(current.Load().Service, f.mention("sato", "送って"))
 			f.callTool("")
 			f.take(current.Load().Service, f.press("sato", f.requested(chat.ApprovalWaiting), true))

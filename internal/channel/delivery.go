@@ -67,11 +67,12 @@ func (s *Service) deliver(ctx context.Context, job *work.Job[Delivery]) {
 	}
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 	defer cancel()
+	isLost := errors.Is(err, ErrClaimLost)
 	switch {
-	case errors.Is(err, ErrClaimLost):
-		return
-	case errors.Is(context.Cause(ctx), work.ErrLost) && w.isDeleted(store):
+	case (isLost || errors.Is(context.Cause(ctx), work.ErrLost)) && w.isDeleted(store):
 		err = w.withdraw(store)
+	case isLost:
+		return
 	case ctx.Err() != nil: // Stopped, or the claim was lost.
 		err = s.Store.ReleaseDelivery(store, w.Delivery, 0)
 	case err == nil:
