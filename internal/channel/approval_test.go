@@ -196,6 +196,23 @@ func TestR88_DecisionsMadeElsewhereAreShown(t *testing.T) {
 	}
 }
 
+// TestThreadDeletedDuringThePost: a request loses its buttons if its thread is deleted while it is posted.
+func TestThreadDeletedDuringThePost(t *testing.T) {
+	t.Parallel()
+	f, _ := newApprovalFixture(t)
+	f.surface.SetFault(func(c channeltest.Call) channeltest.Fault {
+		if c.Method == "begin" && c.Draft.Approval != nil {
+			if err := f.chat.DeleteThread(t.Context(), f.sato, c.Draft.Approval.ThreadID); err != nil {
+				t.Error(err)
+			}
+		}
+		return channeltest.Fault{}
+	})
+	f.take(f.start(), f.mention("sato", "送って"))
+	f.callTool("")
+	f.requested(chat.ApprovalCanceled)
+}
+
 // decide decides about a call in the app.
 func (f *fixture) decide(of chat.ToolApproval, approved bool) {
 	f.t.Helper()
