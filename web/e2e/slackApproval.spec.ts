@@ -78,12 +78,16 @@ test('a call is approved with a button in the thread, or in the app', async ({
     expect(content(request)).toContain('「計算」の実行を承認しますか')
     await slack.press(Slack.taro.id, request, 'tsumugi_approve')
     await expect
-      .poll(async () => (await slack.messages()).filter((message) => message.For === Slack.taro.id).at(-1)?.Text)
+      .poll(
+        async () => (await slack.messages()).filter((message) => message.For === Slack.taro.id).at(-1)?.Text,
+      )
       .toContain('質問した人だけ')
     await slack.press(Slack.hanako.id, request, 'tsumugi_approve')
     await shows(request, '承認しました')
     await expect
-      .poll(async () => (await slack.messages()).some(({ Markdown }) => Markdown.includes('320万円')))
+      .poll(async () =>
+        (await slack.messages()).some((m) => `${m.Markdown}${content(m)}`.includes('320万円')),
+      )
       .toBe(true)
   })
 
