@@ -9,10 +9,10 @@ import { call, errorMessage, type ToolApproval, type ToolDecision } from '@/lib/
 import { reload } from '@/lib/api/queries'
 import type { AnswerToolCall, CallApproval } from '@/lib/stream'
 import { formatFull } from '@/lib/ui/dates'
+import { toolInputs } from '@/lib/ui/toolInputs'
 import { texts as chatTexts } from '../texts'
 import styles from './ApprovalCard.module.css'
 import { texts } from './approvalTexts'
-import { inputs } from './ToolCalls'
 
 interface CardProps {
   readonly call: AnswerToolCall
@@ -50,7 +50,7 @@ function Arguments({ json }: { json: string }) {
   return (
     <>
       <dl className={styles.inputs}>
-        {inputs(json).map(([name, value]) => (
+        {toolInputs(json).map(([name, value]) => (
           <div key={name}>
             <dt>{(chatTexts.toolCalls.inputs[name] ?? name) || texts.input}</dt>
             <dd>{value}</dd>

@@ -1,6 +1,7 @@
 import { CircleAlert } from 'lucide-react'
 import { lazy, Suspense } from 'react'
 import type { AnswerToolCall } from '@/lib/stream'
+import { toolInputs } from '@/lib/ui/toolInputs'
 import { texts } from '../texts'
 import { Fold } from './Fold'
 import styles from './ToolCalls.module.css'
@@ -79,7 +80,7 @@ function ToolCall({ call }: { call: AnyCall }) {
         )}
       </p>
       <dl>
-        {inputs(call.arguments).map(([name, value]) => (
+        {toolInputs(call.arguments).map(([name, value]) => (
           <div key={name}>
             <dt>{(texts.toolCalls.inputs[name] ?? name) || texts.toolCalls.input}</dt>
             <dd>
@@ -123,19 +124,4 @@ const without: Readonly<Record<AnyCall['status'], string>> = {
   failed: texts.toolCalls.empty,
   returned: texts.toolCalls.elsewhere,
   denied: texts.toolCalls.empty,
-}
-
-/** inputs returns the names and values of arguments, or one pair without a name if they are not an object. */
-export function inputs(json: string): [name: string, value: string][] {
-  try {
-    const value: unknown = JSON.parse(json)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return Object.entries(value).map(([name, item]) => [
-        name,
-        typeof item === 'string' ? item : JSON.stringify(item),
-      ])
-  } catch {
-    // The model has written something else, which is shown as it is.
-  }
-  return [['', json]]
 }
