@@ -63,7 +63,8 @@ async function ask(
   const panel = await browser.press(page)
   await panel.getByLabel('質問').fill(question)
   await panel.getByLabel('質問').press('Enter')
-  await panel.getByRole('button', { name: '送信', exact: true }).last().click()
+  const review = panel.getByRole('region', { name: '送信内容を確認' })
+  await review.getByRole('button', { name: '送信', exact: true }).click()
   return { panel, page, threadId }
 }
 

@@ -75,7 +75,7 @@ const ending =
   event({ type: 'finish', finishReason: 'stop' }, `1-${size(whole)}`) +
   event('[DONE]')
 
-/** What a connection receives that begins before the call and ends after the answer, and the part before the decision. */
+/** The events of one connection for the whole answer, and those before the decision. */
 function live(outcome: Outcome): { before: string; all: string } {
   const before = start + step('start-step', 0) + textStart + text(0, deltas.slice(0, 1)) + toolCall('waiting')
   const next = textEnd + step('finish-step', 0) + step('start-step', 1) + textStart
@@ -85,11 +85,11 @@ function live(outcome: Outcome): { before: string; all: string } {
 
 const offsetOf = (cursor: string | null) => Number(cursor?.split('-')[1] ?? 0)
 
-/** What a connection from a cursor on receives while the call waits. */
+/** The events of a connection that resumes while the call waits. */
 const waiting = (cursor: string | null) =>
   start + step('start-step', 0) + toolCall('waiting') + textStart + text(offsetOf(cursor), deltas.slice(0, 1))
 
-/** What a connection from a cursor on receives after the answer has ended. */
+/** The events of a connection that resumes after the end of the answer. */
 const ended = (cursor: string | null, outcome: Outcome) =>
   start +
   step('start-step', 0) +

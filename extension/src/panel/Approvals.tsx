@@ -11,18 +11,24 @@ import { decideToolCall, readWaitingCall } from '../lib/toolCalls'
 import { type Conversation, isOver } from './conversation'
 import styles from './Panel.module.css'
 
-const causes: Readonly<Record<CallApproval['cause'], TextName>> = {
+// A newer server may have further causes and states.
+const causes: Readonly<Record<string, TextName | undefined>> = {
   rule: 'approvalRule',
   untrusted: 'approvalUntrusted',
   unknown: 'approvalUnknown',
 }
 
-const titles: Readonly<Record<CallApproval['state'], TextName>> = {
+const titles: Readonly<Record<string, TextName | undefined>> = {
   waiting: 'approvalTitle',
   approved: 'approvalApproved',
   denied: 'approvalDenied',
   expired: 'approvalExpired',
   canceled: 'approvalCanceled',
+}
+
+function titleOf(tool: string, { state }: CallApproval): string {
+  const name = titles[state]
+  return name ? t(name, tool) : tool
 }
 
 /** isWaiting reports whether an answer waits for a decision about a call of a tool. */
@@ -34,7 +40,7 @@ export function isWaiting({ toolCalls }: Answer): boolean {
 export function approvalNotice({ toolCalls }: Answer): string {
   const asked = toolCalls.filter(({ approval }) => approval !== null)
   const call = asked.find(({ approval }) => approval?.state === 'waiting') ?? asked.at(-1)
-  return call?.approval ? t(titles[call.approval.state], call.title) : ''
+  return call?.approval ? titleOf(call.title, call.approval) : ''
 }
 
 interface ApprovalsProps {
@@ -75,6 +81,7 @@ function Approval({ call, approval, url, conversation }: ApprovalProps) {
   const id = useId()
   const box = useRef<HTMLElement>(null)
   const waits = approval.state === 'waiting'
+  const cause = causes[approval.cause]
   const { asked, failure, sending, decide, retry } = useDecision(approval.id, waits, conversation)
   const press = async (approved: boolean) => {
     await decide(approved)
@@ -86,12 +93,12 @@ function Approval({ call, approval, url, conversation }: ApprovalProps) {
     <section ref={box} className={styles.approval} aria-labelledby={id} tabIndex={-1}>
       <h3 id={id}>
         <ShieldQuestion size={16} aria-hidden />
-        {t(titles[approval.state], call.title)}
+        {titleOf(call.title, approval)}
       </h3>
       {approval.state === 'denied' && approval.reason && <p className={styles.quiet}>{approval.reason}</p>}
       {waits && (
         <>
-          <p className={styles.quiet}>{t(causes[approval.cause])}</p>
+          {cause && <p className={styles.quiet}>{t(cause)}</p>}
           <Inputs json={asked?.arguments ?? call.arguments} />
         </>
       )}

@@ -1,4 +1,4 @@
-/** toolInputs returns the names and values of a call's arguments, or one pair without a name if they are no object. */
+/** toolInputs returns the names and values of a call's arguments; one pair with the name '' if they are not an object. */
 export function toolInputs(json: string): [name: string, value: string][] {
   try {
     const value: unknown = JSON.parse(json)
