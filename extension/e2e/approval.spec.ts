@@ -1,4 +1,4 @@
-import type { Locator, Page } from '@playwright/test'
+import type { Page } from '@playwright/test'
 import type { Account } from '../../web/e2e/support/account'
 import { startAsking } from '../../web/e2e/support/asking'
 import { breaches, overflow } from '../../web/e2e/support/inspect'
@@ -73,11 +73,10 @@ async function finished(panel: Page): Promise<void> {
   await expect(answerOf(panel)).toContainText('合計は320万円です。')
 }
 
-async function expectReadable(panel: Page, shown: Locator): Promise<void> {
+async function expectReadable(panel: Page): Promise<void> {
   await panel.setViewportSize({ width: 320, height: 700 })
   for (const colorScheme of ['light', 'dark'] as const) {
     await panel.emulateMedia({ colorScheme })
-    await shown.screenshot({ path: `test-results/approval-${colorScheme}.png` })
     expect(await breaches(panel)).toEqual([])
   }
   expect(await overflow(panel)).toEqual({ by: 0, what: [] })
@@ -101,7 +100,7 @@ test('a call is approved with the keyboard, after the panel was closed and opene
   await expect(shown.getByText('1,200千円 + 2百万円', { exact: true })).toBeVisible()
   await expect(shown.getByRole('link')).toHaveAttribute('href', `${server.url}/chat/${threadId}`)
   await expect(shown.getByRole('button', { name: '拒否' })).toBeVisible()
-  await expectReadable(panel, shown)
+  await expectReadable(panel)
   await shown.getByRole('button', { name: '承認' }).press('Enter')
   await finished(panel)
   const decided = card(panel, '計算: 承認済み')
