@@ -24,13 +24,13 @@ const (
 	maxArguments = 64 << 10
 )
 
-// ApprovalCause is the reason for which a call needs a decision.
+// ApprovalCause is why a call needs a decision.
 type ApprovalCause string
 
 // The causes.
 const (
 	CauseRule      ApprovalCause = "rule"      // The tool's rule.
-	CauseUntrusted ApprovalCause = "untrusted" // The tool has effects, and the answer has an untrusted result.
+	CauseUntrusted ApprovalCause = "untrusted" // The tool changes something, and an earlier result of the answer is untrusted.
 	CauseUnknown   ApprovalCause = "unknown"   // The call may have been made before a failure; its result is unknown.
 )
 
@@ -244,7 +244,7 @@ func (c *ToolCall) ask(cause ApprovalCause, expiresAt time.Time) {
 // repeatable reports whether a call whose result is unknown may be made again.
 func repeatable(t tool.Tool) bool { return !t.Effects || t.Idempotent }
 
-// approvalCause returns the reason for which a call needs a decision, or "". permitted are the tools that the person has
+// approvalCause returns why a call needs a decision, or "". permitted are the tools that the person has
 // approved for the thread.
 func (g *generation) approvalCause(t tool.Tool, permitted []string) ApprovalCause {
 	if t.Effects {

@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
-// askingTools has a tool "send" whose calls need a decision and have effects, "allowed", which has effects, and "page",
+// askingTools has the tool "send", which asks and changes something, "allowed", which changes something, and "page",
 // whose results are untrusted. It counts the calls.
 type askingTools struct {
 	mu    sync.Mutex

@@ -253,8 +253,8 @@ func (g *generation) wake() {
 	}
 }
 
-// checkWaiting continues the answers on this server that wait no longer, and ends the texts of those that wait on none:
-// other servers may have stored the decisions.
+// checkWaiting continues the answers of this server whose calls are decided, because other servers may have stored the
+// decisions. It ends the texts of decided answers that are no server's.
 func (s *Service) checkWaiting() {
 	s.mu.Lock()
 	waiting := make(map[RunID]*generation)

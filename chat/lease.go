@@ -109,7 +109,7 @@ func (s *Service) renewNow() error {
 		return err
 	}
 	for _, id := range renewal.Lost {
-		// One that has waited for a decision meanwhile was nobody's for a time, and is this server's again.
+		// An answer that waited for a decision meanwhile had no server for a time. It is this server's again.
 		if o := owned[id]; o.waits.Load() == o.before {
 			s.drop(o.generation)
 		}

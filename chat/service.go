@@ -45,7 +45,7 @@ type Config struct {
 	// ProofreadNote is added to every proofreading: the limits of the check. Default none.
 	ProofreadNote string
 	Suggestions   bool // Questions are suggested after answers.
-	// Time in which a person may approve a call of a tool. Default 24 h.
+	// Time limit for the approval of a call. Default 24 h.
 	Approval time.Duration
 
 	MaxGenerations     int // Maximum running generations; as many may wait for a slot. Default 1000.

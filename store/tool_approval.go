@@ -273,7 +273,7 @@ func repeatedDecision(row approvalRow, d chat.Decision) (chat.ToolApproval, erro
 	return row.ToolApproval, nil
 }
 
-// refusal returns the reason for which a decision is refused, or nil.
+// refusal returns the error of a decision that is refused, or nil.
 func (r approvalRow) refusal(owner identity.Owner, d chat.Decision) error {
 	switch {
 	case r.UserID != owner.UserID:
@@ -345,7 +345,7 @@ func decisionEvent(by org.AuditActor, row approvalRow, remember bool) org.Event 
 	return event
 }
 
-// ExpireToolCalls implements chat.Store. Each approval has a transaction of its own.
+// ExpireToolCalls implements chat.Store. Each approval has its own transaction.
 func (db *DB) ExpireToolCalls(ctx context.Context, limit int) ([]chat.ToolApproval, error) {
 	ids, err := queryValues[uuid.UUID](ctx, db.pool, `
 		SELECT a.id

@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
-// sending has a tool whose calls need a decision.
+// sending has a tool whose rule is ask.
 type sending struct{}
 
 func (sending) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error) {

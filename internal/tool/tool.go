@@ -33,7 +33,7 @@ type Tool struct {
 	Call func(ctx context.Context, arguments json.RawMessage) (Result, error)
 }
 
-// Rule says whether a tool may be called.
+// Rule is allow, ask or deny.
 type Rule string
 
 // The rules of tools.

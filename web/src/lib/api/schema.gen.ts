@@ -3890,7 +3890,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask, and return when the answer is complete */
+        /**
+         * Ask, and return when the answer is complete
+         * @description If a call of a tool needs the approval of the person, the response comes after the decision, which may take hours.
+         *     `/v1/message/async` responds at once.
+         */
         post: operations["askMessageAndWait"];
         delete?: never;
         options?: never;
