@@ -25,6 +25,12 @@ const (
 	HistorySQL     = historySQL
 )
 
+// The statements of FilterSCIMUsers.
+const (
+	SCIMUsersAfterSQL    = scimUsersAfter + scimUsersLimit
+	SCIMUsersMatchingSQL = scimUsersMatching
+)
+
 // Setting returns the value of a setting in a session of the pool.
 func Setting(ctx context.Context, db *DB, name string) (value string, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT current_setting($1)`, name).Scan(&value)

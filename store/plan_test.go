@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
@@ -56,6 +57,48 @@ func TestNewThreadReadsNoOtherThreads(t *testing.T) {
 	defer func() { _ = tx.Rollback(t.Context()) }()
 	if read := rowsRead(t, tx, "threads", store.AddedThreadSQL, f.a, f.ann.UserID, thread.ID, newID()); read != 1 {
 		t.Errorf("%.0f rows of threads are read", read)
+	}
+}
+
+// TestFilterOfSCIMReadsItsUsers: a part of the users of an organization is read without the users before it, and the
+// candidates of a filter without other users.
+func TestFilterOfSCIMReadsItsUsers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.exec(t, `
+		INSERT INTO users (id, organization_id, subject, email, name, role)
+		SELECT gen_random_uuid(), $1, 's' || n, 'u' || n || '@example.com', 'u' || n, 'general-user'
+		FROM generate_series(1, 3000) n`, f.a)
+	f.exec(t, `
+		INSERT INTO scim_users (organization_id, user_id, user_name, external_id, emails, attributes)
+		SELECT organization_id, id, email, 'E' || subject, ARRAY[email], '{}' FROM users WHERE organization_id = $1`, f.a)
+	f.exec(t, `ANALYZE users, scim_users`)
+	tx, err := f.sql.Begin(t.Context())
+	must(t, err)
+	defer func() { _ = tx.Rollback(t.Context()) }()
+	for name, c := range map[string]struct {
+		sql  string
+		args []any
+		most float64
+	}{
+		"part": {
+			store.SCIMUsersAfterSQL, []any{f.a, "80000000-0000-0000-0000-000000000000", 200}, 210,
+		},
+		"candidates": {
+			store.SCIMUsersMatchingSQL, []any{
+				f.a, uuid.Nil, 200,
+				[]uuid.UUID{f.ann.UserID},
+				[]string{"u7@example.com", "u8@example.com"},
+				[]string{"Es9"},
+				[]string{"u10@example.com"},
+			}, 20,
+		},
+	} {
+		for _, table := range []string{"users", "scim_users"} {
+			if read := rowsRead(t, tx, table, c.sql, c.args...); read < 1 || read > c.most {
+				t.Errorf("%s: %.0f rows of %s are read", name, read, table)
+			}
+		}
 	}
 }
 

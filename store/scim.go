@@ -119,36 +119,55 @@ func (db *DB) SCIMCalls(ctx context.Context, organizationID uuid.UUID, refused b
 }
 
 // selectSCIMUser begins the queries for users of SCIM, which are all members that the identity provider has not deleted.
-const selectSCIMUser = `
+const selectSCIMUser = scimUserColumns + fromSCIMUsers
+
+const scimUserColumns = `
 	SELECT u.id, u.email, u.name, u.state, u.created_at, coalesce(s.external_id, '') AS external_id, s.attributes,
-	       greatest(u.created_at, u.changed_at, s.updated_at) AS changed_at` + fromSCIMUsers
+	       greatest(u.created_at, u.changed_at, s.updated_at) AS changed_at`
 
 const fromSCIMUsers = `
 	FROM users u
 	LEFT JOIN scim_users s ON s.user_id = u.id
 	WHERE u.organization_id = $1 AND s.deleted_at IS NULL`
 
-// scimMatches are the conditions for the attributes of a scim.Match. Each uses an index.
-var scimMatches = map[string]string{
-	"":   ` AND $2 = ''`,
-	"id": ` AND u.id = $2::uuid`,
-	"userName": ` AND u.id IN (
-	    SELECT user_id FROM scim_users WHERE organization_id = $1 AND lower(user_name) = $2 AND deleted_at IS NULL
-	    UNION ALL SELECT id FROM users WHERE email = $2)`,
-	"externalId": ` AND u.id IN (
-	    SELECT user_id FROM scim_users WHERE organization_id = $1 AND external_id = $2 AND deleted_at IS NULL)`,
-	"emails": ` AND u.id IN (
-	    SELECT user_id FROM scim_users WHERE emails @> ARRAY[$2::text]
-	    UNION ALL SELECT id FROM users WHERE email = $2)`,
+// ListSCIMUsers implements scim.Store.
+func (db *DB) ListSCIMUsers(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]scim.User, int, error) {
+	return queryPage[scim.User](ctx, db, `SELECT count(*)`+fromSCIMUsers, selectSCIMUser+` ORDER BY u.id OFFSET $2 LIMIT $3`,
+		[]any{organizationID}, offset, limit)
 }
 
-// ListSCIMUsers implements scim.Store.
-func (db *DB) ListSCIMUsers(ctx context.Context, organizationID uuid.UUID, match scim.Match, offset, limit int) (
-	[]scim.User, int, error,
+// scimUsersAfter selects users with ids greater than $2. The join repeats the condition, so that both tables are read from
+// there on.
+const scimUsersAfter = scimUserColumns + `
+	FROM users u
+	LEFT JOIN scim_users s ON s.user_id = u.id AND s.user_id > $2
+	WHERE u.organization_id = $1 AND u.id > $2 AND s.deleted_at IS NULL`
+
+// scimUsersLimit ends the queries of scimUsersAfter.
+const scimUsersLimit = `
+	ORDER BY u.id
+	LIMIT $3`
+
+// scimUsersMatching selects the users of a scim.Match. Each of its parts uses an index.
+const scimUsersMatching = scimUsersAfter + `
+	AND u.id = ANY (ARRAY(
+	    SELECT unnest($4::uuid[])
+	    UNION ALL SELECT user_id FROM scim_users
+	        WHERE organization_id = $1 AND lower(user_name) = ANY ($5::text[]) AND deleted_at IS NULL
+	    UNION ALL SELECT user_id FROM scim_users
+	        WHERE organization_id = $1 AND external_id = ANY ($6::text[]) AND deleted_at IS NULL
+	    UNION ALL SELECT user_id FROM scim_users WHERE emails && $7::text[]
+	    UNION ALL SELECT id FROM users WHERE email = ANY ($5::text[] || $7::text[])))` + scimUsersLimit
+
+// FilterSCIMUsers implements scim.Store.
+func (db *DB) FilterSCIMUsers(ctx context.Context, organizationID uuid.UUID, match *scim.Match, after uuid.UUID, limit int) (
+	[]scim.User, error,
 ) {
-	where := scimMatches[match.Attribute]
-	return queryPage[scim.User](ctx, db, `SELECT count(*)`+fromSCIMUsers+where,
-		selectSCIMUser+where+` ORDER BY u.id OFFSET $3 LIMIT $4`, []any{organizationID, match.Value}, offset, limit)
+	if match == nil {
+		return queryRows[scim.User](ctx, db.pool, scimUsersAfter+scimUsersLimit, organizationID, after, limit)
+	}
+	return queryRows[scim.User](ctx, db.pool, scimUsersMatching, organizationID, after, limit, orEmpty(match.IDs),
+		orEmpty(match.UserNames), orEmpty(match.ExternalIDs), orEmpty(match.Emails))
 }
 
 // FindSCIMUser implements scim.Store.

@@ -20,12 +20,18 @@ const selectSCIMGroup = `
 	WHERE g.organization_id = $1 AND g.source = 'scim'`
 
 // ListSCIMGroups implements scim.Store.
-func (db *DB) ListSCIMGroups(ctx context.Context, organizationID uuid.UUID, members bool) ([]scim.Group, error) {
-	groups, err := queryRows[scim.Group](ctx, db.pool, selectSCIMGroup+` ORDER BY g.id`, organizationID)
-	if err != nil || !members {
-		return groups, err
+func (db *DB) ListSCIMGroups(ctx context.Context, organizationID uuid.UUID, match *scim.Match) ([]scim.Group, error) {
+	if match == nil {
+		return queryRows[scim.Group](ctx, db.pool, selectSCIMGroup+` ORDER BY g.id`, organizationID)
 	}
-	return groups, setSCIMMembers(ctx, db.pool, groups)
+	return queryRows[scim.Group](ctx, db.pool, selectSCIMGroup+`
+		AND (g.id = ANY ($2) OR g.id IN (SELECT k.group_id FROM group_members k WHERE k.user_id = ANY ($3)))
+		ORDER BY g.id`, organizationID, orEmpty(match.IDs), orEmpty(match.Members))
+}
+
+// SetSCIMMembers implements scim.Store.
+func (db *DB) SetSCIMMembers(ctx context.Context, groups []scim.Group) error {
+	return setSCIMMembers(ctx, db.pool, groups)
 }
 
 // FindSCIMGroup implements scim.Store.

@@ -122,9 +122,16 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"TSUMUGI_AUDIT_OTLP_URL":     {"TSUMUGI_AUDIT_OTLP_URL=collector:4318"},
 		"TSUMUGI_AUDIT_OTLP_HEADERS": {"TSUMUGI_AUDIT_OTLP_HEADERS=a=b"},
 		"TSUMUGI_AUDIT_SYSLOG_URL":   {"TSUMUGI_AUDIT_SYSLOG_URL=tcp://siem.example:514"},
-		"TSUMUGI_MODELS":             {"TSUMUGI_MODELS=config_test.go"},
-		"MODELS":                     {"TSUMUGI_MODELS=missing.yaml"},
-		"TSUMUGI_LISTNE":             {"TSUMUGI_LISTNE=127.0.0.1:0"},
+		"TSUMUGI_AUDIT_CERT_FILE": {
+			"TSUMUGI_AUDIT_SYSLOG_URL=tls://siem.example", "TSUMUGI_AUDIT_CERT_FILE=missing.pem", "TSUMUGI_AUDIT_KEY_FILE=missing.key",
+		},
+		"TSUMUGI_AUDIT_KEY_FILE": {"TSUMUGI_AUDIT_SYSLOG_URL=tls://siem.example", "TSUMUGI_AUDIT_KEY_FILE=missing.key"},
+		"AUDIT_CERT_FILE": {
+			"TSUMUGI_AUDIT_OTLP_URL=http://127.0.0.1:4318", "TSUMUGI_AUDIT_CERT_FILE=c.pem", "TSUMUGI_AUDIT_KEY_FILE=c.key",
+		},
+		"TSUMUGI_MODELS": {"TSUMUGI_MODELS=config_test.go"},
+		"MODELS":         {"TSUMUGI_MODELS=missing.yaml"},
+		"TSUMUGI_LISTNE": {"TSUMUGI_LISTNE=127.0.0.1:0"},
 	} {
 		err := run(t.Context(), []string{"serve"}, environ, io.Discard, io.Discard)
 		name := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(setting, "TSUMUGI_"), "_", "-"))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/doctor"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/test/receivers"
 )
@@ -46,7 +47,7 @@ func idsOf(events []receivers.Event) (ids []string) {
 }
 
 // TestAuditLogReachesReceivers sends the events of calls to the OpenTelemetry collector and rsyslog. It kills the
-// server and starts another one, which sends to syslog-ng as well.
+// server and starts another one, which sends to syslog-ng as well. All of them require a client certificate.
 func TestAuditLogReachesReceivers(t *testing.T) {
 	t.Parallel()
 	files := receivers.Certify(t)
@@ -55,6 +56,7 @@ func TestAuditLogReachesReceivers(t *testing.T) {
 	dsn := storetest.DSN(t)
 	serve := func(syslog *receivers.Receiver) *process {
 		return start(t, t.TempDir(), "DATABASE_URL="+dsn, "TSUMUGI_CA_FILE="+files.Certificate,
+			"TSUMUGI_AUDIT_CERT_FILE="+files.Certificate, "TSUMUGI_AUDIT_KEY_FILE="+files.Key,
 			"TSUMUGI_AUDIT_OTLP_URL=https://"+collector.Address, "TSUMUGI_AUDIT_SYSLOG_URL=tls://"+syslog.Address)
 	}
 	first := serve(rsyslog)
@@ -93,5 +95,19 @@ func TestAuditLogReachesReceivers(t *testing.T) {
 			e.OCSF.Unmapped.OrganizationName == "" || e.Action != "" && (e.Action != "group.create" || e.Target != name) {
 			t.Errorf("%+v", e)
 		}
+	}
+}
+
+// TestDoctorReportsTheClientCertificate: doctor shows the client certificate for receivers and warns before its end, but
+// does not show its key.
+func TestDoctorReportsTheClientCertificate(t *testing.T) {
+	t.Parallel()
+	files := receivers.Certify(t) // Valid for a day.
+	d := on(t).diagnose("TSUMUGI_AUDIT_OTLP_URL=https://127.0.0.1:1",
+		"TSUMUGI_AUDIT_CERT_FILE="+files.Certificate, "TSUMUGI_AUDIT_KEY_FILE="+files.Key)
+	found := d.of("audit")
+	if len(found) != 2 || found[0].State != doctor.Warning || found[0].Subject != "certificate.pem" ||
+		!strings.Contains(found[0].Found, "CN=receiver (SHA-256 ") || !strings.Contains(found[0].Advice, "TSUMUGI_AUDIT_KEY_FILE") {
+		t.Errorf("%+v", found)
 	}
 }

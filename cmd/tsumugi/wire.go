@@ -108,7 +108,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	}
 	s.telemetry.WatchDatabase(db.PoolStat)
 	s.telemetry.WatchMail(mailer.Stats)
-	s.watchUpkeep(db)
+	s.watchUpkeep(db, c.certificate())
 	if s.accounts, err = c.openAccounts(ctx, db, public, mailer, log); err != nil {
 		return nil, err
 	}
@@ -229,8 +229,9 @@ const (
 	warningInterval  = time.Hour        // Of looking for certificates that expire.
 )
 
-// watchUpkeep begins to read the times that operators monitor, and adds their metrics.
-func (s *server) watchUpkeep(db *store.DB) {
+// watchUpkeep begins to read the times that operators monitor, and adds their metrics. certificate is the client
+// certificate for receivers of the audit log, or nil.
+func (s *server) watchUpkeep(db *store.DB, certificate *siem.ClientCertificate) {
 	var last atomic.Pointer[telemetry.Upkeep]
 	last.Store(&telemetry.Upkeep{})
 	s.telemetry.WatchUpkeep(func() telemetry.Upkeep { return *last.Load() })
@@ -241,8 +242,11 @@ func (s *server) watchUpkeep(db *store.DB) {
 		if err := errors.Join(backupErr, err); err != nil {
 			return err
 		}
-		last.Store(&telemetry.Upkeep{LastBackup: unix(backup), CertificateEnd: unix(end)})
-		return nil
+		auditEnd, err := certificate.End()
+		last.Store(&telemetry.Upkeep{
+			LastBackup: unix(backup), CertificateEnd: unix(end), AuditCertificateEnd: unix(auditEnd),
+		})
+		return err
 	}, "monitoring: reading the last backup and the certificates failed, retrying")
 }
 

@@ -1,12 +1,12 @@
 package scim
 
-// MatchUser reports whether a user with the given attributes matches a filter, and whether the filter is valid.
-func MatchUser(filter string, resource map[string]any) (matches bool, indexedBy string, err error) {
+// MatchUser reports whether a user with the given attributes matches a filter, and returns the candidates of the filter.
+func MatchUser(filter string, resource map[string]any) (matches bool, candidates *Match, err error) {
 	expression, err := userType.parseFilter(filter)
 	if err != nil {
-		return false, "", err
+		return false, nil, err
 	}
-	return userType.matches(expression, resource), indexed(expression).Attribute, nil
+	return userType.matches(expression, resource), userType.indexed(expression), nil
 }
 
 // PatchUser applies an operation to the attributes of a user.

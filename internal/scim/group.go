@@ -62,18 +62,20 @@ func (s *Service) group(ctx context.Context, client Client, id uuid.UUID) (map[s
 }
 
 // groups returns the groups that match a filter: those from the first one, which is counted from 0, and their total
-// number. An organization has few enough groups to read all of them.
+// number. An organization has few enough groups to read all of them, but their members are read for the page only.
 func (s *Service) groups(ctx context.Context, client Client, query listQuery) (page []map[string]any, total int, err error) {
-	var expression filter.Expression
-	if query.filter != "" {
-		if expression, err = groupType.parseFilter(query.filter); err != nil {
-			return nil, 0, err
-		}
-	}
-	members := query.shows("members") || strings.Contains(strings.ToLower(query.filter), "members")
-	groups, err := s.store.ListSCIMGroups(ctx, client.OrganizationID, members)
+	groups, err := s.matchingGroups(ctx, client, query)
 	if err != nil {
 		return nil, 0, err
+	}
+	total = len(groups)
+	groups = groups[min(query.offset, total):]
+	groups = groups[:min(query.count, len(groups))]
+	members := query.shows("members")
+	if members {
+		if err := s.store.SetSCIMMembers(ctx, groups); err != nil {
+			return nil, 0, err
+		}
 	}
 	for _, g := range groups {
 		resource := s.groupResource(g)
@@ -81,15 +83,38 @@ func (s *Service) groups(ctx context.Context, client Client, query listQuery) (p
 			meta, _ := resource["meta"].(map[string]any)
 			delete(meta, "version")
 		}
-		if expression != nil && !groupType.matches(expression, resource) {
-			continue
-		}
-		if total >= query.offset && len(page) < query.count {
-			page = append(page, resource)
-		}
-		total++
+		page = append(page, resource)
 	}
 	return page, total, nil
+}
+
+// matchingGroups returns the groups that match the filter of a query, without their members. If the filter depends on
+// members, it reads those of one group at a time.
+func (s *Service) matchingGroups(ctx context.Context, client Client, query listQuery) (matching []Group, err error) {
+	if query.filter == "" {
+		return s.store.ListSCIMGroups(ctx, client.OrganizationID, nil)
+	}
+	expression, err := groupType.parseFilter(query.filter)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := s.store.ListSCIMGroups(ctx, client.OrganizationID, groupType.indexed(expression))
+	if err != nil {
+		return nil, err
+	}
+	members := query.filters("members") || query.filters("version")
+	for _, g := range groups {
+		candidate := []Group{g}
+		if members {
+			if err := s.store.SetSCIMMembers(ctx, candidate); err != nil {
+				return nil, err
+			}
+		}
+		if groupType.matches(expression, s.groupResource(candidate[0])) {
+			matching = append(matching, g)
+		}
+	}
+	return matching, nil
 }
 
 // editedGroup is a group while operations are applied to it.

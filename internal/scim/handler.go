@@ -339,6 +339,11 @@ type listQuery struct {
 	only, without []string // Attributes to return, and not to return, in lower case.
 }
 
+// filters reports whether the filter may contain an attribute, whose name is in lower case.
+func (q listQuery) filters(name string) bool {
+	return strings.Contains(strings.ToLower(q.filter), name)
+}
+
 // parseQuery returns the parameters of a call (RFC 7644, sections 3.4.2.4 and 3.4.2.5).
 func parseQuery(r *http.Request) (listQuery, error) {
 	values := r.URL.Query()

@@ -108,10 +108,13 @@ type Member struct {
 	Name string // Not set in changes.
 }
 
-// Match restricts the candidates of a list, so that the store can use an index.
+// Match restricts the candidates of a filter to resources that have one of the values, so that the store can use indexes.
 type Match struct {
-	Attribute string // "", "id", "userName", "externalId" or "emails".
-	Value     string // For userName and emails, in lower case.
+	IDs         []uuid.UUID
+	UserNames   []string    // Lower case.
+	ExternalIDs []string    // Of users.
+	Emails      []string    // Lower case.
+	Members     []uuid.UUID // Of groups.
 }
 
 // Call is a recorded call.
@@ -146,8 +149,12 @@ type Store interface {
 	// RecordSCIMCall records a call, and deletes the oldest ones over MaxCalls.
 	RecordSCIMCall(ctx context.Context, call Call) error
 
-	// ListSCIMUsers returns users in a stable order, and their total number. Match may be empty.
-	ListSCIMUsers(ctx context.Context, organizationID uuid.UUID, match Match, offset, limit int) ([]User, int, error)
+	// ListSCIMUsers returns users in a stable order, and their total number.
+	ListSCIMUsers(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]User, int, error)
+
+	// FilterSCIMUsers returns the users that match and whose ids are greater than after, in the order of their ids. With
+	// nil, every user matches.
+	FilterSCIMUsers(ctx context.Context, organizationID uuid.UUID, match *Match, after uuid.UUID, limit int) ([]User, error)
 
 	// FindSCIMUser returns a user. If it does not exist, the error has the code fault.NotFound.
 	FindSCIMUser(ctx context.Context, organizationID, id uuid.UUID) (User, error)
@@ -164,8 +171,12 @@ type Store interface {
 	ChangeSCIMUser(ctx context.Context, client Client, id uuid.UUID,
 		decide func(User, org.MemberContext) (Change, error)) (User, error)
 
-	// ListSCIMGroups returns all groups of the identity provider, with their members if members is set.
-	ListSCIMGroups(ctx context.Context, organizationID uuid.UUID, members bool) ([]Group, error)
+	// ListSCIMGroups returns the groups of the identity provider that match, in a stable order and without their members.
+	// With nil, every group matches.
+	ListSCIMGroups(ctx context.Context, organizationID uuid.UUID, match *Match) ([]Group, error)
+
+	// SetSCIMMembers sets the members of groups of ListSCIMGroups.
+	SetSCIMMembers(ctx context.Context, groups []Group) error
 
 	// FindSCIMGroup returns a group with its members. If it does not exist, the error has the code fault.NotFound.
 	FindSCIMGroup(ctx context.Context, organizationID, id uuid.UUID) (Group, error)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
@@ -62,29 +63,54 @@ func TestFilters(t *testing.T) {
 		{`displayName gt "a" and displayName le "山田 花子"`, true, ""},
 		{`urn:ietf:params:scim:schemas:core:2.0:User:userName eq "hanako@example.com"`, true, "userName"},
 		{`urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:manager eq "m1"`, true, ""},
-		{`userName eq "x" or userName eq "hanako@example.com"`, true, ""},
+		{`userName eq "x" or userName eq "hanako@example.com"`, true, "userName"},
+		{`id eq "01990000-0000-7000-8000-000000000000" or externalId eq "E1" and title pr`, true, "id externalId"},
+		{`emails[value eq "x" or value eq "hana@home.example"] and active eq true`, true, "emails"},
+		{`userName eq "x" or title pr`, true, ""},
+		{`not (userName eq "x")`, true, ""},
 	} {
-		matches, index, err := scim.MatchUser(c.filter, user)
-		if err != nil || matches != c.matches || index != c.index {
+		matches, candidates, err := scim.MatchUser(c.filter, user)
+		if index := indexes(candidates); err != nil || matches != c.matches || index != c.index {
 			t.Errorf("%s: %v by the index %q, %v", c.filter, matches, index, err)
 		}
 	}
 }
 
+// indexes returns the attributes by whose indexes candidates are found.
+func indexes(m *scim.Match) string {
+	if m == nil {
+		return ""
+	}
+	var names []string
+	for _, index := range []struct {
+		name   string
+		values int
+	}{
+		{"id", len(m.IDs)}, {"userName", len(m.UserNames)}, {"externalId", len(m.ExternalIDs)}, {"emails", len(m.Emails)},
+	} {
+		if index.values > 0 {
+			names = append(names, index.name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
 func FuzzFilter(f *testing.F) {
 	for _, seed := range []string{
 		`userName eq "x"`, `emails[type eq "work"].value eq "a\"b"`, `not (a pr) and ((b eq 1) or c.d lt "x")`, `][.`, `a[b].`,
-		`a[b eq "c"].d`, `selection-0 pr`, `"`, `emails[(`, `urn:x:y eq "z"`,
+		`a[b eq "c"].d`, `userName eq "x" or externalId eq "E1" and emails.value eq "HANA@home.example"`, `selection-0 pr`, `"`, `emails[(`, `urn:x:y eq "z"`,
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, filter string) {
-		_, index, err := scim.MatchUser(filter, decodeUser(t, someUser))
+		matches, m, err := scim.MatchUser(filter, decodeUser(t, someUser))
 		if code := fault.CodeOf(err); err != nil && code != scim.InvalidFilter {
 			t.Errorf("%q: %v", filter, err)
 		}
-		if !slices.Contains([]string{"", "id", "userName", "externalId", "emails"}, index) {
-			t.Errorf("%q: index %q", filter, index)
+		if matches && m != nil && !slices.Contains(m.UserNames, "hanako@example.com") &&
+			!slices.Contains(m.ExternalIDs, "E1") && !slices.Contains(m.Emails, "hanako@example.com") &&
+			!slices.Contains(m.Emails, "hana@home.example") {
+			t.Errorf("%q: matches, but is not among the candidates %+v", filter, m)
 		}
 	})
 }

@@ -39,6 +39,14 @@ func (u User) attributes() map[string]any {
 
 // representation returns a user as a resource, with its version.
 func (s *Service) representation(u User) map[string]any {
+	resource := s.unversioned(u)
+	meta, _ := resource["meta"].(map[string]any)
+	meta["version"] = version(u.attributes())
+	return resource
+}
+
+// unversioned returns a user as a resource without its version.
+func (s *Service) unversioned(u User) map[string]any {
 	resource := u.attributes()
 	schemas := []string{urnUser}
 	if extended, ok := resource[urnEnterprise].(map[string]any); ok {
@@ -50,7 +58,7 @@ func (s *Service) representation(u User) map[string]any {
 	resource["schemas"], resource["id"] = schemas, u.ID.String()
 	resource["meta"] = map[string]any{
 		"resourceType": "User", "created": timestamp(u.CreatedAt), "lastModified": timestamp(u.ChangedAt),
-		"location": s.baseURL + "/Users/" + u.ID.String(), "version": version(u.attributes()),
+		"location": s.baseURL + "/Users/" + u.ID.String(),
 	}
 	return resource
 }
@@ -130,9 +138,10 @@ func (s *Service) user(ctx context.Context, client Client, id uuid.UUID) (map[st
 }
 
 // users returns the users that match a filter: those from the first one, which is counted from 0, and their total number.
+// It reads each candidate once, and never more of them at a time than a page has.
 func (s *Service) users(ctx context.Context, client Client, query listQuery) (page []map[string]any, total int, err error) {
 	if query.filter == "" {
-		users, total, err := s.store.ListSCIMUsers(ctx, client.OrganizationID, Match{}, query.offset, query.count)
+		users, total, err := s.store.ListSCIMUsers(ctx, client.OrganizationID, query.offset, query.count)
 		for _, u := range users {
 			page = append(page, s.representation(u))
 		}
@@ -142,33 +151,30 @@ func (s *Service) users(ctx context.Context, client Client, query listQuery) (pa
 	if err != nil {
 		return nil, 0, err
 	}
-	match := indexed(expression)
-	if match.Attribute == "id" && !isID(match.Value) {
-		return nil, 0, nil
+	represent := s.unversioned
+	if query.filters("version") {
+		represent = s.representation
 	}
-	const batch = 1_000
-	for offset := 0; ; offset += batch {
-		users, _, err := s.store.ListSCIMUsers(ctx, client.OrganizationID, match, offset, batch)
+	for match, after := userType.indexed(expression), uuid.Nil; ; {
+		users, err := s.store.FilterSCIMUsers(ctx, client.OrganizationID, match, after, maxResults)
 		if err != nil {
 			return nil, 0, err
 		}
 		for _, u := range users {
-			resource := s.representation(u)
-			if !userType.matches(expression, resource) {
+			after = u.ID
+			if !userType.matches(expression, represent(u)) {
 				continue
 			}
 			if total >= query.offset && len(page) < query.count {
-				page = append(page, resource)
+				page = append(page, s.representation(u))
 			}
 			total++
 		}
-		if len(users) < batch {
+		if len(users) < maxResults {
 			return page, total, nil
 		}
 	}
 }
-
-func isID(text string) bool { return uuid.Validate(text) == nil }
 
 // addUser adds a member. Members of single sign-on are added in the same way by their first sign-in.
 func (s *Service) addUser(ctx context.Context, client Client, raw map[string]any) (map[string]any, error) {

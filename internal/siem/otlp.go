@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -31,8 +32,11 @@ type OTLPConfig struct {
 	URL     string // A URL without a path gets /v1/logs.
 	Headers string // name=value,… with values in the encoding of URLs, as OTEL_EXPORTER_OTLP_HEADERS.
 	Origin  Origin
-	Client  *http.Client  // Default: one with the proxies of the environment.
 	Timeout time.Duration // Of a request. Default 30 s.
+
+	Certificate *ClientCertificate // Nil for none.
+	RootCAs     *x509.CertPool     // Trusted certificates. Default: those of the process.
+	Client      *http.Client       // Default: one with the fields above and the proxies of the environment.
 }
 
 const (
@@ -47,6 +51,8 @@ type OTLP struct {
 	headers http.Header
 	log     *slog.Logger
 	refused atomic.Int64
+
+	requested atomic.Bool // The last request opened a connection whose receiver requested a client certificate.
 }
 
 // NewOTLP returns an OTLP sink, or an error that describes an invalid setting and contains no secret.
@@ -72,6 +78,7 @@ func NewOTLP(cfg OTLPConfig, log *slog.Logger) (*OTLP, error) {
 	o.cfg.Timeout = cmp.Or(cfg.Timeout, 30*time.Second)
 	if cfg.Client == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.TLSClientConfig = clientTLS(cfg.RootCAs, cfg.Certificate, func() { o.requested.Store(true) })
 		o.cfg.Client = &http.Client{Transport: transport, CheckRedirect: noRedirect}
 	}
 	return o, nil
@@ -162,12 +169,13 @@ func (o *OTLP) post(ctx context.Context, records []*logspb.LogRecord) error {
 	}
 	request.Header = o.headers.Clone()
 	request.Header.Set("Content-Type", "application/x-protobuf")
+	o.requested.Store(false)
 	response, err := o.cfg.Client.Do(request)
 	if err != nil {
 		if failure, ok := errors.AsType[*url.Error](err); ok {
 			err = failure.Err // Without the URL, which may contain a password.
 		}
-		return withAdvice(err)
+		return withAdvice(err, o.requested.Load())
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))

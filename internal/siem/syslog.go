@@ -23,10 +23,12 @@ import (
 
 // SyslogConfig configures a syslog sink.
 type SyslogConfig struct {
-	URL     string // tls://host:port, or tcp:// on this machine. The default port is 6514.
-	Origin  Origin
-	RootCAs *x509.CertPool // Trusted certificates. Default: those of the process.
-	Proxy   proxy.Func     // Default: proxy.FromEnvironment.
+	URL    string // tls://host:port, or tcp:// on this machine. The default port is 6514.
+	Origin Origin
+	Proxy  proxy.Func // Default: proxy.FromEnvironment.
+
+	Certificate *ClientCertificate // Nil for none.
+	RootCAs     *x509.CertPool     // Trusted certificates. Default: those of the process.
 
 	// Events of a connection are sent again after it was broken if they were sent within ResendTime, or are among the
 	// last ResendEvents. Default 60 s and 1,000.
@@ -201,20 +203,19 @@ func (s *Syslog) connect(ctx context.Context) (net.Conn, error) {
 	if !s.encrypted {
 		return conn, nil
 	}
-	encrypted := tls.Client(conn, &tls.Config{ServerName: s.host, RootCAs: s.cfg.RootCAs, MinVersion: tls.VersionTLS12})
-	if err := encrypted.HandshakeContext(ctx); err != nil {
+	requested := false
+	cfg := clientTLS(s.cfg.RootCAs, s.cfg.Certificate, func() { requested = true })
+	cfg.ServerName = s.host
+	encrypted := tls.Client(conn, cfg)
+	err = encrypted.HandshakeContext(ctx)
+	if err == nil && requested {
+		err = checkAccepted(encrypted)
+	}
+	if err != nil {
 		_ = conn.Close()
-		return nil, withAdvice(err)
+		return nil, withAdvice(err, requested)
 	}
 	return encrypted, nil
-}
-
-// withAdvice adds the remedy to the error of a certificate.
-func withAdvice(err error) error {
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return fmt.Errorf("%w; add the authority to TSUMUGI_CA_FILE", err)
-	}
-	return err
 }
 
 // Facility and severities of messages (RFC 5424, section 6.2.1).

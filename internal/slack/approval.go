@@ -38,12 +38,14 @@ func approvalBlocks(a chat.ToolApproval, thread string) []slackgo.Block {
 	}
 	blocks = append(blocks, paragraph(text))
 	if !whole {
-		blocks = append(blocks, note("⚠️ 長いため、一部だけを表示しています。全体は「アプリで開く」から確かめてください。"))
+		blocks = append(blocks, note("⚠️ 長いため、一部だけを表示しています。「アプリで開く」から全体を確かめて、承認してください。"))
 	}
 	value := a.ID.String() + ":" + hex.EncodeToString(a.ArgumentsSHA256)
-	buttons := []slackgo.BlockElement{
-		button(actionApprove, value, "承認").WithStyle(slackgo.StylePrimary), button(actionDeny, value, "拒否"),
+	var buttons []slackgo.BlockElement
+	if whole { // Nothing is approved that was not shown.
+		buttons = append(buttons, button(actionApprove, value, "承認").WithStyle(slackgo.StylePrimary))
 	}
+	buttons = append(buttons, button(actionDeny, value, "拒否"))
 	if thread != "" {
 		buttons = append(buttons, button(actionOpen, a.ID.String(), "アプリで開く").WithURL(thread))
 	}

@@ -105,7 +105,7 @@ func TestRequestForADecision(t *testing.T) {
 }
 
 // TestArgumentsAreReadable: arguments are text without markup. They cannot look like other fields, have no invisible
-// characters, and are shortened visibly.
+// characters, and are shortened visibly, without a button to approve them.
 func TestArgumentsAreReadable(t *testing.T) {
 	t.Parallel()
 	o := open(t, nil)
@@ -128,7 +128,8 @@ func TestArgumentsAreReadable(t *testing.T) {
 	many, _ := json.Marshal(fields)
 	for _, arguments := range []string{`{"a": "` + strings.Repeat("長い文です。", 10_000) + `"}`, string(many)} {
 		ref, sections := o.begun(request(chat.ApprovalWaiting, arguments))
-		if _, all := o.shown(o.to.Channel, ref); !strings.Contains(all, "一部だけを表示") || !strings.HasSuffix(sections[1], "…") {
+		if _, all := o.shown(o.to.Channel, ref); !strings.Contains(all, "一部だけを表示") || !strings.HasSuffix(sections[1], "…") ||
+			strings.Contains(all, "tsumugi_approve") || !strings.Contains(all, "tsumugi_deny") {
 			t.Error(all)
 		}
 	}

@@ -188,8 +188,8 @@ func partName(d channel.Draft) string {
 func part(d channel.Draft) string { return d.AnswerID.String() + "/" + partName(d) }
 
 // Find implements channel.Surface. Posted and complete messages have metadata that identify the answer. A streamed
-// message has no metadata. It is a match, unless a request for a decision is searched, if the assistant wrote it, it is not known to belong to another answer, and
-// its text is a beginning of the draft's text.
+// message has no metadata. It is a match, unless a request for a decision is searched, if the assistant wrote it, it is
+// not known to belong to another answer, and its text is a beginning of the draft's text.
 func (a *Adapter) Find(
 	ctx context.Context, to channel.Target, since time.Time, known []channel.Ref, d channel.Draft,
 ) (channel.Ref, bool, error) {

@@ -48,8 +48,9 @@ func (t *Telemetry) WatchFiles(read func() bucket.Stats) {
 
 // Upkeep contains times that operators monitor, as Unix times in seconds. 0 means none.
 type Upkeep struct {
-	LastBackup     int64 // End of the last successful backup.
-	CertificateEnd int64 // End of the first certificate for single sign-on that expires.
+	LastBackup          int64 // End of the last successful backup.
+	CertificateEnd      int64 // End of the first certificate for single sign-on that expires.
+	AuditCertificateEnd int64 // End of the client certificate for receivers of the audit log.
 }
 
 // WatchUpkeep adds metrics of Upkeep.
@@ -60,6 +61,8 @@ func (t *Telemetry) WatchUpkeep(read func() Upkeep) {
 				u.LastBackup),
 			gauge("tsumugi_certificate_expiry_timestamp_seconds",
 				"End of the first identity provider's certificate that expires, 0 without single sign-on.", u.CertificateEnd),
+			gauge("tsumugi_audit_certificate_expiry_timestamp_seconds",
+				"End of the client certificate for receivers of the audit log, 0 without one.", u.AuditCertificateEnd),
 		}
 	})
 }

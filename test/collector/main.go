@@ -1,6 +1,7 @@
 // Command collector runs the receiver of the OpenTelemetry collector for tests, and prints the received records.
 //
-// Its arguments are the address to listen on, a certificate and its key. It prints the id and the body of each record as
+// Its arguments are the address to listen on, a certificate and its key. Clients must present a certificate that the
+// certificate has signed, such as itself. It prints the id and the body of each record as
 // a line of JSON. It is a separate Go module, so that the collector's libraries are not in the server's go.mod.
 package main
 
@@ -35,7 +36,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	factory := otlpreceiver.NewFactory()
 	config := factory.CreateDefaultConfig()
-	tls := map[string]any{"cert_file": args[1], "key_file": args[2]}
+	tls := map[string]any{"cert_file": args[1], "key_file": args[2], "client_ca_file": args[1]}
 	http := map[string]any{"endpoint": args[0], "tls": tls}
 	settings := confmap.NewFromStringMap(map[string]any{"protocols": map[string]any{"http": http}})
 	if err := settings.Unmarshal(config); err != nil {

@@ -1,5 +1,5 @@
 // Package receivers runs receivers of the audit log for tests: rsyslog and syslog-ng from Debian, and the receiver of
-// the OpenTelemetry collector. They accept TLS connections and print the received events.
+// the OpenTelemetry collector. They accept TLS connections with a client certificate, and print the received events.
 package receivers
 
 import (
@@ -47,7 +47,7 @@ type Receiver struct {
 	Events  <-chan Event
 }
 
-// Files are PEM files of a certificate for 127.0.0.1, which is its own authority.
+// Files are PEM files of a certificate for 127.0.0.1, which is its own authority. Receivers require it of clients too.
 type Files struct{ Certificate, Key string }
 
 // Certify creates a certificate.
@@ -62,7 +62,7 @@ func Certify(t *testing.T) Files {
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true,
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -127,7 +127,7 @@ func Rsyslog(t *testing.T, files Files) *Receiver {
 	).Replace(`
 global(workDirectory="{dir}" maxMessageSize="16k" DefaultNetstreamDriverCAFile="{certificate}"
        DefaultNetstreamDriverCertFile="{certificate}" DefaultNetstreamDriverKeyFile="{key}")
-module(load="imtcp" StreamDriver.Name="gtls" StreamDriver.Mode="1" StreamDriver.AuthMode="anon")
+module(load="imtcp" StreamDriver.Name="gtls" StreamDriver.Mode="1" StreamDriver.AuthMode="x509/certvalid")
 module(load="mmpstrucdata")
 input(type="imtcp" address="{host}" port="{port}")
 template(name="line" type="string"
@@ -150,7 +150,7 @@ func SyslogNG(t *testing.T, files Files) *Receiver {
 	).Replace(`
 source tls {
   syslog(ip("{host}") port({port}) transport("tls")
-    tls(cert-file("{certificate}") key-file("{key}") peer-verify(optional-untrusted)));
+    tls(cert-file("{certificate}") key-file("{key}") ca-file("{certificate}") peer-verify(required-trusted)));
 };
 destination out {
   file("/dev/stdout" template("$(format-json data.id=\"${.SDATA.tsumugi@32473.id}\"
