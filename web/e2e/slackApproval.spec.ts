@@ -1,14 +1,9 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { build } from './support/build'
+import { buildAsking } from './support/asking'
 import { Slack, type SlackMessage, startWithSlack, testWithSlack } from './support/slack'
 import { expect } from './support/test'
 
 // A server whose tools all need an approval, and which is connected to the workspace.
 const test = testWithSlack('slack approval', (model) => {
-  const binary = join(mkdtempSync(join(tmpdir(), 'tsumugi-asking-')), 'tsumugi')
-  build(binary, './cmd/tsumugi', 'asktools')
   const { clientId, clientSecret, signingSecret, botToken } = Slack.app
   const env = {
     SLACK_BOT_TOKEN: botToken,
@@ -16,7 +11,7 @@ const test = testWithSlack('slack approval', (model) => {
     SLACK_CLIENT_ID: clientId,
     SLACK_CLIENT_SECRET: clientSecret,
   }
-  return startWithSlack(model, env, binary)
+  return startWithSlack(model, env, buildAsking())
 })
 test.use({ who: 'admin' })
 

@@ -5,9 +5,14 @@ import { build } from './build'
 import type { Model } from './model'
 import { Tsumugi } from './tsumugi'
 
-/** Starts a server whose tools all need an approval. */
-export function startAsking(model: Model): Promise<Tsumugi> {
+/** Builds a server whose tools all need an approval, and returns its path. */
+export function buildAsking(): string {
   const binary = join(mkdtempSync(join(tmpdir(), 'tsumugi-asking-')), 'tsumugi')
   build(binary, './cmd/tsumugi', 'asktools')
-  return Tsumugi.start(model, {}, binary)
+  return binary
+}
+
+/** Starts such a server. */
+export function startAsking(model: Model): Promise<Tsumugi> {
+  return Tsumugi.start(model, {}, buildAsking())
 }
