@@ -137,6 +137,9 @@ type ApprovalStore interface {
 
 	// ListToolApprovals returns the waiting approvals of the owner, oldest first.
 	ListToolApprovals(ctx context.Context, owner identity.Owner, offset, limit int) ([]ToolApproval, error)
+
+	// ListAnswerApprovals returns all approvals of an answer to the owner, oldest first.
+	ListAnswerApprovals(ctx context.Context, owner identity.Owner, messageID uuid.UUID) ([]ToolApproval, error)
 }
 
 // Wait is the state of an answer's wait for decisions.
@@ -196,6 +199,16 @@ func (d Decision) Hash() [32]byte {
 // ListToolApprovals returns a page of the calls that wait for a decision of the owner, oldest first.
 func (s *Service) ListToolApprovals(ctx context.Context, owner identity.Owner, offset, limit int) ([]ToolApproval, error) {
 	return s.store.ListToolApprovals(ctx, owner, offset, limit)
+}
+
+// ListAnswerApprovals returns the requests for the owner's decisions about the calls of an answer, with their states,
+// oldest first.
+func (s *Service) ListAnswerApprovals(
+	ctx context.Context, owner identity.Owner, messageID uuid.UUID,
+) ([]ToolApproval, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	return s.store.ListAnswerApprovals(ctx, owner, messageID)
 }
 
 // expireApprovals lets calls fail that were not decided in time.

@@ -391,3 +391,13 @@ func (db *DB) ListToolApprovals(
 		ORDER BY a.created_at, a.id
 		OFFSET $3 LIMIT $4`, owner.OrganizationID, owner.UserID, offset, limit)
 }
+
+// ListAnswerApprovals implements chat.Store.
+func (db *DB) ListAnswerApprovals(
+	ctx context.Context, owner identity.Owner, messageID uuid.UUID,
+) ([]chat.ToolApproval, error) {
+	return queryRows[chat.ToolApproval](ctx, db.pool, `
+		SELECT `+approvalColumns+fromApprovals+`
+		WHERE a.organization_id = $1 AND a.user_id = $2 AND a.message_id = $3 AND `+mayRead+`
+		ORDER BY a.created_at, a.id`, owner.OrganizationID, owner.UserID, messageID)
+}

@@ -183,7 +183,19 @@ func (t *Text) PutToolCall(c ToolCall) { t.put("tool "+c.ID, newToolCallChunk(c)
 // PutToolApproval publishes the request for a decision about a call of a tool, after the call, and its state.
 func (t *Text) PutToolApproval(a ToolApproval) {
 	t.put("tool-approval "+a.CallID, approvalRequestChunk{"tool-approval-request", a.ID, a.CallID})
-	t.put("tool-approval-state "+a.CallID, newApprovalChunk(a))
+	t.put(approvalState+a.CallID, newApprovalChunk(a))
+}
+
+// ApprovalSeq returns the Seq of the latest part with the state of a decision, or 0 without one.
+func (t *Text) ApprovalSeq() (seq int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range t.parts {
+		if strings.HasPrefix(p.Key, approvalState) {
+			seq = max(seq, p.Seq)
+		}
+	}
+	return seq
 }
 
 // PutToolResult publishes the end of a call of a tool, after the call.

@@ -24,6 +24,9 @@ type ToolResult struct {
 	Denied bool   // The person refused the call. Neither Output nor Error is sent.
 }
 
+// approvalState is the prefix of the keys of parts with the states of decisions.
+const approvalState = "tool-approval-state "
+
 // ToolApproval is the state of a decision about a call of a tool.
 type ToolApproval struct {
 	ID        string // Of the request for the decision.

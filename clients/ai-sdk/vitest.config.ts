@@ -5,12 +5,12 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     projects: [
-      ['ai', 'test/*.test.ts'],
-      ['ai6', 'test/transport.test.ts'],
-    ].map(([ai = '', include = '']) => ({
+      { ai: 'ai', include: ['test/*.test.ts'] },
+      { ai: 'ai6', include: ['test/transport.test.ts', 'test/approval.test.ts'] },
+    ].map(({ ai, include }) => ({
       extends: true as const,
       resolve: { alias: [{ find: /^ai$/, replacement: ai }] },
-      test: { name: ai, include: [include], environment: 'node' },
+      test: { name: ai, include, environment: 'node' },
     })),
   },
 })

@@ -52,11 +52,15 @@ func extensionMayCall(path string) bool {
 	switch path {
 	case "/config.json", "/.well-known/oauth-authorization-server", "/v1/oauth2/token", "/v1/oauth2/revoke",
 		"/v1/oauth2/device", "/v1/me", "/v1/message", "/v1/message/stream", "/v1/message_feedback",
-		"/v1/project":
+		"/v1/project", "/v1/tool-call":
 		return true
 	}
 	if strings.HasPrefix(path, "/external/chrome_extension/") || strings.HasPrefix(path, "/v1/message_feedback/") {
 		return true
+	}
+	if id, found := strings.CutPrefix(path, "/v1/tool-call/"); found {
+		_, call, _ := strings.Cut(id, "/")
+		return call == "decision"
 	}
 	id, found := strings.CutPrefix(path, "/v1/message/")
 	_, call, _ := strings.Cut(id, "/")

@@ -446,7 +446,7 @@ func TestR74_OnlyConfiguredExtensionsReadAnswers(t *testing.T) {
 				chatCompletion, "/v1/message/stream", "/v1/message/" + newID() + "/stream",
 				"/v1/message/" + newID() + "/stop",
 				"/v1/message", "/v1/message_feedback", "/v1/message_feedback/" + newID(), "/v1/me", "/config.json",
-				"/v1/project",
+				"/v1/project", "/v1/tool-call", "/v1/tool-call/" + newID() + "/decision",
 				"/v1/oauth2/token", "/v1/oauth2/revoke", "/v1/oauth2/device", "/.well-known/oauth-authorization-server",
 			} {
 				resp := preflight(path, extensionOrigin)
@@ -459,7 +459,7 @@ func TestR74_OnlyConfiguredExtensionsReadAnswers(t *testing.T) {
 			}
 			for _, path := range []string{
 				"/v1/user", "/v1/thread", "/pool/", "/v1/signout", "/v1/message/async", "/v1/session",
-				"/v1/project/" + newID(),
+				"/v1/project/" + newID(), "/v1/tool-call/" + newID(),
 			} {
 				if resp := preflight(path, extensionOrigin); cors(resp.Header) != "" {
 					t.Errorf("preflight of %s: %v", path, resp.Header)

@@ -33,12 +33,15 @@ type deliveryWorker struct {
 	traits     Traits
 	to         Target
 	log        *slog.Logger
-	writtenAt  map[int]time.Time // Time of the last write to each message.
+	writtenAt  map[Ref]time.Time // Time of the last write to each message.
 	failures   int               // Consecutive failed calls.
 	inProject  bool              // The thread is in a project, whose access the person can lose, or unknown.
 	checkedAt  time.Time         // When the access to the thread was last checked.
 	pause      time.Time         // End of the pause after a failed call.
 	writableAt time.Time         // Time of the last write plus the interval for a message.
+
+	approvals   []chat.ToolApproval // Requests for decisions about tool calls of the answer.
+	approvalsAt approvalPosition    // Position of the text when approvals was read.
 }
 
 // view is a snapshot of an answer.
@@ -55,7 +58,7 @@ type view struct {
 // deliver delivers an answer until it is complete, the claim is lost, or the Service stops.
 func (s *Service) deliver(ctx context.Context, job *work.Job[Delivery]) {
 	d := job.Value
-	w := &deliveryWorker{Service: s, Delivery: d, job: job, writtenAt: make(map[int]time.Time), log: s.Log.With(
+	w := &deliveryWorker{Service: s, Delivery: d, job: job, writtenAt: make(map[Ref]time.Time), log: s.Log.With(
 		"installation", d.InstallationID, "answer", d.AnswerID,
 	)}
 	err := w.prepare(ctx)
@@ -64,11 +67,12 @@ func (s *Service) deliver(ctx context.Context, job *work.Job[Delivery]) {
 	}
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 	defer cancel()
+	isLost := errors.Is(err, ErrClaimLost)
 	switch {
-	case errors.Is(err, ErrClaimLost):
-		return
-	case errors.Is(context.Cause(ctx), work.ErrLost) && w.isDeleted(store):
+	case (isLost || errors.Is(context.Cause(ctx), work.ErrLost)) && w.isDeleted(store):
 		err = w.withdraw(store)
+	case isLost:
+		return
 	case ctx.Err() != nil: // Stopped, or the claim was lost.
 		err = s.Store.ReleaseDelivery(store, w.Delivery, 0)
 	case err == nil:
@@ -167,6 +171,9 @@ func (w *deliveryWorker) watch(ctx context.Context, a chat.Attachment) (done boo
 		if err := w.checkAccess(ctx); err != nil {
 			return false, err
 		}
+		if err := w.readApprovals(ctx, a.Text); err != nil {
+			return false, err
+		}
 		if rest := time.Until(w.writableAt); rest > 0 { // The text may grow meanwhile.
 			if err := w.sleep(ctx, rest, nil); err != nil {
 				return true, err
@@ -210,6 +217,9 @@ func (w *deliveryWorker) checkAccess(ctx context.Context) error {
 // complete delivers the stored text of an answer that has ended.
 func (w *deliveryWorker) complete(ctx context.Context) (done bool, _ error) {
 	m, err := w.Chat.FindMessage(ctx, w.Owner(), w.AnswerID)
+	if err == nil && len(w.Progress.Approvals) > 0 {
+		w.approvals, err = w.Chat.ListAnswerApprovals(ctx, w.Owner(), w.AnswerID)
+	}
 	if err != nil || !m.Status.Terminal() {
 		return false, err
 	}
@@ -255,12 +265,16 @@ func (w *deliveryWorker) idle() time.Duration {
 
 // withdraw ends the messages of an answer that was deleted with its thread and its delivery.
 func (w *deliveryWorker) withdraw(ctx context.Context) error {
-	i := len(w.Progress.Messages) - 1
-	if i < 0 || w.Progress.Messages[i].Ref == "" || time.Now().After(w.job.Until()) {
+	if time.Now().After(w.job.Until()) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.cfg.CallTimeout)
 	defer cancel()
+	err := w.withdrawApprovals(ctx)
+	i := len(w.Progress.Messages) - 1
+	if err != nil || i < 0 || w.Progress.Messages[i].Ref == "" {
+		return err
+	}
 	return w.surface.Replace(ctx, w.to, w.Progress.Messages[i].Ref, Draft{
 		AnswerID: w.AnswerID, Part: i, State: StateStopped, Reason: textDeleted, Last: true, URL: w.threadURL(),
 	})
@@ -326,8 +340,8 @@ func (w *deliveryWorker) step(ctx context.Context, now view) (wait time.Duration
 // the rate limit.
 func (w *deliveryWorker) delay(a action) time.Duration {
 	wait := max(time.Until(w.pause), w.limits.wait(limitKey{w.InstallationID, a.call}))
-	if at, ok := w.writtenAt[a.part]; ok && a.call.writes() {
-		wait = max(wait, time.Until(at.Add(w.traits.MinInterval)))
+	if a.call.writes() {
+		wait = max(wait, time.Until(w.writtenAt[w.posted(a).Ref].Add(w.traits.MinInterval)))
 	}
 	return wait
 }

@@ -18,6 +18,7 @@ const (
 	KindStop         Kind = "stop"          // A request to stop an answer.
 	KindRegenerate   Kind = "regenerate"    // A request to answer a question again.
 	KindRate         Kind = "rate"          // A rating of an answer.
+	KindDecide       Kind = "decide"        // A decision about a call of a tool.
 	KindHelp         Kind = "help"          // A request for help.
 	KindLink         Kind = "link"          // A request to link the person,
 	KindUnlink       Kind = "unlink"        // or to remove the link.
@@ -58,4 +59,9 @@ type IncomingEvent struct {
 	Rating    chat.Rating `json:"rating,omitempty"`     // For KindRate; "" withdraws the rating.
 	Comment   string      `json:"comment,omitempty"`
 	Locale    string      `json:"locale,omitempty"`
+
+	// For KindDecide: see chat.Decision.
+	ApprovalID      uuid.UUID `json:"approval_id,omitzero"`
+	Approved        bool      `json:"approved,omitempty"`
+	ArgumentsSHA256 []byte    `json:"arguments_sha256,omitempty"`
 }

@@ -170,6 +170,8 @@ func (s *Service) act(ctx context.Context, e *Event) error {
 		return h.stop(ctx)
 	case KindRate:
 		return h.rate(ctx)
+	case KindDecide:
+		return h.decide(ctx)
 	case KindHelp:
 		return h.help(ctx)
 	case KindLink:

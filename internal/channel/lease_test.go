@@ -18,17 +18,7 @@ import (
 func TestR88_TakenOverOnADatabase(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	start := func() *process {
-		s := &process{}
-		s.Service = channel.NewService(channel.Deps{
-			Store: &mortalStore{Store: f.db, process: s}, Installations: f, Links: f, Chat: f.chat,
-			Surfaces: map[string]channel.Surface{channeltest.Name: &mortalSurface{Surface: f.surface, process: s}},
-			Skills:   f.skills(), Projects: f.projects, Sources: f.sources, Log: f.log(),
-		}, channel.Config{Lease: 400 * time.Millisecond, Poll: 20 * time.Millisecond, MinPause: 10 * time.Millisecond})
-		s.Start()
-		return s
-	}
-	s := start()
+	s := f.startProcess()
 	defer func() { s.Stop() }()
 	f.take(s.Service, f.mention("sato", "質問"))
 	call := f.model.Next(t)
@@ -37,7 +27,7 @@ func TestR88_TakenOverOnADatabase(t *testing.T) {
 		call.Emit(strings.Repeat("文です。", 1+i))
 		f.until("a call", func() bool { return len(f.surface.Calls()) > seen })
 		s.kill()
-		s = start()
+		s = f.startProcess()
 	}
 	call.Finish()
 	m := f.answered(1)
@@ -54,6 +44,18 @@ func TestR88_TakenOverOnADatabase(t *testing.T) {
 	f.eventually("the delivery is over", func() bool {
 		return f.count(`SELECT count(*) FROM channel_deliveries WHERE ended_at IS NOT NULL`) == 1
 	})
+}
+
+// startProcess starts a server that a test can kill.
+func (f *fixture) startProcess() *process {
+	s := &process{}
+	s.Service = channel.NewService(channel.Deps{
+		Store: &mortalStore{Store: f.db, process: s}, Installations: f, Links: f, Chat: f.chat,
+		Surfaces: map[string]channel.Surface{channeltest.Name: &mortalSurface{Surface: f.surface, process: s}},
+		Skills:   f.skills(), Projects: f.projects, Sources: f.sources, Log: f.log(),
+	}, channel.Config{Lease: 400 * time.Millisecond, Poll: 20 * time.Millisecond, MinPause: 10 * time.Millisecond})
+	s.Start()
+	return s
 }
 
 // mortalStore is a process's connection to the store. It fails after the process was killed.

@@ -40,8 +40,7 @@ func (w *deliveryWorker) perform(ctx context.Context, a action) error {
 	defer cancel()
 	ref, found, err := w.make(calling, a)
 	if !errors.Is(err, ErrCannotAppend) { // ErrCannotAppend means no effect.
-		w.writtenAt[a.part] = time.Now()
-		w.writableAt = w.writtenAt[a.part].Add(w.traits.MinInterval)
+		w.written(a, ref)
 	}
 	if err != nil {
 		return w.failed(ctx, a, err)
@@ -54,11 +53,46 @@ func (w *deliveryWorker) perform(ctx context.Context, a action) error {
 	return nil
 }
 
+// written records the time of a call. ref is the message that it has posted or found, or "".
+func (w *deliveryWorker) written(a action, ref Ref) {
+	now := time.Now()
+	w.writableAt = now.Add(w.traits.MinInterval)
+	if a.call.writes() {
+		ref = w.posted(a).Ref
+	}
+	if ref != "" {
+		w.writtenAt[ref] = now
+	}
+}
+
+// posted returns the message of an action that was posted, or whose post is intended.
+func (w *deliveryWorker) posted(a action) *PostedMessage {
+	if a.draft.Approval != nil {
+		return &w.Progress.Approvals[a.part].PostedMessage
+	}
+	return &w.Progress.Messages[a.part]
+}
+
+// forget removes the last message, which was not posted or is deleted.
+func (w *deliveryWorker) forget(a action) {
+	if a.draft.Approval != nil {
+		w.Progress.Approvals = w.Progress.Approvals[:a.part]
+		return
+	}
+	w.Progress.Messages = w.Progress.Messages[:a.part]
+}
+
 // recordIntent records the intended effect of a call.
 func (w *deliveryWorker) recordIntent(a action) {
 	p := &w.Progress
 	switch a.call {
 	case callBegin:
+		if of := a.draft.Approval; of != nil {
+			p.Approvals = append(p.Approvals, PostedApproval{
+				ID: of.ID, Title: of.Title, PostedMessage: PostedMessage{StartedAt: time.Now()},
+			})
+			return
+		}
 		p.Messages = append(p.Messages, PostedMessage{StartedAt: time.Now(), FirstMarkdown: a.draft.Markdown})
 	case callAppend, callFinish:
 		p.Messages[a.part].IntendedBytes = len(a.draft.Markdown)
@@ -74,7 +108,7 @@ func (w *deliveryWorker) make(ctx context.Context, a action) (ref Ref, found boo
 			AnswerID: w.AnswerID, Name: attachmentName, Markdown: a.draft.Markdown, Again: a.again,
 		})
 	}
-	p := w.Progress.Messages[a.part]
+	p := *w.posted(a)
 	from := a.draft
 	from.Markdown, from.State = a.draft.Markdown[:min(p.ConfirmedBytes, len(a.draft.Markdown))], StateWriting
 	from.Reason, from.Citations, from.Notice, from.Attached = "", nil, "", false
@@ -103,6 +137,11 @@ func (w *deliveryWorker) known() []Ref {
 			refs = append(refs, p.Ref)
 		}
 	}
+	for _, p := range w.Progress.Approvals {
+		if p.Ref != "" {
+			refs = append(refs, p.Ref)
+		}
+	}
 	return refs
 }
 
@@ -113,7 +152,7 @@ func (w *deliveryWorker) succeeded(a action, ref Ref, found bool) {
 		progress.Attached = true
 		return
 	}
-	p := &progress.Messages[a.part]
+	p := w.posted(a)
 	if a.call == callFind {
 		switch {
 		case found && w.traits.CanReplace:
@@ -122,16 +161,17 @@ func (w *deliveryWorker) succeeded(a action, ref Ref, found bool) {
 			p.Ref, p.FirstMarkdown, p.Closed = ref, "", true
 			p.ConfirmedBytes, p.IntendedBytes = len(a.draft.Markdown), len(a.draft.Markdown)
 		default: // No message was posted.
-			progress.Messages = progress.Messages[:a.part]
-			delete(w.writtenAt, a.part)
+			w.forget(a)
 		}
 		return
 	}
 	if a.draft.State == StateSuperseded {
 		progress.Obsolete = append(progress.Obsolete, p.Ref)
-		progress.Messages = progress.Messages[:a.part]
-		delete(w.writtenAt, a.part)
+		w.forget(a)
 		return
+	}
+	if of := a.draft.Approval; of != nil {
+		progress.Approvals[a.part].State = of.State
 	}
 	switch a.call {
 	case callBegin:
@@ -148,9 +188,13 @@ func (w *deliveryWorker) failed(ctx context.Context, a action, err error) error 
 	limit, isLimited := errors.AsType[*RateLimitError](err)
 	var p *PostedMessage
 	if a.call != callAttach {
-		p = &w.Progress.Messages[a.part]
+		p = w.posted(a)
 	}
 	switch {
+	case errors.Is(err, ErrGone) && a.call == callReplace && a.draft.Approval != nil:
+		w.Progress.Approvals[a.part].State = a.draft.Approval.State // A person has deleted the message.
+		p.Unknown = false
+		return nil
 	case errors.Is(err, ErrGone), errors.Is(err, ErrRevoked):
 		return err
 	case isLimited: // The call had no effect.
@@ -158,7 +202,7 @@ func (w *deliveryWorker) failed(ctx context.Context, a action, err error) error 
 		w.limits.set(limitKey{w.InstallationID, a.call}, limit.RetryAfter)
 		w.log.InfoContext(ctx, "channel: rate limited", "call", a.call, "for", limit.RetryAfter)
 		if a.call == callBegin {
-			w.Progress.Messages = w.Progress.Messages[:a.part]
+			w.forget(a)
 		} else if p != nil {
 			p.IntendedBytes = p.ConfirmedBytes
 		}
@@ -185,7 +229,7 @@ func (w *deliveryWorker) failed(ctx context.Context, a action, err error) error 
 // shorten reduces the maximum length of messages, if messages can be replaced. It reports whether it did.
 func (w *deliveryWorker) shorten(a action) bool {
 	shorter := w.traits.MaxCharacters * 4 / 5
-	if !w.traits.CanReplace || shorter < minCharacters {
+	if !w.traits.CanReplace || shorter < minCharacters || a.draft.Approval != nil {
 		return false
 	}
 	w.traits.MaxCharacters = shorter

@@ -29,13 +29,26 @@ type action struct {
 	again bool // For callAttach: an earlier attempt was made.
 }
 
-// plan returns the next call that brings the surface to the current state of the answer. The messages of a later run
-// replace those of the earlier run.
+// plan returns the next call that brings the surface to the current state of the answer and of its requests for
+// decisions. A new request follows the text before it.
 func (w *deliveryWorker) plan(now view) action {
-	p := &w.Progress
-	if now.run < p.Run {
+	if now.run < w.Progress.Run {
 		return action{} // The old run is about to be abandoned.
 	}
+	a := w.planApprovals(now)
+	if a.call == callNone {
+		a = w.planAnswer(now)
+	}
+	if a.call == callNone && !now.ended {
+		a = w.planRequest()
+	}
+	return a
+}
+
+// planAnswer returns the next call for the messages of the answer. The messages of a later run replace those of the
+// earlier run.
+func (w *deliveryWorker) planAnswer(now view) action {
+	p := &w.Progress
 	if p.Run != now.run {
 		p.Run = now.run
 		for i := range p.Messages {

@@ -83,6 +83,8 @@ type Chat interface {
 	StopMessage(ctx context.Context, owner identity.Owner, messageID uuid.UUID) error
 	GiveFeedback(ctx context.Context, owner identity.Owner, messageID uuid.UUID, feedback chat.Feedback) error
 	WithdrawFeedback(ctx context.Context, owner identity.Owner, messageID uuid.UUID) error
+	ListAnswerApprovals(ctx context.Context, owner identity.Owner, messageID uuid.UUID) ([]chat.ToolApproval, error)
+	DecideToolCall(ctx context.Context, actor identity.Actor, d chat.Decision) (chat.ToolApproval, error)
 }
 
 // Skills lists and finds skills. *skill.Service implements it.

@@ -71,6 +71,17 @@ type DeliveryProgress struct {
 	Attached bool            `json:"attached,omitempty"`
 	// An attempt to attach was made.
 	AttachTried bool `json:"attaching,omitempty"`
+
+	Approvals []PostedApproval `json:"approvals,omitempty"`
+}
+
+// PostedApproval is the known state of a message with a request for a decision.
+type PostedApproval struct {
+	ID    uuid.UUID          `json:"id"`
+	Title string             `json:"title"`           // Of the tool. It remains after the answer is deleted.
+	State chat.ApprovalState `json:"state,omitempty"` // The state that the message shows; "" if unknown.
+
+	PostedMessage
 }
 
 // PostedMessage is the known state of a message of an answer.

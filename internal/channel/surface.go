@@ -32,7 +32,7 @@ type Surface interface {
 	// ErrCannotAppend, the caller uses Replace.
 	Finish(ctx context.Context, to Target, ref Ref, from, d Draft) error
 	// Find searches for a message whose name was not stored. Begin posted it in the thread after since for the same
-	// AnswerID and Part, with the Markdown of d or a prefix of it. Find ignores the messages in known.
+	// AnswerID, Part and Approval.ID, with the Markdown of d or a prefix of it. Find ignores the messages in known.
 	Find(ctx context.Context, to Target, since time.Time, known []Ref, d Draft) (Ref, bool, error)
 
 	// Place returns the description of the target's channel.
@@ -108,7 +108,8 @@ const (
 	StateSuperseded State = "superseded"
 )
 
-// Draft is the state of one message of an answer. Within a run, the Markdown of a later state begins with the Markdown
+// Draft is the state of one message of an answer, or of a request for a decision about a tool call. Such a request is a
+// separate message, with buttons until the decision. Within a run, the Markdown of a later state begins with the Markdown
 // of an earlier state. It may be empty before the first text, with a Reason, and in a StateSuperseded message.
 type Draft struct {
 	AnswerID  uuid.UUID
@@ -121,6 +122,10 @@ type Draft struct {
 	Notice    string          // Set for the last message of a complete answer: missing documents of the skill; else "".
 	Attached  bool            // Set for the last message of a complete answer: the whole answer follows as a file.
 	URL       string          // The thread in the app.
+
+	// Approval is the request for a decision, or nil. Begin, Replace and Find are called for such a draft. Its State is
+	// StateDone, and it has no Markdown. Arguments may be empty after the decision.
+	Approval *chat.ToolApproval
 }
 
 // Attachment is an answer as a file.

@@ -28,6 +28,8 @@ const (
 func message(d channel.Draft, text string) []slackgo.MsgOption {
 	var blocks []slackgo.Block
 	switch {
+	case d.Approval != nil:
+		blocks = approvalBlocks(*d.Approval, d.URL)
 	case text != "":
 		blocks = append(blocks, slackgo.NewMarkdownBlock("", text))
 	case d.State == channel.StateWriting:
@@ -73,7 +75,7 @@ func footer(d channel.Draft) []slackgo.Block {
 		}, buttons...)
 	}
 	if d.URL != "" {
-		buttons = append(buttons, button("tsumugi_open", id, "Tsumugiで開く").WithURL(d.URL))
+		buttons = append(buttons, button(actionOpen, id, "Tsumugiで開く").WithURL(d.URL))
 	}
 	return append(blocks, slackgo.NewActionBlock("", buttons...))
 }
@@ -130,7 +132,10 @@ func link(address, text string) string {
 // fallback returns the beginning of an answer as plain text, for notifications and screen readers.
 func fallback(d channel.Draft) string {
 	text := strings.Join(strings.Fields(d.Markdown), " ")
-	if text == "" {
+	switch {
+	case d.Approval != nil:
+		text = approvalTitle(*d.Approval)
+	case text == "":
 		text = cmp.Or(d.Reason, "回答を書いています…")
 	}
 	return escape(strings.ReplaceAll(runes.Truncate(text, maxFallback), "@", "@"+gap))

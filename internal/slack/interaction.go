@@ -19,6 +19,9 @@ const (
 	actionAgain   = "tsumugi_again"
 	actionGood    = "tsumugi_good"
 	actionBad     = "tsumugi_bad"
+	actionApprove = "tsumugi_approve"
+	actionDeny    = "tsumugi_deny"
+	actionOpen    = "tsumugi_open"
 	callbackBrief = "tsumugi_summarize"
 	command       = "/tsumugi"
 )
@@ -98,8 +101,13 @@ func parseInteraction(payload []byte) (channel.IncomingEvent, error) {
 	return in, nil
 }
 
-// parseButton parses the action and value of a pressed button. The value is the id of the answer.
+// parseButton parses the action and value of a pressed button. The value is the id of the answer, or that of a request
+// for a decision with a hash.
 func parseButton(in *channel.IncomingEvent, action, value string) {
+	if action == actionApprove || action == actionDeny {
+		parseDecision(in, action, value)
+		return
+	}
 	id, err := uuid.Parse(value)
 	if err != nil {
 		return

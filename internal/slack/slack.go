@@ -8,8 +8,8 @@
 // Slack's table blocks: streams do not accept these, older clients do not show them, and a message can have only one. A
 // streamed message has no metadata, so after a crash it is found by the beginning of its text.
 //
-// It imports channel, chat, datasource, identity (for the keys of id tokens), runes and fault, and slack-go for the Web
-// API. It does not use the database. Package api receives the requests and passes their bodies to this package, and
+// It imports channel, chat, datasource, identity (for the keys of id tokens), japan, runes and fault, and slack-go for
+// the Web API. It does not use the database. Package api receives the requests and passes their bodies to this package, and
 // package channel stores the events.
 package slack
 

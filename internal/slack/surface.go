@@ -172,16 +172,24 @@ const eventType = "tsumugi_answer"
 func metadata(d channel.Draft) slackgo.SlackMetadata {
 	return slackgo.SlackMetadata{
 		EventType:    eventType,
-		EventPayload: map[string]any{"answer_id": d.AnswerID.String(), "part": strconv.Itoa(d.Part)},
+		EventPayload: map[string]any{"answer_id": d.AnswerID.String(), "part": partName(d)},
 	}
 }
 
+// partName identifies a message within an answer.
+func partName(d channel.Draft) string {
+	if d.Approval != nil {
+		return "approval " + d.Approval.ID.String()
+	}
+	return strconv.Itoa(d.Part)
+}
+
 // part identifies a message of an answer.
-func part(d channel.Draft) string { return d.AnswerID.String() + "/" + strconv.Itoa(d.Part) }
+func part(d channel.Draft) string { return d.AnswerID.String() + "/" + partName(d) }
 
 // Find implements channel.Surface. Posted and complete messages have metadata that identify the answer. A streamed
-// message has no metadata. It is a match if the assistant wrote it, it is not known to belong to another answer, and
-// its text is a beginning of the draft's text.
+// message has no metadata. It is a match, unless a request for a decision is searched, if the assistant wrote it, it is
+// not known to belong to another answer, and its text is a beginning of the draft's text.
 func (a *Adapter) Find(
 	ctx context.Context, to channel.Target, since time.Time, known []channel.Ref, d channel.Draft,
 ) (channel.Ref, bool, error) {
@@ -201,7 +209,7 @@ func (a *Adapter) Find(
 			m.Metadata.EventPayload["answer_id"] == want.EventPayload["answer_id"] &&
 			m.Metadata.EventPayload["part"] == want.EventPayload["part"]:
 			return channel.Ref(m.Timestamp), true, nil
-		case found == "" && !a.isOther(to, m, d) && m.Metadata.EventType == "" && len(m.Files) == 0 &&
+		case d.Approval == nil && found == "" && !a.isOther(to, m, d) && m.Metadata.EventType == "" && len(m.Files) == 0 &&
 			strings.HasPrefix(text, bare(plain(m.Text, "", nobody))):
 			found = channel.Ref(m.Timestamp)
 		}

@@ -1,20 +1,11 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Locator, Page } from '@playwright/test'
-import { build } from './support/build'
+import { startAsking } from './support/asking'
 import type { Chat } from './support/chat'
 import { inspect } from './support/inspect'
 import type { Model } from './support/model'
 import { expect, testOn } from './support/test'
-import { Tsumugi } from './support/tsumugi'
 
-// A server whose tools all need an approval.
-const test = testOn('approval', (model) => {
-  const binary = join(mkdtempSync(join(tmpdir(), 'tsumugi-asking-')), 'tsumugi')
-  build(binary, './cmd/tsumugi', 'asktools')
-  return Tsumugi.start(model, {}, binary)
-})
+const test = testOn('approval', startAsking)
 
 /** Asks a question to a skill with tools. The model calls the tool. */
 async function askWithCall(page: Page, chat: Chat, model: Model, question: string): Promise<Locator> {

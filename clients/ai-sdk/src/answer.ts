@@ -16,7 +16,12 @@ interface Wire {
   readonly errorText?: string
   readonly code?: string
   readonly retryable?: boolean
-  readonly data?: { readonly run?: number }
+  readonly data?: {
+    readonly run?: number
+    readonly id?: string
+    readonly tool_call_id?: string
+    readonly state?: string
+  }
   readonly messageMetadata?: { readonly run?: number; readonly user_message_id?: string }
 }
 
@@ -44,6 +49,8 @@ export class Answer {
   #distrusted = false
   /** The sources, steps, calls of tools and results returned so far. Each connection sends them again. */
   #parts = new Set<string>()
+  /** The latest input of each call of a tool, by its id. */
+  #inputs = new Map<string, UIMessageChunk>()
   /**
    * Each connection sends all reasoning again. For each part: the length returned so far, the position on this
    * connection, and whether the part is closed.
@@ -90,9 +97,12 @@ export class Answer {
       case 'source-url':
         return this.#isNew(`source ${wire.sourceId}`) ? [chunk] : []
       case 'tool-input-available': // A person may have changed the input before approving the call.
+        this.#inputs.set(wire.toolCallId ?? '', chunk)
         return this.#isNew(`${wire.type} ${wire.toolCallId} ${JSON.stringify(wire.input)}`) ? [chunk] : []
       case 'tool-approval-request':
         return this.#isNew(`${wire.type} ${wire.approvalId}`) ? [chunk] : []
+      case 'data-tool-approval':
+        return [...this.#approved(wire), chunk]
       case 'tool-output-available':
       case 'tool-output-error':
       case 'tool-output-denied':
@@ -155,6 +165,7 @@ export class Answer {
     if (!anew || !(await knowsResetStep())) return [metadata]
     this.#text = 'none'
     this.#parts.clear()
+    this.#inputs.clear()
     this.#reasoning.clear()
     return [{ type: 'reset-step' } as unknown as UIMessageChunk, metadata]
   }
@@ -182,6 +193,12 @@ export class Answer {
   /** Reports whether a run continues the text: it is the same, or a later one that was announced without a reset. */
   #continues(run: number | undefined): run is number {
     return run !== undefined && (run === this.#run || (run > this.#run && run === this.#announced))
+  }
+
+  /** Repeats the input of a call when it is approved: the AI SDK's part then waits for the result, not for a decision. */
+  #approved({ data }: Wire): UIMessageChunk[] {
+    const input = this.#inputs.get(data?.tool_call_id ?? '')
+    return data?.state === 'approved' && input && this.#isNew(`approved ${data.id}`) ? [input] : []
   }
 
   #isNew(part: string): boolean {

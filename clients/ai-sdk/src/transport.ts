@@ -1,5 +1,6 @@
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai'
 import { Answer } from './answer.js'
+import type { ToolApproval, ToolDecision } from './approval.js'
 import { type Access, Connection, call } from './connection.js'
 
 export interface TsumugiChatTransportOptions {
@@ -82,6 +83,25 @@ export class TsumugiChatTransport<M extends UIMessage = UIMessage> implements Ch
   stop = async (chatId: string): Promise<void> => {
     const followed = this.#followed.get(chatId)
     if (followed !== undefined && !followed.answer.done) await this.#stop(followed)
+  }
+
+  /** Returns the calls of tools that wait for a decision of the signed-in person, oldest first, at most 100. */
+  waitingToolCalls = async (): Promise<ToolApproval[]> => {
+    const response = await call(this.#access, '/v1/tool-call?state=waiting&limit=100')
+    return ((await response.json()) as { items: ToolApproval[] }).items
+  }
+
+  /**
+   * Approves or refuses a call of a tool, by the id of its approval. The stream of the answer continues with the
+   * outcome. If the call has another decision already, or waits no more, it throws a TsumugiError with the status 409.
+   */
+  decideToolCall = async (id: string, decision: ToolDecision): Promise<ToolApproval> => {
+    const response = await call(this.#access, `/v1/tool-call/${encodeURIComponent(id)}/decision`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...decision, request_id: decision.request_id ?? crypto.randomUUID() }),
+    })
+    return (await response.json()) as ToolApproval
   }
 
   async #stop(followed: Followed): Promise<void> {

@@ -60,7 +60,10 @@ describe('a new run', () => {
   it('has each step once, disconnected at every byte, also while a later step begins', async () => {
     const run = { ...first, tools: ['a'], steps: true }
     const early = { deltas: first.deltas.slice(0, 2) } // Before the model calls a tool.
-    const begun = script(1, early, null).replace('data: {"type":"reasoning-start"', 'data: {"type":"start-step","step":0}\n\n$&')
+    const begun = script(1, early, null).replace(
+      'data: {"type":"reasoning-start"',
+      'data: {"type":"start-step","step":0}\n\n$&',
+    )
     for (const [old, from] of [
       [script(1, run, null), afterRetryField],
       [begun.slice(0, begun.indexOf('data: {"type":"data-citations"')), begun.indexOf('text-start')],

@@ -77,8 +77,7 @@ export function script(
         dynamic: true,
       }),
     )
-  if (run.steps)
-    out.push(event({ type: 'finish-step', step: 0 }), event({ type: 'start-step', step: 1 }))
+  if (run.steps) out.push(event({ type: 'finish-step', step: 0 }), event({ type: 'start-step', step: 1 }))
   out.push(
     event({
       type: 'source-document',

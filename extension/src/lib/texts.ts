@@ -13,6 +13,13 @@ export function count(value: number): string {
   return value.toLocaleString(chrome.i18n.getUILanguage())
 }
 
+/** timeOf formats a time of the server in the browser's language. */
+export function timeOf(iso: string): string {
+  const time = new Date(iso)
+  if (Number.isNaN(time.getTime())) return ''
+  return time.toLocaleString(chrome.i18n.getUILanguage(), { dateStyle: 'medium', timeStyle: 'short' })
+}
+
 /** speakLanguage sets the language of the page, for screen readers and line breaks. */
 export function speakLanguage(): void {
   document.documentElement.lang = t('lang')

@@ -5,8 +5,10 @@ import { IconButton } from '@/components/IconButton'
 import { ThreadLine } from '@/components/ThreadLine'
 import { copyRich } from '@/lib/browser/clipboard'
 import { Markdown, markdownToHtml } from '@/lib/markdown'
+import type { Answer } from '@/lib/stream'
 import type { Turn } from '../lib/storedConversations'
 import { count, t } from '../lib/texts'
+import { Approvals, approvalNotice, isWaiting } from './Approvals'
 import { type Conversation, isOver } from './conversation'
 import styles from './Panel.module.css'
 import { Citation, SourceList, SourcesContext, sourcesOf } from './Sources'
@@ -16,6 +18,7 @@ export function Turns({ conversation, origin }: { conversation: Conversation; or
   const stored = useSyncExternalStore(conversation.subscribe, conversation.snapshot)
   const end = useRef<HTMLLIElement>(null)
   const turns = stored.turns.length
+  const last = stored.turns.at(-1)
   // biome-ignore lint/correctness/useExhaustiveDependencies: scroll to a new question, but not for growing text.
   useEffect(() => {
     // Newer browsers return a promise, which React would take for a cleanup function.
@@ -37,7 +40,11 @@ export function Turns({ conversation, origin }: { conversation: Conversation; or
           </li>
         ))}
       </ol>
-      <Announcer writing={conversation.writing} text={stored.turns.at(-1)?.answer.text ?? ''} />
+      <Announcer
+        writing={conversation.writing}
+        text={last?.answer.text ?? ''}
+        approval={last ? approvalNotice(last.answer) : ''}
+      />
     </>
   )
 }
@@ -72,7 +79,8 @@ const TurnView = memo(function TurnView({ turn, line, conversation, origin, last
           <Markdown text={answer.text} growing={!over} cut={cut} Citation={Citation} />
           {over && <SourceList />}
         </SourcesContext>
-        {!over && <p className={styles.quiet}>{statusOf(line, answer.rewriting, answer.text)}</p>}
+        <Approvals turn={turn} conversation={conversation} origin={origin} />
+        {!over && <p className={styles.quiet}>{statusOf(line, answer)}</p>}
         {over && <Ending turn={turn} conversation={conversation} />}
         {over && answer.text !== '' && <Actions turn={turn} conversation={conversation} last={last} />}
       </div>
@@ -80,10 +88,10 @@ const TurnView = memo(function TurnView({ turn, line, conversation, origin, last
   )
 })
 
-function statusOf(line: string | null, rewriting: boolean, text: string): string {
+function statusOf(line: string | null, answer: Answer): string {
   if (line === 'waiting') return t('waiting')
-  if (rewriting) return t('rewriting')
-  return text === '' ? t('answering') : ''
+  if (answer.rewriting) return t('rewriting')
+  return answer.text === '' && !isWaiting(answer) ? t('answering') : ''
 }
 
 /** Why an answer is incomplete. */
@@ -171,14 +179,17 @@ function Actions({ turn, conversation, last }: { turn: Turn; conversation: Conve
   )
 }
 
-/** Announces to screen readers that an answer is running, and then its text once. */
-function Announcer({ writing, text }: { writing: boolean; text: string }) {
+/** Announces to screen readers that an answer is running, decisions that it needs, and then its text once. */
+function Announcer({ writing, text, approval }: { writing: boolean; text: string; approval: string }) {
   const before = useRef(writing)
   const [said, say] = useState('')
   useEffect(() => {
     if (before.current !== writing) say(writing ? t('answering') : text)
     before.current = writing
   }, [writing, text])
+  useEffect(() => {
+    if (writing && approval !== '') say(approval)
+  }, [writing, approval])
   return (
     <p className="visually-hidden" role="status">
       {said}

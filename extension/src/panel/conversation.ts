@@ -1,5 +1,6 @@
 import {
   browserWake,
+  type CallApproval,
   Connection,
   type ConnectionState,
   decodeCitations,
@@ -299,6 +300,7 @@ export class Conversation {
         status: string
         error?: { detail: string }
         citations?: unknown
+        tool_calls?: { id: string; approval?: CallApproval }[]
       }[]
     }
     const stored = items.find(({ id }) => id === messageId)
@@ -310,7 +312,14 @@ export class Conversation {
           ? { kind: 'stopped' as const }
           : { kind: 'finished' as const, reason: stored.finish_reason ?? 'stop', usage: null }
     const citations = decodeCitations(stored.citations)
-    this.#replace({ ...turn, answer: { ...turn.answer, text: stored.content, citations, outcome } })
+    const toolCalls = turn.answer.toolCalls.map((call) => ({
+      ...call,
+      approval: stored.tool_calls?.find(({ id }) => id === call.id)?.approval ?? call.approval,
+    }))
+    this.#replace({
+      ...turn,
+      answer: { ...turn.answer, text: stored.content, citations, toolCalls, outcome },
+    })
   }
 
   #over(key: string, failure: string, tokensToAccept?: number): void {

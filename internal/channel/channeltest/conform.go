@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
@@ -30,7 +31,7 @@ func Conform(t *testing.T, make func(t *testing.T) Subject) {
 	for name, test := range map[string]func(t *testing.T, s Subject){
 		"traits": conformTraits, "grows": conformGrows, "posts whole": conformWhole, "replaces": conformReplaces,
 		"finds": conformFinds, "expires": conformExpires, "gone": conformGone, "history": conformHistory,
-		"attaches": conformAttaches, "failed": conformFailed,
+		"attaches": conformAttaches, "failed": conformFailed, "approval": conformApproval,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -261,4 +262,48 @@ func conformFailed(t *testing.T, s Subject) {
 	s.shows(t, ref, "混み合っているため失敗しました。")
 	must(t, s.Surface.Notify(t.Context(), s.To, channel.Notice{Kind: channel.NoticeRefused, Text: "使えません。"}))
 	must(t, s.Surface.Status(t.Context(), s.To, "回答を作成しています…"))
+}
+
+func conformApproval(t *testing.T, s Subject) {
+	if !s.Surface.Traits().CanReplace {
+		t.Skip("it cannot replace")
+	}
+	since := time.Now().Add(-time.Minute)
+	answer := draft("送ります。")
+	d := channel.Draft{
+		AnswerID: answer.AnswerID, State: channel.StateDone, URL: answer.URL, Approval: &chat.ToolApproval{
+			Approval: chat.Approval{ID: uuidv7.New(), Cause: chat.CauseRule, State: chat.ApprovalWaiting}, Title: "予定の登録",
+			Arguments: `{"件名": "会議の予定です"}`, ArgumentsSHA256: make([]byte, 32),
+		},
+	}
+	written, ref := s.begin(t, answer), s.begin(t, d)
+	s.shows(t, ref, "予定の登録", "会議の予定です")
+	find := func(d channel.Draft, known ...channel.Ref) (channel.Ref, bool) {
+		t.Helper()
+		got, found, err := s.Surface.Find(t.Context(), s.To, since, known, d)
+		must(t, err)
+		return got, found
+	}
+	if got, found := find(d); !found || got != ref {
+		t.Errorf("found %q, %v, not %q", got, found, ref)
+	}
+	if got, found := find(answer); !found || got != written {
+		t.Errorf("the answer: found %q, %v, not %q", got, found, written)
+	}
+	decided := *d.Approval
+	decided.State, decided.Arguments = chat.ApprovalApproved, ""
+	d.Approval = &decided
+	for range 2 {
+		must(t, s.Surface.Replace(t.Context(), s.To, ref, d))
+		s.shows(t, ref, "予定の登録")
+	}
+	if text, _ := s.Content(ref); strings.Contains(text, "会議の予定です") {
+		t.Errorf("after the decision: %q", text)
+	}
+	other := decided
+	other.ID = uuidv7.New()
+	d.Approval = &other
+	if got, found := find(d); found {
+		t.Errorf("%q was found as another request", got)
+	}
 }

@@ -18,7 +18,11 @@ func TestSurfaceConforms(t *testing.T) {
 			Content: func(ref channel.Ref) (string, bool) {
 				for _, m := range s.Messages() {
 					if m.Ref == ref {
-						return m.Draft.Markdown + m.Draft.Reason, true
+						text := m.Draft.Markdown + m.Draft.Reason
+						if of := m.Draft.Approval; of != nil {
+							text += of.Title + of.Arguments
+						}
+						return text, true
 					}
 				}
 				return "", false

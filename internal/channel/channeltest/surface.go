@@ -328,7 +328,7 @@ func (s *Surface) Find(ctx context.Context, to channel.Target, since time.Time, 
 	err := s.call(ctx, Call{Method: "find", To: to, Draft: d}, func() error {
 		for _, m := range s.messages {
 			if m.Channel == to.Channel && m.Thread == to.Thread && m.Draft.AnswerID == d.AnswerID &&
-				m.Draft.Part == d.Part && !slices.Contains(known, m.Ref) && !m.begun.Before(since) &&
+				m.Draft.Part == d.Part && approvalID(m.Draft) == approvalID(d) && !slices.Contains(known, m.Ref) && !m.begun.Before(since) &&
 				strings.HasPrefix(d.Markdown, m.Draft.Markdown) {
 				ref, found = m.Ref, true
 			}
@@ -336,6 +336,14 @@ func (s *Surface) Find(ctx context.Context, to channel.Target, since time.Time, 
 		return nil
 	})
 	return ref, found && err == nil, err
+}
+
+// approvalID returns the id of the request for a decision of a draft, or the zero id.
+func approvalID(d channel.Draft) uuid.UUID {
+	if d.Approval == nil {
+		return uuid.Nil
+	}
+	return d.Approval.ID
 }
 
 // Open implements channel.Surface.

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, type Page } from '@playwright/test'
 import { Child } from './child'
+import type { Model } from './model'
 import { fakeSlack } from './paths'
 import { together } from './programs'
 import { test as base } from './test'
@@ -75,6 +76,11 @@ export class Slack {
       .toContain(notice)
   }
 
+  /** Presses a button of a message in the channel, by its action, as a person. */
+  press(as: string, message: SlackMessage, action: string): Promise<void> {
+    return this.#post('/ui/act', { act: 'click', as, channel: Slack.channel, ts: message.TS, action })
+  }
+
   async messages(): Promise<SlackMessage[]> {
     return (await fetch(`${this.url}/control/messages?channel=${Slack.channel}`)).json() as Promise<
       SlackMessage[]
@@ -111,12 +117,18 @@ export class Slack {
 }
 
 /** Starts a server that can store secrets, with a separate Slack. */
-async function startWithSlack() {
+export async function startWithSlack(
+  model: Model | null = null,
+  extra: NodeJS.ProcessEnv = {},
+  binary?: string,
+) {
   const slack = await Slack.start()
-  const server = await Tsumugi.start(null, {
+  const env = {
     TSUMUGI_SECRET_KEY: randomBytes(32).toString('base64'),
     SLACK_API_URL: slack.apiURL,
-  })
+    ...extra,
+  }
+  const server = await Tsumugi.start(model, env, binary)
   await slack.connect(server.url)
   return together({ slack, server })
 }
@@ -126,12 +138,17 @@ interface Fixtures {
   readonly slack: Slack
 }
 
+/** Returns a test whose server, with a separate Slack, start starts. Tests with the same name share it. */
+export function testWithSlack(name: string, start: (model: Model) => Promise<Fixtures['started']>) {
+  return base.extend<Fixtures>({
+    started: [
+      async ({ programs, model }, use) => use(await programs.get(name, () => start(model))),
+      { timeout: 300_000 },
+    ],
+    slack: ({ started }, use) => use(started.slack),
+    server: ({ started }, use) => use(started.server),
+  })
+}
+
 /** Tests on a server that can store secrets, with a separate Slack. */
-export const test = base.extend<Fixtures>({
-  started: [
-    async ({ programs }, use) => use(await programs.get('slack', startWithSlack)),
-    { timeout: 300_000 },
-  ],
-  slack: ({ started }, use) => use(started.slack),
-  server: ({ started }, use) => use(started.server),
-})
+export const test = testWithSlack('slack', () => startWithSlack())

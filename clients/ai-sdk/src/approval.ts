@@ -1,0 +1,46 @@
+/** ToolApproval is a call of a tool that needs a decision of the person whose question is answered. */
+export interface ToolApproval {
+  /** The `approvalId` of `tool-approval-request`, and the `approval.id` of the message's part. */
+  readonly id: string
+  readonly state: 'waiting' | 'approved' | 'denied' | 'expired' | 'canceled'
+  /**
+   * Why the call needs a decision: by the tool's rule, because the answer has read texts of others, or because the call
+   * may have been made before a failure.
+   */
+  readonly cause: 'rule' | 'untrusted' | 'unknown'
+  readonly thread_id: string
+  readonly thread_title: string
+  readonly skill_id: string
+  /** The answer, which waits. */
+  readonly message_id: string
+  /** The `toolCallId`. */
+  readonly call_id: string
+  readonly name: string
+  /** The name of the tool for people. */
+  readonly title: string
+  /** JSON. */
+  readonly arguments: string
+  readonly arguments_sha256: string
+  /** Of a refusal. */
+  readonly reason?: string
+  /** The person has changed the arguments. */
+  readonly edited?: boolean
+  readonly created_at: string
+  readonly expires_at: string
+  readonly decided_at?: string
+}
+
+/** ToolDecision is a decision about a ToolApproval. */
+export interface ToolDecision {
+  /** A UUID; generated if left out. The same decision with the same id again has the same result. */
+  readonly request_id?: string
+  readonly approved: boolean
+  /** Replaces the arguments of an approved call. */
+  readonly arguments?: Readonly<Record<string, unknown>>
+  /** That of the arguments that the person has seen. */
+  readonly arguments_sha256: string
+  /** Of a refusal, for the assistant. */
+  readonly reason?: string
+  /** Approves further calls of the tool in the thread. */
+  readonly remember?: boolean
+}

@@ -1,0 +1,168 @@
+package slack
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"unicode"
+
+	slackgo "github.com/slack-go/slack"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/internal/japan"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
+)
+
+// Limits for the arguments of a call, in characters.
+const (
+	maxValue     = 600
+	maxArguments = 2_800
+)
+
+// approvalBlocks returns the blocks of a request for a decision. Only a waiting one has buttons and shows arguments.
+func approvalBlocks(a chat.ToolApproval, thread string) []slackgo.Block {
+	blocks := []slackgo.Block{paragraph(approvalTitle(a))}
+	if a.State != chat.ApprovalWaiting {
+		return blocks
+	}
+	text, whole := readable(a.Arguments)
+	if cause := approvalCauses[a.Cause]; cause != "" {
+		blocks = append(blocks, note(cause))
+	}
+	blocks = append(blocks, paragraph(text))
+	if !whole {
+		blocks = append(blocks, note("⚠️ 長いため、一部だけを表示しています。「アプリで開く」から全体を確かめて、承認してください。"))
+	}
+	value := a.ID.String() + ":" + hex.EncodeToString(a.ArgumentsSHA256)
+	var buttons []slackgo.BlockElement
+	if whole { // Nothing is approved that was not shown.
+		buttons = append(buttons, button(actionApprove, value, "承認").WithStyle(slackgo.StylePrimary))
+	}
+	buttons = append(buttons, button(actionDeny, value, "拒否"))
+	if thread != "" {
+		buttons = append(buttons, button(actionOpen, a.ID.String(), "アプリで開く").WithURL(thread))
+	}
+	return append(blocks,
+		note("承認または拒否できるのは、質問した人だけです。"+a.ExpiresAt.In(japan.Zone).Format("1月2日 15:04")+
+			"までに承認しないと、実行せずに回答を続けます。"),
+		slackgo.NewActionBlock("", buttons...))
+}
+
+// approvalCauses maps causes to texts for people.
+var approvalCauses = map[chat.ApprovalCause]string{
+	chat.CauseRule:      "このツールは、実行の前に承認が必要です。",
+	chat.CauseUntrusted: "外部の内容を読んだ後の、変更を伴う実行です。内容をよく確認してください。",
+	chat.CauseUnknown:   "この実行は、障害の前に行われた可能性があり、結果が分かりません。承認すると、もう一度実行します。",
+}
+
+// approvalTitle returns the state of a request for a decision. It does not include the reason of a refusal, because the
+// person has written it for the assistant.
+func approvalTitle(a chat.ToolApproval) string {
+	title := "「" + runes.OneLine(a.Title, maxTitle) + "」の実行"
+	switch a.State {
+	case chat.ApprovalApproved:
+		if a.Edited {
+			return "✅ 入力を変更して、" + title + "を承認しました。"
+		}
+		return "✅ " + title + "を承認しました。"
+	case chat.ApprovalDenied:
+		return "🚫 " + title + "を拒否しました。"
+	case chat.ApprovalExpired:
+		return "⌛ " + title + "は、承認の期限が切れました。"
+	case chat.ApprovalCanceled:
+		return "⏹️ 回答が終わったため、" + title + "の承認は不要になりました。"
+	case chat.ApprovalWaiting:
+	}
+	return title + "を承認しますか"
+}
+
+// readable returns the arguments of a call as text, a line or more for each field. whole is false if it is shortened.
+func readable(arguments string) (text string, whole bool) {
+	lines, err := fields(arguments)
+	switch {
+	case err != nil && strings.TrimSpace(arguments) != "":
+		lines = []string{visible(arguments)}
+	case len(lines) == 0:
+		return "入力はありません。", true
+	}
+	whole = true
+	for i, line := range lines {
+		short := runes.Truncate(line, maxValue)
+		lines[i], whole = short, whole && short == line
+	}
+	all := strings.Join(lines, "\n")
+	text = runes.Truncate(all, maxArguments)
+	return text, whole && text == all
+}
+
+// fields returns the lines for the fields of a JSON object, in their order.
+func fields(object string) (lines []string, _ error) {
+	d := json.NewDecoder(strings.NewReader(object))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return nil, errors.New("slack: the arguments are no object")
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return nil, err
+		}
+		key, _ := name.(string)
+		lines = append(lines, "• "+runes.OneLine(visible(key), maxTitle)+": "+value(raw))
+	}
+	if _, err := d.Token(); err != nil { // The end of the object.
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("slack: text after the arguments")
+	}
+	return lines, nil
+}
+
+// value returns a JSON value as text. Its later lines are indented, so that they do not look like further fields.
+func value(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		var compact bytes.Buffer
+		if json.Compact(&compact, raw) != nil {
+			return visible(string(raw))
+		}
+		text = compact.String()
+	}
+	return strings.ReplaceAll(visible(text), "\n", "\n　　")
+}
+
+// newlines replaces all line separators by a newline.
+var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n",
+	"\u2029", "\n")
+
+// visible replaces invisible characters, which could disguise a text, by U+FFFD.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, newlines.Replace(text))
+}
+
+// parseDecision parses the value of a button of a request for a decision: its id, and the hash of the shown arguments.
+func parseDecision(in *channel.IncomingEvent, action, value string) {
+	name, digits, _ := strings.Cut(value, ":")
+	id, err := uuid.Parse(name)
+	sum, invalid := hex.DecodeString(digits)
+	if err != nil || invalid != nil || len(sum) != sha256.Size {
+		return
+	}
+	in.Kind, in.ApprovalID, in.ArgumentsSHA256, in.Approved = channel.KindDecide, id, sum, action == actionApprove
+}
