@@ -220,6 +220,11 @@ func startProductChat(ctx context.Context, b *bench) (*chatSystem, error) {
 	if err != nil {
 		return nil, err
 	}
+	return productChat(p), nil
+}
+
+// productChat returns a started server as a system.
+func productChat(p *product) *chatSystem {
 	c := &chatSystem{model: p.model, server: p.server, address: hostOf(p.url), mark: deltaMark, stop: p.stop}
 	c.requests = func(ctx context.Context, question string, n int, oneThread bool) ([][]byte, error) {
 		count := n
@@ -246,7 +251,7 @@ func startProductChat(ctx context.Context, b *bench) (*chatSystem, error) {
 		}
 		return requests, nil
 	}
-	return c, nil
+	return c
 }
 
 // chatRound measures one system once.

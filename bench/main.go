@@ -45,6 +45,7 @@ type section struct {
 func sections() []section {
 	return []section{
 		{"one", measureOne},
+		{"tools", measureTools},
 		{"start", measureStart},
 		{"browser", measureBrowser},
 		{"panel", measurePanel},

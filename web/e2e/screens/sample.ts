@@ -225,3 +225,31 @@ export const ownSkill = {
   prompt:
     'あなたは営業の報告書を書く担当者です。\n訪問のメモを読み、結論、経緯、次の行動の順にまとめてください。',
 }
+
+/** The tools of a server. */
+export const tools = [
+  {
+    name: 'find_customer',
+    title: '顧客の検索',
+    description: '顧客を名前で探します。',
+    inputs: ['name'],
+  },
+  {
+    name: 'create_deal',
+    title: '商談の登録',
+    description: '顧客に商談を登録します。',
+    inputs: ['顧客', '件名', '金額', '予定日'],
+  },
+  { name: 'send_quote', title: '見積書の送付', description: '見積書をメールで送ります。', inputs: ['宛先'] },
+]
+
+export const toolQuestion = '山田紡績さまの新しい織機の件を、商談として登録してください。'
+export const toolAnswer = '商談を登録しました。次は、十二月十日までに見積書を送りましょう。'
+
+/** The input of a call. */
+export const deal = {
+  顧客: '山田紡績株式会社',
+  件名: '新しい織機3台の導入',
+  金額: '12,800,000円',
+  予定日: '2026年12月24日',
+}
