@@ -255,7 +255,7 @@ func TestOneDecision(t *testing.T) {
 }
 
 // TestArgumentsThatWereNotShown: a decision on other arguments than those of the call is refused, and so are arguments
-// that are no object.
+// that are not a JSON object.
 func TestArgumentsThatWereNotShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

@@ -254,7 +254,7 @@ func (g *generation) wake() {
 }
 
 // checkWaiting continues the answers of this server whose calls are decided, because other servers may have stored the
-// decisions. It ends the texts of decided answers that are no server's.
+// decisions. It ends the texts of decided answers without a server.
 func (s *Service) checkWaiting() {
 	s.mu.Lock()
 	waiting := make(map[RunID]*generation)
