@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
 // impatientStore asks without a pause whether a wait has ended.
@@ -26,9 +25,7 @@ func (s impatientStore) EndWait(ctx context.Context, server uuid.UUID, run chat.
 // TestDecisionWhileTheServerAsks: a decision that is stored while the server asks for it continues the same run.
 func TestDecisionWhileTheServerAsks(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	f.giveTools()
-	box, model := newAskingTools(), llmtest.NewLive()
+	f, box, model := newAskingFixture(t)
 	s := f.startWith(chat.Deps{Model: model, Tools: box, Store: impatientStore{f.db}},
 		chat.Config{Sweep: 10 * time.Millisecond, Lease: time.Hour})
 	exchange := f.sendTo(s, f.question("送って"))
@@ -97,9 +94,7 @@ func (s *slowRenewalStore) AddToolRound(ctx context.Context, server uuid.UUID, r
 // moment, does not drop it after the decision.
 func TestRenewalDuringAWait(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	f.giveTools()
-	box, model := newAskingTools(), llmtest.NewLive()
+	f, box, model := newAskingFixture(t)
 	db := &slowRenewalStore{
 		Store: f.db, began: make(chan struct{}), parked: make(chan struct{}), looked: make(chan struct{}),
 		claimed: make(chan struct{}), applied: make(chan struct{}),

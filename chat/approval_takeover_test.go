@@ -244,9 +244,7 @@ func crashWhileACallWaits(t *testing.T, point string) {
 // continues after the decision as the next run.
 func TestRestartOfAllServers(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	f.giveTools()
-	box, model := newAskingTools(), llmtest.NewLive()
+	f, box, model := newAskingFixture(t)
 	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
 	exchange := f.sendTo(s, f.question("送って"))
 	call := model.Next(t)

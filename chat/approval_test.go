@@ -32,6 +32,14 @@ func newAskingTools() *askingTools {
 	return &askingTools{began: make(chan string, 100), leave: make(chan struct{})}
 }
 
+// newAskingFixture returns a fixture whose skill has tools, the tools, and a model.
+func newAskingFixture(t *testing.T) (*fixture, *askingTools, *llmtest.Live) {
+	t.Helper()
+	f := newFixture(t, nil)
+	f.giveTools()
+	return f, newAskingTools(), llmtest.NewLive()
+}
+
 func (b *askingTools) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error) {
 	named := func(name string, rule tool.Rule, effects, untrusted bool) tool.Tool {
 		return tool.Tool{
@@ -124,9 +132,7 @@ func (f *fixture) actor() org.AuditActor {
 // entered. The other calls of the round do not wait. A refusal is the result of its call. The stream stays open.
 func TestApproval(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	f.giveTools()
-	box, model := newAskingTools(), llmtest.NewLive()
+	f, box, model := newAskingFixture(t)
 	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{MaxGenerations: 1})
 	exchange := f.sendTo(s, f.question("送って"))
 	call := model.Next(t)
@@ -197,9 +203,7 @@ func TestApproval(t *testing.T) {
 // request again has the same result, also after the end of the answer.
 func TestOneDecision(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	f.giveTools()
-	box, model := newAskingTools(), llmtest.NewLive()
+	f, box, model := newAskingFixture(t)
 	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
 	other := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
 	exchange := f.sendTo(s, f.question("送って"))
@@ -279,9 +283,7 @@ func TestArgumentsThatWereNotShown(t *testing.T) {
 
 func TestApprovalExpires(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	f.giveTools()
-	box, model := newAskingTools(), llmtest.NewLive()
+	f, box, model := newAskingFixture(t)
 	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{Approval: time.Millisecond, Sweep: 10 * time.Millisecond})
 	exchange := f.sendTo(s, f.question("送って"))
 	model.Next(t).CallTools(calling("a", "send", `{}`))
@@ -301,9 +303,7 @@ func TestApprovalExpires(t *testing.T) {
 func TestStopEndsAWait(t *testing.T) {
 	t.Parallel()
 	for _, dead := range []bool{false, true} {
-		f := newFixture(t, nil)
-		f.giveTools()
-		box, model := newAskingTools(), llmtest.NewLive()
+		f, box, model := newAskingFixture(t)
 		s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
 		exchange := f.sendTo(s, f.question("送って"))
 		call := model.Next(t)
@@ -335,9 +335,7 @@ func TestStopEndsAWait(t *testing.T) {
 // but not after an untrusted result.
 func TestPermissionForAThread(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	f.giveTools()
-	box, model := newAskingTools(), llmtest.NewLive()
+	f, box, model := newAskingFixture(t)
 	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
 	f.sendTo(s, f.question("送って"))
 	model.Next(t).CallTools(calling("a", "send", `{}`))

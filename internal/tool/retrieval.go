@@ -23,52 +23,43 @@ const (
 
 // DocumentSearch returns the tool that searches the files of a conversation. search makes its calls.
 func DocumentSearch(search func(ctx context.Context, query string) (Result, error)) Tool {
-	return Tool{
-		Name: SearchDocuments, Title: "文書を検索",
-		Description: "このチャットで使えるファイル（添付されたファイル、スキルのファイル、プロジェクトのファイル）を検索し、質問に合う箇所を " +
+	return newSearch(SearchDocuments, "文書を検索",
+		"このチャットで使えるファイル（添付されたファイル、スキルのファイル、プロジェクトのファイル）を検索し、質問に合う箇所を "+
 			"<source> として返す。最初に示された <source> で足りないとき、別の言葉で探すときに使う。",
-		Rule: RuleAllow,
-		Parameters: json.RawMessage(`{
-			"type": "object", "additionalProperties": false, "required": ["query"],
-			"properties": {"query": {"type": "string", "description": "探す内容。文でも、空白で区切った言葉でもよい"}}
-		}`),
-		Call: func(ctx context.Context, arguments json.RawMessage) (Result, error) {
-			return searching(ctx, arguments, search)
-		},
-	}
+		"探す内容。文でも、空白で区切った言葉でもよい", search)
 }
 
 // WebSearch returns the tool that searches the web. search makes its calls.
 func WebSearch(search func(ctx context.Context, query string) (Result, error)) Tool {
-	return Tool{
-		Name: SearchWeb, Title: "ウェブを検索",
-		Description: "ウェブを検索し、見つかったページから質問に合う箇所を <source> として返す。検索語句は外部の検索サービスに送られるため、" +
+	return newSearch(SearchWeb, "ウェブを検索",
+		"ウェブを検索し、見つかったページから質問に合う箇所を <source> として返す。検索語句は外部の検索サービスに送られるため、"+
 			"個人の情報や、組織の外に出せない内容を含めない。",
-		Rule: RuleAllow,
-		Parameters: json.RawMessage(`{
-			"type": "object", "additionalProperties": false, "required": ["query"],
-			"properties": {"query": {"type": "string", "description": "検索エンジンに入力する、空白で区切った言葉"}}
-		}`),
-		Call: func(ctx context.Context, arguments json.RawMessage) (Result, error) {
-			return searching(ctx, arguments, search)
-		},
-	}
+		"検索エンジンに入力する、空白で区切った言葉", search)
 }
 
-// searching decodes the arguments of a search, and makes it.
-func searching(
-	ctx context.Context, arguments json.RawMessage, search func(ctx context.Context, query string) (Result, error),
-) (Result, error) {
-	var a struct {
-		Query string `json:"query"`
+// newSearch returns a tool whose only argument is a query, which about describes.
+func newSearch(
+	name, title, description, about string, search func(ctx context.Context, query string) (Result, error),
+) Tool {
+	return Tool{
+		Name: name, Title: title, Description: description, Rule: RuleAllow,
+		Parameters: json.RawMessage(`{
+			"type": "object", "additionalProperties": false, "required": ["query"],
+			"properties": {"query": {"type": "string", "description": "` + about + `"}}
+		}`),
+		Call: func(ctx context.Context, arguments json.RawMessage) (Result, error) {
+			var a struct {
+				Query string `json:"query"`
+			}
+			if err := decode(arguments, &a); err != nil {
+				return Result{}, err
+			}
+			if err := checkQuery(a.Query, true); err != nil {
+				return Result{}, err
+			}
+			return search(ctx, a.Query)
+		},
 	}
-	if err := decode(arguments, &a); err != nil {
-		return Result{}, err
-	}
-	if err := checkQuery(a.Query, true); err != nil {
-		return Result{}, err
-	}
-	return search(ctx, a.Query)
 }
 
 func checkQuery(query string, required bool) error {

@@ -3,7 +3,15 @@ import { expect, test } from './support/test'
 
 const input = '1,200千円 + 2百万円'
 
-test('a skill with tools shows what it has used', async ({ page, chat, model, question }) => {
+test('a skill with tools shows what it has used', async ({
+  page,
+  chat,
+  contexts,
+  model,
+  question,
+  server,
+  signIn,
+}) => {
   model.script(question, {
     text: '合計は320万円です。',
     tool_calls: [
@@ -52,4 +60,15 @@ test('a skill with tools shows what it has used', async ({ page, chat, model, qu
       await expect(at.getByText('0で割ることはできません。')).toBeVisible()
     },
   })
+  const administration = await contexts.open(server.url, (await signIn('admin')).storage)
+  await administration.goto('/admin/contract')
+  const usage = administration.getByRole('region', { name: 'ツール別の利用状況' })
+  const row = usage.getByRole('row', { name: /^計算 計算係/ })
+  await expect(row.getByRole('cell').nth(1)).toHaveText('2')
+  await expect(row.getByRole('cell').nth(2)).toHaveText('1')
+  await usage.getByLabel('期間').selectOption({ index: 2 })
+  await expect(usage.getByText('この期間に使われたツールはありません。')).toBeVisible()
+  await expect(
+    administration.getByRole('region', { name: 'モデル別の利用状況' }).getByRole('row'),
+  ).not.toHaveCount(0)
 })

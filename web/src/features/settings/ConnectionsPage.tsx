@@ -95,7 +95,7 @@ function Line({ connection, onEnd }: { connection: Connection; onEnd: () => void
   )
 }
 
-/** lastDay returns the last day on which a token is valid. */
+/** lastDay returns the last day of a token's validity. */
 function lastDay(expiresAt: string): string {
   const day = new Date(new Date(expiresAt).getTime() - 1)
   return `${day.getFullYear()}年${day.getMonth() + 1}月${day.getDate()}日`

@@ -121,7 +121,7 @@ function FormDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (t
   )
 }
 
-/** dayAfter returns the date in a number of days in Japan's time zone, in which a token's last day ends. */
+/** dayAfter returns the date in a number of days in Japan's time zone. Tokens expire at the end of a day there. */
 function dayAfter(days: number): string {
   const at = new Date(Date.now() + days * 86_400_000)
   return new Intl.DateTimeFormat('sv-SE', { timeZone: 'Asia/Tokyo' }).format(at)

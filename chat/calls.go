@@ -1,0 +1,167 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
+)
+
+// This file makes the stored calls of a round; see tools.go.
+
+// finishRounds makes the calls of restored rounds that have no result.
+func (s *Service) finishRounds(ctx context.Context, g *generation, tools []tool.Tool) error {
+	for _, round := range g.rounds {
+		if !round.isOpen() {
+			continue
+		}
+		if err := s.open(ctx, g, ""); err != nil {
+			return err
+		}
+		if err := s.askAgain(ctx, g, tools, round.Calls); err != nil {
+			return err
+		}
+		if err := s.runCalls(ctx, g, tools, round.Calls); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open reports whether the call has no result yet.
+func (c ToolCall) open() bool {
+	return c.State == ToolRunning || c.State == ToolWaiting || c.State == ToolApproved
+}
+
+// runCalls makes the calls without a result. It waits for the decisions that calls need.
+func (s *Service) runCalls(ctx context.Context, g *generation, tools []tool.Tool, calls []ToolCall) error {
+	for {
+		if err := s.claimCalls(ctx, g, calls); err != nil {
+			return err
+		}
+		if err := s.makeCalls(ctx, g, tools, calls); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(calls, ToolCall.open) {
+			return nil
+		}
+		if err := s.awaitDecisions(ctx, g, calls); err != nil {
+			return err
+		}
+	}
+}
+
+// makeCalls makes the running calls, at the same time, and publishes and stores their results.
+func (s *Service) makeCalls(ctx context.Context, g *generation, tools []tool.Tool, calls []ToolCall) error {
+	type ending struct {
+		index  int
+		tool   string // "" for a tool that does not exist.
+		result tool.Result
+		err    error
+		took   time.Duration
+	}
+	ends := make(chan ending, len(calls))
+	running := 0
+	for i, call := range calls {
+		if call.State != ToolRunning {
+			continue
+		}
+		found, exists := findTool(tools, call.Name)
+		if !exists { // The skill has changed since the call was stored.
+			found.Call = func(context.Context, json.RawMessage) (tool.Result, error) {
+				return tool.Result{}, fault.Errorf(fault.NotFound, "このツールはありません。")
+			}
+		}
+		running++
+		go func() {
+			began := time.Now()
+			within, cancel := context.WithTimeout(ctx, toolTimeout)
+			defer cancel()
+			result, err := found.Call(within, json.RawMessage(call.Arguments))
+			ends <- ending{i, found.Name, result, err, time.Since(began)}
+		}()
+	}
+	for ; running > 0; running-- {
+		end := <-ends
+		if end.err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), errStopped) {
+			continue // The server stops: the next run makes the call again.
+		}
+		call := &calls[end.index]
+		call.State, call.Duration = ToolDone, end.took.Truncate(time.Millisecond)
+		g.take(call, end.result)
+		if end.err != nil {
+			call.State, call.Result, call.Error = ToolFailed, "", toolError(ctx, end.err)
+		}
+		s.metrics.ToolCalled(end.tool, string(call.State), end.took)
+		if len(call.Sources) > 0 { // Before readers see the numbers of its sources.
+			s.storeResult(ctx, g, *call)
+		}
+		s.ensureLease()
+		g.putFound(*call)
+		putToolResult(g.text, *call)
+		if len(call.Sources) == 0 {
+			s.storeResult(ctx, g, *call)
+		}
+	}
+	if ctx.Err() != nil {
+		return llm.Canceled(ctx)
+	}
+	return nil
+}
+
+// stoppedCall is the error of a call that ended with its stopped answer.
+const stoppedCall = "停止しました。"
+
+// toolError returns the text of a failed call for people and the model.
+func toolError(ctx context.Context, err error) string {
+	switch detail := fault.DetailOf(err); {
+	case ctx.Err() != nil:
+		return stoppedCall
+	case errors.Is(err, context.DeadlineExceeded):
+		return "時間内に終わりませんでした。"
+	case detail != "":
+		return detail
+	}
+	return "ツールの実行中に問題が発生しました。"
+}
+
+func findTool(tools []tool.Tool, name string) (tool.Tool, bool) {
+	i := slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Name == name })
+	if i < 0 {
+		return tool.Tool{}, false
+	}
+	return tools[i], true
+}
+
+// storeRound stores the calls of a round, after the question, and retries until the database accepts them.
+func (s *Service) storeRound(ctx context.Context, g *generation, round ToolRound) error {
+	select {
+	case <-g.req.Stored: // The model may answer before the question is stored.
+	case <-ctx.Done():
+		return llm.Canceled(ctx)
+	}
+	add := AddedRound{
+		RunID: RunID{MessageID: g.answer.ID, Run: g.answer.Run}, Index: len(g.rounds), ToolRound: round,
+		Sources: g.sourceIDs(),
+	}
+	err := s.persist(ctx, func(ctx context.Context) error { return s.store.AddToolRound(ctx, s.serverID, add) })
+	if errors.Is(err, ErrStaleRun) {
+		s.drop(g)
+	}
+	return err
+}
+
+// storeResult stores the result of a call. If that fails, a later run repeats the call.
+func (s *Service) storeResult(ctx context.Context, g *generation, call ToolCall) {
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	defer cancel()
+	err := s.store.EndToolCall(within, s.serverID, RunID{MessageID: g.answer.ID, Run: g.answer.Run}, call)
+	if err != nil && !errors.Is(err, ErrStaleRun) {
+		s.log.WarnContext(ctx, "chat: result of a tool not stored", "message_id", g.answer.ID, "tool", call.Name, "err", err)
+	}
+}
