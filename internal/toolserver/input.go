@@ -194,13 +194,7 @@ func inputOptions(schema *jsonschema.Schema) (options []tool.InputOption) {
 func inputResponses(request tool.InputRequest, response tool.InputResponse) sdk.InputResponseMap {
 	responses := make(sdk.InputResponseMap, len(request.Forms))
 	for _, form := range request.Forms {
-		result := &sdk.ElicitResult{Action: string(response.Action)}
-		if response.Action == tool.InputAccept {
-			if result.Content = response.Values[form.ID]; result.Content == nil {
-				result.Content = map[string]any{}
-			}
-		}
-		responses[form.ID] = result
+		responses[form.ID] = &sdk.ElicitResult{Action: string(response.Action), Content: response.Values[form.ID]}
 	}
 	return responses
 }
