@@ -70,7 +70,7 @@ type ToolApproval struct {
 	Tool            string
 	Title           string
 	Arguments       string     // Empty after the end of the answer.
-	Input           *ToolInput // What the tool asks for; only while an approval with CauseInput waits.
+	Input           *ToolInput // The request for input; only while an approval with CauseInput waits.
 	ArgumentsSHA256 []byte     // Of the arguments to decide on or, after the decision, of the approved ones.
 	CreatedAt       time.Time
 	DecidedAt       *time.Time

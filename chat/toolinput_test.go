@@ -29,7 +29,7 @@ type bookingTools struct {
 
 // Of implements chat.Tools.
 func (b *bookingTools) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error) {
-	request := func(ctx context.Context, line string, round int) (tool.Result, error) {
+	request := func(line string, round int) (tool.Result, error) {
 		b.mu.Lock()
 		b.calls = append(b.calls, line)
 		b.mu.Unlock()
@@ -48,14 +48,14 @@ func (b *bookingTools) Of(context.Context, identity.Owner, []string) ([]tool.Too
 	}
 	return []tool.Tool{{
 		Name: "send", Title: "予約", Rule: tool.RuleAllow, Effects: true, Idempotent: b.idempotent,
-		Call: func(ctx context.Context, _ json.RawMessage) (tool.Result, error) { return request(ctx, "first", 0) },
+		Call: func(context.Context, json.RawMessage) (tool.Result, error) { return request("first", 0) },
 		Resume: func(
-			ctx context.Context, _ json.RawMessage, r tool.InputRequest, response tool.InputResponse,
+			_ context.Context, _ json.RawMessage, r tool.InputRequest, response tool.InputResponse,
 		) (tool.Result, error) {
 			encoded, _ := json.Marshal(response)
 			var round int
 			_, _ = fmt.Sscanf(r.State, "state-%d", &round)
-			return request(ctx, r.State+" "+string(encoded), round)
+			return request(r.State+" "+string(encoded), round)
 		},
 	}}, nil
 }

@@ -25,7 +25,7 @@ type ToolCall struct {
 	Input *ToolInput `json:"input"` // Nil unless the cause is input: the tool asks for it in the middle of the call.
 }
 
-// ToolInput is what a tool asks for. Its texts were written by the tool's server.
+// ToolInput is a tool's request for input. Its texts were written by the tool's server.
 type ToolInput struct {
 	Server string      `json:"server"` // Its name.
 	Round  int         `json:"round"`  // How often the call has asked, from 1.

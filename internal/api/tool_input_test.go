@@ -35,8 +35,8 @@ func (booking) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error
 	}}, nil
 }
 
-// TestToolCallInput: the person sees what the tool asks for, without its state. Invalid input is a problem that names the
-// field, and nobody else answers. The audit log has no values.
+// TestToolCallInput: the person receives the forms of a tool without its state. Invalid input is a problem that names the
+// field, and a colleague cannot respond. The audit log has no values.
 func TestToolCallInput(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Func(sendsFirst), settings{tools: booking{}})

@@ -4434,7 +4434,7 @@ type ToolApproval struct {
 	ExpiresAt time.Time          `json:"expires_at"`
 	ID        openapi_types.UUID `json:"id"`
 
-	// Input What a tool asks for, only while a call with the cause `input` waits. All texts were written by the tool's server,
+	// Input The request of a tool for input, only while a call with the cause `input` waits. All texts were written by the tool's server,
 	// except the server's name. The person's input is deleted at the end of the answer.
 	Input ToolInput `json:"input,omitempty,omitzero"`
 
@@ -4580,7 +4580,7 @@ type ToolDecision struct {
 	RequestID string `json:"request_id"`
 }
 
-// ToolInput What a tool asks for, only while a call with the cause `input` waits. All texts were written by the tool's server,
+// ToolInput The request of a tool for input, only while a call with the cause `input` waits. All texts were written by the tool's server,
 // except the server's name. The person's input is deleted at the end of the answer.
 type ToolInput struct {
 	Forms []ToolInputForm `json:"forms"`

@@ -66,7 +66,7 @@ type InputOption struct {
 	Label string `json:"label"`
 }
 
-// InputAction is what the person does with an InputRequest, in the terms of MCP.
+// InputAction is the kind of an InputResponse, in the terms of MCP.
 type InputAction string
 
 // The actions.

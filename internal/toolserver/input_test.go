@@ -150,8 +150,8 @@ func TestUnsupportedRequestsForInput(t *testing.T) {
 		want   string
 	}{
 		"url":     {one(&sdk.ElicitParams{Mode: "url", URL: "https://evil.example/", ElicitationID: "1"}), "ほかのページ"},
-		"model":   {one(&sdk.CreateMessageParams{MaxTokens: 10}), "モデルの呼び出し"},
-		"roots":   {one(&sdk.ListRootsParams{}), "モデルの呼び出し"},
+		"model":   {one(&sdk.CreateMessageParams{MaxTokens: 10}), "モデルの呼び出し"}, //nolint:staticcheck // Servers still use it.
+		"roots":   {one(&sdk.ListRootsParams{}), "モデルの呼び出し"},                  //nolint:staticcheck // Servers still use it.
 		"forms":   {&sdk.CallToolResult{InputRequests: many}, "フォームが多すぎる"},
 		"fields":  {one(form("", `{"type":"object","properties":{`+strings.TrimSuffix(fields.String(), ",")+`}}`)), "項目が多すぎる"},
 		"nested":  {one(form("", `{"type":"object","properties":{"a":{"type":"object"}}}`)), "項目の型"},
@@ -176,8 +176,8 @@ func TestUnsupportedRequestsForInput(t *testing.T) {
 	}
 }
 
-// TestEarlierRevisionsAskForNothing: a server of an earlier revision, which would ask during the request, knows that it
-// cannot.
+// TestEarlierRevisionsAskForNothing: the client does not claim forms to a server of an earlier revision, and refuses its
+// requests.
 func TestEarlierRevisionsAskForNothing(t *testing.T) {
 	t.Parallel()
 	o, c := newOffice(t), newCRM(t, legacy)

@@ -21,7 +21,7 @@ export interface ToolApproval {
   /** JSON. */
   readonly arguments: string
   readonly arguments_sha256: string
-  /** What the tool asks for, with the cause `input`. */
+  /** The request for input, with the cause `input`. */
   readonly input?: ToolInput
   /** Of a refusal. */
   readonly reason?: string
@@ -49,7 +49,7 @@ export interface ToolDecision {
   readonly input?: ToolInputResponse
 }
 
-/** ToolInput is what a tool asks for. Its texts were written by the tool's server. */
+/** ToolInput is a tool's request for input. Its texts were written by the tool's server. */
 export interface ToolInput {
   /** The name of the server. */
   readonly server: string

@@ -254,7 +254,7 @@ export const deal = {
   予定日: '2026年12月24日',
 }
 
-/** What the call asks for. */
+/** The form of the call. */
 export const dealForm = {
   mode: 'form',
   message: '商談の登録に足りない項目があります。\n担当者に確認のメールを送ります。',

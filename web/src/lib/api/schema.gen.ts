@@ -7446,7 +7446,7 @@ export interface components {
             input?: components["schemas"]["ToolInputResponse"];
         };
         /**
-         * @description What a tool asks for, only while a call with the cause `input` waits. All texts were written by the tool's server,
+         * @description The request of a tool for input, only while a call with the cause `input` waits. All texts were written by the tool's server,
          *     except the server's name. The person's input is deleted at the end of the answer.
          */
         ToolInput: {
