@@ -45,8 +45,8 @@ func TestQuestionReadsOnlyItsBranch(t *testing.T) {
 	}
 }
 
-// TestPlanOfAQuestionHasNoUnusedParts: the plan by which a question in a private thread without files begins has no parts
-// for projects and files, because the database prepares all parts of a plan each time.
+// TestPlanOfAQuestionHasNoUnusedParts: the statements that begin an answer in a private thread without files have no parts
+// for projects and files in their plans, because the database prepares all parts of a plan each time.
 func TestPlanOfAQuestionHasNoUnusedParts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
