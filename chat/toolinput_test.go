@@ -197,6 +197,50 @@ func (s successorStore) TakeOver(
 	return s.Store.TakeOver(ctx, server, dead, lease, attempts, limit)
 }
 
+func (s successorStore) AskAgain(ctx context.Context, server uuid.UUID, run chat.RunID, calls []chat.ToolCall) error {
+	if err := s.reach("before the request is stored"); err != nil {
+		return err
+	}
+	return s.Store.AskAgain(ctx, server, run, calls)
+}
+
+// TestCrashBeforeTheRequestForInputIsStored: the result of the round is unknown then, and the person approves another
+// one.
+func TestCrashBeforeTheRequestForInputIsStored(t *testing.T) {
+	t.Parallel()
+	f, box, model := newBookingFixture(t, 1)
+	db := &crashStore{Store: f.db, at: "before the request is stored", crashed: make(chan struct{})}
+	crashing := f.startWith(chat.Deps{Model: model, Tools: box, Store: successorStore{db}}, takesOver())
+	exchange := f.sendTo(crashing, f.question("予約して"))
+	model.Next(t).CallTools(calling("a", "send", `{}`))
+	await(t, "the crash", db.crashed)
+	crashing.kill()
+	second := llmtest.NewLive()
+	s := f.startWith(chat.Deps{Model: second, Tools: box}, takesOver())
+	unknown := f.waits(s, 1)[0]
+	if got := box.made(); unknown.Cause != chat.CauseUnknown || !slices.Equal(got, []string{"first"}) {
+		t.Errorf("waits %+v after %q", unknown, got)
+	}
+	f.decide(s, approve(unknown))
+	<-box.began
+	<-box.began
+	asked := f.waits(s, 1)[0]
+	f.parked(exchange)
+	if asked.Cause != chat.CauseInput {
+		t.Fatalf("waits %+v", asked)
+	}
+	if err := s.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
+		t.Fatal(err)
+	}
+	answer := f.waitAt(s, exchange).Answer
+	if got := answer.ToolCalls[0]; got.State != chat.ToolFailed || got.Approval.State != chat.ApprovalCanceled {
+		t.Errorf("stored %+v", got)
+	}
+	if got := box.made(); !slices.Equal(got, []string{"first", "first"}) {
+		t.Errorf("requests %q", got)
+	}
+}
+
 // TestInputSurvivesRestarts: a request for input waits across a restart, and the next server sends the response once. If
 // a server fails during that round, the round is made again only if the tool is idempotent or the person approves.
 func TestInputSurvivesRestarts(t *testing.T) {
