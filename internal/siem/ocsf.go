@@ -157,7 +157,7 @@ func (o Origin) event(e Event) object {
 		"product": compact(object{"name": "Tsumugi", "vendor_name": "Tsumugi", "version": o.Version}),
 	}
 	if a.class == groupManagement {
-		metadata["profiles"] = []any{"host"} // The only profile with an actor. The other classes have one of their own.
+		metadata["profiles"] = []any{"host"} // In this class, the profile adds the attribute actor.
 	}
 	result := object{
 		"category_uid": categoryIAM, "category_name": "Identity & Access Management",

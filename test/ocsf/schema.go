@@ -32,7 +32,7 @@ type attribute struct {
 	Requirement string
 	Profile     string // The profile that adds the attribute, or "".
 	Enum        map[string]struct{ Caption string }
-	Sibling     string // The attribute with the caption of the value.
+	Sibling     string // The name of the attribute with the caption of the value.
 }
 
 // other is the value of an enum whose caption the sender chooses.
@@ -41,7 +41,7 @@ const other = "99"
 // checker collects the problems of an event.
 type checker struct {
 	schema   schema
-	profiles []any // Those that the event uses.
+	profiles []any // The profiles of the event.
 	problems []string
 }
 
@@ -83,7 +83,7 @@ func (c *checker) exists(a attribute) bool {
 	return a.Profile == "" || slices.Contains(c.profiles, any(a.Profile))
 }
 
-// sibling checks that the attribute beside an enum has the caption of the enum's value.
+// sibling checks that the sibling of an enum is the caption of its value.
 func (c *checker) sibling(path, name string, a attribute, value map[string]any) {
 	number, isNumber := value[name].(float64)
 	caption, hasSibling := value[a.Sibling]
@@ -145,7 +145,7 @@ func (c *checker) nested(path string, a attribute, value any) {
 	c.object(path+".", o, fields)
 }
 
-// scalar returns what is wrong with a value of a type, or "".
+// scalar returns the problem of a value of a type, or "".
 func scalar(kind string, value any) string {
 	switch kind {
 	case "integer_t", "long_t", "timestamp_t", "port_t":
