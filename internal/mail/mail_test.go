@@ -2,6 +2,7 @@ package mail_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"io"
@@ -34,7 +35,7 @@ func mailer(t *testing.T, s *smtpServer, url string, log io.Writer) *Mailer {
 	t.Helper()
 	m, err := New(Config{
 		SMTPURL: strings.ReplaceAll(url, "HOST", s.address), From: sender, PublicURL: public,
-		Logger: slog.New(slog.NewTextHandler(log, nil)), SMTP: SMTPConfig{RootCAs: s.roots, Timeout: 15 * time.Second},
+		Logger: slog.New(slog.NewTextHandler(log, nil)), SMTP: SMTPConfig{RootCAs: s.roots, Timeout: cmp.Or(s.config.timeout, 15*time.Second)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +119,7 @@ func TestMailsArrive(t *testing.T) {
 			t.Parallel()
 			s := serve(t, server.config)
 			address := strings.ReplaceAll(server.url, "HOST", s.address)
-			if err := Check(t.Context(), address, SMTPConfig{RootCAs: s.roots}); err != nil || len(s.took) > 0 {
+			if err := Check(t.Context(), address, SMTPConfig{RootCAs: s.roots, Timeout: s.config.timeout}); err != nil || len(s.took) > 0 {
 				t.Errorf("the check: %v, and %d mails", err, len(s.took))
 			}
 			var log bytes.Buffer
@@ -281,10 +282,12 @@ func TestRefusals(t *testing.T) {
 			"smtp://user:hidden-word@HOST",
 			"少し時間をおいて",
 		},
-		"away":                {serverConfig{}, "smtp://" + away.Addr().String(), "少し時間をおいて"},
-		"other certificate":   {serverConfig{startTLS: true}, "smtp://localhost:PORT", "少し時間をおいて"},
-		"tls where none is":   {serverConfig{}, "smtps://HOST", "少し時間をおいて"},
-		"in the clear to tls": {serverConfig{implicitTLS: true}, "smtp://HOST?tls=none", "少し時間をおいて"},
+		"away":              {serverConfig{}, "smtp://" + away.Addr().String(), "少し時間をおいて"},
+		"other certificate": {serverConfig{startTLS: true}, "smtp://localhost:PORT", "少し時間をおいて"},
+		"tls where none is": {serverConfig{}, "smtps://HOST", "少し時間をおいて"},
+		"in the clear to tls": { // Each side waits for the other one.
+			serverConfig{implicitTLS: true, timeout: 300 * time.Millisecond}, "smtp://HOST?tls=none", "少し時間をおいて",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -310,7 +313,7 @@ func TestRefusals(t *testing.T) {
 				return
 			}
 			address := strings.NewReplacer("PORT", port, "HOST", s.address).Replace(server.url)
-			if err := Check(t.Context(), address, SMTPConfig{RootCAs: s.roots}); err == nil ||
+			if err := Check(t.Context(), address, SMTPConfig{RootCAs: s.roots, Timeout: s.config.timeout}); err == nil ||
 				strings.Contains(err.Error(), "hidden-word") {
 				t.Errorf("the check: %v", err)
 			}
