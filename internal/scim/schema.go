@@ -30,6 +30,7 @@ type attribute struct {
 	Returned    string       `json:"returned"`
 	Uniqueness  string       `json:"uniqueness,omitempty"`
 	References  []string     `json:"referenceTypes,omitempty"`
+	Canonical   []string     `json:"canonicalValues,omitempty"` // Usual values. Others are accepted as well.
 	Sub         []*attribute `json:"subAttributes,omitempty"`
 }
 
@@ -82,10 +83,11 @@ func reference(name, description string, types ...string) *attribute {
 	})
 }
 
-// values adds the attributes type and primary to those of a value.
-func values(sub ...*attribute) []*attribute {
+// values adds the attributes type, with its usual values, and primary to those of a value. Identity providers offer a
+// mapping for each usual value, such as emails[type eq "work"].value.
+func values(usual []string, sub ...*attribute) []*attribute {
 	return append(sub,
-		text("type", "The kind of the value, such as work."),
+		text("type", "The kind of the value, such as work.").with(func(a *attribute) { a.Canonical = usual }),
 		newAttribute("primary", typeBoolean, "Whether this is the preferred value. At most one is."))
 }
 
@@ -96,6 +98,12 @@ type schema struct {
 	Description string
 	Attributes  []*attribute
 }
+
+// Usual types of values (RFC 7643, section 8.7.1).
+var (
+	places = []string{"work", "home", "other"}
+	phones = []string{"work", "home", "mobile", "fax", "pager", "other"}
+)
 
 var userSchema = schema{urnUser, "User", "A member of the organization", []*attribute{
 	text("userName", "The name of the user at the identity provider.").with(func(a *attribute) {
@@ -118,10 +126,10 @@ var userSchema = schema{urnUser, "User", "A member of the organization", []*attr
 		a.Mutability, a.Returned = writeOnly, never
 	}),
 	list("emails", "Addresses. The primary one, or else that of the type work, is the member's address in the app.",
-		values(text("value", "The address."), text("display", "A name for people."))...),
+		values(places, text("value", "The address."), text("display", "A name for people."))...),
 	list("phoneNumbers", "Stored, without effect.",
-		values(text("value", "The number."), text("display", "A name for people."))...),
-	list("addresses", "Stored, without effect.", values(
+		values(phones, text("value", "The number."), text("display", "A name for people."))...),
+	list("addresses", "Stored, without effect.", values(places,
 		text("formatted", "The full address."), text("streetAddress", "The street."), text("locality", "The city."),
 		text("region", "The region."), text("postalCode", "The postal code."), text("country", "The country."))...),
 }}

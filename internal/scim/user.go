@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -27,7 +28,7 @@ func (u User) attributes() map[string]any {
 	resource, _ := clone(u.Attributes).(map[string]any)
 	if resource == nil {
 		resource = map[string]any{
-			"userName": u.Email, "name": map[string]any{"formatted": u.Name},
+			"userName": u.Email, "name": nameParts(u.Name),
 			"emails": []any{map[string]any{"value": u.Email, "type": "work", "primary": true}},
 		}
 	}
@@ -35,6 +36,22 @@ func (u User) attributes() map[string]any {
 	resource["active"] = u.State == identity.StateActive
 	set(resource, "externalId", u.ExternalID)
 	return resource
+}
+
+// nameParts returns the parts of a member's name. Okta requires both a family name and a given name, so that a name of
+// one word is both. The family name is the last word of a name in Latin letters, and otherwise the first one.
+func nameParts(name string) map[string]any {
+	words := strings.Fields(name)
+	family, given := name, name
+	isLatin := func(r rune) bool { return r <= unicode.MaxLatin1 || unicode.Is(unicode.Latin, r) }
+	switch last := len(words) - 1; {
+	case last < 1:
+	case strings.IndexFunc(name, func(r rune) bool { return !isLatin(r) }) < 0:
+		family, given = words[last], strings.Join(words[:last], " ")
+	default:
+		family, given = words[0], strings.Join(words[1:], " ")
+	}
+	return map[string]any{"formatted": name, "familyName": family, "givenName": given}
 }
 
 // representation returns a user as a resource, with its version.

@@ -54,6 +54,9 @@ func (t resourceType) canonical(raw map[string]any) (map[string]any, error) {
 	return resource, nil
 }
 
+// entraSchemas begins the names of schemas that Entra ID adds to those of groups. It sends no attributes of them.
+const entraSchemas = "http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/"
+
 // checkSchemas refuses unknown schemas.
 func (t resourceType) checkSchemas(value any) error {
 	urns, ok := value.([]any)
@@ -62,6 +65,9 @@ func (t resourceType) checkSchemas(value any) error {
 	}
 	for _, urn := range urns {
 		name, _ := urn.(string)
+		if strings.HasPrefix(name, entraSchemas) {
+			continue
+		}
 		if _, _, known := t.resolve(name); !known || name == "" {
 			return fault.Errorf(InvalidSyntax, "schemas に、対応していないスキーマ %q があります。", shown(name))
 		}
@@ -69,10 +75,14 @@ func (t resourceType) checkSchemas(value any) error {
 	return nil
 }
 
-// assignAll sets attributes to the values of a client.
+// assignAll sets attributes to the values of a client. It ignores unknown attributes without a value, such as the empty
+// list of roles that Entra ID sends with every new user.
 func assignAll(target map[string]any, attributes []*attribute, values map[string]any) error {
 	for name, value := range values {
 		a := find(attributes, name)
+		if a == nil && empty(value) {
+			continue
+		}
 		if a == nil {
 			return fault.Errorf(InvalidSyntax, "属性 %q には対応していません。IDプロバイダーの属性マッピングから削除してください。", shown(name))
 		}

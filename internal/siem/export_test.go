@@ -7,3 +7,6 @@ func HasActivity(action org.Action) bool {
 	_, known := activityOf(action)
 	return known
 }
+
+// OCSF returns an event in OCSF's form.
+func (o Origin) OCSF(e Event) map[string]any { return o.event(e) }

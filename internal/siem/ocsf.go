@@ -16,8 +16,9 @@ type Origin struct {
 	Version string // Of the program.
 }
 
-// ocsfVersion is the version of the OCSF schema (https://schema.ocsf.io/1.3.0) whose names are used.
-const ocsfVersion = "1.3.0"
+// ocsfVersion is the version of the OCSF schema (https://schema.ocsf.io/1.2.0) whose names are used. test/ocsf has this
+// version, and checks the events of every action.
+const ocsfVersion = "1.2.0"
 
 // Classes of OCSF's category Identity & Access Management.
 const (
@@ -40,6 +41,7 @@ type activity struct {
 	name  string // "" for other, whose name is the action.
 }
 
+// other is the id of the activity without an own id.
 const other = 99
 
 // activities lists activities with their actions, and with the verbs of actions that are not listed themselves.
@@ -91,6 +93,14 @@ var failures = []org.Action{"session.fail", "session.refuse", "address.refuse", 
 // warnings are the actions that an operator should notice.
 var warnings = []org.Action{"session.lock", "connection.reuse", "member.reset_factor", "member.request_factor_reset"}
 
+// typeName returns the caption of the class and activity.
+func (a activity) typeName() string {
+	if a.id == other {
+		return classNames[a.class] + ": Other"
+	}
+	return classNames[a.class] + ": " + a.name
+}
+
 // activityOf returns the activity of an action. An unknown action, which a newer server has recorded, is one of an
 // entity.
 func activityOf(action org.Action) (a activity, known bool) {
@@ -141,19 +151,23 @@ func (o Origin) event(e Event) object {
 	if slices.Contains(failures, e.Action) || e.isFailedCall() {
 		statusID, status = 2, "Failure"
 	}
+	metadata := object{
+		"version": ocsfVersion, "uid": e.UID(), "event_code": string(e.Action), "log_name": "audit",
+		"correlation_uid": e.By.RequestID, "tenant_uid": e.organizationID(),
+		"product": compact(object{"name": "Tsumugi", "vendor_name": "Tsumugi", "version": o.Version}),
+	}
+	if a.class == groupManagement {
+		metadata["profiles"] = []any{"host"} // In this class, the profile adds the attribute actor.
+	}
 	result := object{
 		"category_uid": categoryIAM, "category_name": "Identity & Access Management",
 		"class_uid": a.class, "class_name": classNames[a.class],
 		"activity_id": a.id, "activity_name": a.name,
-		"type_uid": a.class*100 + a.id, "type_name": classNames[a.class] + ": " + a.name,
+		"type_uid": a.class*100 + a.id, "type_name": a.typeName(),
 		"severity_id": severityID, "severity": severityName, "status_id": statusID, "status": status,
 		"time": e.At.UnixMilli(), "count": max(e.Times, 1), "message": string(e.Action),
-		"metadata": compact(object{
-			"version": ocsfVersion, "uid": e.UID(), "event_code": string(e.Action), "log_name": "audit",
-			"correlation_uid": e.By.RequestID, "tenant_uid": e.organizationID(),
-			"product": compact(object{"name": "Tsumugi", "vendor_name": "Tsumugi", "version": o.Version}),
-		}),
-		"actor":    compact(object{"user": e.actor()}),
+		"metadata": compact(metadata),
+		"actor":    object{"user": e.actor()},
 		"unmapped": e.unmapped(),
 	}
 	if e.By.Address.IsValid() {
@@ -162,22 +176,31 @@ func (o Origin) event(e Event) object {
 	if e.LastAt != nil {
 		result["start_time"], result["end_time"] = e.At.UnixMilli(), e.LastAt.UnixMilli()
 	}
-	switch a.class {
-	case entityManagement:
-		result["entity"] = compact(object{"uid": e.TargetID, "name": e.TargetLabel, "type": e.TargetKind})
-	case groupManagement:
-		result["group"] = compact(object{"uid": e.TargetID, "name": e.TargetLabel})
-	default:
-		user := object{"uid": e.TargetID, "name": cmp.Or(e.TargetLabel, "unknown")}
-		if strings.Contains(e.TargetLabel, "@") {
-			user["email_addr"] = e.TargetLabel
-		}
-		result["user"] = compact(user)
-	}
+	name, target := e.target(a.class)
+	result[name] = target
 	if a.class == authentication {
 		result["service"] = compact(object{"name": "Tsumugi", "uid": o.Host})
 	}
 	return compact(result)
+}
+
+// target returns the target as the attribute of a class. The attribute is required, so that it has a value for events
+// without a target as well.
+func (e Event) target(class int) (attribute string, o object) {
+	switch class {
+	case entityManagement:
+		noun, _, _ := strings.Cut(string(e.Action), ".")
+		return "entity", compact(object{
+			"uid": e.TargetID, "name": e.TargetLabel, "type": cmp.Or(e.TargetKind, noun),
+		})
+	case groupManagement:
+		return "group", compact(object{"uid": e.TargetID, "name": cmp.Or(e.TargetLabel, "unknown")})
+	}
+	user := object{"uid": e.TargetID, "name": cmp.Or(e.TargetLabel, "unknown")}
+	if strings.Contains(e.TargetLabel, "@") {
+		user["email_addr"] = e.TargetLabel
+	}
+	return "user", compact(user)
 }
 
 // isFailedCall reports whether the event is a call of a tool that has failed.
@@ -194,9 +217,12 @@ func (e Event) organizationID() string {
 	return e.OrganizationID.String()
 }
 
-// actor returns the actor as OCSF's object user.
+// actor returns the actor as OCSF's object user, which needs a name or an id.
 func (e Event) actor() object {
-	user := object{"name": e.By.Name, "email_addr": e.By.Email, "type": string(e.By.Kind)}
+	user := object{
+		"name":       cmp.Or(e.By.Name, e.By.Email, string(e.By.Kind)),
+		"email_addr": e.By.Email, "type": string(e.By.Kind),
+	}
 	if e.By.ID != nil {
 		user["uid"] = e.By.ID.String()
 	}

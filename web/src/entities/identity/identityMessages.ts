@@ -18,6 +18,8 @@ const wrongPassword = 'メールアドレスまたはパスワードが正しく
 const tooMany = `試行回数が上限に達しました。しばらく${tryLater}`
 const mailSettings = `メールの送信設定に問題があるため、確認コードを送信できません。${askAdmin}`
 const smsSettings = `SMSの送信設定に問題があるため、確認コードを送信できません。${askAdmin}`
+const poolSettings = `ログインの設定に問題があります。${askAdmin}`
+const noFactor = `このアカウントの認証アプリの設定が見つかりません。${askAdmin}`
 const extension = `ログインの追加処理で問題が発生しました。${askAdmin}`
 
 /** The message for each error of the identity provider, with the next step for the user. */
@@ -41,6 +43,12 @@ const messages: Readonly<Record<string, string>> = {
     'ログインの設定が見つかりません。画面を再読み込みしても解決しない場合は、組織の管理者にお問い合わせください。',
   ForbiddenException: `お使いの環境からの操作は許可されていません。${askAdmin}`,
   InternalErrorException: `サーバーで問題が発生しました。${tryLater}`,
+  AliasExistsException: `このメールアドレスは、ほかのアカウントで使われています。${askAdmin}`,
+  ConcurrentModificationException: 'ほかの操作と重なりました。もう一度お試しください。',
+  InvalidUserPoolConfigurationException: poolSettings,
+  UnsupportedOperationException: poolSettings,
+  MFAMethodNotFoundException: noFactor,
+  SoftwareTokenMFANotFoundException: noFactor,
   InvalidLambdaResponseException: extension,
   UnexpectedLambdaException: extension,
   UserLambdaValidationException: extension,

@@ -88,7 +88,7 @@ describe('a sign-in at a user pool of AWS with MFA', () => {
     check()
   })
 
-  it.each(['text_message', 'setup_without_app'])(
+  it.each(['text_message', 'setup_without_app', 'code_by_mail', 'choice', 'tracked_device'])(
     'explains that it does not support the factor: %s',
     async (name) => {
       const check = await begin(name, 'Sakura-2026-haru')
