@@ -93,18 +93,9 @@ func (db *DB) AddEarlierMessages(
 // threadColumns are the columns of a chat.Thread, from the tables threads t and skills s, without running.
 const threadColumns = `t.id, t.user_id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title,
 	t.created_at, t.updated_at, t.touched_at, t.pinned, t.archived, t.expires_at, t.visibility = 'project' AS shared,
-	(SELECT jsonb_build_object('ID', p.id, 'Name', p.name, 'Archived', p.archived_at IS NOT NULL, 'OwnerName', u.name)
-	 FROM projects p JOIN users u ON u.id = t.user_id
-	 WHERE p.id = t.project_id) AS project,
-	(SELECT jsonb_agg(jsonb_build_object(
-	    'ID', d.id, 'Filename', d.filename, 'MediaType', d.media_type, 'Size', d.size, 'SHA256',
-	    encode(d.sha256, 'base64'),
-	    'Status', d.status, 'Failure', d.failure, 'Notice', d.notice, 'PageCount', d.page_count,
-	    'ChunkCount', d.chunk_count,
-	    'Revision', d.revision, 'CreatedAt', d.created_at) ORDER BY a.attached_at, d.id)
-	 FROM thread_data_sources a
-	 JOIN data_sources d ON d.id = a.data_source_id AND (d.user_id = t.user_id OR t.visibility = 'project')
-	 WHERE a.thread_id = t.id) AS sources`
+	project_of_thread(t.project_id, t.user_id) AS project,
+	CASE WHEN EXISTS (SELECT FROM thread_data_sources a WHERE a.thread_id = t.id)
+	     THEN sources_of_thread(t.id, t.user_id, t.visibility = 'project') END AS sources`
 
 // isRunning is the column running: whether an answer is being generated in the thread t.
 const isRunning = `EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running`
@@ -136,6 +127,10 @@ const isOpenTo = `(t.user_id = $2 OR t.visibility = 'project')`
 // mayRead is the condition that the user $2 of the organization $1 may read the thread t.
 const mayRead = isOpenTo + `
 	AND (t.project_id IS NULL OR t.project_id IN (SELECT a.project_id FROM projects_of($1, $2) a))`
+
+// mayOpen is mayRead for statements about a single thread, which do not prepare the plan for projects unless the thread is
+// in one.
+const mayOpen = isOpenTo + ` AND (t.project_id IS NULL OR may_open_project($1, $2, t.project_id))`
 
 // mayChange is the condition that the user $2 of the organization $1, who may read the thread t, may change it.
 const mayChange = `(t.user_id = $2 OR t.visibility = 'project' AND project_role($1, $2, t.project_id) = 'manager')`

@@ -17,6 +17,9 @@ func (db *DB) MigrateFrom(ctx context.Context, files fs.FS) error { return db.mi
 // Translate calls translate.
 func Translate(err error) error { return translate(err) }
 
+// BeginSQL is the statement of BeginGeneration for a question without data sources.
+var BeginSQL = beginSQL(false, false)
+
 // Statements whose plans are tested: those of LoadThreadState about the thread and its messages, and that of CreateThread
 // which reads the thread.
 const (

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,10 +34,10 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.NewGeneration) (chat.S
 		batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID)
 	}
 	begin := func(batch *pgx.Batch) {
-		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID, b.RequestID, b.RequestHash[:],
+		batch.Queue(beginSQL(len(sources) > 0, b.WaitingID != nil), b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID, b.RequestID, b.RequestHash[:],
 			b.ServerID,
 			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Regenerate, b.Answer.Status,
-			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form, sources, datasource.MaxSearchSources,
+			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form, sources,
 			b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking, b.Question.Params, b.WaitingID).Query(collect(&written))
 		if !b.Regenerate && len(b.Question.Pictures) > 0 {
 			ids := make([]uuid.UUID, len(b.Question.Pictures))
@@ -140,23 +141,38 @@ func (db *DB) checkSources(ctx context.Context, owner identity.Owner, threadID u
 const isUsable = `(d.user_id = $2 OR EXISTS (
 	SELECT FROM thread_data_sources a WHERE a.thread_id = $3 AND a.data_source_id = d.id))`
 
-// beginSQL stores the question, unless it is already stored, the answer and its generation, and touches the thread. It
-// does nothing if the user may not ask in the thread, the request is known, an answer is being generated, or another
-// question waits before this one. Its parameters are organization, user, thread, request, its hash, server, question,
-// answer, the question's content and prompt, whether the question is already stored, the answer's status, the title of
-// an untitled thread, the run, the question's parent and its form values (both may be NULL), its data sources, the maximum number of data sources of a
-// thread, the answer's model, the model's name, whether it reasons, the question's parameters, which may be NULL, and the
-// waiting question that begins, NULL for a new one.
+// beginSQL returns the statement that stores the question, unless it is already stored, the answer and its generation,
+// and touches the thread. The statement does nothing if the user may not ask in the thread, the request is known, an
+// answer is being generated, or another question waits before this one. Its parameters are organization, user, thread,
+// request, its hash, server, question, answer, the question's content and prompt, whether the question is already stored,
+// the answer's status, the title of an untitled thread, the run, the question's parent and its form values (both may be
+// NULL), its data sources, the maximum number of data sources of a thread, the answer's model, the model's name, whether
+// it reasons, the question's parameters, which may be NULL, and the waiting question that begins, NULL for a new one.
 // Each CTE reads the rows of the preceding one, which determines the order of the writes.
 //
 // A thread is also untitled if its title is its first question and that question is edited now.
-const beginSQL = `
+//
+// The statement has the parts for data sources and for waiting questions only if the question needs them, because the
+// database prepares the plans of all parts, and the user waits for that.
+func beginSQL(sources, waiting bool) string {
+	attach, dequeue := "", ""
+	allowed := ""
+	if sources {
+		allowed = usableSources
+		attach = attachSources
+	}
+	if waiting {
+		dequeue = `, begun AS (
+		    DELETE FROM waiting_questions w USING generation WHERE w.id = $22
+		)`
+	}
+	return `
 	WITH allowed AS (
 	    SELECT t.id, CASE WHEN t.visibility = 'project' THEN $2::uuid END AS author,
 	           t.expires_at IS NULL AND (t.title = '' OR (t.title_provisional AND $15::uuid IS NULL AND NOT $11)) AS untitled
 	    FROM threads t
-	    WHERE t.id = $3 AND t.organization_id = $1 AND ` + mayRead + ` AND NOT ` + isArchived + `
-	      AND $23 IS NOT DISTINCT FROM (SELECT w.id
+	    WHERE t.id = $3 AND t.organization_id = $1 AND ` + mayOpen + ` AND NOT ` + isArchived + `
+	      AND $22 IS NOT DISTINCT FROM (SELECT w.id
 	                                    FROM waiting_questions w
 	                                    WHERE w.thread_id = $3
 	                                    ORDER BY w.place
@@ -164,46 +180,26 @@ const beginSQL = `
 	      AND NOT EXISTS (SELECT FROM generations g WHERE g.organization_id = $1
 	          AND g.user_id = $2 AND g.request_id = $4)
 	      AND NOT EXISTS (SELECT FROM generations g
-	                      WHERE g.organization_id = $1 AND g.thread_id = $3 AND g.ended_at IS NULL)
-	      AND (cardinality($17::uuid[]) = 0 OR cardinality($17) = (
-	          SELECT count(*) FROM data_sources d
-	          WHERE d.organization_id = $1 AND d.id = ANY ($17) AND ` + isUsable + `))
-	      AND (cardinality($17) = 0 OR $18 >= (SELECT count(*)
-	                                           FROM (SELECT a.data_source_id
-	                                                 FROM thread_data_sources a
-	                                                 WHERE a.thread_id = $3
-	                                                 UNION
-	                                                 SELECT unnest($17)) used))
-	), attached AS (
-	    INSERT INTO thread_data_sources (organization_id, thread_id, data_source_id)
-	    SELECT $1, $3, w.id FROM allowed, unnest($17::uuid[]) WITH ORDINALITY AS w (id, place) ORDER BY w.place
-	    ON CONFLICT (thread_id, data_source_id) DO NOTHING
-	), question AS (
-	    INSERT INTO messages (id, organization_id, thread_id, parent_id, role, content, prompt,
-	        form, data_source_ids, params, status,
-	                          completed_at, author_id)
-	    SELECT $7, $1, $3, $15, 'user', $9, $10, $16, $17, $22, 'success', now(), author
+	                      WHERE g.organization_id = $1 AND g.thread_id = $3 AND g.ended_at IS NULL)` + allowed + `
+	)` + attach + `, stored AS (
+	    INSERT INTO messages (id, organization_id, thread_id, parent_id, role, content, prompt, form, data_source_ids, params,
+	                          status, completed_at, author_id, model_id, model_name, thinking)
+	    SELECT $7::uuid, $1, $3, $15::uuid, 'user', $9, $10, $16::jsonb, $17::uuid[], $21::json, 'success', now(), author,
+	           '', '', NULL
 	    FROM allowed
 	    WHERE NOT $11
-	    RETURNING id
-	), asked AS (
-	    SELECT id FROM question
 	    UNION ALL
-	    SELECT $7 FROM allowed WHERE $11
-	), answer AS (
-	    INSERT INTO messages (id, organization_id, thread_id, role, status, parent_id, model_id, model_name, thinking)
-	    SELECT $8, $1, $3, 'assistant', $12, asked.id, $19, $20, $21
-	    FROM asked
-	    RETURNING id
+	    SELECT $8, $1, $3, $7, 'assistant', '', '', NULL, '{}', NULL, $12, NULL, NULL, $18, $19, $20::boolean
+	    FROM allowed
+	    RETURNING id, role
 	), generation AS (
 	    INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id,
 	        request_hash, server_id, run)
-	    SELECT answer.id, $1, $2, $3, $4, $5, $6, $14
-	    FROM answer
+	    SELECT id, $1, $2, $3, $4, $5, $6, $14
+	    FROM stored
+	    WHERE role = 'assistant'
 	    RETURNING message_id
-	), begun AS (
-	    DELETE FROM waiting_questions w USING generation WHERE w.id = $23
-	)
+	)` + dequeue + `
 	UPDATE threads t
 	SET updated_at = clock_timestamp(), touched_at = clock_timestamp(), archived = false,
 	    leaf_id = generation.message_id,
@@ -217,6 +213,26 @@ const beginSQL = `
 	              ELSE ARRAY(SELECT m.id FROM messages m WHERE m.thread_id = $3 AND m.parent_id IS NULL ORDER BY m.seq)
 	          END AS questions,
 	          ARRAY(SELECT m.id FROM messages m WHERE m.parent_id = $7 ORDER BY m.seq) AS answers`
+}
+
+// usableSources is the condition in beginSQL that the user may attach all data sources of the question to the thread.
+var usableSources = `
+	      AND cardinality($17::uuid[]) = (
+	          SELECT count(*) FROM data_sources d
+	          WHERE d.organization_id = $1 AND d.id = ANY ($17) AND ` + isUsable + `)
+	      AND ` + strconv.Itoa(datasource.MaxSearchSources) + ` >= (SELECT count(*)
+	                  FROM (SELECT a.data_source_id
+	                        FROM thread_data_sources a
+	                        WHERE a.thread_id = $3
+	                        UNION
+	                        SELECT unnest($17)) used)`
+
+// attachSources is the part of beginSQL that attaches the data sources of the question to the thread.
+const attachSources = `, attached AS (
+	    INSERT INTO thread_data_sources (organization_id, thread_id, data_source_id)
+	    SELECT $1, $3, w.id FROM allowed, unnest($17::uuid[]) WITH ORDINALITY AS w (id, place) ORDER BY w.place
+	    ON CONFLICT (thread_id, data_source_id) DO NOTHING
+	)`
 
 // beginRow is the result of beginSQL. Only the times come from the database. Questions and Answers are the siblings
 // that existed before.
@@ -398,6 +414,20 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, checkpoi
 	if m.Failure != nil {
 		failure = *m.Failure
 	}
+	args := []any{
+		m.ID, m.Run, serverID, m.Content, m.Status, m.FinishReason, failure.Code, failure.Detail, failure.Retryable,
+		m.Model, m.InputTokens, m.OutputTokens, m.Citations, m.Steps, m.Reasoning,
+		storableCount(int(m.ReasoningTime.Milliseconds())), m.ModelID, m.ModelName, m.Proofread, m.ToolCalls,
+	}
+	lock, citations := "", "$13::jsonb"
+	if cited := citedFiles(m.Citations); len(cited) > 0 {
+		args = append(args, cited)
+		lock = `, cited AS (
+		    SELECT id FROM data_sources WHERE id = ANY ($21::uuid[]) ORDER BY id FOR KEY SHARE
+		)`
+		citations = withoutDeleted(citations,
+			"c ? 'data_source_id' AND (c->>'data_source_id')::uuid NOT IN (SELECT id FROM cited)")
+	}
 	clear := ""
 	if checkpointed {
 		clear = `, cleared AS (
@@ -417,25 +447,18 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, checkpoi
 		    SET ended_at = now()
 		    WHERE message_id = $1 AND `+isCurrentRun+`
 		    RETURNING message_id
-		)`+clear+`, cited AS (
-		    SELECT id FROM data_sources WHERE id = ANY ($20::uuid[]) ORDER BY id FOR KEY SHARE
-		)
+		)`+clear+lock+`
 		UPDATE messages m
 		SET content = $4, status = $5, finish_reason = $6, error_code = $7, error_detail = $8, error_retryable = $9,
 		    model = $10, `+moreTokens("$11", "$12")+`, steps = $14,
-		    citations = `+withoutDeleted("$13::jsonb",
-		"c ? 'data_source_id' AND (c->>'data_source_id')::uuid NOT IN (SELECT id FROM cited)")+`,
+		    citations = `+citations+`,
 		    reasoning = $15, reasoning_ms = $16, model_id = $17, model_name = $18, proofread = $19,
-		    tool_calls = $21, completed_at = clock_timestamp()
+		    tool_calls = $20, completed_at = clock_timestamp()
 		FROM ended
 		WHERE m.id = ended.message_id
 		RETURNING m.parent_id, `+siblings+` AS siblings, m.created_at, m.completed_at, m.citations, m.input_tokens,
 		          m.output_tokens`,
-		m.ID, m.Run, serverID, m.Content, m.Status, m.FinishReason, failure.Code, failure.Detail, failure.Retryable,
-		m.Model,
-		m.InputTokens, m.OutputTokens, m.Citations, m.Steps, m.Reasoning,
-		storableCount(int(m.ReasoningTime.Milliseconds())), m.ModelID, m.ModelName, m.Proofread,
-		citedFiles(m.Citations), m.ToolCalls).Query(collect(written))
+		args...).Query(collect(written))
 }
 
 // storableCount clamps a count to the column's range. Providers may report any number, and an answer that cannot be

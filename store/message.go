@@ -335,24 +335,17 @@ const threadStateSQL = `
 	       coalesce(s.task_type, '') = '` + string(skill.TaskDocumentQA) + `' AND EXISTS (
 	           SELECT FROM messages m WHERE m.thread_id = t.id AND cardinality(m.data_source_ids) > 0) AS had_sources,
 	       ` + guidanceColumns + `, ` + modelsOfMember + ` AS models,
-	       t.instructions AS thread_instructions, ` + projectContextOf + ` AS project,
+	       t.instructions AS thread_instructions,
+	       ` + projectContext + ` AS project,
 	       EXISTS (SELECT FROM waiting_questions w WHERE w.thread_id = t.id) AS has_waiting
 	FROM threads t
 	JOIN skills s ON s.id = t.skill_id AND (s.organization_id IS NULL OR s.organization_id = $1)
 	JOIN organizations o ON o.id = t.organization_id
 	LEFT JOIN profiles p ON p.user_id = $2
-	WHERE t.organization_id = $1 AND t.id = $3 AND ` + mayRead
+	WHERE t.organization_id = $1 AND t.id = $3 AND ` + mayOpen
 
-// projectContextOf is the chat.ProjectContext of the thread t as JSON, NULL without a project.
-const projectContextOf = `
-	(SELECT jsonb_build_object('ID', j.id, 'Instructions', j.instructions, 'Archived', j.archived_at IS NOT NULL,
-	        'Shared', t.visibility = 'project', 'SourceOwners', CASE WHEN t.visibility = 'project' THEN (
-	            SELECT jsonb_object_agg(d.id, coalesce(d.user_id, '00000000-0000-0000-0000-000000000000'))
-	            FROM thread_data_sources a
-	            JOIN data_sources d ON d.id = a.data_source_id
-	            WHERE a.thread_id = t.id) END)
-	 FROM projects j
-	 WHERE j.id = t.project_id)`
+// projectContext is the chat.ProjectContext of the thread t as JSON, NULL without a project.
+const projectContext = `project_context(t.project_id, t.id, t.visibility = 'project')`
 
 // threadStateRow is the result of threadStateSQL.
 type threadStateRow struct {

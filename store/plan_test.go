@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -40,6 +41,43 @@ func TestQuestionReadsOnlyItsBranch(t *testing.T) {
 	} {
 		if read < 1 || read > float64(limit.Messages) {
 			t.Errorf("%.0f rows of messages are read by %s", read, name)
+		}
+	}
+}
+
+// TestPlanOfAQuestionHasNoUnusedParts: the statements that begin an answer in a private thread without files have no parts
+// for projects and files in their plans, because the database prepares all parts of a plan each time.
+func TestPlanOfAQuestionHasNoUnusedParts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	thread := f.thread(t, f.ann)
+	b := question(f.ann, thread.ID, newID())
+	for _, statement := range []struct {
+		sql   string
+		args  []any
+		nodes int
+	}{
+		{store.BeginSQL, []any{
+			f.a, f.ann.UserID, thread.ID, b.RequestID, b.RequestHash[:], b.ServerID, b.Question.ID, b.Answer.ID, "質問",
+			"", false, b.Answer.Status, "質問", 1, nil, nil,
+			[]uuid.UUID{},
+			"", "", nil, nil, nil,
+		}, 32},
+		{store.ThreadStateSQL, []any{f.a, f.ann.UserID, thread.ID, nil}, 40},
+	} {
+		var plan []byte
+		must(t, f.sql.QueryRow(t.Context(), `EXPLAIN (FORMAT JSON) `+statement.sql, statement.args...).Scan(&plan))
+		var plans []struct{ Plan planNode }
+		must(t, json.Unmarshal(plan, &plans))
+		nodes := 0
+		plans[0].Plan.each(func(n planNode) {
+			nodes++
+			if slices.Contains([]string{"project_grants", "project_sources"}, n.Relation) {
+				t.Errorf("a plan reads %s", n.Relation)
+			}
+		})
+		if t.Logf("%d nodes", nodes); nodes > statement.nodes {
+			t.Errorf("%d nodes in the plan of %s", nodes, statement.sql)
 		}
 	}
 }

@@ -114,7 +114,7 @@ func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, owned []uuid.UUI
 			          g.stop_requested_at IS NOT NULL AS stopped,
 			          (SELECT t.title_provisional FROM threads t WHERE t.id = g.thread_id) AS untitled,
 			          (SELECT t.instructions FROM threads t WHERE t.id = g.thread_id) AS instructions,
-			          (SELECT `+projectContextOf+` FROM threads t WHERE t.id = g.thread_id) AS project`,
+			          (SELECT `+projectContext+` FROM threads t WHERE t.id = g.thread_id) AS project`,
 			serverID, dead, orEmpty(owned), lease, limit, epoch)
 		if err != nil {
 			return nil, err

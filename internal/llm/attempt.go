@@ -163,10 +163,13 @@ func (a *answer) readStream(body io.Reader) error {
 			return nil
 		case e.failed:
 			c = chunk{err: parseFailure(e.data)}
+		case e.text != nil:
+			c.text[0] = string(e.text)
 		default:
 			if err := c.decode(e.data); err != nil {
 				return fault.Wrap(err, CodeBadResponse, detailBadResponse)
 			}
+			events.known.learn(e.data, &c)
 		}
 		if err := a.take(&c); err != nil {
 			return err

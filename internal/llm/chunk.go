@@ -11,6 +11,7 @@ import (
 type chunk struct {
 	model     string
 	text      []string
+	position  int            // Of the literal in the data, if the text is the content; otherwise 0.
 	reasoning []string       // The model's reasoning, if the server reports it separately.
 	calls     []gjson.Result // Pieces of calls of tools.
 	finish    string
@@ -113,7 +114,7 @@ func (c *chunk) decodeContent(content gjson.Result) error {
 	case content.Type == gjson.Null:
 		return nil
 	case content.Type == gjson.String:
-		c.text = appendLiteral(c.text, content)
+		c.text, c.position = appendLiteral(c.text, content), content.Index
 		return nil
 	case !content.IsArray():
 		return notText(content)

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -81,6 +83,36 @@ func FuzzR27_Stream(f *testing.F) {
 			t.Errorf("%d calls with the finish reason %q", len(result.ToolCalls), result.FinishReason)
 		case emitted > 3*len(body):
 			t.Errorf("%d bytes out of %d", emitted, len(body))
+		}
+	})
+}
+
+// FuzzR27_Pattern: a chunk that differs from the one before only in its text has the same effect as one that differs in
+// more.
+func FuzzR27_Pattern(f *testing.F) {
+	f.Add([]byte(`"\u56de"` + "\n" + `"\u7b54` + "\n" + `"回答"` + "\n" + `"","x":""` + "\n" + `null` + "\n" + `"\\n\""` + "\n\"\xe5\"\n\"\x9b\x9e\""))
+	f.Add([]byte("\"a\"\nnull\n\"b\"\nnull\n\"c\""))
+	f.Add([]byte(`"a"},"finish_reason":"stop","x":{"y":"b"` + "\n" + `"c"` + "\n" + `"d"`))
+	f.Add([]byte(`"a","reasoning":"b"` + "\n" + `"c"` + "\n" + `"d","tool_calls":[]` + "\n" + `"e"` + "\n" + `"f"`))
+	f.Fuzz(func(t *testing.T, literals []byte) {
+		stream := func(differ bool) (text string, result llm.Result, failed bool) {
+			var body bytes.Buffer
+			for i, literal := range bytes.Split(literals, []byte("\n")) {
+				more := ""
+				if differ && i%2 == 1 {
+					more = `,"more":1`
+				}
+				fmt.Fprintf(&body, "data: {\"choices\":[{\"delta\":{\"content\":%s}}],\"model\":\"a\"%s}\n\n", literal, more)
+			}
+			body.WriteString("data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+			client := newClient(t, llm.Config{Transport: respond("text/event-stream", body.Bytes()), MaxRetries: -1})
+			result, err := client.Stream(t.Context(), question(), func(piece string) { text += piece })
+			return text, result, err != nil
+		}
+		text, result, failed := stream(false)
+		wantText, wantResult, wantFailed := stream(true)
+		if text != wantText || !reflect.DeepEqual(result, wantResult) || failed != wantFailed {
+			t.Errorf("%q, %+v, failed %v, want %q, %+v, failed %v", text, result, failed, wantText, wantResult, wantFailed)
 		}
 	})
 }

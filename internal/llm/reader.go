@@ -37,7 +37,8 @@ var byteOrderMark = []byte("\uFEFF")
 // event is an event of a stream. Its data is valid JSON, unless it is the end mark or a failure.
 type event struct {
 	data   []byte
-	failed bool // The event, or its field, is named error.
+	text   []byte // The literal of the text, if known recognizes the event.
+	failed bool   // The event, or its field, is named error.
 }
 
 // isEnd reports whether the event is the end mark.
@@ -64,6 +65,8 @@ type eventReader struct {
 
 	pending []byte // The data of a multi-line event.
 	failed  bool   // The event being read is named error.
+
+	known pattern // Set by the caller.
 }
 
 func newEventReader(body io.Reader, limit int64, large *sync.Pool, idle, comment func()) *eventReader {
@@ -109,6 +112,11 @@ func (r *eventReader) next() (event, error) {
 		case "error":
 			return event{data: value, failed: true}, nil
 		case "data":
+			if len(r.pending) == 0 && !r.failed {
+				if literal, ok := r.known.match(value); ok {
+					return event{data: value, text: literal}, nil
+				}
+			}
 			if e := (event{data: value, failed: r.failed}); len(r.pending) == 0 && (e.isEnd() || isJSON(value)) {
 				return e, nil
 			}

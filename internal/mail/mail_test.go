@@ -2,6 +2,7 @@ package mail_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"io"
@@ -11,10 +12,7 @@ import (
 	"net"
 	"net/mail"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +35,7 @@ func mailer(t *testing.T, s *smtpServer, url string, log io.Writer) *Mailer {
 	t.Helper()
 	m, err := New(Config{
 		SMTPURL: strings.ReplaceAll(url, "HOST", s.address), From: sender, PublicURL: public,
-		Logger: slog.New(slog.NewTextHandler(log, nil)), SMTP: SMTPConfig{RootCAs: s.roots, Timeout: 15 * time.Second},
+		Logger: slog.New(slog.NewTextHandler(log, nil)), SMTP: SMTPConfig{RootCAs: s.roots, Timeout: cmp.Or(s.config.timeout, 15*time.Second)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +119,7 @@ func TestMailsArrive(t *testing.T) {
 			t.Parallel()
 			s := serve(t, server.config)
 			address := strings.ReplaceAll(server.url, "HOST", s.address)
-			if err := Check(t.Context(), address, SMTPConfig{RootCAs: s.roots}); err != nil || len(s.took) > 0 {
+			if err := Check(t.Context(), address, SMTPConfig{RootCAs: s.roots, Timeout: s.config.timeout}); err != nil || len(s.took) > 0 {
 				t.Errorf("the check: %v, and %d mails", err, len(s.took))
 			}
 			var log bytes.Buffer
@@ -284,10 +282,12 @@ func TestRefusals(t *testing.T) {
 			"smtp://user:hidden-word@HOST",
 			"少し時間をおいて",
 		},
-		"away":                {serverConfig{}, "smtp://" + away.Addr().String(), "少し時間をおいて"},
-		"other certificate":   {serverConfig{startTLS: true}, "smtp://localhost:PORT", "少し時間をおいて"},
-		"tls where none is":   {serverConfig{}, "smtps://HOST", "少し時間をおいて"},
-		"in the clear to tls": {serverConfig{implicitTLS: true}, "smtp://HOST?tls=none", "少し時間をおいて"},
+		"away":              {serverConfig{}, "smtp://" + away.Addr().String(), "少し時間をおいて"},
+		"other certificate": {serverConfig{startTLS: true}, "smtp://localhost:PORT", "少し時間をおいて"},
+		"tls where none is": {serverConfig{}, "smtps://HOST", "少し時間をおいて"},
+		"in the clear to tls": { // Each side waits for the other one.
+			serverConfig{implicitTLS: true, timeout: 300 * time.Millisecond}, "smtp://HOST?tls=none", "少し時間をおいて",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -313,7 +313,7 @@ func TestRefusals(t *testing.T) {
 				return
 			}
 			address := strings.NewReplacer("PORT", port, "HOST", s.address).Replace(server.url)
-			if err := Check(t.Context(), address, SMTPConfig{RootCAs: s.roots}); err == nil ||
+			if err := Check(t.Context(), address, SMTPConfig{RootCAs: s.roots, Timeout: s.config.timeout}); err == nil ||
 				strings.Contains(err.Error(), "hidden-word") {
 				t.Errorf("the check: %v", err)
 			}
@@ -400,80 +400,6 @@ func TestWrongConfigurationIsNamed(t *testing.T) {
 	}
 	if _, err := New(Config{SMTPURL: "smtp://host"}); err == nil {
 		t.Error("a server without a sender is accepted")
-	}
-}
-
-// TestNothingAddsHeaders puts line breaks and other control characters into all untrusted values.
-func TestNothingAddsHeaders(t *testing.T) {
-	t.Parallel()
-	for _, evil := range []string{
-		"x\r\nBcc: eve@evil.example", "x\nSubject: other", "x\u2028Bcc: eve@evil.example", "\x00\x1b[2J",
-		strings.Repeat("長", 100), strings.Repeat("a b ", 60),
-		"\"quoted\" <eve@evil.example>", "a,b;c", "=?utf-8?q?=0D=0ABcc:_eve?=", "\xff\xfe", "\u202egnp.exe",
-		strings.Repeat(" ", 200) + "x",
-	} {
-		check(t, invited.Email, evil, "code\r\n.\r\nMAIL FROM:<eve@evil.example>")
-	}
-	m, err := New(Config{Folder: t.TempDir(), Console: io.Discard, PublicURL: public})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, email := range []string{
-		"", "nobody", "a@b\r\nBcc: c@d", "a@b>,<c@d", "Eve <a@b>", "a@b c", "日本@demo.example", "a@b,c@d",
-		"a(comment)@b", "a@b\x00",
-	} {
-		if err := m.SendSSOInvitation(t.Context(), email, "x"); fault.CodeOf(err) != fault.Invalid {
-			t.Errorf("address %q: %v", email, err)
-		}
-	}
-}
-
-func FuzzLetters(f *testing.F) {
-	f.Add("taro@demo.example", "山田 太郎", "012345")
-	f.Add("a@b", "x\r\nBcc: eve@evil.example", "\r\n.\r\n")
-	f.Fuzz(func(t *testing.T, email, name, code string) { check(t, email, name, code) })
-}
-
-// check writes and parses a mail. The mail must have one recipient and only the expected headers.
-func check(t testing.TB, email, name, code string) {
-	t.Helper()
-	dir := t.TempDir()
-	var console bytes.Buffer
-	m, err := New(Config{Folder: dir, Console: &console, PublicURL: public})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.SendResetCode(context.Background(), ResetCode{Email: email, Name: name, Code: code}); err != nil {
-		if fault.CodeOf(err) != fault.Invalid {
-			t.Errorf("%q %q: %v", email, name, err)
-		}
-		return
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.eml"))
-	if err != nil || len(files) != 1 {
-		t.Fatal(files, err)
-	}
-	data, err := os.ReadFile(files[0]) //nolint:gosec // The folder is the test's.
-	if err != nil {
-		t.Fatal(err)
-	}
-	written := strings.ReplaceAll(string(data), "\r\n", "\n")
-	lines(t, written)
-	header, _, _ := parts(t, written)
-	for key, values := range header {
-		known := strings.Fields(
-			"Auto-Submitted Content-Type Date From Message-Id Mime-Version Subject To X-Auto-Response-Suppress",
-		)
-		if !slices.Contains(known, key) || len(values) != 1 {
-			t.Errorf("%q: header %s: %v", name, key, values)
-		}
-	}
-	if to, err := header.AddressList("To"); err != nil || len(to) != 1 || to[0].Address != email ||
-		strings.ContainsAny(to[0].Name, "\r\n") {
-		t.Errorf("%q: to %v, %v", name, to, err)
-	}
-	if strings.ContainsAny(console.String(), "\r\x1b\x00") {
-		t.Errorf("the console is told %q", console.String())
 	}
 }
 

@@ -37,6 +37,7 @@ type serverConfig struct {
 	refused     map[string]string // Error replies to RCPT, by address.
 	silentAt    string            // The command after which it stalls, or "greeting".
 	rude        bool              // The server closes the connection after accepting the mail.
+	timeout     time.Duration     // Of its clients; 0 for a long one.
 }
 
 // received is a received mail.

@@ -22,7 +22,9 @@ const (
 // the prompt.
 func (s Skill) System(now time.Time, values map[string]string) string {
 	var b strings.Builder
-	b.WriteString(strings.TrimSpace(s.fill(values)))
+	prompt := strings.TrimSpace(s.fill(values))
+	b.Grow(len(prompt) + 1<<10) // Room for the rules below, because prompts stay in memory until they are answered.
+	b.WriteString(prompt)
 	if len(s.Examples) > 0 {
 		b.WriteString("\n\n# 回答の見本\n")
 		for _, e := range s.Examples {
