@@ -85,6 +85,7 @@ export default defineConfig({
   test: {
     environment: 'happy-dom',
     isolate: false, // See src/testSetup.ts.
+    maxWorkers: '100%', // Otherwise one processor stays idle.
     unstubGlobals: true,
     include: ['src/**/*.test.{ts,tsx}'],
     setupFiles: ['src/testSetup.ts'],

@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     testTimeout: 60_000,
+    maxWorkers: '100%', // Otherwise one processor stays idle.
     projects: [
       { ai: 'ai', include: ['test/*.test.ts'] },
       { ai: 'ai6', include: ['test/transport.test.ts', 'test/approval.test.ts'] },

@@ -51,7 +51,7 @@ for (const [name, viewport] of [
       await chat.open()
       for (const n of [1, 2, 3]) {
         const asked = `${n}回目。${question}`
-        model.script(asked, { text: long })
+        model.script(asked, { text: long, tokens_per_second: -1 })
         await chat.ask(asked)
         await chat.finished()
       }

@@ -2,7 +2,7 @@ import { readUIMessageStream, type UIMessage } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { type ToolApproval, TsumugiError } from '../src/index.js'
 import { textOf } from './chat.js'
-import { bytesOf, ids, problem, size, streamed } from './server.js'
+import { atEachByte, bytesOf, ids, problem, size, streamed } from './server.js'
 import { afterRetryField, cursorOf, setUp } from './setup.js'
 
 type Outcome = 'approved' | 'edited' | 'denied'
@@ -109,7 +109,7 @@ describe('an answer that waits for the approval of a call', () => {
   for (const outcome of ['approved', 'edited', 'denied'] as const) {
     it(`has each part once, disconnected at every byte and again while it waits: ${outcome}`, async () => {
       const { before, all } = live(outcome)
-      for (let cut = afterRetryField; cut < bytesOf(all).length; cut++) {
+      await atEachByte(afterRetryField, bytesOf(all).length, async (cut) => {
         const waits = cut <= bytesOf(before).length
         const { chat, calls } = setUp((call, index) => {
           if (index === 0) return streamed(bytesOf(all).slice(0, cut), 'break')
@@ -130,7 +130,7 @@ describe('an answer that waits for the approval of a call', () => {
         const steps = chat.lastMessage?.parts.filter(({ type }) => type === 'step-start')
         expect(steps, `cut at ${cut}`).toHaveLength(2)
         expect(new Set(calls.map((call) => JSON.stringify(call.body))).size).toBe(1)
-      }
+      })
     })
 
     it(`shows the states of the call: ${outcome}`, async () => {

@@ -1,7 +1,7 @@
 import type { UIMessage } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { textOf } from './chat.js'
-import { bytesOf, script, streamed } from './server.js'
+import { atEachByte, bytesOf, script, streamed } from './server.js'
 import { afterRetryField, cursorOf, first, knowsReset, second, setUp, textOfRun, whole } from './setup.js'
 
 /** The calls of tools in the last message, with their states. */
@@ -14,7 +14,7 @@ function callsOf(chat: { lastMessage: UIMessage | undefined }): string[] {
 describe('a new run', () => {
   it('replaces the text of the old run, disconnected at every byte', async () => {
     const length = bytesOf(script(1, first, null)).length
-    for (let cut = afterRetryField; cut < length - 16; cut++) {
+    await atEachByte(afterRetryField, length - 16, async (cut) => {
       const { chat } = setUp((call, index) =>
         index === 0
           ? streamed(bytesOf(script(1, first, null)).slice(0, cut), 'break')
@@ -36,7 +36,7 @@ describe('a new run', () => {
           chat.lastMessage?.parts.filter((part) => part.type === 'source-document'),
           `cut at ${cut}`,
         ).toMatchObject([{ sourceId: 'source-2' }])
-    }
+    })
   })
 
   it('that continues the old run keeps its text and its calls of tools, disconnected at every byte', async () => {
@@ -44,7 +44,7 @@ describe('a new run', () => {
     const old = script(1, { ...first, tools: ['a', 'b'] }, null)
     const length = bytesOf(old.slice(0, old.indexOf('text-end'))).length
     const shown = bytesOf(old.slice(0, old.indexOf('\n\n', old.indexOf('text-delta')) + 2)).length
-    for (let cut = shown; cut < length; cut++) {
+    await atEachByte(shown, length, async (cut) => {
       const { chat, calls } = setUp((call, index) => {
         if (index === 0) return streamed(bytesOf(old).slice(0, cut), 'break')
         return streamed(bytesOf(script(2, rest, cursorOf(call), false, 1)))
@@ -54,7 +54,7 @@ describe('a new run', () => {
       expect(textOf(chat.lastMessage), `cut at ${cut}`).toBe(textOfRun(rest))
       expect(callsOf(chat), `cut at ${cut}`).toEqual(['a', 'b', 'c'].map((id) => `${id} output-available`))
       expect(calls.length, `cut at ${cut}`).toBeLessThanOrEqual(2)
-    }
+    })
   })
 
   it('has each step once, disconnected at every byte, also while a later step begins', async () => {
@@ -69,7 +69,7 @@ describe('a new run', () => {
       [begun.slice(0, begun.indexOf('data: {"type":"data-citations"')), begun.indexOf('text-start')],
     ] as const) {
       const length = bytesOf(old).length
-      for (let cut = bytesOf(old.slice(0, from)).length; cut < length; cut++) {
+      await atEachByte(bytesOf(old.slice(0, from)).length, length, async (cut) => {
         const { chat } = setUp((call, index) =>
           index === 0
             ? streamed(bytesOf(old).slice(0, cut), 'break')
@@ -81,7 +81,7 @@ describe('a new run', () => {
         expect(callsOf(chat), `cut at ${cut}`).toEqual(['a output-available'])
         const steps = chat.lastMessage?.parts.filter((part) => part.type === 'step-start')
         expect(steps, `cut at ${cut}`).toHaveLength(2)
-      }
+      })
     }
   })
 
@@ -89,7 +89,7 @@ describe('a new run', () => {
     if (!knowsReset) return
     const old = bytesOf(script(1, first, null)).slice(0, -40)
     const length = bytesOf(script(2, second, '1-3')).length
-    for (let cut = afterRetryField; cut < length - 16; cut++) {
+    await atEachByte(afterRetryField, length - 16, async (cut) => {
       const { chat } = setUp((call, index) => {
         if (index === 0) return streamed(old, 'break')
         if (index === 1) return streamed(bytesOf(script(2, second, cursorOf(call))).slice(0, cut), 'break')
@@ -97,6 +97,6 @@ describe('a new run', () => {
       })
       await chat.sendMessage({ text: '質問' })
       expect(textOf(chat.lastMessage), `cut at ${cut}`).toBe('三度目')
-    }
+    })
   })
 })

@@ -199,3 +199,18 @@ export async function collect(stream: ReadableStream<UIMessageChunk>): Promise<U
   for (let next = await reader.read(); !next.done; next = await reader.read()) chunks.push(next.value)
   return chunks
 }
+
+/** The number of cuts that are tested at the same time. A client waits before it connects again, so the others run. */
+const cutsAtOnce = 64
+
+/** Tests a stream that is cut at each of these bytes, from the first to the one before the end. */
+export async function atEachByte(
+  from: number,
+  end: number,
+  test: (cut: number) => Promise<void>,
+): Promise<void> {
+  for (let first = from; first < end; first += cutsAtOnce) {
+    const cuts = Array.from({ length: Math.min(cutsAtOnce, end - first) }, (_, i) => first + i)
+    await Promise.all(cuts.map(test))
+  }
+}

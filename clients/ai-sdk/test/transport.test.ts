@@ -3,7 +3,17 @@ import { asSchema, uiMessageChunkSchema } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { TsumugiChatTransport, TsumugiError } from '../src/index.js'
 import { Chat, textOf } from './chat.js'
-import { bytesOf, type Call, fakeFetch, ids, problem, type Run, script, streamed } from './server.js'
+import {
+  atEachByte,
+  bytesOf,
+  type Call,
+  fakeFetch,
+  ids,
+  problem,
+  type Run,
+  script,
+  streamed,
+} from './server.js'
 import { afterRetryField, cursorOf, first, knowsReset, setUp, textOfRun, whole } from './setup.js'
 
 describe('sendMessage', () => {
@@ -69,7 +79,7 @@ describe('resuming after a disconnection', () => {
   for (const idFirst of [false, true])
     it(`works at every byte, ${idFirst ? 'id before data' : 'data before id'}`, async () => {
       const length = bytesOf(script(1, first, null, idFirst)).length
-      for (let cut = afterRetryField; cut < length; cut++) {
+      await atEachByte(afterRetryField, length, async (cut) => {
         const { chat, calls } = setUp((call, index) => {
           const bytes = bytesOf(script(1, first, cursorOf(call), idFirst))
           return index === 0 ? streamed(bytes.slice(0, cut), cut % 2 ? 'close' : 'break') : streamed(bytes)
@@ -85,7 +95,7 @@ describe('resuming after a disconnection', () => {
         expect(chat.lastMessage?.parts[1], `cut at ${cut}`).toMatchObject({ text: '考え1ています' })
         expect(calls.length).toBeLessThanOrEqual(2)
         expect(new Set(calls.map((call) => JSON.stringify(call.body))).size).toBe(1)
-      }
+      })
     })
 
   it('works after repeated disconnections', async () => {

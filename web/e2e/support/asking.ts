@@ -1,15 +1,12 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { build } from './build'
 import type { Model } from './model'
+import { asksForTools } from './paths'
 import { Tsumugi } from './tsumugi'
 
-/** Builds a server whose tools all need an approval, and returns its path. */
+/** Builds a server whose tools all need an approval, unless an earlier test has, and returns its path. */
 export function buildAsking(): string {
-  const binary = join(mkdtempSync(join(tmpdir(), 'tsumugi-asking-')), 'tsumugi')
-  build(binary, './cmd/tsumugi', 'asktools')
-  return binary
+  build(asksForTools, './cmd/tsumugi', 'asktools')
+  return asksForTools
 }
 
 /** Starts such a server. */

@@ -22,5 +22,8 @@ export const fakeSlack = `${root}.cache/e2e/fakeslack`
 export const fakeSearch = `${root}.cache/e2e/fakesearch`
 export const readsFakePages = `${root}.cache/e2e/tsumugi-fakepages`
 
+/** A build of the program whose tools all need an approval, built by the tests that need it. */
+export const asksForTools = `${root}.cache/e2e/tsumugi-asktools`
+
 /** The golden streams of package stream's tests. */
 export const goldenStreams = `${root}stream/testdata`
