@@ -32,6 +32,7 @@ const (
 	CauseRule      ApprovalCause = "rule"      // The tool's rule.
 	CauseUntrusted ApprovalCause = "untrusted" // The tool changes something, and an earlier result of the answer is untrusted.
 	CauseUnknown   ApprovalCause = "unknown"   // The call may have been made before a failure; its result is unknown.
+	CauseInput     ApprovalCause = "input"     // The tool asks for input by the person.
 )
 
 // ApprovalState is the state of a request for a decision.
@@ -68,8 +69,9 @@ type ToolApproval struct {
 	CallID          string
 	Tool            string
 	Title           string
-	Arguments       string // Empty after the end of the answer.
-	ArgumentsSHA256 []byte // Of the arguments to decide on or, after the decision, of the approved ones.
+	Arguments       string     // Empty after the end of the answer.
+	Input           *ToolInput // The request for input; only while an approval with CauseInput waits.
+	ArgumentsSHA256 []byte     // Of the arguments to decide on or, after the decision, of the approved ones.
 	CreatedAt       time.Time
 	DecidedAt       *time.Time
 }
@@ -83,6 +85,10 @@ type Decision struct {
 	ArgumentsSHA256 []byte          // Of the arguments that were shown.
 	Reason          string
 	Remember        bool // The person approves further calls of the tool in the thread.
+
+	// Input is the response to a request for input. Approved is true exactly for tool.InputAccept. If it is nil, a refusal
+	// is tool.InputDecline.
+	Input *tool.InputResponse `json:",omitempty"`
 }
 
 // Errors of decisions.
@@ -129,7 +135,7 @@ type ApprovalStore interface {
 
 	// DecideToolCall stores a decision and logs it. The same request again returns the same result. Errors:
 	// ErrNoToolCall, ErrNotDecider, ErrDecided, ErrApprovalExpired, ErrApprovalCanceled, ErrArgumentsChanged,
-	// ErrRequestConflict.
+	// ErrRequestConflict, or an invalid Decision.Input.
 	DecideToolCall(ctx context.Context, owner identity.Owner, d Decision, by org.AuditActor) (ToolApproval, error)
 
 	// ExpireToolCalls lets at most limit approvals expire, and returns them.
@@ -225,15 +231,34 @@ func (s *Service) expireApprovals() {
 	}
 }
 
-// Decide applies a decision to the call.
-func (c *ToolCall) Decide(state ApprovalState, d Decision) {
+// Decide applies a decision to the call. The error has the code fault.Invalid.
+func (c *ToolCall) Decide(state ApprovalState, d Decision) error {
 	approval := *c.Approval
 	approval.State, approval.Reason = state, d.Reason
-	switch state {
+	isInput := approval.Cause == CauseInput
+	switch {
+	case isInput && state == ApprovalExpired:
+		c.State, c.Error = ToolFailed, inputExpired
+	case isInput:
+		if err := c.respond(d); err != nil {
+			return err
+		}
+	case d.Input != nil:
+		return fault.InvalidField("input", "この呼び出しは、入力を求めていません。")
+	default:
+		c.apply(&approval, d)
+	}
+	c.Approval = &approval
+	return nil
+}
+
+// apply applies a decision about making the call.
+func (c *ToolCall) apply(approval *Approval, d Decision) {
+	switch approval.State {
 	case ApprovalApproved:
 		c.State = ToolApproved
 		if d.Arguments != nil {
-			approval.Edited, c.Arguments = true, string(d.Arguments)
+			approval.Edited, c.Arguments, c.Input = true, string(d.Arguments), nil // Another call, from its first round.
 		}
 	case ApprovalDenied:
 		c.State, c.Result = ToolDenied, "利用者が拒否しました。"
@@ -243,7 +268,6 @@ func (c *ToolCall) Decide(state ApprovalState, d Decision) {
 	default:
 		c.State, c.Error = ToolFailed, approvalExpired
 	}
-	c.Approval = &approval
 }
 
 // ask makes the call wait for a decision.

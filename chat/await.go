@@ -151,8 +151,13 @@ func (s *Service) askAgain(ctx context.Context, g *generation, tools []tool.Tool
 	if len(unknown) == 0 {
 		return nil
 	}
+	return s.storeAsked(ctx, g, unknown)
+}
+
+// storeAsked stores that running calls wait for decisions, and publishes them.
+func (s *Service) storeAsked(ctx context.Context, g *generation, calls []ToolCall) error {
 	err := s.persist(ctx, func(ctx context.Context) error {
-		return s.store.AskAgain(ctx, s.serverID, g.runID(), unknown)
+		return s.store.AskAgain(ctx, s.serverID, g.runID(), calls)
 	})
 	if errors.Is(err, ErrStaleRun) {
 		s.drop(g)
@@ -161,8 +166,8 @@ func (s *Service) askAgain(ctx context.Context, g *generation, tools []tool.Tool
 		return err
 	}
 	s.ensureLease()
-	s.publishAsked(g, unknown)
-	for _, call := range unknown {
+	s.publishAsked(g, calls)
+	for _, call := range calls {
 		putToolCall(g.text, call)
 	}
 	return nil

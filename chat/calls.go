@@ -72,17 +72,12 @@ func (s *Service) makeCalls(ctx context.Context, g *generation, tools []tool.Too
 			continue
 		}
 		found, exists := findTool(tools, call.Name)
-		if !exists { // The skill has changed since the call was stored.
-			found.Call = func(context.Context, json.RawMessage) (tool.Result, error) {
-				return tool.Result{}, fault.Errorf(fault.NotFound, "このツールはありません。")
-			}
-		}
 		running++
 		go func() {
 			began := time.Now()
 			within, cancel := context.WithTimeout(ctx, toolTimeout)
 			defer cancel()
-			result, err := found.Call(within, json.RawMessage(call.Arguments))
+			result, err := request(within, found, exists, call)
 			ends <- ending{i, found.Name, result, err, time.Since(began)}
 		}()
 	}
@@ -92,12 +87,21 @@ func (s *Service) makeCalls(ctx context.Context, g *generation, tools []tool.Too
 			continue // The server stops: the next run makes the call again.
 		}
 		call := &calls[end.index]
-		call.State, call.Duration = ToolDone, end.took.Truncate(time.Millisecond)
+		call.Duration += end.took.Truncate(time.Millisecond) // Of all rounds.
+		if end.err == nil && end.result.Input != nil {
+			if end.err = s.askInput(g, call, *end.result.Input); end.err == nil {
+				continue
+			}
+			if !errors.Is(end.err, errTooManyInputs) {
+				return end.err
+			}
+		}
+		call.State, call.Input = ToolDone, nil
 		g.take(call, end.result)
 		if end.err != nil {
 			call.State, call.Result, call.Error = ToolFailed, "", toolError(ctx, end.err)
 		}
-		s.metrics.ToolCalled(end.tool, string(call.State), end.took)
+		s.metrics.ToolCalled(end.tool, string(call.State), call.Duration)
 		if len(call.Sources) > 0 { // Before readers see the numbers of its sources.
 			s.storeResult(ctx, g, *call)
 		}
@@ -112,6 +116,18 @@ func (s *Service) makeCalls(ctx context.Context, g *generation, tools []tool.Too
 		return llm.Canceled(ctx)
 	}
 	return nil
+}
+
+// request makes the next request of a call: its first one or, after a response by the person, the one with the response.
+func request(ctx context.Context, t tool.Tool, exists bool, call ToolCall) (tool.Result, error) {
+	arguments := json.RawMessage(call.Arguments)
+	switch {
+	case !exists: // The skill has changed since the call was stored.
+		return tool.Result{}, fault.Errorf(fault.NotFound, "このツールはありません。")
+	case call.Input != nil && call.Input.Response != nil:
+		return t.Resume(ctx, arguments, call.Input.InputRequest, *call.Input.Response)
+	}
+	return t.Call(ctx, arguments)
 }
 
 // stoppedCall is the error of a call that ended with its stopped answer.

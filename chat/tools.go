@@ -75,6 +75,8 @@ type ToolCall struct {
 	Summary   string    `json:"summary,omitempty"`   // The result for people; "" if it is Result.
 	Sources   []Source  `json:"sources,omitempty"`   // Found by the call. Not in a complete answer, which has citations.
 	Approval  *Approval `json:"approval,omitempty"`  // The last request for a decision; nil if none was needed.
+
+	Input *ToolInput `json:"input,omitempty"` // Of the current round of the call; nil in its first one and after its end.
 }
 
 // ToolRound is a part of an answer that ends with calls of tools.
@@ -317,7 +319,7 @@ func (g *generation) toolCalls() []ToolCall {
 	for i, round := range g.rounds {
 		for _, call := range round.Calls {
 			call = call.Shown()
-			call.Round, call.Extra, call.Sources = i, nil, nil
+			call.Round, call.Extra, call.Sources, call.Input = i, nil, nil, nil
 			calls = append(calls, call)
 		}
 	}

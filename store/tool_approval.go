@@ -48,7 +48,11 @@ func (db *DB) AskAgain(ctx context.Context, serverID uuid.UUID, run chat.RunID, 
 		return send(ctx, tx, func(batch *pgx.Batch) {
 			for _, call := range calls {
 				call = storableCall(call)
-				queueCall(batch, run.MessageID, call)
+				batch.Queue(`
+					UPDATE tool_calls
+					SET state = 'waiting', call = $3
+					WHERE message_id = $1 AND call_id = $2 AND state = 'running'`, // Not in a repeated attempt.
+					run.MessageID, call.ID, call)
 				queueApproval(batch, run.MessageID, call)
 			}
 		})
@@ -192,7 +196,8 @@ const endWaitSQL = `
 const approvalColumns = `a.id, a.cause, coalesce(a.decision, 'waiting') AS state, a.expires_at, a.reason,
 	coalesce(a.decision = 'approved' AND a.decided_sha256 <> a.arguments_sha256, false) AS edited, a.user_id, a.thread_id,
 	t.title AS thread_title, t.skill_id, a.message_id, a.call_id, a.tool, a.title, coalesce(c.call->>'arguments', '') AS arguments,
-	coalesce(a.decided_sha256, a.arguments_sha256) AS arguments_sha256, a.created_at, a.decided_at`
+	coalesce(a.decided_sha256, a.arguments_sha256) AS arguments_sha256, a.created_at, a.decided_at,
+	CASE WHEN a.cause = 'input' AND a.decision IS NULL THEN c.call->'input' END AS input`
 
 // fromApprovals joins these tables. The rows of calls are deleted at the end of an answer.
 const fromApprovals = `
@@ -299,10 +304,12 @@ func decide(ctx context.Context, tx pgx.Tx, row *approvalRow, state chat.Approva
 	if err != nil {
 		return err
 	}
-	call.Decide(state, d)
+	if err := call.Decide(state, d); err != nil {
+		return err
+	}
 	call = storableCall(call)
 	sum := sha256.Sum256([]byte(call.Arguments))
-	row.Approval, row.Arguments, row.ArgumentsSHA256 = *call.Approval, call.Arguments, sum[:]
+	row.Approval, row.Arguments, row.ArgumentsSHA256, row.Input = *call.Approval, call.Arguments, sum[:], nil
 	var requestID, decidedBy *uuid.UUID
 	var hash []byte
 	if d.ID != uuid.Nil {

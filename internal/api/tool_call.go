@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
 func (s *Server) listToolCalls(c *call) (any, error) {
@@ -30,10 +31,14 @@ func (s *Server) decideToolCall(c *call, req ToolDecision) (any, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	decided, err := s.Chat.DecideToolCall(c.ctx(), c.actor, chat.Decision{
+	decision := chat.Decision{
 		ID: c.pathID, RequestID: requestID, Approved: *req.Approved, Arguments: req.Arguments, ArgumentsSHA256: sum,
 		Reason: req.Reason, Remember: req.Remember,
-	})
+	}
+	if req.Input != nil {
+		decision.Input = &tool.InputResponse{Action: tool.InputAction(req.Input.Action), Values: req.Input.Values}
+	}
+	decided, err := s.Chat.DecideToolCall(c.ctx(), c.actor, decision)
 	return toToolApproval(decided), err
 }
 
@@ -43,6 +48,25 @@ func toToolApproval(a chat.ToolApproval) ToolApproval {
 		ThreadTitle: a.ThreadTitle, SkillID: a.SkillID, MessageID: a.MessageID, CallID: a.CallID, Name: a.Tool, Title: a.Title,
 		Arguments: a.Arguments, ArgumentsSha256: hex.EncodeToString(a.ArgumentsSHA256), Reason: a.Reason,
 		Edited: a.Edited, CreatedAt: a.CreatedAt.UTC(), ExpiresAt: a.ExpiresAt.UTC(), DecidedAt: utc(a.DecidedAt),
+		Input: optional(a.Input, toToolInput),
+	}
+}
+
+func toToolInput(in chat.ToolInput) ToolInput {
+	return ToolInput{Server: in.Server, Round: in.Round, Forms: convert(in.Forms, toToolInputForm)}
+}
+
+func toToolInputForm(f tool.InputForm) ToolInputForm {
+	return ToolInputForm{ID: f.ID, Message: f.Message, Fields: convert(f.Fields, toToolInputField)}
+}
+
+func toToolInputField(f tool.InputField) ToolInputField {
+	return ToolInputField{
+		Name: f.Name, Label: f.Label, Description: f.Description, Type: ToolInputFieldType(f.Type), Required: f.Required,
+		Default: f.Default, Format: f.Format, MinLength: f.MinLength, MaxLength: f.MaxLength, Minimum: f.Minimum,
+		Maximum: f.Maximum, Options: convert(f.Options, func(o tool.InputOption) ToolInputOption {
+			return ToolInputOption{Value: o.Value, Label: o.Label}
+		}),
 	}
 }
 

@@ -210,28 +210,28 @@ func (e FeedbackRequestRating) Valid() bool {
 
 // Defines values for FormFieldType.
 const (
-	Date     FormFieldType = "date"
-	File     FormFieldType = "file"
-	Number   FormFieldType = "number"
-	Select   FormFieldType = "select"
-	Text     FormFieldType = "text"
-	Textarea FormFieldType = "textarea"
+	FormFieldTypeDate     FormFieldType = "date"
+	FormFieldTypeFile     FormFieldType = "file"
+	FormFieldTypeNumber   FormFieldType = "number"
+	FormFieldTypeSelect   FormFieldType = "select"
+	FormFieldTypeText     FormFieldType = "text"
+	FormFieldTypeTextarea FormFieldType = "textarea"
 )
 
 // Valid indicates whether the value is a known member of the FormFieldType enum.
 func (e FormFieldType) Valid() bool {
 	switch e {
-	case Date:
+	case FormFieldTypeDate:
 		return true
-	case File:
+	case FormFieldTypeFile:
 		return true
-	case Number:
+	case FormFieldTypeNumber:
 		return true
-	case Select:
+	case FormFieldTypeSelect:
 		return true
-	case Text:
+	case FormFieldTypeText:
 		return true
-	case Textarea:
+	case FormFieldTypeTextarea:
 		return true
 	default:
 		return false
@@ -840,6 +840,7 @@ func (e TokenFormGrantType) Valid() bool {
 
 // Defines values for ToolApprovalCause.
 const (
+	Input     ToolApprovalCause = "input"
 	Rule      ToolApprovalCause = "rule"
 	Unknown   ToolApprovalCause = "unknown"
 	Untrusted ToolApprovalCause = "untrusted"
@@ -848,6 +849,8 @@ const (
 // Valid indicates whether the value is a known member of the ToolApprovalCause enum.
 func (e ToolApprovalCause) Valid() bool {
 	switch e {
+	case Input:
+		return true
 	case Rule:
 		return true
 	case Unknown:
@@ -904,6 +907,33 @@ func (e ToolCallStatus) Valid() bool {
 	case ToolCallStatusReturned:
 		return true
 	case ToolCallStatusSuccess:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ToolInputFieldType.
+const (
+	ToolInputFieldTypeBoolean ToolInputFieldType = "boolean"
+	ToolInputFieldTypeChoice  ToolInputFieldType = "choice"
+	ToolInputFieldTypeInteger ToolInputFieldType = "integer"
+	ToolInputFieldTypeNumber  ToolInputFieldType = "number"
+	ToolInputFieldTypeString  ToolInputFieldType = "string"
+)
+
+// Valid indicates whether the value is a known member of the ToolInputFieldType enum.
+func (e ToolInputFieldType) Valid() bool {
+	switch e {
+	case ToolInputFieldTypeBoolean:
+		return true
+	case ToolInputFieldTypeChoice:
+		return true
+	case ToolInputFieldTypeInteger:
+		return true
+	case ToolInputFieldTypeNumber:
+		return true
+	case ToolInputFieldTypeString:
 		return true
 	default:
 		return false
@@ -4393,7 +4423,8 @@ type ToolApproval struct {
 	CallID string `json:"call_id"`
 
 	// Cause Why a decision is needed: the rule of the tool; the call may change something and the answer has read texts of
-	// others; the call may have been made before a failure, and its result is unknown.
+	// others; the call may have been made before a failure, and its result is unknown; the tool asks for input by the
+	// person in the middle of the call.
 	Cause     ToolApprovalCause `json:"cause"`
 	CreatedAt time.Time         `json:"created_at"`
 	DecidedAt time.Time         `json:"decided_at,omitempty,omitzero"`
@@ -4402,6 +4433,10 @@ type ToolApproval struct {
 	Edited    bool               `json:"edited,omitempty,omitzero"`
 	ExpiresAt time.Time          `json:"expires_at"`
 	ID        openapi_types.UUID `json:"id"`
+
+	// Input The request of a tool for input, only while a call with the cause `input` waits. All texts were written by the tool's server,
+	// except the server's name. The person's input is deleted at the end of the answer.
+	Input ToolInput `json:"input,omitempty,omitzero"`
 
 	// MessageID The answer.
 	MessageID openapi_types.UUID `json:"message_id"`
@@ -4423,7 +4458,8 @@ type ToolApproval struct {
 }
 
 // ToolApprovalCause Why a decision is needed: the rule of the tool; the call may change something and the answer has read texts of
-// others; the call may have been made before a failure, and its result is unknown.
+// others; the call may have been made before a failure, and its result is unknown; the tool asks for input by the
+// person in the middle of the call.
 type ToolApprovalCause string
 
 // ToolApprovalList defines model for ToolApprovalList.
@@ -4471,7 +4507,8 @@ type ToolCallStatus string
 // ToolCallApproval The decision about a call that needed one.
 type ToolCallApproval struct {
 	// Cause Why a decision is needed: the rule of the tool; the call may change something and the answer has read texts of
-	// others; the call may have been made before a failure, and its result is unknown.
+	// others; the call may have been made before a failure, and its result is unknown; the tool asks for input by the
+	// person in the middle of the call.
 	Cause ToolApprovalCause `json:"cause"`
 
 	// Edited The person has changed the arguments.
@@ -4531,7 +4568,8 @@ type ToolDecision struct {
 	Arguments json.RawMessage `json:"arguments,omitempty,omitzero"`
 
 	// ArgumentsSha256 Of the arguments that were shown, 64 hexadecimal digits. Others are a conflict (409).
-	ArgumentsSha256 string `json:"arguments_sha256"`
+	ArgumentsSha256 string             `json:"arguments_sha256"`
+	Input           *ToolInputResponse `json:"input,omitempty,omitzero"`
 
 	// Reason For the assistant, if the call is refused.
 	Reason string `json:"reason,omitempty,omitzero"`
@@ -4540,6 +4578,67 @@ type ToolDecision struct {
 	// need a decision nevertheless after the answer has read texts of others.
 	Remember  bool   `json:"remember,omitempty,omitzero"`
 	RequestID string `json:"request_id"`
+}
+
+// ToolInput The request of a tool for input, only while a call with the cause `input` waits. All texts were written by the tool's server,
+// except the server's name. The person's input is deleted at the end of the answer.
+type ToolInput struct {
+	Forms []ToolInputForm `json:"forms"`
+
+	// Round From 1 to 5: how often the call has asked.
+	Round int `json:"round"`
+
+	// Server The name of the server.
+	Server string `json:"server"`
+}
+
+// ToolInputField defines model for ToolInputField.
+type ToolInputField struct {
+	// Default A string, number or boolean.
+	Default     any    `json:"default,omitempty,omitzero"`
+	Description string `json:"description,omitempty,omitzero"`
+
+	// Format `email`, `uri`, `date` (2026-12-01) or `date-time` (RFC 3339).
+	Format string `json:"format,omitempty,omitzero"`
+	Label  string `json:"label"`
+
+	// MaxLength In characters, and never more than 4,000.
+	MaxLength int               `json:"max_length,omitempty,omitzero"`
+	Maximum   *float64          `json:"maximum,omitempty,omitzero"`
+	MinLength int               `json:"min_length,omitempty,omitzero"`
+	Minimum   *float64          `json:"minimum,omitempty,omitzero"`
+	Name      string            `json:"name"`
+	Options   []ToolInputOption `json:"options,omitempty,omitzero"`
+	Required  bool              `json:"required"`
+
+	// Type Of the value. A `choice` has the string of one of its options.
+	Type ToolInputFieldType `json:"type"`
+}
+
+// ToolInputFieldType Of the value. A `choice` has the string of one of its options.
+type ToolInputFieldType string
+
+// ToolInputForm defines model for ToolInputForm.
+type ToolInputForm struct {
+	Fields  []ToolInputField `json:"fields"`
+	ID      string           `json:"id"`
+	Message string           `json:"message"`
+}
+
+// ToolInputOption defines model for ToolInputOption.
+type ToolInputOption struct {
+	Label string `json:"label"`
+	Value string `json:"value"`
+}
+
+// ToolInputResponse The response to a call with the cause `input`. `approved` is true for `accept`, and false for the others. A refusal
+// without a response is `decline`. An invalid value is an error (400) with the field `input.values.FORM.FIELD`.
+type ToolInputResponse struct {
+	// Action As in the Model Context Protocol. `cancel` closes the forms without a choice.
+	Action string `json:"action"`
+
+	// Values The values of `accept` by form and field.
+	Values map[string]map[string]any `json:"values,omitempty,omitzero"`
 }
 
 // ToolPutRequest defines model for ToolPutRequest.

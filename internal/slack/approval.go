@@ -32,6 +32,9 @@ func approvalBlocks(a chat.ToolApproval, thread string) []slackgo.Block {
 	if a.State != chat.ApprovalWaiting {
 		return blocks
 	}
+	if a.Cause == chat.CauseInput {
+		return append(blocks, inputBlocks(a, thread)...)
+	}
 	text, whole := readable(a.Arguments)
 	if cause := approvalCauses[a.Cause]; cause != "" {
 		blocks = append(blocks, note(cause))
@@ -55,6 +58,16 @@ func approvalBlocks(a chat.ToolApproval, thread string) []slackgo.Block {
 		slackgo.NewActionBlock("", buttons...))
 }
 
+// inputBlocks returns the blocks of a request for input. The form is shown in the app only.
+func inputBlocks(a chat.ToolApproval, thread string) []slackgo.Block {
+	blocks := []slackgo.Block{note("入力は、アプリで質問した人だけが行えます。" + a.ExpiresAt.In(japan.Zone).Format("1月2日 15:04") +
+		"までに送信しないと、入力なしで回答を続けます。")}
+	if thread == "" {
+		return blocks
+	}
+	return append(blocks, slackgo.NewActionBlock("", button(actionOpen, a.ID.String(), "アプリで開く").WithURL(thread)))
+}
+
 // approvalCauses maps causes to texts for people.
 var approvalCauses = map[chat.ApprovalCause]string{
 	chat.CauseRule:      "このツールは、実行の前に承認が必要です。",
@@ -65,7 +78,11 @@ var approvalCauses = map[chat.ApprovalCause]string{
 // approvalTitle returns the state of a request for a decision. It does not include the reason of a refusal, because the
 // person has written it for the assistant.
 func approvalTitle(a chat.ToolApproval) string {
-	title := "「" + runes.OneLine(a.Title, maxTitle) + "」の実行"
+	name := "「" + runes.OneLine(a.Title, maxTitle) + "」"
+	if a.Cause == chat.CauseInput {
+		return inputTitle(a.State, name)
+	}
+	title := name + "の実行"
 	switch a.State {
 	case chat.ApprovalApproved:
 		if a.Edited {
@@ -81,6 +98,22 @@ func approvalTitle(a chat.ToolApproval) string {
 	case chat.ApprovalWaiting:
 	}
 	return title + "を承認しますか"
+}
+
+// inputTitle returns the state of a request for input by the tool with a name.
+func inputTitle(state chat.ApprovalState, name string) string {
+	switch state {
+	case chat.ApprovalApproved:
+		return "✅ " + name + "に入力しました。"
+	case chat.ApprovalDenied:
+		return "🚫 " + name + "への入力を断りました。"
+	case chat.ApprovalExpired:
+		return "⌛ " + name + "は、入力の期限が切れました。"
+	case chat.ApprovalCanceled:
+		return "⏹️ 回答が終わったため、" + name + "への入力は不要になりました。"
+	case chat.ApprovalWaiting:
+	}
+	return name + "が入力を求めています"
 }
 
 // readable returns the arguments of a call as text, a line or more for each field. whole is false if it is shortened.

@@ -104,6 +104,26 @@ func TestRequestForADecision(t *testing.T) {
 	o.silent()
 }
 
+// TestRequestForInput: a tool that asks for input has a link to the app, and neither a form nor buttons to decide.
+func TestRequestForInput(t *testing.T) {
+	t.Parallel()
+	o := open(t, nil)
+	for state, want := range map[chat.ApprovalState]string{
+		chat.ApprovalWaiting: "が入力を求めています", chat.ApprovalApproved: "に入力しました", chat.ApprovalDenied: "入力を断りました",
+		chat.ApprovalExpired: "入力の期限が切れました", chat.ApprovalCanceled: "入力は不要になりました",
+	} {
+		d := request(state, `{"件名": "打合せ"}`)
+		d.Approval.Cause = chat.CauseInput
+		ref, sections := o.begun(d)
+		_, all := o.shown(o.to.Channel, ref)
+		isLinked := strings.Contains(all, `"アプリで開く"`) && strings.Contains(all, "アプリで質問した人だけ")
+		if !strings.Contains(sections[0], want) || strings.Contains(all, "打合せ") || strings.Contains(all, "tsumugi_approve") ||
+			strings.Contains(all, "tsumugi_deny") || isLinked != (state == chat.ApprovalWaiting) {
+			t.Errorf("%s: %s", state, all)
+		}
+	}
+}
+
 // TestArgumentsAreReadable: arguments are text without markup. They cannot look like other fields, have no invisible
 // characters, and are shortened visibly, without a button to approve them.
 func TestArgumentsAreReadable(t *testing.T) {

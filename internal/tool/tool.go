@@ -31,6 +31,9 @@ type Tool struct {
 	// Call makes one call. The arguments are JSON written by a model; they may have any form. The detail of an error is
 	// shown to the person and sent to the model.
 	Call func(ctx context.Context, arguments json.RawMessage) (Result, error)
+
+	// Resume makes the next request of a call after a result with Input. It is nil if the tool never asks for input.
+	Resume func(ctx context.Context, arguments json.RawMessage, request InputRequest, response InputResponse) (Result, error)
 }
 
 // Rule is allow, ask or deny.
@@ -51,6 +54,9 @@ type Result struct {
 	// Found has the sources found by SearchDocuments, SearchWeb or ReadPage, a []chat.Source. Text is then a note about
 	// them, which the tool itself has written.
 	Found any
+
+	// Input is the request for input without which the call has no result yet. nil for a complete call.
+	Input *InputRequest
 }
 
 // Box is the set of the available tools.

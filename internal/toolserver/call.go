@@ -22,12 +22,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
-var (
-	errWithdrawn = fault.Errorf(fault.Conflict,
-		"このツールは、管理者の変更により使えなくなったため、呼び出しを終了しました。")
-	errNeedsInput = fault.Errorf(fault.Conflict,
-		"このツールは、途中で追加の入力を求めました。追加の入力には対応していないため、呼び出しを終了しました。")
-)
+var errWithdrawn = fault.Errorf(fault.Conflict,
+	"このツールは、管理者の変更により使えなくなったため、呼び出しを終了しました。")
 
 // Of returns the tools with these names that the person may use in their answers, in the order of the names' servers.
 // It implements chat.Tools.
@@ -47,7 +43,14 @@ func (s *Service) Of(ctx context.Context, owner identity.Owner, names []string) 
 			}
 			made := t.tool(server)
 			made.Call = func(ctx context.Context, arguments json.RawMessage) (tool.Result, error) {
-				return s.call(ctx, owner, server, t, arguments)
+				return s.call(ctx, owner, server, t, sdk.CallToolParams{Arguments: arguments})
+			}
+			made.Resume = func(
+				ctx context.Context, arguments json.RawMessage, request tool.InputRequest, response tool.InputResponse,
+			) (tool.Result, error) {
+				return s.call(ctx, owner, server, t, sdk.CallToolParams{
+					Arguments: arguments, InputResponses: inputResponses(request, response), RequestState: request.State,
+				})
 			}
 			tools = append(tools, made)
 		}
@@ -55,12 +58,14 @@ func (s *Service) Of(ctx context.Context, owner identity.Owner, names []string) 
 	return tools, nil
 }
 
-// call makes one call on behalf of a person. It sends at most one request for it.
+// call makes one round of a call on behalf of a person. It sends at most one request for it. params.Arguments is a
+// json.RawMessage.
 func (s *Service) call(
-	ctx context.Context, owner identity.Owner, server Server, t Tool, arguments json.RawMessage,
-) (tool.Result, error) {
-	input, err := checkArguments(t.Accepted.Schema, arguments)
-	if err != nil {
+	ctx context.Context, owner identity.Owner, server Server, t Tool, params sdk.CallToolParams,
+) (_ tool.Result, err error) {
+	params.Name = t.Remote
+	arguments, _ := params.Arguments.(json.RawMessage)
+	if params.Arguments, err = checkArguments(t.Accepted.Schema, arguments); err != nil {
 		return tool.Result{}, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.CallTimeout, errSlow)
@@ -70,7 +75,7 @@ func (s *Service) call(
 		return tool.Result{}, err
 	}
 	defer stop()
-	result, err := s.exchange(ctx, owner, server, t, input)
+	result, err := s.exchange(ctx, owner, server, t, &params)
 	if errors.Is(err, errSignIn) && server.Auth == AuthOAuth {
 		err = s.errUnlinked("連携が受け付けられませんでした。もう一度、")
 	}
@@ -83,7 +88,7 @@ func (s *Service) call(
 // named returns an error with the name of the server before its text. Errors about the tool itself are not changed.
 func named(server Server, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
-	if !ok || known == errWithdrawn || known == errNeedsInput || known.Code == codeToolError {
+	if !ok || known == errWithdrawn || known.Code == codeInput || known.Code == codeToolError {
 		return err
 	}
 	return fault.Wrap(err, known.Code, "サーバー「%s」: %s", server.Name, known.Detail)
@@ -91,7 +96,7 @@ func named(server Server, err error) error {
 
 // exchange connects to the server and makes the call.
 func (s *Service) exchange(
-	ctx context.Context, owner identity.Owner, server Server, t Tool, input json.RawMessage,
+	ctx context.Context, owner identity.Owner, server Server, t Tool, params *sdk.CallToolParams,
 ) (tool.Result, error) {
 	credentials, err := s.credentials(ctx, owner, server)
 	if err != nil {
@@ -105,9 +110,13 @@ func (s *Service) exchange(
 	if err := s.recheck(ctx, connected, server, t); err != nil {
 		return tool.Result{}, err
 	}
-	result, err := connected.CallTool(ctx, &sdk.CallToolParams{Name: t.Remote, Arguments: input})
+	result, err := connected.CallTool(ctx, params)
 	if err != nil {
 		return tool.Result{}, connected.exchange.explain(ctx, err)
+	}
+	if result.NeedsInput() {
+		request, err := newInputRequest(server.Name, result)
+		return tool.Result{Input: request, Untrusted: true}, err
 	}
 	return newResult(result)
 }
@@ -203,9 +212,6 @@ const codeToolError fault.Code = "tool_error"
 
 // newResult returns the result of a call. Its texts were written by others.
 func newResult(result *sdk.CallToolResult) (tool.Result, error) {
-	if result.NeedsInput() {
-		return tool.Result{}, errNeedsInput
-	}
 	var parts []string
 	hasJSON := false
 	for _, content := range result.Content {

@@ -94,21 +94,13 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestFailuresHaveSentences: an error of the tool is a failed call, whose text is untrusted, and a server that asks for
-// the person's input gets none.
+// TestFailuresHaveSentences: an error of the tool is a failed call, whose text is untrusted.
 func TestFailuresHaveSentences(t *testing.T) {
 	t.Parallel()
 	o, c := newOffice(t), newCRM(t)
 	c.answers("broken", &sdk.CallToolResult{IsError: true, Content: []sdk.Content{
 		&sdk.TextContent{Text: "在庫が\nありません" + strings.Repeat("あ", 1000)},
 	}})
-	c.set("asks", "", `{"type":"object"}`, func(json.RawMessage) (*sdk.CallToolResult, error) {
-		return &sdk.CallToolResult{
-			InputRequests: sdk.InputRequestMap{"q": &sdk.ElicitParams{Message: "パスワードは？", RequestedSchema: map[string]any{
-				"type": "object", "properties": map[string]any{"p": map[string]any{"type": "string"}},
-			}}},
-		}, nil
-	})
 	c.set("refuses", "", `{"type":"object"}`, func(json.RawMessage) (*sdk.CallToolResult, error) {
 		return nil, errors.New("権限がありません")
 	})
@@ -118,11 +110,9 @@ func TestFailuresHaveSentences(t *testing.T) {
 		t.Errorf("got %+v, %v", result, err)
 	}
 	wants(t, err, "ツールがエラーを返しました。（ツールの文:「在庫が ありません")
-	_, err = o.call("crm__asks", `{}`)
-	wants(t, err, "追加の入力を求めました")
 	_, err = o.call("crm__refuses", `{}`)
 	wants(t, err, "サーバー「顧客管理」", "権限がありません")
-	if n := c.calls.Load(); n != 3 {
+	if n := c.calls.Load(); n != 2 {
 		t.Errorf("%d calls", n)
 	}
 }

@@ -208,6 +208,17 @@ type session struct {
 	exchange *bounded
 }
 
+// withoutElicitation withholds the capability of forms from servers of revisions before 2026-07-28, which begin with the
+// method initialize. They would ask during a request, and the request would have to stay open until the person answers.
+func withoutElicitation(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		if params, ok := r.GetParams().(*sdk.InitializeParams); ok {
+			params.Capabilities.Elicitation = nil
+		}
+		return next(ctx, method, r)
+	}
+}
+
 // connect begins an exchange with a server. The SDK decides nothing: it neither reconnects, nor answers a server that
 // asks for the person's input or for a model.
 func (c *Connector) connect(ctx context.Context, address string, credentials http.Header) (*session, error) {
@@ -217,9 +228,12 @@ func (c *Connector) connect(ctx context.Context, address string, credentials htt
 		limit += time.Until(deadline)
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "tsumugi", Title: "Tsumugi", Version: c.version}, &sdk.ClientOptions{
-		Logger: slog.New(slog.DiscardHandler), Capabilities: &sdk.ClientCapabilities{},
-		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
+		Logger: slog.New(slog.DiscardHandler), MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
+		Capabilities: &sdk.ClientCapabilities{
+			Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}},
+		},
 	})
+	client.AddSendingMiddleware(withoutElicitation)
 	connected, err := client.Connect(ctx, &sdk.StreamableClientTransport{
 		Endpoint: address, HTTPClient: httpClient(exchange, limit), MaxRetries: -1, DisableStandaloneSSE: true,
 		MaxEventSize: maxResponse,

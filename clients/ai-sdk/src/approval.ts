@@ -5,9 +5,9 @@ export interface ToolApproval {
   readonly state: 'waiting' | 'approved' | 'denied' | 'expired' | 'canceled'
   /**
    * Why the call needs a decision: by the tool's rule, because the answer has read texts of others, or because the call
-   * may have been made before a failure.
+   * may have been made before a failure, or because the tool asks for input in the middle of the call.
    */
-  readonly cause: 'rule' | 'untrusted' | 'unknown'
+  readonly cause: 'rule' | 'untrusted' | 'unknown' | 'input'
   readonly thread_id: string
   readonly thread_title: string
   readonly skill_id: string
@@ -21,6 +21,8 @@ export interface ToolApproval {
   /** JSON. */
   readonly arguments: string
   readonly arguments_sha256: string
+  /** The request for input, with the cause `input`. */
+  readonly input?: ToolInput
   /** Of a refusal. */
   readonly reason?: string
   /** The person has changed the arguments. */
@@ -43,4 +45,43 @@ export interface ToolDecision {
   readonly reason?: string
   /** Approves further calls of the tool in the thread. */
   readonly remember?: boolean
+  /** The response to a tool that asks for input. `approved` is true exactly for `accept`. */
+  readonly input?: ToolInputResponse
+}
+
+/** ToolInput is a tool's request for input. Its texts were written by the tool's server. */
+export interface ToolInput {
+  /** The name of the server. */
+  readonly server: string
+  /** How often the call has asked, from 1. */
+  readonly round: number
+  readonly forms: readonly ToolInputForm[]
+}
+
+export interface ToolInputForm {
+  readonly id: string
+  readonly message: string
+  readonly fields: readonly ToolInputField[]
+}
+
+export interface ToolInputField {
+  readonly name: string
+  readonly label: string
+  readonly description?: string
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'choice'
+  readonly required: boolean
+  readonly default?: string | number | boolean
+  /** Of a string: `email`, `uri`, `date` or `date-time`. */
+  readonly format?: string
+  readonly min_length?: number
+  readonly max_length?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly options?: readonly { readonly value: string; readonly label: string }[]
+}
+
+export interface ToolInputResponse {
+  readonly action: 'accept' | 'decline' | 'cancel'
+  /** The values of `accept` by form and field. */
+  readonly values?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }

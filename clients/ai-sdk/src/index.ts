@@ -1,3 +1,10 @@
-export type { ToolApproval, ToolDecision } from './approval.js'
+export type {
+  ToolApproval,
+  ToolDecision,
+  ToolInput,
+  ToolInputField,
+  ToolInputForm,
+  ToolInputResponse,
+} from './approval.js'
 export { TsumugiError } from './error.js'
 export { TsumugiChatTransport, type TsumugiChatTransportOptions } from './transport.js'

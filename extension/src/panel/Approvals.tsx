@@ -26,8 +26,15 @@ const titles: Readonly<Record<string, TextName | undefined>> = {
   canceled: 'approvalCanceled',
 }
 
-function titleOf(tool: string, { state }: CallApproval): string {
-  const name = titles[state]
+/** The titles of requests for input, where they differ. The form is on the web only. */
+const inputTitles: Readonly<Record<string, TextName | undefined>> = {
+  waiting: 'inputTitle',
+  approved: 'inputSent',
+  denied: 'inputDeclined',
+}
+
+function titleOf(tool: string, { cause, state }: CallApproval): string {
+  const name = (cause === 'input' ? inputTitles[state] : undefined) ?? titles[state]
   return name ? t(name, tool) : tool
 }
 
@@ -80,9 +87,11 @@ interface ApprovalProps {
 function Approval({ call, approval, url, conversation }: ApprovalProps) {
   const id = useId()
   const box = useRef<HTMLElement>(null)
+  const isInput = approval.cause === 'input'
   const waits = approval.state === 'waiting'
+  const decides = waits && !isInput
   const cause = causes[approval.cause]
-  const { asked, failure, sending, decide, retry } = useDecision(approval.id, waits, conversation)
+  const { asked, failure, sending, decide, retry } = useDecision(approval.id, decides, conversation)
   const press = async (approved: boolean) => {
     await decide(approved)
     // The pressed button is removed.
@@ -96,7 +105,7 @@ function Approval({ call, approval, url, conversation }: ApprovalProps) {
         {titleOf(call.title, approval)}
       </h3>
       {approval.state === 'denied' && approval.reason && <p className={styles.quiet}>{approval.reason}</p>}
-      {waits && (
+      {decides && (
         <>
           {cause && <p className={styles.quiet}>{t(cause)}</p>}
           <Inputs json={asked?.arguments ?? call.arguments} />
@@ -110,7 +119,7 @@ function Approval({ call, approval, url, conversation }: ApprovalProps) {
       {waits && (
         <>
           <div className={styles.row}>
-            {asked && (
+            {decides && asked && (
               <>
                 <Button size="sm" variant="primary" loading={sending} onClick={() => void press(true)}>
                   {t('approve')}
@@ -128,10 +137,12 @@ function Approval({ call, approval, url, conversation }: ApprovalProps) {
           </div>
           {url && (
             <a href={url} target="_blank" rel="noreferrer">
-              {t('approvalMore')}
+              {t(isInput ? 'inputMore' : 'approvalMore')}
             </a>
           )}
-          <p className={styles.quiet}>{t('approvalUntil', timeOf(approval.expires_at))}</p>
+          <p className={styles.quiet}>
+            {t(isInput ? 'inputUntil' : 'approvalUntil', timeOf(approval.expires_at))}
+          </p>
         </>
       )}
     </section>

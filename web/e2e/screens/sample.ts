@@ -253,3 +253,19 @@ export const deal = {
   金額: '12,800,000円',
   予定日: '2026年12月24日',
 }
+
+/** The form of the call. */
+export const dealForm = {
+  mode: 'form',
+  message: '商談の登録に足りない項目があります。\n担当者に確認のメールを送ります。',
+  requestedSchema: {
+    type: 'object',
+    required: ['stage', 'mail'],
+    properties: {
+      stage: { type: 'string', title: '段階', enum: ['提案', '見積', '契約'], default: '見積' },
+      mail: { type: 'string', title: '担当者のメールアドレス', format: 'email' },
+      probability: { type: 'integer', title: '確度（%）', description: '0から100', minimum: 0, maximum: 100 },
+      remind: { type: 'boolean', title: '予定日の前に知らせる', description: '三日前にメールで知らせます。' },
+    },
+  },
+}

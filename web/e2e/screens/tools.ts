@@ -1,5 +1,5 @@
 import { expect, testOn } from '../support/test'
-import { type OfferedTool, ToolServer } from '../support/toolServer'
+import { type CallParams, type OfferedTool, ToolServer } from '../support/toolServer'
 import { Tsumugi } from '../support/tsumugi'
 import * as sample from './sample'
 import { at, shoot } from './shoot'
@@ -14,6 +14,15 @@ test('tools of a server, and a call that waits for approval', async ({ page, acc
       const properties = Object.fromEntries(tool.inputs.map((name) => [name, { type: 'string' }]))
       return { ...tool, inputSchema: { type: 'object', properties } }
     }),
+    ({ requestState }: CallParams) =>
+      requestState === undefined
+        ? {
+            resultType: 'input_required',
+            content: [],
+            requestState: 'deal',
+            inputRequests: { deal: { method: 'elicitation/create', params: sample.dealForm } },
+          }
+        : { content: [] },
   )
   const url = await server.start()
   const made = { key: 'crm', name: '顧客管理', url, auth: 'none' }
@@ -53,6 +62,14 @@ test('tools of a server, and a call that waits for approval', async ({ page, acc
   await shoot(page, {
     name: 'chat-approval',
     open: () => expect(page.getByRole('region', { name: /商談の登録の実行を承認しますか/ })).toBeVisible(),
+  })
+  await page.getByRole('button', { name: '承認', exact: true }).click()
+  await shoot(page, {
+    name: 'chat-input',
+    open: async () => {
+      const card = page.getByRole('region', { name: '「顧客管理」が入力を求めています' })
+      await card.getByRole('button', { name: '送信' }).scrollIntoViewIfNeeded()
+    },
   })
   server.stop()
 })

@@ -10,22 +10,35 @@ export interface OfferedTool {
   annotations?: Record<string, boolean>
 }
 
+/** The parameters of a call of a tool. */
+export interface CallParams {
+  name?: string
+  requestState?: string
+  inputResponses?: Record<string, { action: string; content?: Record<string, unknown> }>
+}
+
 interface Message {
   id?: number
   method?: string
+  params?: CallParams
 }
 
-/** A server of the Model Context Protocol without sessions. Its tools return that they are done. */
+const done = () => ({ content: [{ type: 'text', text: '登録しました。' }] })
+
+/** A server of the Model Context Protocol without sessions. By default, its tools return that they are done. */
 export class ToolServer {
   private readonly server: Server
 
-  constructor(readonly tools: OfferedTool[]) {
+  constructor(
+    readonly tools: OfferedTool[],
+    private readonly answer: (params: CallParams) => unknown = done,
+  ) {
     this.server = createServer((request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {
         const message = JSON.parse(Buffer.concat(chunks).toString() || '{}') as Message
-        const result = this.result(message.method ?? '')
+        const result = this.result(message.method ?? '', message.params ?? {})
         if (message.id === undefined || result === undefined)
           return response.writeHead(result ? 202 : 400).end()
         response.setHeader('Content-Type', 'application/json')
@@ -34,13 +47,13 @@ export class ToolServer {
     })
   }
 
-  private result(method: string): unknown {
+  private result(method: string, params: CallParams): unknown {
     if (method === 'initialize') {
       const info = { name: 'crm', version: '1' }
       return { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: info }
     }
     if (method === 'tools/list') return { tools: this.tools }
-    if (method === 'tools/call') return { content: [{ type: 'text', text: '登録しました。' }] }
+    if (method === 'tools/call') return this.answer(params)
     return method.startsWith('notifications/') ? {} : undefined
   }
 

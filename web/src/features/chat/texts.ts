@@ -261,6 +261,7 @@ export const texts = {
       titles.length === 1 ? `${titles[0]}の実行を依頼` : `${titles.length}つのツールの実行を依頼`,
     times: (title: string, count: number) => (count === 1 ? title : `${title}（${count}回）`),
     asking: (title: string) => `${title}の承認を待っています`,
+    askingInput: (title: string) => `${title}への入力を待っています`,
     failed: '失敗',
     approvals: {
       waiting: '承認待ち',
@@ -268,6 +269,11 @@ export const texts = {
       denied: '拒否',
       expired: '期限切れ',
       canceled: '中止',
+    } as Readonly<Record<string, string>>,
+    inputStates: {
+      waiting: '入力待ち',
+      approved: '入力済み',
+      denied: '入力せず',
     } as Readonly<Record<string, string>>,
     input: '入力',
     inputs: {

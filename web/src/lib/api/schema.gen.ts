@@ -4105,7 +4105,7 @@ export interface paths {
          * Approve or refuse a call of a tool
          * @description Only the person whose question is answered decides (403 for other readers of the thread). The same request again
          *     has the same response; another decision, or one after the expiry or the end of the answer, is a conflict (409).
-         *     The answer continues at once.
+         *     The answer continues at once. A call that asks for input takes it as `input`, and no `arguments`.
          */
         post: operations["decideToolCall"];
         delete?: never;
@@ -7379,10 +7379,11 @@ export interface components {
         ToolApprovalState: "waiting" | "approved" | "denied" | "expired" | "canceled";
         /**
          * @description Why a decision is needed: the rule of the tool; the call may change something and the answer has read texts of
-         *     others; the call may have been made before a failure, and its result is unknown.
+         *     others; the call may have been made before a failure, and its result is unknown; the tool asks for input by the
+         *     person in the middle of the call.
          * @enum {string}
          */
-        ToolApprovalCause: "rule" | "untrusted" | "unknown";
+        ToolApprovalCause: "rule" | "untrusted" | "unknown" | "input";
         ToolApproval: {
             /** Format: uuid */
             id: string;
@@ -7410,6 +7411,7 @@ export interface components {
             arguments: string;
             /** @description Of the arguments, 64 hexadecimal digits. */
             arguments_sha256: string;
+            input?: components["schemas"]["ToolInput"];
             /** @description Of a refusal. */
             reason?: string;
             /** @description The person has changed the arguments. */
@@ -7441,6 +7443,67 @@ export interface components {
              *     need a decision nevertheless after the answer has read texts of others.
              */
             remember?: boolean;
+            input?: components["schemas"]["ToolInputResponse"];
+        };
+        /**
+         * @description The request of a tool for input, only while a call with the cause `input` waits. All texts were written by the tool's server,
+         *     except the server's name. The person's input is deleted at the end of the answer.
+         */
+        ToolInput: {
+            /** @description The name of the server. */
+            server: string;
+            /** @description From 1 to 5: how often the call has asked. */
+            round: number;
+            forms: components["schemas"]["ToolInputForm"][];
+        };
+        ToolInputForm: {
+            id: string;
+            message: string;
+            fields: components["schemas"]["ToolInputField"][];
+        };
+        ToolInputField: {
+            name: string;
+            label: string;
+            description?: string;
+            /**
+             * @description Of the value. A `choice` has the string of one of its options.
+             * @enum {string}
+             */
+            type: "string" | "integer" | "number" | "boolean" | "choice";
+            required: boolean;
+            /** @description A string, number or boolean. */
+            default?: unknown;
+            /** @description `email`, `uri`, `date` (2026-12-01) or `date-time` (RFC 3339). */
+            format?: string;
+            min_length?: number;
+            /** @description In characters, and never more than 4,000. */
+            max_length?: number;
+            /** Format: double */
+            minimum?: number;
+            /** Format: double */
+            maximum?: number;
+            options?: components["schemas"]["ToolInputOption"][];
+        };
+        ToolInputOption: {
+            value: string;
+            label: string;
+        };
+        /**
+         * @description The response to a call with the cause `input`. `approved` is true for `accept`, and false for the others. A refusal
+         *     without a response is `decline`. An invalid value is an error (400) with the field `input.values.FORM.FIELD`.
+         */
+        ToolInputResponse: {
+            /**
+             * @description As in the Model Context Protocol. `cancel` closes the forms without a choice.
+             * @enum {string}
+             */
+            action: "accept" | "decline" | "cancel";
+            /** @description The values of `accept` by form and field. */
+            values?: {
+                [key: string]: {
+                    [key: string]: unknown;
+                };
+            };
         };
         SuggestionList: {
             items: string[];

@@ -253,6 +253,7 @@ export const auditScreen = {
         rule: 'ツールの設定',
         untrusted: '外部の内容を読んだ後の変更',
         unknown: '結果が分からない呼び出しの再実行',
+        input: 'ツールが求めた入力',
       },
       edited: { true: 'あり' },
       remember: { true: 'このチャットでは許可' },

@@ -1,18 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { ShieldQuestion } from 'lucide-react'
-import { type ReactNode, useId, useRef, useState } from 'react'
+import { type ReactNode, useId, useState } from 'react'
 import { Button } from '@/components/Button'
 import { Choice } from '@/components/Choice'
 import { FieldErrorText, TextArea } from '@/components/Field'
 import { waitingCallsQuery } from '@/entities/thread/toolCalls'
-import { call, errorMessage, type ToolApproval, type ToolDecision } from '@/lib/api'
-import { reload } from '@/lib/api/queries'
+import type { ToolApproval } from '@/lib/api'
 import type { AnswerToolCall, CallApproval } from '@/lib/stream'
 import { formatFull } from '@/lib/ui/dates'
 import { toolInputs } from '@/lib/ui/toolInputs'
 import { texts as chatTexts } from '../texts'
 import styles from './ApprovalCard.module.css'
 import { texts } from './approvalTexts'
+import { InputForm } from './InputForm'
+import { useDecide } from './useDecide'
 
 interface CardProps {
   readonly call: AnswerToolCall
@@ -23,11 +24,28 @@ interface CardProps {
 export function ApprovalCard({ call, approval }: CardProps) {
   const { data } = useQuery({ ...waitingCallsQuery, refetchOnMount: 'always' })
   const own = data?.find((item) => item.id === approval.id)
+  if (approval.cause === 'input') return <InputCard call={call} approval={approval} own={own} />
   return (
     <Card title={own ? texts.title(call.title) : texts.others(call.title)}>
       {own && <p className={styles.note}>{texts.causes[own.cause]}</p>}
       {own ? <Decision key={own.arguments_sha256} waiting={own} /> : <Arguments json={call.arguments} />}
       <p className={styles.note}>{texts.expires(formatFull(approval.expires_at))}</p>
+    </Card>
+  )
+}
+
+/** InputCard shows what the tool asks the person for. Others see only that it asks. */
+function InputCard({ call, approval, own }: CardProps & { own: ToolApproval | undefined }) {
+  const input = own?.input
+  return (
+    <Card title={input ? texts.inputs.title(input.server) : texts.inputs.others(call.title)}>
+      {own && input && (
+        <>
+          <p className={styles.note}>{texts.inputs.note(call.title)}</p>
+          <InputForm key={own.id} waiting={own} input={input} />
+        </>
+      )}
+      <p className={styles.note}>{texts.inputs.expires(formatFull(approval.expires_at))}</p>
     </Card>
   )
 }
@@ -139,33 +157,6 @@ function Decision({ waiting }: { waiting: ToolApproval }) {
       </div>
     </form>
   )
-}
-
-/**
- * useDecide sends a decision. A repeated attempt with the same decision has the same request id. If somebody else has
- * decided, in another tab for example, the stream of the answer shows that.
- */
-function useDecide({ id, arguments_sha256 }: ToolApproval) {
-  const request = useRef({ of: '', id: '' })
-  const [sending, setSending] = useState(false)
-  const [error, setError] = useState('')
-  const decide = async (decision: Pick<ToolDecision, 'approved' | 'arguments' | 'reason' | 'remember'>) => {
-    const of = JSON.stringify(decision)
-    if (request.current.of !== of) request.current = { of, id: crypto.randomUUID() }
-    setSending(true)
-    setError('')
-    try {
-      await call('decideToolCall', {
-        tool_call_id: id,
-        body: { ...decision, request_id: request.current.id, arguments_sha256 },
-      })
-    } catch (cause) {
-      setError(errorMessage(cause) || texts.failed)
-    }
-    setSending(false)
-    void reload(waitingCallsQuery.queryKey)
-  }
-  return { decide: (d: Parameters<typeof decide>[0]) => void decide(d), sending, error }
 }
 
 function pretty(json: string): string {

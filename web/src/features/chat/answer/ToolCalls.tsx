@@ -6,6 +6,13 @@ import { texts } from '../texts'
 import { Fold } from './Fold'
 import styles from './ToolCalls.module.css'
 
+interface AnyApproval {
+  readonly id: string
+  readonly cause: string
+  readonly state: string
+  readonly reason?: string
+}
+
 interface AnyCall {
   readonly id: string
   readonly title: string
@@ -13,7 +20,7 @@ interface AnyCall {
   readonly status: 'running' | 'success' | 'failed' | 'returned' | 'denied'
   readonly result?: string | undefined
   readonly error?: string | undefined
-  readonly approval?: { readonly id: string; readonly state: string; readonly reason?: string } | null
+  readonly approval?: AnyApproval | null
 }
 
 // Loaded on use: few answers wait for decisions.
@@ -56,12 +63,17 @@ export function ToolCalls({ calls, writing }: { calls: readonly AnyCall[]; writi
 /** summary names the tool if there is one, and counts the tools otherwise. */
 function summary(calls: readonly AnyCall[]): string {
   const waiting = calls.find((call) => call.approval?.state === 'waiting')
+  if (waiting?.approval?.cause === 'input') return texts.toolCalls.askingInput(waiting.title)
   if (waiting) return texts.toolCalls.asking(waiting.title)
   const titles = [...new Set(calls.map((call) => call.title))]
   const named = titles.length > 1 ? titles : [texts.toolCalls.times(titles[0] ?? '', calls.length)]
   return calls.every((call) => call.status === 'returned')
     ? texts.toolCalls.returned(named)
     : texts.toolCalls.done(named)
+}
+
+function stateText({ cause, state }: AnyApproval): string | undefined {
+  return (cause === 'input' && texts.toolCalls.inputStates[state]) || texts.toolCalls.approvals[state]
 }
 
 function ToolCall({ call }: { call: AnyCall }) {
@@ -75,9 +87,7 @@ function ToolCall({ call }: { call: AnyCall }) {
             {texts.toolCalls.failed}
           </span>
         )}
-        {call.approval && (
-          <span className={styles.quiet}>{texts.toolCalls.approvals[call.approval.state]}</span>
-        )}
+        {call.approval && <span className={styles.quiet}>{stateText(call.approval)}</span>}
       </p>
       <dl>
         {toolInputs(call.arguments).map(([name, value]) => (

@@ -8,6 +8,7 @@ export const texts = {
     untrusted: '外部の内容を読んだ後の、変更を伴う実行です。内容をよく確認してください。',
     unknown:
       'この実行は、障害の前に行われた可能性があり、結果が分かりません。承認すると、もう一度実行します。',
+    input: 'このツールは、途中で入力を求めています。',
   } satisfies Record<ToolApproval['cause'], string>,
   others: (tool: string) => `質問した人が${tool}の実行を承認するのを待っています。`,
   expires: (at: string) => `${at}までに承認しないと、実行せずに回答を続けます。`,
@@ -27,5 +28,23 @@ export const texts = {
   refuse: '拒否',
   confirmRefusal: '拒否する',
   back: '戻る',
+  inputs: {
+    title: (server: string) => `「${server}」が入力を求めています`,
+    note: (tool: string) =>
+      `「${tool}」の実行の途中です。下の文と項目はサーバーが書いたもので、入力した内容はサーバーに送られます。パスワードなどの秘密は入力しないでください。`,
+    others: (tool: string) => `質問した人が${tool}に入力するのを待っています。`,
+    expires: (at: string) => `${at}までに送信しないと、入力なしで回答を続けます。`,
+    send: '送信',
+    decline: '断る',
+    cancel: 'キャンセル',
+    choose: '選択してください。',
+    required: '入力してください。',
+    number: '数字で入力してください。',
+    integer: '整数で入力してください。',
+    minimum: (n: number) => `${n}以上の数を入力してください。`,
+    maximum: (n: number) => `${n}以下の数を入力してください。`,
+    tooShort: (n: number) => `${n}文字以上で入力してください。`,
+    tooLong: (limit: number, n: number) => `${limit}文字以内で入力してください（現在${n}文字）。`,
+  },
   failed: '送信できませんでした。もう一度お試しください。',
 } as const

@@ -1,4 +1,5 @@
 import type { FormField, Skill } from '@/lib/api'
+import { halfWidth } from '@/lib/ui/halfWidth'
 import { texts } from '../texts'
 
 export type FormValues = Readonly<Record<string, string>>
@@ -75,15 +76,6 @@ function check(field: FormField, value: string): string {
   if (length > limit) return form.tooLong(field.label, limit, length)
   if (field.type === 'number' && !/^-?\d+(\.\d+)?$/.test(halfWidth(value))) return form.number(field.label)
   return ''
-}
-
-/** halfWidth converts full-width digits. */
-function halfWidth(value: string): string {
-  return value
-    .trim()
-    .replace(/[０-９]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0))
-    .replace('．', '.')
-    .replace(/[－−]/, '-')
 }
 
 function shortValue({ type }: FormField, value: string, fileName: (id: string) => string): string {

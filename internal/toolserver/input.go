@@ -1,0 +1,200 @@
+package toolserver
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/runes"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
+)
+
+// Limits of a request for input.
+const (
+	maxForms        = 3
+	maxFields       = 20       // Of a form.
+	maxOptions      = 50       // Of a field.
+	maxMessage      = 2_000    // Characters of a form's message.
+	maxHint         = 500      // Characters of a field's description.
+	maxInputName    = 100      // Bytes of the name of a form or a field.
+	maxRequestState = 64 << 10 // Bytes.
+)
+
+// errInput returns the error of a request for input that is not shown to the person.
+func errInput(reason string) error {
+	return fault.Errorf(codeInput, "このツールは、途中で入力を求めました。%sため、呼び出しを終了しました。", reason)
+}
+
+// codeInput is the code of errors about requests for input.
+const codeInput fault.Code = "tool_input"
+
+// newInputRequest returns the request for input in a result of a server.
+func newInputRequest(server string, result *sdk.CallToolResult) (*tool.InputRequest, error) {
+	switch {
+	case len(result.InputRequests) == 0:
+		return nil, errInput("求める内容がない")
+	case len(result.InputRequests) > maxForms:
+		return nil, errInput(fmt.Sprintf("フォームが多すぎる（%d個まで）", maxForms))
+	case len(result.RequestState) > maxRequestState:
+		return nil, errInput(fmt.Sprintf("途中の状態が大きすぎる（%dKBまで）", maxRequestState>>10))
+	case strings.ContainsRune(result.RequestState, 0):
+		return nil, errInput("途中の状態に使えない文字がある")
+	}
+	request := &tool.InputRequest{Server: server, State: result.RequestState}
+	for _, id := range slices.Sorted(maps.Keys(result.InputRequests)) {
+		form, err := newInputForm(id, result.InputRequests[id])
+		if err != nil {
+			return nil, err
+		}
+		request.Forms = append(request.Forms, form)
+	}
+	return request, nil
+}
+
+// newInputForm returns the form of a part of a request for input. Only elicitation by a form is supported.
+func newInputForm(id string, request sdk.InputRequest) (tool.InputForm, error) {
+	asked, ok := request.(*sdk.ElicitParams)
+	switch {
+	case !ok:
+		return tool.InputForm{}, errInput("モデルの呼び出しやフォルダーの一覧の求めには対応していない")
+	case asked.Mode != "" && asked.Mode != "form" || asked.URL != "" || asked.ElicitationID != "":
+		return tool.InputForm{}, errInput("ほかのページでの入力には対応していない")
+	case !plainName(id):
+		return tool.InputForm{}, errInput("フォームの名前を扱えない")
+	}
+	form := tool.InputForm{ID: id, Message: strings.TrimSpace(clean(asked.Message)), Fields: []tool.InputField{}}
+	if utf8.RuneCountInString(form.Message) > maxMessage {
+		return tool.InputForm{}, errInput(fmt.Sprintf("説明が長すぎる（%d文字まで）", maxMessage))
+	}
+	encoded, err := json.Marshal(asked.RequestedSchema)
+	if err != nil || len(encoded) > maxSchema {
+		return tool.InputForm{}, errInput(fmt.Sprintf("フォームの定義が大きすぎる（%dKBまで）", maxSchema>>10))
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(encoded, &schema); err != nil || schema.Type != "object" {
+		return tool.InputForm{}, errInput("フォームの定義を読み取れない")
+	}
+	if len(schema.Properties) > maxFields {
+		return tool.InputForm{}, errInput(fmt.Sprintf("項目が多すぎる（%d個まで）", maxFields))
+	}
+	for _, name := range fieldNames(&schema) {
+		field, err := newInputField(name, schema.Properties[name])
+		if err != nil {
+			return tool.InputForm{}, err
+		}
+		field.Required = slices.Contains(schema.Required, name)
+		form.Fields = append(form.Fields, field)
+	}
+	return form, nil
+}
+
+// fieldNames returns the names of a form's fields: the required ones in the order of the server, then the others in the
+// order of their names, because the order of a JSON object is lost in the SDK.
+func fieldNames(schema *jsonschema.Schema) []string {
+	var names []string
+	for _, name := range slices.Concat(schema.Required, slices.Sorted(maps.Keys(schema.Properties))) {
+		if schema.Properties[name] != nil && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// plainName reports whether a name can be stored and shown.
+func plainName(name string) bool {
+	return name != "" && len(name) <= maxInputName && utf8.ValidString(name) && !strings.ContainsFunc(name, invisible)
+}
+
+// newInputField returns a field by its schema.
+func newInputField(name string, schema *jsonschema.Schema) (tool.InputField, error) {
+	if !plainName(name) {
+		return tool.InputField{}, errInput("項目の名前を扱えない")
+	}
+	field := tool.InputField{
+		Name: name, Label: runes.OneLine(cmp.Or(clean(schema.Title), name), maxTitle),
+		Description: runes.OneLine(clean(schema.Description), maxHint), Type: tool.FieldType(schema.Type),
+	}
+	switch schema.Type {
+	case "string":
+		if err := readStringSchema(&field, schema); err != nil {
+			return tool.InputField{}, err
+		}
+	case "integer", "number":
+		field.Minimum, field.Maximum = schema.Minimum, schema.Maximum
+	case "boolean":
+	default:
+		return tool.InputField{}, errInput("項目の型に対応していない")
+	}
+	var value any
+	if json.Unmarshal(schema.Default, &value) == nil && value != nil && field.Accepts(value) {
+		field.Default = value
+	}
+	return field, nil
+}
+
+// readStringSchema sets the properties of a text or a choice.
+func readStringSchema(field *tool.InputField, schema *jsonschema.Schema) error {
+	options := inputOptions(schema)
+	switch {
+	case len(options) > maxOptions:
+		return errInput(fmt.Sprintf("選択肢が多すぎる（%d個まで）", maxOptions))
+	case slices.ContainsFunc(options, func(o tool.InputOption) bool { return !plainName(o.Value) }):
+		return errInput("選択肢を扱えない")
+	case options != nil:
+		field.Type, field.Options = tool.FieldChoice, options
+		return nil
+	}
+	if slices.Contains([]string{"email", "uri", "date", "date-time"}, schema.Format) {
+		field.Format = schema.Format
+	}
+	if schema.MinLength != nil {
+		field.MinLength = max(*schema.MinLength, 0)
+	}
+	if schema.MaxLength != nil {
+		field.MaxLength = max(*schema.MaxLength, 0)
+	}
+	return nil
+}
+
+// inputOptions returns the values of a choice, or nil for a text.
+func inputOptions(schema *jsonschema.Schema) (options []tool.InputOption) {
+	add := func(value any, label string) {
+		text, _ := value.(string)
+		options = append(options, tool.InputOption{
+			Value: text, Label: runes.OneLine(cmp.Or(clean(label), text), maxTitle),
+		})
+	}
+	names, _ := schema.Extra["enumNames"].([]any) // The form of earlier revisions.
+	for i, value := range schema.Enum {
+		label := ""
+		if i < len(names) {
+			label, _ = names[i].(string)
+		}
+		add(value, label)
+	}
+	for _, option := range slices.Concat(schema.OneOf, schema.AnyOf) {
+		if option.Const == nil {
+			add(nil, "")
+			continue
+		}
+		add(*option.Const, option.Title)
+	}
+	return options
+}
+
+// inputResponses returns the person's response as the parameters of the next request.
+func inputResponses(request tool.InputRequest, response tool.InputResponse) sdk.InputResponseMap {
+	responses := make(sdk.InputResponseMap, len(request.Forms))
+	for _, form := range request.Forms {
+		responses[form.ID] = &sdk.ElicitResult{Action: string(response.Action), Content: response.Values[form.ID]}
+	}
+	return responses
+}

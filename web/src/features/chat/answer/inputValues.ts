@@ -1,0 +1,78 @@
+import type { ToolInput, ToolInputField, ToolInputResponse } from '@/lib/api'
+import { halfWidth } from '@/lib/ui/halfWidth'
+import { texts as cardTexts } from './approvalTexts'
+
+const texts = cardTexts.inputs
+
+/** The values of forms as they are entered, by `pathOf`. A checkbox is `true` or `false`. */
+export type InputValues = Readonly<Record<string, string>>
+
+/** pathOf returns the path of a field, as in the server's errors. */
+export const pathOf = (form: string, { name }: ToolInputField) => `${form}.${name}`
+
+const paths = ({ forms }: ToolInput) =>
+  forms.flatMap(({ id, fields }) => fields.map((field) => [pathOf(id, field), field] as const))
+
+/** initialInput returns the values that the tool suggests. */
+export function initialInput(input: ToolInput): InputValues {
+  return Object.fromEntries(
+    paths(input).map(([path, field]) => {
+      const value = field.default === undefined ? '' : String(field.default)
+      return [path, field.format === 'date-time' && value !== '' ? localTime(value) : value]
+    }),
+  )
+}
+
+/** checkInput returns the error of each invalid value; empty if all are valid. The server validates again. */
+export function checkInput(input: ToolInput, values: InputValues): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    paths(input).flatMap(([path, field]) => {
+      const message = check(field, values[path] ?? '')
+      return message === '' ? [] : [[path, message]]
+    }),
+  )
+}
+
+function check(field: ToolInputField, value: string): string {
+  const { type, required, min_length = 0, max_length = 0, minimum, maximum } = field
+  if (type === 'boolean') return ''
+  if (value === '') {
+    if (!required) return ''
+    return type === 'choice' ? texts.choose : texts.required
+  }
+  if (type === 'choice') return ''
+  if (type === 'string') {
+    const length = [...value].length
+    if (max_length > 0 && length > max_length) return texts.tooLong(max_length, length)
+    return length < min_length ? texts.tooShort(min_length) : ''
+  }
+  const number = Number(halfWidth(value))
+  if (Number.isNaN(number)) return texts.number
+  if (type === 'integer' && !Number.isSafeInteger(number)) return texts.integer
+  if (minimum !== undefined && number < minimum) return texts.minimum(minimum)
+  return maximum !== undefined && number > maximum ? texts.maximum(maximum) : ''
+}
+
+/** toResponse returns valid values as the response to a tool. Empty values are left out. */
+export function toResponse(input: ToolInput, values: InputValues): ToolInputResponse {
+  const formOf = (form: ToolInput['forms'][number]) =>
+    Object.fromEntries(
+      form.fields
+        .map((field) => [field.name, toValue(field, values[pathOf(form.id, field)] ?? '')] as const)
+        .filter(([, value]) => value !== undefined),
+    )
+  return { action: 'accept', values: Object.fromEntries(input.forms.map((form) => [form.id, formOf(form)])) }
+}
+
+function toValue({ type, format }: ToolInputField, value: string): string | number | boolean | undefined {
+  if (type === 'boolean') return value === 'true'
+  if (value === '') return undefined
+  if (type === 'integer' || type === 'number') return Number(halfWidth(value))
+  return format === 'date-time' ? new Date(value).toISOString() : value
+}
+
+/** localTime returns an RFC 3339 time as the value of an input for local times. */
+function localTime(value: string): string {
+  const at = new Date(value)
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}

@@ -1,0 +1,44 @@
+import { useRef, useState } from 'react'
+import { waitingCallsQuery } from '@/entities/thread/toolCalls'
+import { ApiError, call, errorMessage, type ToolApproval, type ToolDecision } from '@/lib/api'
+import { reload } from '@/lib/api/queries'
+import { texts } from './approvalTexts'
+
+const inputPrefix = 'input.values.'
+
+/**
+ * useDecide sends a decision. A repeated attempt with the same decision has the same request id. If somebody else has
+ * decided, in another tab for example, the stream of the answer shows that. `fields` has the errors of entered values.
+ */
+export function useDecide({ id, arguments_sha256 }: ToolApproval) {
+  const request = useRef({ of: '', id: '' })
+  const [sending, setSending] = useState(false)
+  const [failure, setFailure] = useState<unknown>(null)
+  const decide = async (decision: Omit<ToolDecision, 'request_id' | 'arguments_sha256'>) => {
+    const of = JSON.stringify(decision)
+    if (request.current.of !== of) request.current = { of, id: crypto.randomUUID() }
+    setSending(true)
+    setFailure(null)
+    try {
+      await call('decideToolCall', {
+        tool_call_id: id,
+        body: { ...decision, request_id: request.current.id, arguments_sha256 },
+      })
+    } catch (cause) {
+      setFailure(cause)
+    }
+    setSending(false)
+    void reload(waitingCallsQuery.queryKey)
+  }
+  const fields = failure instanceof ApiError ? failure.fields : []
+  return {
+    decide: (d: Parameters<typeof decide>[0]) => void decide(d),
+    sending,
+    error: failure === null ? '' : errorMessage(failure) || texts.failed,
+    fields: Object.fromEntries(
+      fields
+        .filter(({ field }) => field.startsWith(inputPrefix))
+        .map(({ field, message }) => [field.slice(inputPrefix.length), message]),
+    ),
+  }
+}
