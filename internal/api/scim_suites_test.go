@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// scimStep is a call of a suite and what it checks. In the path and the body, {name} is the id that a call with this
-// name in save has returned.
+// scimStep is a call of a suite with its checks. In the path and the body, {name} is the id that the call with this name
+// in save has returned.
 type scimStep struct {
 	name         string
 	method, path string
@@ -303,7 +303,7 @@ var validatorGroups = []scimStep{
 	},
 }
 
-// entraForms are requests of Microsoft's documentation in which the spelling differs from those of the validator.
+// entraForms are requests of Microsoft's documentation whose spelling differs from that of the validator.
 var entraForms = []scimStep{
 	{
 		name: "documented user", method: "POST", path: "/Users", status: 201, save: "documented", body: `{
@@ -363,7 +363,7 @@ func (p *provisioning) checkPages(count int) {
 // for Runscope). The CRUD suite drives Okta; here are the calls that Okta documents for its steps. The cases:
 //
 //   - The list of users has numbers for totalResults, startIndex and itemsPerPage, and its first user has an id, both
-//     names, userName, active and an address, whoever created the user. So has the user alone.
+//     names, userName, active and an address, even if it was not provisioned. A GET of the user has them as well.
 //   - A filter for an unknown userName returns an empty list, an unknown id 404 with detail, status and schemas.
 //   - Create a user, with the type application/json: the response and a later GET have the values. Again: 409.
 //   - A filter with the userName in capital letters is accepted. The list of groups has an array.
