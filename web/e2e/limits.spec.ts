@@ -50,8 +50,6 @@ test('a member sees their limit, is stopped by it, and continues after it is lif
   await expect(member.getByText('上限に達しています。')).toBeVisible()
   await member.keyboard.press('Escape')
 
-  // Without the toasts of the earlier changes, which cover the button of the dialog.
-  await open(page, '/admin/organization/member', 'メンバー')
   await choose(page, 'user@demo.example', '編集')
   await editing.getByLabel('月の上限').selectOption('制限なし')
   await editing.getByRole('button', { name: '保存する' }).click()

@@ -16,7 +16,7 @@ export function Toaster() {
   const place = { left: page?.left, width: page?.width, bottom: foot?.height }
   return createPortal(
     <section
-      className={styles.region}
+      className={cx(styles.region, layer && styles.overDialog)}
       style={layer ? undefined : place}
       aria-label="操作の結果"
       aria-live="polite"
