@@ -7,7 +7,7 @@ import { expect, testOn } from './support/test'
 import { type CallParams, type OfferedTool, ToolServer } from './support/toolServer'
 import { Tsumugi } from './support/tsumugi'
 
-const test = testOn('tools', (model) => Tsumugi.start(model, { TSUMUGI_TOOL_HOSTS: '127.0.0.1' }))
+const test = testOn('tool-input', (model) => Tsumugi.start(model, { TSUMUGI_TOOL_HOSTS: '127.0.0.1' }))
 
 test.use({ who: 'admin' })
 
