@@ -414,6 +414,7 @@ test('members ask in a shared chat, in turn, and see who asked', async ({
   const waiting = (of: Page) => of.getByRole('region', { name: '順番を待っている質問' })
   await expect(waiting(page)).toContainText(third)
   await expect(waiting(colleague)).toContainText(third)
+  for (const of of [page, colleague]) await expect(of.getByText('別の分岐で回答を作成中です。')).toHaveCount(0)
   expect(await breaches(colleague)).toEqual([])
   await expect(chat.answer).toContainText('三つ目の回答です。')
   await expect(theirs.answer).toContainText('三つ目の回答です。')

@@ -156,6 +156,14 @@ describe('an event about another branch', () => {
     ...(stored.parent_id !== undefined && { parent_id: stored.parent_id }),
   })
 
+  it('is none if the question waits for its turn in a shared thread', async () => {
+    const { conversation, messages } = setup([message(1), message(2, { status: 'running', content: '' })])
+    conversation.load(thread, messages.toReversed())
+    conversation.handleMessage({ id: 'm003', thread_id: 't', role: 'user', status: 'pending' })
+    await settle()
+    expect(conversation.state.otherBranch).toBeNull()
+  })
+
   it('does not move the reader, unless the last answer is regenerated', async () => {
     const made = setup([message(1), message(2), message(3), message(4)])
     const { conversation, messages, turns } = made

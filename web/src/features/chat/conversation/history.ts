@@ -217,6 +217,7 @@ export class MessageHistory {
     if (turns.length === 0 || turns.some((turn) => turn.message.id === id)) return
     const beside = parent_id === undefined || turns.some((turn) => turn.message.id === parent_id)
     const running = isRunning(message)
+    if (role === 'user' && running) return // It waits for its turn in a shared thread.
     if (role === 'user' && beside) this.core.set({ otherBranch: { id, running: true } })
     const followed = elsewhere?.id != null && (elsewhere.id === id || elsewhere.id === parent_id)
     if (role === 'assistant' && (followed || (beside && running)))
