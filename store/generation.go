@@ -155,11 +155,9 @@ const isUsable = `(d.user_id = $2 OR EXISTS (
 // The statement has the parts for data sources and for waiting questions only if the question needs them, because the
 // database prepares the plans of all parts, and the user waits for that.
 func beginSQL(sources, waiting bool) string {
-	attach, dequeue := "", ""
-	allowed := ""
+	allowed, attach, dequeue := "", "", ""
 	if sources {
-		allowed = usableSources
-		attach = attachSources
+		allowed, attach = usableSources, attachSources
 	}
 	if waiting {
 		dequeue = `, begun AS (

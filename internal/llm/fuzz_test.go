@@ -90,7 +90,8 @@ func FuzzR27_Stream(f *testing.F) {
 // FuzzR27_Pattern: a chunk that differs from the one before only in its text has the same effect as one that differs in
 // more.
 func FuzzR27_Pattern(f *testing.F) {
-	f.Add([]byte(`"\u56de"` + "\n" + `"\u7b54` + "\n" + `"回答"` + "\n" + `"","x":""` + "\n" + `null` + "\n" + `"\\n\""` + "\n\"\xe5\"\n\"\x9b\x9e\""))
+	f.Add([]byte(`"\u56de"` + "\n" + `"\u7b54` + "\n" + `"回答"` + "\n" + `"","x":""` + "\n" + `null` + "\n" +
+		`"\\n\""` + "\n\"\xe5\"\n\"\x9b\x9e\""))
 	f.Add([]byte("\"a\"\nnull\n\"b\"\nnull\n\"c\""))
 	f.Add([]byte(`"a"},"finish_reason":"stop","x":{"y":"b"` + "\n" + `"c"` + "\n" + `"d"`))
 	f.Add([]byte(`"a","reasoning":"b"` + "\n" + `"c"` + "\n" + `"d","tool_calls":[]` + "\n" + `"e"` + "\n" + `"f"`))

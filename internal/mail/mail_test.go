@@ -35,7 +35,8 @@ func mailer(t *testing.T, s *smtpServer, url string, log io.Writer) *Mailer {
 	t.Helper()
 	m, err := New(Config{
 		SMTPURL: strings.ReplaceAll(url, "HOST", s.address), From: sender, PublicURL: public,
-		Logger: slog.New(slog.NewTextHandler(log, nil)), SMTP: SMTPConfig{RootCAs: s.roots, Timeout: cmp.Or(s.config.timeout, 15*time.Second)},
+		Logger: slog.New(slog.NewTextHandler(log, nil)),
+		SMTP:   SMTPConfig{RootCAs: s.roots, Timeout: cmp.Or(s.config.timeout, 15*time.Second)},
 	})
 	if err != nil {
 		t.Fatal(err)

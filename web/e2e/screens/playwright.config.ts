@@ -5,7 +5,7 @@ import base from '../../playwright.config'
 export default defineConfig({
   ...base,
   testDir: '.',
-  testMatch: ['models.ts', 'organization.ts', 'screens.ts', 'slack.ts', 'tools.ts'],
+  testMatch: ['models.ts', 'organization.ts', 'projects.ts', 'screens.ts', 'slack.ts', 'tools.ts'],
   outputDir: '../../test-results',
   globalSetup: '../support/prepare.ts',
   workers: 1,
