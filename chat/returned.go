@@ -31,7 +31,7 @@ func (s *Service) returnCalls(ctx context.Context, g *generation, prefix string,
 		return err
 	}
 	s.ensureLease()
-	for _, call := range withNewIDs(calls, g.req.Question.Params.Rounds) {
+	for _, call := range newCallIDs(g.req.Question.Params.Rounds).replace(calls) {
 		returned := ToolCall{ToolCall: call, Title: call.Name, Offset: g.length, State: ToolReturned}
 		g.returned = append(g.returned, returned)
 		putToolCall(g.text, returned)

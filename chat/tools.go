@@ -184,6 +184,11 @@ func (s *Service) askWithTools(
 			round.Reasoning = runes.FirstBytes(round.Reasoning+delta, s.cfg.MaxReasoning)
 			reason(delta)
 		}
+		ids := newCallIDs(g.rounds)
+		req.ToolInputs = nil
+		if len(tools) > 0 && req.ToolChoice.Mode != llm.ToolNone {
+			req.ToolInputs = func(calls []llm.ToolInput) { s.putToolInputs(g, tools, ids, calls) }
+		}
 		result, err = s.askOnce(ctx, cancel, g, req)
 		spent.Add(result.Usage)
 		result.Usage = spent
@@ -201,7 +206,7 @@ func (s *Service) askWithTools(
 			return result, nil
 		}
 		round.Text = g.text.Text()[start:]
-		if err := s.callTools(ctx, g, tools, round, result.ToolCalls); err != nil {
+		if err := s.callTools(ctx, g, tools, round, ids.replace(result.ToolCalls)); err != nil {
 			return result, err
 		}
 		req.Prefix = ""
@@ -242,7 +247,7 @@ func (s *Service) callTools(
 	if err != nil {
 		return err
 	}
-	for i, asked := range withNewIDs(requested, g.rounds) {
+	for i, asked := range requested {
 		call := ToolCall{
 			ToolCall: asked, Title: asked.Name, Round: len(g.rounds), Offset: g.length, State: ToolRunning,
 		}
@@ -275,25 +280,9 @@ func (s *Service) callTools(
 	for _, call := range round.Calls {
 		putToolCall(g.text, call)
 	}
+	g.text.PutToolInputs(nil)
 	s.publishAsked(g, round.Calls)
 	return s.runCalls(ctx, g, tools, round.Calls)
-}
-
-// withNewIDs returns calls with ids that no call of the rounds has. Some models number the calls of each request from 0.
-func withNewIDs(calls []llm.ToolCall, rounds []ToolRound) []llm.ToolCall {
-	known := make(map[string]bool)
-	for _, round := range rounds {
-		for _, call := range round.Calls {
-			known[call.ID] = true
-		}
-	}
-	calls = slices.Clone(calls)
-	for i := range calls {
-		if known[calls[i].ID] {
-			calls[i].ID = llm.NewCallID()
-		}
-	}
-	return calls
 }
 
 // permittedTools returns the tools that the person has approved for the thread, if one of the calls needs a decision.

@@ -46,6 +46,9 @@ func (t *Text) beginPart(b []byte, p Part) []byte {
 			t.round = n + 1
 		}
 	}
+	if len(t.inputs) > 0 {
+		b = t.endInputs(b, p.Key)
+	}
 	if t.open && strings.HasPrefix(p.Key, roundEnd) {
 		t.open = false
 		b = append(b, textEndFrame...)

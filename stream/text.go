@@ -30,18 +30,19 @@ type Text struct {
 	catching sync.Mutex // Lets one watch at a time catch up from the text. Locked before mu.
 
 	mu        sync.Mutex
-	log       log        // Guarded by mu.
-	text      []byte     // Guarded by mu. Only appended to: a slice of it stays valid.
-	reasoning *reasoning // Guarded by mu. Nil without reasoning.
-	parts     []Part     // Guarded by mu. The latest part of each key.
-	open      bool       // Guarded by mu. A text part has begun and not ended.
-	round     int        // Guarded by mu. The number of the current round plus 1; 0 without rounds.
-	partSeq   int        // Guarded by mu. Seq of the latest part.
-	end       *End       // Guarded by mu. Nil until the text ends. The End itself never changes.
-	abandoned bool       // Guarded by mu. Watches end without a terminal event.
-	changed   bool       // Guarded by mu. The listeners must be called.
-	listeners []*func()  // Guarded by mu. Never changed in place.
-	next      *change    // Guarded by mu. The next change; nil if nothing waits.
+	log       log         // Guarded by mu.
+	text      []byte      // Guarded by mu. Only appended to: a slice of it stays valid.
+	reasoning *reasoning  // Guarded by mu. Nil without reasoning.
+	parts     []Part      // Guarded by mu. The latest part of each key.
+	inputs    []toolInput // Guarded by mu. The calls of tools that the model is writing.
+	open      bool        // Guarded by mu. A text part has begun and not ended.
+	round     int         // Guarded by mu. The number of the current round plus 1; 0 without rounds.
+	partSeq   int         // Guarded by mu. Seq of the latest part.
+	end       *End        // Guarded by mu. Nil until the text ends. The End itself never changes.
+	abandoned bool        // Guarded by mu. Watches end without a terminal event.
+	changed   bool        // Guarded by mu. The listeners must be called.
+	listeners []*func()   // Guarded by mu. Never changed in place.
+	next      *change     // Guarded by mu. The next change; nil if nothing waits.
 }
 
 // change is the next change of a text.
@@ -178,7 +179,7 @@ func (t *Text) Sources() []string {
 }
 
 // PutToolCall publishes a call of a tool.
-func (t *Text) PutToolCall(c ToolCall) { t.put("tool "+c.ID, newToolCallChunk(c)) }
+func (t *Text) PutToolCall(c ToolCall) { t.put(toolPart+c.ID, newToolCallChunk(c)) }
 
 // PutToolApproval publishes the request for a decision about a call of a tool, after the call, and its state.
 func (t *Text) PutToolApproval(a ToolApproval) {
@@ -265,7 +266,8 @@ func (t *Text) Finish(end End) {
 
 // finish publishes the end. The caller holds mu.
 func (t *Text) finish(end End) {
-	b := t.endReasoning(t.log.room(), t.reasoningTime())
+	b := t.withdrawInputs(t.log.room(), func(toolInput) bool { return true })
+	b = t.endReasoning(b, t.reasoningTime())
 	if t.open {
 		t.open = false
 		b = append(b, textEndFrame...)
@@ -320,6 +322,9 @@ func (t *Text) memorySize() (text, log int) {
 	defer t.mu.Unlock()
 	if t.reasoning != nil {
 		text = cap(t.reasoning.text)
+	}
+	for _, in := range t.inputs {
+		text += cap(in.arguments)
 	}
 	return text + cap(t.text), t.log.memorySize()
 }

@@ -24,8 +24,11 @@ type ToolResult struct {
 	Denied bool   // The person refused the call. Neither Output nor Error is sent.
 }
 
-// approvalState is the prefix of the keys of parts with the states of decisions.
-const approvalState = "tool-approval-state "
+// The prefixes of the keys of parts.
+const (
+	toolPart      = "tool "                // With calls.
+	approvalState = "tool-approval-state " // With the states of decisions.
+)
 
 // ToolApproval is the state of a decision about a call of a tool.
 type ToolApproval struct {

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,16 +51,17 @@ func (t *Text) positionAt(from start) Position {
 // textDelta is the content of a text after a position. It never changes.
 type textDelta struct {
 	from      Position
-	reasoning reasoning // From the start.
-	text      []byte    // From the start.
-	parts     []Part    // The changed parts.
-	round     int       // See Text.
+	reasoning reasoning   // From the start.
+	text      []byte      // From the start.
+	parts     []Part      // The changed parts.
+	inputs    []toolInput // The unfinished calls of tools, from their start.
+	round     int         // See Text.
 	end       *End
 }
 
 // deltaSince returns the content of the text after a position. The caller holds mu.
 func (t *Text) deltaSince(p Position) textDelta {
-	n := textDelta{from: p, text: t.text, round: t.round}
+	n := textDelta{from: p, text: t.text, round: t.round, inputs: slices.Clone(t.inputs)}
 	for _, part := range t.parts {
 		if part.Seq > p.partSeq {
 			n.parts = append(n.parts, part)
@@ -89,6 +91,9 @@ func (n textDelta) appendEvents(b []byte, run int) []byte {
 			b = append(b, textEndFrame...)
 		}
 		b = appendData(b, p.Data)
+	}
+	for _, in := range n.inputs {
+		b = in.appendWhole(b)
 	}
 	b = n.appendReasoning(b)
 	if len(n.text) > 0 {

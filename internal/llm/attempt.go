@@ -63,6 +63,9 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 	a.takeHeld()
 	a.send() // Emit the partial text of a failed answer.
 	a.count()
+	if a.calls.reported && len(a.result.ToolCalls) == 0 {
+		r.req.ToolInputs(nil)
+	}
 	if a.result.FinishReason != "" {
 		return a.result, a.judge() // Failures after the end of a complete answer are ignored.
 	}
@@ -351,7 +354,7 @@ func (a *answer) arm(d time.Duration) {
 // send passes all pieces of one read to the caller in one call, which reduces the cost of a fast provider. A single
 // chunk is passed at once.
 func (a *answer) send() {
-	if len(a.unsent)+len(a.unsentReasoning) == 0 {
+	if len(a.unsent)+len(a.unsentReasoning) == 0 && !a.calls.changed {
 		return
 	}
 	a.timer.Stop() // The time limit does not include the caller's time.
@@ -370,6 +373,16 @@ func (a *answer) send() {
 		a.hasText, a.run.emitted = true, true
 		a.run.emit(text)
 	}
+	a.sendInputs()
+}
+
+// sendInputs passes the calls so far to the caller, if they have changed. A request whose calls are incomplete may be
+// repeated, so that they do not set emitted.
+func (a *answer) sendInputs() {
+	if report := a.run.req.ToolInputs; a.calls.changed && report != nil {
+		report(a.calls.inputs())
+	}
+	a.calls.changed = false
 }
 
 // drain reads the rest of the body, usually empty, so that the connection can be reused.

@@ -62,6 +62,12 @@ type Request struct {
 	// after emit. It may be nil.
 	Reasoning func(text string)
 
+	// ToolInputs is called with the calls of tools that the model is writing, when they have changed and after the text
+	// before them was emitted. The list holds all of them, with the arguments so far, and is valid until ToolInputs
+	// returns. A call that is missing was withdrawn. Calls that Stream has reported are repeated if the request is, so
+	// they do not count as received. It may be nil.
+	ToolInputs func(calls []ToolInput)
+
 	// Fields of the provider's request that a Router adds.
 	extra        map[string]any
 	continuation Continuation // Of Prefix, which is the last message.

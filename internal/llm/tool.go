@@ -45,6 +45,13 @@ type ToolCall struct {
 	Extra json.RawMessage `json:"extra,omitempty"`
 }
 
+// ToolInput is a call of a tool whose arguments a model is writing.
+type ToolInput struct {
+	ID        string // That of the ToolCall in the Result.
+	Name      string
+	Arguments []byte // The beginning of the arguments, in whole characters.
+}
+
 // noParameters is the schema of a tool without parameters. Some servers refuse a tool without a schema.
 var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 

@@ -28,13 +28,16 @@ var errToolCalls = errors.New("llm: the calls of tools exceed the limits")
 // whole calls, each with another id, or without one. A piece with a name therefore begins a new call if the call of its
 // index has another id, or if neither has an id and the call's arguments are complete.
 type toolCalls struct {
-	calls []pendingCall
-	size  int // Bytes of all arguments.
+	calls    []pendingCall
+	size     int  // Bytes of all arguments.
+	changed  bool // There are pieces that inputs has not returned.
+	reported bool // The caller knows of calls.
 }
 
 type pendingCall struct {
 	index     int64
 	id, name  string
+	finalID   string // In the result; "" until it is needed.
 	arguments []byte
 	joiner    joiner
 	extra     json.RawMessage
@@ -74,7 +77,32 @@ func (t *toolCalls) add(piece gjson.Result) error {
 	if t.size += len(call.arguments) - before; t.size > maxArguments {
 		return errToolCalls
 	}
+	t.changed = true
 	return nil
+}
+
+// inputs returns the calls so far whose names are known.
+func (t *toolCalls) inputs() []ToolInput {
+	t.changed, t.reported = false, true
+	list := make([]ToolInput, 0, len(t.calls))
+	for i := range t.calls {
+		if call := &t.calls[i]; call.name != "" {
+			list = append(list, ToolInput{ID: t.idOf(call), Name: call.name, Arguments: call.arguments})
+		}
+	}
+	return list
+}
+
+// idOf returns the id of a call in the result: the server's, unless it is missing or another call has it.
+func (t *toolCalls) idOf(call *pendingCall) string {
+	if call.finalID == "" {
+		id := call.id
+		if id == "" || slices.ContainsFunc(t.calls, func(other pendingCall) bool { return other.finalID == id }) {
+			id = NewCallID()
+		}
+		call.finalID = id
+	}
+	return call.finalID
 }
 
 // find returns the call of a piece, or nil if the piece begins a new call.
@@ -100,7 +128,8 @@ func (t *toolCalls) find(index int64, id, name string) *pendingCall {
 // dropped.
 func (t *toolCalls) end(cut bool) []ToolCall {
 	var calls []ToolCall
-	for _, pending := range t.calls {
+	for i := range t.calls {
+		pending := &t.calls[i]
 		arguments := string(bytes.TrimSpace(pending.joiner.flush(pending.arguments)))
 		if arguments == "" {
 			arguments = "{}"
@@ -108,9 +137,11 @@ func (t *toolCalls) end(cut bool) []ToolCall {
 		if pending.name == "" || cut && !json.Valid([]byte(arguments)) {
 			continue
 		}
-		calls = append(calls, ToolCall{ID: pending.id, Name: pending.name, Arguments: arguments, Extra: pending.extra})
+		calls = append(calls, ToolCall{
+			ID: t.idOf(pending), Name: pending.name, Arguments: arguments, Extra: pending.extra,
+		})
 	}
-	return withIDs(calls)
+	return calls
 }
 
 // withIDs gives an id to each call without one, or with one that an earlier call has.

@@ -113,6 +113,8 @@ type Call struct {
 type piece struct {
 	text      string
 	reasoning bool
+	inputs    []llm.ToolInput // With Write, instead of a text.
+	writes    bool
 }
 
 type ending struct {
@@ -139,6 +141,10 @@ func (l *Live) Stream(ctx context.Context, req llm.Request, emit func(text strin
 		select {
 		case p := <-call.pieces:
 			switch {
+			case p.writes:
+				if req.ToolInputs != nil {
+					req.ToolInputs(p.inputs)
+				}
 			case !p.reasoning:
 				emit(p.text)
 			case req.Reasoning != nil:
@@ -176,6 +182,9 @@ func (c *Call) Emit(text string) bool { return c.give(piece{text: text}) }
 
 // Reason sends a piece of the reasoning, like Emit.
 func (c *Call) Reason(text string) bool { return c.give(piece{text: text, reasoning: true}) }
+
+// Write sends the progress of the calls that the model is writing, like Emit.
+func (c *Call) Write(calls ...llm.ToolInput) bool { return c.give(piece{inputs: calls, writes: true}) }
 
 func (c *Call) give(p piece) bool {
 	select {
