@@ -254,6 +254,7 @@ export const texts = {
     },
   } as Readonly<Record<string, Readonly<Record<StepStatus, string>>>>,
   toolCalls: {
+    preparing: (title: string) => `${title}の内容を準備しています`,
     running: (title: string) => `${title}を使っています`,
     done: (titles: readonly string[]) =>
       titles.length === 1 ? `${titles[0]}を使用` : `${titles.length}つのツールを使用`,
@@ -288,6 +289,7 @@ export const texts = {
       unit: '単位',
     } as Readonly<Record<string, string>>,
     output: '結果',
+    unfinished: '内容を準備しています',
     waiting: '結果を待っています',
     empty: '結果はありません',
     elsewhere: '質問したプログラムが実行します',

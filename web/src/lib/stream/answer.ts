@@ -136,10 +136,18 @@ export function receive(answer: Answer, frame: Frame): Received {
     case 'tool-call':
       // Each connection sends all calls again; a known one may have its result already, or arguments that a person has
       // changed.
-      if (answer.toolCalls.some(({ id }) => id === part.call.id)) {
-        return keep(changeCall(answer, part.call.id, (call) => ({ ...call, arguments: part.call.arguments })))
-      }
-      return keep({ ...answer, toolCalls: [...answer.toolCalls, part.call] })
+      return keep({
+        ...answer,
+        toolCalls: upsert(answer.toolCalls, part.call, (call) =>
+          call.status === 'writing' ? part.call : { ...call, arguments: part.call.arguments },
+        ),
+      })
+    case 'tool-delta':
+      return keep(
+        changeCall(answer, part.id, (call) => ({ ...call, arguments: call.arguments + part.delta })),
+      )
+    case 'tool-withdrawn':
+      return keep(written(answer, part.id))
     case 'tool-approval':
       return keep(changeCall(answer, part.id, (call) => ({ ...call, approval: part.approval })))
     case 'tool-result':
@@ -194,6 +202,14 @@ function changeCall(answer: Answer, id: string, change: (call: AnswerToolCall) =
   return { ...answer, toolCalls: answer.toolCalls.map((call) => (call.id === id ? change(call) : call)) }
 }
 
+/** written drops the calls that the model has not finished writing, or one of them. */
+function written(answer: Answer, id?: string): Answer {
+  const toolCalls = answer.toolCalls.filter(
+    (call) => call.status !== 'writing' || (id !== undefined && call.id !== id),
+  )
+  return toolCalls.length < answer.toolCalls.length ? { ...answer, toolCalls } : answer
+}
+
 function keep(answer: Answer): Received {
   return { answer, verdict: 'continue' }
 }
@@ -205,7 +221,7 @@ function resync(answer: Answer): Received {
 function started(answer: Answer, part: Extract<AnswerPart, { type: 'start' }>): Answer {
   const rewriting = rewrites(answer, part.run ?? 0)
   // Without a cursor the server sends everything that precedes the text from its start, perhaps that of a later run.
-  const again = answer.bytes === 0 ? { ...answer, ...preface } : answer
+  const again = answer.bytes === 0 ? { ...answer, ...preface } : written(answer)
   const base = answer.restart ? { ...answer, ...blank, run: 0, rewriting } : again
   return {
     ...base,
@@ -281,7 +297,7 @@ function ended(answer: Answer, id: string, part: EndPart): Received {
     if (cursor.run < answer.run) return keep(answer)
     if (!belongs(answer, cursor.run) || cursor.offset !== answer.bytes) return resync(answer)
   }
-  return keep({ ...answer, run: cursor?.run ?? answer.run, outcome: outcomeOf(part) })
+  return keep({ ...written(answer), run: cursor?.run ?? answer.run, outcome: outcomeOf(part) })
 }
 
 function outcomeOf(part: EndPart): Outcome {
@@ -301,11 +317,14 @@ function outcomeOf(part: EndPart): Outcome {
 }
 
 /**
- * upsert adds or replaces an item. Steps and sources are repeated on every connection, and the same id replaces an
- * item.
+ * upsert adds an item, or replaces the one with the same id. Steps, sources and calls are repeated on every connection.
  */
-function upsert<T extends { readonly id: string }>(list: readonly T[], item: T): readonly T[] {
+function upsert<T extends { readonly id: string }>(
+  list: readonly T[],
+  item: T,
+  replace: (known: T) => T = () => item,
+): readonly T[] {
   const at = list.findIndex((other) => other.id === item.id)
   if (at === -1) return [...list, item]
-  return list.map((other, i) => (i === at ? item : other))
+  return list.map((other, i) => (i === at ? replace(other) : other))
 }

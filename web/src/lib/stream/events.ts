@@ -33,12 +33,12 @@ export interface AnswerToolCall {
   readonly name: string
   /** The tool's name for people. */
   readonly title: string
-  /** JSON as written by the model. */
+  /** JSON as written by the model; its beginning while `writing`. */
   readonly arguments: string
   /** Bytes of the answer's text before the call. */
   readonly offset: number
-  /** `returned`: the program that asked makes the call. */
-  readonly status: 'running' | 'success' | 'failed' | 'returned' | 'denied'
+  /** `writing`: the model is writing the arguments. `returned`: the program that asked makes the call. */
+  readonly status: 'writing' | 'running' | 'success' | 'failed' | 'returned' | 'denied'
   readonly result: string
   /** Why the call failed; empty otherwise. */
   readonly error: string
@@ -125,6 +125,8 @@ export type AnswerPart =
   | { readonly type: 'step'; readonly step: AnswerStep }
   | { readonly type: 'source'; readonly source: AnswerSource }
   | { readonly type: 'tool-call'; readonly call: AnswerToolCall }
+  | { readonly type: 'tool-delta'; readonly id: string; readonly delta: string }
+  | { readonly type: 'tool-withdrawn'; readonly id: string }
   | { readonly type: 'tool-approval'; readonly id: string; readonly approval: CallApproval }
   | {
       readonly type: 'tool-result'
@@ -181,7 +183,14 @@ const decoders: Readonly<Record<string, (fields: Fields) => AnswerPart>> = {
   'data-step': decodeStep,
   'source-document': decodeSource,
   'source-url': decodeSource,
-  'tool-input-available': decodeToolCall,
+  'tool-input-start': (f) => decodeToolCall({ ...f, input: '' }, 'writing'),
+  'tool-input-delta': (f) => ({
+    type: 'tool-delta',
+    id: text(f.toolCallId),
+    delta: text(f.inputTextDelta),
+  }),
+  'tool-input-error': (f) => ({ type: 'tool-withdrawn', id: text(f.toolCallId) }),
+  'tool-input-available': (f) => decodeToolCall(f, f.providerExecuted === false ? 'returned' : 'running'),
   'tool-output-available': (f) => decodeToolResult(f, text(f.output), ''),
   'tool-output-error': (f) => decodeToolResult(f, '', text(f.errorText)),
   'tool-output-denied': (f) => decodeToolResult(f, '', '', 'denied'),
@@ -300,7 +309,7 @@ export function decodeCitations(value: unknown): AnswerCitation[] | null {
   return Array.isArray(value) ? value.flatMap((item) => decodeCitation(fields(item))) : null
 }
 
-function decodeToolCall(f: Fields): AnswerPart {
+function decodeToolCall(f: Fields, status: AnswerToolCall['status']): AnswerPart {
   const id = text(f.toolCallId)
   const name = text(f.toolName)
   if (id === '' || name === '') return ignored
@@ -312,7 +321,7 @@ function decodeToolCall(f: Fields): AnswerPart {
       title: text(f.title) || name,
       arguments: typeof f.input === 'string' ? f.input : JSON.stringify(f.input ?? {}),
       offset: count(ours(f).offset) ?? 0,
-      status: f.providerExecuted === false ? 'returned' : 'running',
+      status,
       result: '',
       error: '',
       approval: null,

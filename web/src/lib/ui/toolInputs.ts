@@ -12,3 +12,32 @@ export function toolInputs(json: string): [name: string, value: string][] {
   }
   return [['', json]]
 }
+
+/** partialToolInputs is toolInputs of arguments whose end is missing: of the pairs so far, the last one may be partial. */
+export function partialToolInputs(json: string): [name: string, value: string][] {
+  const { whole, ends } = openEnds(json)
+  for (const candidate of [json + ends, whole]) {
+    const inputs = toolInputs(candidate)
+    if (inputs[0]?.[0] !== '') return inputs
+  }
+  return json.trim().length > 1 ? [['', json]] : []
+}
+
+/** openEnds returns what closes the open strings, lists and objects, and the closed part up to the last comma outside. */
+function openEnds(json: string): { whole: string; ends: string } {
+  const open: string[] = []
+  let quoted = false
+  let whole = '{}'
+  for (let i = 0; i < json.length; i++) {
+    const c = json[i] ?? ''
+    if (quoted) {
+      if (c === '\\') i++
+      else if (c === '"') quoted = false
+    } else if (c === '"') quoted = true
+    else if (c === '{') open.unshift('}')
+    else if (c === '[') open.unshift(']')
+    else if (c === '}' || c === ']') open.shift()
+    else if (c === ',') whole = json.slice(0, i) + open.join('')
+  }
+  return { whole, ends: (quoted ? '"' : '') + open.join('') }
+}

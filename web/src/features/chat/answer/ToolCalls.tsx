@@ -1,7 +1,7 @@
 import { CircleAlert } from 'lucide-react'
 import { lazy, Suspense } from 'react'
 import type { AnswerToolCall } from '@/lib/stream'
-import { toolInputs } from '@/lib/ui/toolInputs'
+import { partialToolInputs, toolInputs } from '@/lib/ui/toolInputs'
 import { texts } from '../texts'
 import { Fold } from './Fold'
 import styles from './ToolCalls.module.css'
@@ -17,7 +17,7 @@ interface AnyCall {
   readonly id: string
   readonly title: string
   readonly arguments: string
-  readonly status: 'running' | 'success' | 'failed' | 'returned' | 'denied'
+  readonly status: AnswerToolCall['status']
   readonly result?: string | undefined
   readonly error?: string | undefined
   readonly approval?: AnyApproval | null
@@ -41,14 +41,9 @@ export function Approvals({ calls }: { calls: readonly AnswerToolCall[] }) {
 /** ToolCalls shows the calls of tools in one line, which can be unfolded to see their input and results. */
 export function ToolCalls({ calls, writing }: { calls: readonly AnyCall[]; writing: boolean }) {
   if (calls.length === 0) return null
-  const running = writing
-    ? calls.find((call) => call.status === 'running' && call.approval?.state !== 'waiting')
-    : undefined
+  const running = writing ? calls.find(isActive) : undefined
   return (
-    <Fold
-      running={running !== undefined}
-      summary={running ? texts.toolCalls.running(running.title) : summary(calls)}
-    >
+    <Fold running={running !== undefined} summary={running ? activity(running) : summary(calls)}>
       <ol className={styles.list}>
         {calls.map((call) => (
           <li key={call.id}>
@@ -58,6 +53,15 @@ export function ToolCalls({ calls, writing }: { calls: readonly AnyCall[]; writi
       </ol>
     </Fold>
   )
+}
+
+/** isActive reports whether a call is written or made. */
+function isActive({ status, approval }: AnyCall): boolean {
+  return status === 'writing' || (status === 'running' && approval?.state !== 'waiting')
+}
+
+function activity({ status, title }: AnyCall): string {
+  return status === 'writing' ? texts.toolCalls.preparing(title) : texts.toolCalls.running(title)
 }
 
 /** summary names the tool if there is one, and counts the tools otherwise. */
@@ -90,7 +94,7 @@ function ToolCall({ call }: { call: AnyCall }) {
         {call.approval && <span className={styles.quiet}>{stateText(call.approval)}</span>}
       </p>
       <dl>
-        {toolInputs(call.arguments).map(([name, value]) => (
+        {(call.status === 'writing' ? partialToolInputs : toolInputs)(call.arguments).map(([name, value]) => (
           <div key={name}>
             <dt>{(texts.toolCalls.inputs[name] ?? name) || texts.toolCalls.input}</dt>
             <dd>
@@ -101,9 +105,7 @@ function ToolCall({ call }: { call: AnyCall }) {
         <div>
           <dt>{texts.toolCalls.output}</dt>
           <dd>
-            <Addresses
-              text={call.error || call.result || call.approval?.reason || without[call.status] || ''}
-            />
+            <Addresses text={call.error || call.result || call.approval?.reason || without[call.status]} />
           </dd>
         </div>
       </dl>
@@ -129,6 +131,7 @@ function Addresses({ text }: { text: string }) {
 
 /** The text in place of a result. */
 const without: Readonly<Record<AnyCall['status'], string>> = {
+  writing: texts.toolCalls.unfinished,
   running: texts.toolCalls.waiting,
   success: texts.toolCalls.empty,
   failed: texts.toolCalls.empty,

@@ -252,7 +252,7 @@ function storedToolCall(call: AnswerToolCall): ToolCall {
   const { status, approval, ...rest } = call
   return {
     ...rest,
-    status: status === 'running' ? 'failed' : status,
+    status: status === 'running' || status === 'writing' ? 'failed' : status,
     duration_ms: 0,
     ...(approval && { approval }),
   }
