@@ -54,8 +54,8 @@ func wireCalls(calls []llm.ToolCall) []map[string]any {
 	return list
 }
 
-// appendCalls appends the events of calls of tools, in OpenAI's form: the name, then the arguments in two pieces.
-func appendCalls(dst []byte, calls []llm.ToolCall) []byte {
+// callPieces returns the events of calls of tools, in OpenAI's form: the name, then the arguments in two pieces.
+func callPieces(calls []llm.ToolCall) (events [][]byte) {
 	for i, call := range calls {
 		half := len(runes.FirstBytes(call.Arguments, len(call.Arguments)/2))
 		begin := wireCalls(calls)[i]
@@ -71,10 +71,10 @@ func appendCalls(dst []byte, calls []llm.ToolCall) []byte {
 					"index": 0, "delta": map[string]any{"tool_calls": []any{piece}}, "finish_reason": nil,
 				}},
 			})
-			dst = append(append(append(dst, "data: "...), chunk...), "\n\n"...)
+			events = append(events, append(append([]byte("data: "), chunk...), "\n\n"...))
 		}
 	}
-	return dst
+	return events
 }
 
 func appendFinish(dst []byte, reason string) []byte {

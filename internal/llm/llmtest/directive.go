@@ -89,6 +89,8 @@ type Directive struct {
 	// ToolCalls are the calls of tools before the answer, a list for each request. A request without tools is answered at
 	// once.
 	ToolCalls [][]llm.ToolCall `json:"tool_calls"`
+	// CallMS is the wait after each piece of a call: its name, and two halves of its arguments.
+	CallMS int `json:"call_ms"`
 	// Results makes the Handler answer with the results of the calls.
 	Results bool `json:"results"`
 	// Suggestions is the answer to the request for suggestions after this answer; if empty, one that suggests nothing.
@@ -155,7 +157,8 @@ func (d *Directive) complete() error {
 		return errors.New(Marker + ": chars or bytes out of bounds")
 	case d.Numbered < 0 || d.Numbered > maxChars/2 || (d.Numbered > 0 && d.Numbered < ClockTokens):
 		return errors.New(Marker + ": numbered out of bounds")
-	case d.TokenChars < 0 || d.FirstTokenMS < 0 || d.FailAfter < 0 || d.RetryAfter < 0 || d.Times < 0:
+	case d.TokenChars < 0 || d.FirstTokenMS < 0 || d.FailAfter < 0 || d.RetryAfter < 0 || d.Times < 0 ||
+		d.CallMS < 0:
 		return errors.New(Marker + ": negative number")
 	case d.Status != 0 && (d.Status < 200 || d.Status > 599):
 		return errors.New(Marker + ": status out of bounds")

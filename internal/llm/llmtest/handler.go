@@ -163,7 +163,10 @@ func (s *answerStream) run(input int, usage bool) {
 		s.fail()
 		return
 	}
-	s.buf = appendFinish(appendCalls(s.buf[:0], d.calls), d.Finish)
+	if !s.calls() {
+		return
+	}
+	s.buf = appendFinish(s.buf, d.Finish)
 	if usage {
 		s.buf = appendUsage(s.buf, input, output/3)
 	}
@@ -183,6 +186,23 @@ func (s *answerStream) reasoning() bool {
 		s.field, s.rest = "content", []byte("<think>\n"+thought+"\n</think>\n\n")
 	}
 	return s.text(time.Now())
+}
+
+// calls sends the calls of tools, in pieces with a wait after each, or leaves them in buf to be sent with the end. It
+// returns false if the client has disconnected.
+func (s *answerStream) calls() bool {
+	s.buf = s.buf[:0]
+	for _, piece := range callPieces(s.directive.calls) {
+		s.buf = append(s.buf, piece...)
+		if s.directive.CallMS == 0 {
+			continue
+		}
+		if !s.write() || !s.sleepUntil(time.Now().Add(time.Duration(s.directive.CallMS)*time.Millisecond)) {
+			return false
+		}
+		s.buf = s.buf[:0]
+	}
+	return true
 }
 
 // text sends the text token by token on a schedule that starts at start and does not drift: all tokens due are sent

@@ -23,6 +23,8 @@ export interface Directive {
   readonly finish?: 'stop' | 'length'
   /** The calls of tools before the answer, a list for each request. */
   readonly tool_calls?: readonly (readonly { name: string; arguments: string }[])[]
+  /** The wait after each piece of a call. */
+  readonly call_ms?: number
   /** The answer consists of the results of these calls. */
   readonly results?: boolean
   /** The answer lists the pictures of the conversation. */
