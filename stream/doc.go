@@ -18,6 +18,9 @@
 // Package stream/sse sends watches to HTTP clients. [Text.OnChange] notifies it of a change without the content: each
 // write to a client sends everything that the client has not received.
 //
+// The calls of tools that a model is writing ([ToolInput]) are live state: they have no position, other servers do not
+// receive them, and each client that connects receives them from their start.
+//
 // # Several servers
 //
 // A [Hub] is the registry of the texts of one server. Its [Transport] connects it to the hubs of other servers. Servers

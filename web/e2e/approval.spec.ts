@@ -1,15 +1,22 @@
 import type { Locator, Page } from '@playwright/test'
 import { startAsking } from './support/asking'
 import type { Chat } from './support/chat'
-import { inspect } from './support/inspect'
-import type { Model } from './support/model'
+import { breaches, inspect } from './support/inspect'
+import type { Directive, Model } from './support/model'
 import { expect, testOn } from './support/test'
 
 const test = testOn('approval', startAsking)
 
 /** Asks a question to a skill with tools. The model calls the tool. */
-async function askWithCall(page: Page, chat: Chat, model: Model, question: string): Promise<Locator> {
+async function askWithCall(
+  page: Page,
+  chat: Chat,
+  model: Model,
+  question: string,
+  pace: Pick<Directive, 'call_ms'> = {},
+): Promise<Locator> {
   model.script(question, {
+    ...pace,
     text: '合計は320万円です。',
     tool_calls: [[{ name: 'calculate', arguments: JSON.stringify({ expression: '1,200千円 + 2百万円' }) }]],
   })
@@ -94,4 +101,27 @@ test('the arguments are changed before the approval', async ({ page, chat, model
   })
   await chat.ask(again)
   await expect(chat.answer.getByText('二回目です。')).toBeVisible()
+})
+
+test('a call is shown while the model writes it, and its line stays in its place', async ({
+  page,
+  chat,
+  model,
+  question,
+}) => {
+  const shown = await askWithCall(page, chat, model, question, { call_ms: 4000 })
+  const fold = chat.answer.getByRole('group').first()
+  const line = fold.locator('summary')
+  await expect(line).toHaveText('計算の内容を準備しています')
+  await line.click()
+  await expect(fold.getByText('1,200', { exact: true })).toBeVisible()
+  const before = await line.boundingBox()
+  expect(await breaches(page)).toEqual([])
+  await expect(shown).toBeVisible()
+  await expect(line).toHaveText('計算の承認を待っています')
+  await expect(fold.getByText('1,200千円 + 2百万円', { exact: true })).toBeVisible()
+  expect((await line.boundingBox())?.height).toBe(before?.height)
+  await shown.getByRole('button', { name: '承認', exact: true }).click()
+  await chat.finished()
+  await expect(chat.answer.getByText('計算を使用')).toBeVisible()
 })

@@ -10,6 +10,7 @@ interface Wire {
   readonly messageId?: string
   readonly sourceId?: string
   readonly toolCallId?: string
+  readonly toolName?: string
   readonly step?: number
   readonly input?: unknown
   readonly approvalId?: string
@@ -51,6 +52,8 @@ export class Answer {
   #parts = new Set<string>()
   /** The latest input of each call of a tool, by its id. */
   #inputs = new Map<string, UIMessageChunk>()
+  /** The names of the tools of the calls whose input is incomplete, by the call's id. Each connection sends them again. */
+  #unfinished = new Map<string, string>()
   /**
    * Each connection sends all reasoning again. For each part: the length returned so far, the position on this
    * connection, and whether the part is closed.
@@ -96,7 +99,15 @@ export class Answer {
       case 'source-document':
       case 'source-url':
         return this.#isNew(`source ${wire.sourceId}`) ? [chunk] : []
+      case 'tool-input-start':
+        this.#unfinished.set(wire.toolCallId ?? '', wire.toolName ?? '')
+        return [chunk]
+      case 'tool-input-delta':
+        return this.#unfinished.has(wire.toolCallId ?? '') ? [chunk] : []
+      case 'tool-input-error':
+        return this.#unfinished.delete(wire.toolCallId ?? '') ? [chunk] : []
       case 'tool-input-available': // A person may have changed the input before approving the call.
+        this.#unfinished.delete(wire.toolCallId ?? '')
         this.#inputs.set(wire.toolCallId ?? '', chunk)
         return this.#isNew(`${wire.type} ${wire.toolCallId} ${JSON.stringify(wire.input)}`) ? [chunk] : []
       case 'tool-approval-request':
@@ -110,7 +121,9 @@ export class Answer {
       case 'start-step':
         return this.#isNew(`start-step ${wire.step}`) ? [chunk] : []
       case 'finish-step':
-        return this.#isNew(`finish-step ${wire.step}`) ? [...this.#closing(), chunk] : []
+        return this.#isNew(`finish-step ${wire.step}`)
+          ? [...this.#withdrawing(), ...this.#closing(), chunk]
+          : []
       case 'reasoning-start':
       case 'reasoning-delta':
       case 'reasoning-end':
@@ -125,9 +138,26 @@ export class Answer {
 
   /** Returns the chunks that are missing after the server reports that it has sent everything (204). */
   complete(): UIMessageChunk[] {
-    const chunks = this.#closing()
+    const chunks = [...this.#withdrawing(), ...this.#closing()]
     if (this.messageId !== undefined && !this.#ended) chunks.push({ type: 'finish' })
     this.done = true
+    return chunks
+  }
+
+  /** Withdraws the unfinished calls of an abandoned run, which the next run has not begun again. */
+  #withdrawing(): UIMessageChunk[] {
+    const chunks = [...this.#unfinished].map(
+      ([toolCallId, toolName]): UIMessageChunk => ({
+        type: 'tool-input-error',
+        toolCallId,
+        toolName,
+        input: '',
+        errorText: 'ツールは呼び出されませんでした。',
+        providerExecuted: true,
+        dynamic: true,
+      }),
+    )
+    this.#unfinished.clear()
     return chunks
   }
 
@@ -158,7 +188,8 @@ export class Answer {
     const manySteps = [...this.#parts].some((part) => part.startsWith('finish-step'))
     if ((manySteps || !(await knowsResetStep())) && (this.#bytes > 0 || this.#reasoning.size > 0))
       throw new TsumugiError('接続が途切れたため、回答を最初から再作成しています。', 'answer_restarted', true)
-    const anew = this.#text !== 'none' || this.#parts.size > 0 || this.#reasoning.size > 0
+    const anew =
+      this.#text !== 'none' || this.#parts.size > 0 || this.#unfinished.size > 0 || this.#reasoning.size > 0
     this.#distrusted = this.#ended = false
     this.#run = this.#announced = run
     this.#bytes = 0
@@ -166,6 +197,7 @@ export class Answer {
     this.#text = 'none'
     this.#parts.clear()
     this.#inputs.clear()
+    this.#unfinished.clear()
     this.#reasoning.clear()
     return [{ type: 'reset-step' } as unknown as UIMessageChunk, metadata]
   }
@@ -233,7 +265,7 @@ export class Answer {
     }
     const first = !this.#ended
     this.#ended = true
-    return first ? [chunk] : []
+    return first ? [...this.#withdrawing(), chunk] : []
   }
 }
 

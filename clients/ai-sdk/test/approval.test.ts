@@ -2,7 +2,7 @@ import { readUIMessageStream, type UIMessage } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { type ToolApproval, TsumugiError } from '../src/index.js'
 import { textOf } from './chat.js'
-import { atEachByte, bytesOf, ids, problem, size, streamed } from './server.js'
+import { atEachByte, bytesOf, ids, problem, script, size, streamed } from './server.js'
 import { afterRetryField, cursorOf, setUp } from './setup.js'
 
 type Outcome = 'approved' | 'edited' | 'denied'
@@ -204,4 +204,27 @@ describe('a decision', () => {
     expect(error).toBeInstanceOf(TsumugiError)
     expect(error).toMatchObject({ message: detail, code: 'conflict', refusal: { status: 409 } })
   })
+})
+
+it('shows the input of a call while it is written', async () => {
+  const begun = script(1, { deltas, written: ['a'] }, null)
+  const { transport } = setUp(() => streamed(bytesOf(begun)))
+  const stream = await transport.sendMessages({
+    chatId: ids.thread,
+    messages: [{ id: 'q', role: 'user', parts: [{ type: 'text', text: '質問' }] }],
+    trigger: 'submit-message',
+    messageId: undefined,
+    abortSignal: undefined,
+  })
+  const states = new Set<string>()
+  for await (const { parts } of readUIMessageStream({ stream }))
+    for (const part of parts)
+      if (part.type === 'dynamic-tool')
+        states.add(`${part.title} ${part.state} ${JSON.stringify(part.input)}`)
+  expect([...states]).toEqual([
+    '計算 input-streaming undefined',
+    '計算 input-streaming {}',
+    '計算 input-streaming {"expression":"1+"}',
+    '計算 output-error ""',
+  ])
 })

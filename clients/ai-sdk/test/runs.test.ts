@@ -85,6 +85,58 @@ describe('a new run', () => {
     }
   })
 
+  it('withdraws unfinished calls that the new run has not, disconnected at every byte', async () => {
+    const run = { ...first, tools: ['a'], steps: true }
+    const begun = script(1, { ...run, written: ['a', 'gone'] }, null)
+    const from = begun.indexOf('data: {"type":"tool-input-start"')
+    const to = begun.indexOf('data: {"type":"tool-input-available"')
+    await atEachByte(
+      bytesOf(begun.slice(0, from)).length,
+      bytesOf(begun.slice(0, to)).length,
+      async (cut) => {
+        const received = new TextDecoder().decode(bytesOf(begun).slice(0, cut))
+        const { chat } = setUp((call, index) =>
+          index === 0
+            ? streamed(bytesOf(begun).slice(0, cut), 'break')
+            : streamed(bytesOf(script(2, { ...run, written: ['a'] }, cursorOf(call), false, 1))),
+        )
+        await chat.sendMessage({ text: '質問' })
+        expect(chat.status, `cut at ${cut}`).toBe('ready')
+        expect(textOf(chat.lastMessage), `cut at ${cut}`).toBe(textOfRun(run))
+        const known = !knowsReset && /"tool-input-start","toolCallId":"gone".*\n\n/.test(received)
+        expect(callsOf(chat), `cut at ${cut}`).toEqual([
+          'a output-available',
+          ...(known ? ['gone output-error'] : []),
+        ])
+      },
+    )
+  })
+
+  it('keeps a call once while its input is written, disconnected at every byte of the input', async () => {
+    const run = { ...first, tools: ['a'], steps: true }
+    const begun = script(1, { ...run, written: ['a'] }, null)
+    const from = begun.indexOf('data: {"type":"tool-input-start"')
+    const to = begun.indexOf('data: {"type":"tool-output-available"')
+    await atEachByte(
+      bytesOf(begun.slice(0, from)).length,
+      bytesOf(begun.slice(0, to)).length,
+      async (cut) => {
+        const complete = new TextDecoder()
+          .decode(bytesOf(begun).slice(0, cut))
+          .includes('"tool-input-available"')
+        const { chat } = setUp((call, index) =>
+          index === 0
+            ? streamed(bytesOf(begun).slice(0, cut), 'break')
+            : streamed(bytesOf(script(1, complete ? run : { ...run, written: ['a'] }, cursorOf(call)))),
+        )
+        await chat.sendMessage({ text: '質問' })
+        expect(chat.status, `cut at ${cut}`).toBe('ready')
+        expect(textOf(chat.lastMessage), `cut at ${cut}`).toBe(textOfRun(run))
+        expect(callsOf(chat), `cut at ${cut}`).toEqual(['a output-available'])
+      },
+    )
+  })
+
   it('is followed through three runs, the second one disconnected at every byte', async () => {
     if (!knowsReset) return
     const old = bytesOf(script(1, first, null)).slice(0, -40)

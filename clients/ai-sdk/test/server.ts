@@ -5,6 +5,8 @@ export interface Run {
   readonly deltas: readonly string[]
   /** The ids of the calls of tools. */
   readonly tools?: readonly string[]
+  /** The ids of the calls that are sent while their input is written. */
+  readonly written?: readonly string[]
   /** The calls are a step before that of the text. */
   readonly steps?: boolean
   readonly end?: 'finish' | 'abort' | 'error'
@@ -57,6 +59,20 @@ export function script(
     }),
   )
   if (run.steps) out.push(event({ type: 'start-step', step: 0 }))
+  for (const toolCallId of run.written ?? [])
+    out.push(
+      event({
+        type: 'tool-input-start',
+        toolCallId,
+        toolName: 'calculate',
+        title: '計算',
+        providerExecuted: true,
+        dynamic: true,
+        providerMetadata: { tsumugi: { offset: 0 } },
+      }),
+      event({ type: 'tool-input-delta', toolCallId, inputTextDelta: '{"expression":' }),
+      event({ type: 'tool-input-delta', toolCallId, inputTextDelta: '"1+' }),
+    )
   for (const toolCallId of run.tools ?? [])
     out.push(
       event({

@@ -255,6 +255,31 @@ describe('receive', () => {
     expect(answer.sources.map((source) => source.id)).toEqual(['a', 'b'])
   })
 
+  it('has the calls that the model is writing until they are complete or withdrawn', () => {
+    const begun = [
+      event.start(1),
+      event.delta(1, 3, 'あ'),
+      event.toolStart('a'),
+      event.toolDelta('a', '{"exp'),
+      event.toolStart('b'),
+    ]
+    const { answer } = feed(begun)
+    expect(answer.toolCalls).toMatchObject([
+      { id: 'a', title: '計算', status: 'writing', arguments: '{"exp', offset: 3 },
+      { id: 'b', status: 'writing', arguments: '' },
+    ])
+    // Another connection sends them from their start. A call of an abandoned run is not sent again.
+    const again = [event.start(2), event.toolStart('a'), event.toolDelta('a', '{"expression":')]
+    expect(feed(again, answer).answer.toolCalls).toMatchObject([
+      { id: 'a', status: 'writing', arguments: '{"expression":' },
+    ])
+    const complete = feed([event.toolCall('a'), event.toolWithdrawn('b'), event.toolWithdrawn('a')], answer)
+    expect(complete.answer.toolCalls).toMatchObject([
+      { id: 'a', status: 'running', arguments: '{"expression":"1+2"}' },
+    ])
+    expect(feed([event.finish(1, 3)], answer).answer.toolCalls).toEqual([])
+  })
+
   it('has each call of a tool once, with its result', () => {
     const calls = [
       event.toolCall('a'),

@@ -99,6 +99,28 @@ export const event = {
       providerMetadata: { tsumugi: { offset: 3 } },
     }),
   }),
+  toolStart: (toolCallId: string): Event => ({
+    data: JSON.stringify({
+      type: 'tool-input-start',
+      toolCallId,
+      toolName: 'calculate',
+      title: '計算',
+      providerExecuted: true,
+      providerMetadata: { tsumugi: { offset: 3 } },
+    }),
+  }),
+  toolDelta: (toolCallId: string, inputTextDelta: string): Event => ({
+    data: JSON.stringify({ type: 'tool-input-delta', toolCallId, inputTextDelta }),
+  }),
+  toolWithdrawn: (toolCallId: string): Event => ({
+    data: JSON.stringify({
+      type: 'tool-input-error',
+      toolCallId,
+      toolName: 'calculate',
+      input: '',
+      errorText: '中止',
+    }),
+  }),
   toolResult: (toolCallId: string, result: { output?: string; errorText?: string }): Event => ({
     data: JSON.stringify({
       type: result.errorText === undefined ? 'tool-output-available' : 'tool-output-error',
