@@ -64,8 +64,8 @@ type Request struct {
 
 	// ToolInputs is called with the calls of tools that the model is writing, when they have changed and after the text
 	// before them was emitted. The list holds all of them, with the arguments so far, and is valid until ToolInputs
-	// returns. A call that is missing was withdrawn. Calls that Stream has reported are repeated if the request is, so
-	// they do not count as received. It may be nil.
+	// returns. A missing call was withdrawn. Reported calls do not prevent Stream from repeating a failed request. It may
+	// be nil.
 	ToolInputs func(calls []ToolInput)
 
 	// Fields of the provider's request that a Router adds.

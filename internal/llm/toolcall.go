@@ -31,7 +31,7 @@ type toolCalls struct {
 	calls    []pendingCall
 	size     int  // Bytes of all arguments.
 	changed  bool // There are pieces that inputs has not returned.
-	reported bool // The caller knows of calls.
+	reported bool // inputs has returned calls.
 }
 
 type pendingCall struct {

@@ -23,7 +23,7 @@ export function partialToolInputs(json: string): [name: string, value: string][]
   return json.trim().length > 1 ? [['', json]] : []
 }
 
-/** openEnds returns what closes the open strings, lists and objects, and the closed part up to the last comma outside. */
+/** openEnds returns the missing closing marks, and the arguments up to the last comma, with closing marks. */
 function openEnds(json: string): { whole: string; ends: string } {
   const open: string[] = []
   let quoted = false
