@@ -289,7 +289,7 @@ export const texts = {
       unit: '単位',
     } as Readonly<Record<string, string>>,
     output: '結果',
-    unfinished: '内容を準備しています',
+    unfinished: 'まだありません',
     waiting: '結果を待っています',
     empty: '結果はありません',
     elsewhere: '質問したプログラムが実行します',
