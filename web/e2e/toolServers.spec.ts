@@ -1,11 +1,21 @@
+import { randomBytes } from 'node:crypto'
 import type { Page } from '@playwright/test'
+import type { Account } from './support/account'
 import { open } from './support/admin'
+import type { Chat } from './support/chat'
+import { GuardedTools } from './support/guardedTools'
 import { breaches, colorRules } from './support/inspect'
+import type { Model } from './support/model'
 import { expect, testOn } from './support/test'
 import { ToolServer } from './support/toolServer'
 import { Tsumugi } from './support/tsumugi'
 
-const test = testOn('tools', (model) => Tsumugi.start(model, { TSUMUGI_TOOL_HOSTS: '127.0.0.1' }))
+const test = testOn('tools', (model) =>
+  Tsumugi.start(model, {
+    TSUMUGI_TOOL_HOSTS: '127.0.0.1',
+    TSUMUGI_SECRET_KEY: randomBytes(32).toString('base64'),
+  }),
+)
 
 test.use({ who: 'admin' })
 
@@ -23,6 +33,9 @@ async function look(page: Page, name: string): Promise<void> {
 
 test('a super-admin adds a server, allows a tool, accepts a changed definition, and a skill gets the tool', async ({
   page,
+  chat,
+  model,
+  question,
   signIn,
 }) => {
   const tool = {
@@ -99,12 +112,70 @@ test('a super-admin adds a server, allows a tool, accepts a changed definition, 
   })
   await test.step('members connect with servers with OAuth in the settings', async () => {
     const admin = await signIn('admin')
-    await admin.call('POST', '/v1/tool-server', { key: 'mail', name: 'メール', url, auth: 'oauth' })
+    await connectAndCall(page, chat, admin, model, question)
+    const server = { key: 'mail', name: 'メール', url, auth: 'oauth' }
+    await admin.call('POST', '/v1/tool-server', server)
     await page.goto('/setting/connections?error=tool_denied')
     const services = page.getByRole('region', { name: 'ツールで使うサービス' })
     await expect(services.getByText(/相手のサービスで許可されなかったため/)).toBeVisible()
     await look(page, 'setting-connections')
-    await services.getByRole('button', { name: '連携する' }).click()
+    await services.getByRole('button', { name: '「メール」を 連携する' }).click()
     await expect(page.getByText(/サーバーに接続できませんでした。管理者に/)).toBeVisible()
   })
 })
+
+/** Connects an account with a server whose tokens oidc-provider issues, and calls its tool until the tokens are revoked. */
+async function connectAndCall(
+  page: Page,
+  chat: Chat,
+  admin: Account,
+  model: Model,
+  question: string,
+): Promise<void> {
+  const guarded = await GuardedTools.start()
+  try {
+    const idOf = async (response: Response) => ((await response.json()) as { id: string }).id
+    const draft = { key: 'sales', name: '営業支援', url: guarded.url, auth: 'oauth' }
+    const id = await idOf(await admin.call('POST', '/v1/tool-server', draft))
+    const services = page.getByRole('region', { name: 'ツールで使うサービス' })
+    await page.goto('/setting/connections')
+    await services.getByRole('button', { name: '「営業支援」を 連携する' }).click()
+    await page.waitForURL(`${guarded.issuer}/**`)
+    await page.locator('[name=login]').fill('hanako')
+    await page.locator('[name=password]').fill('any')
+    await page.getByRole('button', { name: 'Sign-in' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await expect(services.getByText('連携しました。')).toBeVisible()
+
+    await admin.call('POST', `/v1/tool-server/${id}/discover`)
+    await admin.call('PUT', `/v1/tool-server/${id}/tool/sales__whoami`, { rule: 'allow' })
+    const skill = await admin.call('POST', '/v1/skill', {
+      request_id: crypto.randomUUID(),
+      audience: 'self',
+      content: {
+        name: '営業の窓口',
+        description: '営業支援を使います。',
+        icon: 'chat',
+        category_id: (await admin.skill('汎用チャット')).category_id,
+        prompt: '営業支援を使う。',
+        tools: ['sales__whoami'],
+      },
+    })
+    model.script(question, { results: true, tool_calls: [[{ name: 'sales__whoami', arguments: '{}' }]] })
+    await page.goto(`/home/skill/${await idOf(skill)}`)
+    await chat.ask(question)
+    await chat.finished()
+    await expect(chat.answer.getByText('アカウントはhanakoです。')).toBeVisible()
+    expect(await guarded.forget(), 'refreshed tokens').toBeGreaterThan(0)
+
+    await chat.ask(question)
+    await chat.finished()
+    await expect(chat.answer.getByText(/相手のサービスで無効になりました/)).toBeVisible()
+    await page.goto('/setting/connections')
+    await services.getByRole('button', { name: '「営業支援」を 連携し直す' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await expect(services.getByText('連携しました。')).toBeVisible()
+  } finally {
+    await guarded.stop()
+  }
+}
