@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import type { Page } from '@playwright/test'
+import { fileURLToPath } from 'node:url'
+import type { Locator, Page } from '@playwright/test'
 import type { Account } from './support/account'
 import { open } from './support/admin'
 import type { Chat } from './support/chat'
+import { Child } from './support/child'
 import { GuardedTools } from './support/guardedTools'
 import { breaches, colorRules } from './support/inspect'
 import type { Model } from './support/model'
 import { expect, testOn } from './support/test'
 import { ToolServer } from './support/toolServer'
-import { Tsumugi } from './support/tsumugi'
+import { freePort, Tsumugi } from './support/tsumugi'
 
 const test = testOn('tools', (model) =>
   Tsumugi.start(model, {
@@ -110,13 +112,17 @@ test('a super-admin adds a server, allows a tool, accepts a changed definition, 
     await page.getByRole('dialog').getByRole('button', { name: '削除する' }).click()
     await expect(page.getByText('サーバーはまだありません。')).toBeVisible()
   })
+  const office = { page, chat, model, admin: await signIn('admin') }
+  await test.step('an answer calls two tools of the example server of the protocol', async () => {
+    await callEverything(office, `${question}（例）`)
+  })
+  const services = page.getByRole('region', { name: 'ツールで使うサービス' })
   await test.step('members connect with servers with OAuth in the settings', async () => {
-    const admin = await signIn('admin')
-    await connectAndCall(page, chat, admin, model, question)
-    const server = { key: 'mail', name: 'メール', url, auth: 'oauth' }
-    await admin.call('POST', '/v1/tool-server', server)
+    await connectAndCall(office, services, question)
+  })
+  await test.step('failures of a connection', async () => {
+    await office.admin.call('POST', '/v1/tool-server', { key: 'mail', name: 'メール', url, auth: 'oauth' })
     await page.goto('/setting/connections?error=tool_denied')
-    const services = page.getByRole('region', { name: 'ツールで使うサービス' })
     await expect(services.getByText(/相手のサービスで許可されなかったため/)).toBeVisible()
     await look(page, 'setting-connections')
     await services.getByRole('button', { name: '「メール」を 連携する' }).click()
@@ -124,20 +130,72 @@ test('a super-admin adds a server, allows a tool, accepts a changed definition, 
   })
 })
 
-/** Connects an account with a server whose tokens oidc-provider issues, and calls its tool until the tokens are revoked. */
-async function connectAndCall(
-  page: Page,
-  chat: Chat,
-  admin: Account,
-  model: Model,
-  question: string,
-): Promise<void> {
-  const guarded = await GuardedTools.start()
+interface Office {
+  readonly page: Page
+  readonly chat: Chat
+  readonly model: Model
+  readonly admin: Account
+}
+
+const idOf = async (response: Response) => ((await response.json()) as { id: string }).id
+
+/** Adds a server, and returns its id. */
+async function addServer({ admin }: Office, draft: object): Promise<string> {
+  return idOf(await admin.call('POST', '/v1/tool-server', draft))
+}
+
+/** Allows tools of a server, and opens a skill that has them. */
+async function openSkill({ admin, page }: Office, id: string, tools: readonly string[]): Promise<void> {
+  await admin.call('POST', `/v1/tool-server/${id}/discover`)
+  for (const tool of tools) await admin.call('PUT', `/v1/tool-server/${id}/tool/${tool}`, { rule: 'allow' })
+  const content = {
+    name: tools[0],
+    description: 'ツールを使います。',
+    icon: 'chat',
+    category_id: (await admin.skill('汎用チャット')).category_id,
+    prompt: 'ツールを使う。',
+    tools,
+  }
+  const draft = { request_id: crypto.randomUUID(), audience: 'self', content }
+  await page.goto(`/home/skill/${await idOf(await admin.call('POST', '/v1/skill', draft))}`)
+}
+
+/** Asks a question to a skill with tools of the npm package server-everything. */
+async function callEverything(office: Office, question: string): Promise<void> {
+  const { chat, model } = office
+  const program = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
+  const port = String(await freePort())
+  const everything = new Child(process.execPath, [program, 'streamableHttp'], { ...process.env, PORT: port })
   try {
-    const idOf = async (response: Response) => ((await response.json()) as { id: string }).id
+    await everything.says(/listening on port/)
+    const url = `http://127.0.0.1:${port}/mcp`
+    const id = await addServer(office, { key: 'every', name: '例', url, auth: 'none' })
+    await openSkill(office, id, ['every__echo', 'every__get-sum'])
+    const calls = [
+      { name: 'every__echo', arguments: '{"message":"こんにちは"}' },
+      { name: 'every__get-sum', arguments: '{"a":2,"b":40}' },
+    ]
+    model.script(question, { results: true, tool_calls: [calls] })
+    await chat.ask(question)
+    await chat.finished()
+    await expect(chat.answer).toContainText('Echo: こんにちは')
+    await expect(chat.answer).toContainText('The sum of 2 and 40 is 42.')
+  } finally {
+    await everything.end()
+  }
+}
+
+/** Connects an account with a server whose tokens oidc-provider issues. Its tool is called until they are revoked. */
+async function connectAndCall(office: Office, services: Locator, question: string): Promise<void> {
+  const { page, chat, model } = office
+  const guarded = await GuardedTools.start()
+  const call = async () => {
+    await chat.ask(question)
+    await chat.finished()
+  }
+  try {
     const draft = { key: 'sales', name: '営業支援', url: guarded.url, auth: 'oauth' }
-    const id = await idOf(await admin.call('POST', '/v1/tool-server', draft))
-    const services = page.getByRole('region', { name: 'ツールで使うサービス' })
+    const id = await addServer(office, draft)
     await page.goto('/setting/connections')
     await services.getByRole('button', { name: '「営業支援」を 連携する' }).click()
     await page.waitForURL(`${guarded.issuer}/**`)
@@ -147,34 +205,21 @@ async function connectAndCall(
     await page.getByRole('button', { name: 'Continue' }).click()
     await expect(services.getByText('連携しました。')).toBeVisible()
 
-    await admin.call('POST', `/v1/tool-server/${id}/discover`)
-    await admin.call('PUT', `/v1/tool-server/${id}/tool/sales__whoami`, { rule: 'allow' })
-    const skill = await admin.call('POST', '/v1/skill', {
-      request_id: crypto.randomUUID(),
-      audience: 'self',
-      content: {
-        name: '営業の窓口',
-        description: '営業支援を使います。',
-        icon: 'chat',
-        category_id: (await admin.skill('汎用チャット')).category_id,
-        prompt: '営業支援を使う。',
-        tools: ['sales__whoami'],
-      },
-    })
+    await openSkill(office, id, ['sales__whoami'])
     model.script(question, { results: true, tool_calls: [[{ name: 'sales__whoami', arguments: '{}' }]] })
-    await page.goto(`/home/skill/${await idOf(skill)}`)
-    await chat.ask(question)
-    await chat.finished()
-    await expect(chat.answer.getByText('アカウントはhanakoです。')).toBeVisible()
+    await call()
+    await expect(chat.answer).toContainText('アカウントはhanakoです。')
     expect(await guarded.forget(), 'refreshed tokens').toBeGreaterThan(0)
-
-    await chat.ask(question)
-    await chat.finished()
-    await expect(chat.answer.getByText(/相手のサービスで無効になりました/)).toBeVisible()
+    await call()
+    await expect(chat.answer).toContainText('相手のサービスで無効になりました')
+    const thread = page.url()
     await page.goto('/setting/connections')
     await services.getByRole('button', { name: '「営業支援」を 連携し直す' }).click()
     await page.getByRole('button', { name: 'Continue' }).click()
     await expect(services.getByText('連携しました。')).toBeVisible()
+    await page.goto(thread)
+    await call()
+    await expect(chat.answer).toContainText('アカウントはhanakoです。')
   } finally {
     await guarded.stop()
   }
