@@ -34,7 +34,6 @@ type Text struct {
 	text      []byte      // Guarded by mu. Only appended to: a slice of it stays valid.
 	reasoning *reasoning  // Guarded by mu. Nil without reasoning.
 	parts     []Part      // Guarded by mu. The latest part of each key.
-	inputs    []toolInput // Guarded by mu. The calls of tools that the model is writing.
 	open      bool        // Guarded by mu. A text part has begun and not ended.
 	round     int         // Guarded by mu. The number of the current round plus 1; 0 without rounds.
 	partSeq   int         // Guarded by mu. Seq of the latest part.
@@ -43,6 +42,7 @@ type Text struct {
 	changed   bool        // Guarded by mu. The listeners must be called.
 	listeners []*func()   // Guarded by mu. Never changed in place.
 	next      *change     // Guarded by mu. The next change; nil if nothing waits.
+	inputs    []toolInput // Guarded by mu. The calls of tools that the model is writing.
 }
 
 // change is the next change of a text.
