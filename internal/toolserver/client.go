@@ -116,6 +116,7 @@ type bounded struct {
 	mu        sync.Mutex
 	failure   error  // Guarded by mu. Of the last request; nil if it succeeded.
 	challenge string // Guarded by mu. The header WWW-Authenticate of the last response with the status 401.
+	body      []byte // Guarded by mu. The part of the last response's body that was read.
 }
 
 func (b *bounded) fail(err error) {
@@ -128,6 +129,13 @@ func (b *bounded) lastFailure() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.failure
+}
+
+// lastBody returns the part of the last response's body that was read.
+func (b *bounded) lastBody() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.body
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -152,6 +160,9 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		b.challenge = response.Header.Get("WWW-Authenticate")
 		b.mu.Unlock()
 	}
+	b.mu.Lock()
+	b.body = nil
+	b.mu.Unlock()
 	response.Body = &boundedBody{ReadCloser: response.Body, left: maxResponse, exchange: b}
 	return response, nil
 }
@@ -198,6 +209,9 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n
+	b.exchange.mu.Lock()
+	b.exchange.body = append(b.exchange.body, p[:n]...)
+	b.exchange.mu.Unlock()
 	return n, err
 }
 
