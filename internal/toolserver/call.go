@@ -115,7 +115,7 @@ func (s *Service) exchange(
 		return tool.Result{}, connected.exchange.explain(ctx, err)
 	}
 	if result.NeedsInput() {
-		request, err := newInputRequest(server.Name, result, fieldOrders(connected.exchange.lastBody()))
+		request, err := newInputRequest(server.Name, result, connected.exchange.fieldOrders())
 		return tool.Result{Input: request, Untrusted: true}, err
 	}
 	return newResult(result)

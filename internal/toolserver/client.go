@@ -131,13 +131,6 @@ func (b *bounded) lastFailure() error {
 	return b.failure
 }
 
-// lastBody returns the part of the last response's body that was read.
-func (b *bounded) lastBody() []byte {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.body
-}
-
 // RoundTrip implements http.RoundTripper.
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
@@ -155,13 +148,11 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errRedirect
 	}
 	b.fail(statusFailure(response.StatusCode))
-	if response.StatusCode == http.StatusUnauthorized {
-		b.mu.Lock()
-		b.challenge = response.Header.Get("WWW-Authenticate")
-		b.mu.Unlock()
-	}
 	b.mu.Lock()
 	b.body = nil
+	if response.StatusCode == http.StatusUnauthorized {
+		b.challenge = response.Header.Get("WWW-Authenticate")
+	}
 	b.mu.Unlock()
 	response.Body = &boundedBody{ReadCloser: response.Body, left: maxResponse, exchange: b}
 	return response, nil

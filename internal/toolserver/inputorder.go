@@ -3,6 +3,7 @@ package toolserver
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 )
 
 // memberNames is the names of a JSON object's members in their order.
@@ -13,51 +14,41 @@ func (n *memberNames) UnmarshalJSON(object []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(object))
 	_, err := decoder.Token()
 	for err == nil && decoder.More() {
-		var name json.Token
-		if name, err = decoder.Token(); err == nil {
-			err = decoder.Decode(new(json.RawMessage))
-		}
-		if name, ok := name.(string); ok {
-			*n = append(*n, name)
-		}
+		name, _ := decoder.Token()
+		*n = append(*n, fmt.Sprint(name))
+		err = decoder.Decode(new(json.RawMessage))
 	}
 	return err
 }
 
-// fieldOrders returns the order of the fields of each form that the body of a response asks for, because the SDK loses it.
-// body is a JSON-RPC message or a stream of events with such messages.
-func fieldOrders(body []byte) map[string]memberNames {
-	orders := map[string]memberNames{}
-	decoder := json.NewDecoder(bytes.NewReader(messagesOf(body)))
-	for {
-		var message struct {
-			Result struct {
-				InputRequests map[string]struct {
-					Params struct {
-						RequestedSchema struct{ Properties memberNames }
-					}
-				}
-			}
-		}
-		if decoder.Decode(&message) != nil {
-			return orders
-		}
-		for id, request := range message.Result.InputRequests {
-			orders[id] = request.Params.RequestedSchema.Properties
-		}
+// orderedForm is the part of a form that has the order of its fields.
+type orderedForm struct {
+	Params struct {
+		RequestedSchema struct{ Properties memberNames }
 	}
 }
 
-// messagesOf returns the JSON messages of a response's body, one after the other.
-func messagesOf(body []byte) []byte {
-	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
-		return body
-	}
+// fieldOrders returns the order of the fields of each form in the last response, because the SDK loses it. The response
+// is a JSON-RPC message or a stream of events with such messages.
+func (b *bounded) fieldOrders() map[string]memberNames {
+	b.mu.Lock()
+	body := b.body
+	b.mu.Unlock()
+	plain := bytes.HasPrefix(bytes.TrimSpace(body), []byte("{"))
 	var messages []byte
 	for line := range bytes.Lines(body) {
-		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok || plain {
 			messages = append(messages, data...)
 		}
 	}
-	return messages
+	orders := map[string]memberNames{}
+	var message struct {
+		Result struct{ InputRequests map[string]orderedForm }
+	}
+	for decoder := json.NewDecoder(bytes.NewReader(messages)); decoder.Decode(&message) == nil; {
+		for id, form := range message.Result.InputRequests {
+			orders[id] = form.Params.RequestedSchema.Properties
+		}
+	}
+	return orders
 }
