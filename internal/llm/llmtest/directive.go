@@ -89,6 +89,7 @@ type Directive struct {
 	// ToolCalls are the calls of tools before the answer, a list for each request. A request without tools is answered at
 	// once.
 	ToolCalls [][]llm.ToolCall `json:"tool_calls"`
+	Before    string           `json:"before"` // The text before each list of ToolCalls.
 	// Results makes the Handler answer with the results of the calls.
 	Results bool `json:"results"`
 	// Suggestions is the answer to the request for suggestions after this answer; if empty, one that suggests nothing.
@@ -183,7 +184,7 @@ func (d *Directive) setCalls(messages []llm.Message) {
 		}
 	}
 	if rounds < len(d.ToolCalls) {
-		d.calls, d.NoAnswer, d.Finish = d.ToolCalls[rounds], true, "tool_calls"
+		d.calls, d.Text, d.NoAnswer, d.Finish = d.ToolCalls[rounds], d.Before, d.Before == "", "tool_calls"
 		for i := range d.calls {
 			d.calls[i].ID = cmp.Or(d.calls[i].ID, fmt.Sprintf("call%d%d", rounds, i))
 		}
