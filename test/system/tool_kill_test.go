@@ -91,8 +91,8 @@ func TestR20_KilledServersInEachStateOfACall(t *testing.T) {
 		}
 	}
 	k.checkDecisions(ctx, t)
-	t.Logf("%d kills, each in %d states, in %v: %d calls waited, %d were approved, %d requests", n, len(callStates),
-		time.Since(began).Round(time.Second), len(k.seen), sum(k.approved), sum(host.requests))
+	t.Logf("%d kills, each in %d states, in %v: %d calls waited, %d were approved, %d of them in Slack; %d requests", n,
+		len(callStates), time.Since(began).Round(time.Second), len(k.seen), sum(k.approved), k.inSlack, sum(host.requests))
 }
 
 func sum(counts map[callRound]int) (n int) {
@@ -111,6 +111,7 @@ type callKiller struct {
 	seen     map[string]bool   // Guarded by mu. The approvals about which a decision is made.
 	last     map[string]int    // Guarded by mu. The round of the last approval by the id in the arguments.
 	approved map[callRound]int // Guarded by mu. The number of approvals.
+	inSlack  int               // Guarded by mu. The number of approvals in Slack.
 }
 
 // calling is an answer that calls a tool.
@@ -201,6 +202,9 @@ func (k *callKiller) decide(ctx context.Context, t *testing.T, w waitingCall, ap
 	for i, server := range servers {
 		decision := w.decision(approved, edit)
 		all.Go(func() {
+			if slackTS != "" {
+				pause(ctx, rand.N(100*time.Millisecond)) // Slack takes longer.
+			}
 			errs[i] = withRetries(ctx, func() error {
 				return k.call(ctx, http.MethodPost, k.at(server)()+"/v1/tool-call/"+w.ID+"/decision", decision, nil)
 			})
@@ -226,6 +230,9 @@ func (k *callKiller) decide(ctx context.Context, t *testing.T, w waitingCall, ap
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if stored == 0 {
+		k.inSlack++
+	}
 	switch w.Cause {
 	case "input":
 		k.last[w.id()] = 2
@@ -238,13 +245,20 @@ func (k *callKiller) decide(ctx context.Context, t *testing.T, w waitingCall, ap
 
 // approveInSlack presses the button of a request in a thread if the request still waits.
 func (k *callKiller) approveInSlack(ctx context.Context, t *testing.T, ts string) {
-	for _, m := range k.workspace.Answers(slack.DemoSales, ts) {
-		if strings.Contains(string(m.Blocks), "tsumugi_approve") {
-			if err := k.workspace.Click(ctx, slack.DemoTaro, m.Channel, m.TS, "tsumugi_approve"); err != nil {
-				t.Logf("Slack: %v", err) // The tabs have been faster.
-			}
+	for _, m := range k.buttons(ts) {
+		if err := k.workspace.Click(ctx, slack.DemoTaro, m.Channel, m.TS, approveButton); err != nil {
+			t.Logf("Slack: %v", err) // The tabs have been faster.
 		}
 	}
+}
+
+const approveButton = "tsumugi_approve"
+
+// buttons returns the messages with buttons to decide in a thread.
+func (k *callKiller) buttons(ts string) []slack.Message {
+	return slices.DeleteFunc(k.workspace.Answers(slack.DemoSales, ts), func(m slack.Message) bool {
+		return !strings.Contains(string(m.Blocks), approveButton)
+	})
 }
 
 // kill kills a server while answers are in all states, and checks the answers.
@@ -306,11 +320,7 @@ func (k *callKiller) reach(ctx context.Context, t *testing.T, c *calling, w wait
 		w = k.awaitCall(ctx, t, c.id(2), "")
 	}
 	if c.slack {
-		k.awaitWorkspace(t, "a request in Slack", func() bool {
-			return slices.ContainsFunc(k.workspace.Answers(slack.DemoSales, c.slackTS), func(m slack.Message) bool {
-				return strings.Contains(string(m.Blocks), "tsumugi_approve")
-			})
-		})
+		k.awaitWorkspace(t, "a request in Slack", func() bool { return len(k.buttons(c.slackTS)) > 0 })
 	}
 	if c.hold != nil {
 		select {
@@ -429,6 +439,11 @@ func (k *callKiller) check(ctx context.Context, t *testing.T, c *calling) {
 		if c.requests != nil && first.run == first.first+1 && !slices.Equal(requests, c.requests) {
 			t.Errorf("%s: %v requests for the rounds, want %v", c.name, requests, c.requests)
 		}
+	}
+	if c.slack {
+		k.awaitWorkspace(t, "no buttons, and the text", func() bool {
+			return len(k.buttons(c.slackTS)) == 0 && k.says(c.slackTS, bareText(c.want))
+		})
 	}
 	if sent := k.host.sent[c.id(1)]; c.late == "edit" && sent != c.edited() {
 		t.Errorf("%s: sent %s", c.name, sent)
