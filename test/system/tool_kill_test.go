@@ -29,7 +29,7 @@ const (
 	holdModel  = "model"  // The model's, with the result.
 )
 
-// callState is a state of a call in which its server is killed.
+// callState is the state of a call at the moment of the kill.
 type callState struct {
 	name     string
 	tool     string // "send" if empty.

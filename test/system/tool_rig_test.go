@@ -276,7 +276,7 @@ type waitingCall struct {
 // id returns the id in the arguments of the call.
 func (w waitingCall) id() string {
 	var arguments struct{ ID string }
-	_ = json.Unmarshal([]byte(w.Arguments), &arguments) // A call without an id is no call of the test.
+	_ = json.Unmarshal([]byte(w.Arguments), &arguments) // Other calls have no id.
 	return arguments.ID
 }
 
