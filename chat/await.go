@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
@@ -240,14 +242,26 @@ func (s *Service) cancelWaiting(g *generation) (undecided []ToolCall) {
 	return undecided
 }
 
-// decided continues an answer after a decision, if it waits on this server.
+// topicDecided is the topic of the feed on which servers forward decisions: the 16 bytes of the answer's id. A server
+// that misses one finds the decision with its next check of waiting answers.
+const topicDecided = "decided"
+
+// decided continues an answer after a decision, on this server or the one on which it waits.
 func (s *Service) decided(a ToolApproval) {
+	if !s.wakeLocal(a.MessageID) {
+		s.feed.Publish(topicDecided, a.MessageID[:])
+	}
+}
+
+// wakeLocal reports whether the answer is generated on this server.
+func (s *Service) wakeLocal(messageID uuid.UUID) bool {
 	s.mu.Lock()
-	g := s.running[a.MessageID]
+	g := s.running[messageID]
 	s.mu.Unlock()
 	if g != nil {
 		g.wake()
 	}
+	return g != nil
 }
 
 // wake makes endWait look whether the answer waits.

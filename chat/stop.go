@@ -45,20 +45,27 @@ func (s *Service) stopLocal(messageID uuid.UUID) bool {
 
 // handleStops executes stop requests of other servers until the Service stops.
 func (s *Service) handleStops(stops *stream.Subscription) {
+	// A renewal returns all pending stop requests. It logs its own error.
+	s.handle(stops, topicStop, func(messageID uuid.UUID) { s.stopLocal(messageID) }, func() { _ = s.renew() })
+}
+
+// handle calls do for each answer that other servers publish on a topic, until the Service stops. It calls missed if
+// answers may have been missed.
+func (s *Service) handle(events *stream.Subscription, topic string, do func(messageID uuid.UUID), missed func()) {
 	for {
-		event, err := stops.Next(s.root)
+		event, err := events.Next(s.root)
 		switch {
 		case err == nil && len(event) == len(uuid.UUID{}):
-			s.stopLocal(uuid.UUID(event))
+			do(uuid.UUID(event))
 		case err == nil: // A malformed message of another version is ignored.
 		case errors.Is(err, stream.ErrMissed):
-			_ = s.renew() // Returns all pending stop requests. It logs its own error.
+			missed()
 		case errors.Is(err, stream.ErrTooSlow):
-			stops.Leave()
-			stops = s.feed.Subscribe(topicStop)
-			_ = s.renew()
+			events.Leave()
+			events = s.feed.Subscribe(topic)
+			missed()
 		default:
-			stops.Leave()
+			events.Leave()
 			return
 		}
 	}
