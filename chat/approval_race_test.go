@@ -3,6 +3,7 @@ package chat_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,9 +116,9 @@ func TestRenewalDuringAWait(t *testing.T) {
 	}
 }
 
-// TestDecisionReachesTheWaitingServerByAnEvent: a decision at another server continues the answer at once, not with the
-// next sweep.
-func TestDecisionReachesTheWaitingServerByAnEvent(t *testing.T) {
+// TestDecisionReachesOtherServersByAnEvent: a decision is shown by other servers, and continues the answer at another
+// server, at once and not with the next sweep.
+func TestDecisionReachesOtherServersByAnEvent(t *testing.T) {
 	t.Parallel()
 	f, box, model := newAskingFixture(t)
 	feed, err := stream.NewFeed(nil) // Connects the servers.
@@ -130,8 +131,17 @@ func TestDecisionReachesTheWaitingServerByAnEvent(t *testing.T) {
 	exchange := f.sendTo(s, f.question("送って"))
 	model.Next(t).CallTools(calling("a", "send", `{}`))
 	f.parked(exchange)
-	f.decide(other, approve(f.waits(other, 1)[0]))
+	tab := f.watch(other, exchange.Answer.ID) // At a server that knows only the stored text.
+	f.drainUntil(tab, `"state":"waiting"`)
+	f.decide(s, approve(f.waits(other, 1)[0]))
+	if raw := f.drain(tab); !strings.Contains(raw, `"state":"approved"`) {
+		t.Errorf("a tab at another server shows %s", raw)
+	}
 	call := model.Next(t)
+	call.CallTools(calling("b", "send", `{}`))
+	f.parked(exchange)
+	f.decide(other, approve(f.waits(other, 1)[0]))
+	call = model.Next(t)
 	call.Emit("送りました。")
 	call.Finish()
 	if answer := f.waitAt(s, exchange).Answer; answer.Run != 1 || answer.Content != "送りました。" {

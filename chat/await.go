@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -242,26 +243,53 @@ func (s *Service) cancelWaiting(g *generation) (undecided []ToolCall) {
 	return undecided
 }
 
-// topicDecided is the topic of the feed on which servers forward decisions: the 16 bytes of the answer's id. A server
-// that misses one finds the decision with its next check of waiting answers.
+// topicDecided is the topic of the feed on which servers forward decisions, each a decidedCall as JSON. A server that
+// misses one finds the decision with its next check of waiting answers.
 const topicDecided = "decided"
 
-// decided continues an answer after a decision, on this server or the one on which it waits.
-func (s *Service) decided(a ToolApproval) {
-	if !s.wakeLocal(a.MessageID) {
-		s.feed.Publish(topicDecided, a.MessageID[:])
-	}
+// decidedCall is a decision about a call of an answer.
+type decidedCall struct {
+	MessageID uuid.UUID
+	Approval  stream.ToolApproval
 }
 
-// wakeLocal reports whether the answer is generated on this server.
-func (s *Service) wakeLocal(messageID uuid.UUID) bool {
+// decided shows a decision, and continues the answer, on the server on which it waits.
+func (s *Service) decided(a ToolApproval) {
+	d := decidedCall{a.MessageID, streamApproval(a.CallID, a.Approval, a.ArgumentsSHA256)}
+	s.showDecision(d)
+	s.feed.Publish(topicDecided, encode(d))
+}
+
+// handleDecisions handles decisions at other servers until the Service stops.
+func (s *Service) handleDecisions(decisions *stream.Subscription) {
+	s.handle(decisions, topicDecided, func(event []byte) {
+		var d decidedCall
+		if json.Unmarshal(event, &d) == nil { // Else a message of another version.
+			s.showDecision(d)
+		}
+	}, s.checkWaiting)
+}
+
+// showDecision continues an answer that waits on this server. It shows the decision in the texts of waiting answers, and
+// ends them: their clients attach again.
+func (s *Service) showDecision(d decidedCall) {
 	s.mu.Lock()
-	g := s.running[messageID]
+	g := s.running[d.MessageID]
+	var texts []*stream.Text
+	for run, text := range s.waitingTexts {
+		if run.MessageID == d.MessageID {
+			delete(s.waitingTexts, run)
+			texts = append(texts, text)
+		}
+	}
 	s.mu.Unlock()
 	if g != nil {
 		g.wake()
 	}
-	return g != nil
+	for _, text := range texts {
+		text.PutToolApproval(d.Approval)
+		text.Abandon()
+	}
 }
 
 // wake makes endWait look whether the answer waits.

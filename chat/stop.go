@@ -45,19 +45,23 @@ func (s *Service) stopLocal(messageID uuid.UUID) bool {
 
 // handleStops executes stop requests of other servers until the Service stops.
 func (s *Service) handleStops(stops *stream.Subscription) {
-	// A renewal returns all pending stop requests. It logs its own error.
-	s.handle(stops, topicStop, func(messageID uuid.UUID) { s.stopLocal(messageID) }, func() { _ = s.renew() })
+	s.handle(stops, topicStop, func(event []byte) {
+		if id, err := uuid.FromBytes(event); err == nil { // Else a message of another version.
+			s.stopLocal(id)
+		}
+	}, func() {
+		_ = s.renew() // Returns all pending stop requests. It logs its own error.
+	})
 }
 
-// handle calls do for each answer that other servers publish on a topic, until the Service stops. It calls missed if
-// answers may have been missed.
-func (s *Service) handle(events *stream.Subscription, topic string, do func(messageID uuid.UUID), missed func()) {
+// handle calls do for each event of other servers on a topic, until the Service stops. It calls missed if events may
+// have been missed.
+func (s *Service) handle(events *stream.Subscription, topic string, do func(event []byte), missed func()) {
 	for {
 		event, err := events.Next(s.root)
 		switch {
-		case err == nil && len(event) == len(uuid.UUID{}):
-			do(uuid.UUID(event))
-		case err == nil: // A malformed message of another version is ignored.
+		case err == nil:
+			do(event)
 		case errors.Is(err, stream.ErrMissed):
 			missed()
 		case errors.Is(err, stream.ErrTooSlow):
