@@ -44,7 +44,7 @@ var order = []string{
 	"internal/telemetry", "internal/api/scope", "internal/api/docs/gen", "internal/api/ratelimit", "internal/api/openai", "internal/api/mcp",
 	"internal/api", "web", "extension",
 	"test/fakes", "test/fakes/model", "test/fakes/idp", "test/fakes/slack", "test/fakes/slack/fakeslack",
-	"test/fakes/search", "test/collector", "test/ocsf", "test/zitadel", "test/receivers", "test/cluster", "test/system",
+	"test/fakes/search", "test/fakes/tools", "test/collector", "test/ocsf", "test/zitadel", "test/receivers", "test/cluster", "test/system",
 	"test/release", "test/deploy",
 	"bench/wire", "bench/projectdb", "bench/eval", "bench", "bench/loadgen",
 	"cmd/cluster", "cmd/upslack", "cmd/tsumugi",

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -368,5 +370,29 @@ func TestVerdicts(t *testing.T) {
 	r.atMostTimes("CPU", table, "not measured", ours, r3labs, 1, 2)
 	if len(r.Goals) != 0 {
 		t.Errorf("a goal without a figure: %+v", r.Goals)
+	}
+}
+
+func TestUndefinedValuesAreSavedAsNull(t *testing.T) {
+	t.Parallel()
+	chats := newTable("Chats", "Method.", "", ours)
+	chats.add("per answer", ours, 1, 2)
+	chats.add("per answer", ours, 1, math.Inf(1))
+	chats.add("per answer", ours, 1, math.NaN())
+	name := filepath.Join(t.TempDir(), "result.json")
+	if err := (&report{Sections: []*table{chats}}).save(name); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(name)
+	var saved struct {
+		Sections []struct {
+			Rows []struct{ Values map[string][]*float64 }
+		}
+	}
+	if err := errors.Join(err, json.Unmarshal(text, &saved)); err != nil {
+		t.Fatal(err)
+	}
+	if v := saved.Sections[0].Rows[0].Values[ours]; len(v) != 3 || v[0] == nil || *v[0] != 2 || v[1] != nil || v[2] != nil {
+		t.Errorf("saved values %v", v)
 	}
 }

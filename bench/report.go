@@ -46,9 +46,23 @@ type table struct {
 
 // row is one quantity.
 type row struct {
-	Name   string               `json:"name"`
-	Digits int                  `json:"-"`
-	Values map[string][]float64 `json:"values"` // By column, one per round.
+	Name   string            `json:"name"`
+	Digits int               `json:"-"`
+	Values map[string]values `json:"values"` // By column.
+}
+
+// values are a column's values of a quantity, one per round.
+type values []float64
+
+// MarshalJSON encodes infinities and NaN, as of a quantity per answer without answers, as null.
+func (v values) MarshalJSON() ([]byte, error) {
+	list := make([]*float64, len(v))
+	for i := range v {
+		if !math.IsInf(v[i], 0) && !math.IsNaN(v[i]) {
+			list[i] = &v[i]
+		}
+	}
+	return json.Marshal(list)
 }
 
 // goal is a limit that a result must meet.
@@ -75,7 +89,7 @@ func newTable(title, method, base string, columns ...string) *table {
 func (t *table) add(name, column string, digits int, value float64) {
 	r := t.row(name)
 	if r == nil {
-		r = &row{Name: name, Digits: digits, Values: make(map[string][]float64)}
+		r = &row{Name: name, Digits: digits, Values: make(map[string]values)}
 		t.Rows = append(t.Rows, r)
 	}
 	r.Values[column] = append(r.Values[column], value)

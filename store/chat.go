@@ -136,7 +136,7 @@ const mayOpen = isOpenTo + ` AND (t.project_id IS NULL OR may_open_project($1, $
 const mayChange = `(t.user_id = $2 OR t.visibility = 'project' AND project_role($1, $2, t.project_id) = 'manager')`
 
 // isArchived is the condition that the thread t is in an archived project.
-const isArchived = `EXISTS (SELECT FROM projects p WHERE p.id = t.project_id AND p.archived_at IS NOT NULL)`
+const isArchived = `(t.project_id IS NOT NULL AND is_archived_project(t.project_id))`
 
 // checkProject returns an error unless threads can be added to a project by the user.
 func checkProject(ctx context.Context, q querier, owner identity.Owner, id uuid.UUID) error {

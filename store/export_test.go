@@ -6,6 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
 )
 
 // EncodeUUIDs calls encodeUUIDs.
@@ -17,8 +19,8 @@ func (db *DB) MigrateFrom(ctx context.Context, files fs.FS) error { return db.mi
 // Translate calls translate.
 func Translate(err error) error { return translate(err) }
 
-// BeginSQL is the statement of BeginGeneration for a question without data sources.
-var BeginSQL = beginSQL(false, false)
+// BeginSQL is the statement of BeginGeneration for the first question of a thread, without data sources.
+var BeginSQL = beginSQL(chat.NewGeneration{}, false)
 
 // Statements whose plans are tested: those of LoadThreadState about the thread and its messages, and that of CreateThread
 // which reads the thread.

@@ -34,7 +34,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.NewGeneration) (chat.S
 		batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID)
 	}
 	begin := func(batch *pgx.Batch) {
-		batch.Queue(beginSQL(len(sources) > 0, b.WaitingID != nil), b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID, b.RequestID, b.RequestHash[:],
+		batch.Queue(beginSQL(b, len(sources) > 0), b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID, b.RequestID, b.RequestHash[:],
 			b.ServerID,
 			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Regenerate, b.Answer.Status,
 			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form, sources,
@@ -152,14 +152,21 @@ const isUsable = `(d.user_id = $2 OR EXISTS (
 //
 // A thread is also untitled if its title is its first question and that question is edited now.
 //
-// The statement has the parts for data sources and for waiting questions only if the question needs them, because the
-// database prepares the plans of all parts, and the user waits for that.
-func beginSQL(sources, waiting bool) string {
+// The statement has only the parts that the question needs, because the database prepares the plans of all parts, and the
+// user waits for that.
+func beginSQL(b chat.NewGeneration, sources bool) string {
 	allowed, attach, dequeue := "", "", ""
+	questions, answers := `m.thread_id = $3 AND m.parent_id IS NULL`, `'{}'::uuid[]`
 	if sources {
 		allowed, attach = usableSources, attachSources
 	}
-	if waiting {
+	if b.Question.ParentID != nil {
+		questions = `m.parent_id = $15`
+	}
+	if b.Regenerate {
+		answers = `ARRAY(SELECT m.id FROM messages m WHERE m.parent_id = $7 ORDER BY m.seq)`
+	}
+	if b.WaitingID != nil {
 		dequeue = `, begun AS (
 		    DELETE FROM waiting_questions w USING generation WHERE w.id = $22
 		)`
@@ -206,11 +213,8 @@ func beginSQL(sources, waiting bool) string {
 	WHERE t.id = $3 AND t.organization_id = $1 AND s.id = t.skill_id
 	RETURNING ` + threadColumns + `, true AS running, now() AS begun_at, untitled,
 	          (SELECT jsonb_build_object('ID', u.id, 'Name', u.name) FROM users u WHERE u.id = allowed.author) AS author,
-	          CASE WHEN $15::uuid IS NOT NULL
-	              THEN ARRAY(SELECT m.id FROM messages m WHERE m.parent_id = $15 ORDER BY m.seq)
-	              ELSE ARRAY(SELECT m.id FROM messages m WHERE m.thread_id = $3 AND m.parent_id IS NULL ORDER BY m.seq)
-	          END AS questions,
-	          ARRAY(SELECT m.id FROM messages m WHERE m.parent_id = $7 ORDER BY m.seq) AS answers`
+	          ARRAY(SELECT m.id FROM messages m WHERE ` + questions + ` ORDER BY m.seq) AS questions,
+	          ` + answers + ` AS answers`
 }
 
 // usableSources is the condition in beginSQL that the user may attach all data sources of the question to the thread.

@@ -226,13 +226,8 @@ const contentOf = `jsonb_set(v.content, '{document_ids}', (
 	        JOIN skills p ON p.id = k.skill_id
 	        WHERE k.data_source_id = d.id AND v.skill_id IN (p.id, p.published_from))))`
 
-// missingOf is the number of documents that the skill s had when it was last saved and no longer has. The rows of the
-// skill are its current documents, the last version has the saved ones.
-const missingOf = `(SELECT count(*)::int
-	 FROM skill_versions v
-	 CROSS JOIN jsonb_array_elements_text(v.content -> 'document_ids') AS w (id)
-	 WHERE v.skill_id = s.id AND v.version = s.version
-	   AND NOT EXISTS (SELECT FROM skill_documents k WHERE k.skill_id = s.id AND k.data_source_id = w.id::uuid))`
+// missingOf is the number of documents that the skill s had when it was last saved and no longer has.
+const missingOf = `CASE WHEN s.organization_id IS NULL THEN 0 ELSE missing_documents(s.id, s.version) END`
 
 // FindTemplate implements skill.LibraryStore. It returns only documents that belong to the Editor.
 func (db *DB) FindTemplate(ctx context.Context, m skill.Editor, id uuid.UUID) (skill.Content, error) {

@@ -62,8 +62,8 @@ func TestPlanOfAQuestionHasNoUnusedParts(t *testing.T) {
 			"", false, b.Answer.Status, "質問", 1, nil, nil,
 			[]uuid.UUID{},
 			"", "", nil, nil, nil,
-		}, 32},
-		{store.ThreadStateSQL, []any{f.a, f.ann.UserID, thread.ID, nil}, 40},
+		}, 25},
+		{store.ThreadStateSQL, []any{f.a, f.ann.UserID, thread.ID, nil}, 15},
 	} {
 		var plan []byte
 		must(t, f.sql.QueryRow(t.Context(), `EXPLAIN (FORMAT JSON) `+statement.sql, statement.args...).Scan(&plan))

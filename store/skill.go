@@ -27,16 +27,11 @@ const isShown = `NOT EXISTS (SELECT FROM hidden_skills x WHERE x.organization_id
 const mayUse = `(s.organization_id IS NULL OR s.organization_id = $1 AND CASE s.audience
 	    WHEN 'self' THEN s.owner_id = $2
 	    WHEN 'organization' THEN true
-	    ELSE EXISTS (SELECT FROM skill_members u WHERE u.skill_id = s.id AND u.user_id = $2)
-	        OR EXISTS (SELECT FROM skill_groups k JOIN group_members u ON u.group_id = k.group_id
-	                   WHERE k.skill_id = s.id AND u.user_id = $2)
+	    ELSE is_in_audience(s.id, $2)
 	END)`
 
 // documentsOf is an array of the documents of the skill s. A document that only skills use has no owner; see isOwn.
-const documentsOf = `(SELECT coalesce(jsonb_agg(jsonb_build_object('ID', d.id, 'OwnerID', d.user_id) ORDER BY k.place), '[]')
-	 FROM skill_documents k
-	 JOIN data_sources d ON d.id = k.data_source_id
-	 WHERE k.skill_id = s.id)`
+const documentsOf = `CASE WHEN s.organization_id IS NULL THEN '[]' ELSE documents_of_skill(s.id) END`
 
 // ListSkills implements skill.Store.
 func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]skill.Skill,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
@@ -40,8 +41,18 @@ func (db *DB) SetToolAuthorization(
 		WHERE organization_id = $1 AND id = $2`, organizationID, id, a, registered.ID, kept)
 }
 
+// ForgetToolClient implements toolserver.ConnectionStore.
+func (db *DB) ForgetToolClient(ctx context.Context, organizationID, id uuid.UUID, clientID string) error {
+	return exec(ctx, db.pool, `
+		UPDATE tool_servers SET oauth = NULL, client_id = '', registered = false, secret = ''
+		WHERE organization_id = $1 AND id = $2 AND registered AND client_id = $3`, organizationID, id, clientID)
+}
+
 // AddToolAttempt implements toolserver.ConnectionStore.
 func (db *DB) AddToolAttempt(ctx context.Context, a toolserver.Attempt) error {
+	if db.secrets.Empty() {
+		return secret.ErrNoKey
+	}
 	return db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(sweep("tool_attempts", "hash", "expires_at"), time.Now(), attemptSweep)
 		batch.Queue(`

@@ -77,7 +77,7 @@ func (s *Service) call(
 	defer stop()
 	result, err := s.exchange(ctx, owner, server, t, &params)
 	if errors.Is(err, errSignIn) && server.Auth == AuthOAuth {
-		err = s.errUnlinked("連携が受け付けられませんでした。もう一度、")
+		err = s.errRefused()
 	}
 	if err != nil {
 		return tool.Result{Untrusted: true}, named(server, err)
@@ -98,11 +98,7 @@ func named(server Server, err error) error {
 func (s *Service) exchange(
 	ctx context.Context, owner identity.Owner, server Server, t Tool, params *sdk.CallToolParams,
 ) (tool.Result, error) {
-	credentials, err := s.credentials(ctx, owner, server)
-	if err != nil {
-		return tool.Result{}, cmpCause(ctx, err)
-	}
-	connected, err := s.client.connect(ctx, server.URL, credentials)
+	connected, err := s.connect(ctx, owner, server)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -120,6 +116,32 @@ func (s *Service) exchange(
 	}
 	return newResult(result)
 }
+
+// connect begins an exchange with the server on behalf of a person. A token that the server refuses is refreshed once:
+// it may have ended early, or the authorization server has not said when it expires.
+func (s *Service) connect(ctx context.Context, owner identity.Owner, server Server) (*session, error) {
+	if server.Auth != AuthOAuth {
+		credentials, err := s.credentials(ctx, server)
+		if err != nil {
+			return nil, cmpCause(ctx, err)
+		}
+		return s.client.connect(ctx, server.URL, credentials)
+	}
+	token, err := s.accessToken(ctx, owner, server)
+	if err != nil {
+		return nil, cmpCause(ctx, err)
+	}
+	connected, err := s.client.connect(ctx, server.URL, bearer(token))
+	if !errors.Is(err, errSignIn) {
+		return connected, err
+	}
+	if token, err = s.refresh(ctx, owner, server, token); err != nil {
+		return nil, cmpCause(ctx, err)
+	}
+	return s.client.connect(ctx, server.URL, bearer(token))
+}
+
+func bearer(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
 
 // cmpCause returns the reason why a context has ended, or else err.
 func cmpCause(ctx context.Context, err error) error {
@@ -264,23 +286,16 @@ func mediaText(kind, mediaType string, size int) string {
 	return fmt.Sprintf("［%s（%s、%dKB）: 表示していません］", kind, runes.OneLine(mediaType, maxTitle), (size+1023)>>10)
 }
 
-// credentials returns the headers that sign the person, or the organization, in at a server.
-func (s *Service) credentials(ctx context.Context, owner identity.Owner, server Server) (http.Header, error) {
-	switch server.Auth {
-	case AuthHeader:
-		secrets, err := s.store.ToolSecrets(ctx, server.OrganizationID, server.ID)
-		if err != nil {
-			return nil, err
-		}
-		return http.Header{http.CanonicalHeaderKey(server.HeaderName): {secrets.Secret}}, nil
-	case AuthOAuth:
-		token, err := s.accessToken(ctx, owner, server)
-		if err != nil {
-			return nil, err
-		}
-		return http.Header{"Authorization": {"Bearer " + token}}, nil
+// credentials returns the headers that sign the organization in at a server without OAuth.
+func (s *Service) credentials(ctx context.Context, server Server) (http.Header, error) {
+	if server.Auth != AuthHeader {
+		return nil, nil
 	}
-	return nil, nil
+	secrets, err := s.store.ToolSecrets(ctx, server.OrganizationID, server.ID)
+	if err != nil {
+		return nil, err
+	}
+	return http.Header{http.CanonicalHeaderKey(server.HeaderName): {secrets.Secret}}, nil
 }
 
 // Discover reads the tools of a server with the credentials of the actor, and stores them. A failure is part of the
@@ -309,11 +324,10 @@ func (s *Service) Discover(ctx context.Context, actor identity.Actor, id uuid.UU
 func (s *Service) readTools(ctx context.Context, owner identity.Owner, server Server) ([]FoundTool, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.DiscoveryTimeout, errSlow)
 	defer cancel()
-	credentials, err := s.credentials(ctx, owner, server)
-	if err != nil {
-		return nil, err
+	connected, err := s.connect(ctx, owner, server)
+	if errors.Is(err, errSignIn) && server.Auth == AuthOAuth {
+		return nil, s.errRefused()
 	}
-	connected, err := s.client.connect(ctx, server.URL, credentials)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func (s *Service) Links(ctx context.Context, actor identity.Actor) ([]Link, erro
 }
 
 // BeginConnection begins to connect the actor with a server. The browser opens the returned URL; the value of its cookie
-// must come back with it. Errors: ErrNoServer, and CodeSetup.
+// must come back with it. Errors: ErrNoServer, secret.ErrNoKey, and CodeSetup.
 func (s *Service) BeginConnection(ctx context.Context, actor identity.Actor, id uuid.UUID) (
 	address, browser string, err error,
 ) {
@@ -297,10 +297,14 @@ func (s *Service) FinishConnection(ctx context.Context, back Callback) error {
 	return s.store.SaveToolConnection(ctx, owner, server.ID, connection, false)
 }
 
-// errInvalidGrant means that the authorization server does not accept a code or a refresh token any more.
-var errInvalidGrant = errors.New("invalid_grant")
+// Refusals of a token endpoint.
+var (
+	errInvalidGrant  = errors.New("invalid_grant")  // The code or the refresh token is not valid any more.
+	errInvalidClient = errors.New("invalid_client") // The client is unknown there, or its secret has expired.
+)
 
-// requestToken makes a request to the token endpoint.
+// requestToken makes a request to the token endpoint. If the server does not know the registered client any more, the
+// client is deleted: the next connection registers another one.
 func (s *Service) requestToken(ctx context.Context, server Server, secrets Secrets, form url.Values) (Connection, error) {
 	a := secrets.OAuth
 	form.Set("resource", a.Resource)
@@ -337,6 +341,9 @@ func (s *Service) requestToken(ctx context.Context, server Server, secrets Secre
 	switch {
 	case token.Error == "invalid_grant":
 		return Connection{}, errInvalidGrant
+	case token.Error == "invalid_client" && server.Registered:
+		err := s.store.ForgetToolClient(ctx, server.OrganizationID, server.ID, server.ClientID)
+		return Connection{}, errors.Join(errInvalidClient, err)
 	case response.StatusCode != http.StatusOK || token.AccessToken == "" || !strings.EqualFold(token.TokenType, "Bearer") ||
 		len(token.AccessToken) > maxToken || len(token.RefreshToken) > maxToken:
 		return Connection{}, errors.New("the token endpoint refused: " + response.Status)
@@ -353,6 +360,11 @@ func (s *Service) errUnlinked(text string) error {
 	return fault.Errorf(fault.Forbidden, "%s設定の「連携アプリ」で連携してください（%s/setting/connections）。", text, s.cfg.PublicURL)
 }
 
+// errRefused asks the person to connect again because the server does not accept the token.
+func (s *Service) errRefused() error {
+	return s.errUnlinked("連携が受け付けられませんでした。もう一度、")
+}
+
 // accessToken returns the access token of a person, refreshed if it expires soon.
 func (s *Service) accessToken(ctx context.Context, owner identity.Owner, server Server) (string, error) {
 	connection, err := s.store.ToolConnection(ctx, owner, server.ID)
@@ -364,7 +376,7 @@ func (s *Service) accessToken(ctx context.Context, owner identity.Owner, server 
 	case s.valid(connection):
 		return connection.AccessToken, nil
 	}
-	return s.refresh(ctx, owner, server)
+	return s.refresh(ctx, owner, server, connection.AccessToken)
 }
 
 // valid reports whether an access token can still be used for a call.
@@ -372,9 +384,9 @@ func (s *Service) valid(c Connection) bool {
 	return c.ExpiresAt.IsZero() || s.cfg.Clock().Add(refreshBefore).Before(c.ExpiresAt)
 }
 
-// refresh replaces a person's tokens. A lock of all servers prevents two refreshes with the same token, which many
-// authorization servers take for theft.
-func (s *Service) refresh(ctx context.Context, owner identity.Owner, server Server) (string, error) {
+// refresh replaces a person's tokens because the access token stale cannot be used. A lock of all servers prevents two
+// refreshes with the same token, which many authorization servers take for theft.
+func (s *Service) refresh(ctx context.Context, owner identity.Owner, server Server, stale string) (string, error) {
 	slot, holder := "tool "+server.ID.String()+" "+owner.UserID.String(), uuidv7.New()
 	for {
 		held, err := s.store.AcquireSlot(ctx, slot, 1, holder, refreshLease)
@@ -398,8 +410,10 @@ func (s *Service) refresh(ctx context.Context, owner identity.Owner, server Serv
 		return "", s.errUnlinked("連携が解除されました。")
 	case err != nil:
 		return "", err
-	case s.valid(connection): // Another call has refreshed it.
+	case connection.AccessToken != stale && s.valid(connection): // Another call has refreshed it.
 		return connection.AccessToken, nil
+	case connection.RefreshToken == "" && s.valid(connection):
+		return "", s.errRefused()
 	case connection.RefreshToken == "":
 		return "", s.errUnlinked("連携の有効期限が切れました。")
 	}
@@ -414,7 +428,7 @@ func (s *Service) refresh(ctx context.Context, owner identity.Owner, server Serv
 		"grant_type": {"refresh_token"}, "refresh_token": {connection.RefreshToken},
 	})
 	switch {
-	case errors.Is(err, errInvalidGrant):
+	case errors.Is(err, errInvalidGrant), errors.Is(err, errInvalidClient):
 		return "", s.errUnlinked("連携が、相手のサービスで無効になりました。もう一度、")
 	case err != nil:
 		return "", fault.Wrap(err, fault.Unavailable, "連携を更新できませんでした。しばらくしてからお試しください。")

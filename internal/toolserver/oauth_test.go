@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
 )
 
@@ -31,9 +33,11 @@ type gate struct {
 	valid      []string          // Guarded by mu. Access tokens.
 	refresh    []string          // Guarded by mu. Refresh tokens; each is accepted once.
 	clients    []string          // Guarded by mu.
+	forgotten  bool              // Guarded by mu. The server has lost its clients.
 	revoked    chan string
 	refreshed  atomic.Int64
 	issued     atomic.Int64
+	broken     bool // Guarded by mu. The server's new tokens are not valid.
 	register   bool // The server registers clients.
 }
 
@@ -75,7 +79,7 @@ func newGate(t *testing.T, c *crm) *gate {
 			t.Errorf("%+v, %v", client, err)
 		}
 		g.mu.Lock()
-		g.clients = append(g.clients, "client-1")
+		g.clients, g.forgotten = append(g.clients, "client-1"), false
 		g.mu.Unlock()
 		reply(w, 201, map[string]any{"client_id": "client-1", "redirect_uris": client.RedirectURIs})
 	})
@@ -104,6 +108,9 @@ func (g *gate) token(r *http.Request) (int, map[string]any) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	refused := map[string]any{"error": "invalid_grant"}
+	if g.forgotten {
+		return 401, map[string]any{"error": "invalid_client"}
+	}
 	if r.FormValue("client_id") != "client-1" || r.FormValue("resource") != g.URL+"/mcp" {
 		return 400, map[string]any{"error": "invalid_request"}
 	}
@@ -127,6 +134,9 @@ func (g *gate) token(r *http.Request) (int, map[string]any) {
 	}
 	n := string('a' + rune(g.issued.Add(1)-1))
 	g.valid, g.refresh = []string{"access-" + n}, append(g.refresh, "refresh-"+n)
+	if g.broken {
+		g.valid = nil
+	}
 	return 200, map[string]any{
 		"access_token": "access-" + n, "token_type": "bearer", "refresh_token": "refresh-" + n, "expires_in": 3600,
 	}
@@ -279,10 +289,75 @@ func TestTokensAreRefreshedOnce(t *testing.T) {
 	g.valid, g.refresh = nil, nil // The authorization server has ended the connection.
 	g.mu.Unlock()
 	_, err := o.call("crm__find_customer", `{"name":"a"}`)
-	wants(t, err, "連携が受け付けられませんでした", "/setting/connections")
-	o.pass(2 * time.Hour)
+	wants(t, err, "相手のサービスで無効になりました", "/setting/connections")
+}
+
+// TestTokenEndsEarly: a server refuses a token that seems valid. It is refreshed, and the call is sent once. If the server
+// refuses the new token too, the person is asked to connect again.
+func TestTokenEndsEarly(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	g := newGate(t, c)
+	server := o.add(g.URL+"/mcp", withOAuth)
+	o.connect(g, o.super, server)
+	o.discover(server.ID)
+	o.allow(server.ID, "crm__find_customer")
+	o.connect(g, o.taro, server)
+	end := func(broken bool) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.valid, g.broken = nil, broken
+	}
+	end(false)
+	result, err := o.call("crm__find_customer", `{"name":"a"}`)
+	if err != nil || result.Text == "" || g.refreshed.Load() != 1 || c.calls.Load() != 1 {
+		t.Errorf("%+v, %v, %d refreshes, %d calls", result, err, g.refreshed.Load(), c.calls.Load())
+	}
+	end(true)
 	_, err = o.call("crm__find_customer", `{"name":"a"}`)
-	wants(t, err, "相手のサービスで無効になりました")
+	wants(t, err, "連携が受け付けられませんでした", "/setting/connections")
+	if n := g.refreshed.Load(); n != 2 || c.calls.Load() != 1 {
+		t.Errorf("%d refreshes, %d calls", n, c.calls.Load())
+	}
+}
+
+// TestLostRegistration: an authorization server that has lost the product's client gets a new registration when a person
+// connects again.
+func TestLostRegistration(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	g := newGate(t, c)
+	server := o.add(g.URL+"/mcp", withOAuth)
+	o.connect(g, o.super, server)
+	o.discover(server.ID)
+	o.allow(server.ID, "crm__find_customer")
+	o.connect(g, o.taro, server)
+	g.mu.Lock()
+	g.forgotten = true
+	g.mu.Unlock()
+	o.pass(2 * time.Hour)
+	_, err := o.call("crm__find_customer", `{"name":"a"}`)
+	wants(t, err, "相手のサービスで無効になりました", "/setting/connections")
+	o.connect(g, o.taro, server)
+	if result, err := o.call("crm__find_customer", `{"name":"a"}`); err != nil || result.Text == "" {
+		t.Errorf("%+v, %v", result, err)
+	}
+	if len(g.clients) != 2 {
+		t.Errorf("%d registrations", len(g.clients))
+	}
+}
+
+// TestConnectionWithoutKey: without a key for secrets, a person is not sent to an authorization server.
+func TestConnectionWithoutKey(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	server := o.add(newGate(t, c).URL+"/mcp", withOAuth)
+	keyless := toolserver.NewService(toolserver.Config{PublicURL: publicURL}, o.db.WithSecrets(secret.Keyring{}),
+		toolserver.NewConnector(toolserver.ConnectorConfig{Hosts: []string{"127.0.0.1"}}), slog.New(slog.DiscardHandler))
+	t.Cleanup(keyless.Stop)
+	if _, _, err := keyless.BeginConnection(t.Context(), o.taro, server.ID); !errors.Is(err, secret.ErrNoKey) {
+		t.Errorf("got %v", err)
+	}
 }
 
 // TestClientWithoutRegistration: without dynamic registration, the administrator enters a client id, and another one

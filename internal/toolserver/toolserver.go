@@ -210,7 +210,10 @@ type Store interface {
 type ConnectionStore interface {
 	// SetToolAuthorization stores the authorization server of a server, and its client if it was registered.
 	SetToolAuthorization(ctx context.Context, organizationID, id uuid.UUID, a Authorization, registered *Client) error
-	// AddToolAttempt stores a connection in progress, and deletes expired ones.
+	// ForgetToolClient deletes the registered client of a server, unless another one was registered meanwhile.
+	ForgetToolClient(ctx context.Context, organizationID, id uuid.UUID, clientID string) error
+	// AddToolAttempt stores a connection in progress, and deletes expired ones. Error: secret.ErrNoKey, because the tokens
+	// could not be stored.
 	AddToolAttempt(ctx context.Context, attempt Attempt) error
 	// TakeToolAttempt deletes an attempt of a browser and returns it. Error: ErrState.
 	TakeToolAttempt(ctx context.Context, hash, browserHash []byte, at time.Time) (Attempt, error)

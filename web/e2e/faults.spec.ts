@@ -59,10 +59,11 @@ test.describe('when something breaks', () => {
     question,
   }) => {
     test.slow()
-    // Slow enough to be watched, but never so slow that it seems to stall.
-    const second = { text: '二度目の答えです。'.repeat(60), tokens_per_second: 20 }
+    const second = { text: '二度目の答えです。'.repeat(60), tokens_per_second: 400 }
     model.script(question, { text: '一度目の答えです。'.repeat(40), tokens_per_second: 400 }, second)
     const [ready, first] = model.pauses(question, 0, 60)
+    // However late the page reconnects, nothing of the second answer has been written yet.
+    const again = model.pause(question, 0)
     const line = (text: string) => chat.answer.getByText(text)
     await chat.open()
     await chat.ask(question)
@@ -85,6 +86,7 @@ test.describe('when something breaks', () => {
     await expect(line('続きを生成しています。少々お待ちください')).toBeHidden()
     await expect(chat.answer).not.toContainText('一度目')
     first?.release()
+    again.release()
     await chat.finished()
     await expect(line('回答が途切れたため')).toHaveCount(0)
     expect(await chat.copied()).toBe(second.text)

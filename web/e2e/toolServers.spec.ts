@@ -1,11 +1,23 @@
-import type { Page } from '@playwright/test'
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import type { Locator, Page } from '@playwright/test'
+import type { Account } from './support/account'
 import { open } from './support/admin'
+import type { Chat } from './support/chat'
+import { Child } from './support/child'
+import { GuardedTools } from './support/guardedTools'
 import { breaches, colorRules } from './support/inspect'
+import type { Model } from './support/model'
 import { expect, testOn } from './support/test'
 import { ToolServer } from './support/toolServer'
-import { Tsumugi } from './support/tsumugi'
+import { freePort, Tsumugi } from './support/tsumugi'
 
-const test = testOn('tools', (model) => Tsumugi.start(model, { TSUMUGI_TOOL_HOSTS: '127.0.0.1' }))
+const test = testOn('tools', (model) =>
+  Tsumugi.start(model, {
+    TSUMUGI_TOOL_HOSTS: '127.0.0.1',
+    TSUMUGI_SECRET_KEY: randomBytes(32).toString('base64'),
+  }),
+)
 
 test.use({ who: 'admin' })
 
@@ -23,6 +35,9 @@ async function look(page: Page, name: string): Promise<void> {
 
 test('a super-admin adds a server, allows a tool, accepts a changed definition, and a skill gets the tool', async ({
   page,
+  chat,
+  model,
+  question,
   signIn,
 }) => {
   const tool = {
@@ -97,14 +112,115 @@ test('a super-admin adds a server, allows a tool, accepts a changed definition, 
     await page.getByRole('dialog').getByRole('button', { name: '削除する' }).click()
     await expect(page.getByText('サーバーはまだありません。')).toBeVisible()
   })
+  const office = { page, chat, model, admin: await signIn('admin') }
+  await test.step('an answer calls two tools of the example server of the protocol', async () => {
+    await callEverything(office, `${question}（例）`)
+  })
+  const services = page.getByRole('region', { name: 'ツールで使うサービス' })
   await test.step('members connect with servers with OAuth in the settings', async () => {
-    const admin = await signIn('admin')
-    await admin.call('POST', '/v1/tool-server', { key: 'mail', name: 'メール', url, auth: 'oauth' })
+    await connectAndCall(office, services, question)
+  })
+  await test.step('failures of a connection', async () => {
+    await office.admin.call('POST', '/v1/tool-server', { key: 'mail', name: 'メール', url, auth: 'oauth' })
     await page.goto('/setting/connections?error=tool_denied')
-    const services = page.getByRole('region', { name: 'ツールで使うサービス' })
     await expect(services.getByText(/相手のサービスで許可されなかったため/)).toBeVisible()
     await look(page, 'setting-connections')
-    await services.getByRole('button', { name: '連携する' }).click()
+    await services.getByRole('button', { name: '「メール」を 連携する' }).click()
     await expect(page.getByText(/サーバーに接続できませんでした。管理者に/)).toBeVisible()
   })
 })
+
+interface Office {
+  readonly page: Page
+  readonly chat: Chat
+  readonly model: Model
+  readonly admin: Account
+}
+
+const idOf = async (response: Response) => ((await response.json()) as { id: string }).id
+
+/** Adds a server, and returns its id. */
+async function addServer({ admin }: Office, draft: object): Promise<string> {
+  return idOf(await admin.call('POST', '/v1/tool-server', draft))
+}
+
+/** Allows tools of a server, and opens a skill that has them. */
+async function openSkill({ admin, page }: Office, id: string, tools: readonly string[]): Promise<void> {
+  await admin.call('POST', `/v1/tool-server/${id}/discover`)
+  for (const tool of tools) await admin.call('PUT', `/v1/tool-server/${id}/tool/${tool}`, { rule: 'allow' })
+  const content = {
+    name: tools[0],
+    description: 'ツールを使います。',
+    icon: 'chat',
+    category_id: (await admin.skill('汎用チャット')).category_id,
+    prompt: 'ツールを使う。',
+    tools,
+  }
+  const draft = { request_id: crypto.randomUUID(), audience: 'self', content }
+  await page.goto(`/home/skill/${await idOf(await admin.call('POST', '/v1/skill', draft))}`)
+}
+
+/** Asks a question to a skill with tools of the npm package server-everything. */
+async function callEverything(office: Office, question: string): Promise<void> {
+  const { chat, model } = office
+  const program = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
+  const port = String(await freePort())
+  const everything = new Child(process.execPath, [program, 'streamableHttp'], { ...process.env, PORT: port })
+  try {
+    await everything.says(/listening on port/)
+    const url = `http://127.0.0.1:${port}/mcp`
+    const id = await addServer(office, { key: 'every', name: '例', url, auth: 'none' })
+    await openSkill(office, id, ['every__echo', 'every__get-sum'])
+    const calls = [
+      { name: 'every__echo', arguments: '{"message":"こんにちは"}' },
+      { name: 'every__get-sum', arguments: '{"a":2,"b":40}' },
+    ]
+    model.script(question, { results: true, tool_calls: [calls] })
+    await chat.ask(question)
+    await chat.finished()
+    await expect(chat.answer).toContainText('Echo: こんにちは')
+    await expect(chat.answer).toContainText('The sum of 2 and 40 is 42.')
+  } finally {
+    await everything.end()
+  }
+}
+
+/** Connects an account with a server whose tokens oidc-provider issues. Its tool is called until they are revoked. */
+async function connectAndCall(office: Office, services: Locator, question: string): Promise<void> {
+  const { page, chat, model } = office
+  const guarded = await GuardedTools.start()
+  const call = async () => {
+    await chat.ask(question)
+    await chat.finished()
+  }
+  try {
+    const draft = { key: 'sales', name: '営業支援', url: guarded.url, auth: 'oauth' }
+    const id = await addServer(office, draft)
+    await page.goto('/setting/connections')
+    await services.getByRole('button', { name: '「営業支援」を 連携する' }).click()
+    await page.waitForURL(`${guarded.issuer}/**`)
+    await page.locator('[name=login]').fill('hanako')
+    await page.locator('[name=password]').fill('any')
+    await page.getByRole('button', { name: 'Sign-in' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await expect(services.getByText('連携しました。')).toBeVisible()
+
+    await openSkill(office, id, ['sales__whoami'])
+    model.script(question, { results: true, tool_calls: [[{ name: 'sales__whoami', arguments: '{}' }]] })
+    await call()
+    await expect(chat.answer).toContainText('アカウントはhanakoです。')
+    expect(await guarded.forget(), 'refreshed tokens').toBeGreaterThan(0)
+    await call()
+    await expect(chat.answer).toContainText('相手のサービスで無効になりました')
+    const thread = page.url()
+    await page.goto('/setting/connections')
+    await services.getByRole('button', { name: '「営業支援」を 連携し直す' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await expect(services.getByText('連携しました。')).toBeVisible()
+    await page.goto(thread)
+    await call()
+    await expect(chat.answer).toContainText('アカウントはhanakoです。')
+  } finally {
+    await guarded.stop()
+  }
+}

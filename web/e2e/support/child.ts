@@ -34,16 +34,17 @@ export class Child {
     return this.#output
   }
 
-  /** Waits for a match in its standard output, and returns it. */
+  /** Waits for a match in its output, and returns it. */
   async says(pattern: RegExp): Promise<RegExpMatchArray> {
+    const streams = [this.#process.stdout, this.#process.stderr]
     const matched = new Promise<RegExpMatchArray>((resolve) => {
       const look = () => {
         const match = this.#output.match(pattern)
         if (match === null) return
-        this.#process.stdout?.off('data', look)
+        for (const stream of streams) stream?.off('data', look)
         resolve(match)
       }
-      this.#process.stdout?.on('data', look)
+      for (const stream of streams) stream?.on('data', look)
       look()
     })
     const ended = this.#exited.then(() => {

@@ -18,6 +18,9 @@ export const fakeIdp = `${root}.cache/e2e/fakeidp`
 /** The fake Slack workspace, built before the tests. */
 export const fakeSlack = `${root}.cache/e2e/fakeslack`
 
+/** The tool server with OAuth, built by the test that needs it. */
+export const fakeTools = `${root}.cache/e2e/faketools`
+
 /** The search server, and a build of the program that reads its pages, built by the tests that need them. */
 export const fakeSearch = `${root}.cache/e2e/fakesearch`
 export const readsFakePages = `${root}.cache/e2e/tsumugi-fakepages`

@@ -132,7 +132,8 @@ export class Tsumugi {
   }
 }
 
-async function freePort(): Promise<number> {
+/** Returns a port that no program uses. */
+export async function freePort(): Promise<number> {
   const probe = createServer()
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
   const address = probe.address()

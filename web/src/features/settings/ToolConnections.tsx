@@ -75,17 +75,23 @@ function Line({ connection }: { connection: ToolConnection }) {
         </p>
         <p>{connected_at ? words.since(formatDate(connected_at)) : new URL(url).host}</p>
       </div>
-      {connected_at ? (
-        <Button size="sm" variant="quietDanger" onClick={() => setEnding(true)}>
+      <div className={sessions.buttons}>
+        <Button
+          size="sm"
+          variant={connected_at ? 'quiet' : 'secondary'}
+          loading={leaving}
+          onClick={() => void connect()}
+        >
           <span className="visually-hidden">{words.of(name)}</span>
-          {words.end}
+          {connected_at ? words.again : words.connect}
         </Button>
-      ) : (
-        <Button size="sm" loading={leaving} onClick={() => void connect()}>
-          <span className="visually-hidden">{words.of(name)}</span>
-          {words.connect}
-        </Button>
-      )}
+        {connected_at && (
+          <Button size="sm" variant="quietDanger" onClick={() => setEnding(true)}>
+            <span className="visually-hidden">{words.of(name)}</span>
+            {words.end}
+          </Button>
+        )}
+      </div>
       {ending && (
         <EndDialog
           words={words}

@@ -149,6 +149,7 @@ export const texts = {
       since: (at: string) => `${at}から連携`,
       of: (name: string) => `「${name}」を`,
       connect: '連携する',
+      again: '連携し直す',
       end: '連携を解除',
       confirm: '連携を解除しますか？',
       confirmBody: (name: string) => `「${name}」のツールは、もう一度連携するまで使えなくなります。`,
