@@ -20,8 +20,8 @@ import (
 
 // The columns of approvals.
 const (
-	nearTab  = "tab at the same server"
-	farTab = "tab at the other server"
+	nearTab = "tab at the same server"
+	farTab  = "tab at the other server"
 )
 
 // measureApprovals approves calls of a tool at one of two servers, and follows each answer at both.

@@ -243,8 +243,8 @@ func (s *Service) cancelWaiting(g *generation) (undecided []ToolCall) {
 	return undecided
 }
 
-// topicDecided is the topic of the feed on which servers forward decisions, each a decidedCall as JSON. A server that
-// misses one finds the decision with its next check of waiting answers.
+// topicDecided is the feed's topic for decisions. Its events are decidedCalls as JSON. A server that misses one finds the
+// decision with its next check of waiting answers.
 const topicDecided = "decided"
 
 // decidedCall is a decision about a call of an answer.
@@ -253,7 +253,7 @@ type decidedCall struct {
 	Approval  stream.ToolApproval
 }
 
-// decided shows a decision, and continues the answer, on the server on which it waits.
+// decided shows a decision at all servers, and continues the answer.
 func (s *Service) decided(a ToolApproval) {
 	d := decidedCall{a.MessageID, streamApproval(a.CallID, a.Approval, a.ArgumentsSHA256)}
 	s.showDecision(d)
