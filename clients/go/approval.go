@@ -44,7 +44,7 @@ type InputField struct {
 	Name        string          `json:"name"`
 	Label       string          `json:"label"`
 	Description string          `json:"description"`
-	Type        string          `json:"type"` // string, integer, number, boolean or choice.
+	Type        string          `json:"type"` // string, integer, number, boolean, choice or choices.
 	Required    bool            `json:"required"`
 	Default     json.RawMessage `json:"default"`
 	Format      string          `json:"format"` // Of a string: email, uri, date or date-time.
@@ -57,6 +57,8 @@ type InputField struct {
 		Value string `json:"value"`
 		Label string `json:"label"`
 	} `json:"options"`
+	MinItems int `json:"min_items"` // Of choices.
+	MaxItems int `json:"max_items"` // Of choices; 0 for all options.
 }
 
 // InputResponse is the response to a ToolInput.

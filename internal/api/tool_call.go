@@ -66,7 +66,7 @@ func toToolInputField(f tool.InputField) ToolInputField {
 		Default: f.Default, Format: f.Format, MinLength: f.MinLength, MaxLength: f.MaxLength, Minimum: f.Minimum,
 		Maximum: f.Maximum, Options: convert(f.Options, func(o tool.InputOption) ToolInputOption {
 			return ToolInputOption{Value: o.Value, Label: o.Label}
-		}),
+		}), MinItems: f.MinItems, MaxItems: f.MaxItems,
 	}
 }
 

@@ -23,6 +23,11 @@ func (booking) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error
 			return tool.Result{Input: &tool.InputRequest{
 				Server: "予約サーバー", State: "秘密の状態", Forms: []tool.InputForm{{ID: "guest", Message: "何名ですか", Fields: []tool.InputField{
 					{Name: "people", Label: "人数", Type: tool.FieldInteger, Required: true, Minimum: new(0.0), Default: 2.0},
+					{
+						Name: "days", Label: "曜日", Type: tool.FieldChoices, Default: []any{"mon"}, MinItems: 1, MaxItems: 1,
+						Options: []tool.InputOption{{Value: "mon", Label: "月"}, {Value: "tue", Label: "火"}},
+					},
+					{Name: "zip", Label: "郵便番号", Type: tool.FieldString, Pattern: "^[0-9]{7}$"},
 				}}},
 			}}, nil
 		},
@@ -52,7 +57,9 @@ func TestToolCallInput(t *testing.T) {
 	waiting := f.waitingCall()
 	list := f.do(call{method: "GET", path: "/v1/tool-call?state=waiting", token: f.alice.Subject})
 	if !strings.Contains(string(list.body), `"fields":[{"default":2,"label":"人数","minimum":0,"name":"people","required":true,`+
-		`"type":"integer"}]`) || strings.Contains(string(list.body), "秘密の状態") {
+		`"type":"integer"},{"default":["mon"],"label":"曜日","max_items":1,"min_items":1,"name":"days","options":[`+
+		`{"label":"月","value":"mon"},{"label":"火","value":"tue"}],"required":false,"type":"choices"},`+
+		`{"label":"郵便番号","name":"zip","required":false,"type":"string"}]`) || strings.Contains(string(list.body), "秘密の状態") {
 		t.Errorf("waits %s", list.body)
 	}
 	if waiting.Cause != "input" || waiting.Input.Server != "予約サーバー" || waiting.Input.Round != 1 {
@@ -66,13 +73,18 @@ func TestToolCallInput(t *testing.T) {
 			},
 		}
 	}
-	values := func(people any) map[string]any {
-		return map[string]any{"action": "accept", "values": map[string]any{"guest": map[string]any{"people": people}}}
+	guest := func(values map[string]any) map[string]any {
+		return map[string]any{"action": "accept", "values": map[string]any{"guest": values}}
 	}
+	values := func(people any) map[string]any { return guest(map[string]any{"people": people}) }
 	for field, c := range map[string]call{
 		"input.values.guest.people": decide(f.alice.Subject, true, values("二")),
-		"input.action":              decide(f.alice.Subject, true, map[string]any{"action": "maybe"}),
-		"input":                     decide(f.alice.Subject, true, nil),
+		"input.values.guest.days": decide(f.alice.Subject, true, guest(map[string]any{
+			"people": 1, "days": []string{"mon", "tue"},
+		})),
+		"input.values.guest.zip": decide(f.alice.Subject, true, guest(map[string]any{"people": 1, "zip": "二"})),
+		"input.action":           decide(f.alice.Subject, true, map[string]any{"action": "maybe"}),
+		"input":                  decide(f.alice.Subject, true, nil),
 	} {
 		if resp := f.do(c); resp.status != http.StatusBadRequest || !strings.Contains(string(resp.body), `"`+field+`"`) {
 			t.Errorf("%s: %d %s", field, resp.status, resp.body)
@@ -81,14 +93,14 @@ func TestToolCallInput(t *testing.T) {
 	if resp := f.do(decide(f.bob.Subject, true, values(3))); resp.status != http.StatusNotFound {
 		t.Errorf("a colleague: %d %s", resp.status, resp.body)
 	}
-	accepted := decide(f.alice.Subject, true, values(31))
+	accepted := decide(f.alice.Subject, true, guest(map[string]any{"people": 31, "days": []string{"tue"}}))
 	if decided := get[api.ToolApproval](f, http.StatusOK, accepted); decided.State != "approved" || decided.Input.Forms != nil {
 		t.Errorf("decided %+v", decided)
 	}
 	stream := f.do(call{
 		method: "GET", path: "/v1/message/" + answer.ID.String() + "/stream", token: f.alice.Subject,
 	})
-	if !strings.Contains(string(stream.body), `\"values\":{\"guest\":{\"people\":31}}`) {
+	if !strings.Contains(string(stream.body), `\"values\":{\"guest\":{\"days\":[\"tue\"],\"people\":31}}`) {
 		t.Errorf("stream %s", stream.body)
 	}
 	if again := get[api.ToolApproval](f, http.StatusOK, accepted); again.State != "approved" {

@@ -917,6 +917,7 @@ func (e ToolCallStatus) Valid() bool {
 const (
 	ToolInputFieldTypeBoolean ToolInputFieldType = "boolean"
 	ToolInputFieldTypeChoice  ToolInputFieldType = "choice"
+	ToolInputFieldTypeChoices ToolInputFieldType = "choices"
 	ToolInputFieldTypeInteger ToolInputFieldType = "integer"
 	ToolInputFieldTypeNumber  ToolInputFieldType = "number"
 	ToolInputFieldTypeString  ToolInputFieldType = "string"
@@ -928,6 +929,8 @@ func (e ToolInputFieldType) Valid() bool {
 	case ToolInputFieldTypeBoolean:
 		return true
 	case ToolInputFieldTypeChoice:
+		return true
+	case ToolInputFieldTypeChoices:
 		return true
 	case ToolInputFieldTypeInteger:
 		return true
@@ -4594,28 +4597,35 @@ type ToolInput struct {
 
 // ToolInputField defines model for ToolInputField.
 type ToolInputField struct {
-	// Default A string, number or boolean.
+	// Default A string, number, boolean or list of strings.
 	Default     any    `json:"default,omitempty,omitzero"`
 	Description string `json:"description,omitempty,omitzero"`
 
-	// Format `email`, `uri`, `date` (2026-12-01) or `date-time` (RFC 3339).
+	// Format `email`, `uri`, `date` (2026-12-01) or `date-time` (RFC 3339). If the tool also has a regular expression for a
+	// string, the server validates it when it receives the response.
 	Format string `json:"format,omitempty,omitzero"`
 	Label  string `json:"label"`
 
+	// MaxItems Of `choices`; all options if left out.
+	MaxItems int `json:"max_items,omitempty,omitzero"`
+
 	// MaxLength In characters, and never more than 4,000.
-	MaxLength int               `json:"max_length,omitempty,omitzero"`
-	Maximum   *float64          `json:"maximum,omitempty,omitzero"`
+	MaxLength int      `json:"max_length,omitempty,omitzero"`
+	Maximum   *float64 `json:"maximum,omitempty,omitzero"`
+
+	// MinItems Of `choices`.
+	MinItems  int               `json:"min_items,omitempty,omitzero"`
 	MinLength int               `json:"min_length,omitempty,omitzero"`
 	Minimum   *float64          `json:"minimum,omitempty,omitzero"`
 	Name      string            `json:"name"`
 	Options   []ToolInputOption `json:"options,omitempty,omitzero"`
 	Required  bool              `json:"required"`
 
-	// Type Of the value. A `choice` has the string of one of its options.
+	// Type Of the value. A `choice` has the string of one of its options, and `choices` a list of strings of different options.
 	Type ToolInputFieldType `json:"type"`
 }
 
-// ToolInputFieldType Of the value. A `choice` has the string of one of its options.
+// ToolInputFieldType Of the value. A `choice` has the string of one of its options, and `choices` a list of strings of different options.
 type ToolInputFieldType string
 
 // ToolInputForm defines model for ToolInputForm.

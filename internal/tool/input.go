@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/mail"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +40,8 @@ const (
 	FieldInteger FieldType = "integer"
 	FieldNumber  FieldType = "number"
 	FieldBoolean FieldType = "boolean"
-	FieldChoice  FieldType = "choice" // One of the Options.
+	FieldChoice  FieldType = "choice"  // One of the Options.
+	FieldChoices FieldType = "choices" // Several of the Options.
 )
 
 // InputField is a field of a form.
@@ -49,15 +51,18 @@ type InputField struct {
 	Description string    `json:"description,omitempty"`
 	Type        FieldType `json:"type"`
 	Required    bool      `json:"required,omitempty"`
-	Default     any       `json:"default,omitempty"` // A string, number or boolean; nil without one.
+	Default     any       `json:"default,omitempty"` // A string, number, boolean or list of strings; nil without one.
 
 	Format    string   `json:"format,omitempty"` // Of a string: email, uri, date or date-time; "" for any.
 	MinLength int      `json:"min_length,omitempty"`
 	MaxLength int      `json:"max_length,omitempty"` // In characters; 0 for maxInputText.
+	Pattern   string   `json:"pattern,omitempty"`    // A valid regular expression that a string must match; "" for any.
 	Minimum   *float64 `json:"minimum,omitempty"`
 	Maximum   *float64 `json:"maximum,omitempty"`
 
-	Options []InputOption `json:"options,omitempty"`
+	Options  []InputOption `json:"options,omitempty"`
+	MinItems int           `json:"min_items,omitempty"` // Of choices.
+	MaxItems int           `json:"max_items,omitempty"` // 0 for all Options.
 }
 
 // InputOption is a value that a choice may have.
@@ -147,10 +152,14 @@ func (f InputField) check(value any) string {
 		case FieldString:
 			return f.checkText(value)
 		case FieldChoice:
-			if slices.ContainsFunc(f.Options, func(o InputOption) bool { return o.Value == value }) {
+			if f.offers(value) {
 				return ""
 			}
-			return "選択肢から選択してください。"
+			return notOffered
+		}
+	case []any:
+		if f.Type == FieldChoices {
+			return f.checkChoices(value)
 		}
 	case float64:
 		if f.Type == FieldInteger || f.Type == FieldNumber {
@@ -162,6 +171,28 @@ func (f InputField) check(value any) string {
 		}
 	}
 	return "値の型が正しくありません。"
+}
+
+const notOffered = "選択肢から選択してください。"
+
+// offers reports whether a value is that of an option.
+func (f InputField) offers(value any) bool {
+	return slices.ContainsFunc(f.Options, func(o InputOption) bool { return o.Value == value })
+}
+
+func (f InputField) checkChoices(values []any) string {
+	for i, value := range values {
+		if !f.offers(value) || slices.Contains(values[:i], value) {
+			return notOffered
+		}
+	}
+	switch {
+	case len(values) < f.MinItems:
+		return fmt.Sprintf("%d個以上選択してください。", f.MinItems)
+	case f.MaxItems > 0 && len(values) > f.MaxItems:
+		return fmt.Sprintf("選択できるのは%d個までです（現在%d個）。", f.MaxItems, len(values))
+	}
+	return ""
 }
 
 func (f InputField) checkText(text string) string {
@@ -197,6 +228,9 @@ func (f InputField) checkText(text string) string {
 		if _, err := time.Parse(time.RFC3339, text); err != nil {
 			return "日時を入力してください（例 2026-12-01T09:00:00+09:00）。"
 		}
+	}
+	if pattern, err := regexp.Compile(f.Pattern); err == nil && !pattern.MatchString(text) {
+		return "サーバーが指定した形式に合いません。項目の説明を確認してください。"
 	}
 	return ""
 }

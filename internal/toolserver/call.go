@@ -111,7 +111,7 @@ func (s *Service) exchange(
 		return tool.Result{}, connected.exchange.explain(ctx, err)
 	}
 	if result.NeedsInput() {
-		request, err := newInputRequest(server.Name, result)
+		request, err := newInputRequest(server.Name, result, connected.exchange.fieldOrders())
 		return tool.Result{Input: request, Untrusted: true}, err
 	}
 	return newResult(result)

@@ -116,6 +116,7 @@ type bounded struct {
 	mu        sync.Mutex
 	failure   error  // Guarded by mu. Of the last request; nil if it succeeded.
 	challenge string // Guarded by mu. The header WWW-Authenticate of the last response with the status 401.
+	body      []byte // Guarded by mu. The part of the last response's body that was read.
 }
 
 func (b *bounded) fail(err error) {
@@ -147,11 +148,12 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errRedirect
 	}
 	b.fail(statusFailure(response.StatusCode))
+	b.mu.Lock()
+	b.body = nil
 	if response.StatusCode == http.StatusUnauthorized {
-		b.mu.Lock()
 		b.challenge = response.Header.Get("WWW-Authenticate")
-		b.mu.Unlock()
 	}
+	b.mu.Unlock()
 	response.Body = &boundedBody{ReadCloser: response.Body, left: maxResponse, exchange: b}
 	return response, nil
 }
@@ -198,6 +200,9 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n
+	b.exchange.mu.Lock()
+	b.exchange.body = append(b.exchange.body, p[:n]...)
+	b.exchange.mu.Unlock()
 	return n, err
 }
 

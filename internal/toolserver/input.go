@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -25,6 +26,7 @@ const (
 	maxMessage      = 2_000    // Characters of a form's message.
 	maxHint         = 500      // Characters of a field's description.
 	maxInputName    = 100      // Bytes of the name of a form or a field.
+	maxPattern      = 500      // Characters of the pattern of a text.
 	maxRequestState = 64 << 10 // Bytes.
 )
 
@@ -36,8 +38,10 @@ func errInput(reason string) error {
 // codeInput is the code of errors about requests for input.
 const codeInput fault.Code = "tool_input"
 
-// newInputRequest returns the request for input in a result of a server.
-func newInputRequest(server string, result *sdk.CallToolResult) (*tool.InputRequest, error) {
+// newInputRequest returns the request for input in a result of a server, the forms' fields in the given orders.
+func newInputRequest(server string, result *sdk.CallToolResult, orders map[string]memberNames) (
+	*tool.InputRequest, error,
+) {
 	switch {
 	case len(result.InputRequests) == 0:
 		return nil, errInput("求める内容がない")
@@ -50,7 +54,7 @@ func newInputRequest(server string, result *sdk.CallToolResult) (*tool.InputRequ
 	}
 	request := &tool.InputRequest{Server: server, State: result.RequestState}
 	for _, id := range slices.Sorted(maps.Keys(result.InputRequests)) {
-		form, err := newInputForm(id, result.InputRequests[id])
+		form, err := newInputForm(id, result.InputRequests[id], orders[id])
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +64,7 @@ func newInputRequest(server string, result *sdk.CallToolResult) (*tool.InputRequ
 }
 
 // newInputForm returns the form of a part of a request for input. Only elicitation by a form is supported.
-func newInputForm(id string, request sdk.InputRequest) (tool.InputForm, error) {
+func newInputForm(id string, request sdk.InputRequest, order memberNames) (tool.InputForm, error) {
 	asked, ok := request.(*sdk.ElicitParams)
 	switch {
 	case !ok:
@@ -85,7 +89,7 @@ func newInputForm(id string, request sdk.InputRequest) (tool.InputForm, error) {
 	if len(schema.Properties) > maxFields {
 		return tool.InputForm{}, errInput(fmt.Sprintf("項目が多すぎる（%d個まで）", maxFields))
 	}
-	for _, name := range fieldNames(&schema) {
+	for _, name := range fieldNames(&schema, order) {
 		field, err := newInputField(name, schema.Properties[name])
 		if err != nil {
 			return tool.InputForm{}, err
@@ -96,11 +100,11 @@ func newInputForm(id string, request sdk.InputRequest) (tool.InputForm, error) {
 	return form, nil
 }
 
-// fieldNames returns the names of a form's fields: the required ones in the order of the server, then the others in the
-// order of their names, because the order of a JSON object is lost in the SDK.
-func fieldNames(schema *jsonschema.Schema) []string {
+// fieldNames returns the names of a form's fields in the given order. Fields that it lacks follow, the required ones
+// first.
+func fieldNames(schema *jsonschema.Schema, order memberNames) []string {
 	var names []string
-	for _, name := range slices.Concat(schema.Required, slices.Sorted(maps.Keys(schema.Properties))) {
+	for _, name := range slices.Concat(order, schema.Required, slices.Sorted(maps.Keys(schema.Properties))) {
 		if schema.Properties[name] != nil && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -130,6 +134,10 @@ func newInputField(name string, schema *jsonschema.Schema) (tool.InputField, err
 	case "integer", "number":
 		field.Minimum, field.Maximum = schema.Minimum, schema.Maximum
 	case "boolean":
+	case "array":
+		if err := readArraySchema(&field, schema); err != nil {
+			return tool.InputField{}, err
+		}
 	default:
 		return tool.InputField{}, errInput("項目の型に対応していない")
 	}
@@ -142,13 +150,11 @@ func newInputField(name string, schema *jsonschema.Schema) (tool.InputField, err
 
 // readStringSchema sets the properties of a text or a choice.
 func readStringSchema(field *tool.InputField, schema *jsonschema.Schema) error {
-	options := inputOptions(schema)
-	switch {
-	case len(options) > maxOptions:
-		return errInput(fmt.Sprintf("選択肢が多すぎる（%d個まで）", maxOptions))
-	case slices.ContainsFunc(options, func(o tool.InputOption) bool { return !plainName(o.Value) }):
-		return errInput("選択肢を扱えない")
-	case options != nil:
+	options, err := inputOptions(schema)
+	if err != nil {
+		return err
+	}
+	if options != nil {
 		field.Type, field.Options = tool.FieldChoice, options
 		return nil
 	}
@@ -161,13 +167,42 @@ func readStringSchema(field *tool.InputField, schema *jsonschema.Schema) error {
 	if schema.MaxLength != nil {
 		field.MaxLength = max(*schema.MaxLength, 0)
 	}
+	// The dialect of a pattern is that of JavaScript. A pattern that is invalid here is for the server to check.
+	if _, err := regexp.Compile(schema.Pattern); err == nil && utf8.RuneCountInString(schema.Pattern) <= maxPattern {
+		field.Pattern = schema.Pattern
+	}
 	return nil
 }
 
-// inputOptions returns the values of a choice, or nil for a text.
-func inputOptions(schema *jsonschema.Schema) (options []tool.InputOption) {
+// readArraySchema sets the properties of several choices. Other arrays are not supported.
+func readArraySchema(field *tool.InputField, schema *jsonschema.Schema) error {
+	if schema.Items == nil || schema.Items.Type != "string" && schema.Items.Type != "" {
+		return errInput("項目の型に対応していない")
+	}
+	options, err := inputOptions(schema.Items)
+	if err != nil {
+		return err
+	}
+	if options == nil {
+		return errInput("項目の型に対応していない")
+	}
+	field.Type, field.Options = tool.FieldChoices, options
+	if schema.MinItems != nil {
+		field.MinItems = max(*schema.MinItems, 0)
+	}
+	if schema.MaxItems != nil {
+		field.MaxItems = max(*schema.MaxItems, 0)
+	}
+	return nil
+}
+
+// inputOptions returns the values of a choice, or nil for a text. Further options with the same value are dropped.
+func inputOptions(schema *jsonschema.Schema) (options []tool.InputOption, err error) {
 	add := func(value any, label string) {
 		text, _ := value.(string)
+		if slices.ContainsFunc(options, func(o tool.InputOption) bool { return o.Value == text }) {
+			return
+		}
 		options = append(options, tool.InputOption{
 			Value: text, Label: runes.OneLine(cmp.Or(clean(label), text), maxTitle),
 		})
@@ -187,7 +222,13 @@ func inputOptions(schema *jsonschema.Schema) (options []tool.InputOption) {
 		}
 		add(*option.Const, option.Title)
 	}
-	return options
+	switch {
+	case len(options) > maxOptions:
+		return nil, errInput(fmt.Sprintf("選択肢が多すぎる（%d個まで）", maxOptions))
+	case slices.ContainsFunc(options, func(o tool.InputOption) bool { return !plainName(o.Value) }):
+		return nil, errInput("選択肢を扱えない")
+	}
+	return options, nil
 }
 
 // inputResponses returns the person's response as the parameters of the next request.

@@ -56,11 +56,11 @@ func TestServerAsksForInput(t *testing.T) {
 				{Value: "window", Label: "窓際"}, {Value: "aisle", Label: "通路側"},
 			}},
 			{Name: "mail", Label: "mail", Description: "確認の送り先", Type: tool.FieldString, Format: "email"},
-			{Name: "note", Label: "note", Type: tool.FieldString, MinLength: 2, MaxLength: 5},
+			{Name: "smoking", Label: "喫煙", Type: tool.FieldBoolean, Default: false},
 			{Name: "plan", Label: "plan", Type: tool.FieldChoice, Options: []tool.InputOption{
 				{Value: "a", Label: "松"}, {Value: "b", Label: "竹"},
 			}},
-			{Name: "smoking", Label: "喫煙", Type: tool.FieldBoolean, Default: false},
+			{Name: "note", Label: "note", Type: tool.FieldString, MinLength: 2, MaxLength: 5},
 		},
 	}}}
 	if !reflect.DeepEqual(result.Input, want) {

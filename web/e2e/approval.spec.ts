@@ -26,7 +26,7 @@ async function askWithCall(page: Page, chat: Chat, model: Model, question: strin
 }
 
 const card = (page: Page) => page.getByRole('region', { name: '計算の実行を承認しますか' })
-const sidebar = (page: Page) => page.getByRole('region', { name: '承認待ち' })
+const sidebar = (page: Page) => page.getByRole('region', { name: '対応待ち' })
 
 test('a call is approved in one of two tabs, after a reload', async ({
   page,

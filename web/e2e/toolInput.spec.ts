@@ -20,7 +20,7 @@ const book: OfferedTool = {
 
 const guest = {
   type: 'object',
-  required: ['people', 'room'],
+  required: ['people', 'room', 'gear'],
   properties: {
     people: { type: 'integer', title: '人数', description: '本人を含みます。', minimum: 1, maximum: 8 },
     room: {
@@ -31,6 +31,21 @@ const guest = {
         { const: 'b', title: '会議室B' },
       ],
     },
+    gear: {
+      type: 'array',
+      title: '備品',
+      description: '当日、部屋に用意します。',
+      minItems: 1,
+      maxItems: 2,
+      items: {
+        anyOf: [
+          { const: 'board', title: 'ホワイトボード' },
+          { const: 'mic', title: 'マイク' },
+          { const: 'camera', title: 'カメラ' },
+        ],
+      },
+    },
+    phone: { type: 'string', title: '内線', description: '4桁の数字です。', pattern: '^[0-9]{4}$' },
     mail: { type: 'string', title: '連絡先', format: 'email' },
     screen: { type: 'boolean', title: '画面を使う', default: true },
   },
@@ -105,6 +120,7 @@ test('a tool asks for input in two rounds, and a reload keeps the form', async (
   const shown = await askForRoom({ page, account, chat, model }, server, 'rooms', question)
   await expect(shown.getByText('<b>太字ではありません</b>')).toBeVisible()
   await expect(page.getByText('会議室の予約への入力を待っています')).toBeVisible()
+  await expect(page.getByRole('region', { name: '対応待ち' })).toContainText('会議室の予約')
   await inspect(page, {
     name: '/home/chat waiting for input',
     open: async (at) => {
@@ -113,19 +129,40 @@ test('a tool asks for input in two rounds, and a reload keeps the form', async (
     },
   })
   await page.reload()
+  const gear = shown.getByRole('group', { name: '備品' })
+  await expect(gear).toHaveAccessibleDescription(/当日、部屋に用意します。\s*1〜2個選択してください。/)
+  await test.step('the fields have the order of the server', async () => {
+    const names = await shown
+      .locator('[name^="guest."]')
+      .evaluateAll((all) => all.map((e) => e.getAttribute('name')))
+    expect([...new Set(names)]).toEqual(
+      ['people', 'room', 'gear', 'phone', 'mail'].map((name) => `guest.${name}`),
+    )
+  })
   await expect(shown.getByRole('checkbox', { name: '画面を使う' })).toBeChecked()
   await test.step('invalid values are named', async () => {
     await shown.getByRole('button', { name: '送信' }).click()
     await expect(shown.getByText('入力してください。', { exact: true })).toBeVisible()
+    await expect(gear.getByText('1個以上選択してください。')).toBeVisible()
     await expect(shown.getByRole('textbox', { name: '人数' })).toBeFocused()
     await shown.getByRole('textbox', { name: '人数' }).fill('９')
     await expect(shown.getByText('8以下の数を入力してください。')).toBeVisible()
     await shown.getByRole('textbox', { name: '人数' }).fill('４')
     await shown.getByLabel('部屋').selectOption('会議室B')
+    await gear.getByRole('checkbox', { name: 'カメラ' }).check()
+    await gear.getByRole('checkbox', { name: 'マイク' }).check()
+    await gear.getByRole('checkbox', { name: 'ホワイトボード' }).check()
+    await expect(gear.getByText('選択できるのは2個までです（現在3個）。')).toBeVisible()
+    await gear.getByRole('checkbox', { name: 'ホワイトボード' }).uncheck()
+    await shown.getByRole('textbox', { name: /内線/ }).fill('四桁')
     await shown.getByRole('textbox', { name: /連絡先/ }).fill('山田')
     await shown.getByRole('button', { name: '送信' }).click()
+    await expect(shown.getByRole('textbox', { name: /内線/ })).toHaveAccessibleDescription(
+      /サーバーが指定した形式に合いません。/,
+    )
     await expect(shown.getByText('メールアドレスを入力してください。')).toBeVisible()
   })
+  await shown.getByRole('textbox', { name: /内線/ }).fill('0123')
   await shown.getByRole('textbox', { name: /連絡先/ }).fill('')
   await shown.getByRole('button', { name: '送信' }).click()
   await expect(shown.getByText('この内容で予約しますか。')).toBeVisible()
@@ -139,7 +176,12 @@ test('a tool asks for input in two rounds, and a reload keeps the form', async (
     {},
     {
       requestState: 'guest',
-      inputResponses: { guest: { action: 'accept', content: { people: 4, room: 'b', screen: true } } },
+      inputResponses: {
+        guest: {
+          action: 'accept',
+          content: { people: 4, room: 'b', gear: ['mic', 'camera'], phone: '0123', screen: true },
+        },
+      },
     },
     { requestState: 'sure', inputResponses: { sure: { action: 'accept' } } },
   ])

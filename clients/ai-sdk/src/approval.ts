@@ -68,9 +68,9 @@ export interface ToolInputField {
   readonly name: string
   readonly label: string
   readonly description?: string
-  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'choice'
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'choice' | 'choices'
   readonly required: boolean
-  readonly default?: string | number | boolean
+  readonly default?: string | number | boolean | readonly string[]
   /** Of a string: `email`, `uri`, `date` or `date-time`. */
   readonly format?: string
   readonly min_length?: number
@@ -78,6 +78,10 @@ export interface ToolInputField {
   readonly minimum?: number
   readonly maximum?: number
   readonly options?: readonly { readonly value: string; readonly label: string }[]
+  /** Of `choices`. */
+  readonly min_items?: number
+  /** Of `choices`; all options if left out. */
+  readonly max_items?: number
 }
 
 export interface ToolInputResponse {

@@ -265,6 +265,13 @@ export const dealForm = {
       stage: { type: 'string', title: '段階', enum: ['提案', '見積', '契約'], default: '見積' },
       mail: { type: 'string', title: '担当者のメールアドレス', format: 'email' },
       probability: { type: 'integer', title: '確度（%）', description: '0から100', minimum: 0, maximum: 100 },
+      share: {
+        type: 'array',
+        title: '共有先',
+        items: { type: 'string', enum: ['営業一課', '営業二課', '経理課'] },
+        maxItems: 2,
+        default: ['営業一課'],
+      },
       remind: { type: 'boolean', title: '予定日の前に知らせる', description: '三日前にメールで知らせます。' },
     },
   },

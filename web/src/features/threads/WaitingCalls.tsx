@@ -5,9 +5,9 @@ import { waitingCallsQuery } from '@/entities/thread/toolCalls'
 import styles from './ThreadColumn.module.css'
 import { texts } from './texts'
 
-const title = '承認待ち'
+const title = '対応待ち'
 
-/** WaitingCalls lists the calls of tools that wait for the user's decision, with links to their chats. */
+/** WaitingCalls lists the calls of tools that wait for the user's decision or input, with links to their chats. */
 export default function WaitingCalls() {
   const { data = [] } = useQuery(waitingCallsQuery)
   if (data.length === 0) return null

@@ -7466,14 +7466,17 @@ export interface components {
             label: string;
             description?: string;
             /**
-             * @description Of the value. A `choice` has the string of one of its options.
+             * @description Of the value. A `choice` has the string of one of its options, and `choices` a list of strings of different options.
              * @enum {string}
              */
-            type: "string" | "integer" | "number" | "boolean" | "choice";
+            type: "string" | "integer" | "number" | "boolean" | "choice" | "choices";
             required: boolean;
-            /** @description A string, number or boolean. */
+            /** @description A string, number, boolean or list of strings. */
             default?: unknown;
-            /** @description `email`, `uri`, `date` (2026-12-01) or `date-time` (RFC 3339). */
+            /**
+             * @description `email`, `uri`, `date` (2026-12-01) or `date-time` (RFC 3339). If the tool also has a regular expression for a
+             *     string, the server validates it when it receives the response.
+             */
             format?: string;
             min_length?: number;
             /** @description In characters, and never more than 4,000. */
@@ -7483,6 +7486,10 @@ export interface components {
             /** Format: double */
             maximum?: number;
             options?: components["schemas"]["ToolInputOption"][];
+            /** @description Of `choices`. */
+            min_items?: number;
+            /** @description Of `choices`; all options if left out. */
+            max_items?: number;
         };
         ToolInputOption: {
             value: string;

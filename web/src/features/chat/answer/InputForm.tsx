@@ -5,7 +5,17 @@ import { FieldErrorText, Select, TextArea, TextField } from '@/components/Field'
 import type { ToolApproval, ToolInput, ToolInputField } from '@/lib/api'
 import styles from './ApprovalCard.module.css'
 import { texts as cardTexts } from './approvalTexts'
-import { checkInput, type InputValues, initialInput, pathOf, toResponse } from './inputValues'
+import { InputChoices } from './InputChoices'
+import {
+  checkInput,
+  choicesOf,
+  type InputValue,
+  type InputValues,
+  initialInput,
+  pathOf,
+  textOf,
+  toResponse,
+} from './inputValues'
 import { useDecide } from './useDecide'
 
 const texts = cardTexts.inputs
@@ -37,7 +47,7 @@ export function InputForm({ waiting, input }: { waiting: ToolApproval; input: To
                 key={path}
                 name={path}
                 field={field}
-                value={values[path] ?? ''}
+                value={values[path]}
                 error={wrong[path]}
                 onChange={(value) => setValues({ ...values, [path]: value })}
               />
@@ -73,6 +83,27 @@ const inputTypes: Readonly<Record<string, string>> = {
 const longText = 200
 
 function InputControl({
+  name,
+  field,
+  value,
+  error,
+  onChange,
+}: {
+  name: string
+  field: ToolInputField
+  value: InputValue | undefined
+  error: string | undefined
+  onChange: (value: InputValue) => void
+}) {
+  const common = { name, field, error, onChange }
+  return field.type === 'choices' ? (
+    <InputChoices {...common} value={choicesOf(value)} />
+  ) : (
+    <SingleControl {...common} value={textOf(value)} />
+  )
+}
+
+function SingleControl({
   name,
   field,
   value,

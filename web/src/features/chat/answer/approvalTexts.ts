@@ -43,6 +43,13 @@ export const texts = {
     integer: '整数で入力してください。',
     minimum: (n: number) => `${n}以上の数を入力してください。`,
     maximum: (n: number) => `${n}以下の数を入力してください。`,
+    choices: (min: number, max: number) => {
+      if (max > 0 && min > 0) return `${min === max ? max : `${min}〜${max}`}個選択してください。`
+      if (max > 0) return `${max}個まで選択できます。`
+      return min > 1 ? `${min}個以上選択してください。` : ''
+    },
+    tooFew: (n: number) => `${n}個以上選択してください。`,
+    tooMany: (limit: number, n: number) => `選択できるのは${limit}個までです（現在${n}個）。`,
     tooShort: (n: number) => `${n}文字以上で入力してください。`,
     tooLong: (limit: number, n: number) => `${limit}文字以内で入力してください（現在${n}文字）。`,
   },

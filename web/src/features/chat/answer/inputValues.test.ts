@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ToolInput, ToolInputField } from '@/lib/api'
-import { checkInput, initialInput, toResponse } from './inputValues'
+import { checkInput, type InputValue, initialInput, toResponse } from './inputValues'
 
 const field = (name: string, rest: Partial<ToolInputField>): ToolInputField => ({
   name,
@@ -23,6 +23,16 @@ const input: ToolInput = {
         field('smoking', { type: 'boolean', default: true }),
         field('room', { type: 'choice', required: true, options: [{ value: 'a', label: 'A' }] }),
         field('note', { min_length: 2, max_length: 3 }),
+        field('days', {
+          type: 'choices',
+          required: true,
+          default: ['mon'],
+          min_items: 1,
+          max_items: 2,
+          options: ['mon', 'tue', 'wed'].map((value) => ({ value, label: value })),
+        }),
+        field('tags', { type: 'choices', options: [{ value: 'x', label: 'X' }] }),
+        field('later', { type: 'choices', min_items: 1, options: [{ value: 'x', label: 'X' }] }),
         field('at', { format: 'date-time', default: '2026-12-01T09:00:00Z' }),
       ],
     },
@@ -36,12 +46,22 @@ describe('the values of a form of a tool', () => {
     expect(toResponse(input, { ...valid, 'q.price': '－１．５' })).toEqual({
       action: 'accept',
       values: {
-        q: { people: 0, price: -1.5, smoking: true, room: 'a', at: '2026-12-01T09:00:00.000Z' },
+        q: {
+          people: 0,
+          price: -1.5,
+          smoking: true,
+          room: 'a',
+          days: ['mon'],
+          tags: [],
+          at: '2026-12-01T09:00:00.000Z',
+        },
       },
     })
   })
 
-  it.each([
+  it.each<[string, InputValue]>([
+    ['q.days', []],
+    ['q.days', ['mon', 'tue', 'wed']],
     ['q.people', ''],
     ['q.people', '1.5'],
     ['q.people', '9'],

@@ -4,8 +4,18 @@ import { texts as cardTexts } from './approvalTexts'
 
 const texts = cardTexts.inputs
 
-/** The values of forms as they are entered, by `pathOf`. A checkbox is `true` or `false`. */
-export type InputValues = Readonly<Record<string, string>>
+/** The value of a field as it is entered. A checkbox is `true` or `false`, and several choices are a list. */
+export type InputValue = string | readonly string[]
+
+/** The values of forms, by `pathOf`. */
+export type InputValues = Readonly<Record<string, InputValue>>
+
+/** textOf returns the value of a field with one value. */
+export const textOf = (value: InputValue | undefined): string => (typeof value === 'string' ? value : '')
+
+/** choicesOf returns the value of a field with several choices. */
+export const choicesOf = (value: InputValue | undefined): readonly string[] =>
+  typeof value === 'object' ? value : []
 
 /** pathOf returns the path of a field, as in the server's errors. */
 export const pathOf = (form: string, { name }: ToolInputField) => `${form}.${name}`
@@ -16,7 +26,8 @@ const paths = ({ forms }: ToolInput) =>
 /** initialInput returns the values that the tool suggests. */
 export function initialInput(input: ToolInput): InputValues {
   return Object.fromEntries(
-    paths(input).map(([path, field]) => {
+    paths(input).map(([path, field]): [string, InputValue] => {
+      if (field.type === 'choices') return [path, Array.isArray(field.default) ? field.default : []]
       const value = field.default === undefined ? '' : String(field.default)
       return [path, field.format === 'date-time' && value !== '' ? localTime(value) : value]
     }),
@@ -27,10 +38,19 @@ export function initialInput(input: ToolInput): InputValues {
 export function checkInput(input: ToolInput, values: InputValues): Readonly<Record<string, string>> {
   return Object.fromEntries(
     paths(input).flatMap(([path, field]) => {
-      const message = check(field, values[path] ?? '')
+      const value = values[path]
+      const message =
+        field.type === 'choices' ? checkChoices(field, choicesOf(value)) : check(field, textOf(value))
       return message === '' ? [] : [[path, message]]
     }),
   )
+}
+
+function checkChoices(field: ToolInputField, { length }: readonly string[]): string {
+  const { required, min_items = 0, max_items = 0 } = field
+  if (length === 0 && !required) return ''
+  if (length < min_items) return texts.tooFew(min_items)
+  return max_items > 0 && length > max_items ? texts.tooMany(max_items, length) : ''
 }
 
 function check(field: ToolInputField, value: string): string {
@@ -53,18 +73,29 @@ function check(field: ToolInputField, value: string): string {
   return maximum !== undefined && number > maximum ? texts.maximum(maximum) : ''
 }
 
-/** toResponse returns valid values as the response to a tool. Empty values are left out. */
+/**
+ * toResponse returns valid values as the response to a tool. Empty values are left out, except for several choices that
+ * may be none.
+ */
 export function toResponse(input: ToolInput, values: InputValues): ToolInputResponse {
   const formOf = (form: ToolInput['forms'][number]) =>
     Object.fromEntries(
       form.fields
-        .map((field) => [field.name, toValue(field, values[pathOf(form.id, field)] ?? '')] as const)
+        .map((field) => [field.name, toValue(field, values[pathOf(form.id, field)])] as const)
         .filter(([, value]) => value !== undefined),
     )
   return { action: 'accept', values: Object.fromEntries(input.forms.map((form) => [form.id, formOf(form)])) }
 }
 
-function toValue({ type, format }: ToolInputField, value: string): string | number | boolean | undefined {
+function toValue(
+  { type, format, min_items = 0 }: ToolInputField,
+  entered: InputValue | undefined,
+): InputValue | number | boolean | undefined {
+  const value = textOf(entered)
+  if (type === 'choices') {
+    const chosen = choicesOf(entered)
+    return chosen.length === 0 && min_items > 0 ? undefined : chosen
+  }
   if (type === 'boolean') return value === 'true'
   if (value === '') return undefined
   if (type === 'integer' || type === 'number') return Number(halfWidth(value))
