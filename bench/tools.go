@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
 )
 
 // The skills of the comparison.
@@ -17,8 +19,16 @@ const (
 	withTools    = "with tools"
 )
 
-// measureTools asks a skill with all built-in tools, which the model does not call, and the same skill without them.
+// measureTools measures answers of skills with tools.
 func measureTools(ctx context.Context, b *bench) error {
+	if err := measureUncalled(ctx, b); err != nil {
+		return err
+	}
+	return measureApprovals(ctx, b)
+}
+
+// measureUncalled asks a skill with all built-in tools, which the model does not call, and the same skill without them.
+func measureUncalled(ctx context.Context, b *bench) error {
 	const row = "first token, p50 ms"
 	t := newTable("Tools that are not called",
 		"From sending the question to reading the first text of the answer, in one chat, each question in a new thread. "+
@@ -31,7 +41,11 @@ func measureTools(ctx context.Context, b *bench) error {
 	defer p.stop()
 	skills := make(map[string]string)
 	for _, name := range t.Columns {
-		if skills[name], err = p.addSkill(ctx, name, name == withTools); err != nil {
+		var tools []string
+		if name == withTools {
+			tools = []string{"calendar", "calculate", "search_documents", "search_web", "read_page"}
+		}
+		if skills[name], err = addSkill(ctx, p.client, name, tools...); err != nil {
 			return err
 		}
 	}
@@ -79,25 +93,21 @@ func (b *bench) askInTurn(
 }
 
 // addSkill adds a skill of the demo user and returns its id.
-func (p *product) addSkill(ctx context.Context, name string, tools bool) (string, error) {
-	names := []string{}
-	if tools {
-		names = []string{"calendar", "calculate", "search_documents", "search_web", "read_page"}
-	}
+func addSkill(ctx context.Context, client *tsumugi.Client, name string, tools ...string) (string, error) {
 	var categories struct {
 		Items []struct{ ID string }
 	}
-	if err := p.client.Call(ctx, http.MethodGet, "/v1/category?limit=1", nil, &categories); err != nil {
+	if err := client.Call(ctx, http.MethodGet, "/v1/category?limit=1", nil, &categories); err != nil {
 		return "", err
 	}
 	if len(categories.Items) == 0 {
 		return "", errors.New("there is no category")
 	}
 	var made struct{ ID string }
-	err := p.client.Call(ctx, http.MethodPost, "/v1/skill", map[string]any{
+	err := client.Call(ctx, http.MethodPost, "/v1/skill", map[string]any{
 		"request_id": uuid.NewString(), "audience": "self", "content": map[string]any{
 			"name": name, "description": "計測のスキルです。", "icon": "chat", "category_id": categories.Items[0].ID,
-			"prompt": "質問に答える。", "tools": names,
+			"prompt": "質問に答える。", "tools": append([]string{}, tools...),
 		},
 	}, &made)
 	return made.ID, err

@@ -307,9 +307,13 @@ func (g *generation) approvalCause(t tool.Tool, permitted []string) ApprovalCaus
 // putApproval publishes the state of the decision about a call.
 func putApproval(text *stream.Text, call ToolCall) {
 	sum := sha256.Sum256([]byte(call.Arguments))
-	text.PutToolApproval(stream.ToolApproval{
-		ID: call.Approval.ID.String(), CallID: call.ID, Cause: string(call.Approval.Cause),
-		State: string(call.Approval.State), ExpiresAt: call.Approval.ExpiresAt, SHA256: hex.EncodeToString(sum[:]),
-		Reason: call.Approval.Reason, Edited: call.Approval.Edited,
-	})
+	text.PutToolApproval(streamApproval(call.ID, *call.Approval, sum[:]))
+}
+
+// streamApproval returns the state of the decision about a call for streams.
+func streamApproval(callID string, a Approval, argumentsSHA256 []byte) stream.ToolApproval {
+	return stream.ToolApproval{
+		ID: a.ID.String(), CallID: callID, Cause: string(a.Cause), State: string(a.State), ExpiresAt: a.ExpiresAt,
+		SHA256: hex.EncodeToString(argumentsSHA256), Reason: a.Reason, Edited: a.Edited,
+	}
 }

@@ -3,12 +3,14 @@ package chat_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 // impatientStore asks without a pause whether a wait has ended.
@@ -107,6 +109,39 @@ func TestRenewalDuringAWait(t *testing.T) {
 	f.decide(s, approve(f.waits(s, 1)[0]))
 	call := model.Next(t)
 	await(t, "the next renewal", db.applied)
+	call.Emit("送りました。")
+	call.Finish()
+	if answer := f.waitAt(s, exchange).Answer; answer.Run != 1 || answer.Content != "送りました。" {
+		t.Errorf("run %d stored %q", answer.Run, answer.Content)
+	}
+}
+
+// TestDecisionReachesOtherServersByAnEvent: a decision is shown by other servers, and continues the answer at another
+// server, at once and not with the next sweep.
+func TestDecisionReachesOtherServersByAnEvent(t *testing.T) {
+	t.Parallel()
+	f, box, model := newAskingFixture(t)
+	feed, err := stream.NewFeed(nil) // Connects the servers.
+	if err != nil {
+		t.Fatal(err)
+	}
+	never := chat.Config{Sweep: time.Hour, Lease: time.Hour}
+	s := f.startWith(chat.Deps{Model: model, Tools: box, Feed: feed}, never)
+	other := f.startWith(chat.Deps{Feed: feed}, never)
+	exchange := f.sendTo(s, f.question("送って"))
+	model.Next(t).CallTools(calling("a", "send", `{}`))
+	f.parked(exchange)
+	tab := f.watch(other, exchange.Answer.ID) // At a server that knows only the stored text.
+	f.drainUntil(tab, `"state":"waiting"`)
+	f.decide(s, approve(f.waits(other, 1)[0]))
+	if raw := f.drain(tab); !strings.Contains(raw, `"state":"approved"`) {
+		t.Errorf("a tab at another server shows %s", raw)
+	}
+	call := model.Next(t)
+	call.CallTools(calling("b", "send", `{}`))
+	f.parked(exchange)
+	f.decide(other, approve(f.waits(other, 1)[0]))
+	call = model.Next(t)
 	call.Emit("送りました。")
 	call.Finish()
 	if answer := f.waitAt(s, exchange).Answer; answer.Run != 1 || answer.Content != "送りました。" {

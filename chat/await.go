@@ -2,9 +2,12 @@ package chat
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
@@ -240,13 +243,52 @@ func (s *Service) cancelWaiting(g *generation) (undecided []ToolCall) {
 	return undecided
 }
 
-// decided continues an answer after a decision, if it waits on this server.
+// topicDecided is the feed's topic for decisions. Its events are decidedCalls as JSON. A server that misses one finds the
+// decision with its next check of waiting answers.
+const topicDecided = "decided"
+
+// decidedCall is a decision about a call of an answer.
+type decidedCall struct {
+	MessageID uuid.UUID
+	Approval  stream.ToolApproval
+}
+
+// decided shows a decision at all servers, and continues the answer.
 func (s *Service) decided(a ToolApproval) {
+	d := decidedCall{a.MessageID, streamApproval(a.CallID, a.Approval, a.ArgumentsSHA256)}
+	s.showDecision(d)
+	s.feed.Publish(topicDecided, encode(d))
+}
+
+// handleDecisions handles decisions at other servers until the Service stops.
+func (s *Service) handleDecisions(decisions *stream.Subscription) {
+	s.handle(decisions, topicDecided, func(event []byte) {
+		var d decidedCall
+		if json.Unmarshal(event, &d) == nil { // Else a message of another version.
+			s.showDecision(d)
+		}
+	}, s.checkWaiting)
+}
+
+// showDecision continues an answer that waits on this server. It shows the decision in the texts of waiting answers, and
+// ends them: their clients attach again.
+func (s *Service) showDecision(d decidedCall) {
 	s.mu.Lock()
-	g := s.running[a.MessageID]
+	g := s.running[d.MessageID]
+	var texts []*stream.Text
+	for run, text := range s.waitingTexts {
+		if run.MessageID == d.MessageID {
+			delete(s.waitingTexts, run)
+			texts = append(texts, text)
+		}
+	}
 	s.mu.Unlock()
 	if g != nil {
 		g.wake()
+	}
+	for _, text := range texts {
+		text.PutToolApproval(d.Approval)
+		text.Abandon()
 	}
 }
 

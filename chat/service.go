@@ -146,7 +146,7 @@ type Deps struct {
 	Skills Skills
 	Model  llm.Model
 	Hub    *stream.Hub
-	Feed   *stream.Feed // Carries stop requests to the server that generates the answer.
+	Feed   *stream.Feed // Carries stop requests and decisions to the server of the answer.
 	Log    *slog.Logger
 
 	Offers   Offers       // If nil, the Model has one model without a name.

@@ -45,20 +45,31 @@ func (s *Service) stopLocal(messageID uuid.UUID) bool {
 
 // handleStops executes stop requests of other servers until the Service stops.
 func (s *Service) handleStops(stops *stream.Subscription) {
+	s.handle(stops, topicStop, func(event []byte) {
+		if id, err := uuid.FromBytes(event); err == nil { // Else a message of another version.
+			s.stopLocal(id)
+		}
+	}, func() {
+		_ = s.renew() // Returns all pending stop requests. It logs its own error.
+	})
+}
+
+// handle calls do for each event of other servers on a topic, until the Service stops. It calls missed if events may
+// have been missed.
+func (s *Service) handle(events *stream.Subscription, topic string, do func(event []byte), missed func()) {
 	for {
-		event, err := stops.Next(s.root)
+		event, err := events.Next(s.root)
 		switch {
-		case err == nil && len(event) == len(uuid.UUID{}):
-			s.stopLocal(uuid.UUID(event))
-		case err == nil: // A malformed message of another version is ignored.
+		case err == nil:
+			do(event)
 		case errors.Is(err, stream.ErrMissed):
-			_ = s.renew() // Returns all pending stop requests. It logs its own error.
+			missed()
 		case errors.Is(err, stream.ErrTooSlow):
-			stops.Leave()
-			stops = s.feed.Subscribe(topicStop)
-			_ = s.renew()
+			events.Leave()
+			events = s.feed.Subscribe(topic)
+			missed()
 		default:
-			stops.Leave()
+			events.Leave()
 			return
 		}
 	}

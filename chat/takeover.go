@@ -42,6 +42,8 @@ func (s *Service) Start(ctx context.Context) error {
 	}
 	stops := s.feed.Subscribe(topicStop)
 	s.sweeper.Go(func() { s.handleStops(stops) })
+	decisions := s.feed.Subscribe(topicDecided)
+	s.sweeper.Go(func() { s.handleDecisions(decisions) })
 	// The lease has its own goroutine, so that nothing else can delay it.
 	s.every(s.cfg.Heartbeat, func() { _ = s.renew() }) // Logs its own error.
 	s.every(s.cfg.Sweep, func() { s.sweep(s.root, s.cfg.Lease) })

@@ -212,7 +212,12 @@ type message struct {
 	Content      string
 	Status       string
 	FinishReason string `json:"finish_reason"`
+
+	ToolCalls []storedCall `json:"tool_calls"`
 }
+
+// storedCall is a call of a tool in a complete answer.
+type storedCall struct{ ID, Arguments, Status, Result string }
 
 type exchange struct{ Question, Answer message }
 

@@ -90,7 +90,8 @@ type Directive struct {
 	// once.
 	ToolCalls [][]llm.ToolCall `json:"tool_calls"`
 	// CallMS is the wait after each piece of a call: its name, and two halves of its arguments.
-	CallMS int `json:"call_ms"`
+	CallMS int    `json:"call_ms"`
+	Before string `json:"before"` // The text before each list of ToolCalls.
 	// Results makes the Handler answer with the results of the calls.
 	Results bool `json:"results"`
 	// Suggestions is the answer to the request for suggestions after this answer; if empty, one that suggests nothing.
@@ -186,7 +187,7 @@ func (d *Directive) setCalls(messages []llm.Message) {
 		}
 	}
 	if rounds < len(d.ToolCalls) {
-		d.calls, d.NoAnswer, d.Finish = d.ToolCalls[rounds], true, "tool_calls"
+		d.calls, d.Text, d.NoAnswer, d.Finish = d.ToolCalls[rounds], d.Before, d.Before == "", "tool_calls"
 		for i := range d.calls {
 			d.calls[i].ID = cmp.Or(d.calls[i].ID, fmt.Sprintf("call%d%d", rounds, i))
 		}
