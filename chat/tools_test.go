@@ -83,13 +83,19 @@ func results(req llm.Request) (contents []string) {
 	return contents
 }
 
-func TestAnswerWithTools(t *testing.T) {
-	t.Parallel()
+// askWithTools asks a question to a skill with the tools of newToolbox.
+func askWithTools(t *testing.T) (*fixture, *server, *llmtest.Live, chat.Exchange) {
+	t.Helper()
 	f := newFixture(t, nil)
 	f.giveTools()
 	model := llmtest.NewLive()
 	s := f.startWith(chat.Deps{Model: model, Tools: newToolbox()}, chat.Config{})
-	exchange := f.sendTo(s, f.question("調べて"))
+	return f, s, model, f.sendTo(s, f.question("調べて"))
+}
+
+func TestAnswerWithTools(t *testing.T) {
+	t.Parallel()
+	f, s, model, exchange := askWithTools(t)
 	call := model.Next(t)
 	if len(call.Request.Tools) != 2 || call.Request.Tools[0].Name != "echo" {
 		t.Fatalf("tools %+v", call.Request.Tools)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
-	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
 func writing(id, arguments string) llm.ToolInput {
@@ -29,11 +28,7 @@ func inputParts(raw string) (parts []string) {
 // client that connects in the middle receives them from their start. Nothing of a withdrawn call is stored.
 func TestCallsAreShownWhileTheModelWritesThem(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	f.giveTools()
-	model := llmtest.NewLive()
-	s := f.startWith(chat.Deps{Model: model, Tools: newToolbox()}, chat.Config{})
-	exchange := f.sendTo(s, f.question("調べて"))
+	f, s, model, exchange := askWithTools(t)
 	call := model.Next(t)
 	live := f.watch(s, exchange.Answer.ID)
 	call.Emit("調べます。")
@@ -78,11 +73,7 @@ func TestCallsAreShownWhileTheModelWritesThem(t *testing.T) {
 // TestUnfinishedCallsOfAStoppedAnswerAreWithdrawn: an answer that is stopped while the model writes a call has no call.
 func TestUnfinishedCallsOfAStoppedAnswerAreWithdrawn(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	f.giveTools()
-	model := llmtest.NewLive()
-	s := f.startWith(chat.Deps{Model: model, Tools: newToolbox()}, chat.Config{})
-	exchange := f.sendTo(s, f.question("調べて"))
+	f, s, model, exchange := askWithTools(t)
 	call := model.Next(t)
 	live := f.watch(s, exchange.Answer.ID)
 	call.Write(writing("a", `{"n":`))

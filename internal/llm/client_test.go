@@ -24,11 +24,16 @@ func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return
 
 // respond answers every request with a stream of these bytes.
 func respond(contentType string, body []byte) roundTrip {
+	return func(req *http.Request) (*http.Response, error) {
+		return respondOnce(contentType, bytes.NewReader(body))(req)
+	}
+}
+
+// respondOnce answers a request with a stream.
+func respondOnce(contentType string, body io.Reader) roundTrip {
 	return func(*http.Request) (*http.Response, error) {
 		return &http.Response{
-			StatusCode: http.StatusOK,
-			Header:     http.Header{"Content-Type": {contentType}},
-			Body:       io.NopCloser(bytes.NewReader(body)),
+			StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(body),
 		}, nil
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -217,15 +216,7 @@ func FuzzR27_Lines(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte, size uint8) {
 		read := func(body io.Reader) said {
-			got, _ := askAll(t, newClient(t, llm.Config{
-				MaxRetries: -1,
-				Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-					return &http.Response{
-						StatusCode: http.StatusOK,
-						Header:     http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body),
-					}, nil
-				}),
-			}))
+			got, _ := askAll(t, newClient(t, llm.Config{MaxRetries: -1, Transport: respondOnce("text/event-stream", body)}))
 			return got
 		}
 		whole := read(bytes.NewReader(body))

@@ -3,7 +3,6 @@ package llm_test
 import (
 	"bytes"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,15 +130,7 @@ func TestRecordedServers(t *testing.T) {
 			kind, body := recorded(t, name)
 			// In one read, and byte by byte, because a read may end inside a line, a character or a tag.
 			for _, reader := range []io.Reader{bytes.NewReader(body), iotest.OneByteReader(bytes.NewReader(body))} {
-				client := newClient(t, llm.Config{
-					MaxRetries: -1,
-					Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-						return &http.Response{
-							StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}},
-							Body: io.NopCloser(reader),
-						}, nil
-					}),
-				})
+				client := newClient(t, llm.Config{MaxRetries: -1, Transport: respondOnce(kind, reader)})
 				got, err := askAll(t, client)
 				wantCode(t, err, want.code)
 				if want.input == 0 {

@@ -91,14 +91,7 @@ func TestToolCallsOfServers(t *testing.T) {
 			t.Parallel()
 			kind, body := recorded(t, "../tools/"+name)
 			for _, reader := range []io.Reader{bytes.NewReader(body), iotest.OneByteReader(bytes.NewReader(body))} {
-				client := newClient(t, llm.Config{
-					MaxRetries: -1,
-					Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-						return &http.Response{
-							StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(reader),
-						}, nil
-					}),
-				})
+				client := newClient(t, llm.Config{MaxRetries: -1, Transport: respondOnce(kind, reader)})
 				req := question()
 				req.Tools = tools()
 				text, _, result, err := ask(t, client, req)

@@ -3,7 +3,6 @@ package llm_test
 import (
 	"bytes"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -42,14 +41,7 @@ func TestToolInputsOfServers(t *testing.T) {
 			t.Parallel()
 			kind, body := recorded(t, "../tools/"+name)
 			for i, reader := range []io.Reader{bytes.NewReader(body), iotest.OneByteReader(bytes.NewReader(body))} {
-				client := newClient(t, llm.Config{
-					MaxRetries: -1,
-					Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-						return &http.Response{
-							StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(reader),
-						}, nil
-					}),
-				})
+				client := newClient(t, llm.Config{MaxRetries: -1, Transport: respondOnce(kind, reader)})
 				reports, result, _ := askForInputs(t, client)
 				known := make(map[string]written)
 				for _, report := range reports {

@@ -256,18 +256,24 @@ func TestConnectionIsBoundToTheBrowser(t *testing.T) {
 	}
 }
 
+// addConnected adds a server with OAuth whose tool crm__find_customer is allowed, and connects its administrator and taro.
+func (o *office) addConnected(g *gate) toolserver.Server {
+	o.t.Helper()
+	server := o.add(g.URL+"/mcp", withOAuth)
+	o.connect(g, o.super, server)
+	o.discover(server.ID)
+	o.allow(server.ID, "crm__find_customer")
+	o.connect(g, o.taro, server)
+	return server
+}
+
 // TestTokensAreRefreshedOnce: calls at the same time refresh an expired token with one request, and a refused refresh
 // asks the person to connect again.
 func TestTokensAreRefreshedOnce(t *testing.T) {
 	t.Parallel()
 	o, c := newOffice(t), newCRM(t)
 	g := newGate(t, c)
-	server := o.add(g.URL+"/mcp", withOAuth)
-	o.connect(g, o.taro, server)
-	o.connect(g, o.super, server)
-	o.discover(server.ID)
-	o.allow(server.ID, "crm__find_customer")
-	o.connect(g, o.taro, server)
+	o.addConnected(g)
 	o.pass(2 * time.Hour)
 	tools := o.offered(o.taro, "crm__find_customer")
 	ends := make(chan error, 5)
@@ -298,11 +304,7 @@ func TestTokenEndsEarly(t *testing.T) {
 	t.Parallel()
 	o, c := newOffice(t), newCRM(t)
 	g := newGate(t, c)
-	server := o.add(g.URL+"/mcp", withOAuth)
-	o.connect(g, o.super, server)
-	o.discover(server.ID)
-	o.allow(server.ID, "crm__find_customer")
-	o.connect(g, o.taro, server)
+	o.addConnected(g)
 	end := func(broken bool) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -327,11 +329,7 @@ func TestLostRegistration(t *testing.T) {
 	t.Parallel()
 	o, c := newOffice(t), newCRM(t)
 	g := newGate(t, c)
-	server := o.add(g.URL+"/mcp", withOAuth)
-	o.connect(g, o.super, server)
-	o.discover(server.ID)
-	o.allow(server.ID, "crm__find_customer")
-	o.connect(g, o.taro, server)
+	server := o.addConnected(g)
 	g.mu.Lock()
 	g.forgotten = true
 	g.mu.Unlock()

@@ -1,6 +1,6 @@
 import { AbstractChat, type ChatInit, type ChatState, type ChatStatus, type UIMessage } from 'ai'
 
-/** What a chat's hook holds, without a framework: the snapshots of the last states are kept. */
+/** The state of a chat without a UI framework. */
 class State implements ChatState<UIMessage> {
   status: ChatStatus = 'ready'
   error: Error | undefined = undefined

@@ -9,7 +9,7 @@ declare global {
   }
 }
 
-/** The smallest page that chats: what the browser tests of web/e2e look at. The thread stands in the address. */
+/** A minimal page with a chat for the browser tests in web/e2e. The thread's id is in the address. */
 const thread = new URLSearchParams(location.search).get('thread') ?? ''
 const transport = new TsumugiChatTransport({ token: () => window.idToken })
 

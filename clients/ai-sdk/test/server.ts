@@ -1,6 +1,6 @@
 import type { UIMessageChunk } from 'ai'
 
-/** One attempt of the server's to write the answer: its deltas, and how it ends. */
+/** A run of an answer: its deltas and its end. */
 export interface Run {
   readonly deltas: readonly string[]
   /** The ids of the calls of tools. */
@@ -24,14 +24,14 @@ const utf8 = new TextEncoder()
 export const size = (text: string) => utf8.encode(text).length
 export const ids = { answer: 'answer-1', question: 'question-1', thread: 'thread-1' } as const
 
-/** One event as the server writes it, `data:` before `id:`; or the other way round, as nothing forbids. */
+/** An event with `data:` before `id:`, as the server writes it, or after it, which the format allows too. */
 function event(chunk: object | string, id?: string, idFirst = false): string {
   const data = `data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n`
   if (id === undefined) return `${data}\n`
   return idFirst ? `id: ${id}\n${data}\n` : `${data}id: ${id}\n\n`
 }
 
-/** What a server sends of a run, from a cursor on, by docs/streaming.md. */
+/** The events of a run after a cursor; see docs/streaming.md. */
 export function script(
   number: number,
   run: Run,
@@ -157,7 +157,7 @@ export function script(
   return out.join('')
 }
 
-/** A `fetch` that hands each call on, and keeps a list of them. */
+/** A `fetch` that records each call and calls `answer` with it. */
 export function fakeFetch(answer: (call: Call, index: number) => Response | Promise<Response>) {
   const calls: Call[] = []
   const fetch: typeof globalThis.fetch = async (input, init = {}) => {
@@ -176,7 +176,7 @@ export function fakeFetch(answer: (call: Call, index: number) => Response | Prom
   return { fetch, calls }
 }
 
-/** A stream of these bytes, in pieces, which then ends as it says. */
+/** A response with these bytes in pieces, which then ends as `end` says. */
 export function streamed(
   bytes: Uint8Array,
   end: 'close' | 'break' | 'hang' = 'close',

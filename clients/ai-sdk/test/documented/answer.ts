@@ -1,6 +1,6 @@
 const bytes = (text: string) => new TextEncoder().encode(text).length
 
-/** The text of an answer, and our own place in it: what a library has for the last id is not asked. */
+/** The received part of an answer. Its own length is the cursor, because libraries set the last id too early. */
 export class Answer {
   run = 0
   /** The run of the connection. It continues the text, unless data-reset follows. */
@@ -8,12 +8,12 @@ export class Answer {
   text = ''
   done = false
 
-  /** What to ask with, so that exactly the rest comes. */
+  /** The headers of a request for the rest of the answer. */
   get headers(): Record<string, string> {
     return this.text === '' ? {} : { 'last-event-id': `${this.run}-${bytes(this.text)}` }
   }
 
-  /** Takes an event in if it is whole and follows on the text: its id says how long the text is with it. */
+  /** Processes an event. It appends a delta only if the id is the length of the text with it. */
   take(id: string, data: string): void {
     if (data === '[DONE]') this.done = true
     if (!data.startsWith('{')) return
@@ -27,7 +27,7 @@ export class Answer {
   }
 }
 
-/** A refusal, as a problem document: asking again is for the caller to decide. */
+/** A refusal with its problem document. It is not retried. */
 export class Refusal extends Error {
   constructor(readonly problem: { code: string; detail: string }) {
     super(problem.detail)

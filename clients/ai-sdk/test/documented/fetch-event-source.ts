@@ -8,7 +8,7 @@ export async function ask(url: string, token: string, body: string): Promise<Ans
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body, // The same request_id every time, so that the question is asked once.
     openWhenHidden: true,
-    // Its own last-event-id is taken at the id's line, before the event is whole: ours takes its place.
+    // The library sets its last-event-id before the event is complete, so it is replaced.
     fetch: (input, init) => {
       const { 'last-event-id': _, ...headers } = (init?.headers ?? {}) as Record<string, string>
       return fetch(input, { ...init, headers: { ...headers, ...answer.headers } })
