@@ -91,7 +91,7 @@ export default defineConfig({
     setupFiles: ['src/testSetup.ts'],
     restoreMocks: true,
     // Tests that only compute for long must not fail on a busy machine.
-    testTimeout: 30_000,
+    testTimeout: 120_000,
     css: false,
   },
 })
