@@ -82,6 +82,17 @@ func TestPlanOfAQuestionHasNoUnusedParts(t *testing.T) {
 	}
 }
 
+// TestTablesOfAnAnswerHaveFewChecks: the database parses each check constraint of these tables at least twice for each answer.
+func TestTablesOfAnAnswerHaveFewChecks(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	if n := value[int](t, f, `
+		SELECT count(*) FROM pg_constraint
+		WHERE contype = 'c' AND conrelid IN ('messages'::regclass, 'generations'::regclass, 'threads'::regclass)`); n > 10 {
+		t.Errorf("messages, generations and threads have %d check constraints", n)
+	}
+}
+
 // TestNewThreadReadsNoOtherThreads: adding a thread reads the same number of rows however many threads the person has.
 func TestNewThreadReadsNoOtherThreads(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 )
 
 // silence sets the age of a server's last heartbeat.
@@ -372,7 +373,7 @@ func TestUnstorableOutcomesAreReported(t *testing.T) {
 		t.Errorf("its thread: %+v", begun.Thread)
 	}
 	o := outcome(f.ann, begun, server, "回答")
-	o.FinishReason = "unheard of"
+	o.Proofread = &proofread.Result{Text: strings.Repeat("あ", 6<<20)}
 	wantCode(t, f.end(t, o), fault.Invalid)
 	must(t, f.end(t, outcome(f.ann, begun, server, "回答")))
 }
