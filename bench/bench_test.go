@@ -142,7 +142,7 @@ func TestEverySystemAnswers(t *testing.T) {
 				c.server, c.address, c.mark = s.process, s.address, deltaMark
 				path, body = "/", `{"prompt":%q}`
 			}
-			c.requests = func(_ context.Context, question string, n int, _ bool) ([][]byte, error) {
+			c.requests = func(_ context.Context, question string, n, _ int) ([][]byte, error) {
 				return slices.Repeat([][]byte{wire.Post(c.address, path, "", fmt.Appendf(nil, body, question))}, n), nil
 			}
 			m := chatRound{bench: newBench(t), name: name}
@@ -175,7 +175,7 @@ func TestRefusedQuestionsAreCounted(t *testing.T) {
 	}))
 	defer server.Close()
 	c := &chatSystem{address: server.Listener.Addr().String(), mark: contentMark}
-	c.requests = func(_ context.Context, question string, n int, _ bool) ([][]byte, error) {
+	c.requests = func(_ context.Context, question string, n, _ int) ([][]byte, error) {
 		body := fmt.Appendf(nil, `{"stream":true,"messages":[{"role":"user","content":%q}]}`, question)
 		return slices.Repeat([][]byte{wire.Post(c.address, "/v1/chat/completions", "", body)}, n), nil
 	}

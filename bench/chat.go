@@ -160,9 +160,9 @@ type chatSystem struct {
 	mark    string // Bytes before an event's text.
 	stop    func()
 
-	// requests returns n requests with the same question. If the system has threads, each question gets a new thread,
-	// or all share one thread.
-	requests func(ctx context.Context, question string, n int, oneThread bool) ([][]byte, error)
+	// requests returns n requests with the same question. If the system has threads, they are asked in so many threads in
+	// turn; 0 means a new one each.
+	requests func(ctx context.Context, question string, n, threads int) ([][]byte, error)
 }
 
 // startChat starts a new process of a system.
@@ -197,7 +197,7 @@ func startChat(ctx context.Context, b *bench, name string) (*chatSystem, error) 
 			model.stop()
 		}
 	}
-	c.requests = func(_ context.Context, question string, n int, _ bool) ([][]byte, error) {
+	c.requests = func(_ context.Context, question string, n, _ int) ([][]byte, error) {
 		var body any = prompt{question}
 		if name == alone {
 			body = map[string]any{"model": "m", "stream": true, "messages": []map[string]string{
@@ -226,10 +226,9 @@ func startProductChat(ctx context.Context, b *bench) (*chatSystem, error) {
 // productChat returns a started server as a system.
 func productChat(p *product) *chatSystem {
 	c := &chatSystem{model: p.model, server: p.server, address: hostOf(p.url), mark: deltaMark, stop: p.stop}
-	c.requests = func(ctx context.Context, question string, n int, oneThread bool) ([][]byte, error) {
-		count := n
-		if oneThread {
-			count = 1
+	c.requests = func(ctx context.Context, question string, n, count int) ([][]byte, error) {
+		if count == 0 {
+			count = n
 		}
 		threads, err := p.threads(ctx, count)
 		if err != nil {
@@ -301,7 +300,7 @@ func script(tokens, thinkMS, perSecond int) string {
 
 // warm brings connections, query plans, heap and compiled code into the state of a server that has run for a while.
 func (m *chatRound) warm(ctx context.Context, c *chatSystem) error {
-	_, err := m.load(ctx, c, chatLoad{chats: 32, answers: 160, tokens: 50})
+	_, err := m.load(ctx, c, chatLoad{chats: 32, answers: 320, threads: 160, tokens: 50})
 	return err
 }
 
@@ -309,7 +308,7 @@ func (m *chatRound) warm(ctx context.Context, c *chatSystem) error {
 func (m *chatRound) one(ctx context.Context, c *chatSystem) error {
 	return errors.Join(
 		m.ask(ctx, c, rowOne, 200, chatLoad{}),
-		m.ask(ctx, c, rowFurther, 40, chatLoad{oneThread: true}),
+		m.ask(ctx, c, rowFurther, 40, chatLoad{threads: 1}),
 		m.ask(ctx, c, rowThought, 40, chatLoad{thinkMS: 30}),
 	)
 }

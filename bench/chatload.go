@@ -16,7 +16,7 @@ type chatLoad struct {
 	answers   int // Total of all chats.
 	tokens    int // Tokens per answer.
 	thinkMS   int
-	oneThread bool          // All questions are asked in one thread instead of a new one each.
+	threads   int           // Threads in which the questions are asked in turn; 0 means a new one each.
 	perSecond int           // Tokens of an answer per second; 0 means as fast as possible.
 	ramp      time.Duration // Period over which the starts of the chats are spread evenly.
 	lasting   time.Duration // Time after which no more questions are asked; 0 means until all are answered.
@@ -47,7 +47,7 @@ func (r chatResult) perToken() (server, all float64) {
 // load asks until all questions are answered or l.lasting has elapsed. It counts answers that differ from the expected
 // text.
 func (m *chatRound) load(ctx context.Context, c *chatSystem, l chatLoad) (chatResult, error) {
-	requests, err := c.requests(ctx, script(l.tokens, l.thinkMS, l.perSecond), l.answers, l.oneThread)
+	requests, err := c.requests(ctx, script(l.tokens, l.thinkMS, l.perSecond), l.answers, l.threads)
 	if err != nil {
 		return chatResult{}, err
 	}

@@ -156,6 +156,7 @@ const isUsable = `(d.user_id = $2 OR EXISTS (
 // user waits for that.
 func beginSQL(b chat.NewGeneration, sources bool) string {
 	allowed, attach, dequeue := "", "", ""
+	first := `$22::uuid IS NULL AND NOT EXISTS (SELECT FROM waiting_questions w WHERE w.thread_id = $3)`
 	questions, answers := `m.thread_id = $3 AND m.parent_id IS NULL`, `'{}'::uuid[]`
 	if sources {
 		allowed, attach = usableSources, attachSources
@@ -167,6 +168,7 @@ func beginSQL(b chat.NewGeneration, sources bool) string {
 		answers = `ARRAY(SELECT m.id FROM messages m WHERE m.parent_id = $7 ORDER BY m.seq)`
 	}
 	if b.WaitingID != nil {
+		first = `$22 = (SELECT w.id FROM waiting_questions w WHERE w.thread_id = $3 ORDER BY w.place LIMIT 1)`
 		dequeue = `, begun AS (
 		    DELETE FROM waiting_questions w USING generation WHERE w.id = $22
 		)`
@@ -177,11 +179,7 @@ func beginSQL(b chat.NewGeneration, sources bool) string {
 	           t.expires_at IS NULL AND (t.title = '' OR (t.title_provisional AND $15::uuid IS NULL AND NOT $11)) AS untitled
 	    FROM threads t
 	    WHERE t.id = $3 AND t.organization_id = $1 AND ` + mayOpen + ` AND NOT ` + isArchived + `
-	      AND $22 IS NOT DISTINCT FROM (SELECT w.id
-	                                    FROM waiting_questions w
-	                                    WHERE w.thread_id = $3
-	                                    ORDER BY w.place
-	                                    LIMIT 1)
+	      AND ` + first + `
 	      AND NOT EXISTS (SELECT FROM generations g WHERE g.organization_id = $1
 	          AND g.user_id = $2 AND g.request_id = $4)
 	      AND NOT EXISTS (SELECT FROM generations g

@@ -321,6 +321,8 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 1)`,
 		b.Answer.ID, f.ann.OrganizationID, f.ann.UserID, thread.ID, b.RequestID, b.RequestHash[:], b.ServerID)
 	must(t, err)
+	_, err = other.Exec(t.Context(), `UPDATE threads SET leaf_id = $1 WHERE id = $2`, b.Answer.ID, thread.ID)
+	must(t, err)
 	must(t, other.Commit(t.Context()))
 	must(t, <-looked)
 	if got.Existing == nil || got.Existing.Answer.ID != b.Answer.ID {

@@ -285,31 +285,36 @@ func (db *DB) LoadThreadState(
 	ctx context.Context, owner identity.Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte,
 	limit chat.HistoryLimit,
 ) (chat.ThreadState, error) {
-	var requests []requestRow
 	var threads []threadStateRow
 	var history []chat.Message
 	if err := send(ctx, db.pool, func(batch *pgx.Batch) {
-		batch.Queue(threadStateSQL, owner.OrganizationID, owner.UserID, threadID, parent).Query(collect(&threads))
-		// After the query for the running answer, which may be its own.
-		batch.Queue(findRequestSQL, owner.OrganizationID, owner.UserID, requestID).Query(collect(&requests))
+		batch.Queue(threadStateSQL, owner.OrganizationID, owner.UserID, threadID, parent,
+			requestID).Query(collect(&threads))
 		batch.Queue(historySQL, owner.OrganizationID, owner.UserID, threadID, parent, limit.Messages, limit.Bytes,
 			limit.ToolCalls).Query(collect(&history))
 	}); err != nil {
 		return chat.ThreadState{}, err
 	}
-	if len(requests) > 0 {
-		known, err := requests[0].exchange(ctx, db.pool, owner, hash)
-		if known != nil || err != nil {
-			return chat.ThreadState{Existing: known}, err
+	if len(threads) == 0 {
+		return chat.ThreadState{}, chat.ErrNoThread
+	}
+	if progress := threads[0].Progress; progress != nil && progress.Known {
+		request, err := queryRow[requestRow](ctx, db.pool, findRequestSQL, owner.OrganizationID, owner.UserID, requestID)
+		if err != nil && !isNoRows(err) {
+			return chat.ThreadState{}, err
+		}
+		if err == nil {
+			known, err := request.exchange(ctx, db.pool, owner, hash)
+			if known != nil || err != nil {
+				return chat.ThreadState{Existing: known}, err
+			}
 		}
 	}
-	switch {
-	case len(threads) == 0:
-		return chat.ThreadState{}, chat.ErrNoThread
-	case parent != nil && threads[0].Leaf == nil:
+	state := threads[0].threadState(history)
+	if parent != nil && state.Leaf == nil {
 		return chat.ThreadState{}, chat.ErrNoMessage
 	}
-	return threads[0].threadState(history), nil
+	return state, nil
 }
 
 // modelsOfMember is the models of the organization o that the user $2 may choose. A call of member_models takes longer
@@ -319,12 +324,10 @@ const modelsOfMember = `
 
 // threadStateSQL reads the data of a thread and its skill that a new question needs. It is one query, because the user
 // waits for the first token. Its fourth parameter is the answer that the question follows, NULL for the end of the
-// branch that was shown last.
+// branch that was shown last; its fifth one the id of the request.
 const threadStateSQL = `
-	SELECT EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running,
-	       (SELECT m.id
-	        FROM (SELECT * FROM messages WHERE id = coalesce($4, t.leaf_id) ` + fence + `) m
-	        WHERE m.thread_id = t.id AND m.role = 'assistant') AS leaf,
+	SELECT CASE WHEN coalesce($4, t.leaf_id) IS NOT NULL
+	            THEN thread_progress(t.id, coalesce($4, t.leaf_id), $2, $5) END AS progress,
 	       t.skill_id, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.prompt,
 	       s.accepts_data_sources, s.answer_length, s.model, s.examples, s.tools, ` + documentsOf + ` AS documents,
 	       ` + missingOf + ` AS missing, NOT ` + mayUse + ` AS withdrawn, s.retired_at IS NOT NULL AS archived,
@@ -332,12 +335,10 @@ const threadStateSQL = `
 	             FROM thread_data_sources a
 	             WHERE a.thread_id = t.id
 	             ORDER BY a.attached_at, a.data_source_id) AS data_source_ids,
-	       coalesce(s.task_type, '') = '` + string(skill.TaskDocumentQA) + `' AND EXISTS (
-	           SELECT FROM messages m WHERE m.thread_id = t.id AND cardinality(m.data_source_ids) > 0) AS had_sources,
+	       coalesce(s.task_type, '') = '` + string(skill.TaskDocumentQA) + `' AND had_sources(t.id) AS had_sources,
 	       ` + guidanceColumns + `, ` + modelsOfMember + ` AS models,
 	       t.instructions AS thread_instructions,
-	       ` + projectContext + ` AS project,
-	       EXISTS (SELECT FROM waiting_questions w WHERE w.thread_id = t.id) AS has_waiting
+	       ` + projectContext + ` AS project
 	FROM threads t
 	JOIN skills s ON s.id = t.skill_id AND (s.organization_id IS NULL OR s.organization_id = $1)
 	JOIN organizations o ON o.id = t.organization_id
@@ -351,14 +352,24 @@ const projectContext = `project_context(t.project_id, t.id, t.visibility = 'proj
 type threadStateRow struct {
 	chat.ThreadState
 	skill.Skill
+	Progress           *threadProgress // Nil for a thread without messages.
 	SkillID            uuid.UUID
 	Missing            int
 	ThreadInstructions string
 	guidanceRow
 }
 
+// threadProgress is the result of the function thread_progress.
+type threadProgress struct {
+	Running, Waiting, Known bool
+	Leaf                    *uuid.UUID
+}
+
 func (r threadStateRow) threadState(history []chat.Message) chat.ThreadState {
 	s := r.ThreadState
+	if p := r.Progress; p != nil {
+		s.Running, s.HasWaiting, s.Leaf = p.Running, p.Waiting, p.Leaf
+	}
 	s.History, s.DataSourceIDs = oldestFirst(history), orNil(s.DataSourceIDs)
 	s.Guidance, s.Instructions = r.guidance(), r.ThreadInstructions
 	s.Skill = r.Skill
@@ -385,39 +396,12 @@ func (r requestRow) exchange(
 	return &exchange, nil
 }
 
-// historySQL reads the messages of a branch, newest first, with the columns that the model needs. Its parameters are
-// the owner's organization and user, the thread, the last message or NULL for the end of the branch that was shown
-// last, the maximum number of messages, the maximum number of bytes, and whether to read calls of tools. It sums the
-// sizes before it reads any text.
+// historySQL reads the messages of a branch that are sent to the model, newest first. Its parameters are the owner's
+// organization and user, the thread, the last message or NULL for the end of the branch that was shown last, the maximum
+// number of messages, the maximum number of bytes, and whether to read calls of tools.
 const historySQL = `
-	WITH RECURSIVE branch AS (
-	    SELECT ` + historyColumns + `, ` + sentToModel + ` AS told, (` + sentToModel + `)::int AS count
-	    FROM threads t
-	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = coalesce($4, t.leaf_id) ` + fence + `) m
-	    WHERE t.id = $3 AND m.thread_id = t.id AND t.organization_id = $1 AND ` + isOpenTo + `
-	    UNION ALL
-	    SELECT ` + historyColumns + `, ` + sentToModel + `, b.count + (` + sentToModel + `)::int
-	    FROM branch b
-	    CROSS JOIN LATERAL (SELECT * FROM messages WHERE id = b.parent_id ` + fence + `) m
-	    WHERE b.count < $5
-	)
-	SELECT m.id, m.role, m.content, m.prompt, m.tool_calls, ` + picturesOf + ` AS pictures
-	FROM (SELECT b.id, b.seq, b.role, b.content, b.prompt, CASE WHEN $7 THEN b.tool_calls END AS tool_calls,
-	             sum(octet_length(coalesce(nullif(b.prompt, ''), b.content)) +
-	                 CASE WHEN $7 THEN coalesce(octet_length(b.tool_calls::text), 0) ELSE 0 END)
-	                 OVER (ORDER BY b.seq DESC) AS bytes
-	      FROM branch b
-	      WHERE b.told) m
-	WHERE m.bytes <= $6
-	ORDER BY m.seq DESC`
-
-// historyColumns are the columns of a message m that historySQL needs.
-const historyColumns = `m.id, m.parent_id, m.seq, m.role, m.content, m.prompt, m.tool_calls`
-
-// sentToModel is the condition that the message m is sent to the model: it is a question or a complete answer with
-// text or calls of tools.
-const sentToModel = `(m.role = 'user' OR (m.role = 'assistant' AND m.completed_at IS NOT NULL AND
-	(m.content <> '' OR m.tool_calls IS NOT NULL)))`
+	SELECT id, role, content, prompt, tool_calls, pictures
+	FROM history_of_thread($1, $2, $3, $4, $5, $6, $7)`
 
 // oldestFirst returns the result of historySQL as a history.
 func oldestFirst(messages []chat.Message) []chat.Message {
@@ -458,7 +442,7 @@ func (db *DB) Opening(ctx context.Context, owner identity.Owner, threadID, leaf 
 		SELECT m.id, m.role, m.content, m.prompt, m.form, `+picturesOf+` AS pictures
 		FROM opening o
 		JOIN messages m ON m.id = o.id
-		WHERE `+sentToModel+`
+		WHERE is_sent_to_model(m)
 		ORDER BY m.seq`, owner.OrganizationID, owner.UserID, threadID, leaf)
 	for i := range opening {
 		opening[i].Pictures = orNil(opening[i].Pictures)
