@@ -242,10 +242,11 @@ func TestR88_KilledFiftyTimes(t *testing.T) {
 			})
 			current.Store(p.start())
 			a := p.ask(newID())
+			var enough atomic.Bool
 			writing := make(chan struct{})
 			go func() {
 				defer close(writing)
-				for range 6000 {
+				for i := 0; i < 6000 && !enough.Load(); i++ {
 					a.write("文です。")
 					time.Sleep(200 * time.Millisecond)
 				}
@@ -264,6 +265,8 @@ func TestR88_KilledFiftyTimes(t *testing.T) {
 				killAt.Store(calls.Load() + 1 + random.Int64N(6))
 			}
 			killAt.Store(-1)
+			time.Sleep(time.Minute) // The last server delivers more text.
+			enough.Store(true)
 			<-writing
 			text := a.finish()
 			p.await(a)
