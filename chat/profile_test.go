@@ -140,7 +140,7 @@ func TestDatabaseWorkOfAnAnswer(t *testing.T) {
 	}
 	// Two of the round trips are those of the reader who waits for the answer.
 	statements, roundTrips, bytes := least(func() { f.waitAt(s, f.sendTo(s, f.question("質問"))) })
-	if t.Logf("answer: %d statements, %d round trips, %d bytes", statements, roundTrips, bytes); statements > 12 ||
+	if t.Logf("answer: %d statements, %d round trips, %d bytes", statements, roundTrips, bytes); statements > 11 ||
 		roundTrips > 5 || bytes > 6<<10 {
 		t.Errorf("an answer takes %d statements, %d round trips and %d bytes", statements, roundTrips, bytes)
 	}
