@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -160,8 +161,8 @@ type chatSystem struct {
 	mark    string // Bytes before an event's text.
 	stop    func()
 
-	// requests returns n requests with the same question. If the system has threads, they are asked in so many threads in
-	// turn; 0 means a new one each.
+	// requests returns n requests with the same question. If the system has threads, it distributes them over the given
+	// number of new threads; 0 means one for each request.
 	requests func(ctx context.Context, question string, n, threads int) ([][]byte, error)
 }
 
@@ -227,10 +228,7 @@ func startProductChat(ctx context.Context, b *bench) (*chatSystem, error) {
 func productChat(p *product) *chatSystem {
 	c := &chatSystem{model: p.model, server: p.server, address: hostOf(p.url), mark: deltaMark, stop: p.stop}
 	c.requests = func(ctx context.Context, question string, n, count int) ([][]byte, error) {
-		if count == 0 {
-			count = n
-		}
-		threads, err := p.threads(ctx, count)
+		threads, err := p.threads(ctx, cmp.Or(count, n))
 		if err != nil {
 			return nil, err
 		}
@@ -241,7 +239,7 @@ func productChat(p *product) *chatSystem {
 		requests := make([][]byte, n)
 		for i := range requests {
 			text, err := json.Marshal(map[string]string{
-				"request_id": uuid.NewString(), "thread_id": threads[i%count], "content": question,
+				"request_id": uuid.NewString(), "thread_id": threads[i%len(threads)], "content": question,
 			})
 			if err != nil {
 				return nil, err

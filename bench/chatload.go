@@ -16,7 +16,7 @@ type chatLoad struct {
 	answers   int // Total of all chats.
 	tokens    int // Tokens per answer.
 	thinkMS   int
-	threads   int           // Threads in which the questions are asked in turn; 0 means a new one each.
+	threads   int           // Number of threads for the questions; 0 means one for each question.
 	perSecond int           // Tokens of an answer per second; 0 means as fast as possible.
 	ramp      time.Duration // Period over which the starts of the chats are spread evenly.
 	lasting   time.Duration // Time after which no more questions are asked; 0 means until all are answered.

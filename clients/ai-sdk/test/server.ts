@@ -176,7 +176,7 @@ export function fakeFetch(answer: (call: Call, index: number) => Response | Prom
   return { fetch, calls }
 }
 
-/** A response with these bytes in pieces, which then ends as `end` says. */
+/** A response with the given body, sent in pieces, and the given end of its stream. */
 export function streamed(
   bytes: Uint8Array,
   end: 'close' | 'break' | 'hang' = 'close',
