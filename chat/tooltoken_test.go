@@ -30,7 +30,7 @@ import (
 type tokenHost struct {
 	*httptest.Server
 
-	requests, calls atomic.Int64  // Of tools/call: those that arrive, and those that are made.
+	requests, calls atomic.Int64  // Requests of tools/call, and runs of the tool.
 	refreshing      chan struct{} // Receives each request to refresh a token.
 	respond         chan struct{} // Closed when the tokens may be sent.
 }
@@ -73,8 +73,8 @@ func newTokenHost(t *testing.T) *tokenHost {
 	return h
 }
 
-// connectedTools returns the tools of the host's organization. The owner is connected with the host by a token that has
-// ended, and the skill of the thread has the host's tool.
+// connectedTools adds the host to the organization and its tool to the skill of the thread. The token of the owner's
+// connection is not valid.
 func (f *fixture) connectedTools(h *tokenHost) *toolserver.Service {
 	f.t.Helper()
 	must := func(err error) {

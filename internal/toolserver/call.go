@@ -58,8 +58,8 @@ func (s *Service) Of(ctx context.Context, owner identity.Owner, names []string) 
 	return tools, nil
 }
 
-// call makes one round of a call on behalf of a person. It sends at most one request for it, apart from a request that
-// the server has refused with 401, and so has not run. params.Arguments is a json.RawMessage.
+// call makes one round of a call on behalf of a person. It sends at most one request for it. A request that the server
+// refused with 401 does not count, because the server has not run it. params.Arguments is a json.RawMessage.
 func (s *Service) call(
 	ctx context.Context, owner identity.Owner, server Server, t Tool, params sdk.CallToolParams,
 ) (_ tool.Result, err error) {
@@ -117,9 +117,9 @@ func (s *Service) exchange(
 	return newResult(result)
 }
 
-// connect begins an exchange with the server on behalf of a person. The first time that the server refuses the token,
-// when it connects or later, the token is refreshed: it may have ended early, or the authorization server has not said
-// when it expires.
+// connect begins an exchange with the server on behalf of a person. The exchange refreshes the token once if the server
+// refuses it with 401, for example at a call: it may have been revoked, or the authorization server has not said when it
+// expires.
 func (s *Service) connect(ctx context.Context, owner identity.Owner, server Server) (*session, error) {
 	if server.Auth != AuthOAuth {
 		header, err := s.credentials(ctx, server)

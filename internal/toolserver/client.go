@@ -131,9 +131,10 @@ func (b *bounded) lastFailure() error {
 	return b.failure
 }
 
-// RoundTrip implements http.RoundTripper. It sends a message that the server refuses with 401 again, once, if the
-// credentials can be renewed. This does not call a tool twice: the server has not run what it refuses with this status
-// (RFC 9110, section 15.5.2), and it has given that status to this message and not to another one of the exchange.
+// RoundTrip implements http.RoundTripper. If the server refuses a message with 401 and the credentials can be renewed,
+// RoundTrip renews them and sends the message again, once. This cannot make a tool run twice: a server does not run a
+// request that it answers with 401 (RFC 9110, section 15.5.2). The SDK's errors would not be sufficient for this decision,
+// because they do not say which message of the exchange was refused.
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	header, renewed, err := b.credentials.current()
 	if err != nil {
@@ -142,7 +143,7 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	response, err := b.send(r, header)
 	if err != nil || response.StatusCode != http.StatusUnauthorized || b.credentials.renew == nil || renewed ||
-		r.Method != http.MethodPost || r.GetBody == nil { // Other methods, such as the end of a session, can fail.
+		r.Method != http.MethodPost || r.GetBody == nil { // Messages are sent by POST.
 		return response, err
 	}
 	_ = response.Body.Close()

@@ -109,7 +109,7 @@ func newGate(t *testing.T, c *crm) *gate {
 	return g
 }
 
-// admits reports whether a message has a valid token or does not need one.
+// admits reports whether the server processes a message: its token is valid, or it needs none.
 func (g *gate) admits(r *http.Request) bool {
 	if g.needsToken != nil {
 		body, err := io.ReadAll(r.Body)
@@ -127,7 +127,7 @@ func (g *gate) admits(r *http.Request) bool {
 	return slices.Contains(g.valid, token)
 }
 
-// end ends the access tokens. Those that the server issues afterwards are refused too if broken is set.
+// end revokes the access tokens. If broken is set, later tokens are not valid either.
 func (g *gate) end(broken bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -157,10 +157,13 @@ func TestTokenIsRefusedDuringTheCall(t *testing.T) {
 		Name: "find_customer", Title: "顧客の検索", Description: "顧客を探します。", InputSchema: json.RawMessage(
 			`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true},
-	}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(t.Context(), cancel)()
 		c.calls.Add(1)
 		g.end(false)
-		if err := r.Session.Ping(t.Context(), nil); err != nil {
+		if err := r.Session.Ping(ctx, nil); err != nil {
 			t.Errorf("ping: %v", err)
 		}
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "見つかりました"}}}, nil
