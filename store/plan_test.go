@@ -88,7 +88,7 @@ func TestTablesOfAnAnswerHaveFewChecks(t *testing.T) {
 	f := newFixture(t)
 	if n := value[int](t, f, `
 		SELECT count(*) FROM pg_constraint
-		WHERE contype = 'c' AND conrelid IN ('messages'::regclass, 'generations'::regclass, 'threads'::regclass)`); n > 10 {
+		WHERE contype = 'c' AND conrelid IN ('messages'::regclass, 'generations'::regclass, 'threads'::regclass)`); n > 5 {
 		t.Errorf("messages, generations and threads have %d check constraints", n)
 	}
 }
