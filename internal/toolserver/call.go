@@ -58,8 +58,8 @@ func (s *Service) Of(ctx context.Context, owner identity.Owner, names []string) 
 	return tools, nil
 }
 
-// call makes one round of a call on behalf of a person. It sends at most one request for it. params.Arguments is a
-// json.RawMessage.
+// call makes one round of a call on behalf of a person. It sends at most one request for it. A request that the server
+// refused with 401 does not count, because the server has not run it. params.Arguments is a json.RawMessage.
 func (s *Service) call(
 	ctx context.Context, owner identity.Owner, server Server, t Tool, params sdk.CallToolParams,
 ) (_ tool.Result, err error) {
@@ -117,28 +117,25 @@ func (s *Service) exchange(
 	return newResult(result)
 }
 
-// connect begins an exchange with the server on behalf of a person. A token that the server refuses is refreshed once:
-// it may have ended early, or the authorization server has not said when it expires.
+// connect begins an exchange with the server on behalf of a person. The exchange refreshes the token once if the server
+// refuses it with 401, for example at a call: it may have been revoked, or the authorization server has not said when it
+// expires.
 func (s *Service) connect(ctx context.Context, owner identity.Owner, server Server) (*session, error) {
 	if server.Auth != AuthOAuth {
-		credentials, err := s.credentials(ctx, server)
+		header, err := s.credentials(ctx, server)
 		if err != nil {
 			return nil, cmpCause(ctx, err)
 		}
-		return s.client.connect(ctx, server.URL, credentials)
+		return s.client.connect(ctx, server.URL, header, nil)
 	}
 	token, err := s.accessToken(ctx, owner, server)
 	if err != nil {
 		return nil, cmpCause(ctx, err)
 	}
-	connected, err := s.client.connect(ctx, server.URL, bearer(token))
-	if !errors.Is(err, errSignIn) {
-		return connected, err
-	}
-	if token, err = s.refresh(ctx, owner, server, token); err != nil {
-		return nil, cmpCause(ctx, err)
-	}
-	return s.client.connect(ctx, server.URL, bearer(token))
+	return s.client.connect(ctx, server.URL, bearer(token), func(ctx context.Context) (http.Header, error) {
+		next, err := s.refresh(ctx, owner, server, token)
+		return bearer(next), err
+	})
 }
 
 func bearer(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }

@@ -107,11 +107,11 @@ var (
 	errGarbled  = fault.Errorf(fault.Unavailable, "応答を読み取れませんでした。MCPのサーバーではない可能性があります。")
 )
 
-// bounded is the transport of one exchange with a server. It adds credentials, bounds responses, refuses redirects, and
-// remembers why the last request failed, because the SDK's errors do not say that.
+// bounded is the transport of one exchange with a server. It adds credentials, renews refused ones, bounds responses,
+// refuses redirects, and remembers why the last request failed, because the SDK's errors do not say that.
 type bounded struct {
 	base        http.RoundTripper
-	credentials http.Header
+	credentials credentials
 
 	mu        sync.Mutex
 	failure   error  // Guarded by mu. Of the last request; nil if it succeeded.
@@ -131,23 +131,54 @@ func (b *bounded) lastFailure() error {
 	return b.failure
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. If the server refuses a message with 401 and the credentials can be renewed,
+// RoundTrip renews them and sends the message again, once. This cannot make a tool run twice: a server does not run a
+// request that it answers with 401 (RFC 9110, section 15.5.2). The SDK's errors would not be sufficient for this decision,
+// because they do not say which message of the exchange was refused.
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	header, renewed, err := b.credentials.current()
+	if err != nil {
+		b.fail(err)
+		return nil, err
+	}
+	response, err := b.send(r, header)
+	if err != nil || response.StatusCode != http.StatusUnauthorized || b.credentials.renew == nil || renewed ||
+		r.Method != http.MethodPost || r.GetBody == nil { // Messages are sent by POST.
+		return response, err
+	}
+	_ = response.Body.Close()
+	if header, err = b.credentials.next(r.Context()); err != nil {
+		b.fail(err)
+		return nil, err
+	}
+	again := r.Clone(r.Context())
+	if again.Body, err = r.GetBody(); err != nil {
+		return nil, err
+	}
+	return b.send(again, header)
+}
+
+// send sends a request with the credentials in header.
+func (b *bounded) send(r *http.Request, header http.Header) (*http.Response, error) {
+	fail := b.fail
+	if r.Method == http.MethodDelete { // The SDK ends a session after a failure, whose reason must not be lost.
+		fail = func(error) {}
+	}
 	r = r.Clone(r.Context())
-	for name, values := range b.credentials {
+	for name, values := range header {
 		r.Header[name] = values
 	}
 	response, err := b.base.RoundTrip(r)
 	if err != nil {
-		b.fail(connectFailure(err))
+		fail(connectFailure(err))
 		return nil, err
 	}
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
 		_ = response.Body.Close()
-		b.fail(errRedirect)
+		fail(errRedirect)
 		return nil, errRedirect
 	}
-	b.fail(statusFailure(response.StatusCode))
+	fail(statusFailure(response.StatusCode))
 	b.mu.Lock()
 	b.body = nil
 	if response.StatusCode == http.StatusUnauthorized {
@@ -225,9 +256,12 @@ func withoutElicitation(next sdk.MethodHandler) sdk.MethodHandler {
 }
 
 // connect begins an exchange with a server. The SDK decides nothing: it neither reconnects, nor answers a server that
-// asks for the person's input or for a model.
-func (c *Connector) connect(ctx context.Context, address string, credentials http.Header) (*session, error) {
-	exchange := &bounded{base: c.transport, credentials: credentials}
+// asks for the person's input or for a model. renew returns other credentials after the server has refused those in
+// header with 401; it is called at most once. It is nil for credentials that cannot be renewed.
+func (c *Connector) connect(
+	ctx context.Context, address string, header http.Header, renew func(context.Context) (http.Header, error),
+) (*session, error) {
+	exchange := &bounded{base: c.transport, credentials: credentials{header: header, renew: renew}}
 	limit := sessionGrace
 	if deadline, ok := ctx.Deadline(); ok {
 		limit += time.Until(deadline)

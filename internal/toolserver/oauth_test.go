@@ -1,10 +1,12 @@
 package toolserver_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -39,6 +41,10 @@ type gate struct {
 	issued     atomic.Int64
 	broken     bool // Guarded by mu. The server's new tokens are not valid.
 	register   bool // The server registers clients.
+
+	needsToken func(message string) bool // Nil if all messages need one.
+	refusal    func()                    // Called before each refusal with 401; may be nil.
+	refusals   atomic.Int64
 }
 
 func newGate(t *testing.T, c *crm) *gate {
@@ -89,11 +95,11 @@ func newGate(t *testing.T, c *crm) *gate {
 	})
 	mux.HandleFunc("/revoke", func(_ http.ResponseWriter, r *http.Request) { g.revoked <- r.FormValue("token") })
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
-		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		g.mu.Lock()
-		known := slices.Contains(g.valid, token)
-		g.mu.Unlock()
-		if !known {
+		if !g.admits(r) {
+			g.refusals.Add(1)
+			if g.refusal != nil {
+				g.refusal()
+			}
 			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+g.URL+`/metadata"`)
 			w.WriteHeader(http.StatusUnauthorized)
 			return
@@ -101,6 +107,31 @@ func newGate(t *testing.T, c *crm) *gate {
 		c.Config.Handler.ServeHTTP(w, r)
 	})
 	return g
+}
+
+// admits reports whether the server processes a message: its token is valid, or it needs none.
+func (g *gate) admits(r *http.Request) bool {
+	if g.needsToken != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			g.t.Error(err)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if !g.needsToken(string(body)) {
+			return true
+		}
+	}
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Contains(g.valid, token)
+}
+
+// end revokes the access tokens. If broken is set, later tokens are not valid either.
+func (g *gate) end(broken bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.valid, g.broken = nil, broken
 }
 
 // token handles a request to the token endpoint.
@@ -305,17 +336,12 @@ func TestTokenEndsEarly(t *testing.T) {
 	o, c := newOffice(t), newCRM(t)
 	g := newGate(t, c)
 	o.addConnected(g)
-	end := func(broken bool) {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.valid, g.broken = nil, broken
-	}
-	end(false)
+	g.end(false)
 	result, err := o.call("crm__find_customer", `{"name":"a"}`)
 	if err != nil || result.Text == "" || g.refreshed.Load() != 1 || c.calls.Load() != 1 {
 		t.Errorf("%+v, %v, %d refreshes, %d calls", result, err, g.refreshed.Load(), c.calls.Load())
 	}
-	end(true)
+	g.end(true)
 	_, err = o.call("crm__find_customer", `{"name":"a"}`)
 	wants(t, err, "連携が受け付けられませんでした", "/setting/connections")
 	if n := g.refreshed.Load(); n != 2 || c.calls.Load() != 1 {

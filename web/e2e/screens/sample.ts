@@ -264,7 +264,6 @@ export const dealForm = {
     properties: {
       stage: { type: 'string', title: '段階', enum: ['提案', '見積', '契約'], default: '見積' },
       mail: { type: 'string', title: '担当者のメールアドレス', format: 'email' },
-      probability: { type: 'integer', title: '確度（%）', description: '0から100', minimum: 0, maximum: 100 },
       share: {
         type: 'array',
         title: '共有先',

@@ -68,7 +68,7 @@ test('tools of a server, and a call that waits for approval', async ({ page, acc
     name: 'chat-input',
     open: async () => {
       const card = page.getByRole('region', { name: '「顧客管理」が入力を求めています' })
-      await card.getByRole('button', { name: '送信' }).scrollIntoViewIfNeeded()
+      await card.evaluate((element) => element.scrollIntoView({ block: 'start' }))
     },
   })
   server.stop()
