@@ -270,7 +270,8 @@ func findExchange(ctx context.Context, q querier, owner identity.Owner, answerID
 	return chat.Exchange{Question: list[0], Answer: list[1]}, nil
 }
 
-// findRequestSQL finds the generation that a request began. Its parameters are organization, user and request id.
+// findRequestSQL finds the generation that a request began. Its parameters are organization, user and request id. The
+// function thread_progress has the same condition.
 const findRequestSQL = `
 	SELECT message_id, request_hash FROM generations
 	WHERE organization_id = $1 AND user_id = $2 AND request_id = $3`

@@ -17,7 +17,8 @@ var _ picture.Store = (*DB)(nil)
 // pictureColumns are the columns of a picture.Picture.
 const pictureColumns = `id, width, height, media_type, size, thumbnail_size`
 
-// picturesOf is a JSON array of the pictures of the message m, with the field names of picture.Picture.
+// picturesOf is a JSON array of the pictures of the message m, with the field names of picture.Picture. The database's
+// function history_of_thread has a copy of it, because a function for both would be called for each message.
 const picturesOf = `
 	(SELECT coalesce(jsonb_agg(jsonb_build_object(
 	        'ID', p.id, 'Width', p.width, 'Height', p.height, 'MediaType', p.media_type, 'Size', p.size,
