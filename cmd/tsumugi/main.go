@@ -60,12 +60,7 @@ type input struct{ io.Reader }
 // exit is the parser's request to end the program with a status.
 type exit int
 
-// run runs a command without input. Tests call it. It reads environment variables from environ only.
-func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) error {
-	return runWithInput(ctx, args, environ, strings.NewReader(""), stdout, stderr)
-}
-
-// runWithInput runs one command.
+// runWithInput runs one command. It reads environment variables from environ only.
 func runWithInput(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	var cli commands
 	parser, err := kong.New(&cli,

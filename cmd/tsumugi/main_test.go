@@ -412,3 +412,8 @@ func TestNoticesArePublishedByCommand(t *testing.T) {
 		}
 	}
 }
+
+// run runs a command without input.
+func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) error {
+	return runWithInput(ctx, args, environ, strings.NewReader(""), stdout, stderr)
+}

@@ -9,7 +9,7 @@ import { unhurried } from './unhurried'
 import { watch } from './watch'
 
 /** The options of a context that tests change. */
-export type Options = Pick<PlaywrightTestOptions, 'viewport' | 'hasTouch' | 'isMobile'>
+type Options = Pick<PlaywrightTestOptions, 'viewport' | 'hasTouch' | 'isMobile'>
 
 /** A context of a browser, and the errors in its pages. */
 interface Entry {

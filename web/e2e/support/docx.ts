@@ -22,7 +22,7 @@ export function docx(text: string): Buffer {
 }
 
 /** The text of a Word file and its tracked changes. */
-export interface Tracked {
+interface Tracked {
   readonly name: string
   readonly deleted: readonly string[]
   readonly inserted: readonly string[]

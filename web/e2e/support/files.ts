@@ -2,7 +2,7 @@ import { expect } from '@playwright/test'
 import type { components } from '../../src/lib/api/schema.gen'
 import type { Account } from './account'
 
-export type DataSource = components['schemas']['DataSource']
+type DataSource = components['schemas']['DataSource']
 
 /** An account's data sources, newest first. */
 export async function listFiles(account: Account): Promise<DataSource[]> {

@@ -6,7 +6,7 @@ import { fakeIdp } from './paths'
 const password = 'secret'
 
 /** A user at the identity provider. */
-export interface Person {
+interface Person {
   readonly login: string
   readonly email: string
   readonly name: string

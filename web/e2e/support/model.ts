@@ -42,7 +42,7 @@ interface WireRequest {
 }
 
 /** Pause is a position in an answer where the provider waits. */
-export interface Pause {
+interface Pause {
   /** Resolves when everything before the position has been sent. */
   readonly reached: Promise<void>
   /** Continues the answer. */

@@ -1,7 +1,7 @@
 import type { Locator } from '@playwright/test'
 
 /** The marked fraction of a picture's ink, from 0 to 1. */
-export interface Coverage {
+interface Coverage {
   /** The marked fraction of the red ink. */
   readonly red: number
   /** The marked fraction of the black ink. */

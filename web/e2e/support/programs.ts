@@ -1,5 +1,5 @@
 /** A program that tests use: a server under test, alone or with the programs that it needs. */
-export interface Program {
+interface Program {
   stop(): Promise<void>
 }
 

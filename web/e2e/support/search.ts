@@ -5,7 +5,7 @@ import { test } from './test'
 import { Tsumugi } from './tsumugi'
 
 /** A search server with pages: test/fakes/search. */
-export class Search {
+class Search {
   readonly #child: Child
   readonly url: string
 

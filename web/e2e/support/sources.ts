@@ -3,7 +3,7 @@ import type { components } from '../../src/lib/api/schema.gen'
 import type { Account } from './account'
 
 /** A data source of the API. */
-export type DataSource = components['schemas']['DataSource']
+type DataSource = components['schemas']['DataSource']
 
 /** The rows of the table of data sources. */
 export const rows = (page: Page): Locator => page.getByRole('main').locator('tbody tr')

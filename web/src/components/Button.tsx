@@ -8,8 +8,8 @@ import { Spinner } from './Spinner'
  * The emphasis of a button. A group has at most one `primary`. A destructive action is `quietDanger` and last; only the
  * button that confirms it in a dialog is `danger`.
  */
-export type ButtonVariant = 'primary' | 'secondary' | 'quiet' | 'danger' | 'quietDanger' | 'link'
-export type ButtonSize = 'sm' | 'md' | 'lg'
+type ButtonVariant = 'primary' | 'secondary' | 'quiet' | 'danger' | 'quietDanger' | 'link'
+type ButtonSize = 'sm' | 'md' | 'lg'
 
 interface Look {
   variant?: ButtonVariant

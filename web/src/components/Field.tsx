@@ -6,7 +6,7 @@ import styles from './Field.module.css'
 import { IconButton } from './IconButton'
 
 /** The common parts of a field: a label above, a hint, and its error below, as text with an icon. */
-export interface FieldProps {
+interface FieldProps {
   label: string
   hint?: ReactNode | undefined
   error?: string | undefined

@@ -4,7 +4,7 @@ import { changeData, skillQuery, skillsQuery } from '@/lib/api/queries'
 import { toastFailure } from '@/lib/ui/toast'
 
 /** FAVORITE_PAGE is the number of favourites in a page. */
-export const FAVORITE_PAGE = 10
+const FAVORITE_PAGE = 10
 
 /**
  * favoritesQuery loads the user's favourite skills, newest first. They are reloaded whenever they are shown, because

@@ -1,5 +1,5 @@
 /** One password rule, and whether it is met. */
-export interface PasswordRule {
+interface PasswordRule {
   label: string
   met: boolean
 }

@@ -15,7 +15,7 @@ export function isAdmin(role: Role): boolean {
 }
 
 /** requireSession redirects a visitor without a token to /login, and stores the requested page. */
-export function requireSession(request: Request): void {
+function requireSession(request: Request): void {
   if (readToken() !== null) return
   const url = new URL(request.url)
   rememberPlace(url.pathname + url.search)

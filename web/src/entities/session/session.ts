@@ -33,7 +33,7 @@ const LOCK = 'tsumugi-refresh'
 const SETTLE_MS = 200
 
 /** The session's effects on the window; tests replace them. */
-export interface SessionHost {
+interface SessionHost {
   go(url: string): void
   alert(message: string): void
   /** Asks the user to sign in again, and reports whether they did. */

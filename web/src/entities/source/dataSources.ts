@@ -10,7 +10,7 @@ import { toast } from '@/lib/ui/toast'
 import { texts } from './texts'
 
 /** SOURCE_PAGE is the number of data sources in a page. */
-export const SOURCE_PAGE = 20
+const SOURCE_PAGE = 20
 
 /** The key prefix of search results in the query cache. */
 const FOUND_SOURCES = ['found-data-sources'] as const

@@ -3,7 +3,7 @@ import { useNavigate } from 'react-router'
 import { placeOf, type SourcePlace, searchWith } from '@/lib/ui/sourcePlace'
 
 /** ViewerState is the viewer's part of a history entry's state. */
-export interface ViewerState {
+interface ViewerState {
   /** The citations to step through. */
   readonly citations: readonly SourcePlace[]
   /** Whether opening the viewer added a history entry. Closing it then goes back. */

@@ -4,7 +4,7 @@ import { reload } from '@/lib/api/queries'
 import { LEAVING, upsertThread } from './threads'
 
 /** LEAVING_PAGE is the number of threads to load: the API's maximum. */
-export const LEAVING_PAGE = 100
+const LEAVING_PAGE = 100
 
 /** How long the organization keeps threads, and how many of the user's own will be deleted. */
 export const retentionQuery = queryOptions({

@@ -154,12 +154,6 @@ function dropThreads(ids: readonly string[]): void {
   changeItems(threadsQuery, (items) => items.filter((item) => !ids.includes(item.id)))
 }
 
-/** Moves a thread to the top, here at once and on the server; a failure there is ignored. */
-export function touchThread(id: string): void {
-  patchThread(id, { touched_at: new Date().toISOString() })
-  call('touchThread', { thread_id: id }).then(upsertThread, () => {})
-}
-
 /** Changes a thread on the server. A reload right after switching must show the chosen branch. */
 export function editThread(id: string, change: ThreadEditRequest): Promise<Thread> {
   return call('editThread', { thread_id: id, body: change, keepalive: true })

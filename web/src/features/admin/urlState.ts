@@ -30,6 +30,6 @@ export function useUrlState(): UrlState {
 }
 
 /** pageNumber parses the page number in a URL. Invalid text is the first page. */
-export function pageNumber(text: string | null): number {
+function pageNumber(text: string | null): number {
   return text !== null && /^[1-9]\d{0,5}$/.test(text) ? Number(text) : 1
 }

@@ -199,7 +199,7 @@ export function sendQueued(conversation: Conversation): void {
 }
 
 /** enqueueQuestion queues a question until the running answer ends. */
-export function enqueueQuestion(
+function enqueueQuestion(
   conversation: Conversation,
   threadId: string,
   question: Parameters<typeof enqueue>[1],

@@ -18,7 +18,7 @@ export function challengeTitle({ challenge }: PendingSignIn): string {
   }[challenge.kind].title
 }
 
-export interface ChallengeStepProps {
+interface ChallengeStepProps {
   pending: PendingSignIn
   onDone: (record: TokenRecord) => unknown
   /** Another challenge follows. */

@@ -125,7 +125,7 @@ export function nextFieldName(content: SkillContent): string {
 /** linesOf splits the text of a field that holds one item per line. */
 export const linesOf = (text: string): string[] => (text === '' ? [] : text.split('\n'))
 
-export interface DiffLine {
+interface DiffLine {
   readonly kind: 'same' | 'removed' | 'added'
   readonly text: string
 }

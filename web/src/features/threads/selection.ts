@@ -1,7 +1,7 @@
 import { createContext, useContext } from 'react'
 
 /** The threads that are selected for an action on all of them. */
-export interface Selection {
+interface Selection {
   readonly ids: ReadonlySet<string>
   readonly toggle: (id: string) => void
 }

@@ -35,7 +35,7 @@ function anyWidth(sourceId: string, page: number): Blob | undefined {
 }
 
 /** Picture is a decoded picture, ready to render. */
-export interface Picture {
+interface Picture {
   readonly url: string
   /** Width divided by height. */
   readonly ratio: number

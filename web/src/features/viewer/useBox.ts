@@ -1,7 +1,7 @@
 import { type RefObject, useLayoutEffect, useState } from 'react'
 
 /** Box is the inner size of an element, in pixels. */
-export interface Box {
+interface Box {
   readonly width: number
   readonly height: number
 }

@@ -50,7 +50,7 @@ type Content<R> = R extends { content: { 'application/json': infer C } }
 type Responses<O extends Operation> = operations[O]['responses']
 
 /** Result is the content of a successful response. */
-export type Result<O extends Operation> = Content<Responses<O>[keyof Responses<O> & (200 | 201 | 202 | 204)]>
+type Result<O extends Operation> = Content<Responses<O>[keyof Responses<O> & (200 | 201 | 202 | 204)]>
 
 /**
  * call makes a call of the API and returns the content of its response. It throws a {@link RequiredError} if a required

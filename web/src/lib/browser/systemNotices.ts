@@ -34,7 +34,7 @@ export async function setNotices(choice: SystemNotices): Promise<boolean> {
 }
 
 /** The content of a notification, and the target of a click. */
-export interface SystemNotice {
+interface SystemNotice {
   readonly title: string
   readonly body: string
   /** A path of the app. */

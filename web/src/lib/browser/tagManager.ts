@@ -7,7 +7,7 @@ declare global {
 type Place = { readonly location: { readonly search: string } }
 
 /** The part of the router with the current location. */
-export interface Places {
+interface Places {
   readonly state: Place
   subscribe(listener: (place: Place) => void): () => void
 }

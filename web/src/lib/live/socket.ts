@@ -11,7 +11,7 @@ export interface Socket {
 }
 
 /** The environment of the socket; tests replace it. */
-export interface SocketDeps {
+interface SocketDeps {
   readonly open: () => Socket
   /**
    * Returns a token that is valid for a while. `refused` is one that the server rejected. It rejects if none is

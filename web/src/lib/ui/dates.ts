@@ -32,7 +32,7 @@ export function formatDay(day: string): string {
 }
 
 /** The groups of a list by date, newest first. */
-export type DateGroup = '今日' | '昨日' | '過去7日間' | 'それ以前'
+type DateGroup = '今日' | '昨日' | '過去7日間' | 'それ以前'
 
 /** The group of a date, in the local time zone. */
 export function dateGroup(iso: string, now = new Date()): DateGroup {

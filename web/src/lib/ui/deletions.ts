@@ -5,7 +5,7 @@ import { store } from './store'
 import { dismissToast, offerUndo, toastFailure, UNDO_MS } from './toast'
 
 /** Deletable is a kind of item that can be deleted. */
-export interface Deletable {
+interface Deletable {
   /** Deletes an item on the server. */
   readonly remove: (id: string) => Promise<unknown>
   /** Called after deletion on the server, to remove the item from the lists. */

@@ -1,5 +1,5 @@
 /** TextPart is a part of a plain text: words, or a URL. */
-export interface TextPart {
+interface TextPart {
   readonly text: string
   readonly link: boolean
 }

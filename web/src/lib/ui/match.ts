@@ -1,5 +1,5 @@
 /** fold normalizes a text for searching: it unifies width, kana and case. */
-export function fold(text: string): string {
+function fold(text: string): string {
   return text
     .normalize('NFKC')
     .toLowerCase()

@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useRef, useState } from 'react'
 
 /** The distance from the end that triggers loading, in pixels. */
-export const SCROLL_MARGIN = 100
+const SCROLL_MARGIN = 100
 
 /** The minimum time between two triggers, in milliseconds. */
 export const SCROLL_PAUSE = 1000
@@ -42,7 +42,7 @@ export class Throttle {
 }
 
 /** The options of a scroll trigger. */
-export interface ScrollTrigger {
+interface ScrollTrigger {
   /** Whether there may be more to load. A disabled trigger observes nothing. */
   enabled: boolean
   /** Called when the sentinel is near, at most once a second, and again while it stays near. */

@@ -4,7 +4,7 @@ import { useMedia } from './media'
 import { storedChoice } from './storedChoice'
 
 /** The key that sends a question: Enter, or Ctrl/⌘ and Enter. */
-export type SendKey = 'enter' | 'mod-enter'
+type SendKey = 'enter' | 'mod-enter'
 
 const choice = storedChoice<SendKey>('tsumugiSendKey', ['enter', 'mod-enter'])
 

@@ -2,7 +2,7 @@ import { atom } from 'jotai'
 import { store } from '@/lib/ui/store'
 
 /** Theme is the user's theme; `system` follows the device. */
-export type Theme = 'system' | 'light' | 'dark'
+type Theme = 'system' | 'light' | 'dark'
 
 // Also read by public/theme.js before the first paint.
 const KEY = 'tsumugiTheme'

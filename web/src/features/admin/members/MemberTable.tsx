@@ -81,7 +81,7 @@ function Who({ member, me }: { member: Member; me: Me }) {
 }
 
 /** The state of a member, as text with a dot. */
-export function State({ member }: { member: Member }) {
+function State({ member }: { member: Member }) {
   const state = stateOf(member)
   return (
     <span className={styles.state} data-state={state}>

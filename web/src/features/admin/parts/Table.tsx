@@ -4,7 +4,7 @@ import { cx } from '@/lib/ui/cx'
 import table from './Table.module.css'
 
 /** The heading of a column, with a class for its cell. */
-export type Column = string | { readonly label: string; readonly className: string | undefined }
+type Column = string | { readonly label: string; readonly className: string | undefined }
 
 interface TableProps {
   /** The name of the table, which is not shown. */

@@ -2,10 +2,10 @@ import type { SamlConfig } from '@/lib/api'
 import { daysUntil } from '../format'
 
 /** The page shows a warning if a certificate expires within this number of days. */
-export const WARNING_DAYS = 30
+const WARNING_DAYS = 30
 
 /** The remaining validity of a certificate. */
-export type Validity = { kind: 'fine' } | { kind: 'expiring' | 'expired'; days: number }
+type Validity = { kind: 'fine' } | { kind: 'expiring' | 'expired'; days: number }
 
 /** The remaining validity of a certificate. */
 export function validityOf(notAfter: string, now = Date.now()): Validity {

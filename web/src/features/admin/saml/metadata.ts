@@ -2,9 +2,7 @@
 export const MAX_METADATA = 256 * 1024
 
 /** A preview of pasted metadata before the server reads it. */
-export type MetadataSummary =
-  | { kind: 'empty' | 'not-xml' | 'not-metadata' }
-  | { kind: 'found'; entityId: string }
+type MetadataSummary = { kind: 'empty' | 'not-xml' | 'not-metadata' } | { kind: 'found'; entityId: string }
 
 /**
  * summarizeMetadata returns a preview of pasted metadata, so that a wrong file is noticed at once. The server validates it. It

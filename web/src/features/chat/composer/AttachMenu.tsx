@@ -17,7 +17,7 @@ import styles from './AttachMenu.module.css'
 const words = texts.files
 
 /** FileChoice has the files of a question or a form field. */
-export interface FileChoice {
+interface FileChoice {
   /** The ids of the chosen data sources. */
   readonly chosen: ReadonlySet<string>
   readonly onChoose: (source: DataSource) => void

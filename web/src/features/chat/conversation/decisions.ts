@@ -3,7 +3,7 @@ import { ApiError } from '@/lib/api'
 import type { DecisionLists } from '../proofread/review'
 
 /** PendingDecisions are unsaved decisions. */
-export interface PendingDecisions {
+interface PendingDecisions {
   /** Null once the message has the decisions. */
   readonly decided: DecisionLists | null
   readonly state: 'saving' | 'retrying' | 'saved'

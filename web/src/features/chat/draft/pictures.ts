@@ -9,7 +9,7 @@ import { texts } from '../texts'
 import { attachPicture, readAttachments } from './attachments'
 
 /** MAX_PICTURES is the maximum number of pictures in a question. */
-export const MAX_PICTURES = 10
+const MAX_PICTURES = 10
 
 /** PICTURE_TYPES are the types offered in the file picker. Phones convert photos of other formats into one of these. */
 export const PICTURE_TYPES = 'image/jpeg,image/png,image/webp'

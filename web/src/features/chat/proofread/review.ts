@@ -42,7 +42,7 @@ export function sortChanges({ text, changes }: Pick<Proofreading, 'text' | 'chan
 }
 
 /** Segment is a part of a text: unchanged, or a change. */
-export type Segment = string | Change
+type Segment = string | Change
 
 /** segmentsOf splits a text at its changes. `offset` is the position of `text` in the complete text. */
 export function segmentsOf(text: string, offset: number, changes: readonly Change[]): readonly Segment[] {

@@ -11,7 +11,7 @@ import { texts } from '../texts'
 import styles from './SampleChat.module.css'
 
 /** SampleChatProps are a question and its answer in the source of the app. */
-export interface SampleChatProps {
+interface SampleChatProps {
   readonly question: string
   /** Markdown, as a model writes it. */
   readonly answer: string

@@ -1,5 +1,5 @@
 /** Merge is the result of merging two changes of the same text. */
-export interface Merge {
+interface Merge {
   readonly text: string
   /** The number of places that both changes have changed differently. The text contains both versions of each. */
   readonly conflicts: number

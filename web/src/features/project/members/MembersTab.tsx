@@ -167,7 +167,7 @@ interface RoleSelectProps {
 }
 
 /** RoleSelect chooses a role in a project. */
-export function RoleSelect({ label, role, busy, none, onChange }: RoleSelectProps) {
+function RoleSelect({ label, role, busy, none, onChange }: RoleSelectProps) {
   return (
     <div className={styles.role}>
       <Select

@@ -1,7 +1,7 @@
 import { ApiError, type Invitation, type NewMember } from '@/lib/api'
 
 /** The maximum number of people per call. */
-export const BATCH = 100
+const BATCH = 100
 
 /** Outcome is the result for one person of a list: the server's result, the refusal of the line, or none yet. */
 export interface Outcome {

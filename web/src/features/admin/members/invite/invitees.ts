@@ -24,7 +24,7 @@ export interface Invitee {
 }
 
 /** ListOptions controls the parsing of a list. */
-export interface ListOptions {
+interface ListOptions {
   /** The role of lines without one. */
   readonly role: Role
   /** Whether the reader may grant administrators' roles. */
