@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { chromium, expect } from '@playwright/test'
+import { chromium, expect, type Page } from '@playwright/test'
 import { Account } from '../../web/e2e/support/account'
 import { findBrowser } from '../../web/e2e/support/browser'
 import { edgeSettings, forcelistValue } from '../../web/src/features/admin/extension/policies'
@@ -72,8 +72,10 @@ test('Chromium installs the signed extension by policy, configured for its serve
     })
     const worker = context.serviceWorkers()[0] ?? (await context.waitForEvent('serviceworker'))
     expect(worker.url()).toBe(`chrome-extension://${id}/worker.js`)
-    const page = await context.newPage()
-    await page.goto(`chrome-extension://${id}/options.html`)
+    // The extension opens its settings when it is installed, in a new tab or an empty one.
+    const opened = () => context.pages().find((one) => one.url() === `chrome-extension://${id}/options.html`)
+    await expect.poll(() => opened() !== undefined).toBe(true)
+    const page = opened() as Page
     await expect(page.getByText(server.url)).toBeVisible()
     await expect(page.getByText(/組織によって設定|set by your organization/)).toBeVisible()
     await context.close()
