@@ -24,6 +24,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
 const (
@@ -48,6 +49,7 @@ func newUserPool(t *testing.T, db *store.DB) *userPool {
 		codes: make(chan mail.ResetCode, 10), devices: make(chan mail.Notice, 100),
 		credentials: pool.Credentials{AccessKeyID: "TSMGTEST", SecretAccessKey: "secret"},
 	}
+	storetest.AddPoolKey(t, db)
 	var err error
 	u.Pool, err = pool.New(t.Context(), pool.Config{
 		PoolID: poolID, ClientID: "client", FederatedClientID: ssoClient, Issuer: poolIssuer, Admin: u.credentials,

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 	"gopkg.in/yaml.v3"
@@ -45,6 +46,25 @@ func Seed(ctx context.Context, store Store) error {
 // Builtin returns the built-in categories and skills by position. Their ids never change, so that a new version updates
 // their texts and keeps threads and favourites. An error means that an embedded file is invalid.
 func Builtin() ([]Category, []Skill, error) {
+	b := parseBuiltin()
+	return slices.Clone(b.categories), slices.Clone(b.skills), b.err
+}
+
+// builtin is the content of the embedded files.
+type builtin struct {
+	categories []Category
+	skills     []Skill
+	err        error
+}
+
+// parseBuiltin parses the embedded files at the first call.
+var parseBuiltin = sync.OnceValue(func() (b builtin) {
+	b.categories, b.skills, b.err = readBuiltin()
+	return b
+})
+
+// readBuiltin parses the embedded files.
+func readBuiltin() ([]Category, []Skill, error) {
 	categories, byKey, err := readCategories(builtinFiles)
 	if err != nil {
 		return nil, nil, err

@@ -20,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/store"
 )
 
@@ -38,6 +39,24 @@ func New(t testing.TB) *store.DB {
 	}
 	t.Cleanup(db.Close)
 	return db
+}
+
+// poolKey is the signing key of the tests of a process. Generating one takes long with the race detector.
+var poolKey = sync.OnceValues(func() (pool.Key, error) {
+	now := time.Unix(0, 0)
+	return pool.NewKey(now, now)
+})
+
+// AddPoolKey stores the first signing key of the user pool, which all tests of a process share.
+func AddPoolKey(t testing.TB, db *store.DB) {
+	t.Helper()
+	key, err := poolKey()
+	if err == nil {
+		err = db.AddFirstPoolKey(t.Context(), key)
+	}
+	if err != nil {
+		t.Fatalf("storetest: add a signing key: %v", err)
+	}
 }
 
 // DSN returns the connection string of a new database like that of [New], for tests that open it themselves, for

@@ -68,6 +68,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{db: storetest.New(t), mail: &postbox{}}
 	key := pool.NewCredentials()
+	storetest.AddPoolKey(t, f.db)
 	users, err := pool.New(t.Context(), pool.Config{
 		PoolID: poolID, ClientID: clientID, Issuer: "https://chat.example/pool/" + poolID, Admin: key, Mailer: f.mail,
 		Hash: pool.HashConfig{MemoryKiB: 64, Passes: 1},

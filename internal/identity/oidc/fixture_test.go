@@ -73,6 +73,7 @@ func newFixture(t *testing.T) *fixture {
 	must(t, err)
 	t.Cleanup(plain.Close)
 	f.db = plain.WithSecrets(keys)
+	storetest.AddPoolKey(t, f.db)
 	users, err := pool.New(t.Context(), pool.Config{
 		PoolID: "ap-northeast-1_Test", ClientID: "web", FederatedClientID: clientID,
 		Issuer: publicURL + "/pool/ap-northeast-1_Test",

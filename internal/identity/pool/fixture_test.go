@@ -91,6 +91,7 @@ func newFixture(t *testing.T) *fixture {
 	f := &fixture{clock: newClock(), db: storetest.New(t), mail: newPostbox()}
 	cfg := config(f.clock)
 	cfg.Mailer = f.mail
+	storetest.AddPoolKey(t, f.db)
 	f.Pool = newPool(t, cfg, f.db)
 	f.server = serve(t, f.Pool)
 	f.sdk = newSDK(f.server)

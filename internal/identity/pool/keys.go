@@ -58,7 +58,7 @@ func (k *keyring) open(ctx context.Context) error {
 	}
 	if len(keys) == 0 {
 		now := k.clock()
-		first, err := newKey(now, now)
+		first, err := NewKey(now, now)
 		if err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ type KeyChange struct {
 // key stays published until the last token signed with it has expired. Sessions continue.
 func (p *Pool) RotateKey(ctx context.Context) (KeyChange, error) {
 	now := p.now()
-	next, err := newKey(now, now.Add(keyNotice))
+	next, err := NewKey(now, now.Add(keyNotice))
 	if err != nil {
 		return KeyChange{}, err
 	}
@@ -174,8 +174,8 @@ func (p *Pool) RotateKey(ctx context.Context) (KeyChange, error) {
 	return change, p.store.RotatePoolKey(ctx, next, change.OldUntil)
 }
 
-// newKey generates a signing key.
-func newKey(now, activeFrom time.Time) (Key, error) {
+// NewKey generates a signing key that signs tokens from activeFrom on.
+func NewKey(now, activeFrom time.Time) (Key, error) {
 	private, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
 		return Key{}, fmt.Errorf("pool: make a signing key: %w", err)

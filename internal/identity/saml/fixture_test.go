@@ -78,6 +78,7 @@ func newFixture(t *testing.T) *fixture {
 	f.db, err = store.Open(t.Context(), f.dsn)
 	must(t, err)
 	t.Cleanup(f.db.Close)
+	storetest.AddPoolKey(t, f.db)
 	users, err := pool.New(t.Context(), pool.Config{
 		PoolID: "ap-northeast-1_Test", ClientID: "web", FederatedClientID: clientID,
 		Issuer: publicURL + "/pool/ap-northeast-1_Test",

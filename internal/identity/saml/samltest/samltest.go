@@ -18,6 +18,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -62,9 +63,19 @@ type Provider struct {
 	Certificate *x509.Certificate
 }
 
-// New returns a provider with a newly generated key.
+// firstKey returns the key of all providers. Generating one takes long with the race detector.
+var firstKey = sync.OnceValues(generateKey)
+
+func generateKey() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) }
+
+// New returns a provider with a certificate of its own. All providers of a process have the same key.
 func New(cfg Config) (*Provider, error) {
-	key, certificate, err := NewKey()
+	key, err := firstKey()
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	certificate, err := certify(key, now.Add(-time.Hour), now.AddDate(1, 0, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -115,20 +126,25 @@ func NewKey() (*rsa.PrivateKey, *x509.Certificate, error) {
 
 // NewKeyValid is NewKey with the given validity.
 func NewKeyValid(notBefore, notAfter time.Time) (*rsa.PrivateKey, *x509.Certificate, error) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	key, err := generateKey()
 	if err != nil {
 		return nil, nil, err
 	}
+	certificate, err := certify(key, notBefore, notAfter)
+	return key, certificate, err
+}
+
+// certify returns a certificate of the key, signed with it.
+func certify(key *rsa.PrivateKey, notBefore, notAfter time.Time) (*x509.Certificate, error) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(notBefore.UnixNano()), Subject: pkix.Name{CommonName: "samltest"},
 		NotBefore: notBefore, NotAfter: notAfter,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	certificate, err := x509.ParseCertificate(der)
-	return key, certificate, err
+	return x509.ParseCertificate(der)
 }
 
 // SetSessionAge sets the time since the authentication of the users in later responses.
