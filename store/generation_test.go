@@ -334,12 +334,18 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 func waitForLock(t *testing.T, f *fixture) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
-	for value[int](t, f, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-			AND wait_event_type = 'Lock'`) == 0 {
+	for !waitsForLock(t, f) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing waits for a lock")
 		}
 	}
+}
+
+// waitsForLock reports whether a session in the fixture's database waits for a lock.
+func waitsForLock(t *testing.T, f *fixture) bool {
+	t.Helper()
+	return value[bool](t, f, `SELECT EXISTS (
+		SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`)
 }
 
 func TestOneRequestInManyThreadsAtOnce(t *testing.T) {

@@ -94,6 +94,16 @@ func findToolServer(ctx context.Context, q querier, organizationID, id uuid.UUID
 	return found[0], nil
 }
 
+// lockToolServer locks a server and returns it. All changes of a server's tools lock it, after the organization if they
+// lock both, because they read the stored values and then write all of them.
+func lockToolServer(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID) (toolserver.Server, error) {
+	if err := execRow(ctx, tx, toolserver.ErrNoServer, `
+		SELECT FROM tool_servers WHERE organization_id = $1 AND id = $2 FOR NO KEY UPDATE`, organizationID, id); err != nil {
+		return toolserver.Server{}, err
+	}
+	return findToolServer(ctx, tx, organizationID, id)
+}
+
 // ToolServers implements toolserver.Store.
 func (db *DB) ToolServers(ctx context.Context, organizationID uuid.UUID) ([]toolserver.Server, error) {
 	return toolServers(ctx, db.pool, organizationID, ``)
@@ -217,7 +227,7 @@ func (db *DB) EditToolServer(
 		if err := lockForSuper(ctx, tx, actor); err != nil {
 			return err
 		}
-		before, err := findToolServer(ctx, tx, actor.OrganizationID, id)
+		before, err := lockToolServer(ctx, tx, actor.OrganizationID, id)
 		if err != nil {
 			return err
 		}
@@ -268,11 +278,7 @@ func (db *DB) RemoveToolServer(ctx context.Context, actor identity.Actor, id uui
 // SaveDiscovery implements toolserver.Store.
 func (db *DB) SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, found toolserver.Discovery) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := execRow(ctx, tx, toolserver.ErrNoServer, `
-			SELECT FROM tool_servers WHERE organization_id = $1 AND id = $2 FOR NO KEY UPDATE`, organizationID, id); err != nil {
-			return err
-		}
-		before, err := findToolServer(ctx, tx, organizationID, id)
+		before, err := lockToolServer(ctx, tx, organizationID, id)
 		if err != nil {
 			return err
 		}
@@ -322,7 +328,7 @@ func (db *DB) ChangeTool(
 		if err := lockForSuper(ctx, tx, actor); err != nil {
 			return err
 		}
-		server, err := findToolServer(ctx, tx, actor.OrganizationID, id)
+		server, err := lockToolServer(ctx, tx, actor.OrganizationID, id)
 		if err != nil {
 			return err
 		}

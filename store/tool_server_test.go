@@ -1,0 +1,92 @@
+package store_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/secret"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
+	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
+)
+
+// toolServer makes Ann a super-admin and adds a server on her behalf.
+func (f *fixture) toolServer(t *testing.T, auth toolserver.Auth) (identity.Actor, toolserver.Server) {
+	t.Helper()
+	f.exec(t, `UPDATE users SET role = 'organization-super-admin' WHERE id = $1`, f.ann.UserID)
+	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
+	ann := f.annIn(newID(), identity.AuthCognito, time.Now())
+	server := toolserver.Server{
+		ID: newID(), OrganizationID: f.a, Key: "crm", Name: "顧客管理", URL: "https://crm.example/mcp", Auth: auth,
+		Enabled: true, Everyone: true,
+	}
+	must(t, f.AddToolServer(t.Context(), ann, server))
+	return ann, server
+}
+
+// discover stores a tool of a server with a description.
+func (f *fixture) discover(t *testing.T, server uuid.UUID, description string) error {
+	return f.SaveDiscovery(t.Context(), f.a, server, toolserver.Discovery{At: time.Now(), Tools: []toolserver.FoundTool{{
+		Remote:     "find",
+		Definition: toolserver.Definition{Description: description, Schema: json.RawMessage(`{"type":"object"}`)},
+	}}})
+}
+
+// concurrently runs a function in the background. It returns when the function has returned or waits for a lock.
+func (f *fixture) concurrently(t *testing.T, run func() error) <-chan error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- run() }()
+	for len(done) == 0 && !waitsForLock(t, f) {
+	}
+	return done
+}
+
+// TestToolChangedDuringDiscovery: the rule of an administrator and a new definition are both stored, although each was
+// stored while the other one was in progress.
+func TestToolChangedDuringDiscovery(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann, server := f.toolServer(t, toolserver.AuthNone)
+	must(t, f.discover(t, server.ID, "A"))
+	var discovered <-chan error
+	must(t, f.ChangeTool(t.Context(), ann, server.ID, "crm__find", toolserver.ActionRule, func(changed *toolserver.Tool) error {
+		discovered = f.concurrently(t, func() error { return f.discover(t, server.ID, "B") })
+		changed.Rule = tool.RuleDeny
+		return nil
+	}))
+	must(t, <-discovered)
+	stored, err := f.ToolServer(t.Context(), f.a, server.ID)
+	must(t, err)
+	got := stored.Tools[0]
+	if got.Rule != tool.RuleDeny || got.Offered == nil || got.Offered.Description != "B" {
+		t.Errorf("rule %q, offered %+v", got.Rule, got.Offered)
+	}
+}
+
+// TestServerEditedDuringRegistration: a client that is registered during an edit is stored.
+func TestServerEditedDuringRegistration(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var keys secret.Keyring
+	must(t, keys.UnmarshalText([]byte(secret.NewKey())))
+	f.DB = f.WithSecrets(keys)
+	ann, server := f.toolServer(t, toolserver.AuthOAuth)
+	var registered <-chan error
+	must(t, f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
+		registered = f.concurrently(t, func() error {
+			return f.SetToolAuthorization(t.Context(), f.a, server.ID, toolserver.Authorization{}, &toolserver.Client{ID: "c"})
+		})
+		edited.Name = "営業支援"
+		return nil
+	}))
+	must(t, <-registered)
+	got, err := f.ToolServer(t.Context(), f.a, server.ID)
+	must(t, err)
+	if got.Name != "営業支援" || got.ClientID != "c" || !got.Registered {
+		t.Errorf("got %+v", got)
+	}
+}
