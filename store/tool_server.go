@@ -137,14 +137,15 @@ func (db *DB) ToolCallable(
 // ToolSecrets implements toolserver.Store.
 func (db *DB) ToolSecrets(ctx context.Context, organizationID, id uuid.UUID) (toolserver.Secrets, error) {
 	row, err := findRow[struct {
+		URL    string
 		Secret string
 		OAuth  *toolserver.Authorization `db:"oauth"`
 	}](ctx, db.pool, toolserver.ErrNoServer, `
-		SELECT secret, oauth FROM tool_servers WHERE organization_id = $1 AND id = $2`, organizationID, id)
+		SELECT url, secret, oauth FROM tool_servers WHERE organization_id = $1 AND id = $2`, organizationID, id)
 	if err != nil {
 		return toolserver.Secrets{}, err
 	}
-	secrets := toolserver.Secrets{OAuth: row.OAuth}
+	secrets := toolserver.Secrets{URL: row.URL, OAuth: row.OAuth}
 	if row.Secret != "" {
 		secrets.Secret, err = db.openSecret(row.Secret, toolSecretOwner(id.String()))
 	}
@@ -281,6 +282,9 @@ func (db *DB) SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, f
 		before, err := lockToolServer(ctx, tx, organizationID, id)
 		if err != nil {
 			return err
+		}
+		if before.URL != found.URL {
+			return toolserver.ErrMoved
 		}
 		after, changedTools := before.Apply(found)
 		if err := exec(ctx, tx, `

@@ -2,10 +2,9 @@ package store_test
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
@@ -28,11 +27,14 @@ func (f *fixture) toolServer(t *testing.T, auth toolserver.Auth) (identity.Actor
 }
 
 // discover stores a tool of a server with a description.
-func (f *fixture) discover(t *testing.T, server uuid.UUID, description string) error {
-	return f.SaveDiscovery(t.Context(), f.a, server, toolserver.Discovery{At: time.Now(), Tools: []toolserver.FoundTool{{
+func (f *fixture) discover(t *testing.T, server toolserver.Server, description string) error {
+	found := toolserver.FoundTool{
 		Remote:     "find",
 		Definition: toolserver.Definition{Description: description, Schema: json.RawMessage(`{"type":"object"}`)},
-	}}})
+	}
+	return f.SaveDiscovery(t.Context(), f.a, server.ID, toolserver.Discovery{
+		At: time.Now(), URL: server.URL, Tools: []toolserver.FoundTool{found},
+	})
 }
 
 // concurrently runs a function in the background. It returns when the function has returned or waits for a lock.
@@ -51,10 +53,10 @@ func TestToolChangedDuringDiscovery(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ann, server := f.toolServer(t, toolserver.AuthNone)
-	must(t, f.discover(t, server.ID, "A"))
+	must(t, f.discover(t, server, "A"))
 	var discovered <-chan error
 	must(t, f.ChangeTool(t.Context(), ann, server.ID, "crm__find", toolserver.ActionRule, func(changed *toolserver.Tool) error {
-		discovered = f.concurrently(t, func() error { return f.discover(t, server.ID, "B") })
+		discovered = f.concurrently(t, func() error { return f.discover(t, server, "B") })
 		changed.Rule = tool.RuleDeny
 		return nil
 	}))
@@ -87,6 +89,25 @@ func TestServerEditedDuringRegistration(t *testing.T) {
 	got, err := f.ToolServer(t.Context(), f.a, server.ID)
 	must(t, err)
 	if got.Name != "営業支援" || got.ClientID != "c" || !got.Registered {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestDiscoveryOfTheOldAddress: the tools that were read at an address are not stored after the server got another one.
+func TestDiscoveryOfTheOldAddress(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann, server := f.toolServer(t, toolserver.AuthNone)
+	must(t, f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
+		edited.URL = "https://new.example/mcp"
+		return nil
+	}))
+	if err := f.discover(t, server, "A"); !errors.Is(err, toolserver.ErrMoved) {
+		t.Errorf("error %v", err)
+	}
+	got, err := f.ToolServer(t.Context(), f.a, server.ID)
+	must(t, err)
+	if len(got.Tools) != 0 || got.CheckedAt != nil {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -70,6 +70,9 @@ func (s *Service) call(
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.CallTimeout, errSlow)
 	defer cancel()
+	if server, err = s.current(ctx, server); err != nil {
+		return tool.Result{}, err
+	}
 	ctx, stop, err := s.whileCallable(ctx, owner, server.ID, t)
 	if err != nil {
 		return tool.Result{}, err
@@ -83,6 +86,17 @@ func (s *Service) call(
 		return tool.Result{Untrusted: true}, named(server, err)
 	}
 	return result, nil
+}
+
+// current returns the stored state of a server. The error is errWithdrawn if an administrator has removed the server or
+// changed its address or authentication since it was read, because a call waits for an approval for up to a day.
+func (s *Service) current(ctx context.Context, server Server) (Server, error) {
+	stored, err := s.store.ToolServer(ctx, server.OrganizationID, server.ID)
+	if errors.Is(err, ErrNoServer) || err == nil && (stored.URL != server.URL || stored.Auth != server.Auth ||
+		stored.HeaderName != server.HeaderName || stored.enteredClient() != server.enteredClient()) {
+		err = errWithdrawn
+	}
+	return stored, err
 }
 
 // named returns an error with the name of the server before its text. Errors about the tool itself are not changed.
@@ -133,6 +147,9 @@ func (s *Service) connect(ctx context.Context, owner identity.Owner, server Serv
 		return nil, cmpCause(ctx, err)
 	}
 	return s.client.connect(ctx, server.URL, bearer(token), func(ctx context.Context) (http.Header, error) {
+		if _, err := s.current(ctx, server); err != nil {
+			return nil, err
+		}
 		next, err := s.refresh(ctx, owner, server, token)
 		return bearer(next), err
 	})
@@ -167,7 +184,12 @@ func (s *Service) recheck(ctx context.Context, connected *session, server Server
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 	defer cancel()
-	if err := s.store.SaveDiscovery(within, server.OrganizationID, server.ID, Discovery{At: now, Tools: found}); err != nil {
+	err = s.store.SaveDiscovery(within, server.OrganizationID, server.ID,
+		Discovery{At: now, URL: server.URL, Tools: found})
+	if errors.Is(err, ErrMoved) {
+		return errWithdrawn
+	}
+	if err != nil {
 		return err
 	}
 	i := slices.IndexFunc(found, func(f FoundTool) bool { return f.Remote == t.Remote })
@@ -289,6 +311,9 @@ func (s *Service) credentials(ctx context.Context, server Server) (http.Header, 
 		return nil, nil
 	}
 	secrets, err := s.store.ToolSecrets(ctx, server.OrganizationID, server.ID)
+	if err == nil && secrets.URL != server.URL {
+		err = ErrMoved
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -305,7 +330,7 @@ func (s *Service) Discover(ctx context.Context, actor identity.Actor, id uuid.UU
 	if err != nil {
 		return Server{}, err
 	}
-	found := Discovery{At: s.cfg.Clock()}
+	found := Discovery{At: s.cfg.Clock(), URL: server.URL}
 	if found.Tools, err = s.readTools(ctx, actor.Owner(), server); err != nil {
 		if found.Failure = fault.DetailOf(err); found.Failure == "" {
 			return Server{}, err

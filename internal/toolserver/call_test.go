@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -262,5 +263,36 @@ func TestHeaderSecret(t *testing.T) {
 	}
 	if all, sealed, err := o.db.RotateSecrets(t.Context(), org.Operator("root")); err != nil || all == 0 || sealed != 0 {
 		t.Errorf("%d secrets, %d sealed again, %v", all, sealed, err)
+	}
+}
+
+// TestServerMovedBeforeCall: a call that was prepared before the server got another address and another secret, such as
+// one that waited for approval, fails. It sends the secret to neither server and does not replace the tools.
+func TestServerMovedBeforeCall(t *testing.T) {
+	t.Parallel()
+	o, old, moved := newOffice(t), newCRM(t), newCRM(t)
+	moved.answers("order", &sdk.CallToolResult{})
+	server := o.connected(old.URL, func(d *toolserver.Draft) {
+		d.Auth, d.HeaderName, d.Secret = new(toolserver.AuthHeader), new("x-api-key"), new("alt")
+	})
+	tools := o.offered(o.taro, "crm__find_customer")
+	if _, err := o.tools.Edit(t.Context(), o.super, server.ID, toolserver.Draft{
+		URL: &moved.URL, Secret: new("neu"),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := o.discover(server.ID).Tools
+	o.pass(time.Hour)
+	_, err := tools[0].Call(t.Context(), json.RawMessage(`{"name":"a"}`))
+	wants(t, err, "管理者の変更により使えなくなったため")
+	if header := old.lastHeader("X-Api-Key"); header != "alt" || old.calls.Load()+moved.calls.Load() != 0 {
+		t.Errorf("header %q, %d calls, %d calls", header, old.calls.Load(), moved.calls.Load())
+	}
+	got, err := o.db.ToolServer(t.Context(), o.organization, server.ID)
+	if err != nil || !reflect.DeepEqual(got.Tools, want) {
+		t.Errorf("tools %+v, %v", got.Tools, err)
+	}
+	if _, err := o.call("crm__find_customer", `{"name":"a"}`); err != nil || moved.lastHeader("X-Api-Key") != "neu" {
+		t.Errorf("the next call: %v", err)
 	}
 }

@@ -68,6 +68,14 @@ type Server struct {
 	NewSecret *string
 }
 
+// enteredClient returns the client that an administrator has entered.
+func (s Server) enteredClient() string {
+	if s.Registered {
+		return ""
+	}
+	return s.ClientID
+}
+
 // Tool is a tool of a server.
 type Tool struct {
 	Name       string // The name that models call, such as crm__find_customer.
@@ -121,6 +129,7 @@ type Claims struct {
 // Discovery is the result of reading the tools of a server.
 type Discovery struct {
 	At      time.Time
+	URL     string // The address that was read.
 	Failure string // For people; "" if the tools were read.
 	Tools   []FoundTool
 }
@@ -134,6 +143,7 @@ type FoundTool struct {
 
 // Secrets are the secrets of a server.
 type Secrets struct {
+	URL    string         // The address of the server.
 	Secret string         // The value of the header, or the client's secret.
 	OAuth  *Authorization // How people sign in; nil before the first connection.
 }
@@ -192,7 +202,7 @@ type Store interface {
 	EditToolServer(ctx context.Context, actor identity.Actor, id uuid.UUID, change func(*Server) error) error
 	// RemoveToolServer deletes a server, on behalf of a super-admin, with its tools and connections.
 	RemoveToolServer(ctx context.Context, actor identity.Actor, id uuid.UUID) error
-	// SaveDiscovery stores the tools of a server, merged by Server.Apply.
+	// SaveDiscovery stores the tools of a server, merged by Server.Apply. Errors: ErrNoServer, ErrMoved.
 	SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, found Discovery) error
 	// ChangeTool changes a tool on behalf of a super-admin. Errors: org.ErrForbidden, ErrNoTool, and that of change.
 	ChangeTool(ctx context.Context, actor identity.Actor, id uuid.UUID, name string, action Action,
@@ -247,6 +257,7 @@ const (
 var (
 	ErrNoServer       = fault.Errorf(fault.NotFound, "ツールのサーバーが見つかりません。")
 	ErrNoTool         = fault.Errorf(fault.NotFound, "ツールが見つかりません。")
+	ErrMoved          = fault.Errorf(fault.Conflict, "サーバーの設定が変わりました。もう一度、最初から操作してください。")
 	ErrTooManyServers = fault.Errorf(fault.Conflict,
 		"ツールのサーバーは%d件まで追加できます。使わないサーバーを削除してください。", MaxServers)
 	ErrUnknownGroup = fault.InvalidField("group_ids", "選択したグループの中に、削除されたものがあります。選び直してください。")
