@@ -156,7 +156,7 @@ function composerOf({ skillId, state }: Conversation): string {
 
 /**
  * returnQuestion returns a question that could not be sent to its composer. If the user is typing the next one, the
- * question waits in the queue instead. Without a thread, which has the queue, it is put before the next one.
+ * question waits in the queue instead. Without a thread there is no queue, so its text is put before the next one.
  */
 function returnQuestion(
   conversation: Conversation,
