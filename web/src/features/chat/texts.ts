@@ -417,8 +417,7 @@ export const texts = {
       audienceFailed: '共有される範囲を確認できませんでした。',
       audience: (members: number, questions: number) =>
         `${formatNumber(members)}人のメンバーが、これまでの質問${formatNumber(questions)}件とその回答を読み、続けて質問できるようになります。`,
-      files:
-        '次のファイルの名前が見えるようになり、内容はメンバーの質問への回答にも使われます。ファイルを開くことと、出典の引用を読むことができるのは、そのファイルを開ける人だけです。',
+      files: '次のファイルは、名前が見え、内容が回答に使われます。開けるのは、今も開ける人だけです。',
     },
   },
 
