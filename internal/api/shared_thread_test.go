@@ -262,6 +262,34 @@ func TestWaitingQuestions(t *testing.T) {
 	}
 }
 
+// TestAWaitingQuestionWhoseRequestIDIsUsedAgain: Bob sends the request id of his waiting question in his private
+// thread. The waiting question is dropped in its turn, and Carol's question behind it is asked.
+func TestAWaitingQuestionWhoseRequestIDIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	carol := f.member(f.alice.OrganizationID, "carol@tsumugi.example")
+	thread := f.team(f.bob, carol).shared()
+	get[api.Exchange](f, http.StatusAccepted, asks(f.alice, thread, "糸とは"))
+	answer := model.Next(t)
+	waiting := asks(f.bob, thread, "絹とは")
+	get[api.WaitingQuestion](f, http.StatusAccepted, waiting)
+	again := asks(f.bob, f.thread(f.bob.Subject), "綿とは")
+	again.body.(map[string]any)["request_id"] = waiting.body.(map[string]any)["request_id"]
+	get[api.Exchange](f, http.StatusAccepted, again)
+	model.Next(t).Finish()
+	get[api.WaitingQuestion](f, http.StatusAccepted, asks(carol, thread, "麻とは"))
+	answer.Finish()
+	next := model.Next(t)
+	if messages := next.Request.Messages; messages[len(messages)-1].Content != "麻とは" {
+		t.Errorf("the model is asked %+v", messages)
+	}
+	next.Finish()
+	if list := f.list(carol, thread); len(list.Queue) != 0 || len(list.Items) != 4 {
+		t.Errorf("in the end %+v", list)
+	}
+}
+
 // TestMovingAThread: a private thread becomes shared with its earlier questions, their author and its files, and private
 // again. Members of the project get events, and others do not see it.
 func TestMovingAThread(t *testing.T) {
