@@ -348,6 +348,46 @@ func TestMovingAThread(t *testing.T) {
 	}
 }
 
+// TestMovingASharedThreadToAnotherProject: the files of other members do not become visible to the members of the other
+// project.
+func TestMovingASharedThreadToAnotherProject(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("繭から"))
+	carol := f.member(f.alice.OrganizationID, "carol@tsumugi.example")
+	first, second := f.team(f.bob), f.team(carol)
+	thread := first.shared()
+	for user, name := range map[identity.NewUser]string{f.alice: "展示会.txt", f.bob: "決算.txt"} {
+		file := get[api.DataSource](f, http.StatusCreated, upload(user.Subject, name, "十一月"))
+		ask := asks(user, thread, "いつですか")
+		ask.path = "/v1/message/sync"
+		ask.body.(map[string]any)["data_source_ids"] = []any{file.ID}
+		get[api.Exchange](f, http.StatusOK, ask)
+	}
+	path := "/v1/thread/" + thread.ID.String()
+	audience := func(p *team) int {
+		return len(get[api.ThreadAudience](f, http.StatusOK, call{
+			method: "GET", path: path + "/audience?project_id=" + p.ID.String(), token: f.alice.Subject,
+		}).Files)
+	}
+	if here, there := audience(first), audience(second); here != 2 || there != 1 {
+		t.Errorf("files to be seen: %d in this project, %d in the other one", here, there)
+	}
+	move := func(p *team) api.Thread {
+		return get[api.Thread](f, http.StatusOK, call{
+			method: "PUT", path: path + "/project", token: f.alice.Subject,
+			body: map[string]any{"project_id": p.ID, "visibility": "project"},
+		})
+	}
+	if moved := move(first); len(moved.DataSources) != 2 {
+		t.Errorf("moved to the same project, the thread has %+v", moved.DataSources)
+	}
+	move(second)
+	shown := get[api.Thread](f, http.StatusOK, call{method: "GET", path: path, token: carol.Subject})
+	if len(shown.DataSources) != 1 || shown.DataSources[0].Filename != "展示会.txt" {
+		t.Errorf("Carol sees the files %+v", shown.DataSources)
+	}
+}
+
 // TestRemovedMembersOfASharedThread: Alice, who owns a shared thread, and Carol, who is asking in it, are removed from the
 // organization. The thread passes to Bob, and Carol's answer is complete. The pictures of a question can be seen by
 // members of the project only.
