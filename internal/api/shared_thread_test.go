@@ -390,7 +390,7 @@ func TestMovingASharedThreadToAnotherProject(t *testing.T) {
 
 // TestRemovedMembersOfASharedThread: Alice, who owns a shared thread, and Carol, who is asking in it, are removed from the
 // organization. The thread passes to Bob, and Carol's answer is complete. The pictures of a question can be seen by
-// members of the project only.
+// members of the project only. Carol's tokens are not charged to the thread's owner.
 func TestRemovedMembersOfASharedThread(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -432,7 +432,12 @@ func TestRemovedMembersOfASharedThread(t *testing.T) {
 	usage := get[api.ProjectUsage](f, http.StatusOK, call{
 		method: "GET", path: "/v1/project/" + p.ID.String() + "/usage", token: f.bob.Subject,
 	})
-	if !slices.ContainsFunc(usage.Items, func(u api.ProjectMemberUsage) bool { return u.Member.ID == dave.ID }) {
+	if len(usage.Items) != 2 {
 		t.Errorf("usage %+v", usage)
+	}
+	for _, u := range usage.Items { // Carol's question, and Dave's. Bob owns the thread, but has asked nothing.
+		if u.Messages != 1 || u.InputTokens == 0 || u.Member.ID != uuid.Nil && u.Member.ID != dave.ID {
+			t.Errorf("usage %+v", u)
+		}
 	}
 }
