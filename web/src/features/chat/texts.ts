@@ -172,7 +172,7 @@ export const texts = {
     waits: '回答が終わりしだい送信します',
     held: '前の回答が完了していないため、送信を保留しています',
     elsewhere: '別の分岐の質問の続きとして、送信を待っています',
-    failed: '送信できなかった質問があります',
+    failed: '未送信の質問があります',
     later: '回答が終わりしだい送信',
     send: '送信する',
     edit: '編集する',
@@ -417,7 +417,7 @@ export const texts = {
       audienceFailed: '共有される範囲を確認できませんでした。',
       audience: (members: number, questions: number) =>
         `${formatNumber(members)}人のメンバーが、これまでの質問${formatNumber(questions)}件とその回答を読み、続けて質問できるようになります。`,
-      files: '次のファイルは、名前が見え、内容が回答に使われます。開けるのは、今も開ける人だけです。',
+      files: '次のファイルの名前が見え、内容が回答に使われます。開けるのは、今も開ける人だけです。',
     },
   },
 
