@@ -48,7 +48,8 @@ export function DictationButton({ draft, disabled }: { draft: string; disabled: 
     }
     setState('beginning')
     const text = draftAtom(draft)
-    const { signal } = (beginning.current = new AbortController())
+    beginning.current = new AbortController()
+    const { signal } = beginning.current
     const onText = (spoken: string) => store.set(text, store.get(text) + spoken)
     Dictation.begin(recognizer, signal, onText, onEnd).then(
       (dictation) => {
