@@ -137,7 +137,7 @@ func TestUnsupportedArrays(t *testing.T) {
 // plain response.
 func TestFieldsHaveTheOrderOfTheServer(t *testing.T) {
 	t.Parallel()
-	want := []string{"zip", "toppings", "days", "code", "area"}
+	want := []string{"zip", "toppings", "days", "code", "area", "note"}
 	for name, plain := range map[string]bool{"events": false, "plain": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
