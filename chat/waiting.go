@@ -101,8 +101,9 @@ func (s *Service) beginWaiting(threadID *uuid.UUID) {
 	}
 }
 
-// beginNext begins the answer to a waiting question, with the rights that its author has now. A question that its author
-// may no longer ask is dropped. A question that is refused for another reason gets a failed answer with that reason.
+// beginNext begins the answer to a waiting question, with the rights that its author has now. It drops a question that
+// its author may no longer ask, or whose request id its author has used in another thread meanwhile. A question that is
+// refused for another reason gets a failed answer with that reason.
 func (s *Service) beginNext(ctx context.Context, w WaitingQuestion) error {
 	q := w.Question
 	q.RequestID, q.ThreadID, q.ParentID = w.RequestID, w.ThreadID, nil // It follows the answers given meanwhile.
@@ -112,7 +113,8 @@ func (s *Service) beginNext(ctx context.Context, w WaitingQuestion) error {
 	}
 	state, err := s.store.LoadThreadState(ctx, w.Owner, w.ThreadID, nil, w.RequestID, w.RequestHash, s.cfg.history(nil))
 	switch {
-	case fault.CodeOf(err) == fault.NotFound, err == nil && state.Project != nil && state.Project.Archived:
+	case fault.CodeOf(err) == fault.NotFound, fault.CodeOf(err) == fault.RequestConflict,
+		err == nil && state.Project != nil && state.Project.Archived:
 		return s.dropWaiting(ctx, w)
 	case err != nil:
 		return err
@@ -135,6 +137,8 @@ func (s *Service) beginNext(ctx context.Context, w WaitingQuestion) error {
 		return nil
 	case fault.Unavailable, fault.Internal, fault.Canceled, fault.ThreadBusy:
 		return err
+	case fault.RequestConflict:
+		return s.dropWaiting(ctx, w)
 	}
 	return s.refuseWaiting(ctx, w, state, err)
 }
@@ -164,15 +168,14 @@ func (s *Service) beginStored(ctx context.Context, b NewGeneration, req AnswerRe
 	return nil
 }
 
-// dropWaiting removes a question that its author may no longer ask.
+// dropWaiting removes a question without an answer.
 func (s *Service) dropWaiting(ctx context.Context, w WaitingQuestion) error {
 	readers, err := s.store.DropWaiting(ctx, w.Owner.OrganizationID, w.ID)
 	if errors.Is(err, ErrNoMessage) {
 		return nil // Another server was faster.
 	}
 	if err == nil {
-		s.log.InfoContext(ctx, "chat: waiting question dropped, its author may no longer ask", "thread_id", w.ThreadID,
-			"message_id", w.ID)
+		s.log.InfoContext(ctx, "chat: waiting question dropped", "thread_id", w.ThreadID, "message_id", w.ID)
 		s.publishRemoved(ctx, readers.Owner, readers, w.ThreadID, w.ID)
 		s.beginWaiting(&w.ThreadID)
 	}

@@ -119,7 +119,7 @@ func applyMemberChange(ctx context.Context, tx pgx.Tx, m org.Member, change org.
 	case change.ResetFactor:
 		err = resetFactor(ctx, tx, m)
 	default:
-		err = updateMember(ctx, tx, m.ID, change)
+		err = updateMember(ctx, tx, m, change)
 	}
 	if err != nil {
 		return err
@@ -136,14 +136,18 @@ func applyMemberChange(ctx context.Context, tx pgx.Tx, m org.Member, change org.
 	return nil
 }
 
-func updateMember(ctx context.Context, tx pgx.Tx, userID uuid.UUID, c org.MemberChange) error {
-	err := exec(ctx, tx, `UPDATE users SET name = $2, role = $3, state = $4 WHERE id = $1`,
-		userID, c.Name, c.Role, c.State)
-	if err != nil || c.Limit == nil {
-		return err
+// updateMember stores the changed fields of a member. It ends the sessions of a member who becomes inactive, so that none
+// is valid again after a reactivation.
+func updateMember(ctx context.Context, tx pgx.Tx, m org.Member, c org.MemberChange) error {
+	err := exec(ctx, tx, `UPDATE users SET name = $2, role = $3, state = $4 WHERE id = $1`, m.ID, c.Name, c.Role, c.State)
+	if err == nil && c.Limit != nil {
+		err = exec(ctx, tx, `UPDATE users SET limit_rule = $2, limit_tokens = $3 WHERE id = $1`,
+			m.ID, c.Limit.Rule, c.Limit.Tokens)
 	}
-	return exec(ctx, tx, `UPDATE users SET limit_rule = $2, limit_tokens = $3 WHERE id = $1`,
-		userID, c.Limit.Rule, c.Limit.Tokens)
+	if err == nil && m.State == identity.StateActive && c.State != identity.StateActive {
+		err = endMemberSessions(ctx, tx, m)
+	}
+	return err
 }
 
 // unlinkMember removes a member's links to identity providers and ends their sessions.

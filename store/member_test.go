@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/oauth"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -128,6 +129,59 @@ func TestR58_InvitedMembersBeginWithoutSessions(t *testing.T) {
 	if status, err := f.UserBySubject(t.Context(), claims(left.Sub.String(), grant.ID)); err != nil ||
 		!status.SessionOver {
 		t.Errorf("the session is still valid for %+v, %v", status, err)
+	}
+}
+
+// TestDeactivationEndsSessions: the sessions, connections and codes of a member who was deactivated stay ended after the
+// reactivation, even if the identity provider has received no change. The account is in the embedded user pool or in
+// another one.
+func TestDeactivationEndsSessions(t *testing.T) {
+	t.Parallel()
+	for _, embedded := range []bool{true, false} {
+		f := newFixture(t)
+		grant := f.session(t, "ann")
+		if !embedded {
+			f.exec(t, `DELETE FROM pool_users`)
+		}
+		begun := time.Now().Add(-2 * time.Second)
+		browser, unused := f.annIn(grant.ID, identity.AuthCognito, begun), f.annIn(uuid.New(), identity.AuthCognito, begun)
+		browser.Subject, unused.Subject = grant.Sub.String(), grant.Sub.String()
+		must(t, f.RecordSession(t.Context(), identity.SessionUse{Actor: browser}))
+		connection := newID()
+		_, err := f.AddPersonal(t.Context(), browser, oauth.NewToken{
+			RequestID: newID(), Name: "x", Scopes: []identity.Scope{identity.ScopeChat}, ExpiresAt: begun.Add(time.Hour),
+		}, oauth.NewConnection{ID: connection})
+		must(t, err)
+		must(t, f.AddGrant(t.Context(), oauth.Grant{
+			Hash: digest("code"), ClientID: "cli", Scopes: []identity.Scope{identity.ScopeChat}, OrganizationID: &f.a,
+			UserID: &f.ann.UserID, AuthType: &browser.AuthType, AnsweredAt: &begun, CreatedAt: begun,
+			ExpiresAt: begun.Add(time.Hour),
+		}))
+		for _, state := range []identity.State{identity.StateInactive, identity.StateActive} {
+			_, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(),
+				func(r org.MemberContext) (org.MemberChange, error) {
+					return org.MemberChange{
+						Name: r.Member.Name, Role: r.Member.Role, State: state, Action: org.ActionEdit,
+						Details: []org.Change{{Field: "state"}},
+					}, nil
+				})
+			must(t, err)
+		}
+		for name, session := range map[string]uuid.UUID{
+			"the browser": browser.Session, "an unused session": unused.Session, "a personal token": connection,
+		} {
+			found, err := f.UserBySubject(t.Context(), identity.Claims{
+				Subject: browser.Subject, Session: session, AuthType: browser.AuthType, AuthTime: browser.AuthTime,
+			})
+			if err != nil || !found.SessionOver {
+				t.Errorf("embedded %v, %s: %+v, %v", embedded, name, found, err)
+			}
+		}
+		if n := value[int](t, f, `
+			SELECT (SELECT count(*) FROM connection_grants) + (SELECT count(*) FROM sessions WHERE ended_at IS NULL)
+			    + (SELECT count(*) FROM pool_grants WHERE revoked_at IS NULL)`); n != 0 {
+			t.Errorf("embedded %v: %d sessions, grants and codes are left", embedded, n)
+		}
 	}
 }
 

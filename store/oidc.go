@@ -116,8 +116,8 @@ func oidcChanges(before, after oidc.Settings) []org.Change {
 	})
 }
 
-// EndProviderSessions implements oidc.Store. It ends recorded sessions, which closes their streams, and revokes sessions
-// that were not used yet.
+// EndProviderSessions implements oidc.Store. It ends recorded sessions, which closes their streams, revokes sessions that
+// were not used yet, and ends sign-ins in progress.
 func (db *DB) EndProviderSessions(ctx context.Context, l oidc.Logout, at time.Time) error {
 	hash := sha256.Sum256([]byte(l.Issuer + "\x00logout\x00" + l.TokenID))
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -129,6 +129,10 @@ func (db *DB) EndProviderSessions(ctx context.Context, l oidc.Logout, at time.Ti
 				DELETE FROM saml_codes
 				WHERE organization_id = $1 AND entity_id = $2 AND ($3 = '' OR name_id = $3)
 				    AND ($4 = '' OR provider_session = $4)`, l.OrganizationID, l.Issuer, l.Subject, l.SessionID)
+			batch.Queue(`
+				DELETE FROM saml_links
+				WHERE organization_id = $1 AND protocol = $5 AND entity_id = $2 AND ($3 = '' OR name_id = $3)
+				    AND ($4 = '' OR provider_session = $4)`, l.OrganizationID, l.Issuer, l.Subject, l.SessionID, sso.OIDC)
 			batch.Queue(`
 				WITH ended AS (
 				    UPDATE pool_grants g SET revoked_at = now()

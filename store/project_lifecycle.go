@@ -244,21 +244,24 @@ func (db *DB) ListManaged(ctx context.Context, organizationID uuid.UUID, search 
 	}), total, err
 }
 
-// ProjectUsage implements project.Store.
+// ProjectUsage implements project.Store. A question without an author is that of a removed member in a shared thread,
+// and that of the owner in a private thread. An answer that follows no question is charged to the owner.
 func (db *DB) ProjectUsage(ctx context.Context, organizationID, id uuid.UUID) (usage project.Usage, _ error) {
 	rows, err := queryRows[struct {
-		UserID       uuid.UUID
+		UserID       *uuid.UUID
 		Name         string
 		Messages     int
 		InputTokens  int64
 		OutputTokens int64
 	}](ctx, db.pool, `
-		SELECT u.id AS user_id, u.name, count(*) AS messages, coalesce(sum(m.input_tokens), 0)::bigint AS input_tokens,
+		SELECT u.id AS user_id, coalesce(u.name, '') AS name, count(*) AS messages,
+		       coalesce(sum(m.input_tokens), 0)::bigint AS input_tokens,
 		       coalesce(sum(m.output_tokens), 0)::bigint AS output_tokens
 		FROM threads t
 		JOIN messages m ON m.thread_id = t.id AND m.role = 'assistant'
 		LEFT JOIN messages q ON q.id = m.parent_id
-		JOIN users u ON u.id = coalesce(q.author_id, t.user_id)
+		LEFT JOIN users u ON u.id = CASE WHEN t.visibility = 'project' AND q.role = 'user' THEN q.author_id
+		                                 ELSE coalesce(q.author_id, t.user_id) END
 		WHERE t.organization_id = $1 AND t.project_id = $2
 		  AND m.completed_at >= (`+thisMonth+`)::timestamp AT TIME ZONE 'Asia/Tokyo'
 		GROUP BY u.id
@@ -266,9 +269,12 @@ func (db *DB) ProjectUsage(ctx context.Context, organizationID, id uuid.UUID) (u
 	for _, r := range rows {
 		usage.InputTokens += r.InputTokens
 		usage.OutputTokens += r.OutputTokens
+		var member *project.Member
+		if r.UserID != nil {
+			member = &project.Member{ID: *r.UserID, Name: r.Name}
+		}
 		usage.ByMember = append(usage.ByMember, project.MemberUsage{
-			Member: &project.Member{ID: r.UserID, Name: r.Name}, Messages: r.Messages, InputTokens: r.InputTokens,
-			OutputTokens: r.OutputTokens,
+			Member: member, Messages: r.Messages, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
 		})
 	}
 	return usage, err

@@ -139,16 +139,19 @@ func (db *DB) EndStaleSessions(ctx context.Context) error {
 }
 
 // endMemberSessions ends all sessions of a member, including sessions of another identity provider that are not
-// recorded here.
+// recorded here, and the member's sign-ins in progress. The organization must be locked.
 func endMemberSessions(ctx context.Context, tx pgx.Tx, m org.Member) error {
-	if err := exec(ctx, tx, `
-		UPDATE users SET sessions_since = clock_timestamp()
-		    WHERE organization_id = $1 AND id = $2`, m.OrganizationID, m.ID); err != nil {
-		return err
-	}
-	if err := exec(ctx, tx, `
-		UPDATE sessions SET ended_at = now() WHERE organization_id = $1 AND user_id = $2 AND ended_at IS NULL`,
-		m.OrganizationID, m.ID); err != nil {
+	err := send(ctx, tx, func(batch *pgx.Batch) {
+		batch.Queue(`
+			UPDATE users SET sessions_since = clock_timestamp()
+			    WHERE organization_id = $1 AND id = $2`, m.OrganizationID, m.ID)
+		batch.Queue(`DELETE FROM saml_codes WHERE organization_id = $1 AND user_id = $2`, m.OrganizationID, m.ID)
+		batch.Queue(`DELETE FROM saml_links WHERE organization_id = $1 AND user_id = $2`, m.OrganizationID, m.ID)
+		batch.Queue(`
+			UPDATE sessions SET ended_at = now() WHERE organization_id = $1 AND user_id = $2 AND ended_at IS NULL`,
+			m.OrganizationID, m.ID)
+	})
+	if err != nil {
 		return err
 	}
 	return endEarlierSessions(ctx, tx, m.Subject, time.Now())

@@ -42,7 +42,7 @@ func (db *DB) MoveThread(
 			owner.OrganizationID, id, to.ProjectID, to.Shared); err != nil {
 			return err
 		}
-		if err := changeReaders(ctx, tx, owner, id, before.Shared, to.Shared); err != nil {
+		if err := changeReaders(ctx, tx, owner, before, to); err != nil {
 			return err
 		}
 		after, err = findThread(ctx, tx, owner, id)
@@ -51,28 +51,28 @@ func (db *DB) MoveThread(
 	return before, after, err
 }
 
-// changeReaders sets the authors of the questions of a thread that becomes shared, and removes the data sources of other
-// members from one that becomes private.
+// changeReaders sets the authors of the questions of a thread that becomes shared. It removes the data sources of other
+// members from a shared thread that becomes private or moves to another project.
 func changeReaders(
-	ctx context.Context, tx pgx.Tx, owner identity.Owner, id uuid.UUID, wasShared, isShared bool,
+	ctx context.Context, tx pgx.Tx, owner identity.Owner, before chat.Thread, to chat.ThreadPlace,
 ) error {
 	switch {
-	case isShared && !wasShared:
+	case to.Shared && !before.Shared:
 		return exec(ctx, tx, `
 			UPDATE messages SET author_id = $2
 			WHERE organization_id = $1 AND thread_id = $3 AND role = 'user' AND author_id IS NULL`,
-			owner.OrganizationID, owner.UserID, id)
-	case wasShared && !isShared:
+			owner.OrganizationID, owner.UserID, before.ID)
+	case before.Shared && (!to.Shared || before.Project.ID != *to.ProjectID):
 		return exec(ctx, tx, `
 			DELETE FROM thread_data_sources a
 			USING data_sources d
 			WHERE a.organization_id = $1 AND a.thread_id = $3 AND d.id = a.data_source_id
-			  AND d.user_id IS DISTINCT FROM $2`, owner.OrganizationID, owner.UserID, id)
+			  AND d.user_id IS DISTINCT FROM $2`, owner.OrganizationID, owner.UserID, before.ID)
 	}
 	return nil
 }
 
-// Audience implements chat.Store.
+// Audience implements chat.Store. Its files are those that changeReaders keeps.
 func (db *DB) Audience(
 	ctx context.Context, owner identity.Owner, threadID, projectID uuid.UUID,
 ) (chat.Audience, error) {
@@ -90,6 +90,7 @@ func (db *DB) Audience(
 		              FROM thread_data_sources a
 		              JOIN data_sources d ON d.id = a.data_source_id
 		              WHERE a.thread_id = t.id
+		                AND (d.user_id = $2 OR t.visibility = 'private' OR t.project_id = $4)
 		              ORDER BY a.attached_at, d.id) AS files,
 		       (SELECT count(*) FROM messages m WHERE m.thread_id = t.id AND m.role = 'user') AS questions
 		FROM threads t

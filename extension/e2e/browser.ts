@@ -135,11 +135,8 @@ export class Browser {
     return page
   }
 
-  /**
-   * Presses the extension's button in the toolbar, which opens the panel and grants access to the tab. Playwright
-   * cannot control a side panel. So press checks and closes it, and opens the same page for the same tab in a tab.
-   */
-  async press(page: Page): Promise<Page> {
+  /** Presses the extension's button in the toolbar, which opens the side panel and grants access to the tab. */
+  async openSidePanel(page: Page): Promise<void> {
     await page.bringToFront()
     const { targetInfos } = await this.session.send('Target.getTargets', { filter: [{ type: 'tab' }] })
     const tab = targetInfos.find(({ url }) => url === page.url())
@@ -149,6 +146,14 @@ export class Browser {
       { id: this.id, targetId: tab.targetId } as never,
     )
     await expect.poll(() => this.inSidePanel('document.body.innerText')).toMatch(/Tsumugi/)
+  }
+
+  /**
+   * Presses the extension's button in the toolbar. Playwright cannot control a side panel. So press checks and closes
+   * it, and opens the same page for the same tab in a tab.
+   */
+  async press(page: Page): Promise<Page> {
+    await this.openSidePanel(page)
     await this.session.send('Target.closeTarget', { targetId: (await this.#sidePanel()) ?? '' })
     await expect.poll(() => this.#sidePanel()).toBeUndefined()
     const tabId = await (await this.worker()).evaluate(async (url) => {

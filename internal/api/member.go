@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -27,8 +28,9 @@ func (s *Server) listUsers(c *call) (any, error) {
 	return UserList{Items: convert(members, s.toUser), Total: total}, err
 }
 
+// editUser requires a recent sign-in for changes that may give a person an administrator's rights.
 func (s *Server) editUser(c *call, req UserEditRequest) (any, error) {
-	if req.Role != nil {
+	if req.Role != nil || req.State != nil && identity.State(*req.State) == identity.StateActive {
 		if err := c.actor.RequireRecentSignIn(time.Now()); err != nil {
 			return nil, err
 		}
@@ -68,7 +70,13 @@ func (s *Server) unlinkUser(c *call) (any, error) {
 	return nil, s.Org.UnlinkMember(c.ctx(), c.actor, c.pathID)
 }
 
+// inviteUsers requires a recent sign-in for inviting administrators.
 func (s *Server) inviteUsers(c *call, req UserInviteRequest) (any, error) {
+	if slices.ContainsFunc(req.Users, func(u NewMember) bool { return identity.Role(u.Role).IsAdmin() }) {
+		if err := c.actor.RequireRecentSignIn(time.Now()); err != nil {
+			return nil, err
+		}
+	}
 	requestID := c.requestID("")
 	if err := c.err(); err != nil {
 		return nil, err

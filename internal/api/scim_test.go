@@ -353,16 +353,20 @@ func TestSCIMDeactivation(t *testing.T) {
 		t.Errorf("the socket: %+v", end)
 	}
 	stream.cut(t)
-	for _, token := range []string{session.IDToken, personal} {
-		if status := p.status("/v1/me", token); status != http.StatusUnauthorized {
-			t.Errorf("the next call: %d", status)
+	refused := func(when string) {
+		t.Helper()
+		for _, token := range []string{session.IDToken, personal} {
+			if status := p.status("/v1/me", token); status != http.StatusUnauthorized {
+				t.Errorf("%s: the next call: %d", when, status)
+			}
+		}
+		if resp := p.do(call{method: "POST", path: "/v1/refresh_token", body: fields{
+			"refresh_token": session.RefreshToken, "client_id": session.ClientID,
+		}}); resp.status != http.StatusUnauthorized {
+			t.Errorf("%s: refreshed: %d %s", when, resp.status, resp.body)
 		}
 	}
-	if resp := p.do(call{method: "POST", path: "/v1/refresh_token", body: fields{
-		"refresh_token": session.RefreshToken, "client_id": session.ClientID,
-	}}); resp.status != http.StatusUnauthorized {
-		t.Errorf("refreshed: %d %s", resp.status, resp.body)
-	}
+	refused("deactivated")
 	b := &browser{f: p.sso}
 	posted := p.respond(b.authorize("").header.Get("Location"), "dora")
 	if _, query := landed(t, b.post(posted.path, posted.fields)); query.Get("error") != "account_inactive" {
@@ -370,6 +374,7 @@ func TestSCIMDeactivation(t *testing.T) {
 	}
 
 	p.scim(http.StatusOK, "PATCH", path, patch(fields{"op": "Replace", "path": "active", "value": "True"}))
+	refused("reactivated")
 	if status := p.status("/v1/thread/"+thread.ID.String(), signIn().IDToken); status != http.StatusOK {
 		t.Errorf("the thread of the reactivated member: %d", status)
 	}

@@ -308,6 +308,13 @@ func TestSecurityNeedsARecentSignIn(t *testing.T) {
 	call := func(token, method, path string, body any) response {
 		return f.do(call{method: method, path: path, token: token, body: body})
 	}
+	inviting := func(roles ...string) any {
+		users := make([]map[string]any, len(roles))
+		for i, role := range roles {
+			users[i] = map[string]any{"email": role + "@example.com", "name": "紡 花子", "role": role}
+		}
+		return map[string]any{"users": users}
+	}
 	for _, c := range []struct {
 		method, path string
 		body         any
@@ -323,6 +330,9 @@ func TestSecurityNeedsARecentSignIn(t *testing.T) {
 		{"POST", "/v1/scim-config/token", map[string]any{"name": "Okta"}},
 		{"DELETE", bob + "/factor", nil},
 		{"PUT", bob, map[string]any{"role": "organization-admin"}},
+		{"PUT", bob, map[string]any{"state": "active"}},
+		{"POST", "/v1/user/invite", inviting("organization-super-admin")},
+		{"POST", "/v1/user/invite", inviting("general-user", "organization-admin")},
 		{"GET", "/v1/audit/csv", nil},
 		{"GET", "/v1/user/csv", nil},
 	} {
@@ -331,12 +341,20 @@ func TestSecurityNeedsARecentSignIn(t *testing.T) {
 			t.Errorf("%s %s: %d %s", c.method, c.path, resp.status, resp.body)
 		}
 	}
-	for token, body := range map[string]map[string]any{
-		renewed.AuthenticationResult.IDToken: {"name": "紡 次郎"}, // Other changes, and reads, need no recent sign-in.
-		f.signIn(f.alice).IDToken:            {"role": "organization-admin"},
+	recent := f.signIn(f.alice).IDToken
+	for _, c := range []struct {
+		token, method, path string
+		body                any
+	}{
+		// Other changes, and reads, need no recent sign-in.
+		{renewed.AuthenticationResult.IDToken, "PUT", bob, map[string]any{"name": "紡 次郎"}},
+		{renewed.AuthenticationResult.IDToken, "PUT", bob, map[string]any{"state": "inactive"}},
+		{renewed.AuthenticationResult.IDToken, "POST", "/v1/user/invite", inviting("general-user")},
+		{recent, "PUT", bob, map[string]any{"role": "organization-admin", "state": "active"}},
+		{recent, "POST", "/v1/user/invite", inviting("organization-super-admin")},
 	} {
-		if resp := call(token, "PUT", bob, body); resp.status != http.StatusOK {
-			t.Errorf("%v: %d %s", body, resp.status, resp.body)
+		if resp := call(c.token, c.method, c.path, c.body); resp.status != http.StatusOK {
+			t.Errorf("%s %s %v: %d %s", c.method, c.path, c.body, resp.status, resp.body)
 		}
 	}
 }

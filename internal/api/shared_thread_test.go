@@ -262,6 +262,34 @@ func TestWaitingQuestions(t *testing.T) {
 	}
 }
 
+// TestAWaitingQuestionWhoseRequestIDIsUsedAgain: Bob sends the request id of his waiting question in his private
+// thread. The waiting question is dropped in its turn, and Carol's question behind it is asked.
+func TestAWaitingQuestionWhoseRequestIDIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	carol := f.member(f.alice.OrganizationID, "carol@tsumugi.example")
+	thread := f.team(f.bob, carol).shared()
+	get[api.Exchange](f, http.StatusAccepted, asks(f.alice, thread, "糸とは"))
+	answer := model.Next(t)
+	waiting := asks(f.bob, thread, "絹とは")
+	get[api.WaitingQuestion](f, http.StatusAccepted, waiting)
+	again := asks(f.bob, f.thread(f.bob.Subject), "綿とは")
+	again.body.(map[string]any)["request_id"] = waiting.body.(map[string]any)["request_id"]
+	get[api.Exchange](f, http.StatusAccepted, again)
+	model.Next(t).Finish()
+	get[api.WaitingQuestion](f, http.StatusAccepted, asks(carol, thread, "麻とは"))
+	answer.Finish()
+	next := model.Next(t)
+	if messages := next.Request.Messages; messages[len(messages)-1].Content != "麻とは" {
+		t.Errorf("the model is asked %+v", messages)
+	}
+	next.Finish()
+	if list := f.list(carol, thread); len(list.Queue) != 0 || len(list.Items) != 4 {
+		t.Errorf("in the end %+v", list)
+	}
+}
+
 // TestMovingAThread: a private thread becomes shared with its earlier questions, their author and its files, and private
 // again. Members of the project get events, and others do not see it.
 func TestMovingAThread(t *testing.T) {
@@ -320,9 +348,49 @@ func TestMovingAThread(t *testing.T) {
 	}
 }
 
+// TestMovingASharedThreadToAnotherProject: the files of other members do not become visible to the members of the other
+// project.
+func TestMovingASharedThreadToAnotherProject(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("繭から"))
+	carol := f.member(f.alice.OrganizationID, "carol@tsumugi.example")
+	first, second := f.team(f.bob), f.team(carol)
+	thread := first.shared()
+	for user, name := range map[identity.NewUser]string{f.alice: "展示会.txt", f.bob: "決算.txt"} {
+		file := get[api.DataSource](f, http.StatusCreated, upload(user.Subject, name, "十一月"))
+		ask := asks(user, thread, "いつですか")
+		ask.path = "/v1/message/sync"
+		ask.body.(map[string]any)["data_source_ids"] = []any{file.ID}
+		get[api.Exchange](f, http.StatusOK, ask)
+	}
+	path := "/v1/thread/" + thread.ID.String()
+	audience := func(p *team) int {
+		return len(get[api.ThreadAudience](f, http.StatusOK, call{
+			method: "GET", path: path + "/audience?project_id=" + p.ID.String(), token: f.alice.Subject,
+		}).Files)
+	}
+	if here, there := audience(first), audience(second); here != 2 || there != 1 {
+		t.Errorf("files to be seen: %d in this project, %d in the other one", here, there)
+	}
+	move := func(p *team) api.Thread {
+		return get[api.Thread](f, http.StatusOK, call{
+			method: "PUT", path: path + "/project", token: f.alice.Subject,
+			body: map[string]any{"project_id": p.ID, "visibility": "project"},
+		})
+	}
+	if moved := move(first); len(moved.DataSources) != 2 {
+		t.Errorf("moved to the same project, the thread has %+v", moved.DataSources)
+	}
+	move(second)
+	shown := get[api.Thread](f, http.StatusOK, call{method: "GET", path: path, token: carol.Subject})
+	if len(shown.DataSources) != 1 || shown.DataSources[0].Filename != "展示会.txt" {
+		t.Errorf("Carol sees the files %+v", shown.DataSources)
+	}
+}
+
 // TestRemovedMembersOfASharedThread: Alice, who owns a shared thread, and Carol, who is asking in it, are removed from the
 // organization. The thread passes to Bob, and Carol's answer is complete. The pictures of a question can be seen by
-// members of the project only.
+// members of the project only. Carol's tokens are not charged to the thread's owner.
 func TestRemovedMembersOfASharedThread(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -364,7 +432,12 @@ func TestRemovedMembersOfASharedThread(t *testing.T) {
 	usage := get[api.ProjectUsage](f, http.StatusOK, call{
 		method: "GET", path: "/v1/project/" + p.ID.String() + "/usage", token: f.bob.Subject,
 	})
-	if !slices.ContainsFunc(usage.Items, func(u api.ProjectMemberUsage) bool { return u.Member.ID == dave.ID }) {
+	if len(usage.Items) != 2 {
 		t.Errorf("usage %+v", usage)
+	}
+	for _, u := range usage.Items { // Carol's question, and Dave's. Bob owns the thread, but has asked nothing.
+		if u.Messages != 1 || u.InputTokens == 0 || u.Member.ID != uuid.Nil && u.Member.ID != dave.ID {
+			t.Errorf("usage %+v", u)
+		}
 	}
 }

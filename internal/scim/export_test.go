@@ -9,14 +9,16 @@ func MatchUser(filter string, resource map[string]any) (matches bool, candidates
 	return userType.matches(expression, resource), userType.indexed(expression), nil
 }
 
-// PatchUser applies an operation to the attributes of a user.
-func PatchUser(resource map[string]any, op, path string, value any) error {
-	request := patchRequest{Schemas: []string{urnPatch}, Operations: []operation{{Op: op, Path: path, Value: value}}}
-	operations, err := request.check()
+// Operation is an operation of a PATCH.
+type Operation = operation
+
+// PatchUser applies operations to the attributes of a user.
+func PatchUser(resource map[string]any, operations ...Operation) error {
+	operations, err := patchRequest{Schemas: []string{urnPatch}, Operations: operations}.check()
 	if err != nil {
 		return err
 	}
-	return userType.patch(resource, operations[0])
+	return userType.patchEach(resource, operations)
 }
 
 // CanonicalUser returns the attributes of a user that a client has sent.

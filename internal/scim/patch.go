@@ -1,6 +1,7 @@
 package scim
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -108,6 +109,39 @@ func (t resourceType) parsePath(path string) (target, error) {
 	return to, nil
 }
 
+// patchEach applies operations to the attributes of a user. Records without a value are removed after the last operation,
+// because an identity provider may send the parts of a record in any order.
+func (t resourceType) patchEach(resource map[string]any, operations []operation) error {
+	for _, op := range operations {
+		if err := t.patch(resource, op); err != nil {
+			return err
+		}
+	}
+	dropWithoutValue(resource, t.attributes())
+	for _, extension := range t.extensions {
+		if extended, ok := resource[extension.ID].(map[string]any); ok {
+			dropWithoutValue(extended, extension.Attributes)
+			set(resource, extension.ID, extended)
+		}
+	}
+	return nil
+}
+
+// dropWithoutValue removes the records without a value from multi-valued attributes whose records have one.
+func dropWithoutValue(resource map[string]any, attributes []*attribute) {
+	for _, a := range attributes {
+		values, ok := resource[a.Name].([]any)
+		if !ok || !a.Multi {
+			continue
+		}
+		set(resource, a.Name, slices.DeleteFunc(values, func(value any) bool {
+			record, isRecord := value.(map[string]any)
+			_, hasValue := record["value"]
+			return empty(value) || isRecord && find(a.Sub, "value") != nil && !hasValue
+		}))
+	}
+}
+
 // patch applies an operation to the attributes of a user.
 func (t resourceType) patch(resource map[string]any, op operation) error {
 	if op.Path == "" {
@@ -136,14 +170,14 @@ func (t resourceType) patch(resource map[string]any, op operation) error {
 }
 
 // patchAll applies an operation without a path. Names may be paths: Entra ID sends name.givenName, and attributes of an
-// extension with their URN.
+// extension with their URN. They are applied in the order of their names.
 func (t resourceType) patchAll(resource map[string]any, op, prefix string, values map[string]any) error {
-	for name, value := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if prefix == "" && (strings.EqualFold(name, "schemas") ||
 			slices.ContainsFunc(ignored, func(s string) bool { return strings.EqualFold(s, name) })) {
 			continue // Okta repeats the id.
 		}
-		if err := t.patch(resource, operation{Op: op, Path: prefix + name, Value: value}); err != nil {
+		if err := t.patch(resource, operation{Op: op, Path: prefix + name, Value: values[name]}); err != nil {
 			return err
 		}
 	}
@@ -303,11 +337,7 @@ func (to target) change(values []any, op operation) ([]any, error) {
 			return nil, err
 		}
 	}
-	return slices.DeleteFunc(values, func(value any) bool {
-		record, _ := value.(map[string]any)
-		_, hasValue := record["value"]
-		return empty(record) || find(a.Sub, "value") != nil && !hasValue
-	}), nil
+	return values, nil
 }
 
 // setIn applies an operation to one of the values.

@@ -115,6 +115,35 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
+// TestPatchesSetSubattributesInAnyOrder: a value that a PATCH describes by its subattributes has all of them, whichever is
+// first. A value that has only other subattributes at the end is not stored.
+func TestPatchesSetSubattributesInAnyOrder(t *testing.T) {
+	t.Parallel()
+	const value, primary = `emails[type eq "work"].value`, `emails[type eq "work"].primary`
+	const both = `{"emails": [{"type": "work", "value": "a@example.com", "primary": true}]}`
+	add := func(path string, value any) scim.Operation {
+		return scim.Operation{Op: "add", Path: path, Value: value}
+	}
+	for name, c := range map[string]struct {
+		operations []scim.Operation
+		want       string
+	}{
+		"value first":   {[]scim.Operation{add(value, "a@example.com"), add(primary, true)}, both},
+		"primary first": {[]scim.Operation{add(primary, true), add(value, "a@example.com")}, both},
+		"together":      {[]scim.Operation{add("", map[string]any{value: "a@example.com", primary: true})}, both},
+		"no value":      {[]scim.Operation{add(primary, true)}, `{}`},
+		"removed":       {[]scim.Operation{add(value, "a@example.com"), {Op: "remove", Path: value}}, `{}`},
+	} {
+		for range 20 { // The order of a map differs.
+			user := make(map[string]any)
+			if err := scim.PatchUser(user, c.operations...); err != nil || !reflect.DeepEqual(user, decodeUser(t, c.want)) {
+				t.Errorf("%s: %v, %v", name, user, err)
+				break
+			}
+		}
+	}
+}
+
 // FuzzPatch applies an operation. A refusal has a code of SCIM, and the result is a user that a client could have sent.
 func FuzzPatch(f *testing.F) {
 	for _, seed := range [][3]string{
@@ -137,7 +166,7 @@ func FuzzPatch(f *testing.F) {
 			return
 		}
 		user := decodeUser(t, someUser)
-		if err := scim.PatchUser(user, op, path, decoded); err != nil {
+		if err := scim.PatchUser(user, scim.Operation{Op: op, Path: path, Value: decoded}); err != nil {
 			code := fault.CodeOf(err)
 			if !slices.Contains([]fault.Code{
 				scim.InvalidSyntax, scim.InvalidPath, scim.InvalidValue, scim.NoTarget, scim.Mutability,

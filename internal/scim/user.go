@@ -244,12 +244,7 @@ func (s *Service) patchUser(ctx context.Context, client Client, id uuid.UUID, if
 	map[string]any, error,
 ) {
 	return s.changeUser(ctx, client, id, ifMatch, func(attributes map[string]any) (map[string]any, error) {
-		for _, op := range operations {
-			if err := userType.patch(attributes, op); err != nil {
-				return nil, err
-			}
-		}
-		return attributes, nil
+		return attributes, userType.patchEach(attributes, operations)
 	})
 }
 

@@ -70,6 +70,8 @@ var (
 	function = regexp.MustCompile(`[a-z]\(`)
 	thousand = regexp.MustCompile(`\d,\d{3}(?:\D|$)`)
 	spaced   = regexp.MustCompile(`,\s`)
+	// Python's operator of the remainder.
+	remainder = regexp.MustCompile(`%[\d(]`)
 )
 
 // normalize converts an expression to the syntax of Go: half-width characters, and numbers without units.
@@ -92,6 +94,12 @@ func normalize(expression string) (string, error) {
 		return r
 	}, expression)
 	text = strings.ReplaceAll(spaced.ReplaceAllString(text, ";"), " ", "")
+	if strings.Contains(text, "//") || strings.Contains(text, "/*") { // Comments of Go, which its parser skips.
+		return "", fault.Errorf(fault.Invalid, "// と /* は使えません。割り算は / です。")
+	}
+	if remainder.MatchString(text) {
+		return "", fault.Errorf(fault.Invalid, "%% は百分率です。余りは計算できません。")
+	}
 	text = strings.NewReplacer("--", "- -", "++", "+ +").Replace(text) // Not operators of Go.
 	if function.MatchString(text) && !strings.Contains(text, ";") {
 		if thousand.MatchString(text) {

@@ -168,7 +168,9 @@ func readStringSchema(field *tool.InputField, schema *jsonschema.Schema) error {
 		field.MaxLength = max(*schema.MaxLength, 0)
 	}
 	// The dialect of a pattern is that of JavaScript. A pattern that is invalid here is for the server to check.
-	if _, err := regexp.Compile(schema.Pattern); err == nil && utf8.RuneCountInString(schema.Pattern) <= maxPattern {
+	_, invalid := regexp.Compile(schema.Pattern)
+	if invalid == nil && utf8.RuneCountInString(schema.Pattern) <= maxPattern &&
+		!strings.Contains(schema.Pattern, "\x00") {
 		field.Pattern = schema.Pattern
 	}
 	return nil

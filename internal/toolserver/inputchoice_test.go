@@ -21,7 +21,8 @@ var orderSchema = `{"type":"object","required":["zip","toppings"],"properties":{
 		"items":{"anyOf":[{"const":"egg","title":"卵"},{"const":"leek","title":"ねぎ"},{"const":"nori","title":"海苔"}]}},
 	"days":{"type":"array","items":{"type":"string","enum":["mon","tue","mon"]},"default":["sun"]},
 	"code":{"type":"string","pattern":"^(?=a)a$"},
-	"area":{"type":"string","pattern":"` + longPattern + `"}}}`
+	"area":{"type":"string","pattern":"` + longPattern + `"},
+	"note":{"type":"string","pattern":"^[^\u0000]+$"}}}`
 
 var longPattern = strings.Repeat("a?", 251)
 
@@ -38,8 +39,8 @@ func asksFor(t *testing.T, schema string) *tool.InputRequest {
 	return result.Input
 }
 
-// TestInputOfSeveralChoices: an array of named values is a field with several choices. Patterns that are invalid or too
-// long are dropped.
+// TestInputOfSeveralChoices: an array of named values is a field with several choices. Patterns that are invalid, too
+// long or contain NUL, which the database cannot store, are dropped.
 func TestInputOfSeveralChoices(t *testing.T) {
 	t.Parallel()
 	want := []tool.InputField{
@@ -58,6 +59,7 @@ func TestInputOfSeveralChoices(t *testing.T) {
 		}},
 		{Name: "code", Label: "code", Type: tool.FieldString},
 		{Name: "area", Label: "area", Type: tool.FieldString},
+		{Name: "note", Label: "note", Type: tool.FieldString},
 	}
 	if got := asksFor(t, orderSchema).Forms[0].Fields; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
@@ -135,7 +137,7 @@ func TestUnsupportedArrays(t *testing.T) {
 // plain response.
 func TestFieldsHaveTheOrderOfTheServer(t *testing.T) {
 	t.Parallel()
-	want := []string{"zip", "toppings", "days", "code", "area"}
+	want := []string{"zip", "toppings", "days", "code", "area", "note"}
 	for name, plain := range map[string]bool{"events": false, "plain": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -102,7 +102,7 @@ offline.describe('a document', () => {
       // The question waits until the file is parsed.
       await chat.composer.fill('年次有給休暇は何日付与されますか。')
       await chat.composer.press('Enter')
-      await expect(page.getByText('読み取りが終わり次第送信します。')).toBeVisible()
+      await expect(page.getByText('読み取りが終わりしだい送信します。')).toBeVisible()
       const elsewhere = other.getByRole('row').filter({ hasText: '手順書.pdf' })
       await reading
       await expect(chat.questions.last()).toContainText('手順書.pdf')
@@ -261,7 +261,7 @@ offline.describe('a question', () => {
     await page.getByRole('button', { name: '送信を取り消す' }).click()
     await expect(chat.composer).toBeEditable()
     await chat.composer.press('Enter')
-    await expect(page.getByText('読み取りが終わり次第送信します。')).toBeVisible()
+    await expect(page.getByText('読み取りが終わりしだい送信します。')).toBeVisible()
     await expect(chat.composer).toHaveValue('年次有給休暇は何日付与されますか。')
     await expect(chat.composer).not.toBeEditable()
     isDeaf = false

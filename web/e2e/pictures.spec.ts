@@ -131,6 +131,16 @@ seeing.describe('pictures in questions', () => {
       await chat.finished()
       await page.getByRole('button', { name: '質問を編集' }).click()
       const edit = chat.questions.last()
+      const chooser = page.waitForEvent('filechooser')
+      await edit.getByRole('button', { name: '画像を追加' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: '画像を追加' }).click()
+      const added = { name: '追加.png', mimeType: 'image/png', buffer: await draw(page, 90, 60) }
+      await (await chooser).setFiles(added)
+      await expect(edit.getByRole('button', { name: '画像3を外す' })).toBeVisible()
+      // What was added to a canceled edit is not in the next one.
+      await edit.getByRole('button', { name: 'キャンセル' }).click()
+      await page.getByRole('button', { name: '質問を編集' }).click()
+      await expect(edit.getByRole('button', { name: /画像.を外す/ })).toHaveCount(2)
       await edit.getByRole('button', { name: '画像1を外す' }).click()
       await edit.getByRole('button', { name: '送信' }).click()
       await expect(chat.answer).toContainText('画像を1枚受け取りました。')

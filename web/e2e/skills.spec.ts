@@ -198,6 +198,12 @@ test.describe('the skills', () => {
     await page.getByRole('button', { name: suggestions[0] ?? '' }).click()
     await expect(chat.composer).toHaveValue(suggestions[0] ?? '')
     await expect(chat.composer).toBeFocused()
+    // Another one replaces it, but not what the user has written.
+    await page.getByRole('button', { name: suggestions[1] ?? '' }).click()
+    await expect(chat.composer).toHaveValue(suggestions[1] ?? '')
+    await chat.composer.fill('書きかけの質問')
+    await page.getByRole('button', { name: suggestions[0] ?? '' }).click()
+    await expect(chat.composer).toHaveValue(`書きかけの質問\n\n${suggestions[0]}`)
   })
 })
 

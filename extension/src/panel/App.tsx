@@ -1,5 +1,5 @@
 import { ExternalLink, MessageSquarePlus, Settings } from 'lucide-react'
-import { type ReactNode, useCallback, useEffect, useState, useSyncExternalStore } from 'react'
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react'
 import { IconButton } from '@/components/IconButton'
 import { LogoMark } from '@/components/Logo'
 import { Tooltips } from '@/components/Tooltip'
@@ -10,6 +10,7 @@ import { t } from '../lib/texts'
 import { Ask } from './Ask'
 import { type Access, useAccess } from './access'
 import type { Conversation } from './conversation'
+import { setDraft } from './drafts'
 import styles from './Panel.module.css'
 import { ProjectName } from './ProjectSelect'
 import { AccessNotice, AccessScreen } from './Screens'
@@ -28,15 +29,9 @@ export function App() {
   const target = useTarget(place)
   const { access, retry, refuse } = useAccess()
   const { conversation, moved, open } = useConversation(target)
-  const begin = useCallback(
-    (made: Conversation) => {
-      open(made)
-    },
-    [open],
-  )
   const ready = access.kind === 'ready'
   const choice = useProjects(ready)
-  const { work, prepare, send, readPdf, cancel } = useWork(target, choice.chosen, begin)
+  const { work, prepare, send, readPdf, cancel } = useWork(target, choice.chosen, open)
   useEffect(() => {
     if (conversation !== null) conversation.onSignedOut = refuse
   }, [conversation, refuse])
@@ -93,9 +88,10 @@ function Body({
   children,
 }: BodyProps) {
   if (access.kind === 'loading' || target === null) return null
+  const asking = work.kind === 'idle' || work.kind === 'refused'
   if (conversation === null) {
     if (access.kind !== 'ready') return <AccessScreen access={access} onRetry={retry} />
-    return work.kind === 'idle' || work.kind === 'refused' ? (
+    return asking ? (
       <Start target={target} choice={choice} onRequest={onRequest}>
         {children}
       </Start>
@@ -109,7 +105,7 @@ function Body({
       {moved && <Moved conversation={conversation} moved={moved} onNew={onNew} />}
       <Turns conversation={conversation} origin={'server' in access ? access.server.origin : ''} />
       {children}
-      {work.kind === 'idle' && <Further conversation={conversation} ready={access.kind === 'ready'} />}
+      {asking && <Further conversation={conversation} ready={access.kind === 'ready'} />}
     </>
   )
 }
@@ -119,12 +115,16 @@ function Further({ conversation, ready }: { conversation: Conversation; ready: b
   return (
     <Ask
       key={`${stored.tabId}:${stored.url}`}
+      tabId={stored.tabId}
       placeholder={t('askNext')}
       writing={conversation.writing}
       disabled={!ready || stored.threadId === null}
       tools={<ProjectName project={stored.project} />}
       onStop={() => void conversation.stop().catch(() => {})}
-      onAsk={(question) => conversation.followUp(question)}
+      onAsk={(question) => {
+        conversation.followUp(question)
+        setDraft(stored.tabId, '')
+      }}
     />
   )
 }

@@ -1,12 +1,15 @@
-import { type FormEvent, type KeyboardEvent, type ReactNode, useState } from 'react'
+import type { FormEvent, KeyboardEvent, ReactNode } from 'react'
 import { ComposerBox, SendButton, StopButton } from '@/components/ComposerBox'
 import { isEnter } from '@/lib/ui/ime'
 import { lengthOf, maxQuestion } from '../lib/limits'
 import { t } from '../lib/texts'
+import { setDraft, useDraft } from './drafts'
 import styles from './Panel.module.css'
 
 interface AskProps {
+  readonly tabId: number
   readonly placeholder: string
+  /** Asks the question, and deletes the draft of the tab when the question is sent to the server. */
   readonly onAsk: (question: string) => void
   readonly writing?: boolean
   readonly disabled?: boolean
@@ -16,14 +19,21 @@ interface AskProps {
 }
 
 /** The input for a question. Enter sends, except at the end of a conversion. */
-export function Ask({ placeholder, onAsk, writing = false, disabled = false, onStop, tools }: AskProps) {
-  const [text, setText] = useState('')
+export function Ask({
+  tabId,
+  placeholder,
+  onAsk,
+  writing = false,
+  disabled = false,
+  onStop,
+  tools,
+}: AskProps) {
+  const text = useDraft(tabId)
   const tooLong = lengthOf(text) > maxQuestion
   const ready = text.trim() !== '' && !tooLong && !writing && !disabled
   const send = () => {
     if (!ready) return
     onAsk(text.trim())
-    setText('')
   }
   const onSubmit = (event: FormEvent) => {
     event.preventDefault()
@@ -43,7 +53,7 @@ export function Ask({ placeholder, onAsk, writing = false, disabled = false, onS
         placeholder={placeholder}
         value={text}
         disabled={disabled}
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => setDraft(tabId, event.target.value)}
         onKeyDown={onKeyDown}
         tools={tools}
         actions={

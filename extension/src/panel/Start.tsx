@@ -54,6 +54,7 @@ export function Start({
         </button>
       </section>
       <Ask
+        tabId={target.tabId}
         placeholder={t('askFirst')}
         tools={<ProjectSelect {...choice} />}
         onAsk={(question) => onRequest({ kind: 'question', question, selection: '' })}

@@ -14,6 +14,7 @@ export interface PageRequest {
 
 /** Draft is the text of a page, ready to send. */
 export interface Draft {
+  readonly tabId: number
   readonly material: Material
   readonly characters: number
   /** The draft of the whole page; null if this draft omits nothing. */
@@ -45,12 +46,12 @@ export async function draftOf(target: Target, request: PageRequest): Promise<Dra
   if (reason !== null || found.kind !== 'page') throw new Unreadable(reason ?? 'emptyPage')
   if (found.text === '') throw new Unreadable('emptyPage')
   const { url, title, text, whole, omitted, unreadFrames } = found
-  const draft = drafted(request, url, title, text, 0, unreadFrames)
+  const draft = drafted(target.tabId, request, url, title, text, 0, unreadFrames)
   if (omitted === 0) return draft
   return {
     ...draft,
     material: { ...draft.material, omitted },
-    whole: drafted(request, url, title, whole, 0, unreadFrames),
+    whole: drafted(target.tabId, request, url, title, whole, 0, unreadFrames),
   }
 }
 
@@ -58,10 +59,11 @@ export async function draftOf(target: Target, request: PageRequest): Promise<Dra
 export async function draftOfPdf({ request, target, file }: PdfDraft): Promise<Draft> {
   const { text, truncated_characters } = await readPageFile(file)
   if (text.trim() === '') throw new Unreadable('emptyPage')
-  return drafted(request, target.url, target.title, text, truncated_characters, 0)
+  return drafted(target.tabId, request, target.url, target.title, text, truncated_characters, 0)
 }
 
 function drafted(
+  tabId: number,
   request: PageRequest,
   url: string,
   title: string,
@@ -71,7 +73,7 @@ function drafted(
 ): Draft {
   const { text, characters, left } = cut(whole)
   const material = { ...request, url, title, text, left: left + more, omitted: 0, selection: '' }
-  return { material, characters, whole: null, unreadFrames }
+  return { tabId, material, characters, whole: null, unreadFrames }
 }
 
 function explanation(target: Target, request: PageRequest, selection: string): Draft {
@@ -87,7 +89,7 @@ function explanation(target: Target, request: PageRequest, selection: string): D
     omitted: 0,
     selection,
   }
-  return { material, characters, whole: null, unreadFrames: 0 }
+  return { tabId: target.tabId, material, characters, whole: null, unreadFrames: 0 }
 }
 
 /** TooLong refuses a selection over the limit. It is never cut, because the explanation would not cover all of it. */

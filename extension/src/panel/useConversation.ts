@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import type { Target } from '../lib/pages'
 import {
   addressOf,
@@ -8,6 +8,7 @@ import {
   readLastConversation,
 } from '../lib/storedConversations'
 import { Conversation } from './conversation'
+import { deleteDrafts } from './drafts'
 
 /** The conversations of this panel. Their answers continue while another tab is active. */
 const conversations = new Map<string, Conversation>()
@@ -22,7 +23,7 @@ interface ShownConversation {
   readonly conversation: Conversation | null
   /** Whether the tab shows a page other than the conversation's, or an unknown one. */
   readonly moved: 'moved' | 'unknown' | null
-  /** Shows a new conversation about the tab's page; null for an empty start. */
+  /** Begins a new conversation, and shows it if its tab is shown. Null shows an empty start for the tab's page. */
   readonly open: (conversation: Conversation | null) => void
 }
 
@@ -33,7 +34,9 @@ export function useConversation(target: Target | null): ShownConversation {
   const [shown, setShown] = useState<Shown | null>(null)
   const tabId = target?.tabId ?? null
   const address = addressOf(target?.url ?? '')
+  const shownTab = useRef(tabId)
   useEffect(() => {
+    shownTab.current = tabId
     if (tabId === null) return
     let current = true
     void find(tabId, address).then((conversation) => {
@@ -49,6 +52,7 @@ export function useConversation(target: Target | null): ShownConversation {
       onAllDeleted(() => {
         const all = [...conversations.values()]
         closeAll()
+        deleteDrafts()
         for (const { stored } of all) void deleteConversation(stored)
         setShown(null)
       }),
@@ -56,15 +60,18 @@ export function useConversation(target: Target | null): ShownConversation {
   )
   const open = useCallback(
     (conversation: Conversation | null) => {
-      if (tabId === null) return
-      const before = conversations.get(keyOf(tabId, address))
+      const place = conversation?.stored ?? { tabId, url: address }
+      if (place.tabId === null) return
+      const key = keyOf(place.tabId, place.url)
+      const before = conversations.get(key)
       if (before !== undefined && before !== conversation) {
         before.close()
         void deleteConversation(before.stored)
-        conversations.delete(keyOf(tabId, address))
+        conversations.delete(key)
       }
-      if (conversation !== null) conversations.set(keyOf(tabId, conversation.stored.url), conversation)
-      setShown({ tabId, conversation })
+      if (conversation !== null) conversations.set(key, conversation)
+      // The tab may have changed while the page was read.
+      if (place.tabId === shownTab.current) setShown({ tabId: place.tabId, conversation })
     },
     [tabId, address],
   )

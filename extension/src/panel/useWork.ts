@@ -3,6 +3,7 @@ import type { Target } from '../lib/pages'
 import type { Project } from '../lib/projects'
 import { addUnreviewed, siteOf, unreviewedSites } from '../lib/review'
 import { Conversation } from './conversation'
+import { setDraft } from './drafts'
 import { type Draft, draftOf, draftOfPdf, type PageRequest, type PdfDraft, reasonOf } from './task'
 
 /** Work is a step between a request and its question: reading the page, or reviewing the text. */
@@ -12,6 +13,12 @@ export type Work =
   | { readonly kind: 'pdf'; readonly draft: PdfDraft }
   | { readonly kind: 'review'; readonly draft: Draft }
   | { readonly kind: 'refused'; readonly reason: string }
+
+/** TabWork is the work for the page of a tab. */
+interface TabWork {
+  readonly tabId: number
+  readonly work: Work
+}
 
 interface Worker {
   readonly work: Work
@@ -23,23 +30,24 @@ interface Worker {
 
 const idle: Work = { kind: 'idle' }
 
-/** useWork reads the page for a request, shows the review, and begins the conversation, in a project if one is given. */
+/**
+ * useWork reads the page for a request, shows the review, and begins the conversation, in a project if one is given.
+ * The work is shown only next to its tab.
+ */
 export function useWork(
   target: Target | null,
   project: Project | null,
   begin: (conversation: Conversation) => void,
 ): Worker {
-  const [work, setWork] = useState<Work>(idle)
+  const [current, setCurrent] = useState<TabWork | null>(null)
   // A later request replaces the current one.
   const turn = useRef(0)
-  const tabId = target?.tabId
 
   const send = useCallback(
     (draft: Draft, always: boolean) => {
-      const { material } = draft
-      if (tabId === undefined) return
+      const { material, tabId } = draft
       if (always) void addUnreviewed(siteOf(material.url))
-      setWork(idle)
+      setCurrent(null)
       const conversation = Conversation.begin(
         tabId,
         material.url,
@@ -49,12 +57,14 @@ export function useWork(
       )
       begin(conversation)
       conversation.start(material)
+      if (material.kind === 'question') setDraft(tabId, '')
     },
-    [tabId, project, begin],
+    [project, begin],
   )
   const run = useCallback(
-    async (pdf: boolean, read: () => Promise<Draft | PdfDraft>) => {
+    async (tabId: number, pdf: boolean, read: () => Promise<Draft | PdfDraft>) => {
       const mine = ++turn.current
+      const setWork = (work: Work) => setCurrent({ tabId, work })
       setWork({ kind: 'reading', pdf })
       try {
         const draft = await read()
@@ -72,18 +82,21 @@ export function useWork(
   )
   const prepare = useCallback(
     (wanted: PageRequest) => {
-      if (target !== null) void run(false, () => draftOf(target, wanted))
+      if (target !== null) void run(target.tabId, false, () => draftOf(target, wanted))
     },
     [target, run],
   )
   return {
-    work,
+    work: current !== null && current.tabId === target?.tabId ? current.work : idle,
     prepare,
     send,
-    readPdf: useCallback((draft: PdfDraft) => void run(true, () => draftOfPdf(draft)), [run]),
+    readPdf: useCallback(
+      (draft: PdfDraft) => void run(draft.target.tabId, true, () => draftOfPdf(draft)),
+      [run],
+    ),
     cancel: useCallback(() => {
       turn.current++
-      setWork(idle)
+      setCurrent(null)
     }, []),
   }
 }

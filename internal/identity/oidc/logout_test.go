@@ -1,6 +1,7 @@
 package oidc_test
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -8,8 +9,10 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc/oidctest"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/sso"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
 func TestBackChannelLogout(t *testing.T) {
@@ -82,4 +85,55 @@ func TestBackChannelLogout(t *testing.T) {
 	if err := logout(all); fault.CodeOf(err) != fault.Invalid || !alive(again) {
 		t.Errorf("the logout token again: %v", err)
 	}
+}
+
+// TestPendingSignInsEndWithSessions: a link that waits for consent ends with a logout at the provider, and codes and links
+// end with the sessions of their member.
+func TestPendingSignInsEndWithSessions(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	members := org.NewService(f.db, nil, nil, slog.New(slog.DiscardHandler))
+	hold := func(subject, sid string) (sso.Outcome, string) {
+		t.Helper()
+		f.idp.Token = oidctest.Claims{"sid": sid}
+		start := f.begin()
+		outcome, err := f.answer(start.Browser, f.idp.Authorize(t, start.URL, subject))
+		must(t, err)
+		return outcome, start.Browser
+	}
+	link := func(outcome sso.Outcome, browser string) error {
+		who := f.admin
+		who.AuthType, who.AuthTime = identity.AuthCognito, time.Now().Add(time.Second)
+		_, err := f.sso.Link(t.Context(), who, f.org, outcome.Link, browser, sso.Origin{})
+		return err
+	}
+	exchange := func(outcome sso.Outcome, browser string) error {
+		_, err := f.sso.Exchange(t.Context(), f.org, outcome.Code, browser)
+		return err
+	}
+	ended := func(what string, err error) {
+		t.Helper()
+		if fault.CodeOf(err) != sso.CodeState {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	code, codeBrowser := hold("alice", "s0")
+	must(t, members.EndMemberSessions(t.Context(), f.admin, f.alice.ID))
+	ended("a code after the sessions of its member", exchange(code, codeBrowser))
+
+	boss := f.member("boss@corp.example", identity.RoleOrganizationSuperAdmin)
+	by := f.admin
+	by.ID = boss.ID
+	pending, browser := hold("admin", "s0")
+	must(t, members.EndMemberSessions(t.Context(), by, f.admin.ID))
+	ended("a link after the sessions of its member", link(pending, browser))
+
+	of, ofBrowser := hold("admin", "s1")
+	another, anotherBrowser := hold("admin", "s2")
+	must(t, f.oidc.Logout(t.Context(), f.org, f.idp.LogoutToken(t, oidctest.Claims{"sid": "s1", "sub": "admin"})))
+	ended("a link of the ended session", link(of, ofBrowser))
+	must(t, link(another, anotherBrowser))
+	code, codeBrowser = hold("admin", "s3")
+	must(t, members.UnlinkMember(t.Context(), by, f.admin.ID))
+	ended("a code after unlinking", exchange(code, codeBrowser))
 }

@@ -10,6 +10,7 @@ import {
 import { createPortal } from 'react-dom'
 import { type Align, keepBeside } from '@/lib/ui/anchored'
 import { cx } from '@/lib/ui/cx'
+import { ime } from '@/lib/ui/ime'
 import { layerAtom } from '@/lib/ui/layers'
 import { PHONE, useMedia } from '@/lib/ui/media'
 import { store } from '@/lib/ui/store'
@@ -100,7 +101,7 @@ function whenLeft(panel: HTMLElement, anchor: HTMLElement, onLeft: (target?: Nod
     else leave(event)
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'Escape' || event.defaultPrevented) return
+    if (event.key !== 'Escape' || event.defaultPrevented || ime.isComposing(event)) return
     event.preventDefault()
     onLeft()
   }

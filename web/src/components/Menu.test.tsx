@@ -61,6 +61,15 @@ describe('a menu', () => {
     expect(chosen).not.toHaveBeenCalled()
   })
 
+  it('stays open at the Esc that cancels a conversion', async () => {
+    const { user } = show()
+    await user.click(button())
+    fireEvent.keyDown(screen.getByRole('menu'), { key: 'Escape', isComposing: true })
+    expect(screen.getByRole('menu')).toBeTruthy()
+    fireEvent.keyDown(screen.getByRole('menu'), { key: 'Escape' })
+    expect(screen.queryByRole('menu')).toBeNull()
+  })
+
   it('opened by the pointer has the focus itself, and the arrow keys enter from either end', async () => {
     const { user } = show()
     await user.click(button())

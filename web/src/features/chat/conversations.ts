@@ -23,11 +23,16 @@ import {
 import { store } from '@/lib/ui/store'
 import { toastFailure } from '@/lib/ui/toast'
 import { Conversation } from './conversation/conversation'
-import { type ConversationEvents, isBusy } from './conversation/conversationState'
+import {
+  type ConversationEvents,
+  isBusy,
+  type SendFailure,
+  type TextQuestion,
+} from './conversation/conversationState'
 import { describeFailure } from './conversation/failures'
 import { modelSelectionOf } from './conversation/modelSelection'
 import { isRunning, optimisticId } from './conversation/turns'
-import { clearAdded, restoreAttachments } from './draft/attachments'
+import { removeRestoredAttachments, restoreAttachments } from './draft/attachments'
 import {
   draftAtom,
   draftKey,
@@ -36,7 +41,7 @@ import {
   removeRestoredDraft,
   restoreDraft,
 } from './draft/drafts'
-import { enqueue, replaceOptimisticId } from './draft/queue'
+import { dequeue, enqueue, replaceOptimisticId } from './draft/queue'
 import { QueueSender } from './draft/queueSender'
 import { askInTurn, setWaiting } from './project/waiting'
 import { texts } from './texts'
@@ -115,17 +120,21 @@ function eventsOf(of: () => Conversation): ConversationEvents {
     },
     onRunning: (threadId, running) =>
       patchThread(threadId, { running, ...(running && { touched_at: new Date().toISOString() }) }),
-    onQuestionLost: ({ question, place, cause }) => {
+    onQuestionLost: (failure) => {
+      const { question, place, cause } = failure
       if ('code' in cause && cause.code === 'model_not_allowed') void refreshModels()
       // The text of an edited question is still in its editor.
       if (question.kind !== 'text' || 'edit' in place) return
-      const key = composerOf(of())
       if (question.onLost) question.onLost()
-      else if (restoreDraft(key, question.content)) restoreAttachments(key, question)
+      else returnQuestion(of(), question, failure)
     },
-    onQuestionRetried: (question) => {
+    onQuestionRetried: ({ question, requestId }) => {
+      // A question of the queue stays there until the server has accepted it.
+      if (question.kind !== 'text' || question.onLost) return
       const key = composerOf(of())
-      if (removeRestoredDraft(key, question.content)) clearAdded(key)
+      const { thread } = of().state
+      if (thread !== null) dequeue(thread.id, requestId)
+      if (removeRestoredDraft(key, question.content)) removeRestoredAttachments(key, question)
     },
     onTrouble: (what, retry, cause) => {
       const message = {
@@ -143,6 +152,30 @@ function eventsOf(of: () => Conversation): ConversationEvents {
 /** composerOf returns the draft key of a conversation's composer. */
 function composerOf({ skillId, state }: Conversation): string {
   return draftKey(skillId, state.thread?.id)
+}
+
+/**
+ * returnQuestion returns a question that could not be sent to its composer. If the user is typing the next one, the
+ * question waits in the queue instead. Without a thread there is no queue, so its text is put before the next one.
+ */
+function returnQuestion(
+  conversation: Conversation,
+  { kind: _, ...question }: TextQuestion,
+  { requestId, place }: SendFailure,
+): void {
+  const key = composerOf(conversation)
+  const { thread } = conversation.state
+  if (thread === null || store.get(draftAtom(key)) === '') {
+    restoreDraft(key, question.content)
+    restoreAttachments(key, question)
+    return
+  }
+  const parent = 'parent_id' in place && { parent: place.parent_id }
+  enqueue(thread.id, { ...question, ...parent, id: requestId, failed: true }, lastQuestionId(conversation))
+}
+
+function lastQuestionId({ state }: Conversation): string | undefined {
+  return state.turns.findLast((turn) => turn.message.role === 'user')?.message.id
 }
 
 function make(skillId: string, thread: Thread | null, releaseNewConversation = createThread): Conversation {
@@ -204,11 +237,10 @@ function enqueueQuestion(
   threadId: string,
   question: Parameters<typeof enqueue>[1],
 ): void {
-  const after = conversation.state.turns.findLast((turn) => turn.message.role === 'user')?.message.id
   enqueue(
     threadId,
     { ...question, modelSelection: question.modelSelection ?? modelSelectionOf(conversation.skillId) },
-    after,
+    lastQuestionId(conversation),
   )
   // The answer may have ended already.
   void sender.send(conversation)
@@ -228,11 +260,12 @@ export function askLater(
     return
   }
   const modelSelection = question.modelSelection ?? modelSelectionOf(conversation.skillId)
-  askInTurn(thread.id, { ...question, modelSelection }).then(
+  const asked = { ...question, modelSelection, id: crypto.randomUUID() }
+  askInTurn(thread.id, asked).then(
     () => void conversation.refresh(),
     (cause) => {
-      const key = composerOf(conversation)
-      if (restoreDraft(key, question.content)) restoreAttachments(key, question)
+      // If only the response was lost, sending it from the queue does not ask it twice, because its id is the same.
+      enqueue(thread.id, { ...asked, failed: true }, lastQuestionId(conversation))
       toastFailure(texts.project.waiting.notAsked(firstErrorMessage(cause)))
     },
   )

@@ -125,7 +125,7 @@ export const texts = {
     uploadWaits: 'アップロード待ち',
     uploading: (percent: number) => `アップロード中 ${percent}%`,
     uploadStored: '保存中',
-    waits: '読み取りが終わり次第送信します。',
+    waits: '読み取りが終わりしだい送信します。',
     cancel: '送信を取り消す',
     failed: '使えないファイルがあります。外すか、やり直してから送信してください。',
     tooMany: (limit: number, count: number) =>
@@ -152,7 +152,7 @@ export const texts = {
     tooLarge: '画像が大きすぎます。20 MB以下の画像を追加してください。',
     tooMany: (limit: number, count: number) =>
       `1つの質問に添えられる画像は${limit}枚までです。${count}枚は追加しませんでした。`,
-    waits: '画像の追加が終わり次第送信します。',
+    waits: '画像の追加が終わりしだい送信します。',
     failed: '追加できなかった画像があります。外すか、やり直してから送信してください。',
     unread: '画像を外すか、画像を読み取れるモデルを選択してください。',
     viewer: '画像の拡大表示',
@@ -172,6 +172,7 @@ export const texts = {
     waits: '回答が終わりしだい送信します',
     held: '前の回答が完了していないため、送信を保留しています',
     elsewhere: '別の分岐の質問の続きとして、送信を待っています',
+    failed: '未送信の質問があります',
     later: '回答が終わりしだい送信',
     send: '送信する',
     edit: '編集する',
@@ -416,7 +417,7 @@ export const texts = {
       audienceFailed: '共有される範囲を確認できませんでした。',
       audience: (members: number, questions: number) =>
         `${formatNumber(members)}人のメンバーが、これまでの質問${formatNumber(questions)}件とその回答を読み、続けて質問できるようになります。`,
-      files: '次のファイルの名前も見えるようになります。内容は、そのファイルを開ける人だけに見えます。',
+      files: '次のファイルの名前が見え、内容が回答に使われます。開けるのは、今も開ける人だけです。',
     },
   },
 

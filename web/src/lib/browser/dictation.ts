@@ -91,9 +91,13 @@ export class Dictation {
     recognition.addEventListener('end', () => onEnd(this.#end))
   }
 
-  /** Begins to recognize speech. `onText` receives each finished phrase. It rejects if the speech cannot be recognized. */
+  /**
+   * Begins to recognize speech. `onText` receives each finished phrase. It rejects if the speech cannot be recognized, or
+   * if the signal is aborted while the browser installs its recognition.
+   */
   static async begin(
     recognizer: Recognizer,
+    signal: AbortSignal,
     onText: (text: string) => void,
     onEnd: (end: DictationEnd) => void,
   ): Promise<Dictation> {
@@ -103,6 +107,7 @@ export class Dictation {
       const state = await Class.available(options)
       if (state !== 'available' && !(await Class.install(options))) throw new Error('not installed')
     }
+    signal.throwIfAborted()
     const recognition = new Class()
     recognition.lang = language
     recognition.continuous = true

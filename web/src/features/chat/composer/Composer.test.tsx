@@ -212,15 +212,16 @@ describe('Composer', () => {
 })
 
 describe('drafts', () => {
-  it('restore a text without overwriting newer text, and withdraw only unchanged text', () => {
+  it('restore a text before newer text, and withdraw only unchanged text', () => {
     const draft = draftAtom('thread:t')
+    restoreDraft('thread:t', '次の質問')
     restoreDraft('thread:t', '送れなかった質問')
-    expect(store.get(draft)).toBe('送れなかった質問')
-    restoreDraft('thread:t', '別の質問')
-    expect(store.get(draft)).toBe('送れなかった質問')
-    removeRestoredDraft('thread:t', '別の質問')
-    expect(store.get(draft)).toBe('送れなかった質問')
+    expect(store.get(draft)).toBe('送れなかった質問\n\n次の質問')
+    removeRestoredDraft('thread:t', '送れなかった')
+    expect(store.get(draft)).toBe('送れなかった質問\n\n次の質問')
     removeRestoredDraft('thread:t', '送れなかった質問')
+    expect(store.get(draft)).toBe('次の質問')
+    removeRestoredDraft('thread:t', '次の質問')
     expect(store.get(draft)).toBe('')
   })
 

@@ -20,6 +20,7 @@ export function DictationButton({ draft, disabled }: { draft: string; disabled: 
   const service = useQuery(guidanceQuery).data?.dictation.service ?? false
   const [state, setState] = useState<'off' | 'beginning' | 'on'>('off')
   const running = useRef<Dictation>(null)
+  const beginning = useRef<AbortController>(null)
   useEffect(() => {
     void findRecognizer(service).then(setRecognizer)
   }, [service])
@@ -27,6 +28,7 @@ export function DictationButton({ draft, disabled }: { draft: string; disabled: 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the effect belongs to the draft.
   useEffect(
     () => () => {
+      beginning.current?.abort()
       running.current?.stop()
       running.current = null
     },
@@ -46,12 +48,15 @@ export function DictationButton({ draft, disabled }: { draft: string; disabled: 
     }
     setState('beginning')
     const text = draftAtom(draft)
-    Dictation.begin(recognizer, (spoken) => store.set(text, store.get(text) + spoken), onEnd).then(
+    beginning.current = new AbortController()
+    const { signal } = beginning.current
+    const onText = (spoken: string) => store.set(text, store.get(text) + spoken)
+    Dictation.begin(recognizer, signal, onText, onEnd).then(
       (dictation) => {
         running.current = dictation
         setState('on')
       },
-      () => onEnd('failed'),
+      () => onEnd(signal.aborted ? 'done' : 'failed'),
     )
   }
   return (

@@ -1,4 +1,4 @@
-import { useAtomValue, useStore } from 'jotai'
+import { useAtomValue } from 'jotai'
 import { Pencil, X } from 'lucide-react'
 import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
@@ -7,7 +7,7 @@ import type { Conversation } from '../conversation/conversation'
 import { isBusy } from '../conversation/conversationState'
 import { sendQueued } from '../conversations'
 import { restoreAttachments } from '../draft/attachments'
-import { draftAtom, draftKey } from '../draft/drafts'
+import { draftKey, restoreDraft } from '../draft/drafts'
 import { dequeue, type Queued, queueAtom } from '../draft/queue'
 import { isLastAnswerComplete, isOnBranch } from '../draft/queueSender'
 import { texts } from '../texts'
@@ -15,7 +15,6 @@ import styles from './Queue.module.css'
 
 /** Queue lists the queued questions above the composer. */
 export function Queue({ conversation, threadId }: { conversation: Conversation; threadId: string }) {
-  const store = useStore()
   const { turns } = conversation.state
   // A question that is being sent is shown among the turns.
   const items = useAtomValue(queueAtom(threadId)).filter(
@@ -26,24 +25,26 @@ export function Queue({ conversation, threadId }: { conversation: Conversation; 
   const here = isOnBranch(conversation, first)
   const held = !isBusy(conversation.state) && (first.failed || !here || !isLastAnswerComplete(conversation))
   const words = here ? texts.queue.held : texts.queue.elsewhere
+  const status = held ? words : texts.queue.waits
 
   const edit = (item: Queued) => {
-    const { id, content } = item
     const key = draftKey(conversation.skillId, threadId)
-    const draft = draftAtom(key)
     restoreAttachments(key, item)
-    store.set(draft, [content, store.get(draft)].filter(Boolean).join('\n\n'))
-    dequeue(threadId, id)
+    restoreDraft(key, item.content)
+    dequeue(threadId, item.id)
+    // A retry would send the question in addition to the one in the composer.
+    conversation.dismissFailure()
     document.querySelector<HTMLElement>('[data-composer]')?.focus()
   }
   const remove = ({ id }: Queued) => {
     dequeue(threadId, id)
+    conversation.dismissFailure()
     focusComposer()
   }
   return (
     <section className={styles.queue} aria-label={texts.queue.label}>
       <div className={styles.head}>
-        <p role="status">{held ? words : texts.queue.waits}</p>
+        <p role="status">{first.failed ? texts.queue.failed : status}</p>
         {held && (
           <Button
             size="sm"

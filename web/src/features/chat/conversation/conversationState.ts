@@ -14,7 +14,7 @@ export type Question = (TextQuestion | FormQuestion) & {
   readonly acceptTokens?: number
 }
 
-type TextQuestion = {
+export type TextQuestion = {
   readonly kind: 'text'
   readonly content: string
   /** The ids of the data sources to use; if missing, all of the thread. */
@@ -46,6 +46,7 @@ export interface OtherBranch {
 
 /** SendFailure is a question that could not be sent. `retry` repeats the same request. */
 export interface SendFailure {
+  readonly requestId: string
   readonly question: Question
   readonly place: Place
   readonly cause: StreamFailure | Error
@@ -110,9 +111,9 @@ export interface ConversationEvents {
   /** The server refused the question, so the thread that was created for it is not needed. */
   readonly onUnused: (thread: Thread) => void
   readonly onRunning: (threadId: string, running: boolean) => void
-  /** The text returns to the composer. `onQuestionRetried` removes it again. */
+  /** The question returns to the composer or to the queue. `onQuestionRetried` removes it again. */
   readonly onQuestionLost: (failure: SendFailure) => void
-  readonly onQuestionRetried: (question: Question) => void
+  readonly onQuestionRetried: (failure: SendFailure) => void
   readonly onTrouble: (
     what: 'regenerate' | 'stop' | 'feedback' | 'branch' | 'decide',
     retry: () => void,

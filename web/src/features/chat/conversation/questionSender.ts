@@ -235,10 +235,11 @@ export class QuestionSender {
     this.#questions.delete(requestId)
     const tokens = tokensToAccept(cause)
     const retry = () => {
-      this.core.deps.events.onQuestionRetried(question)
+      if (isBusy(this.core.state)) return
+      this.core.deps.events.onQuestionRetried(failure)
       void this.ask({ ...question, ...(tokens && { acceptTokens: tokens }) }, requestId, place)
     }
-    const failure = { question, place, cause, retry }
+    const failure = { requestId, question, place, cause, retry }
     const editing = 'edit' in place && { editing: place.edit }
     this.core.set({
       turns: withoutOptimistic(this.core.state.turns, requestId),

@@ -76,6 +76,15 @@ export function restoreAttachments(
   for (const picture of pictures) attachPicture(key, picture)
 }
 
+/** removeRestoredAttachments removes the attachments of a question that is sent again. */
+export function removeRestoredAttachments(
+  key: string,
+  { sources = [], pictures = [] }: { sources?: readonly string[]; pictures?: readonly Picture[] },
+): void {
+  for (const id of sources) detach(key, id, false)
+  for (const { id } of pictures) detachPicture(key, id)
+}
+
 /** setWaiting sets whether a question waits for its files. */
 export function setWaiting(key: string, waiting: boolean): void {
   if (readAttachments(key).waiting !== waiting) change(key, () => ({ waiting }))

@@ -2,7 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { Picture, Skill } from '@/lib/api'
 import { store } from '@/lib/ui/store'
 import { attach, attachPicture, clearAdded, readAttachments } from './attachments'
-import { draftAtom, draftKey, moveDraftToOtherSkill } from './drafts'
+import { draftAtom, draftKey, moveDraftToOtherSkill, moveDraftToSkill } from './drafts'
+import { enqueue } from './queue'
 
 const from = draftKey('general', undefined)
 const to = draftKey('other', undefined)
@@ -49,4 +50,19 @@ describe('a draft that moves to another skill', () => {
       expect(files()).toEqual([['f'], []])
     },
   )
+})
+
+it('the draft and the queue of a deleted thread move before the draft of the skill, with their attachments', () => {
+  const thread = draftKey('general', 't')
+  const queued = { id: 'q' } as Picture
+  enqueue('t', { content: '送れなかった質問', pictures: [queued] }, undefined)
+  store.set(draftAtom(thread), '次の質問')
+  attachPicture(thread, picture)
+  store.set(draftAtom(from), '下書き')
+  moveDraftToSkill('general', 't')
+  expect(store.get(draftAtom(from))).toBe('送れなかった質問\n\n次の質問\n\n下書き')
+  expect(readAttachments(from).pictures).toEqual([queued, picture])
+  expect(store.get(draftAtom(thread))).toBe('')
+  store.set(draftAtom(from), '')
+  clearAdded(from)
 })

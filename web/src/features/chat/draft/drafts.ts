@@ -3,7 +3,7 @@ import type { Skill } from '@/lib/api'
 import { followStoredTexts, readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
 import { store } from '@/lib/ui/store'
 import { clearAdded, readAttachments, restoreAttachments } from './attachments'
-import { clearQueue } from './queue'
+import { clearQueue, type Queued } from './queue'
 
 type Draft = WritableAtom<string, [string], void>
 
@@ -30,20 +30,18 @@ export function draftAtom(key: string): Draft {
   return draft
 }
 
-/** restoreDraft restores a text that could not be sent, unless the draft has other text. It reports whether it did. */
-export function restoreDraft(key: string, text: string): boolean {
-  return replace(key, '', text)
+/** restoreDraft restores a text that could not be sent, before the text of the composer. */
+export function restoreDraft(key: string, text: string): void {
+  const draft = draftAtom(key)
+  store.set(draft, [text, store.get(draft)].filter(Boolean).join('\n\n'))
 }
 
 /** removeRestoredDraft removes a restored text, unless it has been changed. It reports whether it did. */
 export function removeRestoredDraft(key: string, text: string): boolean {
-  return replace(key, text, '')
-}
-
-function replace(key: string, expected: string, text: string): boolean {
   const draft = draftAtom(key)
-  if (store.get(draft) !== expected) return false
-  store.set(draft, text)
+  const current = store.get(draft)
+  if (current !== text && !current.startsWith(`${text}\n\n`)) return false
+  store.set(draft, current.slice(text.length + 2))
   return true
 }
 
@@ -77,12 +75,11 @@ export function moveDraftToThread(skillId: string, threadId: string, before: str
   if (store.get(draftAtom(from)) !== before) move(from, draftKey(skillId, threadId))
 }
 
-function move(from: string, to: string, queued: readonly string[] = []): void {
-  const text = [...queued, store.get(draftAtom(from))].filter(Boolean).join('\n\n')
-  if (restoreDraft(to, text)) {
-    const { added, pictures } = readAttachments(from)
-    restoreAttachments(to, { sources: added, pictures })
-  }
+function move(from: string, to: string, queued: readonly Queued[] = []): void {
+  const contents = queued.map(({ content }) => content)
+  restoreDraft(to, [...contents, store.get(draftAtom(from))].filter(Boolean).join('\n\n'))
+  const { added, pictures } = readAttachments(from)
+  for (const attached of [...queued, { sources: added, pictures }]) restoreAttachments(to, attached)
   clearAdded(from)
   store.set(draftAtom(from), '')
 }

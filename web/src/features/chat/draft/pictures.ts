@@ -58,6 +58,11 @@ export function addPictures(key: string, files: readonly File[], had = 0): void 
   if (files.length > room) toast(texts.pictures.tooMany(MAX_PICTURES, files.length - room))
 }
 
+/** cancelPictures cancels the uploads for a question. */
+export function cancelPictures(key: string): void {
+  for (const { id, to } of pictureUploads.uploads) if (to?.name === key) pictureUploads.remove(id)
+}
+
 function pictureQuery(id: string, size: 'thumbnail' | 'full') {
   return queryOptions({
     queryKey: ['picture', id, size],

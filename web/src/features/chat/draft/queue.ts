@@ -45,9 +45,10 @@ export function readQueue(threadId: string): Queue {
   return store.get(queueAtom(threadId))
 }
 
+/** enqueue appends a question to the queue. A question that was sent before keeps its id. */
 export function enqueue(
   threadId: string,
-  question: Pick<Queued, 'content' | 'sources' | 'pictures' | 'modelSelection'>,
+  question: Omit<Queued, 'id' | 'after'> & Partial<Pick<Queued, 'id'>>,
   after: string | undefined,
 ): void {
   const item: Queued = { id: crypto.randomUUID(), ...question, ...(after !== undefined && { after }) }
@@ -77,11 +78,11 @@ export function markFailed(threadId: string, id: string): void {
   change(threadId, (item) => (item.id === id ? { ...item, failed: true } : item))
 }
 
-/** clearQueue empties a queue and returns the texts of its questions. */
-export function clearQueue(threadId: string): readonly string[] {
-  const contents = readQueue(threadId).map((item) => item.content)
-  if (contents.length > 0) write(threadId, [])
-  return contents
+/** clearQueue empties a queue and returns its questions. */
+export function clearQueue(threadId: string): Queue {
+  const items = readQueue(threadId)
+  if (items.length > 0) write(threadId, [])
+  return items
 }
 
 function change(threadId: string, how: (item: Queued) => Queued): void {

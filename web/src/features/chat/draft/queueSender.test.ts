@@ -75,6 +75,17 @@ describe('the queue', () => {
     await vi.waitFor(() => expect(made.contents()).toEqual(['一', '二']))
   })
 
+  it('is sent in a thread without messages if the user wants it', async () => {
+    const made = setup([], store)
+    made.conversation.load(thread, [])
+    enqueue('t', { content: '一', failed: true }, undefined)
+    const sender = new QueueSender(new PageLocks())
+    await sender.send(made.conversation)
+    expect(made.sent).toEqual([])
+    void sender.send(made.conversation, true)
+    await vi.waitFor(() => expect(made.sent).toHaveLength(1))
+  })
+
   it('keeps a refused question and does not send it again by itself', async () => {
     const made = tab()
     enqueue('t', { content: '二' }, undefined)

@@ -50,8 +50,8 @@ function nextOf(conversation: Conversation, asked: boolean): Queued | null {
   const { thread, turns, gone, failure } = conversation.state
   const last = turns.at(-1)
   const next = thread === null || gone ? undefined : readQueue(thread.id)[0]
-  if (next === undefined || last === undefined) return null
-  if (last.pending || isBusy(conversation.state) || isRunning(last.message)) return null
+  if (next === undefined || isBusy(conversation.state)) return null
+  if (last !== undefined && (last.pending || isRunning(last.message))) return null
   const due =
     !next.failed && failure === null && isLastAnswerComplete(conversation) && isOnBranch(conversation, next)
   return asked || due ? next : null

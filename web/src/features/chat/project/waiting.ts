@@ -24,11 +24,11 @@ export function setWaiting(threadId: string, questions: Waiting = []): void {
 /** askInTurn asks a question in a shared thread whose answer is running. It is answered when its turn comes. */
 export async function askInTurn(
   threadId: string,
-  { content, sources, pictures, modelSelection }: Omit<Queued, 'id'>,
+  { id, content, sources, pictures, modelSelection }: Queued,
 ): Promise<void> {
   await call('askMessage', {
     body: {
-      request_id: crypto.randomUUID(),
+      request_id: id,
       thread_id: threadId,
       content,
       ...(sources && { data_source_ids: [...sources] }),

@@ -10,7 +10,7 @@ import type { Conversation } from '../conversation/conversation'
 import { attachmentsAtom, clearAdded, detachPicture } from '../draft/attachments'
 import { draftAtom } from '../draft/drafts'
 import { maxLength } from '../draft/limits'
-import { addPictures } from '../draft/pictures'
+import { addPictures, cancelPictures } from '../draft/pictures'
 import { usePictureUploads } from '../draft/questionFiles'
 import { Pictures } from '../pictures/Pictures'
 import { usePictureRefusal } from '../pictures/pictureSupport'
@@ -46,6 +46,8 @@ export function Edit(props: EditProps) {
   }, [ready])
   const cancel = () => {
     setDraft('')
+    clearAdded(key)
+    cancelPictures(key)
     conversation.edit(null)
     onDone()
   }

@@ -91,7 +91,7 @@ export function ChatBody({ skill, conversation, scroll, embedded = false }: Chat
       <PassageActions
         conversation={conversation}
         root={content}
-        closed={Boolean(skill.unavailable_reason)}
+        closed={Boolean(skill.unavailable_reason) || thread?.can_ask === false}
         onAsk={ask}
       />
       <Announcer turn={turns.at(-1)} />

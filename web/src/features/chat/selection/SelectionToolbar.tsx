@@ -6,10 +6,12 @@ import { Button } from '@/components/Button'
 import { copyText } from '@/lib/browser/clipboard'
 import { keepBeside } from '@/lib/ui/anchored'
 import { focusComposer } from '@/lib/ui/composer'
+import { ime } from '@/lib/ui/ime'
 import { store } from '@/lib/ui/store'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import type { Conversation } from '../conversation/conversation'
 import type { Question } from '../conversation/conversationState'
+import { readAttachments } from '../draft/attachments'
 import { draftAtom, draftKey } from '../draft/drafts'
 import { texts } from '../texts'
 import { type Passage, quoted, selectedPassage } from './passage'
@@ -51,7 +53,7 @@ function Toolbar({
   const onKeyDown = useEffectEvent((event: KeyboardEvent) => {
     const inside = box.current?.contains(document.activeElement)
     if (event.altKey && event.key === 'F10') box.current?.querySelector('button')?.focus()
-    else if (event.key === 'Escape') {
+    else if (event.key === 'Escape' && !ime.isComposing(event)) {
       onDone()
       if (inside) focusComposer()
     } else return
@@ -69,8 +71,10 @@ function Toolbar({
   }
   const ask = () => {
     const { skillId, state } = conversation
-    const draft = draftAtom(draftKey(skillId, state.thread?.id))
-    store.set(draft, [store.get(draft).trimEnd(), `${quoted(text)}\n\n`].filter(Boolean).join('\n\n'))
+    const key = draftKey(skillId, state.thread?.id)
+    const draft = draftAtom(key)
+    if (!readAttachments(key).waiting)
+      store.set(draft, [store.get(draft).trimEnd(), `${quoted(text)}\n\n`].filter(Boolean).join('\n\n'))
     finish()
     requestAnimationFrame(moveCaretToEnd)
   }

@@ -7,6 +7,7 @@ import { useLazyPart } from '@/lib/ui/lazyPart'
 import { store } from '@/lib/ui/store'
 import type { Conversation } from '../conversation/conversation'
 import type { Question } from '../conversation/conversationState'
+import { readAttachments } from '../draft/attachments'
 import { draftAtom, draftKey } from '../draft/drafts'
 import { texts } from '../texts'
 import { formPart } from './formPart'
@@ -57,7 +58,7 @@ export function Start({
                 <button
                   type="button"
                   className={styles.suggestion}
-                  onClick={() => propose(skill.id, conversation, suggestion)}
+                  onClick={() => propose(skill, conversation, suggestion)}
                 >
                   <span>{suggestion}</span>
                   <ArrowUpRight size={16} aria-hidden />
@@ -71,9 +72,17 @@ export function Start({
   )
 }
 
-/** propose puts a suggestion into the composer. Many suggestions need a text to be added. */
-function propose(skillId: string, conversation: Conversation, text: string): void {
-  store.set(draftAtom(draftKey(skillId, conversation.state.thread?.id)), text)
+/**
+ * propose puts a suggestion into the composer, after the text that the user has written. Many suggestions need a text to
+ * be added.
+ */
+function propose(skill: Skill, conversation: Conversation, suggestion: string): void {
+  const key = draftKey(skill.id, conversation.state.thread?.id)
+  if (readAttachments(key).waiting) return
+  const written = store.get(draftAtom(key)).trimEnd()
+  const unchanged = skill.suggestions.includes(written)
+  const text = written === '' || unchanged ? suggestion : `${written}\n\n${suggestion}`
+  store.set(draftAtom(key), text)
   const field = document.querySelector<HTMLTextAreaElement>('[data-composer]')
   field?.focus()
   // The value changes with the next rendering. Then put the cursor at its end.

@@ -1,0 +1,222 @@
+import { createRoot } from 'react-dom/client'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { emptyAnswer } from '@/lib/stream'
+import messages from '../../public/_locales/ja/messages.json'
+import { deleteAllConversations, type StoredConversation } from '../lib/storedConversations'
+import { App } from './App'
+import { FakeChrome, type FakeTab } from './fakeChrome'
+import { closeAll } from './useConversation'
+
+const server = 'https://tsumugi.example'
+let tabs = 0
+let a: FakeTab
+let b: FakeTab
+let browser: FakeChrome
+let unmount: () => void
+/** The bodies of the questions that the server received. They are not answered. */
+let asked: { page: { url: string } }[]
+
+const page = (tab: FakeTab) => ({
+  kind: 'page',
+  url: tab.url,
+  title: tab.title,
+  text: '本文',
+  whole: '本文',
+  omitted: 0,
+  selection: '',
+  unreadFrames: 0,
+})
+
+const keyOf = (tab: FakeTab) => `talk:${tab.id}:${tab.url}`
+
+/** Stores a conversation with one answered question, as an earlier panel did. */
+function store(tab: FakeTab, question: string): void {
+  const conversation: StoredConversation = {
+    tabId: tab.id,
+    url: tab.url,
+    title: tab.title,
+    kind: 'page',
+    project: null,
+    threadId: 'thread',
+    touchedAt: Date.now(),
+    turns: [
+      {
+        key: 'turn',
+        question,
+        sent: null,
+        asked: null,
+        answer: { ...emptyAnswer, messageId: 'message', text: '回答', done: true },
+        failure: null,
+        rating: null,
+      },
+    ],
+  }
+  browser.session.set(keyOf(tab), conversation)
+}
+
+const panel = () => document.body.textContent ?? ''
+const review = () => document.querySelector(`section[aria-label="${messages.review.message}"]`)
+const field = () => document.querySelector('textarea')
+const until = (check: () => void) => vi.waitFor(check, { timeout: 20_000 })
+
+async function press(name: keyof typeof messages): Promise<void> {
+  const { message } = messages[name]
+  const find = () => [...document.querySelectorAll('button')].find((it) => it.textContent?.trim() === message)
+  await until(() => expect(find(), message).toBeDefined())
+  find()?.click()
+}
+
+async function type(text: string): Promise<void> {
+  await until(() => expect(field()?.disabled).toBe(false))
+  const { set } = Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value') ?? {}
+  set?.call(field(), text)
+  field()?.dispatchEvent(new Event('input', { bubbles: true }))
+  await until(() => expect(field()?.value).toBe(text))
+}
+
+const enter = () =>
+  field()?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }))
+
+beforeEach(() => {
+  a = { id: ++tabs, url: `https://a.example/${tabs}`, title: 'ページA' }
+  b = { id: ++tabs, url: `https://b.example/${tabs}`, title: 'ページB' }
+  browser = new FakeChrome(a)
+  browser.local.set('server', server)
+  browser.local.set('grant', {
+    origin: server,
+    accessToken: 'token',
+    refreshToken: '',
+    expiresAt: Date.now() + 3_600_000,
+  })
+  browser.read = async (tabId) => page(tabId === a.id ? a : b)
+  asked = []
+  vi.stubGlobal('fetch', (url: string, init?: RequestInit) => {
+    if (url.endsWith('/v1/me')) return Promise.resolve(Response.json({ id: 'me' }))
+    if (url.includes('/v1/project')) return Promise.resolve(Response.json({ items: [], total: 0 }))
+    if (url.endsWith('/stream')) asked.push(JSON.parse(String(init?.body)))
+    return new Promise(() => {})
+  })
+  const box = document.body.appendChild(document.createElement('div'))
+  const root = createRoot(box)
+  root.render(<App />)
+  unmount = () => {
+    root.unmount()
+    box.remove()
+  }
+})
+
+afterEach(() => {
+  closeAll()
+  unmount()
+})
+
+test('a review stays with its tab, and the conversation of another tab is kept', async () => {
+  store(b, 'Bの質問')
+  await press('summarize')
+  await until(() => expect(review()?.textContent).toContain(a.url))
+
+  browser.activate(b)
+  await until(() => expect(panel()).toContain('Bの質問'))
+  expect(review()).toBeNull()
+  expect(field()).not.toBeNull()
+
+  browser.activate(a)
+  await until(() => expect(review()?.textContent).toContain(a.url))
+  await press('send')
+  await until(() => expect(asked).toMatchObject([{ page: { url: a.url } }]))
+  await until(() => expect(browser.session.get(keyOf(a))).toMatchObject({ tabId: a.id, url: a.url }))
+
+  browser.activate(b)
+  await until(() => expect(panel()).toContain('Bの質問'))
+  expect([...browser.session.keys()].filter((key) => key.startsWith('talk:')).sort()).toEqual(
+    [keyOf(a), keyOf(b)].sort(),
+  )
+})
+
+test('a page that is sent without a review after a change of the tab begins a conversation of its own tab', async () => {
+  store(b, 'Bの質問')
+  browser.local.set('unreviewed', [new URL(a.url).host])
+  let finish: (found: unknown) => void = () => {}
+  browser.read = () =>
+    new Promise((resolve) => {
+      finish = resolve
+    })
+  await press('summarize')
+  await until(() => expect(panel()).toContain(messages.reading.message))
+  browser.activate(b)
+  await until(() => expect(panel()).toContain('Bの質問'))
+  expect(panel()).not.toContain(messages.reading.message)
+
+  finish(page(a))
+  await until(() => expect(asked).toMatchObject([{ page: { url: a.url } }]))
+  await until(() => expect(browser.session.get(keyOf(a))).toBeDefined())
+  expect(panel()).toContain('Bの質問')
+  expect(browser.session.get(keyOf(b))).toBeDefined()
+
+  browser.activate(a)
+  await until(() => expect(panel()).toContain(a.title))
+  await until(() => expect(panel()).not.toContain('Bの質問'))
+  await until(() => expect(document.querySelectorAll('[data-answer]')).toHaveLength(1))
+})
+
+test('a question stays in the field when the page cannot be read', async () => {
+  browser.read = async () => ({ kind: 'empty', unreadFrames: 0 })
+  await type('期限はいつですか')
+  enter()
+  await until(() => expect(document.querySelector('[role=alert]')).not.toBeNull())
+  expect(field()?.value).toBe('期限はいつですか')
+})
+
+test('a question returns to the field when its review is canceled, and leaves it when it is sent', async () => {
+  await type('期限はいつですか')
+  enter()
+  await until(() => expect(review()).not.toBeNull())
+  await press('cancel')
+  await until(() => expect(field()?.value).toBe('期限はいつですか'))
+  enter()
+  await press('send')
+  await until(() => expect(asked).toHaveLength(1))
+  await until(() => expect(field()?.value).toBe(''))
+})
+
+test('each tab keeps its question while another tab is shown, until the question is sent', async () => {
+  store(b, 'Bの質問')
+  await type('Aへの質問')
+  browser.activate(b)
+  await until(() => expect(panel()).toContain('Bの質問'))
+  expect(field()?.value).toBe('')
+  await type('Bへの質問')
+  browser.activate(a)
+  await until(() => expect(field()?.value).toBe('Aへの質問'))
+  browser.activate(b)
+  await until(() => expect(panel()).toContain('Bの質問'))
+  expect(field()?.value).toBe('Bへの質問')
+  enter()
+  await until(() => expect(asked).toHaveLength(1))
+  expect(field()?.value).toBe('')
+})
+
+test('a follow-up stays in the field while a summary of the page is prepared and refused', async () => {
+  store(a, 'Aの質問')
+  await until(() => expect(panel()).toContain('Aの質問'))
+  await type('次の質問')
+  const summarize = async () => {
+    await chrome.storage.session.set({
+      'intent:1': { kind: 'summarize', tabId: a.id, windowId: 1, at: Date.now() },
+    })
+  }
+  await summarize()
+  await until(() => expect(review()).not.toBeNull())
+  await press('cancel')
+  await until(() => expect(field()?.value).toBe('次の質問'))
+  browser.read = async () => ({ kind: 'empty', unreadFrames: 0 })
+  await summarize()
+  await until(() => expect(document.querySelector('[role=alert]')).not.toBeNull())
+  expect(field()?.value).toBe('次の質問')
+})
+
+test('questions are deleted with all conversations', async () => {
+  await type('Aへの質問')
+  await deleteAllConversations()
+  await until(() => expect(field()?.value).toBe(''))
+})
