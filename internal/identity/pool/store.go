@@ -319,8 +319,8 @@ type Store interface {
 	DistrustDevice(ctx context.Context, sub uuid.UUID, device []byte) error
 
 	// CreateGrant stores a grant and the device of the sign-in. It reports whether the user has signed in before, but
-	// never on this device. If the user is no longer enabled or no longer has the given version, the authentication is
-	// no longer valid and the error has the code fault.Conflict.
+	// never on this device. If the user is no longer enabled or no longer has the given version, or if the code of
+	// External no longer exists, the authentication is no longer valid and the error has the code fault.Conflict.
 	CreateGrant(ctx context.Context, grant Grant, version int64, event Event) (newDevice bool, err error)
 
 	// GrantByToken returns the grant with that hash of a refresh token, or an error with the code fault.NotFound.
