@@ -302,7 +302,8 @@ type Store interface {
 	// RenamePasskey changes the name of a user's passkey. If it does not exist, the error has the code fault.NotFound.
 	RenamePasskey(ctx context.Context, sub uuid.UUID, id []byte, name string) error
 
-	// RemovePasskey removes a passkey of a user. If it does not exist, the error has the code fault.NotFound.
+	// RemovePasskey removes a passkey of a user. If it does not exist, the error has the code fault.NotFound; if it is the
+	// only second factor of a user who needs one, fault.Conflict.
 	RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event Event) error
 
 	// TrustedSince returns when a user trusted a device. It returns nil if that was before the time after, or if the
