@@ -372,13 +372,14 @@ func (s *Service) publish(g *generation, delta string) {
 	if g.truncated || delta == "" {
 		return
 	}
+	delta = withoutNUL(delta) // First, because it changes the length.
 	if g.truncated = g.length+len(delta) > s.cfg.MaxAnswer; g.truncated {
 		delta = runes.FirstBytes(delta, s.cfg.MaxAnswer-g.length)
 	}
 	first := g.length == 0
 	g.length += len(delta)
 	s.ensureLease()
-	g.text.AppendText(withoutNUL(delta))
+	g.text.AppendText(delta)
 	if first {
 		s.metrics.FirstToken(time.Since(g.since))
 		g.span.AddEvent("first token")

@@ -159,6 +159,29 @@ func TestAnswerWithTools(t *testing.T) {
 	}
 }
 
+// TestNULBeforeACall: a round does not repeat the end of the round before it, although NUL is replaced by a longer
+// character.
+func TestNULBeforeACall(t *testing.T) {
+	t.Parallel()
+	f, s, model, exchange := askWithTools(t)
+	call := model.Next(t)
+	call.Emit("一\x00\x00二")
+	call.CallTools(calling("a", "echo", "{}"))
+	call = model.Next(t)
+	call.Emit("三")
+	call.CallTools(calling("b", "echo", "{}"))
+	call = model.Next(t)
+	if m := call.Request.Messages[len(call.Request.Messages)-2]; m.Role != llm.RoleAssistant || m.Content != "三" {
+		t.Errorf("the second round is %+v", m)
+	}
+	call.Finish()
+	const first = "一\uFFFD\uFFFD二"
+	answer := f.waitAt(s, exchange).Answer
+	if answer.Content != first+"\n\n三" || len(answer.ToolCalls) != 2 || answer.ToolCalls[0].Offset != len(first) {
+		t.Errorf("stored %+v", answer)
+	}
+}
+
 // TestModelMustAnswerAfterTheLastCall: at most 20 calls are made for an answer. Then the model may call no more tools.
 func TestModelMustAnswerAfterTheLastCall(t *testing.T) {
 	t.Parallel()
