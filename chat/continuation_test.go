@@ -171,6 +171,48 @@ func TestStopKeepsTheWholeText(t *testing.T) {
 	}
 }
 
+// TestTextIsKeptIfItsSourcesAreNotFoundAgain: an answer that ends before the next server has found its sources keeps its
+// text. Clients are not reset.
+func TestTextIsKeptIfItsSourcesAreNotFoundAgain(t *testing.T) {
+	t.Parallel()
+	for name, stop := range map[string]bool{"stopped by the owner": true, "the search fails": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, nil)
+			f.named()
+			first := llmtest.NewLive()
+			stopping, _ := f.startSilent(chat.Deps{Model: first, Grounder: f.groundedIn(three...)})
+			exchange := f.sendTo(stopping, f.question("休暇は？"))
+			const want = "20日です[2]。申請は"
+			first.Next(t).Emit(want)
+			stopping.kill()
+			if stop {
+				if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			next := f.takeOver(chat.Deps{
+				Model: llmtest.NewLive(), // Not asked.
+				Grounder: grounder(func(ctx context.Context, _ chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
+					if stop {
+						<-ctx.Done()
+						return chat.Grounds{}, ctx.Err()
+					}
+					return chat.Grounds{}, fault.Errorf(fault.Unavailable, "検索できませんでした。")
+				}),
+			})
+			answer := f.waitAt(next, exchange).Answer
+			if answer.Content != want || (answer.FinishReason == chat.FinishStopped) != stop ||
+				(answer.Status == chat.StatusFailed) == stop {
+				t.Errorf("stored %+v", answer)
+			}
+			if raw := f.follow(next, exchange.Answer.ID, cursor(1, want)); strings.Contains(raw, "data-reset") {
+				t.Errorf("the client is reset: %s", raw)
+			}
+		})
+	}
+}
+
 // TestTakeoverContinuesTheTextOfOtherServers: the text that other servers have received is continued, without a
 // checkpoint.
 func TestTakeoverContinuesTheTextOfOtherServers(t *testing.T) {

@@ -37,6 +37,7 @@ type generation struct {
 	// The fields below belong to the generation's goroutine.
 	steps           []Step // The last state of each kind.
 	grounds         Grounds
+	grounded        bool                       // The sources were found.
 	guard           *answer.CitationNormalizer // Nil if the model received no sources.
 	sources         atomic.Pointer[[]Source]   // See allSources. Only the generation's goroutine changes it.
 	length          int                        // Length of the text in bytes.
