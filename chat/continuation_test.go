@@ -213,6 +213,42 @@ func TestTextIsKeptIfItsSourcesAreNotFoundAgain(t *testing.T) {
 	}
 }
 
+// tiredStore is a store whose answers have been begun too often.
+type tiredStore struct{ chat.Store }
+
+func (s tiredStore) TakeOver(
+	ctx context.Context, server uuid.UUID, owned []uuid.UUID, lease time.Duration, limit, epoch int,
+) ([]chat.StoredGeneration, error) {
+	taken, err := s.Store.TakeOver(ctx, server, owned, lease, limit, epoch)
+	for i := range taken {
+		taken[i].Attempts = 1000
+	}
+	return taken, err
+}
+
+// TestAnswerBegunTooOftenKeepsItsText: the answer fails with its text and its calls. The call that was being made is
+// shown as stopped.
+func TestAnswerBegunTooOftenKeepsItsText(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.giveTools()
+	box, model := newToolbox(), llmtest.NewLive()
+	crashed, _ := f.startSilent(chat.Deps{Model: model, Tools: box})
+	exchange := f.sendTo(crashed, f.question("調べて"))
+	call := model.Next(t)
+	call.Emit("調べます。")
+	call.CallTools(calling("a", "echo", "{}"), calling("w", "wait", "{}"))
+	<-box.called
+	<-box.called
+	crashed.kill()
+	last := f.takeOver(chat.Deps{Store: tiredStore{f.db}, Model: llmtest.NewLive()}) // The model is not asked.
+	answer := f.waitAt(last, exchange).Answer
+	if answer.Status != chat.StatusFailed || answer.Content != "調べます。" || len(answer.ToolCalls) != 2 ||
+		answer.ToolCalls[1].State != chat.ToolFailed || answer.ToolCalls[1].Error != "停止しました。" {
+		t.Errorf("stored %+v", answer)
+	}
+}
+
 // TestTakeoverContinuesTheTextOfOtherServers: the text that other servers have received is continued, without a
 // checkpoint.
 func TestTakeoverContinuesTheTextOfOtherServers(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/work"
+	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 const (
@@ -213,15 +214,20 @@ func (s *Service) resume(ctx context.Context, b StoredGeneration, since time.Tim
 	return nil
 }
 
-// failExhausted fails an answer that has been begun too often.
+// failExhausted fails an answer that has been begun too often. It keeps its known text and calls.
 func (s *Service) failExhausted(ctx context.Context, b StoredGeneration) error {
+	g := &generation{
+		req: AnswerRequest{Owner: b.Owner}, answer: b.Answer, text: stream.NewText(streamHead(b.Answer)), rounds: b.Known.Rounds,
+	}
+	canceled := s.cancelWaiting(g)
 	result, err := s.store.EndGeneration(ctx, Outcome{
 		Owner: b.Owner, ThreadID: b.Thread.ID, MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: s.serverID,
-		Status: StatusFailed, FinishReason: FinishError, Failure: unknownFailure(),
-		Checkpointed: true,
+		Status: StatusFailed, FinishReason: FinishError, Failure: unknownFailure(), Content: b.Known.Text,
+		SkillID: b.Thread.SkillID, ToolCalls: g.toolCalls(), ToolUses: g.toolUses(), Checkpointed: true,
 	})
 	if err == nil {
 		s.publishEnd(b.Owner, result)
+		s.publishAsked(g, canceled)
 	}
 	return err
 }

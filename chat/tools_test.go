@@ -264,6 +264,40 @@ func TestStoppingServerLeavesCallsToTheNext(t *testing.T) {
 	}
 }
 
+// TestStopBeforeARepeatedCall: a call without a result is shown as stopped, if its answer ends before the next server
+// makes it again.
+func TestStopBeforeARepeatedCall(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.giveTools()
+	box, model := newToolbox(), llmtest.NewLive()
+	stopping := f.startWith(chat.Deps{Model: model, Tools: box}, mute())
+	exchange := f.sendTo(stopping, f.question("待って"))
+	call := model.Next(t)
+	call.Emit("待ちます。")
+	call.CallTools(calling("w", "wait", "{}"))
+	<-box.called
+	stopping.kill()
+	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
+		t.Fatal(err)
+	}
+	next := f.startWith(chat.Deps{
+		Model: llmtest.NewLive(), Tools: newToolbox(), // Neither is called.
+		Grounder: grounder(func(ctx context.Context, _ chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
+			<-ctx.Done()
+			return chat.Grounds{}, ctx.Err()
+		}),
+	}, chat.Config{Alone: true})
+	answer := f.waitAt(next, exchange).Answer
+	if answer.FinishReason != chat.FinishStopped || answer.Content != "待ちます。" || len(answer.ToolCalls) != 1 ||
+		answer.ToolCalls[0].State != chat.ToolFailed || answer.ToolCalls[0].Error != "停止しました。" {
+		t.Errorf("stored %+v", answer)
+	}
+	if raw := f.follow(next, exchange.Answer.ID, ""); strings.Count(raw, "tool-output-error") != 1 {
+		t.Errorf("got %s", raw)
+	}
+}
+
 // roundStore reports when the results of tools are stored.
 type roundStore struct {
 	chat.Store
