@@ -147,10 +147,10 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 	s.mu.Unlock()
 
 	// No longer than a lease: the owned generations must still be complete when the database compares them.
-	ctx, cancel := context.WithTimeout(ctx, min(commitTimeout, max(s.cfg.Lease, time.Second)))
-	defer cancel()
+	within, cancel := context.WithTimeout(ctx, min(commitTimeout, max(s.cfg.Lease, time.Second)))
 	began := time.Now()
-	taken, err := s.store.TakeOver(ctx, s.serverID, owned, lease, min(free, takeOverBatch), s.cfg.Epoch())
+	taken, err := s.store.TakeOver(within, s.serverID, owned, lease, min(free, takeOverBatch), s.cfg.Epoch())
+	cancel()
 	if err != nil {
 		s.log.ErrorContext(ctx, "looking for abandoned generations failed", "err", err)
 		return 0
@@ -175,6 +175,8 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 func (s *Service) resume(ctx context.Context, b StoredGeneration, since time.Time) error {
 	s.log.InfoContext(ctx, "taking over a generation", "message_id", b.Answer.ID, "thread_id", b.Thread.ID, "run",
 		b.Answer.Run)
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
 	if b.Attempts > maxAttempts {
 		return s.failExhausted(ctx, b)
 	}
