@@ -102,7 +102,7 @@ func TestAnswerWithTools(t *testing.T) {
 	}
 	live := f.watch(s, exchange.Answer.ID)
 	call.Emit("調べます。")
-	call.CallTools(calling("a", "echo", `{"n": 1}`), calling("b", "echo", `{"n":"失敗"}`), calling("c", "none", `{}`),
+	call.CallTools(calling("a", "echo", `{"n": 1}`), calling("b", "echo", `{"n":"失敗"}`), calling("c", "none\x00\xff", `{}`),
 		calling("d", "echo", `{"n":`))
 	call = model.Next(t)
 	want := []string{
@@ -134,7 +134,7 @@ func TestAnswerWithTools(t *testing.T) {
 		states = append(states, fmt.Sprintf("%s %s %d %d", c.Title, c.State, c.Round, c.Offset))
 	}
 	if got := strings.Join(states, ", "); got !=
-		"やまびこ success 0 15, やまびこ failed 0 15, none failed 0 15, やまびこ failed 0 15, やまびこ success 1 15" {
+		"やまびこ success 0 15, やまびこ failed 0 15, none\x1A\uFFFD failed 0 15, やまびこ failed 0 15, やまびこ success 1 15" {
 		t.Errorf("stored calls: %s", got)
 	}
 	raw := f.drain(live)
