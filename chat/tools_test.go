@@ -53,7 +53,7 @@ func (b *toolbox) Of(context.Context, identity.Owner, []string) ([]tool.Tool, er
 	}, nil
 }
 
-// giveTools gives tools to the skill of the thread.
+// giveTools gives tools to the skill of the thread, and to those of the browser extension.
 func (f *fixture) giveTools() {
 	f.t.Helper()
 	f.named()
@@ -61,8 +61,11 @@ func (f *fixture) giveTools() {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	i := slices.IndexFunc(skills, func(s skill.Skill) bool { return s.ID == chatSkill.ID })
-	skills[i].Tools = tool.Names()
+	for i, s := range skills {
+		if s.ID == chatSkill.ID || s.IsExtension() {
+			skills[i].Tools = tool.Names()
+		}
+	}
 	if err := f.db.SaveBuiltinSkills(f.t.Context(), categories, skills); err != nil {
 		f.t.Fatal(err)
 	}
