@@ -292,13 +292,11 @@ func (db *DB) SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, f
 			organizationID, id, after.CheckedAt, storable(after.Failure)); err != nil || found.Failure != "" {
 			return err
 		}
-		names := convert(after.Tools, func(t toolserver.Tool) string { return t.Name })
 		if err := send(ctx, tx, func(batch *pgx.Batch) {
-			batch.Queue(`DELETE FROM tool_server_tools WHERE organization_id = $1 AND server_id = $2 AND name <> ALL ($3)`,
-				organizationID, id, names)
 			for _, t := range after.Tools {
 				queueTool(batch, organizationID, id, t)
 			}
+			batch.Queue(deleteUnusedToolsSQL, organizationID, id)
 		}); err != nil {
 			return err
 		}
@@ -310,6 +308,17 @@ func (db *DB) SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, f
 		return nil
 	})
 }
+
+// deleteUnusedToolsSQL deletes tools that the server $2 does not have any more, so that a server that renames its tools
+// each time does not fill the database. It keeps tools that an administrator has changed, that a skill names or that a
+// person has approved for a thread: otherwise the server could replace their definitions unseen.
+const deleteUnusedToolsSQL = `
+	DELETE FROM tool_server_tools t
+	WHERE t.organization_id = $1 AND t.server_id = $2 AND t.gone
+	  AND t.rule = 'ask' AND NOT t.read_only AND NOT t.idempotent
+	  AND NOT EXISTS (SELECT FROM skills s
+	                  WHERE (s.organization_id = $1 OR s.organization_id IS NULL) AND t.name = ANY (s.tools))
+	  AND NOT EXISTS (SELECT FROM tool_permissions p WHERE p.organization_id = $1 AND p.tool = t.name)`
 
 // queueTool stores a tool.
 func queueTool(batch *pgx.Batch, organizationID, serverID uuid.UUID, t toolserver.Tool) {

@@ -269,8 +269,8 @@ func flatten(fields map[string]string, path string, value any) {
 }
 
 // Apply returns the server with the tools of a discovery. Tools that are new have RuleAsk. A tool whose definition has changed
-// keeps the accepted one, and is not usable until the new one is accepted. changed are the names of tools whose
-// definition has changed since the last discovery.
+// keeps the accepted one, and is not usable until the new one is accepted; so does one that the server had dropped
+// meanwhile. changed are the names of tools whose definition has changed since the last discovery.
 func (s Server) Apply(found Discovery) (after Server, changed []string) {
 	s.CheckedAt, s.Failure = &found.At, found.Failure
 	if found.Failure != "" {
@@ -304,10 +304,6 @@ func (s Server) Apply(found Discovery) (after Server, changed []string) {
 			}
 		}
 	}
-	// A server that renames its tools each time must not fill the database.
-	tools = slices.DeleteFunc(tools, func(t Tool) bool {
-		return t.Gone && t.Rule == tool.RuleAsk && !t.ReadOnly && !t.Idempotent
-	})
 	slices.SortFunc(tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
 	s.Tools = tools
 	return s, changed
