@@ -348,4 +348,22 @@ func TestServerMovedBeforeCall(t *testing.T) {
 	if _, err := o.call("crm__find_customer", `{"name":"a"}`); err != nil || moved.lastHeader("X-Api-Key") != "neu" {
 		t.Errorf("the next call: %v", err)
 	}
+	// The same holds for the other settings of the authentication, but not for the name.
+	for i, draft := range []toolserver.Draft{
+		{Name: new("営業支援")}, {HeaderName: new("x-token")}, {Auth: new(toolserver.AuthOAuth)}, {ClientID: new("client")},
+	} {
+		tools := o.offered(o.taro, "crm__find_customer")
+		if _, err := o.tools.Edit(t.Context(), o.super, server.ID, draft); err != nil {
+			t.Fatal(err)
+		}
+		_, err := tools[0].Call(t.Context(), json.RawMessage(`{"name":"a"}`))
+		if i > 0 {
+			wants(t, err, "管理者の変更により使えなくなったため")
+		} else if err != nil {
+			t.Errorf("after another name: %v", err)
+		}
+	}
+	if n := moved.calls.Load(); n != 2 {
+		t.Errorf("%d calls", n)
+	}
 }
