@@ -23,12 +23,12 @@ import (
 
 // Limits of a definition.
 const (
-	maxTitle       = 100      // In characters; longer titles are shortened.
-	maxDescription = 8_000    // In characters.
-	maxSchema      = 64 << 10 // In bytes.
-	maxSchemaDepth = 32       // Of nested values, with references replaced.
-	maxSchemaNodes = 5_000    // Values, with references replaced.
-	maxShownValue  = 2_000    // Characters of a value in a difference.
+	maxTitle       = 100       // In characters; longer titles are shortened.
+	maxDescription = 8_000     // In characters.
+	maxSchema      = 64 << 10  // In bytes.
+	maxSchemaDepth = 32        // Of nested values, with references replaced.
+	maxSchemaNodes = 5_000     // Values, with references replaced.
+	maxShownFields = 256 << 10 // Bytes of the values of a schema with their paths, in a difference.
 )
 
 // newDefinition returns the definition of a tool, or why it cannot be used.
@@ -232,40 +232,51 @@ func (t Tool) Changes() []Change {
 	maps.Copy(names, after)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if before[name] != after[name] {
-			changes = append(changes, Change{
-				Field: name, Before: runes.First(before[name], maxShownValue), After: runes.First(after[name], maxShownValue),
-			})
+			changes = append(changes, Change{Field: name, Before: before[name], After: after[name]})
 		}
 	}
 	return changes
 }
 
-// fields returns the values of a definition by their paths.
+// fields returns the values of a definition by their paths. A schema whose paths are too long is one value.
 func (d Definition) fields() map[string]string {
-	fields := map[string]string{"title": d.Title, "description": d.Description}
 	var schema any
 	_ = json.Unmarshal(d.Schema, &schema) // The schema is valid JSON.
-	flatten(fields, "", schema)
-	return fields
+	f := fieldList{values: make(map[string]string), left: maxShownFields}
+	if f.add("schema", schema); f.left < 0 {
+		f.values = map[string]string{"schema": string(d.Schema)}
+	}
+	f.values["title"], f.values["description"] = d.Title, d.Description
+	return f.values
 }
 
-// flatten adds the values within a value by their paths. Lists are one value: their order has a meaning.
-func flatten(fields map[string]string, path string, value any) {
-	if object, ok := value.(map[string]any); ok && (len(object) > 0 || path == "") {
+// fieldList has the values of a schema by their paths.
+type fieldList struct {
+	values map[string]string
+	left   int // Bytes that further values may have with their paths. The list is not complete if it is negative.
+}
+
+// add adds the values within a value. Lists are one value: their order has a meaning.
+func (f *fieldList) add(path string, value any) {
+	if object, ok := value.(map[string]any); ok && len(object) > 0 {
 		for name, item := range object {
-			flatten(fields, strings.TrimPrefix(path+"."+name, "."), item)
+			if f.left < 0 {
+				return
+			}
+			if name == "" || strings.ContainsAny(name, `."`) { // Otherwise another value could have the same path.
+				name = strconv.Quote(name)
+			}
+			f.add(path+"."+name, item)
 		}
 		return
 	}
-	if path == "" {
-		return
+	text, ok := value.(string)
+	if !ok || json.Valid([]byte(text)) { // The text "1" is not the number 1.
+		encoded, _ := json.Marshal(value) // Never fails: it was decoded from JSON.
+		text = string(encoded)
 	}
-	if text, ok := value.(string); ok {
-		fields["schema."+path] = text
-		return
-	}
-	encoded, _ := json.Marshal(value) // Never fails: it was decoded from JSON.
-	fields["schema."+path] = string(encoded)
+	f.values[path] = text
+	f.left -= len(path) + len(text)
 }
 
 // Apply returns the server with the tools of a discovery. Tools that are new have RuleAsk. A tool whose definition has changed

@@ -53,6 +53,53 @@ func TestSchemasThatAreRefused(t *testing.T) {
 	}
 }
 
+// TestNoChangeIsHidden: an administrator sees each difference, also the end of a long text, and next to a property whose
+// name looks like the path of another one. The differences are not much longer than the definitions.
+func TestNoChangeIsHidden(t *testing.T) {
+	t.Parallel()
+	definition := func(description, schema string) toolserver.Definition {
+		return toolserver.Definition{Description: description, Schema: json.RawMessage(schema)}
+	}
+	object := func(members string) string { return `{"type":"object",` + members + `}` }
+	long, name := strings.Repeat("あ", 5_000), strings.Repeat("x", 20_000)
+	var leaves []string
+	for i := range 2_000 {
+		leaves = append(leaves, fmt.Sprintf(`"a%d":1`, i))
+	}
+	for what, c := range map[string]struct {
+		before, after toolserver.Definition
+		shown         string
+	}{
+		"long description": {definition(long+"前", "{}"), definition(long+"後", "{}"), "後"},
+		"long value": {
+			definition("", object(`"description":"`+long+`前"`)), definition("", object(`"description":"`+long+`後"`)), "後",
+		},
+		"imitated path": {
+			definition("", object(`"properties":{"x":{"description":"前"}}`)),
+			definition("", object(`"properties":{"x":{"description":"後"}},"properties.x.description":"前"`)), "後",
+		},
+		"imitated quotes": {
+			definition("", object(`"a":{"b.c":"前"}`)), definition("", object(`"a":{"b.c":"後"},"a.\"b":{"c\"":"前"}`)), "後",
+		},
+		"another type": {definition("", object(`"const":"1"`)), definition("", object(`"const":1`)), "1"},
+		"many long paths": {
+			definition("", "{}"), definition("", object(`"`+name+`":{`+strings.Join(leaves, ",")+`,"b":"後"}`)), "後",
+		},
+	} {
+		for range 20 { // The order of members is random.
+			size, found := 0, false
+			for _, change := range (toolserver.Tool{Accepted: c.before, Offered: &c.after}).Changes() {
+				size += len(change.Field) + len(change.Before) + len(change.After)
+				found = found || change.Before != change.After && strings.Contains(change.After, c.shown)
+			}
+			if !found || size > 512<<10 {
+				t.Errorf("%s: found %t, %d bytes", what, found, size)
+				break
+			}
+		}
+	}
+}
+
 // TestNamesOfTools: names have characters that all providers accept, at most 64, and are unique in a server.
 func TestNamesOfTools(t *testing.T) {
 	t.Parallel()
