@@ -250,6 +250,11 @@ func (db *DB) EditToolServer(
 				return err
 			}
 		}
+		if before.URL != after.URL {
+			if err := endToolPermissions(ctx, tx, after); err != nil {
+				return err
+			}
+		}
 		changes := toolServerChanges(before, after)
 		if len(changes) == 0 {
 			return nil
@@ -272,8 +277,18 @@ func (db *DB) RemoveToolServer(ctx context.Context, actor identity.Actor, id uui
 			actor.OrganizationID, id); err != nil {
 			return err
 		}
+		if err := endToolPermissions(ctx, tx, server); err != nil {
+			return err
+		}
 		return auditToolServer(ctx, tx, actor, org.ActionToolServerRemove, server, nil)
 	})
+}
+
+// endToolPermissions deletes the approvals for the rest of threads of a server's tools. They do not hold for the tools of
+// another server with the same names.
+func endToolPermissions(ctx context.Context, tx pgx.Tx, server toolserver.Server) error {
+	return exec(ctx, tx, `DELETE FROM tool_permissions WHERE organization_id = $1 AND starts_with(tool, $2)`,
+		server.OrganizationID, server.Key+tool.Separator)
 }
 
 // SaveDiscovery implements toolserver.Store.

@@ -3,6 +3,7 @@ package store_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -207,5 +208,46 @@ func TestDiscoveryOfTheOldAddress(t *testing.T) {
 	must(t, err)
 	if len(got.Tools) != 0 || got.CheckedAt != nil {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestPermissionsEndWithTheServer: what a person has approved for a thread does not hold for the tools of another server
+// with the same key, or of the same server at another address.
+func TestPermissionsEndWithTheServer(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann, server := f.toolServer(t, toolserver.AuthNone)
+	other := server
+	other.ID, other.Key = newID(), "crm_2"
+	must(t, f.AddToolServer(t.Context(), ann, other))
+	thread := f.thread(t, f.ann)
+	edit := func(change func(*toolserver.Server)) func() error {
+		return func() error {
+			return f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
+				change(edited)
+				return nil
+			})
+		}
+	}
+	for _, test := range []struct {
+		name string
+		do   func() error
+		want []string
+	}{
+		{"another name", edit(func(s *toolserver.Server) { s.Name = "営業支援" }), []string{"calendar", "crm_2__find", "crm__find"}},
+		{"another address", edit(func(s *toolserver.Server) { s.URL = "https://new.example/mcp" }), []string{"calendar", "crm_2__find"}},
+		{"removal", func() error { return f.RemoveToolServer(t.Context(), ann, server.ID) }, []string{"calendar", "crm_2__find"}},
+	} {
+		for _, name := range []string{"crm__find", "crm_2__find", "calendar"} {
+			f.exec(t, `
+				INSERT INTO tool_permissions (organization_id, thread_id, user_id, tool) VALUES ($1, $2, $3, $4)
+				ON CONFLICT DO NOTHING`, f.a, thread.ID, f.ann.UserID, name)
+		}
+		must(t, test.do())
+		got, err := f.PermittedTools(t.Context(), f.ann, thread.ID)
+		must(t, err)
+		if slices.Sort(got); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q", test.name, got)
+		}
 	}
 }

@@ -201,9 +201,10 @@ type Store interface {
 	// ErrUnknownGroup, secret.ErrNoKey.
 	AddToolServer(ctx context.Context, actor identity.Actor, server Server) error
 	// EditToolServer changes a server on behalf of a super-admin. It deletes the connections of people if the server has
-	// another address or another client. Errors: those of AddToolServer, ErrNoServer, and that of change.
+	// another address or another client, and their approvals for threads if it has another address. Errors: those of
+	// AddToolServer, ErrNoServer, and that of change.
 	EditToolServer(ctx context.Context, actor identity.Actor, id uuid.UUID, change func(*Server) error) error
-	// RemoveToolServer deletes a server, on behalf of a super-admin, with its tools and connections.
+	// RemoveToolServer deletes a server, on behalf of a super-admin, with its tools, connections and approvals for threads.
 	RemoveToolServer(ctx context.Context, actor identity.Actor, id uuid.UUID) error
 	// SaveDiscovery stores the tools of a server, merged by Server.Apply. Errors: ErrNoServer, ErrMoved.
 	SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, found Discovery) error
