@@ -333,6 +333,11 @@ func toolName(key, remote string, tools []Tool) string {
 		return name
 	}
 	sum := sha256.Sum256([]byte(remote))
-	suffix := "_" + hex.EncodeToString(sum[:4])
-	return name[:min(len(name), maxToolName-len(suffix))] + suffix
+	for n := 4; ; n *= 2 { // The names of different tools may have digests with the same beginning.
+		suffix := "_" + hex.EncodeToString(sum[:n])
+		digested := name[:min(len(name), maxToolName-len(suffix))] + suffix
+		if n == 16 || !taken(digested) {
+			return digested
+		}
+	}
 }

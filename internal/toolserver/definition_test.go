@@ -1,6 +1,7 @@
 package toolserver_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -105,7 +106,17 @@ func TestNamesOfTools(t *testing.T) {
 	t.Parallel()
 	found := toolserver.Discovery{}
 	long := strings.Repeat("x", 100)
-	for _, remote := range []string{"get.user", "get/user", "顧客", long, long + "y", "ok-1"} {
+	remotes := []string{"get.user", "get/user", "顧客", long, long + "y", "ok-1"}
+	// Two long names whose digests begin with the same bytes.
+	for i, seen := 0, map[[4]byte]string{}; len(remotes) == 6; i++ {
+		remote := fmt.Sprint(long, i)
+		sum := sha256.Sum256([]byte(remote))
+		if other, found := seen[[4]byte(sum[:4])]; found {
+			remotes = append(remotes, other, remote)
+		}
+		seen[[4]byte(sum[:4])] = remote
+	}
+	for _, remote := range remotes {
 		d, _ := toolserver.NewDefinition(&sdk.Tool{Name: remote, InputSchema: json.RawMessage(`{"type":"object"}`)})
 		found.Tools = append(found.Tools, toolserver.FoundTool{Remote: remote, Definition: d})
 	}
