@@ -202,6 +202,22 @@ func TestApproval(t *testing.T) {
 	}
 }
 
+// TestCallIDsThatCannotBeStored: a call is approved and made although the model's id for it has NUL.
+func TestCallIDsThatCannotBeStored(t *testing.T) {
+	t.Parallel()
+	f, box, model := newAskingFixture(t)
+	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
+	f.sendTo(s, f.question("送って"))
+	model.Next(t).CallTools(calling("a\x00\xff", "send", `{}`), calling("b", "send", `{}`))
+	for _, waiting := range f.waits(s, 2) {
+		f.decide(s, approve(waiting))
+	}
+	got := results(model.Next(t).Request)
+	if len(got) != 2 || strings.ContainsAny(got[0], "\x00\xff") || !strings.HasSuffix(got[0], ":結果{}") || got[1] != "b:結果{}" {
+		t.Errorf("results %q", got)
+	}
+}
+
 // TestOneDecision: of two decisions at the same time on two servers, one is stored and the other one refused. The same
 // request again has the same result, also after the end of the answer.
 func TestOneDecision(t *testing.T) {
