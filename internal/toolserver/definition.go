@@ -2,6 +2,7 @@ package toolserver
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -48,14 +49,14 @@ func newDefinition(t *sdk.Tool) (d Definition, refused string) {
 	}
 	d.Title = runes.OneLine(d.Title, maxTitle)
 	d.Description = clean(t.Description)
-	schema, err := json.Marshal(t.InputSchema)
-	switch {
-	case utf8.RuneCountInString(d.Description) > maxDescription:
+	if utf8.RuneCountInString(d.Description) > maxDescription {
 		d.Description = runes.First(d.Description, maxDescription)
 		refused = fmt.Sprintf("説明が長すぎます（%d文字まで）。", maxDescription)
-	case err != nil || len(schema) > maxSchema:
+	}
+	schema, err := json.Marshal(t.InputSchema)
+	if err != nil || len(schema) > maxSchema {
 		d.Schema = json.RawMessage(`{}`)
-		return d, fmt.Sprintf("引数の定義が大きすぎます（%dKBまで）。", maxSchema>>10)
+		return d, cmp.Or(refused, fmt.Sprintf("引数の定義が大きすぎます（%dKBまで）。", maxSchema>>10))
 	}
 	d.Schema = schema
 	if err := checkSchema(schema); err != nil && refused == "" {

@@ -47,10 +47,12 @@ func TestSchemasThatAreRefused(t *testing.T) {
 			t.Errorf("%.80s: the stored schema is %.80s", schema, d.Schema)
 		}
 	}
-	if _, refused := toolserver.NewDefinition(&sdk.Tool{
-		Name: "t", Description: strings.Repeat("あ", 8001), InputSchema: json.RawMessage(`{"type":"object"}`),
-	}); !strings.Contains(refused, "説明が長すぎます") {
-		t.Errorf("got %q", refused)
+	d, refused := toolserver.NewDefinition(&sdk.Tool{
+		Name: "t", Description: strings.Repeat("あ", 8001),
+		InputSchema: json.RawMessage(`{"type":"object","title":"` + strings.Repeat("x", 70_000) + `"}`),
+	})
+	if !strings.Contains(refused, "説明が長すぎます") || len(d.Schema) > 64<<10 {
+		t.Errorf("got %q, a schema of %d bytes", refused, len(d.Schema))
 	}
 }
 
