@@ -53,7 +53,7 @@ func (b *toolbox) Of(context.Context, identity.Owner, []string) ([]tool.Tool, er
 	}, nil
 }
 
-// giveTools gives tools to the skill of the thread.
+// giveTools gives tools to the skill of the thread, and to those of the browser extension.
 func (f *fixture) giveTools() {
 	f.t.Helper()
 	f.named()
@@ -61,8 +61,11 @@ func (f *fixture) giveTools() {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	i := slices.IndexFunc(skills, func(s skill.Skill) bool { return s.ID == chatSkill.ID })
-	skills[i].Tools = tool.Names()
+	for i, s := range skills {
+		if s.ID == chatSkill.ID || s.IsExtension() {
+			skills[i].Tools = tool.Names()
+		}
+	}
 	if err := f.db.SaveBuiltinSkills(f.t.Context(), categories, skills); err != nil {
 		f.t.Fatal(err)
 	}
@@ -102,7 +105,7 @@ func TestAnswerWithTools(t *testing.T) {
 	}
 	live := f.watch(s, exchange.Answer.ID)
 	call.Emit("調べます。")
-	call.CallTools(calling("a", "echo", `{"n": 1}`), calling("b", "echo", `{"n":"失敗"}`), calling("c", "none", `{}`),
+	call.CallTools(calling("a", "echo", `{"n": 1}`), calling("b", "echo", `{"n":"失敗"}`), calling("c", "none\x00\xff", `{}`),
 		calling("d", "echo", `{"n":`))
 	call = model.Next(t)
 	want := []string{
@@ -134,7 +137,7 @@ func TestAnswerWithTools(t *testing.T) {
 		states = append(states, fmt.Sprintf("%s %s %d %d", c.Title, c.State, c.Round, c.Offset))
 	}
 	if got := strings.Join(states, ", "); got !=
-		"やまびこ success 0 15, やまびこ failed 0 15, none failed 0 15, やまびこ failed 0 15, やまびこ success 1 15" {
+		"やまびこ success 0 15, やまびこ failed 0 15, none\x1A\uFFFD failed 0 15, やまびこ failed 0 15, やまびこ success 1 15" {
 		t.Errorf("stored calls: %s", got)
 	}
 	raw := f.drain(live)
