@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"hash"
 	"io"
 	"log/slog"
@@ -305,20 +306,25 @@ func (s *Service) RetryReading(ctx context.Context, owner identity.Owner, id uui
 	return source, err
 }
 
-func (s *Service) removeOrphans(ctx context.Context) error {
+// removeOrphans removes all files that are due. It postpones a file that cannot be removed, so that it does not keep
+// the others, and returns its error.
+func (s *Service) removeOrphans(ctx context.Context) (failed error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	for {
 		ids, err := s.store.ListOrphans(ctx)
 		if err != nil || len(ids) == 0 {
-			return err
+			return errors.Join(failed, err)
 		}
 		for _, id := range ids {
-			if err := s.files.Remove(ctx, id); err != nil {
-				return err
+			if err = s.files.Remove(ctx, id); err != nil {
+				failed = err
+				err = s.store.MarkOrphan(ctx, id, sweepInterval)
+			} else {
+				err = s.store.DeleteOrphan(ctx, id)
 			}
-			if err := s.store.DeleteOrphan(ctx, id); err != nil {
-				return err
+			if err != nil {
+				return errors.Join(failed, err)
 			}
 		}
 	}

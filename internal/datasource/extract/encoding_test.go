@@ -132,7 +132,7 @@ func TestHTMLDeclaresItsEncoding(t *testing.T) {
 		{"gb2312", "\xbb\xe1\xd2\xe9\xd7\xca\xc1\xcf", "会议资料"},
 		{"big5", "\xb7\x7c\xc4\xb3", "會議"},
 		{"euc-kr", "\xc8\xb8\xc0\xc7", "회의"},
-		{"windows-1252", "会議の資料", "会議の資料"},                                   // UTF-8.
+		{"windows-1252", "会議の資料", "会議の資料"},                                  // UTF-8.
 		{"iso-8859-1", "\x82\xb1\x82\xea\x82\xcd\x89\xef\x8b\x63", "これは会議"}, // Shift_JIS.
 		{"iso-8859-1", "\xa4\xb3\xa4\xec\xa4\xcf\xb2\xf1\xb5\xc4", "これは会議"}, // EUC-JP.
 		{"no-such-charset", "\x82\xb1\x82\xea", "これ"},
