@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
+	"fmt"
 	"hash"
 	"io"
 	"log/slog"
@@ -306,26 +306,32 @@ func (s *Service) RetryReading(ctx context.Context, owner identity.Owner, id uui
 	return source, err
 }
 
-// removeOrphans removes all files that are due. It postpones a file that cannot be removed, so that it does not keep
-// the others, and returns its error.
-func (s *Service) removeOrphans(ctx context.Context) (failed error) {
+// removeOrphans removes files without a data source. It leaves files that cannot be removed to its next call, and
+// returns the first error.
+func (s *Service) removeOrphans(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
-	for {
+	var failure error
+	failed := make(map[uuid.UUID]bool)
+	for removed := true; removed; {
 		ids, err := s.store.ListOrphans(ctx)
-		if err != nil || len(ids) == 0 {
-			return errors.Join(failed, err)
+		if err != nil {
+			return err
 		}
+		removed = false
 		for _, id := range ids {
-			if err = s.files.Remove(ctx, id); err != nil {
-				failed = err
-				err = s.store.MarkOrphan(ctx, id, sweepInterval)
-			} else {
-				err = s.store.DeleteOrphan(ctx, id)
+			if failed[id] {
+				continue
 			}
-			if err != nil {
-				return errors.Join(failed, err)
+			if err := s.files.Remove(ctx, id); err != nil {
+				failure, failed[id] = cmp.Or(failure, fmt.Errorf("file %s: %w", id, err)), true
+				continue
 			}
+			if err := s.store.DeleteOrphan(ctx, id); err != nil {
+				return err
+			}
+			removed = true
 		}
 	}
+	return failure
 }

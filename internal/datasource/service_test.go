@@ -2,10 +2,8 @@ package datasource_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +14,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
-	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
@@ -121,42 +118,6 @@ func TestDeletionRemovesTheFile(t *testing.T) {
 	})
 	f.awaitFiles()
 	wantCode(t, f.Delete(t.Context(), f.ann, source.ID), fault.NotFound)
-}
-
-// undeletable are files of which one cannot be removed.
-type undeletable struct {
-	datasource.Files
-
-	id uuid.UUID
-}
-
-func (u *undeletable) Remove(ctx context.Context, id uuid.UUID) error {
-	if id == u.id {
-		return errors.New("permission denied")
-	}
-	return u.Files.Remove(ctx, id)
-}
-
-// TestFileThatCannotBeRemovedDoesNotKeepOthers removes the file of the second data source although that of the first one
-// cannot be removed.
-func TestFileThatCannotBeRemovedDoesNotKeepOthers(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	files := &undeletable{Files: f.bucket(f.dir)}
-	f.Service = datasource.NewService(f.db, files, extracttest.InProcess{}, f, slog.New(slog.DiscardHandler),
-		datasource.Config{})
-	stuck, _ := f.upload(f.ann, "a.txt", "一")
-	other, _ := f.upload(f.ann, "b.txt", "二")
-	files.id = stuck.ID
-	f.must(f.Delete(t.Context(), f.ann, stuck.ID))
-	f.must(f.Delete(t.Context(), f.ann, other.ID))
-	f.start(f.Service)
-	f.awaitFiles(stuck.ID)
-	var left int
-	f.must(f.sql.QueryRow(t.Context(), `SELECT count(*) FROM loose_files WHERE id = $1`, stuck.ID).Scan(&left))
-	if left != 1 {
-		t.Error("the file that was not removed is forgotten")
-	}
 }
 
 // TestFilesOfARemovedPersonAreRemoved verifies the removal without a call of Delete.

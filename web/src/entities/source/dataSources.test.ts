@@ -122,13 +122,13 @@ describe('the data sources', () => {
       const { unmount } = renderHook(() => useSourceSearch('会議'))
       await act(() => vi.advanceTimersByTimeAsync(1000))
       const embedding = { stage: 'embedding', done: 1, total: 2 } as const
-      for (const [progress, revision, searches] of [
-        [undefined, 4, 1],
-        [embedding, 5, 0],
+      for (const [change, searches] of [
+        [{ revision: 4 }, 1],
+        [{ revision: 5, progress: embedding }, 0],
       ] as const) {
         server.mockClear()
         await act(async () => {
-          emit.event({ data_source: { ...(page[0] as DataSource), revision, progress } })
+          emit.event({ data_source: { ...(page[0] as DataSource), ...change } })
           await vi.advanceTimersByTimeAsync(1000)
         })
         expect(calls('GET')).toBe(searches)
