@@ -162,6 +162,29 @@ func TestAnswerWithTools(t *testing.T) {
 	}
 }
 
+// TestNULBeforeACall: a round does not repeat the end of the round before it, although NUL is replaced by a longer
+// character.
+func TestNULBeforeACall(t *testing.T) {
+	t.Parallel()
+	f, s, model, exchange := askWithTools(t)
+	call := model.Next(t)
+	call.Emit("一\x00\x00二")
+	call.CallTools(calling("a", "echo", "{}"))
+	call = model.Next(t)
+	call.Emit("三")
+	call.CallTools(calling("b", "echo", "{}"))
+	call = model.Next(t)
+	if m := call.Request.Messages[len(call.Request.Messages)-2]; m.Role != llm.RoleAssistant || m.Content != "三" {
+		t.Errorf("the second round is %+v", m)
+	}
+	call.Finish()
+	const first = "一\uFFFD\uFFFD二"
+	answer := f.waitAt(s, exchange).Answer
+	if answer.Content != first+"\n\n三" || len(answer.ToolCalls) != 2 || answer.ToolCalls[0].Offset != len(first) {
+		t.Errorf("stored %+v", answer)
+	}
+}
+
 // TestModelMustAnswerAfterTheLastCall: at most 20 calls are made for an answer. Then the model may call no more tools.
 func TestModelMustAnswerAfterTheLastCall(t *testing.T) {
 	t.Parallel()
@@ -241,6 +264,40 @@ func TestStoppingServerLeavesCallsToTheNext(t *testing.T) {
 	if answer := f.waitAt(next, exchange).Answer; answer.Content != "はい" || len(answer.ToolCalls) != 1 ||
 		answer.ToolCalls[0].State != chat.ToolDone {
 		t.Errorf("stored %+v", answer)
+	}
+}
+
+// TestStopBeforeARepeatedCall: a call without a result is shown as stopped, if its answer ends before the next server
+// makes it again.
+func TestStopBeforeARepeatedCall(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.giveTools()
+	box, model := newToolbox(), llmtest.NewLive()
+	stopping := f.startWith(chat.Deps{Model: model, Tools: box}, mute())
+	exchange := f.sendTo(stopping, f.question("待って"))
+	call := model.Next(t)
+	call.Emit("待ちます。")
+	call.CallTools(calling("w", "wait", "{}"))
+	<-box.called
+	stopping.kill()
+	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
+		t.Fatal(err)
+	}
+	next := f.startWith(chat.Deps{
+		Model: llmtest.NewLive(), Tools: newToolbox(), // Neither is called.
+		Grounder: grounder(func(ctx context.Context, _ chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
+			<-ctx.Done()
+			return chat.Grounds{}, ctx.Err()
+		}),
+	}, chat.Config{Alone: true})
+	answer := f.waitAt(next, exchange).Answer
+	if answer.FinishReason != chat.FinishStopped || answer.Content != "待ちます。" || len(answer.ToolCalls) != 1 ||
+		answer.ToolCalls[0].State != chat.ToolFailed || answer.ToolCalls[0].Error != "停止しました。" {
+		t.Errorf("stored %+v", answer)
+	}
+	if raw := f.follow(next, exchange.Answer.ID, ""); strings.Count(raw, "tool-output-error") != 1 {
+		t.Errorf("got %s", raw)
 	}
 }
 
