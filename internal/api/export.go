@@ -5,6 +5,7 @@ import (
 	"compress/flate"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/japan"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
@@ -90,22 +92,24 @@ type archive struct {
 	*Server
 	*call
 	zip      *zip.Writer
-	pictures map[uuid.UUID]bool // Ids of the written pictures.
+	pictures map[uuid.UUID]bool // Ids of the pictures that were written or are missing.
+	missing  []string           // Names of the entries whose files do not exist in the bucket.
 }
 
 func newArchive(s *Server, c *call) *archive {
-	a := &archive{s, c, zip.NewWriter(patientWriter{c.w}), make(map[uuid.UUID]bool)}
+	a := &archive{Server: s, call: c, zip: zip.NewWriter(patientWriter{c.w}), pictures: make(map[uuid.UUID]bool)}
 	a.zip.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(w, flate.BestSpeed)
 	})
 	return a
 }
 
-// writeAll writes the archive. It skips what is deleted meanwhile.
+// missingNote begins the list of missing files in the guide.
+const missingNote = "\n次のファイルは、サーバーに見つからないため含みません。管理者にお知らせください。\n"
+
+// writeAll writes the archive. It skips what is deleted meanwhile. The guide comes last, because it names the missing
+// files.
 func (a *archive) writeAll(threads []uuid.UUID, about About) error {
-	if err := a.write("README.txt", exportGuide); err != nil {
-		return err
-	}
 	if err := a.writeJSON("profile.json", struct {
 		Me    Me    `json:"me"`
 		About About `json:"about"`
@@ -121,6 +125,13 @@ func (a *archive) writeAll(threads []uuid.UUID, about About) error {
 		return err
 	}
 	if err := a.writeSkills(); err != nil {
+		return err
+	}
+	guide := string(exportGuide)
+	if len(a.missing) > 0 {
+		guide += missingNote + strings.Join(a.missing, "\n") + "\n"
+	}
+	if err := a.write("README.txt", []byte(guide)); err != nil {
 		return err
 	}
 	return a.zip.Close()
@@ -159,7 +170,7 @@ func (a *archive) writeThread(id uuid.UUID) error {
 	}
 	for _, m := range messages {
 		for _, p := range m.Pictures {
-			if err := a.writePicture(p.ID); err != nil && fault.CodeOf(err) != fault.NotFound {
+			if err := a.writePicture(p); err != nil && fault.CodeOf(err) != fault.NotFound {
 				return err
 			}
 		}
@@ -167,20 +178,25 @@ func (a *archive) writeThread(id uuid.UUID) error {
 	return nil
 }
 
-func (a *archive) writePicture(id uuid.UUID) error {
-	if a.pictures[id] {
+func (a *archive) writePicture(p picture.Picture) error {
+	if a.pictures[p.ID] {
 		return nil
 	}
-	p, content, err := a.Pictures.Open(a.ctx(), a.actor.Owner(), id, picture.Full)
-	if err != nil {
-		return err
-	}
-	a.pictures[id] = true
 	ending := ".jpg"
 	if p.MediaType == "image/png" {
 		ending = ".png"
 	}
-	return a.copy("pictures/"+id.String()+ending, content)
+	name := "pictures/" + p.ID.String() + ending
+	_, content, err := a.Pictures.Open(a.ctx(), a.actor.Owner(), p.ID, picture.Full)
+	if err != nil && !errors.Is(err, bucket.ErrMissing) {
+		return err
+	}
+	a.pictures[p.ID] = true
+	if err != nil {
+		a.missing = append(a.missing, name)
+		return nil
+	}
+	return a.copy(name, content)
 }
 
 func (a *archive) writeFiles() error {
@@ -198,11 +214,16 @@ func (a *archive) writeFile(source datasource.Source) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		return nil
 	}
+	ending := path.Ext(source.Filename)
+	name := entryName("files", strings.TrimSuffix(source.Filename, ending), source.ID) + plainName(ending)
+	if errors.Is(err, bucket.ErrMissing) {
+		a.missing = append(a.missing, name)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	ending := path.Ext(source.Filename)
-	return a.copy(entryName("files", strings.TrimSuffix(source.Filename, ending), source.ID)+plainName(ending), content)
+	return a.copy(name, content)
 }
 
 // writeSkills writes the person's own skills.

@@ -51,7 +51,7 @@ func (f *fixture) ownData(token string) map[string]string {
 func TestOwnDataAreExported(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("猫です。"), settings{limits: ratelimit.Limits{
-		ratelimit.KindExport: {Each: 2}, ratelimit.KindTransfer: {Each: 10},
+		ratelimit.KindExport: {Each: 3}, ratelimit.KindTransfer: {Each: 10},
 	}})
 	picture := encodePNG(t, 40, 30)
 	added := get[api.Picture](f, http.StatusCreated, uploadPicture(f.alice.Subject, picture))
@@ -135,7 +135,7 @@ func TestOwnDataAreExported(t *testing.T) {
 
 	// A file that cannot be read ends the connection, because the archive would look complete.
 	for _, name := range f.keptFiles() {
-		if err := os.Remove(filepath.Clean(name)); err != nil {
+		if err := os.Truncate(filepath.Clean(name), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -148,6 +148,18 @@ func TestOwnDataAreExported(t *testing.T) {
 	}
 	if err == nil {
 		t.Error("an incomplete archive ended like a complete one")
+	}
+
+	// Missing files are left out, and the guide names them.
+	for _, name := range f.keptFiles() {
+		if err := os.Remove(filepath.Clean(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := f.ownData(f.alice.Subject)
+	if guide := left["README.txt"]; len(left) != len(entries)-2 || strings.Contains(entries["README.txt"], "見つからない") ||
+		!strings.Contains(guide, "\nfiles/議事録-") || !strings.Contains(guide, "\npictures/"+added.ID.String()+".png\n") {
+		t.Errorf("%v, guide: %s", slices.Sorted(maps.Keys(left)), guide)
 	}
 	if resp := f.do(export); resp.status != http.StatusTooManyRequests {
 		t.Errorf("beyond the limit: %d", resp.status)
