@@ -365,7 +365,8 @@ export interface paths {
         /**
          * The user's own data as a ZIP archive
          * @description Threads as Markdown and JSON, without temporary ones, files, pictures of questions, the user's own skills and
-         *     their profile. The archive is streamed; if something cannot be read, the connection ends before the archive does.
+         *     their profile. README.txt, the last entry, names files that are missing on the server and left out. The archive
+         *     is streamed; if something cannot be read, the connection ends before the archive does.
          */
         get: operations["exportOwnData"];
         put?: never;
