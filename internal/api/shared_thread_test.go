@@ -390,7 +390,8 @@ func TestMovingASharedThreadToAnotherProject(t *testing.T) {
 
 // TestRemovedMembersOfASharedThread: Alice, who owns a shared thread, and Carol, who is asking in it, are removed from the
 // organization. The thread passes to Bob, and Carol's answer is complete. The pictures of a question can be seen by
-// members of the project only. Carol's tokens are not charged to the thread's owner.
+// members of the project only. Carol's tokens are not charged to the thread's owner, and her question is not shown as the
+// owner's after the thread was private.
 func TestRemovedMembersOfASharedThread(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -439,5 +440,22 @@ func TestRemovedMembersOfASharedThread(t *testing.T) {
 		if u.Messages != 1 || u.InputTokens == 0 || u.Member.ID != uuid.Nil && u.Member.ID != dave.ID {
 			t.Errorf("usage %+v", u)
 		}
+	}
+
+	// Bob makes the thread private, asks, and shares it again: only his own question becomes his.
+	move := func(visibility string) {
+		get[api.Thread](f, http.StatusOK, call{
+			method: "PUT", path: path + "/project", token: f.bob.Subject,
+			body: map[string]any{"project_id": p.ID, "visibility": visibility},
+		})
+	}
+	move("private")
+	get[api.Exchange](f, http.StatusAccepted, asks(f.bob, thread, "麻とは"))
+	model.Next(t).Finish()
+	f.eventually("Bob's question is answered", func() bool { return f.list(f.bob, thread).Items[0].Status == "success" })
+	move("project")
+	items = f.list(dave, thread).Items
+	if items[1].Author.ID != f.bob.ID || items[3].Author.ID != dave.ID || items[5].Author.ID != uuid.Nil {
+		t.Errorf("shared again, Dave sees %+v", items)
 	}
 }
