@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -457,5 +458,63 @@ func TestRemovedMembersOfASharedThread(t *testing.T) {
 	items = f.list(dave, thread).Items
 	if items[1].Author.ID != f.bob.ID || items[3].Author.ID != dave.ID || items[5].Author.ID != uuid.Nil {
 		t.Errorf("shared again, Dave sees %+v", items)
+	}
+}
+
+// TestSearchInAProject: a search in a project finds the same threads as its list, narrowed by the same filters.
+func TestSearchInAProject(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("繭から"))
+	carol := f.member(f.alice.OrganizationID, "carol@tsumugi.example")
+	p, other := f.team(f.bob), f.team(f.bob)
+	create := func(user identity.NewUser, title, visibility string, project *team) api.Thread {
+		body := map[string]any{"skill_id": f.chatSkill().ID, "title": title, "visibility": visibility}
+		if project != nil {
+			body["project_id"] = project.ID
+		}
+		return get[api.Thread](f, http.StatusCreated, call{
+			method: "POST", path: "/v1/thread", token: user.Subject, body: body,
+		})
+	}
+	outside := create(f.bob, "製糸の外", "private", nil)
+	hers := create(f.alice, "製糸の共有", "project", p)
+	create(f.alice, "製糸の秘密", "private", p)
+	create(f.alice, "別の題", "project", p)
+	his := create(f.bob, "製糸の控え", "private", p)
+	shared := create(f.bob, "製糸の予定", "project", p)
+	elsewhere := create(f.bob, "製糸の別案件", "project", other)
+	get[api.Exchange](f, http.StatusAccepted, asks(f.alice, hers, "製糸とは"))
+	search := func(user identity.NewUser, filter string) []api.Thread {
+		return get[api.ThreadList](f, http.StatusOK, call{
+			method: "GET", path: "/v1/thread?q=" + url.QueryEscape("製糸") + filter, token: user.Subject,
+		}).Items
+	}
+	here := "&project_id=" + p.ID.String()
+	for _, test := range []struct {
+		user   identity.NewUser
+		filter string
+		want   []api.Thread
+	}{
+		{f.bob, here, []api.Thread{hers, shared, his}},
+		{f.bob, here + "&offset=1&limit=1", []api.Thread{shared}},
+		{f.bob, here + "&visibility=project", []api.Thread{hers, shared}},
+		{f.bob, here + "&visibility=private", []api.Thread{his}},
+		{f.bob, "&visibility=private", []api.Thread{his, outside}},
+		{f.bob, "", []api.Thread{elsewhere, shared, his, outside}},
+		{carol, here, nil},
+		{f.stranger, here, nil},
+	} {
+		found := search(test.user, test.filter)
+		if !slices.EqualFunc(found, test.want, func(a, b api.Thread) bool { return a.ID == b.ID }) {
+			t.Errorf("%s searches with %q: %+v", test.user.Email, test.filter, found)
+		}
+	}
+	found := search(f.bob, here)[0]
+	if *found.Own || found.Owner.ID != f.alice.ID || found.Match.Snippet != "製糸の共有" {
+		t.Errorf("Bob finds Alice's thread as %+v", found)
+	}
+	p.revoke(f.bob)
+	if found := search(f.bob, here); len(found) != 0 {
+		t.Errorf("without a role, Bob finds %+v", found)
 	}
 }
