@@ -5494,14 +5494,14 @@ type GetSlackLinkParams struct {
 
 // ListThreadsParams defines parameters for ListThreads.
 type ListThreadsParams struct {
-	// Q Words of a title or of what was said, in all threads.
+	// Q Words of a title or of what was said. Archived threads are searched, too.
 	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
 
 	// Archived Whether archived threads are listed or the others.
 	Archived bool `form:"archived,omitempty" json:"archived,omitempty,omitzero"`
 
 	// ProjectID The threads of a project: the user's own ones, and those that are shared with its members. Without it, the
-	// user's own threads, inside and outside of projects. Not with `q`.
+	// user's own threads, inside and outside of projects.
 	ProjectID openapi_types.UUID `form:"project_id,omitempty" json:"project_id,omitempty,omitzero"`
 
 	// Visibility Only private threads or only shared ones.

@@ -2991,7 +2991,7 @@ export interface paths {
         /**
          * The user's threads, pinned ones first, then last touched first
          * @description With `q`, the threads in whose title, or in one of whose messages, all its words occur, each with its `match`.
-         *     Full and half width, upper and lower case, hiragana and katakana are alike.
+         *     Full and half width, upper and lower case, hiragana and katakana are alike. They are the last touched ones first.
          */
         get: operations["listThreads"];
         put?: never;
@@ -12328,13 +12328,13 @@ export interface operations {
     listThreads: {
         parameters: {
             query?: {
-                /** @description Words of a title or of what was said, in all threads. */
+                /** @description Words of a title or of what was said. Archived threads are searched, too. */
                 q?: string;
                 /** @description Whether archived threads are listed or the others. */
                 archived?: boolean;
                 /**
                  * @description The threads of a project: the user's own ones, and those that are shared with its members. Without it, the
-                 *     user's own threads, inside and outside of projects. Not with `q`.
+                 *     user's own threads, inside and outside of projects.
                  */
                 project_id?: string;
                 /** @description Only private threads or only shared ones. */
