@@ -5353,6 +5353,15 @@ type SearchProjectParams struct {
 type ListProjectSubjectsParams struct {
 	// Search A part of the name or the address.
 	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
+
+	// WithoutGrant Only those that have no grant of their own in the project.
+	WithoutGrant bool `form:"without_grant,omitempty" json:"without_grant,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
 // PreviewRetentionParams defines parameters for PreviewRetention.

@@ -2044,7 +2044,7 @@ export interface paths {
         };
         /**
          * Members and groups that can be given a role
-         * @description For the project's managers. At most 20 members and groups whose name or address contains the text.
+         * @description For the project's managers. Groups come before members, each by name.
          */
         get: operations["listProjectSubjects"];
         put?: never;
@@ -11074,6 +11074,12 @@ export interface operations {
             query?: {
                 /** @description A part of the name or the address. */
                 search?: string;
+                /** @description Only those that have no grant of their own in the project. */
+                without_grant?: boolean;
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
             };
             header?: never;
             path: {
