@@ -46,20 +46,30 @@ export function Invite({ projectId, onClose }: InviteProps) {
 
 /** candidatesQuery searches the members and groups that have no grant yet. */
 function candidatesQuery(projectId: string, search: string) {
-  const query = listQuery<Candidate>(['project-candidates', projectId, search], PAGE, async (page, signal) => {
-    const wanted = { project_id: projectId, without_grant: true, ...(search && { search }), ...page, signal }
-    const { items } = await call('listProjectSubjects', wanted)
-    return {
-      items: items.map((subject) => ({
-        id: `${subject.kind} ${subject.id}`,
-        name: subject.name ?? '',
-        ...(subject.email && { email: subject.email }),
-        ...(subject.kind === 'group' && {
-          email: `${texts.members.group}・${texts.members.people(subject.member_count ?? 0)}`,
-        }),
-        subject,
-      })),
-    }
-  })
+  const query = listQuery<Candidate>(
+    ['project-candidates', projectId, search],
+    PAGE,
+    async (page, signal) => {
+      const wanted = {
+        project_id: projectId,
+        without_grant: true,
+        ...(search && { search }),
+        ...page,
+        signal,
+      }
+      const { items } = await call('listProjectSubjects', wanted)
+      return {
+        items: items.map((subject) => ({
+          id: `${subject.kind} ${subject.id}`,
+          name: subject.name ?? '',
+          ...(subject.email && { email: subject.email }),
+          ...(subject.kind === 'group' && {
+            email: `${texts.members.group}・${texts.members.people(subject.member_count ?? 0)}`,
+          }),
+          subject,
+        })),
+      }
+    },
+  )
   return { ...query, staleTime: 0 }
 }
