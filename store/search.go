@@ -105,8 +105,9 @@ func arrayText(numbers []int32) string {
 }
 
 // The statements that find threads by the keys of their entries: the threads of the user, or of a project. Their first
-// parameters are organization, user, whether to continue after a place, the two values of that place, the maximum number
-// of threads, and whether they are shared. Keys follow, or the project, the owners of its threads, and keys as texts.
+// parameters are organization, user, whether to continue after a place, the two values of that place, the maximum
+// number of threads, and whether they are shared. The next ones are the keys, or the project, the owners of its threads
+// and their keys as texts.
 const (
 	ownThreadsSQL = `
 	WITH hit AS MATERIALIZED (
