@@ -447,7 +447,7 @@ test('a chat is moved into a project, after showing who will read it, and out of
   await moving.getByRole('textbox', { name: 'プロジェクト名で検索' }).fill(project.name)
   await moving.getByRole('checkbox', { name: project.name }).check()
   await moving.getByRole('radio', { name: 'プロジェクトのメンバー' }).check()
-  await expect(moving.getByRole('status')).toContainText('1人のメンバーが、これまでの質問1件')
+  await expect(moving.getByText(/^1人のメンバーが、これまでの質問1件/)).toBeVisible()
   expect(await breaches(page)).toEqual([])
   await moving.getByRole('button', { name: '保存' }).click()
   await expect(main(page).getByRole('link', { name: new RegExp(project.name) })).toBeVisible()
