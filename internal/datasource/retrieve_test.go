@@ -182,6 +182,28 @@ func TestListSearchesNamesAndContents(t *testing.T) {
 	}
 }
 
+// TestListFindsAWordBehindManyCandidates searches for words whose tokens are in many passages before the passage that
+// contains the words: the index also counts the words of the name, and ignores punctuation.
+func TestListFindsAWordBehindManyCandidates(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.start(f.Service)
+	rest := strings.Repeat("この規程に定めのない事項は別に定める。", 10)
+	var text strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&text, "第%d条（手続） A-%d型を12台まで申請する。%s\n", i+1, i+20, rest)
+	}
+	fmt.Fprintf(&text, "第31条（精算） 経費はA-12型に限り申請する。%s\n", rest)
+	f.read(f.ann, [2]string{"経費規程.txt", text.String()})
+	for _, query := range []string{"経費 申請", "A-12型"} {
+		list, err := f.List(t.Context(), f.ann, query, 0, 10)
+		f.must(err)
+		if len(list) != 1 || list[0].Match == nil || !strings.HasPrefix(list[0].Match.Passage.Text, "第31条") {
+			t.Errorf("%q: %+v", query, list)
+		}
+	}
+}
+
 // version returns the version of the only stored index.
 func (f *fixture) version() (version int) {
 	f.t.Helper()

@@ -15,8 +15,12 @@ import (
 // MaxQuery is the largest length of a query for the list, in characters.
 const MaxQuery = 100
 
-// maxCandidates is the number of candidates to check in each data source.
-const maxCandidates = 5
+// Candidates to check in each data source: the first ones, which nearly always decide, and all if none of these matches.
+const (
+	firstCandidates = 5
+	maxCandidates   = 500
+	maxLater        = 5000 // Candidates after the first ones, in all data sources.
+)
 
 // ListItem is a data source in a list.
 type ListItem struct {
@@ -92,18 +96,29 @@ func (s *Service) firstMatches(
 	if err != nil {
 		return nil, err
 	}
-	var sources []uuid.UUID
-	var ordinals [][]int
-	for i, list := range candidates {
-		if len(list) > 0 {
-			sources, ordinals = append(sources, opened.of[i].ID), append(ordinals, list)
-		}
-	}
-	passages, err := s.store.FindPassages(ctx, owner, sources, ordinals)
-	if err != nil {
-		return nil, err
-	}
 	saying := make(map[uuid.UUID]*Match)
+	check := func(from, to, limit int) error {
+		var sources []uuid.UUID
+		var ordinals [][]int
+		for i, list := range candidates {
+			if n := min(len(list), to) - from; n > 0 && limit > 0 && saying[opened.of[i].ID] == nil {
+				n = min(n, limit)
+				limit -= n
+				sources, ordinals = append(sources, opened.of[i].ID), append(ordinals, list[from:from+n])
+			}
+		}
+		passages, err := s.store.FindPassages(ctx, owner, sources, ordinals)
+		addMatches(saying, passages, terms)
+		return err
+	}
+	if err = check(0, firstCandidates, len(candidates)*firstCandidates); err == nil {
+		err = check(firstCandidates, maxCandidates, maxLater)
+	}
+	return saying, err
+}
+
+// addMatches adds the first passage with all terms of each data source that has none yet.
+func addMatches(saying map[uuid.UUID]*Match, passages []Passage, terms []string) {
 	for _, p := range passages {
 		if saying[p.SourceID] != nil {
 			continue
@@ -112,5 +127,4 @@ func (s *Service) firstMatches(
 			saying[p.SourceID] = &Match{Passage: p, Excerpt: excerpt}
 		}
 	}
-	return saying, nil
 }

@@ -86,17 +86,18 @@ func (s *Service) Upload(ctx context.Context, owner identity.Owner, session uuid
 		ID: uuidv7.New(), Width: read.Width, Height: read.Height, MediaType: read.MediaType,
 		Size: int64(len(read.Full)), ThumbnailSize: int64(len(read.Thumbnail)),
 	}
-	if err := s.markOrphan(ctx, p.ID, orphanAfter); err != nil {
+	file := p.ID
+	if err := s.markOrphan(ctx, file, orphanAfter); err != nil {
 		return Picture{}, false, err
 	}
-	err = s.files.Write(ctx, p.ID, io.MultiReader(bytes.NewReader(read.Thumbnail), bytes.NewReader(read.Full)))
+	err = s.files.Write(ctx, file, io.MultiReader(bytes.NewReader(read.Thumbnail), bytes.NewReader(read.Full)))
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, timeout.Store)
 		defer cancel()
 		p, created, err = s.store.CreatePicture(ctx, owner, session, requestID, p, s.limit)
 	}
 	if err != nil { // The file is removed soon, or after orphanAfter if the database is unavailable.
-		_ = s.markOrphan(context.WithoutCancel(ctx), p.ID, 0)
+		_ = s.markOrphan(context.WithoutCancel(ctx), file, 0)
 		return Picture{}, false, err
 	}
 	return p, created, nil

@@ -83,9 +83,9 @@ func (p *Proof) Closing() string {
 		b.WriteString("\n次の箇所は確かめられませんでした。もう一度お試しください。\n\n")
 		encoded := utf16.Encode([]rune(r.Text))
 		for _, u := range r.Unchecked {
-			start := strings.TrimSpace(string(utf16.Decode(encoded[u.Start:u.End])))
-			start, _, _ = strings.Cut(start, "\n")
-			fmt.Fprintf(&b, "- 「%s…」から%d文字\n", answer.Escape(runes.First(start, 20)), u.End-u.Start)
+			part := utf16.Decode(encoded[u.Start:u.End])
+			start, _, _ := strings.Cut(strings.TrimSpace(string(part)), "\n")
+			fmt.Fprintf(&b, "- 「%s…」から%d文字\n", answer.Escape(runes.First(start, 20)), len(part))
 		}
 	}
 	return strings.TrimPrefix(b.String(), "\n")

@@ -178,7 +178,7 @@ func TestUncheckedRangesAreJoined(t *testing.T) {
 	if want := []proofread.Range{{Start: 3001, End: 9003}}; !slices.Equal(r.Unchecked, want) {
 		t.Errorf("unchecked %v, want %v", r.Unchecked, want)
 	}
-	if said := p.Closing(); !strings.Contains(said, "6002文字") || strings.Contains(said, proofread.NothingFound) {
+	if said := p.Closing(); !strings.Contains(said, "4002文字") || strings.Contains(said, proofread.NothingFound) {
 		t.Error(said)
 	}
 }

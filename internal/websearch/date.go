@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/net/html"
+
+	"github.com/tsumugi-ai/tsumugi/internal/japan"
 )
 
 // dateForms are the date formats of search services and pages.
@@ -15,15 +17,16 @@ var dateForms = []string{
 	"2006年1月2日",
 }
 
-// date parses a date. It returns the zero time if the text is not a plausible date.
+// date parses a date as a time in Japan. A date without a zone is one of Japan. date returns the zero time if the text is
+// not a plausible date.
 func date(text string) time.Time {
 	text = strings.TrimSpace(text)
 	if len(text) > 40 {
 		return time.Time{}
 	}
 	for _, form := range dateForms {
-		if t, err := time.Parse(form, text); err == nil {
-			return plausible(t)
+		if t, err := time.ParseInLocation(form, text, japan.Zone); err == nil {
+			return plausible(t.In(japan.Zone))
 		}
 	}
 	return time.Time{}

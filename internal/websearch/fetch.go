@@ -109,7 +109,11 @@ func (f *fetcher) fetch(ctx context.Context, address string) (content []byte, at
 	case len(content) > maxBody && name == pdfName:
 		return nil, "", "", errTooLarge
 	}
-	return content[:min(len(content), maxBody)], response.Request.URL.String(), name, nil
+	content = content[:min(len(content), maxBody)]
+	if _, parameters, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err == nil && name == htmlName {
+		content = extract.WithCharset(content, strings.TrimSpace(parameters["charset"]))
+	}
+	return content, response.Request.URL.String(), name, nil
 }
 
 // follow requests a URL and follows redirects. It calls check before each request. The caller must close the body of

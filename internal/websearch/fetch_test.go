@@ -85,6 +85,32 @@ func TestPagesAreRead(t *testing.T) {
 	}
 }
 
+// TestPagesAreReadInTheCharsetOfTheirHeader reads pages whose charset only the header declares.
+func TestPagesAreReadInTheCharsetOfTheirHeader(t *testing.T) {
+	t.Parallel()
+	send := func(path, contentType, content string) websearchtest.Page {
+		return websearchtest.Page{Path: path, Serve: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			_, _ = w.Write([]byte(content))
+		}}
+	}
+	f := serve(t, websearch.Config{},
+		send("/menu", "text/html; charset=windows-1252", "<p>It\x92s a caf\xe9"),
+		send("/meeting", `text/html; charset="GB2312"`, "<p>\xbb\xe1\xd2\xe9"),
+		send("/declared", "text/html; charset=iso-8859-1", "<meta charset=euc-kr><p>\xc8\xb8\xc0\xc7"),
+		send("/marked", "text/html; charset=Shift_JIS", "\xef\xbb\xbf<p>会議"),
+		send("/bad", `text/html; charset="x><p>y"`, "<p>会議"),
+	)
+	for path, want := range map[string]string{
+		"/menu": "It’s a café", "/meeting": "会议", "/declared": "회의", "/marked": "会議", "/bad": "会議",
+	} {
+		page, err := f.Read(t.Context(), f.url+path)
+		if err != nil || text(page) != want+"\n" {
+			t.Errorf("%s: %v, %q, want %q", path, err, text(page), want)
+		}
+	}
+}
+
 func TestR90_InternalAddressesAreNotRead(t *testing.T) {
 	t.Parallel()
 	f := serve(t, websearch.Config{})

@@ -28,7 +28,7 @@ type docx struct {
 	noted  int    // Number of note references so far.
 	cells  int    // Number of cells in all tables.
 	made   int    // Bytes of text so far.
-	joined string // Text of a paragraph whose paragraph mark is deleted; the next paragraph continues it.
+	joined string // Text of an open paragraph; the next paragraph continues it.
 }
 
 // story is a sequence of paragraphs: the document body, a cell or a text box.
@@ -58,7 +58,7 @@ type docxParagraph struct {
 	level int // Heading level from 1; 0 if it is not a heading; -1 if its style decides.
 	num   numRef
 	after []string // Blocks anchored in the paragraph: text boxes, notes, charts.
-	open  bool     // Its paragraph mark is deleted; the next paragraph continues it.
+	open  bool     // Its paragraph mark is deleted or was moved; the next paragraph continues it.
 }
 
 // docxText returns the text of a document as Markdown.
@@ -82,6 +82,7 @@ func docxText(pkg *ooxml.Package, main string) (string, error) {
 	if err := d.part(main, d.element); err != nil {
 		return "", err
 	}
+	d.flush()
 	body := d.story
 	seen := make(map[string]bool)
 	for _, name := range d.margins {
@@ -119,11 +120,17 @@ func (d *docx) inStory(read func() error) (*story, error) {
 	own := new(story)
 	d.story, d.par, d.table, d.fields, d.joined = own, nil, nil, nil, ""
 	err := read()
-	if d.joined != "" {
-		own.write(d.joined, false)
-	}
+	d.flush()
 	d.story, d.par, d.table, d.fields, d.joined = outer.story, outer.par, outer.table, outer.fields, outer.joined
 	return own, err
+}
+
+// flush writes the text of an open paragraph that no paragraph continues.
+func (d *docx) flush() {
+	if d.joined != "" {
+		d.story.write(d.joined, false)
+		d.joined = ""
+	}
 }
 
 // readNotes reads footnotes or endnotes if the part exists.
@@ -299,14 +306,32 @@ func (d *docx) note(kind string, e ooxml.Element) {
 	d.hang("注" + strconv.Itoa(d.noted) + "：" + text)
 }
 
+// run reads a run. Its own properties decide whether it is hidden, otherwise the styles of the paragraph and the run.
 func (d *docx) run() error {
-	outer := d.hidden
+	outer, style := d.hidden, ""
 	defer func() { d.hidden = outer }()
+	if d.par != nil {
+		style = d.par.style
+	}
+	d.hidden = outer || d.styles.hides(style, "")
 	return d.x.Each(func(e ooxml.Element) error {
 		if e.Tag() != "w:rPr" {
 			return d.element(e)
 		}
-		return d.x.All(func(e ooxml.Element) { d.hidden = d.hidden || e.Local == "vanish" && e.On("val") })
+		characters, direct, hidden := "", false, false
+		err := d.x.All(func(e ooxml.Element) {
+			switch e.Local {
+			case "rStyle":
+				characters = e.Attr("val")
+			case "vanish":
+				direct, hidden = true, e.On("val")
+			}
+		})
+		if !direct {
+			hidden = d.styles.hides(style, characters)
+		}
+		d.hidden = outer || hidden
+		return err
 	})
 }
 
@@ -342,7 +367,7 @@ func (d *docx) properties(p *docxParagraph) error {
 		case "sectPr":
 			return d.section()
 		case "rPr":
-			return d.x.All(func(e ooxml.Element) { p.open = p.open || e.Local == "del" })
+			return d.x.All(func(e ooxml.Element) { p.open = p.open || e.Local == "del" || e.Local == "moveFrom" })
 		}
 		return d.x.Skip()
 	})

@@ -16,6 +16,7 @@ type docxTable struct {
 func (d *docx) readTable() error {
 	outer := d.table
 	d.table = new(docxTable)
+	d.flush()
 	err := d.x.Each(d.element)
 	text := ""
 	if err == nil {

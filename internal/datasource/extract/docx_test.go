@@ -97,6 +97,18 @@ func TestDOCX(t *testing.T) {
 				"<w:moveFrom>" + run("移動前") + "</w:moveFrom><w:moveTo>" + run("末") + "</w:moveTo></w:p>", "期限は4月末",
 		},
 		{"a deleted end of a paragraph", par("<w:rPr><w:del/></w:rPr>", "前半") + par("", "後半"), "前半後半"},
+		{"a deleted end of the last paragraph", par("", "一") + par("<w:rPr><w:del/></w:rPr>", "二"), "一\n\n二"},
+		{
+			"a deleted end before a table",
+			par("<w:rPr><w:del/></w:rPr>", "前") + tableOf(cell("", "一")+cell("", "二")) + par("", "後"),
+			"前\n\n| 一 | 二 |\n|---|---|\n\n後",
+		},
+		{
+			"a paragraph moved elsewhere",
+			"<w:p><w:pPr><w:rPr><w:moveFrom/></w:rPr></w:pPr><w:moveFrom>" + run("移動") + "</w:moveFrom></w:p>" +
+				par("", "本文") + "<w:p><w:pPr><w:rPr><w:moveTo/></w:rPr></w:pPr><w:moveTo>" + run("移動") + "</w:moveTo></w:p>",
+			"本文\n\n移動",
+		},
 		{"fields", "<w:p>" + run("第") + field(" PAGE ", run("3")) + field(" IF "+"</w:instrText></w:r>"+field("REF a",
 			run("秘"))+"<w:r><w:instrText>", run("頁")) + "</w:p>", "第3頁"},
 		{
@@ -236,6 +248,13 @@ const wordStyles = "<w:styles " + wordSpaces + `>
 <w:style w:type="paragraph" w:styleId="t"><w:name w:val="Title"/></w:style>
 <w:style w:type="paragraph" w:styleId="jo"><w:name w:val="条"/>
 <w:pPr><w:numPr><w:numId w:val="3"/></w:numPr></w:pPr></w:style>
+<w:style w:type="paragraph" w:styleId="z"><w:name w:val="HTML Top of Form"/><w:basedOn w:val="a"/>
+<w:rPr><w:vanish/></w:rPr></w:style>
+<w:style w:type="paragraph" w:styleId="zz"><w:name w:val="z2"/><w:basedOn w:val="z"/></w:style>
+<w:style w:type="character" w:styleId="h"><w:name w:val="隠し"/><w:rPr><w:vanish/></w:rPr></w:style>
+<w:style w:type="character" w:styleId="hh"><w:name w:val="隠し2"/><w:basedOn w:val="h"/></w:style>
+<w:style w:type="character" w:styleId="hs"><w:name w:val="表示"/><w:basedOn w:val="h"/>
+<w:rPr><w:vanish w:val="0"/></w:rPr></w:style>
 </w:styles>`
 
 const wordNumbers = "<w:numbering " + wordSpaces + `>
@@ -254,6 +273,22 @@ const wordNumbers = "<w:numbering " + wordSpaces + `>
 <w:num w:numId="4"><w:abstractNumId w:val="0"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride>
 </w:num>
 </w:numbering>`
+
+// TestDOCXHiddenByStyle reads text that the style of a paragraph or of characters hides. Word writes such paragraphs
+// around the forms of a pasted web page.
+func TestDOCXHiddenByStyle(t *testing.T) {
+	t.Parallel()
+	as := func(properties, text string) string {
+		return "<w:r><w:rPr>" + properties + `</w:rPr><w:t xml:space="preserve">` + text + "</w:t></w:r>"
+	}
+	body := styled("z", "フォームの始まり") + styled("zz", "フォームの終わり") + "<w:p>" + run("一") + as(`<w:rStyle w:val="h"/>`, "秘") +
+		as(`<w:rStyle w:val="hh"/>`, "密") + as(`<w:rStyle w:val="hs"/>`, "二") +
+		as(`<w:rStyle w:val="h"/><w:vanish w:val="0"/>`, "三") + "</w:p>" +
+		`<w:p><w:pPr><w:pStyle w:val="z"/></w:pPr>` + as(`<w:vanish w:val="0"/>`, "四") + "</w:p>"
+	if got, want := pageOf(t, "a.docx", wholeDocument(t, body)), "一二三\n\n四\n\n社外秘\n\n総務部"; got != want {
+		t.Errorf("read as %q, want %q", got, want)
+	}
+}
 
 func wholeDocument(t testing.TB, body string) []byte {
 	return document(t,
@@ -304,7 +339,9 @@ func TestDOCXWithAllItsParts(t *testing.T) {
 		"本文。")+styled("jo", "定義")+
 		styled("22", "補足")+"<w:p>"+run("賃金")+`<w:r><w:footnoteReference w:id="1"/></w:r>`+run("は月給。")+
 		`<w:r><w:endnoteReference w:id="1"/></w:r></w:p>`+
-		numbered("1", "0", "甲")+numbered("1", "1", "乙")+numbered("1", "1", "丙")+numbered("1", "0", "丁")+numbered("2",
+		numbered("1", "0", "甲")+
+		`<w:p><w:pPr><w:numPr><w:ilvl w:val="1"/><w:numId w:val="1"/></w:numPr><w:rPr><w:moveFrom/></w:rPr></w:pPr>`+
+		"<w:moveFrom>"+run("移動")+"</w:moveFrom></w:p>"+numbered("1", "1", "乙")+numbered("1", "1", "丙")+numbered("1", "0", "丁")+numbered("2",
 		"0", "点")+numbered("4", "0", "新")+numbered("0", "0", "無")+
 		styled("own", "図")+`<w:p><w:r><w:drawing><c:chart r:id="c1"/></w:drawing><w:drawing><dgm:relIds r:dm="d1"/>`+
 		`</w:drawing></w:r></w:p>`))

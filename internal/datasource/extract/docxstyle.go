@@ -8,11 +8,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 )
 
-// style is a paragraph style.
+// style is a style of paragraphs or characters.
 type style struct {
 	basedOn string
 	level   int // Heading level from 1; 0 if the style excludes headings; -1 if it does not define a level.
 	num     numRef
+	hidden  *bool // Nil if the style does not define it.
 }
 
 // numRef is a reference to a numbering, in a paragraph or a style.
@@ -63,16 +64,17 @@ func headingLevel(name string) int {
 	return int(digit-'1') + 1
 }
 
-// readStyles reads the paragraph styles of a document by id. The default style also has the id "".
+// readStyles reads the styles of a document by id. The default paragraph style also has the id "".
 func readStyles(pkg *ooxml.Package, name string) (styleSheet, error) {
 	all := styleSheet{}
 	return all, pkg.WalkOptional(name, func(x *ooxml.Walker) error {
 		return x.Each(func(e ooxml.Element) error {
-			if e.Local != "style" || e.Attr("type") != "paragraph" && e.Attr("type") != "" {
+			kind := e.Attr("type")
+			if e.Local != "style" || kind != "paragraph" && kind != "character" && kind != "" {
 				return x.Skip()
 			}
 			s := style{level: -1}
-			id, isDefault := e.Attr("styleId"), e.Attr("default") != "" && e.On("default")
+			id, isDefault := e.Attr("styleId"), kind != "character" && e.Attr("default") != "" && e.On("default")
 			named := -1
 			err := x.Each(func(e ooxml.Element) error {
 				switch e.Local {
@@ -82,6 +84,13 @@ func readStyles(pkg *ooxml.Package, name string) (styleSheet, error) {
 					s.basedOn = e.Attr("val")
 				case "pPr":
 					return s.properties(x)
+				case "rPr":
+					return x.All(func(e ooxml.Element) {
+						if e.Local == "vanish" {
+							hidden := e.On("val")
+							s.hidden = &hidden
+						}
+					})
 				}
 				return x.Skip()
 			})
@@ -112,14 +121,36 @@ func (s *style) properties(x *ooxml.Walker) error {
 	})
 }
 
-// styleSheet contains the paragraph styles of a document.
+// styleSheet contains the styles of a document.
 type styleSheet map[string]style
+
+// maxBases limits the search in the bases of a style, because styles can form a cycle.
+const maxBases = 20
+
+// hides reports whether the styles of a paragraph and of its characters hide a text. If both do, the text is visible
+// (ECMA-376 part 1, 17.7.3).
+func (all styleSheet) hides(paragraph, characters string) bool {
+	return all.hidden(paragraph) != (characters != "" && all.hidden(characters))
+}
+
+func (all styleSheet) hidden(id string) bool {
+	for range maxBases {
+		s, ok := all[id]
+		if !ok || s.hidden != nil {
+			return ok && *s.hidden
+		}
+		if id = s.basedOn; id == "" {
+			break
+		}
+	}
+	return false
+}
 
 // of returns the heading level and the numbering of a paragraph. Values missing in the paragraph come from its styles.
 func (all styleSheet) of(p *docxParagraph) (level int, num numRef) {
 	level, num = p.level, p.num
 	id := p.style
-	for range 20 { // Limit the steps, because styles can form a cycle.
+	for range maxBases {
 		s, ok := all[id]
 		if !ok {
 			break

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/japanese"
 	xunicode "golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
@@ -70,7 +72,15 @@ func fromName(label string) encoding.Encoding {
 	case "iso-2022-jp", "csiso2022jp":
 		return japanese.ISO2022JP
 	}
-	return nil
+	charset, err := htmlindex.Get(label)
+	if err != nil {
+		return nil
+	}
+	switch charset {
+	case utf16LE, utf16BE, encoding.Replacement, charmap.XUserDefined: // A page whose label can be read has none of them.
+		return nil
+	}
+	return charset
 }
 
 // agrees reports whether the content is valid in a declared charset. Declarations can be wrong, for example when they
@@ -86,8 +96,27 @@ func agrees(charset encoding.Encoding, b []byte) bool {
 		r = readEUCJP(b)
 	case japanese.ISO2022JP:
 		return hasJISEscape(b)
+	default:
+		return agreesForeign(charset, b)
 	}
 	return r.errors*20 <= r.chars
+}
+
+// agreesForeign reports whether the content is valid in a declared charset of another language. Editors and servers
+// declare some of them by default for Japanese content, which has many kana in its own charset.
+func agreesForeign(charset encoding.Encoding, b []byte) bool {
+	if readUTF8(b).errors == 0 {
+		return false
+	}
+	for _, r := range []charsetScore{readShiftJIS(b), readEUCJP(b)} {
+		if r.errors*20 <= r.chars && r.kana*5 >= r.chars {
+			return false
+		}
+	}
+	const sample = 64 << 10
+	text, err := charset.NewDecoder().Bytes(b[:min(len(b), sample)])
+	broken := bytes.Count(text, []byte(string(utf8.RuneError)))
+	return err == nil && broken*20 <= utf8.RuneCount(text)
 }
 
 // detect returns the most likely charset. It returns nil only for content with many NUL bytes that is not UTF-16.
@@ -157,6 +186,7 @@ func likelyUTF16(b []byte) encoding.Encoding {
 // charsetScore is the score of content in one charset.
 type charsetScore struct {
 	chars  int // Non-ASCII characters.
+	kana   int // Full-width kana among them. Not counted for UTF-8.
 	errors int // Invalid bytes.
 	cost   int // Total cost: rare characters cost more than common ones, and errors cost most.
 }
@@ -164,6 +194,9 @@ type charsetScore struct {
 func (r *charsetScore) add(cost int) {
 	r.chars++
 	r.cost += cost
+	if cost == costKana {
+		r.kana++
+	}
 }
 
 func (r *charsetScore) fail() {

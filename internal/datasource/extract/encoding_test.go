@@ -126,6 +126,24 @@ func TestHTMLDeclaresItsEncoding(t *testing.T) {
 			t.Errorf("%s: read as %q, want %q", test.head, got, test.want)
 		}
 	}
+	foreign := []struct{ charset, content, want string }{
+		{"windows-1252", "It\x92s a caf\xe9 \x93menu\x94", "It’s a café “menu”"},
+		{"ISO-8859-1", "M\xfcnchen \x96 Stra\xdfe", "München – Straße"},
+		{"gb2312", "\xbb\xe1\xd2\xe9\xd7\xca\xc1\xcf", "会议资料"},
+		{"big5", "\xb7\x7c\xc4\xb3", "會議"},
+		{"euc-kr", "\xc8\xb8\xc0\xc7", "회의"},
+		{"windows-1252", "会議の資料", "会議の資料"},                                  // UTF-8.
+		{"iso-8859-1", "\x82\xb1\x82\xea\x82\xcd\x89\xef\x8b\x63", "これは会議"}, // Shift_JIS.
+		{"iso-8859-1", "\xa4\xb3\xa4\xec\xa4\xcf\xb2\xf1\xb5\xc4", "これは会議"}, // EUC-JP.
+		{"no-such-charset", "\x82\xb1\x82\xea", "これ"},
+		{"utf-16", "会議", "会議"},
+	}
+	for _, test := range foreign {
+		page := "<meta charset=" + test.charset + "><p>" + test.content
+		if got := pageOf(t, "a.html", []byte(page)); got != test.want {
+			t.Errorf("labelled %s: read as %q, want %q", test.charset, got, test.want)
+		}
+	}
 	const kana = "\xb6\xc5\xb6\xc5" // ｶﾅｶﾅ; in EUC-JP, the bytes are also valid kanji.
 	if got := pageOf(t, "a.html", []byte(`<meta charset="Shift_JIS"><p>`+kana)); got != "ｶﾅｶﾅ" {
 		t.Errorf("labelled Shift_JIS, read as %q", got)

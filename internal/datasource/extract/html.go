@@ -24,6 +24,15 @@ func declaredCharset(content []byte) string {
 	return ""
 }
 
+// WithCharset returns an HTML page with a declaration of the charset that its HTTP header names. It returns the page
+// unchanged if the page declares one itself, or if the charset is unknown.
+func WithCharset(page []byte, label string) []byte {
+	if marked, _ := fromMark(page); marked != nil || declaredCharset(page) != "" || fromName(label) == nil {
+		return page
+	}
+	return append([]byte(`<meta charset="`+label+`">`), page...)
+}
+
 // htmlText returns the readable text of a page as Markdown.
 func htmlText(ctx context.Context, page string) (string, error) {
 	simple, title, err := simplify(ctx, page)

@@ -27,8 +27,15 @@ type slide struct {
 	hidden bool
 	title  string
 	blocks []string
-	counts [9]int // Counters of the numbered paragraphs of a shape, by level.
-	cells  int    // Number of cells in all tables.
+	lists  [9]slideList // The numbered lists of a shape, by level.
+	cells  int          // Number of cells in all tables.
+}
+
+// slideList is a sequence of numbered paragraphs of a level. Another kind of numbers or another start begins a new list,
+// and so does a paragraph of the same or a higher level without a number.
+type slideList struct {
+	kind, start string
+	count       int
 }
 
 // shape contains the properties of a shape that precede its text.
@@ -225,7 +232,7 @@ func (s *slide) body(own shape) error {
 // default. Otherwise they are items only if their properties define a bullet or number.
 func (s *slide) paragraphs(list bool) ([]string, error) {
 	var lines []string
-	s.counts = [9]int{}
+	s.lists = [9]slideList{}
 	err := s.x.Each(func(e ooxml.Element) error {
 		if e.Tag() != "a:p" {
 			return nil
@@ -284,16 +291,18 @@ func (s *slide) paragraph(list bool) (string, error) {
 	}
 	err := s.x.Each(read)
 	text := strings.Join(strings.Fields(out.String()), " ")
-	switch {
-	case text == "":
+	if text == "" {
 		return "", err
+	}
+	clear(s.lists[level+1:])
+	switch {
 	case number != "":
-		s.counts[level]++
-		clear(s.counts[level+1:])
+		s.lists[level].count++
 		return strings.Repeat("  ", level) + number + " " + text, err
 	case item:
-		return strings.Repeat("  ", level) + "- " + text, err
+		text = strings.Repeat("  ", level) + "- " + text
 	}
+	s.lists[level] = slideList{}
 	return text, err
 }
 
@@ -310,17 +319,21 @@ var numbers = []struct{ prefix, format string }{
 
 // number returns the number of the next paragraph of a level.
 func (s *slide) number(level int, e ooxml.Element) string {
-	start, err := strconv.Atoi(e.Attr("startAt"))
+	kind, format := e.Attr("type"), "decimal"
+	list := &s.lists[level]
+	if list.kind != kind || list.start != e.Attr("startAt") {
+		*list = slideList{kind: kind, start: e.Attr("startAt")}
+	}
+	start, err := strconv.Atoi(list.start)
 	if err != nil {
 		start = 1
 	}
-	kind, format := e.Attr("type"), "decimal"
 	for _, n := range numbers {
 		if strings.HasPrefix(kind, n.prefix) {
 			format = n.format
 		}
 	}
-	number := formatNumber(start+s.counts[level], format)
+	number := formatNumber(start+list.count, format)
 	switch {
 	case strings.HasSuffix(kind, "Period"):
 		return number + "."

@@ -88,6 +88,15 @@ func TestPPTX(t *testing.T) {
 				line(`lvl="1"><a:buAutoNum type="circleNumDbPlain" startAt="3"/>`, "四")), "1. 一\n  a) 二\n2. 三\n  ③ 四",
 		},
 		{
+			"numbers that start again", textShape("", line(`><a:buAutoNum type="arabicPeriod"/>`, "一")+
+				line(`><a:buAutoNum type="arabicPeriod"/>`, "二")+line(">", "区切り")+
+				line(`><a:buAutoNum type="arabicPeriod"/>`, "三")+line(`lvl="1">`, "補足")+
+				line(`><a:buAutoNum type="arabicPeriod"/>`, "四")+line(`><a:buAutoNum type="arabicParenR"/>`, "五")+
+				line(`><a:buAutoNum type="arabicParenR" startAt="7"/>`, "六")+
+				line(`><a:buAutoNum type="arabicParenR" startAt="7"/>`, "七")),
+			"1. 一\n2. 二\n区切り\n1. 三\n補足\n2. 四\n1) 五\n7) 六\n8) 七",
+		},
+		{
 			"runs and breaks",
 			textShape(
 				"",

@@ -119,6 +119,7 @@ func TestXLSXTables(t *testing.T) {
 			"a form", cells(1, "申請日", "=45383@1") + cells(2, "氏名", "佐藤", "部署", "営業") + cells(3, "理由", "私用のため"), "",
 			"申請日 / 2024/4/1\n\n氏名 / 佐藤 / 部署 / 営業\n\n理由 / 私用のため",
 		},
+		{"equal values side by side", cells(1, "4月", "=100", "=100", "=80"), "", "4月 / 100 / 100 / 80"},
 		{"names and values", cells(1, "氏名", "佐藤") + cells(2, "部署", "営業"), "", "氏名 / 佐藤\n\n部署 / 営業"},
 		{
 			"merged rows", cells(1, "地方", "県", "数") + cells(2, "関東", "東京", "=1") + cells(3, "", "千葉", "=2"), "A2:A3",

@@ -282,7 +282,7 @@ func (w *sheetWriter) record(row xlsxRow) {
 // line writes a row without headings.
 func (w *sheetWriter) line(row xlsxRow) {
 	start := w.next()
-	w.table.line(slices.Compact(texts(row)), " / ")
+	w.table.line(texts(row), " / ")
 	w.markRow(start, row)
 }
 

@@ -4,6 +4,9 @@ import { cx } from '@/lib/ui/cx'
 import { ime } from '@/lib/ui/ime'
 import styles from './SearchField.module.css'
 
+/** The server refuses a longer text in most searches. */
+const MAX_LENGTH = 100
+
 interface SearchFieldProps {
   label: string
   clearLabel: string
@@ -33,6 +36,7 @@ export function SearchField({
         enterKeyHint="search"
         autoComplete="off"
         spellCheck={false}
+        maxLength={MAX_LENGTH}
         aria-label={label}
         placeholder={label}
         value={value}

@@ -6,7 +6,14 @@ import { queryClient } from '@/lib/api/queries'
 import type { Live, LiveEvents } from '@/lib/live'
 import { store } from '@/lib/ui/store'
 import { toastsAtom } from '@/lib/ui/toast'
-import { addUploaded, followSources, sourceDeletions, sourcesQuery, useSources } from './dataSources'
+import {
+  addUploaded,
+  followSources,
+  sourceDeletions,
+  sourcesQuery,
+  useSourceSearch,
+  useSources,
+} from './dataSources'
 
 const source = (id: string, hour: number, change: Partial<DataSource> = {}): DataSource => ({
   id,
@@ -110,6 +117,24 @@ describe('the data sources', () => {
         expect(find(id)?.status).toBe(wins)
       },
     )
+
+    it('repeat a search when a file was read, but not while its vectors are computed', async () => {
+      const { unmount } = renderHook(() => useSourceSearch('会議'))
+      await act(() => vi.advanceTimersByTimeAsync(1000))
+      const embedding = { stage: 'embedding', done: 1, total: 2 } as const
+      for (const [change, searches] of [
+        [{ revision: 4 }, 1],
+        [{ revision: 5, progress: embedding }, 0],
+      ] as const) {
+        server.mockClear()
+        await act(async () => {
+          emit.event({ data_source: { ...(page[0] as DataSource), ...change } })
+          await vi.advanceTimersByTimeAsync(1000)
+        })
+        expect(calls('GET')).toBe(searches)
+      }
+      unmount()
+    })
 
     it('do not restore a deleted one by an older event', () => {
       const id = ids()[2] ?? ''

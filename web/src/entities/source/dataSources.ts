@@ -131,8 +131,9 @@ function take(source: DataSource): void {
     changeItems<DataSource>({ queryKey } as never, (items) =>
       items.map((item) => (item.id === source.id ? newer(item, source) : item)),
     )
-  // The search can now find its text.
-  if (source.status === 'success') void queryClient.invalidateQueries({ queryKey: FOUND_SOURCES })
+  // The search can now find its text. Events of the stage `embedding` follow.
+  if (source.status === 'success' && source.progress === undefined)
+    void queryClient.invalidateQueries({ queryKey: FOUND_SOURCES })
 }
 
 function foundLists() {

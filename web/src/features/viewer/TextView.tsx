@@ -22,7 +22,7 @@ interface TextViewProps {
 
 /** TextView shows the text of a data source from a position on and marks the passage in it. */
 export function TextView({ source, start, markedId, scroller }: TextViewProps) {
-  const query = useInfiniteQuery(textQuery(source.id, source.revision, start), queryClient)
+  const query = useInfiniteQuery(textQuery(source.id, start), queryClient)
   const { data, isFetching, isError, hasNextPage, hasPreviousPage, fetchNextPage, fetchPreviousPage } = query
   const content = useRef<HTMLDivElement>(null)
   const batches = data?.pages ?? []

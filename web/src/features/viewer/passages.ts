@@ -24,14 +24,17 @@ type From =
   | { readonly offset: number; readonly limit: number }
   | { readonly page: number; readonly limit: number }
 
-/** textQuery reads the passages of a data source from a position on, and earlier passages on demand. */
-export function textQuery(sourceId: string, revision: number, start: TextStart) {
+/**
+ * textQuery reads the passages of a data source from a position on, and earlier passages on demand. The data source must
+ * have been read, so that its passages do not change.
+ */
+export function textQuery(sourceId: string, start: TextStart) {
   const first: From =
     'page' in start
       ? { page: start.page, limit: BATCH }
       : { offset: Math.max(0, start.ordinal - BEFORE), limit: BATCH }
   return infiniteQueryOptions({
-    queryKey: ['passages', sourceId, revision, start],
+    queryKey: ['passages', sourceId, start],
     queryFn: async ({ pageParam, signal }) =>
       (await call('listPassages', { data_source_id: sourceId, ...pageParam, signal })).items,
     initialPageParam: first as From,

@@ -58,6 +58,22 @@ describe('the text of a sheet', () => {
     })
   })
 
+  it('keeps the rows of a block apart where a passage ends', () => {
+    const [first, second] = passages(
+      ['表!A1:B3', '品名 / 数\n板 | 5\n釘 | 6'],
+      ['表!A4:B5', '瓦 | 7\n縄 | 8'],
+    )
+    if (!first || !second) throw new Error('two passages')
+    const next = { ...second, start: first.end + 1, end: second.end - 1 }
+    expect(sheetBlocks([first, next], undefined)).toEqual([
+      {
+        kind: 'paragraph',
+        rich: false,
+        pieces: [{ text: '品名 / 数\n板 | 5\n釘 | 6\n瓦 | 7\n縄 | 8', marked: false }],
+      },
+    ])
+  })
+
   it('is paragraphs if the sheet is a form', () => {
     expect(sheetBlocks(passages(['申請!A1:B2', '氏名 / 佐藤\n\n理由 / 私用']), undefined)).toHaveLength(2)
   })

@@ -1,5 +1,5 @@
 import type { Passage } from '@/lib/api'
-import type { Block } from './structure'
+import { type Block, hasLines } from './structure'
 
 /** Range is a range of cells, from a locator such as `Sheet1!B12:F20`. */
 interface Range {
@@ -61,7 +61,8 @@ function linesOf(passages: readonly Passage[], markedId: string | undefined): Li
     for (const [index, text] of passage.text.split(/\n{2,}/).entries()) {
       const last = lines.at(-1)
       if (index === 0 && cut && last) {
-        const space = passage.start > (before?.end ?? 0) ? ' ' : ''
+        const gap = hasLines(last.text) || hasLines(text) ? '\n' : ' '
+        const space = passage.start > (before?.end ?? 0) ? gap : ''
         lines[lines.length - 1] = { ...last, text: last.text + space + text, marked: last.marked || marked }
       } else lines.push({ text, passage, marked })
     }

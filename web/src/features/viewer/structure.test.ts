@@ -35,6 +35,13 @@ describe('the text of passages', () => {
     ])
   })
 
+  it('keeps lines apart that consist of words, and sentences of a paragraph together', () => {
+    const log = passages([0, '10:00 start\n10:01 read'], [1, '10:02 stop'])
+    expect(said(blocksOf(log, undefined, false))).toEqual(['paragraph: 10:00 start\n10:01 read\n10:02 stop'])
+    const prose = passages([0, 'One sentence.'], [1, 'Another one.'])
+    expect(said(blocksOf(prose, undefined, false))).toEqual(['paragraph: One sentence. Another one.'])
+  })
+
   it('marks the selected passage, wherever it begins and ends', () => {
     const list = passages([0, '# 休暇\n\n前の文。'], [0, '後の文。\n\n- 一\n- 二'], [1, '- 三'])
     expect(said(blocksOf(list, 'p1', true))).toEqual([

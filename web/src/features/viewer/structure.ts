@@ -124,8 +124,14 @@ function join(
 function gap(bytes: number, before: string, after: string): string {
   if (bytes <= 0) return ''
   if (bytes > 1) return '\n\n'
-  // One byte between two words is a space within a long sentence. Otherwise it is a line break.
-  return /[\w,]$/.test(before) && /^\w/.test(after) ? ' ' : '\n'
+  // One byte is a line break in a text with lines. Otherwise it is a space if it follows a word or an English sentence.
+  if (hasLines(before) || hasLines(after)) return '\n'
+  return /[\w,.;:!?)"']$/.test(before) && /^\w/.test(after) ? ' ' : '\n'
+}
+
+/** hasLines reports whether a text contains a line break within a paragraph. */
+export function hasLines(text: string): boolean {
+  return /[^\n]\n[^\n]/.test(text)
 }
 
 function linesOf(text: string): Line[] {

@@ -33,9 +33,10 @@ export function Notes({ proofread, note }: { proofread: Proofreading; note: stri
         <>
           <p>{texts.unchecked}</p>
           <ul>
-            {unchecked.map(({ start, end }) => (
-              <li key={start}>{texts.range(beginningOf(text.slice(start, end)), end - start)}</li>
-            ))}
+            {unchecked.map(({ start, end }) => {
+              const part = text.slice(start, end)
+              return <li key={start}>{texts.range(beginningOf(part), lengthOf(part))}</li>
+            })}
           </ul>
         </>
       )}

@@ -218,6 +218,8 @@ describe('a proofread text', () => {
     rerender(<Shown proofread={{ ...none, unchecked: [{ start: 8, end: text.length }] }} />)
     expect(screen.getByText('確認できた範囲では、修正が必要な箇所はありませんでした。')).toBeTruthy()
     expect(screen.getByText(/^「まず最初に、資料を持参下さい。 参加費は…」からの/)).toBeTruthy()
+    rerender(<Shown proofread={{ ...none, text: '𠮷野家', unchecked: [{ start: 0, end: 4 }] }} />)
+    expect(screen.getByText('「𠮷野家…」からの3文字')).toBeTruthy()
   })
 
   it('shows a change in a sheet if the screen is too narrow for two columns', () => {
