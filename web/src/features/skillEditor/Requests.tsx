@@ -23,9 +23,9 @@ export function Requests() {
   return (
     <>
       {isError && <ErrorState onRetry={() => void refetch()} />}
-      {data?.total === 0 && <EmptyState title={texts.emptyRequests} />}
+      {data?.length === 0 && <EmptyState title={texts.emptyRequests} />}
       <ul className={styles.list}>
-        {data?.items.map((request) => (
+        {data?.map((request) => (
           <li className={styles.line} key={request.id}>
             <SkillIcon path={request.icon_path} size={32} />
             <div>

@@ -7,6 +7,7 @@ import { formatDate } from '@/lib/ui/dates'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { diffLines } from './content'
 import styles from './Editor.module.css'
+import { versionsQuery } from './queries'
 import { texts } from './texts'
 
 const words = texts.versions
@@ -22,10 +23,7 @@ interface VersionsProps {
 
 /** Versions lists the versions of a skill with author, time and differences, and can restore one. */
 export function Versions({ skillId, current, content, onRestore, onClose }: VersionsProps) {
-  const list = useQuery({
-    queryKey: ['made-skill', skillId, 'versions'],
-    queryFn: () => call('listSkillVersions', { skill_id: skillId, offset: 0, limit: 100 }),
-  })
+  const list = useQuery(versionsQuery(skillId))
   const [compared, setCompared] = useState<SkillVersion | null>(null)
   const read = async (version: number, use: (found: SkillVersion) => void) => {
     try {
@@ -47,7 +45,7 @@ export function Versions({ skillId, current, content, onRestore, onClose }: Vers
       actions={<Button onClick={onClose}>{texts.close}</Button>}
     >
       <ul className={styles.versions}>
-        {list.data?.items.map(({ version, user_name, created_at }) => (
+        {list.data?.map(({ version, user_name, created_at }) => (
           <li key={version}>
             <span>
               <strong>{texts.version(version)}</strong>
