@@ -13,7 +13,10 @@ it('reads the usage by model and by tool to the end', async () => {
     expect(searchParams.get('month')).toBe('2026-04')
     const offset = Number(searchParams.get('offset'))
     const count = Math.min(Number(searchParams.get('limit')), 230 - offset)
-    return Response.json({ items: Array.from({ length: count }, (_, at) => ({ tool: offset + at })), total: 230 })
+    return Response.json({
+      items: Array.from({ length: count }, (_, at) => ({ tool: offset + at })),
+      total: 230,
+    })
   })
   expect(await queryClient.fetchQuery(toolUsageQuery('2026-04'))).toHaveLength(230)
   expect(await queryClient.fetchQuery(modelUsageQuery('2026-04'))).toHaveLength(230)
