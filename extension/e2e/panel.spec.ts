@@ -390,7 +390,7 @@ test('without a server, a session or a network, the panel shows the next step', 
   await expect(settings.getByText(/接続できませんでした|見つかりませんでした/)).toBeVisible()
   await settings.getByLabel('サーバーのアドレス').fill(server.url.replace('http://', ''))
   await settings.getByRole('button', { name: '保存' }).click()
-  await expect(panel.getByRole('heading', { name: 'サインインしてください' })).toBeVisible()
+  await expect(panel.getByRole('heading', { name: 'ログインしてください' })).toBeVisible()
   expect(await breaches(settings)).toEqual([])
   const grant = {
     origin: server.url,
@@ -399,5 +399,5 @@ test('without a server, a session or a network, the panel shows the next step', 
     expiresAt: Date.now() + 3_600_000,
   }
   await settings.evaluate((values) => chrome.storage.local.set(values), { grant })
-  await expect(panel.getByRole('heading', { name: 'サインアウトされました' })).toBeVisible()
+  await expect(panel.getByRole('heading', { name: 'ログアウトされました' })).toBeVisible()
 })

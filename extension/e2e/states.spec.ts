@@ -51,7 +51,7 @@ test('without a server', async ({ installed: browser, site }) => {
 
 test('signed out', async ({ installed: browser, site }) => {
   const panel = await browser.press(await browser.open(`${site.url}/notice`))
-  await expect(screen(panel, 'サインインしてください')).toBeVisible()
+  await expect(screen(panel, 'ログインしてください')).toBeVisible()
   await inspect(panel, 'signed-out')
 })
 
@@ -141,7 +141,7 @@ test('a suspended member, who signs in again once restored', async ({
   }
   // The suspension has ended the session, and a session that has ended is never restored.
   await panel.getByRole('button', { name: 'やり直す' }).click()
-  await expect(screen(panel, 'サインアウトされました')).toBeVisible()
+  await expect(screen(panel, 'ログアウトされました')).toBeVisible()
 })
 
 test('an organization that requires single sign-on', async ({ installed: browser, site, server }) => {
@@ -165,7 +165,7 @@ test('an organization that requires single sign-on', async ({ installed: browser
   await admin.call('PUT', '/v1/saml-config/on')
   await panel.reload()
   await expect(screen(panel, 'シングルサインオンが必要です')).toBeVisible()
-  await expect(panel.getByRole('button', { name: 'サインイン', exact: true })).toBeEnabled()
+  await expect(panel.getByRole('button', { name: 'ログイン', exact: true })).toBeEnabled()
   await inspect(panel, 'sso')
   await idp.stop()
 })

@@ -150,7 +150,7 @@ test('a member creates a project, adds files and a folder, and shares own files'
   await search.fill('会議')
   await expect(results.getByText('読み込みに失敗しました')).toBeVisible()
   await page.unroute(failing)
-  await results.getByRole('button', { name: '再試行' }).click()
+  await results.getByRole('button', { name: 'やり直す' }).click()
   await expect(results.getByText('メモ.txt')).toBeVisible()
   await search.fill('鯨')
   await expect(results.getByText(/^検索した言葉に近い内容はありません。/)).toBeVisible()
