@@ -32,6 +32,7 @@ export const texts = {
     send: '送信',
     cancel: 'キャンセル',
     busy: '回答の作成が終わると送信できます。',
+    noFiles: '質問の編集では、ファイルを添付できません。追加できるのは画像だけです。',
   },
 
   branches: {
