@@ -215,8 +215,24 @@ test('a follow-up stays in the field while a summary of the page is prepared and
   expect(field()?.value).toBe('次の質問')
 })
 
-test('questions are deleted with all conversations', async () => {
+test('questions and reviews are deleted with all conversations', async () => {
   await type('Aへの質問')
+  enter()
+  await until(() => expect(review()).not.toBeNull())
   await deleteAllConversations()
+  await until(() => expect(review()).toBeNull())
   await until(() => expect(field()?.value).toBe(''))
+
+  let finish: (found: unknown) => void = () => {}
+  browser.read = () =>
+    new Promise((resolve) => {
+      finish = resolve
+    })
+  await press('summarize')
+  await until(() => expect(panel()).toContain(messages.reading.message))
+  await deleteAllConversations()
+  await until(() => expect(panel()).not.toContain(messages.reading.message))
+  finish(page(a))
+  await type('次の質問')
+  expect(review()).toBeNull()
 })
