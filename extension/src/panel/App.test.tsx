@@ -173,9 +173,12 @@ test('a question returns to the field when its review is canceled, and leaves it
   await until(() => expect(review()).not.toBeNull())
   await press('cancel')
   await until(() => expect(field()?.value).toBe('期限はいつですか'))
+  // The focus does not disappear with the pressed button.
+  await until(() => expect(document.activeElement).toBe(field()))
   enter()
   await press('send')
   await until(() => expect(asked).toHaveLength(1))
+  await until(() => expect(document.activeElement?.tagName).toBe('MAIN'))
   await until(() => expect(field()?.value).toBe(''))
 })
 

@@ -138,7 +138,10 @@ function QuestionForm(props: ComposerProps) {
               pictures={files.pictures}
               uploads={files.pictureUploads}
               disabled={files.waiting}
-              onRemove={({ id }) => detachPicture(key, id)}
+              onRemove={(picture) => {
+                if (picture) detachPicture(key, picture.id)
+                focusComposer()
+              }}
             />
           </>
         }

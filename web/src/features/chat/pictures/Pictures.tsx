@@ -5,10 +5,11 @@ import { Spinner } from '@/components/Spinner'
 import type { Upload } from '@/entities/source/uploads'
 import type { Picture } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
+import { useLazyPart } from '@/lib/ui/lazyPart'
 import { pictureUploads, useBlobUrl, usePictureUrl } from '../draft/pictures'
 import { texts } from '../texts'
 import styles from './Pictures.module.css'
-import { PictureViewer } from './PictureViewer'
+import { viewerPart } from './viewerPart'
 
 const words = texts.pictures
 
@@ -22,10 +23,14 @@ export function Pictures({
   pictures: readonly Picture[]
   uploads?: readonly Upload<Picture>[]
   disabled?: boolean
-  /** Removes a picture. Undefined if the pictures are read-only. */
-  onRemove?: (picture: Picture) => void
+  /**
+   * Removes a picture, and moves the focus from the removed button. Called without a picture after an upload was
+   * removed. Undefined if the pictures are read-only.
+   */
+  onRemove?: (picture?: Picture) => void
 }) {
   const [shown, setShown] = useState<number | null>(null)
+  const Viewer = useLazyPart(viewerPart, shown !== null)
   if (pictures.length + uploads.length === 0) return null
   return (
     <>
@@ -51,10 +56,12 @@ export function Pictures({
           </li>
         ))}
         {uploads.map((upload) => (
-          <UploadItem key={upload.id} upload={upload} />
+          <UploadItem key={upload.id} upload={upload} onRemoved={onRemove} />
         ))}
       </ul>
-      {shown !== null && <PictureViewer pictures={pictures} from={shown} onClose={() => setShown(null)} />}
+      {shown !== null && Viewer && (
+        <Viewer pictures={pictures} from={shown} onClose={() => setShown(null)} />
+      )}
     </>
   )
 }
@@ -79,7 +86,13 @@ function Thumbnail({ picture, place, onOpen }: { picture: Picture; place: number
 }
 
 /** UploadItem shows a pending or failed upload of a picture. */
-function UploadItem({ upload: { id, file, state, percent, reason, again } }: { upload: Upload<Picture> }) {
+function UploadItem({
+  upload: { id, file, state, percent, reason, again },
+  onRemoved,
+}: {
+  upload: Upload<Picture>
+  onRemoved: (() => void) | undefined
+}) {
   const url = useBlobUrl(state === 'failed' ? undefined : file)
   const failed = state === 'failed'
   return (
@@ -108,7 +121,10 @@ function UploadItem({ upload: { id, file, state, percent, reason, again } }: { u
         side="top"
         className={styles.remove}
         label={failed ? words.removeFailed : words.stop}
-        onClick={() => pictureUploads.remove(id)}
+        onClick={() => {
+          pictureUploads.remove(id)
+          onRemoved?.()
+        }}
       >
         <X size={14} />
       </IconButton>

@@ -96,6 +96,7 @@ function TextEdit({
   const own = ownPictures(message, draft)
   const pictures = [...own, ...added.filter(({ id }) => own.every((other) => other.id !== id))]
   const sendKey = useSendKey()
+  const field = useRef<HTMLTextAreaElement>(null)
   const over = text.length > maxLength ? [...text].length - maxLength : 0
   const readable = pictures.length === 0 || blind === ''
   const ready = text.trim() !== '' && over <= 0 && !busy && uploads.length === 0 && readable
@@ -115,12 +116,15 @@ function TextEdit({
       <Pictures
         pictures={pictures}
         uploads={uploads}
-        onRemove={({ id }) => {
-          detachPicture(draft, id)
-          detach(draft, id, true)
+        onRemove={(picture) => {
+          field.current?.focus()
+          if (picture === undefined) return
+          detachPicture(draft, picture.id)
+          detach(draft, picture.id, true)
         }}
       />
       <textarea
+        ref={field}
         className={styles.field}
         rows={3}
         aria-label={texts.edit.label}

@@ -41,7 +41,9 @@ export function Chat({ skill, conversation, title }: ChatProps) {
       conversation={conversation}
       edited={edited}
       // A form takes its files itself.
-      disabled={form || (skill.form_type === 'form' && edited?.form !== undefined)}
+      disabled={
+        form || thread?.can_ask === false || (skill.form_type === 'form' && edited?.form !== undefined)
+      }
     >
       {!empty && <ChatHead skill={skill} conversation={conversation} title={title ?? texts.untitled} />}
       <Temporary conversation={conversation} />
