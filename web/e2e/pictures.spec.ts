@@ -144,7 +144,9 @@ seeing.describe('pictures in questions', () => {
       await expect(edit.getByRole('button', { name: '画像4を外す' })).toBeVisible()
       await give(page, 'drop', [png(await draw(page, 92, 60))])
       await expect(edit.getByRole('button', { name: '画像5を外す' })).toBeVisible()
-      await give(page, 'drop', [{ name: '手順書.pdf', type: 'application/pdf', content: Buffer.from('%PDF') }])
+      await give(page, 'drop', [
+        { name: '手順書.pdf', type: 'application/pdf', content: Buffer.from('%PDF') },
+      ])
       await expect(page.getByText('質問の編集では、ファイルを添付できません。')).toBeVisible()
       const composed = page.locator('form:has([data-composer])')
       await composed.getByRole('textbox').focus()

@@ -123,7 +123,9 @@ export function ThreadColumn({ onClose }: { onClose?: () => void }) {
       <nav className={styles.scroller} aria-label={texts.label} ref={scroller} tabIndex={-1}>
         <SelectionContext value={chosen && { ids: chosen, toggle }}>
           {searching && <SearchResults query={query} scroller={scroller} />}
-          {!searching && archive && <ArchivedThreads scroller={scroller} onClose={() => showArchive(false)} />}
+          {!searching && archive && (
+            <ArchivedThreads scroller={scroller} onClose={() => showArchive(false)} />
+          )}
           {!searching && !archive && <ThreadGroups scroller={scroller} />}
         </SelectionContext>
       </nav>

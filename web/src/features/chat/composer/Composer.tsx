@@ -213,10 +213,7 @@ function QuestionForm(props: ComposerProps) {
 const nothing = { thread: null, turns: [] }
 
 /** useQuestion returns the files of the question in a composer, and functions to send it. */
-function useQuestion(
-  { skill, conversation, writing = false, onAsk }: ComposerProps,
-  key: string,
-) {
+function useQuestion({ skill, conversation, writing = false, onAsk }: ComposerProps, key: string) {
   const { state } = conversation
   const accepts = skill.accepts_data_sources === true
   const files = useQuestionFiles(key, accepts ? state : nothing)

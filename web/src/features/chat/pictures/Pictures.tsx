@@ -59,9 +59,7 @@ export function Pictures({
           <UploadItem key={upload.id} upload={upload} onRemoved={onRemove} />
         ))}
       </ul>
-      {shown !== null && Viewer && (
-        <Viewer pictures={pictures} from={shown} onClose={() => setShown(null)} />
-      )}
+      {shown !== null && Viewer && <Viewer pictures={pictures} from={shown} onClose={() => setShown(null)} />}
     </>
   )
 }
