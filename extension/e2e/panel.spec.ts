@@ -390,6 +390,8 @@ test('without a server, a session or a network, the panel shows the next step', 
   await expect(settings.getByText(/接続できませんでした|見つかりませんでした/)).toBeVisible()
   await settings.getByLabel('サーバーのアドレス').fill(server.url.replace('http://', ''))
   await settings.getByRole('button', { name: '保存' }).click()
+  await expect(settings.getByText('保存しました')).toBeVisible()
+  await expect(settings.getByLabel('サーバーのアドレス')).toHaveValue(server.url)
   await expect(panel.getByRole('heading', { name: 'ログインしてください' })).toBeVisible()
   expect(await breaches(settings)).toEqual([])
   const grant = {

@@ -113,10 +113,13 @@ test('offline and back, without a click, and with a readable conversation', asyn
   await browser.context.setOffline(true)
   await expect(panel.getByText('インターネットに接続されていません')).toBeVisible()
   await expect(panel.locator('[data-answer]')).toContainText('在宅勤務の対象が広がります。')
-  await expect(panel.getByLabel('質問')).toBeDisabled()
+  await panel.getByLabel('質問').fill('いつからですか')
+  await panel.getByLabel('質問').press('Enter')
+  await expect(panel.getByRole('button', { name: '送信' })).toBeDisabled()
+  await expect(panel.getByLabel('質問')).toHaveValue('いつからですか')
   await inspect(panel, 'offline-conversation')
   await browser.context.setOffline(false)
-  await expect(panel.getByLabel('質問')).toBeEnabled()
+  await expect(panel.getByRole('button', { name: '送信' })).toBeEnabled()
 })
 
 test('a suspended member, who signs in again once restored', async ({

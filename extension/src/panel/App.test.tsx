@@ -178,8 +178,28 @@ test('a question returns to the field when its review is canceled, and leaves it
   enter()
   await press('send')
   await until(() => expect(asked).toHaveLength(1))
-  await until(() => expect(document.activeElement?.tagName).toBe('MAIN'))
+  await until(() => expect(document.activeElement).toBe(field()))
   await until(() => expect(field()?.value).toBe(''))
+})
+
+test('the next question can be typed during an answer, and a stop says so and keeps the focus', async () => {
+  store(a, 'Aの質問')
+  await until(() => expect(panel()).toContain('Aの質問'))
+  await type('次の質問')
+  enter()
+  await until(() => expect(asked).toHaveLength(1))
+  await type('その次の質問')
+  enter()
+  expect(field()?.value).toBe('その次の質問')
+  const stop = document.querySelector<HTMLElement>(`button[aria-label="${messages.stop.message}"]`)
+  stop?.focus()
+  stop?.click()
+  await until(() =>
+    expect(document.querySelector('[role=alert]')?.textContent).toContain(messages.stopped.message),
+  )
+  expect(document.activeElement).toBe(field())
+  enter()
+  await until(() => expect(asked).toHaveLength(2))
 })
 
 test('each tab keeps its question while another tab is shown, until the question is sent', async () => {
