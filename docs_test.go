@@ -242,3 +242,36 @@ func TestTroubleshootingQuotesLogLines(t *testing.T) {
 		t.Errorf("%d log lines are quoted", quoted)
 	}
 }
+
+// TestDocumentedCommandsProtectSecrets: no command of the documents has the content of a file of settings on its command
+// line, which the log of sudo and the list of processes show.
+func TestDocumentedCommandsProtectSecrets(t *testing.T) {
+	t.Parallel()
+	leak := regexp.MustCompile(`(?m)^.*\$\(.*\.env\b.*$`)
+	for path, text := range textFiles(t, ".md") {
+		for _, line := range leak.FindAllString(text, -1) {
+			t.Errorf("%s has the command %s", path, line)
+		}
+	}
+}
+
+// TestDocumentedPodsHaveNoServiceLinks: next to a Service with the name tsumugi, Kubernetes adds variables such as
+// TSUMUGI_PORT to pods, which every command refuses as unknown settings.
+func TestDocumentedPodsHaveNoServiceLinks(t *testing.T) {
+	t.Parallel()
+	pods := 0
+	for path, text := range textFiles(t, ".md") {
+		for _, block := range regexp.MustCompile("(?s)```yaml\n.*?```").FindAllString(text, -1) {
+			if !strings.Contains(block, "containers:") {
+				continue
+			}
+			pods++
+			if !strings.Contains(block, "enableServiceLinks: false") {
+				t.Errorf("%s has a pod with service links:\n%s", path, block)
+			}
+		}
+	}
+	if pods == 0 {
+		t.Error("no document has a pod")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -30,7 +31,7 @@ type ApprovalCause string
 // The causes.
 const (
 	CauseRule      ApprovalCause = "rule"      // The tool's rule.
-	CauseUntrusted ApprovalCause = "untrusted" // The tool changes something, and an earlier result of the answer is untrusted.
+	CauseUntrusted ApprovalCause = "untrusted" // The tool changes something after the model has read untrusted text.
 	CauseUnknown   ApprovalCause = "unknown"   // The call may have been made before a failure; its result is unknown.
 	CauseInput     ApprovalCause = "input"     // The tool asks for input by the person.
 )
@@ -284,14 +285,8 @@ func repeatable(t tool.Tool) bool { return !t.Effects || t.Idempotent }
 // approvalCause returns why a call needs a decision, or "". permitted are the tools that the person has
 // approved for the thread.
 func (g *generation) approvalCause(t tool.Tool, permitted []string) ApprovalCause {
-	if t.Effects {
-		for _, round := range g.rounds {
-			for _, call := range round.Calls {
-				if call.Untrusted {
-					return CauseUntrusted
-				}
-			}
-		}
+	if t.Effects && g.readsUntrusted() {
+		return CauseUntrusted
 	}
 	for _, name := range permitted {
 		if name == t.Name {
@@ -302,6 +297,18 @@ func (g *generation) approvalCause(t tool.Tool, permitted []string) ApprovalCaus
 		return CauseRule
 	}
 	return ""
+}
+
+// readsUntrusted reports whether the model has read text for the answer that was written by others than the organization:
+// a page of the browser extension, pages of the web, or results of calls.
+func (g *generation) readsUntrusted() bool {
+	isPage := func(source Source) bool { return source.URL != "" }
+	if g.req.Skill.IsExtension() || slices.ContainsFunc(g.grounds.Sources, isPage) {
+		return true
+	}
+	return slices.ContainsFunc(g.rounds, func(round ToolRound) bool {
+		return slices.ContainsFunc(round.Calls, func(call ToolCall) bool { return call.Untrusted })
+	})
 }
 
 // putApproval publishes the state of the decision about a call.

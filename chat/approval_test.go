@@ -11,10 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
@@ -199,6 +202,22 @@ func TestApproval(t *testing.T) {
 	}
 }
 
+// TestCallIDsThatCannotBeStored: a call is approved and made although the model's id for it has NUL.
+func TestCallIDsThatCannotBeStored(t *testing.T) {
+	t.Parallel()
+	f, box, model := newAskingFixture(t)
+	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
+	f.sendTo(s, f.question("送って"))
+	model.Next(t).CallTools(calling("a\x00\xff", "send", `{}`), calling("b", "send", `{}`))
+	for _, waiting := range f.waits(s, 2) {
+		f.decide(s, approve(waiting))
+	}
+	got := results(model.Next(t).Request)
+	if len(got) != 2 || strings.ContainsAny(got[0], "\x00\xff") || !strings.HasSuffix(got[0], ":結果{}") || got[1] != "b:結果{}" {
+		t.Errorf("results %q", got)
+	}
+}
+
 // TestOneDecision: of two decisions at the same time on two servers, one is stored and the other one refused. The same
 // request again has the same result, also after the end of the answer.
 func TestOneDecision(t *testing.T) {
@@ -363,5 +382,44 @@ func TestPermissionForAThread(t *testing.T) {
 	model.Next(t)
 	if got := box.made(); !slices.Equal(got, []string{"send{}", "send{}", "page{}", "look{}"}) {
 		t.Errorf("calls %q", got)
+	}
+}
+
+// TestCallsAfterExternalTextOfThePrompt: pages of the web in the prompt are untrusted like results of tools, whether they
+// were found by a search before the answer or sent by the browser extension. Files are not.
+func TestCallsAfterExternalTextOfThePrompt(t *testing.T) {
+	t.Parallel()
+	f, box, model := newAskingFixture(t)
+	page, _ := skill.Extension(skill.KindPageWholeSummary)
+	ofFile := f.groundedIn(three...)
+	ofPages := grounder(func(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+		grounds, err := ofFile(ctx, req, tell)
+		grounds.Sources[2].URL, grounds.Sources[2].DataSourceID = "https://example.jp/", uuid.Nil
+		return grounds, err
+	})
+	for name, test := range map[string]struct {
+		skill    skill.Skill
+		grounder chat.Grounder
+		asks     bool
+	}{
+		"files": {chatSkill, ofFile, false}, "pages of the web": {chatSkill, ofPages, true}, "a page": {page, nil, true},
+	} {
+		s := f.startWith(chat.Deps{Model: model, Tools: box, Grounder: test.grounder}, chat.Config{})
+		question := f.question("送って")
+		question.ThreadID = f.newThread(test.skill).ID
+		f.sendTo(s, question)
+		model.Next(t).CallTools(calling("a", "look", `{}`), calling("b", "allowed", `{}`))
+		if test.asks {
+			waiting := f.waits(s, 1)[0]
+			if waiting.Tool != "allowed" || waiting.Cause != chat.CauseUntrusted {
+				t.Errorf("%s: %s waits because of %q", name, waiting.Tool, waiting.Cause)
+			}
+			f.decide(s, refuse(waiting, ""))
+		}
+		call := model.Next(t)
+		if got := results(call.Request)[1]; got == "b:結果{}" == test.asks {
+			t.Errorf("%s: result %q", name, got)
+		}
+		call.Finish()
 	}
 }

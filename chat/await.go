@@ -222,13 +222,19 @@ func (s *Service) publishAsked(g *generation, calls []ToolCall) {
 	}
 }
 
-// cancelWaiting marks calls that were not made at the end of an answer, and publishes them. It returns those without a
+// cancelWaiting marks calls without a result at the end of an answer, and publishes them. It returns those without a
 // decision.
 func (s *Service) cancelWaiting(g *generation) (undecided []ToolCall) {
 	for _, round := range g.rounds {
 		for i := range round.Calls {
 			call := &round.Calls[i]
-			if call.State != ToolWaiting && call.State != ToolApproved {
+			switch call.State {
+			case ToolWaiting, ToolApproved:
+			case ToolRunning: // In an earlier run; its result is unknown.
+				call.State, call.Error = ToolFailed, stoppedCall
+				putToolCall(g.text, *call)
+				continue
+			default:
 				continue
 			}
 			approval := *call.Approval

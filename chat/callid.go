@@ -2,13 +2,16 @@ package chat
 
 import (
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// callIDs replaces ids of calls that earlier rounds have. Some models number the calls of each request from 0.
+// callIDs replaces ids of calls that earlier rounds have, because some models number the calls of each request from 0,
+// and ids that cannot be stored.
 type callIDs map[string]string // The new ids by the earlier ones; "" until a call needs it.
 
 func newCallIDs(rounds []ToolRound) callIDs {
@@ -25,7 +28,7 @@ func newCallIDs(rounds []ToolRound) callIDs {
 func (ids callIDs) of(id string) string {
 	replacement, known := ids[id]
 	switch {
-	case !known:
+	case !known && utf8.ValidString(id) && !strings.Contains(id, "\x00"):
 		return id
 	case replacement == "":
 		ids[id] = llm.NewCallID()

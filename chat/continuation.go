@@ -156,14 +156,19 @@ func (s *Service) findKnownText(ctx context.Context, g *generation) {
 	}
 }
 
-// prefix returns the known text after the rounds if the model should continue it with the sources found, else "".
+// hasOtherSources reports whether the sources found differ from those of the known text.
+func (g *generation) hasOtherSources() bool {
+	return g.grounded && (g.hidesSources() || !slices.Equal(g.known.Sources, g.sourceIDs()))
+}
+
+// prefix returns the known text after the rounds if the model should continue it with the sources found, else "". If the
+// answer has ended before its sources were found, prefix returns the text that is kept.
 func (g *generation) prefix(limit int) string {
 	text := g.known.Text[len(g.roundsText):]
-	if g.opened.Load() || !llm.CanContinue(text) || len(text) >= limit || g.hidesSources() ||
-		!slices.Equal(g.known.Sources, g.sourceIDs()) {
+	if g.opened.Load() || !llm.CanContinue(text) || len(text) >= limit || g.hasOtherSources() {
 		return ""
 	}
-	if g.guard != nil && answer.NewCitationNormalizer(passages(g.allSources())).Write(text) != text {
+	if g.grounded && g.guard != nil && answer.NewCitationNormalizer(passages(g.allSources())).Write(text) != text {
 		return "" // It ends inside of a citation.
 	}
 	return text

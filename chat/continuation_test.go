@@ -171,6 +171,84 @@ func TestStopKeepsTheWholeText(t *testing.T) {
 	}
 }
 
+// TestTextIsKeptIfItsSourcesAreNotFoundAgain: an answer that ends before the next server has found its sources keeps its
+// text. Clients are not reset.
+func TestTextIsKeptIfItsSourcesAreNotFoundAgain(t *testing.T) {
+	t.Parallel()
+	for name, stop := range map[string]bool{"stopped by the owner": true, "the search fails": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, nil)
+			f.named()
+			first := llmtest.NewLive()
+			stopping, _ := f.startSilent(chat.Deps{Model: first, Grounder: f.groundedIn(three...)})
+			exchange := f.sendTo(stopping, f.question("休暇は？"))
+			const want = "20日です[2]。申請は"
+			first.Next(t).Emit(want)
+			stopping.kill()
+			if stop {
+				if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			next := f.takeOver(chat.Deps{
+				Model: llmtest.NewLive(), // Not asked.
+				Grounder: grounder(func(ctx context.Context, _ chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
+					if stop {
+						<-ctx.Done()
+						return chat.Grounds{}, ctx.Err()
+					}
+					return chat.Grounds{}, fault.Errorf(fault.Unavailable, "検索できませんでした。")
+				}),
+			})
+			answer := f.waitAt(next, exchange).Answer
+			if answer.Content != want || (answer.FinishReason == chat.FinishStopped) != stop ||
+				(answer.Status == chat.StatusFailed) == stop {
+				t.Errorf("stored %+v", answer)
+			}
+			if raw := f.follow(next, exchange.Answer.ID, cursor(1, want)); strings.Contains(raw, "data-reset") {
+				t.Errorf("the client is reset: %s", raw)
+			}
+		})
+	}
+}
+
+// tiredStore is a store whose answers have been begun too often.
+type tiredStore struct{ chat.Store }
+
+func (s tiredStore) TakeOver(
+	ctx context.Context, server uuid.UUID, owned []uuid.UUID, lease time.Duration, limit, epoch int,
+) ([]chat.StoredGeneration, error) {
+	taken, err := s.Store.TakeOver(ctx, server, owned, lease, limit, epoch)
+	for i := range taken {
+		taken[i].Attempts = 1000
+	}
+	return taken, err
+}
+
+// TestAnswerBegunTooOftenKeepsItsText: the answer fails with its text and its calls. The call that was being made is
+// shown as stopped.
+func TestAnswerBegunTooOftenKeepsItsText(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.giveTools()
+	box, model := newToolbox(), llmtest.NewLive()
+	crashed, _ := f.startSilent(chat.Deps{Model: model, Tools: box})
+	exchange := f.sendTo(crashed, f.question("調べて"))
+	call := model.Next(t)
+	call.Emit("調べます。")
+	call.CallTools(calling("a", "echo", "{}"), calling("w", "wait", "{}"))
+	<-box.called
+	<-box.called
+	crashed.kill()
+	last := f.takeOver(chat.Deps{Store: tiredStore{f.db}, Model: llmtest.NewLive()}) // The model is not asked.
+	answer := f.waitAt(last, exchange).Answer
+	if answer.Status != chat.StatusFailed || answer.Content != "調べます。" || len(answer.ToolCalls) != 2 ||
+		answer.ToolCalls[1].State != chat.ToolFailed || answer.ToolCalls[1].Error != "停止しました。" {
+		t.Errorf("stored %+v", answer)
+	}
+}
+
 // TestTakeoverContinuesTheTextOfOtherServers: the text that other servers have received is continued, without a
 // checkpoint.
 func TestTakeoverContinuesTheTextOfOtherServers(t *testing.T) {

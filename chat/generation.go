@@ -37,6 +37,7 @@ type generation struct {
 	// The fields below belong to the generation's goroutine.
 	steps           []Step // The last state of each kind.
 	grounds         Grounds
+	grounded        bool                       // The sources were found.
 	guard           *answer.CitationNormalizer // Nil if the model received no sources.
 	sources         atomic.Pointer[[]Source]   // See allSources. Only the generation's goroutine changes it.
 	length          int                        // Length of the text in bytes.
@@ -372,13 +373,14 @@ func (s *Service) publish(g *generation, delta string) {
 	if g.truncated || delta == "" {
 		return
 	}
+	delta = withoutNUL(delta) // First, because it changes the length.
 	if g.truncated = g.length+len(delta) > s.cfg.MaxAnswer; g.truncated {
 		delta = runes.FirstBytes(delta, s.cfg.MaxAnswer-g.length)
 	}
 	first := g.length == 0
 	g.length += len(delta)
 	s.ensureLease()
-	g.text.AppendText(withoutNUL(delta))
+	g.text.AppendText(delta)
 	if first {
 		s.metrics.FirstToken(time.Since(g.since))
 		g.span.AddEvent("first token")

@@ -123,6 +123,7 @@ func (s *Service) ground(ctx context.Context, g *generation) (err error) {
 		}
 		return err
 	}
+	g.grounded = true
 	if len(g.grounds.Sources) == 0 {
 		return nil
 	}

@@ -1,13 +1,18 @@
 package chat_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
@@ -107,5 +112,64 @@ func TestAProofreadingTakesNoParams(t *testing.T) {
 		if fields := fault.FieldsOf(err); fault.CodeOf(err) != fault.Invalid || len(fields) != 1 || fields[0].Field != "params" {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// leavingStore is a database that becomes unreachable while a thread begins: before its earlier messages are stored, or
+// before that is acknowledged.
+type leavingStore struct {
+	chat.Store
+	commits, back bool
+}
+
+func (s *leavingStore) AddEarlierMessages(
+	ctx context.Context, owner identity.Owner, threadID uuid.UUID, messages []chat.EarlierMessage,
+) error {
+	if s.back || s.commits {
+		if err := s.Store.AddEarlierMessages(ctx, owner, threadID, messages); err != nil || s.back {
+			return err
+		}
+	}
+	return errFlaky
+}
+
+func (s *leavingStore) DeleteThread(ctx context.Context, owner identity.Owner, id uuid.UUID) (chat.DeletedThread, error) {
+	if !s.back {
+		return chat.DeletedThread{}, errFlaky
+	}
+	return s.Store.DeleteThread(ctx, owner, id)
+}
+
+// TestRepeatedStartHasTheEarlierMessages: a repeated request finds a thread without its earlier messages, or with them,
+// and asks the question after them.
+func TestRepeatedStartHasTheEarlierMessages(t *testing.T) {
+	t.Parallel()
+	for name, commits := range map[string]bool{"not stored": false, "stored": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, nil)
+			db, model := &leavingStore{Store: f.db, commits: commits}, llmtest.NewLive()
+			s := f.start(model, db, chat.Config{})
+			q := chat.Question{
+				RequestID: newID(), Content: "糸とは",
+				Earlier: []chat.EarlierMessage{{Role: chat.RoleUser, Content: "絹とは"}, {Role: chat.RoleAssistant, Content: "繭の糸です。"}},
+			}
+			thread := chat.NewThread{SkillID: chatSkill.ID}
+			if _, err := s.StartThread(t.Context(), f.owner, thread, q); !errors.Is(err, errFlaky) {
+				t.Fatalf("the first request: %v", err)
+			}
+			db.back = true
+			exchange, err := s.StartThread(t.Context(), f.owner, thread, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m := model.Next(t).Request.Messages; len(m) != 4 || m[1].Content != "絹とは" || m[2].Content != "繭の糸です。" {
+				t.Errorf("the conversation is %+v", m[1:])
+			}
+			all, err := s.ListAllMessages(t.Context(), f.owner, exchange.Answer.ThreadID, 0, 100)
+			if err != nil || len(all) != 4 {
+				t.Errorf("%d messages, %v", len(all), err)
+			}
+		})
 	}
 }

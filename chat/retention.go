@@ -55,8 +55,8 @@ func (s *Service) ListExpiring(ctx context.Context, owner identity.Owner, offset
 	return s.store.ListExpiring(ctx, owner, offset, limit)
 }
 
-// retain notifies owners of threads that will be deleted, and deletes due threads. A failure is logged, and the next
-// call continues.
+// retain notifies owners of threads that will be deleted, and deletes due threads. A failure is logged and does not
+// prevent the other steps, and the next call continues.
 func (s *Service) retain() {
 	steps := []struct {
 		what string
@@ -78,7 +78,7 @@ func (s *Service) retain() {
 				if s.root.Err() == nil {
 					s.log.WarnContext(s.root, "chat: "+step.what+" failed, retrying later", "err", err)
 				}
-				return
+				break
 			}
 		}
 	}

@@ -27,7 +27,7 @@ func (s *Service) StartThread(ctx context.Context, owner identity.Owner, n NewTh
 		return Exchange{}, err
 	}
 	q.ThreadID = thread.ID
-	if len(q.Earlier) > 0 && thread.ID == n.ID {
+	if len(q.Earlier) > 0 { // Also of a known thread: an earlier request may have failed before they were stored.
 		err = s.store.AddEarlierMessages(ctx, owner, thread.ID, q.Earlier)
 	}
 	var exchange Exchange

@@ -228,7 +228,7 @@ type Store interface {
 	// to the organization or is retired, the error has the code fault.NotFound.
 	CreateThread(ctx context.Context, owner identity.Owner, thread NewThread) (Thread, error)
 
-	// AddEarlierMessages adds messages to a thread without messages. If a picture is not the owner's, the error is
+	// AddEarlierMessages adds messages to a thread, unless it has messages. If a picture is not the owner's, the error is
 	// picture.ErrNoPicture.
 	AddEarlierMessages(ctx context.Context, owner identity.Owner, threadID uuid.UUID, messages []EarlierMessage) error
 

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/work"
+	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 const (
@@ -146,10 +147,10 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 	s.mu.Unlock()
 
 	// No longer than a lease: the owned generations must still be complete when the database compares them.
-	ctx, cancel := context.WithTimeout(ctx, min(commitTimeout, max(s.cfg.Lease, time.Second)))
-	defer cancel()
+	within, cancel := context.WithTimeout(ctx, min(commitTimeout, max(s.cfg.Lease, time.Second)))
 	began := time.Now()
-	taken, err := s.store.TakeOver(ctx, s.serverID, owned, lease, min(free, takeOverBatch), s.cfg.Epoch())
+	taken, err := s.store.TakeOver(within, s.serverID, owned, lease, min(free, takeOverBatch), s.cfg.Epoch())
+	cancel()
 	if err != nil {
 		s.log.ErrorContext(ctx, "looking for abandoned generations failed", "err", err)
 		return 0
@@ -174,6 +175,8 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 func (s *Service) resume(ctx context.Context, b StoredGeneration, since time.Time) error {
 	s.log.InfoContext(ctx, "taking over a generation", "message_id", b.Answer.ID, "thread_id", b.Thread.ID, "run",
 		b.Answer.Run)
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
 	if b.Attempts > maxAttempts {
 		return s.failExhausted(ctx, b)
 	}
@@ -213,15 +216,20 @@ func (s *Service) resume(ctx context.Context, b StoredGeneration, since time.Tim
 	return nil
 }
 
-// failExhausted fails an answer that has been begun too often.
+// failExhausted fails an answer that has been begun too often. It keeps its known text and calls.
 func (s *Service) failExhausted(ctx context.Context, b StoredGeneration) error {
+	g := &generation{
+		req: AnswerRequest{Owner: b.Owner}, answer: b.Answer, text: stream.NewText(streamHead(b.Answer)), rounds: b.Known.Rounds,
+	}
+	canceled := s.cancelWaiting(g)
 	result, err := s.store.EndGeneration(ctx, Outcome{
 		Owner: b.Owner, ThreadID: b.Thread.ID, MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: s.serverID,
-		Status: StatusFailed, FinishReason: FinishError, Failure: unknownFailure(),
-		Checkpointed: true,
+		Status: StatusFailed, FinishReason: FinishError, Failure: unknownFailure(), Content: b.Known.Text,
+		SkillID: b.Thread.SkillID, ToolCalls: g.toolCalls(), ToolUses: g.toolUses(), Checkpointed: true,
 	})
 	if err == nil {
 		s.publishEnd(b.Owner, result)
+		s.publishAsked(g, canceled)
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
@@ -93,6 +94,45 @@ func TestGenerationOfADeadServerIsRunAgain(t *testing.T) {
 	answer, err := f.db.FindMessage(t.Context(), f.owner, exchange.Answer.ID)
 	if err != nil || answer.Content != "次の回の文章" || answer.Status != chat.StatusSuccess || answer.Run != 2 {
 		t.Errorf("stored %+v, %v", answer, err)
+	}
+}
+
+// coldStore is a database whose first read after a takeover takes as long as the takeover may take.
+type coldStore struct {
+	chat.Store
+	taking context.Context // Of the last takeover; nil before it.
+	reads  int
+}
+
+func (s *coldStore) TakeOver(
+	ctx context.Context, server uuid.UUID, owned []uuid.UUID, lease time.Duration, limit, epoch int,
+) ([]chat.StoredGeneration, error) {
+	s.taking = ctx
+	return s.Store.TakeOver(ctx, server, owned, lease, limit, epoch)
+}
+
+func (s *coldStore) Guidance(ctx context.Context, organizationID, userID uuid.UUID) (org.Guidance, error) {
+	if s.reads++; s.taking != nil && s.reads == 1 {
+		<-s.taking.Done()
+	}
+	return s.Store.Guidance(ctx, organizationID, userID)
+}
+
+// TestSlowTakeoverIsNotRepeated: slow reads for one answer do not fail the takeover of it and of those after it, which
+// would count as further attempts.
+func TestSlowTakeoverIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	dead := f.start(llmtest.NewLive(), f.db, mute())
+	exchanges := []chat.Exchange{f.sendTo(dead, f.question("一つ目"))}
+	f.thread = f.newThread(chatSkill)
+	exchanges = append(exchanges, f.sendTo(dead, f.question("二つ目")))
+	dead.kill()
+	next := f.start(llmtest.Say("答え"), &coldStore{Store: f.db}, takesOver())
+	for _, exchange := range exchanges {
+		if answer := f.waitAt(next, exchange).Answer; answer.Content != "答え" || answer.Run != 2 {
+			t.Errorf("stored %+v", answer)
+		}
 	}
 }
 

@@ -115,7 +115,7 @@ func (g *generation) restoreRounds(hasTools bool) {
 	if len(known.Rounds) == 0 || g.opened.Load() {
 		return
 	}
-	if !hasTools || g.hidesSources() || !slices.Equal(known.Sources, g.sourceIDs()) {
+	if !hasTools || g.hasOtherSources() {
 		if !slices.ContainsFunc(known.Rounds, ToolRound.final) {
 			g.known = KnownText{}
 			return

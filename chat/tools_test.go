@@ -53,7 +53,7 @@ func (b *toolbox) Of(context.Context, identity.Owner, []string) ([]tool.Tool, er
 	}, nil
 }
 
-// giveTools gives tools to the skill of the thread.
+// giveTools gives tools to the skill of the thread, and to those of the browser extension.
 func (f *fixture) giveTools() {
 	f.t.Helper()
 	f.named()
@@ -61,8 +61,11 @@ func (f *fixture) giveTools() {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	i := slices.IndexFunc(skills, func(s skill.Skill) bool { return s.ID == chatSkill.ID })
-	skills[i].Tools = tool.Names()
+	for i, s := range skills {
+		if s.ID == chatSkill.ID || s.IsExtension() {
+			skills[i].Tools = tool.Names()
+		}
+	}
 	if err := f.db.SaveBuiltinSkills(f.t.Context(), categories, skills); err != nil {
 		f.t.Fatal(err)
 	}
@@ -102,7 +105,7 @@ func TestAnswerWithTools(t *testing.T) {
 	}
 	live := f.watch(s, exchange.Answer.ID)
 	call.Emit("調べます。")
-	call.CallTools(calling("a", "echo", `{"n": 1}`), calling("b", "echo", `{"n":"失敗"}`), calling("c", "none", `{}`),
+	call.CallTools(calling("a", "echo", `{"n": 1}`), calling("b", "echo", `{"n":"失敗"}`), calling("c", "none\x00\xff", `{}`),
 		calling("d", "echo", `{"n":`))
 	call = model.Next(t)
 	want := []string{
@@ -134,7 +137,7 @@ func TestAnswerWithTools(t *testing.T) {
 		states = append(states, fmt.Sprintf("%s %s %d %d", c.Title, c.State, c.Round, c.Offset))
 	}
 	if got := strings.Join(states, ", "); got !=
-		"やまびこ success 0 15, やまびこ failed 0 15, none failed 0 15, やまびこ failed 0 15, やまびこ success 1 15" {
+		"やまびこ success 0 15, やまびこ failed 0 15, none\x1A\uFFFD failed 0 15, やまびこ failed 0 15, やまびこ success 1 15" {
 		t.Errorf("stored calls: %s", got)
 	}
 	raw := f.drain(live)
@@ -156,6 +159,29 @@ func TestAnswerWithTools(t *testing.T) {
 	f.sendTo(s, f.question("次は"))
 	if messages := model.Next(t).Request.Messages; len(messages) != 4 || len(messages[2].ToolCalls) != 0 {
 		t.Errorf("messages %+v", messages)
+	}
+}
+
+// TestNULBeforeACall: a round does not repeat the end of the round before it, although NUL is replaced by a longer
+// character.
+func TestNULBeforeACall(t *testing.T) {
+	t.Parallel()
+	f, s, model, exchange := askWithTools(t)
+	call := model.Next(t)
+	call.Emit("一\x00\x00二")
+	call.CallTools(calling("a", "echo", "{}"))
+	call = model.Next(t)
+	call.Emit("三")
+	call.CallTools(calling("b", "echo", "{}"))
+	call = model.Next(t)
+	if m := call.Request.Messages[len(call.Request.Messages)-2]; m.Role != llm.RoleAssistant || m.Content != "三" {
+		t.Errorf("the second round is %+v", m)
+	}
+	call.Finish()
+	const first = "一\uFFFD\uFFFD二"
+	answer := f.waitAt(s, exchange).Answer
+	if answer.Content != first+"\n\n三" || len(answer.ToolCalls) != 2 || answer.ToolCalls[0].Offset != len(first) {
+		t.Errorf("stored %+v", answer)
 	}
 }
 
@@ -238,6 +264,40 @@ func TestStoppingServerLeavesCallsToTheNext(t *testing.T) {
 	if answer := f.waitAt(next, exchange).Answer; answer.Content != "はい" || len(answer.ToolCalls) != 1 ||
 		answer.ToolCalls[0].State != chat.ToolDone {
 		t.Errorf("stored %+v", answer)
+	}
+}
+
+// TestStopBeforeARepeatedCall: a call without a result is shown as stopped, if its answer ends before the next server
+// makes it again.
+func TestStopBeforeARepeatedCall(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	f.giveTools()
+	box, model := newToolbox(), llmtest.NewLive()
+	stopping := f.startWith(chat.Deps{Model: model, Tools: box}, mute())
+	exchange := f.sendTo(stopping, f.question("待って"))
+	call := model.Next(t)
+	call.Emit("待ちます。")
+	call.CallTools(calling("w", "wait", "{}"))
+	<-box.called
+	stopping.kill()
+	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
+		t.Fatal(err)
+	}
+	next := f.startWith(chat.Deps{
+		Model: llmtest.NewLive(), Tools: newToolbox(), // Neither is called.
+		Grounder: grounder(func(ctx context.Context, _ chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
+			<-ctx.Done()
+			return chat.Grounds{}, ctx.Err()
+		}),
+	}, chat.Config{Alone: true})
+	answer := f.waitAt(next, exchange).Answer
+	if answer.FinishReason != chat.FinishStopped || answer.Content != "待ちます。" || len(answer.ToolCalls) != 1 ||
+		answer.ToolCalls[0].State != chat.ToolFailed || answer.ToolCalls[0].Error != "停止しました。" {
+		t.Errorf("stored %+v", answer)
+	}
+	if raw := f.follow(next, exchange.Answer.ID, ""); strings.Count(raw, "tool-output-error") != 1 {
+		t.Errorf("got %s", raw)
 	}
 }
 

@@ -109,11 +109,12 @@ func (f *fixture) connectedTools(h *tokenHost) *toolserver.Service {
 		Key: "office", Name: new("総務"), URL: new(h.URL + "/mcp"), Auth: new(toolserver.AuthOAuth),
 	})
 	must(err)
-	must(db.SetToolAuthorization(ctx, f.owner.OrganizationID, server.ID, toolserver.Authorization{
+	must(db.SetToolAuthorization(ctx, server, toolserver.Authorization{
 		Issuer: h.URL, TokenEndpoint: h.URL + "/token", Resource: h.URL + "/mcp",
 	}, &toolserver.Client{ID: "client"}))
+	server.ClientID = "client"
 	for _, owner := range []identity.Owner{super.Owner(), f.owner} {
-		must(db.SaveToolConnection(ctx, owner, server.ID, toolserver.Connection{AccessToken: "old", RefreshToken: "r"}, false))
+		must(db.SaveToolConnection(ctx, owner, server, toolserver.Connection{AccessToken: "old", RefreshToken: "r"}))
 	}
 	found, err := tools.Discover(ctx, super, server.ID)
 	must(err)

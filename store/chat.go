@@ -56,12 +56,14 @@ func (db *DB) CreateThread(ctx context.Context, owner identity.Owner, t chat.New
 	return threads[0], nil
 }
 
-// AddEarlierMessages implements chat.Store.
+// AddEarlierMessages implements chat.Store. If the thread has messages, the first statement adds none, and neither do the
+// others, whose parents are missing.
 func (db *DB) AddEarlierMessages(
 	ctx context.Context, owner identity.Owner, threadID uuid.UUID, earlier []chat.EarlierMessage,
 ) error {
 	var parent *uuid.UUID
 	err := db.batch(ctx, func(batch *pgx.Batch) {
+		batch.Queue(lockThreadSQL, owner.OrganizationID, owner.UserID, threadID)
 		parent = nil
 		for _, m := range earlier {
 			id, finish := uuidv7.New(), ""
@@ -73,7 +75,9 @@ func (db *DB) AddEarlierMessages(
 				                      finish_reason, tool_calls, completed_at)
 				SELECT $1, $2, t.id, $5, $6, $7, 'success', nullif($8, ''), $9, now()
 				FROM threads t
-				WHERE t.organization_id = $2 AND t.user_id = $3 AND t.id = $4`,
+				WHERE t.organization_id = $2 AND t.user_id = $3 AND t.id = $4
+				  AND CASE WHEN $5::uuid IS NULL THEN NOT EXISTS (SELECT FROM messages m WHERE m.thread_id = t.id)
+				           ELSE EXISTS (SELECT FROM messages m WHERE m.id = $5) END`,
 				id, owner.OrganizationID, owner.UserID, threadID, parent, m.Role, storable(m.Content), finish,
 				orNil(convert(m.ToolCalls, storableCall)))
 			if len(m.PictureIDs) > 0 {
@@ -81,7 +85,9 @@ func (db *DB) AddEarlierMessages(
 			}
 			parent = &id
 		}
-		batch.Queue(`UPDATE threads SET leaf_id = $4 WHERE organization_id = $1 AND user_id = $2 AND id = $3`,
+		batch.Queue(`
+			UPDATE threads SET leaf_id = $4
+			WHERE organization_id = $1 AND user_id = $2 AND id = $3 AND EXISTS (SELECT FROM messages WHERE id = $4)`,
 			owner.OrganizationID, owner.UserID, threadID, parent)
 	})
 	if isNoPicture(err) {

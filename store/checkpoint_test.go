@@ -35,7 +35,9 @@ func TestCheckpoints(t *testing.T) {
 		must(t, err)
 		return slices.Equal(stored, []uuid.UUID{id})
 	}
-	if !add(dead, 1, 0, "まゆ", source) || !add(dead, 1, len("まゆ"), "から") || add(alive, 1, len("まゆから"), "糸") {
+	// The acknowledgement of the first piece may be lost. It is sent again with the text since then.
+	if !add(dead, 1, 0, "ま", source) || !add(dead, 1, 0, "まゆ", source) || !add(dead, 1, len("まゆ"), "から") ||
+		add(alive, 1, len("まゆから"), "糸") {
 		t.Error("the owner alone stores the text")
 	}
 	f.silence(t, dead, lease+time.Second)

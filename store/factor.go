@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -40,6 +41,18 @@ func (db *DB) SetFactorPolicy(
 		return audit(ctx, tx, organizationEvent(actor, org.ActionFactorPolicy,
 			org.Change{Field: "factor_policy", Before: before, After: string(policy)}))
 	})
+}
+
+// WasSuperAdmin implements org.Store. The audit log contains all changes of roles.
+func (db *DB) WasSuperAdmin(
+	ctx context.Context, organizationID, userID uuid.UUID, within time.Duration,
+) (bool, error) {
+	return queryValue[bool](ctx, db.pool, `
+		SELECT EXISTS (SELECT FROM users WHERE organization_id = $1 AND id = $2 AND role = $3)
+		    OR EXISTS (SELECT FROM audit_events
+		               WHERE organization_id = $1 AND action = $4 AND at > now() - $5::interval AND target_id = $2::text
+		                   AND details @> jsonb_build_array(jsonb_build_object('field', 'role', 'before', $3::text)))`,
+		organizationID, userID, identity.RoleOrganizationSuperAdmin, org.ActionEdit, within)
 }
 
 // factorReset returns the open request to reset a member's second factor, or nil.

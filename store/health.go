@@ -53,11 +53,12 @@ func (db *DB) Health(ctx context.Context) (h Health, err error) {
 	return h, nil
 }
 
-// RecordBackup stores when a successful backup has ended.
+// RecordBackup stores when a successful backup has ended. The caller holds the lock of backups, so that the last call is
+// that of the last backup. An earlier time replaces a later one, which a clock that was ahead has caused.
 func (db *DB) RecordBackup(ctx context.Context, at time.Time) error {
 	return exec(ctx, db.pool, `
 		INSERT INTO last_backup (ended_at) VALUES ($1)
-		ON CONFLICT (id) DO UPDATE SET ended_at = greatest(last_backup.ended_at, excluded.ended_at)`, at)
+		ON CONFLICT (id) DO UPDATE SET ended_at = excluded.ended_at`, at)
 }
 
 // LastBackup returns when the last successful backup ended, or the zero time before the first backup.

@@ -182,6 +182,26 @@ func TestDeactivationEndsSessions(t *testing.T) {
 			    + (SELECT count(*) FROM pool_grants WHERE revoked_at IS NULL)`); n != 0 {
 			t.Errorf("embedded %v: %d sessions, grants and codes are left", embedded, n)
 		}
+		// Calls that were authenticated before the sessions ended.
+		_, err = f.AddPersonal(t.Context(), browser, oauth.NewToken{
+			RequestID: newID(), Name: "y", Scopes: []identity.Scope{identity.ScopeChat}, ExpiresAt: begun.Add(time.Hour),
+		}, oauth.NewConnection{ID: newID()})
+		if fault.CodeOf(err) != fault.Unauthenticated {
+			t.Errorf("embedded %v, a late personal token: %v", embedded, err)
+		}
+		late := oauth.Grant{
+			Hash: digest("late"), UserCodeHash: digest("user"), ClientID: "cli", Scopes: []identity.Scope{identity.ScopeChat},
+			CreatedAt: begun, ExpiresAt: begun.Add(time.Hour),
+		}
+		must(t, f.AddGrant(t.Context(), late))
+		if err := f.AnswerGrant(t.Context(), browser, late.UserCodeHash, false); fault.CodeOf(err) != fault.Unauthenticated {
+			t.Errorf("embedded %v, a late device: %v", embedded, err)
+		}
+		late.Hash, late.UserCodeHash, late.Session = digest("later"), nil, browser.Session
+		late.OrganizationID, late.UserID, late.AuthType, late.AnsweredAt = &f.a, &f.ann.UserID, &browser.AuthType, &begun
+		if err := f.AddGrant(t.Context(), late); fault.CodeOf(err) != fault.Unauthenticated {
+			t.Errorf("embedded %v, a late code: %v", embedded, err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,13 +33,36 @@ func (db *DB) TokenByHash(ctx context.Context, hash []byte) (oauth.StoredToken, 
 
 // AddGrant implements oauth.Store.
 func (db *DB) AddGrant(ctx context.Context, g oauth.Grant) error {
-	return exec(ctx, db.pool, `
-		INSERT INTO connection_grants (hash, user_code_hash, client_id, scopes, redirect_uri, challenge, address,
-		                               user_agent, organization_id, user_id, auth_type, answered_at, created_at,
-		                               expires_at, poll_interval)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-		g.Hash, g.UserCodeHash, g.ClientID, g.Scopes, g.RedirectURI, g.Challenge, g.Address, storable(g.UserAgent),
-		g.OrganizationID, g.UserID, g.AuthType, g.AnsweredAt, g.CreatedAt, g.ExpiresAt, g.PollInterval)
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockSession(ctx, tx, g.Session); err != nil {
+			return err
+		}
+		return exec(ctx, tx, `
+			INSERT INTO connection_grants (hash, user_code_hash, client_id, scopes, redirect_uri, challenge, address,
+			                               user_agent, organization_id, user_id, auth_type, answered_at, created_at,
+			                               expires_at, poll_interval)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+			g.Hash, g.UserCodeHash, g.ClientID, g.Scopes, g.RedirectURI, g.Challenge, g.Address, storable(g.UserAgent),
+			g.OrganizationID, g.UserID, g.AuthType, g.AnsweredAt, g.CreatedAt, g.ExpiresAt, g.PollInterval)
+	})
+}
+
+// lockSession refuses a session that has ended since its call was authenticated. Until the transaction ends, it delays
+// whatever ends the session, which then finds and ends the new connection as well. An unknown session is accepted.
+func lockSession(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
+	for _, ended := range []string{
+		`SELECT ended_at IS NOT NULL FROM sessions WHERE id = $1 FOR SHARE`,
+		`SELECT revoked_at IS NOT NULL FROM pool_grants WHERE id = $1 FOR SHARE`,
+	} {
+		found, err := queryValues[bool](ctx, tx, ended, id)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(found, true) {
+			return identity.ErrExpired
+		}
+	}
+	return nil
 }
 
 const selectGrant = `
@@ -54,11 +78,16 @@ func (db *DB) GrantByUserCode(ctx context.Context, userCodeHash []byte) (oauth.G
 
 // AnswerGrant implements oauth.Store.
 func (db *DB) AnswerGrant(ctx context.Context, actor identity.Actor, userCodeHash []byte, denied bool) error {
-	return execRow(ctx, db.pool, oauth.ErrNoDevice, `
-		UPDATE connection_grants
-		SET organization_id = $2, user_id = $3, auth_type = $4, denied = $5, answered_at = now()
-		WHERE user_code_hash = $1 AND answered_at IS NULL AND expires_at > now()`,
-		userCodeHash, actor.OrganizationID, actor.ID, actor.AuthType, denied)
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockSession(ctx, tx, actor.Session); err != nil {
+			return err
+		}
+		return execRow(ctx, tx, oauth.ErrNoDevice, `
+			UPDATE connection_grants
+			SET organization_id = $2, user_id = $3, auth_type = $4, denied = $5, answered_at = now()
+			WHERE user_code_hash = $1 AND answered_at IS NULL AND expires_at > now()`,
+			userCodeHash, actor.OrganizationID, actor.ID, actor.AuthType, denied)
+	})
 }
 
 // RedeemGrant implements oauth.Store.
@@ -264,6 +293,9 @@ func (db *DB) AddPersonal(
 			actor.OrganizationID)
 		if err == nil && !allowed {
 			err = oauth.ErrPersonalForbidden
+		}
+		if err == nil {
+			err = lockSession(ctx, tx, actor.Session)
 		}
 		if err != nil {
 			return created, err

@@ -304,6 +304,13 @@ func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, 
 		if err := lockPoolUser(ctx, tx, grant.Sub, version); err != nil {
 			return err
 		}
+		// Whatever ends the sessions of the user deletes the code, and then the sessions: a code that is left here has not
+		// been ended, and a session that is stored here will be.
+		if code := grant.External.CodeHash; code != nil {
+			if err := execRow(ctx, tx, errPoolUserChanged, `DELETE FROM saml_codes WHERE hash = $1`, code); err != nil {
+				return err
+			}
+		}
 		if err := send(ctx, tx, func(batch *pgx.Batch) {
 			batch.Queue(sweep("pool_grants", "id", "expires_at"), grant.AuthTime.Add(-poolGrantAfter), poolSweep)
 			batch.Queue(`

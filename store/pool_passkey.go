@@ -16,6 +16,7 @@ const webAuthnColumns = `id, sub, name, public_key, sign_count, backup_eligible,
 var (
 	errNoPasskey    = fault.Errorf(fault.NotFound, "パスキーが見つかりません。")
 	errPasskeyTaken = fault.Errorf(fault.Conflict, "このパスキーは登録できません。")
+	errLastFactor   = fault.Errorf(fault.Conflict, "二段階認証が必要なため、最後のパスキーは削除できません。")
 )
 
 // Passkeys implements pool.Store.
@@ -85,9 +86,24 @@ func (db *DB) RenamePasskey(ctx context.Context, sub uuid.UUID, id []byte, name 
 // RemovePasskey implements pool.Store.
 func (db *DB) RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event pool.Event) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
+		// The lock serializes concurrent calls, so that they do not remove all passkeys together.
+		if err := execRow(ctx, tx, errNoPasskey, `SELECT FROM pool_users WHERE sub = $1 FOR UPDATE`, sub); err != nil {
+			return err
+		}
 		if err := execRow(ctx, tx, errNoPasskey, `DELETE FROM pool_passkeys WHERE sub = $1 AND id = $2`, sub,
 			id); err != nil {
 			return err
+		}
+		lacking, err := queryValue[bool](ctx, tx, `
+			SELECT NOT EXISTS (SELECT FROM pool_passkeys k WHERE k.sub = $1)
+			    AND NOT EXISTS (SELECT FROM pool_totp t WHERE t.sub = $1 AND t.enabled)
+			    AND EXISTS (SELECT FROM users u JOIN organizations o ON o.id = u.organization_id
+			                WHERE u.subject = $1::uuid::text AND `+factorRequired+`)`, sub)
+		if err != nil {
+			return err
+		}
+		if lacking {
+			return errLastFactor
 		}
 		return auditSignIn(ctx, tx, event)
 	})

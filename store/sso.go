@@ -264,17 +264,18 @@ func storeCode(ctx context.Context, tx pgx.Tx, a sso.Acceptance, userID uuid.UUI
 	})
 }
 
-// TakeSSOCode implements sso.Store.
-func (db *DB) TakeSSOCode(
+// FindSSOCode implements sso.Store.
+func (db *DB) FindSSOCode(
 	ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time,
 ) (sso.Grantee, error) {
 	return queryRow[sso.Grantee](ctx, db.pool, `
-		DELETE FROM saml_codes c USING users u, organizations o
+		SELECT u.subject, u.email, u.name, c.next, c.session_until, c.entity_id AS provider_id, c.name_id AS person_id,
+		       c.provider_session AS session_id, c.authenticated_at
+		FROM saml_codes c
+		JOIN users u ON u.organization_id = c.organization_id AND u.id = c.user_id
+		JOIN organizations o ON o.id = c.organization_id
 		WHERE c.hash = $1 AND c.browser_hash = $2 AND c.organization_id = $3 AND c.expires_at > $4
-		  AND u.organization_id = c.organization_id AND u.id = c.user_id AND `+memberState+` = $5
-		  AND o.id = c.organization_id AND o.auth_type = $6
-		RETURNING u.subject, u.email, u.name, c.next, c.session_until, c.entity_id AS provider_id,
-		          c.name_id AS person_id, c.provider_session AS session_id, c.authenticated_at`,
+		  AND `+memberState+` = $5 AND o.auth_type = $6`,
 		hash, browserHash, organizationID, at, identity.StateActive, identity.AuthFederated)
 }
 

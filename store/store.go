@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -61,6 +62,10 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("the database's connection string: %w", err)
+	}
+	// The host would be a part of the password, and the errors of connecting contain it.
+	if host := cfg.ConnConfig.Host; strings.Contains(host, "@") && !strings.HasPrefix(host, "/") {
+		return nil, errors.New("the database's connection string: write @ in the user or the password as %40")
 	}
 	if !hasPoolSize(dsn) {
 		cfg.MaxConns = defaultMaxConns

@@ -192,7 +192,8 @@ func loadTakeovers(ctx context.Context, tx pgx.Tx, rows []takeoverRow) ([]chat.S
 }
 
 // AddCheckpoints implements chat.Store. It locks the generations, so that none is taken over before the pieces are
-// committed. It skips generations that another transaction has locked, which ends them or takes them over.
+// committed. It skips generations that another transaction has locked, which ends them or takes them over. A piece whose
+// acknowledgement was lost is replaced by the same one with more text.
 func (db *DB) AddCheckpoints(ctx context.Context, serverID uuid.UUID, pieces []chat.Checkpoint) ([]uuid.UUID, error) {
 	var (
 		ids, runs = make([]uuid.UUID, len(pieces)), make([]int, len(pieces))
@@ -217,6 +218,7 @@ func (db *DB) AddCheckpoints(ctx context.Context, serverID uuid.UUID, pieces []c
 		INSERT INTO checkpoints (message_id, run, start, text, sources)
 		SELECT p.message_id, p.run, p.start, p.text, p.sources::uuid[]
 		FROM pieces p JOIN current c ON c.message_id = p.message_id
+		ON CONFLICT (message_id, start) DO UPDATE SET text = excluded.text
 		RETURNING message_id`, serverID, ids, runs, starts, texts, sources)
 }
 

@@ -47,7 +47,7 @@ func lockRun(ctx context.Context, tx pgx.Tx, serverID uuid.UUID, run chat.RunID)
 
 // storableCall returns a call as it can be stored: PostgreSQL's JSON refuses U+0000.
 func storableCall(call chat.ToolCall) chat.ToolCall {
-	call.ID, call.Name = storable(call.ID), storable(call.Name)
+	call.ID, call.Name, call.Title = storable(call.ID), storable(call.Name), storable(call.Title)
 	call.Arguments, call.Result, call.Error = storable(call.Arguments), storable(call.Result), storable(call.Error)
 	return call
 }

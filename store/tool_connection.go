@@ -20,25 +20,31 @@ const attemptSweep = 10
 
 func toolTokensOwner(id string) string { return "tool_connections " + id }
 
-// SetToolAuthorization implements toolserver.ConnectionStore.
+// isSameClient is the condition that the server s of the parameters organization $1, id $2, URL $3 and client id $4 is
+// still the server that a connection was begun with. EditToolServer deletes connections when it changes these values.
+const isSameClient = `s.organization_id = $1 AND s.id = $2 AND s.url = $3 AND s.auth = 'oauth' AND s.client_id = $4`
+
+// SetToolAuthorization implements toolserver.ConnectionStore. Of two registrations at the same time, the second one
+// counts: a connection with the first one fails and is repeated.
 func (db *DB) SetToolAuthorization(
-	ctx context.Context, organizationID, id uuid.UUID, a toolserver.Authorization, registered *toolserver.Client,
+	ctx context.Context, server toolserver.Server, a toolserver.Authorization, registered *toolserver.Client,
 ) error {
 	if registered == nil {
-		return execRow(ctx, db.pool, toolserver.ErrNoServer, `
-			UPDATE tool_servers SET oauth = $3 WHERE organization_id = $1 AND id = $2`, organizationID, id, a)
+		return execRow(ctx, db.pool, toolserver.ErrMoved, `
+			UPDATE tool_servers s SET oauth = $5 WHERE `+isSameClient,
+			server.OrganizationID, server.ID, server.URL, server.ClientID, a)
 	}
 	kept := ""
 	if registered.Secret != "" {
 		var err error
-		if kept, err = db.secrets.Seal([]byte(registered.Secret), toolSecretOwner(id.String())); err != nil {
+		if kept, err = db.secrets.Seal([]byte(registered.Secret), toolSecretOwner(server.ID.String())); err != nil {
 			return err
 		}
 	}
-	// Of two registrations at the same time, the second one counts: an attempt with the first one fails and is repeated.
-	return execRow(ctx, db.pool, toolserver.ErrNoServer, `
-		UPDATE tool_servers SET oauth = $3, client_id = $4, registered = true, secret = $5
-		WHERE organization_id = $1 AND id = $2`, organizationID, id, a, registered.ID, kept)
+	return execRow(ctx, db.pool, toolserver.ErrMoved, `
+		UPDATE tool_servers SET oauth = $4, client_id = $5, registered = true, secret = $6
+		WHERE organization_id = $1 AND id = $2 AND url = $3 AND auth = 'oauth' AND (client_id = '' OR registered)`,
+		server.OrganizationID, server.ID, server.URL, a, registered.ID, kept)
 }
 
 // ForgetToolClient implements toolserver.ConnectionStore.
@@ -53,39 +59,53 @@ func (db *DB) AddToolAttempt(ctx context.Context, a toolserver.Attempt) error {
 	if db.secrets.Empty() {
 		return secret.ErrNoKey
 	}
-	return db.batch(ctx, func(batch *pgx.Batch) {
-		batch.Queue(sweep("tool_attempts", "hash", "expires_at"), time.Now(), attemptSweep)
-		batch.Queue(`
-			INSERT INTO tool_attempts (hash, browser_hash, organization_id, user_id, server_id, verifier, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			a.Hash, a.BrowserHash, a.Owner.OrganizationID, a.Owner.UserID, a.ServerID, a.Verifier, a.ExpiresAt)
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockSameClient(ctx, tx, a.Owner.OrganizationID, a.ServerID, a.URL, a.ClientID); err != nil {
+			return err
+		}
+		return send(ctx, tx, func(batch *pgx.Batch) {
+			batch.Queue(sweep("tool_attempts", "hash", "expires_at"), time.Now(), attemptSweep)
+			batch.Queue(`
+				INSERT INTO tool_attempts (hash, browser_hash, organization_id, user_id, server_id, verifier, expires_at)
+				VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+				a.Hash, a.BrowserHash, a.Owner.OrganizationID, a.Owner.UserID, a.ServerID, a.Verifier, a.ExpiresAt)
+		})
 	})
+}
+
+// lockSameClient prevents changes of a server until the end of the transaction. The error is toolserver.ErrMoved if it
+// has another address or client already.
+func lockSameClient(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID, url, clientID string) error {
+	return execRow(ctx, tx, toolserver.ErrMoved, `SELECT FROM tool_servers s WHERE `+isSameClient+` FOR SHARE`,
+		organizationID, id, url, clientID)
 }
 
 // TakeToolAttempt implements toolserver.ConnectionStore.
 func (db *DB) TakeToolAttempt(ctx context.Context, hash, browserHash []byte, at time.Time) (toolserver.Attempt, error) {
 	row, err := findRow[struct {
 		OrganizationID, UserID, ServerID uuid.UUID
-		Verifier                         string
+		URL, ClientID, Verifier          string
 	}](ctx, db.pool, toolserver.ErrState, `
-		DELETE FROM tool_attempts WHERE hash = $1 AND browser_hash = $2 AND expires_at > $3
-		RETURNING organization_id, user_id, server_id, verifier`, hash, browserHash, at)
+		DELETE FROM tool_attempts a USING tool_servers s
+		WHERE a.hash = $1 AND a.browser_hash = $2 AND a.expires_at > $3 AND s.id = a.server_id
+		RETURNING a.organization_id, a.user_id, a.server_id, s.url, s.client_id, a.verifier`, hash, browserHash, at)
 	return toolserver.Attempt{
 		Owner: identity.Owner{OrganizationID: row.OrganizationID, UserID: row.UserID}, ServerID: row.ServerID,
-		Verifier: row.Verifier,
+		URL: row.URL, ClientID: row.ClientID, Verifier: row.Verifier,
 	}, err
 }
 
 // ToolConnection implements toolserver.ConnectionStore.
 func (db *DB) ToolConnection(
-	ctx context.Context, owner identity.Owner, serverID uuid.UUID,
+	ctx context.Context, owner identity.Owner, server toolserver.Server,
 ) (c toolserver.Connection, err error) {
 	row, err := findRow[struct {
 		ID     uuid.UUID
 		Tokens string
 	}](ctx, db.pool, toolserver.ErrNotConnected, `
-		SELECT id, tokens FROM tool_connections WHERE organization_id = $1 AND user_id = $2 AND server_id = $3`,
-		owner.OrganizationID, owner.UserID, serverID)
+		SELECT c.id, c.tokens FROM tool_connections c JOIN tool_servers s ON s.id = c.server_id
+		WHERE c.organization_id = $1 AND c.user_id = $2 AND c.server_id = $3 AND s.url = $4`,
+		owner.OrganizationID, owner.UserID, server.ID, server.URL)
 	if err != nil {
 		return c, err
 	}
@@ -97,6 +117,7 @@ func (db *DB) openTokens(id uuid.UUID, kept string) (c toolserver.Connection, er
 	if err == nil {
 		err = json.Unmarshal(plain, &c)
 	}
+	c.ID = id
 	return c, err
 }
 
@@ -115,44 +136,61 @@ func (db *DB) ConnectedServers(ctx context.Context, owner identity.Owner) (map[u
 	return connected, err
 }
 
+// sealTokens returns the sealed tokens of a connection under another id.
+func (db *DB) sealTokens(c toolserver.Connection) (id uuid.UUID, kept string, err error) {
+	id = uuidv7.New()
+	plain, err := json.Marshal(c) //nolint:gosec // Sealed below.
+	if err == nil {
+		kept, err = db.secrets.Seal(plain, toolTokensOwner(id.String()))
+	}
+	return id, kept, err
+}
+
 // SaveToolConnection implements toolserver.ConnectionStore.
 func (db *DB) SaveToolConnection(
-	ctx context.Context, owner identity.Owner, serverID uuid.UUID, c toolserver.Connection, refreshed bool,
+	ctx context.Context, owner identity.Owner, server toolserver.Server, c toolserver.Connection,
 ) error {
-	id := uuidv7.New()
-	plain, err := json.Marshal(c) //nolint:gosec // Sealed below.
+	id, kept, err := db.sealTokens(c)
 	if err != nil {
 		return err
-	}
-	kept, err := db.secrets.Seal(plain, toolTokensOwner(id.String()))
-	if err != nil {
-		return err
-	}
-	if refreshed {
-		return exec(ctx, db.pool, `
-			UPDATE tool_connections SET id = $4, tokens = $5 WHERE organization_id = $1 AND user_id = $2 AND server_id = $3`,
-			owner.OrganizationID, owner.UserID, serverID, id, kept)
 	}
 	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockSameClient(ctx, tx, owner.OrganizationID, server.ID, server.URL, server.ClientID); err != nil {
+			return err
+		}
 		person, err := findRow[struct {
 			Name, Email string
 			Server      string
 		}](ctx, tx, toolserver.ErrNoServer, `
 			SELECT u.name, u.email, s.name AS server FROM users u JOIN tool_servers s ON s.organization_id = u.organization_id
 			WHERE u.organization_id = $1 AND u.id = $2 AND s.id = $3
-			FOR KEY SHARE`, owner.OrganizationID, owner.UserID, serverID)
+			FOR KEY SHARE`, owner.OrganizationID, owner.UserID, server.ID)
 		if err != nil {
 			return err
 		}
 		if err := exec(ctx, tx, `
 			INSERT INTO tool_connections (organization_id, user_id, server_id, id, tokens) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (server_id, user_id) DO UPDATE SET id = $4, tokens = $5, connected_at = now()`,
-			owner.OrganizationID, owner.UserID, serverID, id, kept); err != nil {
+			owner.OrganizationID, owner.UserID, server.ID, id, kept); err != nil {
 			return err
 		}
 		by := org.AuditActor{Kind: org.ByMember, ID: &owner.UserID, Name: person.Name, Email: person.Email}
-		return audit(ctx, tx, connectionEvent(by, org.ActionToolConnect, owner.OrganizationID, serverID, person.Server))
+		return audit(ctx, tx, connectionEvent(by, org.ActionToolConnect, owner.OrganizationID, server.ID, person.Server))
 	})
+}
+
+// RefreshToolConnection implements toolserver.ConnectionStore.
+func (db *DB) RefreshToolConnection(
+	ctx context.Context, owner identity.Owner, server toolserver.Server, stale, next toolserver.Connection,
+) error {
+	id, kept, err := db.sealTokens(next)
+	if err != nil {
+		return err
+	}
+	return exec(ctx, db.pool, `
+		UPDATE tool_connections SET id = $5, tokens = $6
+		WHERE organization_id = $1 AND user_id = $2 AND server_id = $3 AND id = $4`,
+		owner.OrganizationID, owner.UserID, server.ID, stale.ID, id, kept)
 }
 
 // RemoveToolConnection implements toolserver.ConnectionStore.

@@ -250,6 +250,11 @@ func (db *DB) EditToolServer(
 				return err
 			}
 		}
+		if before.URL != after.URL {
+			if err := endToolPermissions(ctx, tx, after); err != nil {
+				return err
+			}
+		}
 		changes := toolServerChanges(before, after)
 		if len(changes) == 0 {
 			return nil
@@ -272,8 +277,18 @@ func (db *DB) RemoveToolServer(ctx context.Context, actor identity.Actor, id uui
 			actor.OrganizationID, id); err != nil {
 			return err
 		}
+		if err := endToolPermissions(ctx, tx, server); err != nil {
+			return err
+		}
 		return auditToolServer(ctx, tx, actor, org.ActionToolServerRemove, server, nil)
 	})
+}
+
+// endToolPermissions deletes the approvals for the rest of threads of a server's tools. They do not hold for the tools of
+// another server with the same names.
+func endToolPermissions(ctx context.Context, tx pgx.Tx, server toolserver.Server) error {
+	return exec(ctx, tx, `DELETE FROM tool_permissions WHERE organization_id = $1 AND starts_with(tool, $2)`,
+		server.OrganizationID, server.Key+tool.Separator)
 }
 
 // SaveDiscovery implements toolserver.Store.
@@ -292,13 +307,11 @@ func (db *DB) SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, f
 			organizationID, id, after.CheckedAt, storable(after.Failure)); err != nil || found.Failure != "" {
 			return err
 		}
-		names := convert(after.Tools, func(t toolserver.Tool) string { return t.Name })
 		if err := send(ctx, tx, func(batch *pgx.Batch) {
-			batch.Queue(`DELETE FROM tool_server_tools WHERE organization_id = $1 AND server_id = $2 AND name <> ALL ($3)`,
-				organizationID, id, names)
 			for _, t := range after.Tools {
 				queueTool(batch, organizationID, id, t)
 			}
+			batch.Queue(deleteUnusedToolsSQL, organizationID, id)
 		}); err != nil {
 			return err
 		}
@@ -310,6 +323,17 @@ func (db *DB) SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, f
 		return nil
 	})
 }
+
+// deleteUnusedToolsSQL deletes tools that the server $2 does not have any more, so that a server that renames its tools
+// each time does not fill the database. It keeps tools that an administrator has changed, that a skill names or that a
+// person has approved for a thread: otherwise the server could replace their definitions unseen.
+const deleteUnusedToolsSQL = `
+	DELETE FROM tool_server_tools t
+	WHERE t.organization_id = $1 AND t.server_id = $2 AND t.gone
+	  AND t.rule = 'ask' AND NOT t.read_only AND NOT t.idempotent
+	  AND NOT EXISTS (SELECT FROM skills s
+	                  WHERE (s.organization_id = $1 OR s.organization_id IS NULL) AND t.name = ANY (s.tools))
+	  AND NOT EXISTS (SELECT FROM tool_permissions p WHERE p.organization_id = $1 AND p.tool = t.name)`
 
 // queueTool stores a tool.
 func queueTool(batch *pgx.Batch, organizationID, serverID uuid.UUID, t toolserver.Tool) {

@@ -3,6 +3,7 @@ package store_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -69,18 +70,24 @@ func TestToolChangedDuringDiscovery(t *testing.T) {
 	}
 }
 
+// withKeys gives the database keys for secrets.
+func (f *fixture) withKeys(t *testing.T) {
+	t.Helper()
+	var keys secret.Keyring
+	must(t, keys.UnmarshalText([]byte(secret.NewKey())))
+	f.DB = f.WithSecrets(keys)
+}
+
 // TestServerEditedDuringRegistration: a client that is registered during an edit is stored.
 func TestServerEditedDuringRegistration(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var keys secret.Keyring
-	must(t, keys.UnmarshalText([]byte(secret.NewKey())))
-	f.DB = f.WithSecrets(keys)
+	f.withKeys(t)
 	ann, server := f.toolServer(t, toolserver.AuthOAuth)
 	var registered <-chan error
 	must(t, f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
 		registered = f.concurrently(t, func() error {
-			return f.SetToolAuthorization(t.Context(), f.a, server.ID, toolserver.Authorization{}, &toolserver.Client{ID: "c"})
+			return f.SetToolAuthorization(t.Context(), server, toolserver.Authorization{}, &toolserver.Client{ID: "c"})
 		})
 		edited.Name = "営業支援"
 		return nil
@@ -90,6 +97,98 @@ func TestServerEditedDuringRegistration(t *testing.T) {
 	must(t, err)
 	if got.Name != "営業支援" || got.ClientID != "c" || !got.Registered {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestServerMovedDuringConnection: nothing of a connection with the old address, or with the client before, is stored
+// after the edit. It waits for an edit in progress.
+func TestServerMovedDuringConnection(t *testing.T) {
+	t.Parallel()
+	move := func(edited *toolserver.Server) { edited.URL = "https://new.example/mcp" }
+	enter := func(edited *toolserver.Server) { edited.ClientID = "entered" }
+	for name, test := range map[string]struct {
+		edit func(*toolserver.Server)
+		save func(f *fixture, server toolserver.Server) error
+	}{
+		"authorization server": {move, func(f *fixture, server toolserver.Server) error {
+			return f.SetToolAuthorization(t.Context(), server, toolserver.Authorization{}, nil)
+		}},
+		"registered client": {move, func(f *fixture, server toolserver.Server) error {
+			return f.SetToolAuthorization(t.Context(), server, toolserver.Authorization{}, &toolserver.Client{ID: "c"})
+		}},
+		"registered instead of the entered client": {enter, func(f *fixture, server toolserver.Server) error {
+			return f.SetToolAuthorization(t.Context(), server, toolserver.Authorization{}, &toolserver.Client{ID: "c"})
+		}},
+		"attempt": {move, func(f *fixture, server toolserver.Server) error {
+			return f.AddToolAttempt(t.Context(), toolserver.Attempt{
+				Hash: server.ID[:], BrowserHash: server.ID[:], Owner: f.ann, ServerID: server.ID, URL: server.URL,
+				ExpiresAt: time.Now().Add(time.Minute),
+			})
+		}},
+		"tokens": {move, func(f *fixture, server toolserver.Server) error {
+			return f.SaveToolConnection(t.Context(), f.ann, server, toolserver.Connection{AccessToken: "a"})
+		}},
+		"tokens of another client": {enter, func(f *fixture, server toolserver.Server) error {
+			return f.SaveToolConnection(t.Context(), f.ann, server, toolserver.Connection{AccessToken: "a"})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.withKeys(t)
+			ann, server := f.toolServer(t, toolserver.AuthOAuth)
+			var saved <-chan error
+			must(t, f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
+				saved = f.concurrently(t, func() error { return test.save(f, server) })
+				test.edit(edited)
+				return nil
+			}))
+			if err := <-saved; !errors.Is(err, toolserver.ErrMoved) {
+				t.Errorf("error %v", err)
+			}
+			if value[bool](t, f, `
+				SELECT EXISTS (SELECT FROM tool_connections) OR EXISTS (SELECT FROM tool_attempts)
+				    OR EXISTS (SELECT FROM tool_servers WHERE oauth IS NOT NULL OR registered)`) {
+				t.Error("it is stored")
+			}
+		})
+	}
+}
+
+// TestTokensOfAnotherConnection: a refresh does not replace the tokens of a later connection, and a call at the old
+// address does not get the token for the new one.
+func TestTokensOfAnotherConnection(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.withKeys(t)
+	ann, server := f.toolServer(t, toolserver.AuthOAuth)
+	save := func(server toolserver.Server, token string) toolserver.Connection {
+		t.Helper()
+		must(t, f.SaveToolConnection(t.Context(), f.ann, server, toolserver.Connection{AccessToken: token}))
+		stored, err := f.ToolConnection(t.Context(), f.ann, server)
+		must(t, err)
+		return stored
+	}
+	first := save(server, "first")
+	next := toolserver.Connection{AccessToken: "refreshed"}
+	must(t, f.RefreshToolConnection(t.Context(), f.ann, server, first, next))
+	if got, err := f.ToolConnection(t.Context(), f.ann, server); err != nil || got.AccessToken != "refreshed" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	save(server, "second")
+	must(t, f.RefreshToolConnection(t.Context(), f.ann, server, first, next))
+	if got, err := f.ToolConnection(t.Context(), f.ann, server); err != nil || got.AccessToken != "second" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	moved := server
+	must(t, f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
+		edited.URL = "https://new.example/mcp"
+		moved = *edited
+		return nil
+	}))
+	save(moved, "moved")
+	if got, err := f.ToolConnection(t.Context(), f.ann, server); !errors.Is(err, toolserver.ErrNotConnected) {
+		t.Errorf("at the old address: %+v, %v", got, err)
 	}
 }
 
@@ -109,5 +208,46 @@ func TestDiscoveryOfTheOldAddress(t *testing.T) {
 	must(t, err)
 	if len(got.Tools) != 0 || got.CheckedAt != nil {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestPermissionsEndWithTheServer: what a person has approved for a thread does not hold for the tools of another server
+// with the same key, or of the same server at another address.
+func TestPermissionsEndWithTheServer(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann, server := f.toolServer(t, toolserver.AuthNone)
+	other := server
+	other.ID, other.Key = newID(), "crm_2"
+	must(t, f.AddToolServer(t.Context(), ann, other))
+	thread := f.thread(t, f.ann)
+	edit := func(change func(*toolserver.Server)) func() error {
+		return func() error {
+			return f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
+				change(edited)
+				return nil
+			})
+		}
+	}
+	for _, test := range []struct {
+		name string
+		do   func() error
+		want []string
+	}{
+		{"another name", edit(func(s *toolserver.Server) { s.Name = "営業支援" }), []string{"calendar", "crm_2__find", "crm__find"}},
+		{"another address", edit(func(s *toolserver.Server) { s.URL = "https://new.example/mcp" }), []string{"calendar", "crm_2__find"}},
+		{"removal", func() error { return f.RemoveToolServer(t.Context(), ann, server.ID) }, []string{"calendar", "crm_2__find"}},
+	} {
+		for _, name := range []string{"crm__find", "crm_2__find", "calendar"} {
+			f.exec(t, `
+				INSERT INTO tool_permissions (organization_id, thread_id, user_id, tool) VALUES ($1, $2, $3, $4)
+				ON CONFLICT DO NOTHING`, f.a, thread.ID, f.ann.UserID, name)
+		}
+		must(t, test.do())
+		got, err := f.PermittedTools(t.Context(), f.ann, thread.ID)
+		must(t, err)
+		if slices.Sort(got); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q", test.name, got)
+		}
 	}
 }

@@ -123,6 +123,31 @@ func TestRoundsAreStepsAfterEveryCut(t *testing.T) {
 	}
 }
 
+// TestRoundsAreStepsForLateClients: the events are valid for the AI SDK for clients that connect after any change, with or
+// without a part of the text.
+func TestRoundsAreStepsForLateClients(t *testing.T) {
+	t.Parallel()
+	const rounds = 5
+	text := newText(1)
+	var clients []*stream.Watch
+	stop := text.OnChange(func() {
+		clients = append(clients, text.Watch(""))
+		if n := text.Len(); n > 0 {
+			clients = append(clients, text.Watch(stream.Cursor{Run: 1, Offset: n}.String()))
+		}
+	})
+	defer stop()
+	whole := writeRounds(text, rounds)
+	for i, w := range clients {
+		s := newSteps(t)
+		s.read(string(drain(w)))
+		if !strings.HasSuffix(whole, s.text) || !w.Resumed() && s.text != whole || len(s.started) != rounds+1 ||
+			len(s.over) != rounds+1 {
+			t.Errorf("client %d: %q, %+v", i, s.text, s)
+		}
+	}
+}
+
 // TestMirrorsHaveTheRounds: a text that another server writes has the same rounds for clients from the beginning, whether
 // they are connected while the updates arrive or connect later.
 func TestMirrorsHaveTheRounds(t *testing.T) {

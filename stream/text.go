@@ -121,6 +121,13 @@ func (t *Text) Text() string {
 	return string(t.text)
 }
 
+// TextFrom returns the text written so far from an offset, in bytes, which it contains.
+func (t *Text) TextFrom(offset int) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text[offset:])
+}
+
 // Len returns the length of the text in bytes.
 func (t *Text) Len() int {
 	t.mu.Lock()

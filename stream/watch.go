@@ -55,13 +55,14 @@ type textDelta struct {
 	text      []byte      // From the start.
 	parts     []Part      // The changed parts.
 	inputs    []toolInput // The unfinished calls of tools, from their start.
-	round     int         // See Text.
+	open      bool        // See Text, like round.
+	round     int
 	end       *End
 }
 
 // deltaSince returns the content of the text after a position. The caller holds mu.
 func (t *Text) deltaSince(p Position) textDelta {
-	n := textDelta{from: p, text: t.text, round: t.round, inputs: slices.Clone(t.inputs)}
+	n := textDelta{from: p, text: t.text, open: t.open, round: t.round, inputs: slices.Clone(t.inputs)}
 	for _, part := range t.parts {
 		if part.Seq > p.partSeq {
 			n.parts = append(n.parts, part)
@@ -103,7 +104,7 @@ func (n textDelta) appendEvents(b []byte, run int) []byte {
 			b = append(b, textStartFrame...)
 		}
 		b = appendText(b, run, n.text, n.from.offset)
-		if open && n.end != nil {
+		if open && !n.open {
 			b = append(b, textEndFrame...)
 		}
 	}

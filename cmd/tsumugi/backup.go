@@ -117,7 +117,7 @@ type restoreCommand struct {
 
 	Rehearse bool   `help:"Restore into a temporary database, compare it with the backup, verify all files and write a report."`
 	Database string `placeholder:"URL" help:"With --rehearse: empty database to use, which is not dropped afterwards. Default: a new one next to that of DATABASE_URL, or of the server on the data folder."`
-	Report   string `type:"path" default:"." placeholder:"DIR" help:"With --rehearse: folder for the report."`
+	Report   string `type:"path" default:"." placeholder:"DIR" help:"With --rehearse: folder for the report, which is created if necessary."`
 
 	Data             string `env:"TSUMUGI_DATA" default:"./data" type:"path" help:"Data folder, for the embedded database and the uploaded files."`
 	databaseSettings `embed:""`
@@ -152,6 +152,9 @@ func (c *restoreCommand) Run(ctx context.Context, out *output, logs *logOutput) 
 		return err
 	}
 	if c.Rehearse {
+		if err := os.MkdirAll(c.Report, 0o700); err != nil { // Before the rehearsal, which may take hours.
+			return fmt.Errorf("--report: %w", err)
+		}
 		return c.rehearse(ctx, source, out, logs)
 	}
 	return c.restore(ctx, source, out, logs)

@@ -376,6 +376,25 @@ func TestAQuestionIsOneTrace(t *testing.T) {
 	}
 }
 
+// TestFailedTracesAreLogged: while the collector of traces is down, every line of the log is JSON, if that is its form.
+func TestFailedTracesAreLogged(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir(), on(t).environ[0], "TSUMUGI_LOG=json", "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1")
+	p.json(t, "GET", "/v1/me", "", nil, nil)
+	if err := p.end(t, os.Interrupt); err != nil { // Exports the spans.
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(p.log)
+	if err != nil || !strings.Contains(string(log), `"msg":"telemetry: traces not exported"`) {
+		t.Errorf("%v\n%s", err, log)
+	}
+	for line := range strings.Lines(string(log)) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("the log has the line %s", line)
+		}
+	}
+}
+
 // TestNoticesArePublishedByCommand publishes notices with a second process while the server runs.
 func TestNoticesArePublishedByCommand(t *testing.T) {
 	t.Parallel()

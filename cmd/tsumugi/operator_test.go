@@ -100,6 +100,19 @@ func TestOrganizationsAndContracts(t *testing.T) {
 		!strings.Contains(list, "2026-12-01  -") || !strings.Contains(list, "スタンダード") {
 		t.Errorf("the list is\n%s", list)
 	}
+	// Days are those of Japan.
+	deleteAt := func(at *string) {
+		t.Helper()
+		if _, err := storetest.Pool(t, o.dsn()).Exec(t.Context(),
+			`UPDATE organizations SET deletes_at = $1::text::timestamptz WHERE id = $2`, at, other); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deleteAt(new("2027-01-31T20:00:00Z"))
+	if list := o.do("org", "list"); !strings.Contains(list, "deleted from 2027-02-01") {
+		t.Errorf("the list is\n%s", list)
+	}
+	deleteAt(nil)
 	// Columns are aligned on a terminal, whatever characters they contain.
 	for _, line := range lines[1:] {
 		header, _, _ := strings.Cut(lines[0], "SIGN-IN")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/japan"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 	"github.com/tsumugi-ai/tsumugi/store"
@@ -232,7 +233,7 @@ func (c *organizationListCommand) Run(ctx context.Context, db *store.DB, out *ou
 		}
 		status := string(o.Status)
 		if o.DeletesAt != nil {
-			status = "deleted from " + day(o.DeletesAt)
+			status = "deleted from " + day(new(o.DeletesAt.In(japan.Zone)))
 		}
 		rows.add(o.ID.String(), o.Name, strings.Join(o.MailDomains, " "), signIn, o.Plan, status,
 			day(&o.StartsOn), day(o.EndsOn),

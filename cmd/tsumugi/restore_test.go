@@ -175,6 +175,14 @@ func TestRehearsal(t *testing.T) {
 		}
 		return n
 	}
+	occupied := filepath.Join(reports, "occupied")
+	if err := os.WriteFile(occupied, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Before the rehearsal, which may take hours, and which needs a database that this URL does not have.
+	i.refused("--report", "restore", target, "--rehearse", "--report", filepath.Join(occupied, "reports"), "--database",
+		"postgres://127.0.0.1:1/none")
+	reports = filepath.Join(reports, "new", "folder")
 	rehearse := []string{"restore", target, "--rehearse", "--report", reports}
 	i.do(rehearse...)
 	named := emptyDSN(t)

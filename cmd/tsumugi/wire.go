@@ -94,7 +94,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	}()
 	if s.telemetry, err = telemetry.New(ctx, telemetry.Config{
 		Version: version, ServerID: address.String(),
-		OTLPEndpoint: c.OTLPEndpoint,
+		OTLPEndpoint: c.OTLPEndpoint, Logger: log,
 	}); err != nil {
 		return nil, err
 	}

@@ -20,14 +20,16 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// limitedServer returns a server that allows four sign-ins and two guesses. Its pool has no users.
+// limitedServer returns a server that allows four sign-ins, two guesses and six logouts. Its pool has no users.
 func limitedServer(t *testing.T, cfg api.Config) http.Handler {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	handler, err := api.New(api.Services{
 		Identity: identity.NewService(stalled{}, verifier{}, log),
 		App:      fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
-		Limiter:  ratelimit.New(ratelimit.Limits{ratelimit.KindSignIn: {Each: 4}, ratelimit.KindGuess: {Each: 2}}, nil),
+		Limiter: ratelimit.New(ratelimit.Limits{
+			ratelimit.KindSignIn: {Each: 4}, ratelimit.KindGuess: {Each: 2}, ratelimit.KindLogout: {Each: 6},
+		}, nil),
 		Pool: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			var call struct{ AuthFlow, Password string }
 			if json.NewDecoder(r.Body).Decode(&call) != nil || call.Password != "right" &&
@@ -102,6 +104,31 @@ func TestR64_SignInsAreLimitedByAddress(t *testing.T) {
 		<-time.After(time.Duration(after) * time.Second)
 		if code := signInFrom(t, handler, "203.0.113.7"); code != http.StatusBadRequest {
 			t.Errorf("when it was told to come back: %d", code)
+		}
+	})
+}
+
+// TestR64_LogoutsAreNotCountedAsSignIns: a provider that ends many sessions at once, perhaps from the address of an office,
+// has its own limit.
+func TestR64_LogoutsAreNotCountedAsSignIns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		handler := limitedServer(t, api.Config{})
+		logout := func() int { return from(t, handler, "203.0.113.7", "/v1/oidc/"+newID()+"/logout", `{}`).Code }
+		for range 5 {
+			signInFrom(t, handler, "203.0.113.7")
+		}
+		for i := range 7 {
+			want := http.StatusUnsupportedMediaType
+			if i == 6 {
+				want = http.StatusTooManyRequests
+			}
+			if code := logout(); code != want {
+				t.Errorf("logout %d: %d", i, code)
+			}
+		}
+		if code := signInFrom(t, handler, "203.0.113.8"); code != http.StatusBadRequest {
+			t.Errorf("another address: %d", code)
 		}
 	})
 }

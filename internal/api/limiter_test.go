@@ -116,6 +116,7 @@ func TestR64_RoutesWithoutATokenAreLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: ratelimit.Limits{
 		ratelimit.KindSignIn:     {Each: 1},
+		ratelimit.KindLogout:     {Each: 1},
 		ratelimit.KindConnection: {Each: 1},
 	}})
 	for _, route := range routesOf(t, f.handler) {

@@ -51,8 +51,9 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/saml/{organization_id}/metadata", s.handle(s.samlMetadata))
 		r.Post("/v1/saml/{organization_id}/acs", s.handle(s.samlConsumer))
 		r.Get(oidc.CallbackPath, s.handle(s.oidcCallback))
-		r.Post("/v1/oidc/{organization_id}/logout", s.handle(s.oidcLogout))
 	})
+	r.With(withTimeLimit, s.limitAddress(ratelimit.KindLogout), s.withOrigin).
+		Post("/v1/oidc/{organization_id}/logout", s.handle(s.oidcLogout))
 
 	// Requests from Slack are signed; redirected browsers have a cookie. There is no limit by address, because the
 	// events of all offices come from Slack's addresses.

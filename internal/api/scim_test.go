@@ -87,6 +87,9 @@ func TestSCIMWithEntraID(t *testing.T) {
 		{[]fields{{"op": "Replace", "path": "userName", "value": "tanaka@tsumugi.example"}}, []any{"userName"}, "tanaka@tsumugi.example"},
 		{[]fields{{"op": "Remove", "path": "nickName"}, {"op": "Remove", "path": `phoneNumbers[type eq "fax"]`}}, []any{"nickName"}, nil},
 		{[]fields{{"op": "Replace", "path": "active", "value": "False"}}, []any{"active"}, false},
+		{[]fields{{"op": "Replace", "path": "active", "value": ""}}, []any{"active"}, false},
+		{[]fields{{"op": "Replace", "value": fields{"active": nil}}}, []any{"active"}, false},
+		{[]fields{{"op": "Remove", "path": "active"}}, []any{"active"}, false},
 		{[]fields{{"op": "Replace", "value": fields{"active": "True"}}}, []any{"active"}, true},
 		{
 			[]fields{{"op": "Add", "path": "emails", "value": []fields{{"type": "home", "value": "hana@home.example", "primary": "true"}}}},

@@ -2853,7 +2853,7 @@ type Problem struct {
 	// Example: 183000
 	EstimatedTokens int `json:"estimated_tokens,omitempty,omitzero"`
 
-	// Limit What there was too much of, with 429: `call`, `search`, `write`, `question`, `upload`, `mail`, `sign_in`, `guess`, `address_guess` and `connection` are counted over a minute, `stream` and `transfer` are held at once. More may come.
+	// Limit What there was too much of, with 429: `call`, `search`, `write`, `question`, `upload`, `mail`, `sign_in`, `logout`, `guess`, `address_guess` and `connection` are counted over a minute, `stream` and `transfer` are held at once. More may come.
 	//
 	// Example: write
 	Limit string `json:"limit,omitempty,omitzero"`
@@ -5166,7 +5166,8 @@ type AuthorizeParams struct {
 	// Next Path of the app to go to after signing in. Anything but a path of this server is ignored.
 	Next string `form:"next,omitempty" json:"next,omitempty,omitzero"`
 
-	// Prompt With `login`, the identity provider is asked to authenticate the person again.
+	// Prompt With `login`, the identity provider is asked to authenticate the person again. With OpenID Connect, an ID
+	// token without a recent `auth_time` is then refused with `sso_not_confirmed`.
 	Prompt string `form:"prompt,omitempty" json:"prompt,omitempty,omitzero"`
 }
 

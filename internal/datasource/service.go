@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"hash"
 	"io"
 	"log/slog"
@@ -305,21 +306,32 @@ func (s *Service) RetryReading(ctx context.Context, owner identity.Owner, id uui
 	return source, err
 }
 
+// removeOrphans removes files without a data source. It leaves files that cannot be removed to its next call, and
+// returns the first error.
 func (s *Service) removeOrphans(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
-	for {
+	var failure error
+	failed := make(map[uuid.UUID]bool)
+	for removed := true; removed; {
 		ids, err := s.store.ListOrphans(ctx)
-		if err != nil || len(ids) == 0 {
+		if err != nil {
 			return err
 		}
+		removed = false
 		for _, id := range ids {
+			if failed[id] {
+				continue
+			}
 			if err := s.files.Remove(ctx, id); err != nil {
-				return err
+				failure, failed[id] = cmp.Or(failure, fmt.Errorf("file %s: %w", id, err)), true
+				continue
 			}
 			if err := s.store.DeleteOrphan(ctx, id); err != nil {
 				return err
 			}
+			removed = true
 		}
 	}
+	return failure
 }

@@ -162,7 +162,9 @@ func (a *answer) readStream(body io.Reader) error {
 		case err != nil:
 			return a.ended(err)
 		case e.isEnd():
-			a.drain(body)
+			if a.result.FinishReason != "" {
+				a.drain(body)
+			}
 			return nil
 		case e.failed:
 			c = chunk{err: parseFailure(e.data)}

@@ -17,6 +17,7 @@ func TestR26_EndWithoutFinishReason(t *testing.T) {
 	for name, end := range map[string][]llmtest.Step{
 		"close":         nil,
 		"done":          {llmtest.Done()},
+		"done, open":    {llmtest.Done(), llmtest.Stall()}, // The connection stays open.
 		"kill":          {llmtest.Kill()},
 		"half a chunk":  {llmtest.Raw(`data: {"choices":[{"index":0,"delta":{"content":"ま`), llmtest.Kill()},
 		"usage, no end": {llmtest.Usage(1, 2), llmtest.Done()},

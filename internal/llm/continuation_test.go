@@ -103,3 +103,17 @@ func TestModelRefusesToContinue(t *testing.T) {
 		t.Error("the model was asked")
 	}
 }
+
+// TestFailureDuringARepeatedPrefix: the beginning of a repeated prefix is not text, if the answer fails before the rest of
+// the prefix arrives. Another model may then continue the answer.
+func TestFailureDuringARepeatedPrefix(t *testing.T) {
+	t.Parallel()
+	router, _ := continuing(t, llm.ContinuePrefix, llmtest.Text("まゆ"), llmtest.Kill())
+	req := question()
+	req.Prefix = "まゆから"
+	text, _, _, err := ask(t, router, req)
+	wantCode(t, err, llm.CodeInterrupted)
+	if text != "" {
+		t.Errorf("the text continues with %q", text)
+	}
+}

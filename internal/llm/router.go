@@ -232,7 +232,11 @@ func (to *route) stream(ctx context.Context, req Request, emit func(text string)
 	if req.Prefix != "" {
 		c := to.continuePrefix(&req, emit)
 		emit = c.write
-		defer c.close()
+		defer func() {
+			if err == nil { // After a failure, the held text is the beginning of a repeated prefix.
+				c.close()
+			}
+		}()
 	}
 	result, err = to.provider.client.Stream(ctx, req, emit)
 	switch {

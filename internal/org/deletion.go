@@ -2,6 +2,8 @@ package org
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -65,13 +67,16 @@ func (d *Deletions) Start() {
 // Stop ends the goroutine of Start after its current batch and waits for it.
 func (d *Deletions) Stop() { d.group.Stop() }
 
-// Run deletes due organizations. It leaves those unfinished whose accounts or files are not removed yet.
+// Run deletes due organizations. It leaves those unfinished whose accounts or files are not removed yet. An error of one
+// organization does not stop the deletion of the others.
 func (d *Deletions) Run(ctx context.Context) error {
 	due, err := d.store.DueDeletions(ctx)
-	for i := 0; i < len(due) && err == nil; i++ {
-		err = d.delete(ctx, due[i])
+	for i := 0; i < len(due) && ctx.Err() == nil; i++ {
+		if failure := d.delete(ctx, due[i]); failure != nil {
+			err = errors.Join(err, fmt.Errorf("organization %s: %w", due[i], failure))
+		}
 	}
-	return err
+	return errors.Join(err, ctx.Err())
 }
 
 // delete deletes an organization in batches, and finishes its deletion if nothing is left.

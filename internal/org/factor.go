@@ -2,6 +2,7 @@ package org
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -19,6 +20,10 @@ const (
 	FactorEverybody      FactorPolicy = "everybody"
 )
 
+// SuperAdminTime is the time for which two people are needed to reset the second factor of a former super-admin, so that
+// a super-admin cannot take the role away and then act alone.
+const SuperAdminTime = 30 * 24 * time.Hour
+
 // FactorReset is a request to reset the second factor of a super-admin. It expires after a day.
 type FactorReset struct {
 	By      uuid.UUID // The administrator who made it.
@@ -27,8 +32,8 @@ type FactorReset struct {
 
 // The errors of resets.
 var (
-	ErrSecondPerson = fault.Errorf(fault.Conflict, "特権管理者の二段階認証のリセットには、別の管理者の承認が必要です。")
-	ErrSuperNeeded  = fault.Errorf(fault.Conflict, "特権管理者の二段階認証のリセットには、特権管理者の承認が必要です。")
+	ErrSecondPerson = fault.Errorf(fault.Conflict, "特権管理者と、30日以内に特権管理者だった人の二段階認証のリセットには、別の管理者の承認が必要です。")
+	ErrSuperNeeded  = fault.Errorf(fault.Conflict, "特権管理者と、30日以内に特権管理者だった人の二段階認証のリセットには、特権管理者の承認が必要です。")
 )
 
 // FactorPolicy returns the policy of the actor's organization. For administrators.
@@ -54,16 +59,21 @@ func (s *Service) SetFactorPolicy(ctx context.Context, actor identity.Actor, pol
 }
 
 // ResetMemberFactor removes the second factor of a member of the actor's organization and ends their sessions. For a
-// super-admin it needs two administrators, one of them a super-admin: the first call records a request, and the call of
-// the second administrator resets the factor. It reports whether the factor was reset. Errors: fault.Forbidden,
+// super-admin, or a member who was one within SuperAdminTime, it needs two administrators, one of them a super-admin: the
+// first call records a request, and the call of the second administrator resets the factor. It reports whether the factor was reset. Errors: fault.Forbidden,
 // fault.NotFound, and fault.Conflict if the call does not complete a request.
 func (s *Service) ResetMemberFactor(ctx context.Context, actor identity.Actor, userID uuid.UUID) (reset bool, err error) {
 	if err := administers(actor); err != nil {
 		return false, err
 	}
+	// Read before the change: a member who loses the role in between is a super-admin here.
+	wasSuper, err := s.store.WasSuperAdmin(ctx, actor.OrganizationID, userID, SuperAdminTime)
+	if err != nil {
+		return false, err
+	}
 	_, err = s.store.ChangeMember(ctx, actor.OrganizationID, userID, AuditActorOf(actor),
 		func(r MemberContext) (MemberChange, error) {
-			change, err := r.resetFactor(actor.ID)
+			change, err := r.resetFactor(actor.ID, wasSuper)
 			reset = change.ResetFactor
 			return change, err
 		})
@@ -80,9 +90,9 @@ func (s *Service) ResetFactor(ctx context.Context, operator AuditActor, email st
 	return s.operate(ctx, operator, email, func(r MemberContext) (MemberChange, error) { return r.factorReset(), nil })
 }
 
-// resetFactor decides on a call by an administrator.
-func (r MemberContext) resetFactor(actorID uuid.UUID) (MemberChange, error) {
-	if r.Member.Role != identity.RoleOrganizationSuperAdmin {
+// resetFactor decides on a call by an administrator. wasSuper means that the member was a super-admin lately.
+func (r MemberContext) resetFactor(actorID uuid.UUID, wasSuper bool) (MemberChange, error) {
+	if !wasSuper && r.Member.Role != identity.RoleOrganizationSuperAdmin {
 		return r.factorReset(), r.touch(actorID)
 	}
 	// Not touch, because an admin may be the second person.

@@ -52,10 +52,23 @@ func TestFactorResets(t *testing.T) {
 	}
 	reset(f.admin, lost, false, nil) // The earlier request has expired.
 
+	// Taking the role away does not make one person enough.
+	demoted := f.actor(f.a, "demoted", identity.RoleOrganizationSuperAdmin)
+	for _, role := range []identity.Role{identity.RoleOrganizationAdmin, identity.RoleGeneralUser} {
+		_, err := f.EditMember(ctx, f.super, demoted.ID, org.MemberEdit{Role: &role})
+		f.must(err)
+		reset(f.super, demoted, false, nil)
+		reset(f.super, demoted, false, org.ErrSecondPerson)
+		reset(f.admin, demoted, true, nil)
+	}
+	f.exec(`UPDATE audit_events SET at = now() - interval '31 days' WHERE target_id = $1`, demoted.ID.String())
+	reset(f.super, demoted, true, nil)
+
 	if _, err := f.ResetFactor(ctx, org.Operator("root"), "LOST@example.com"); err != nil {
 		t.Errorf("by an operator: %v", err)
 	}
-	want := []string{"reset factor sub-lost", "reset factor sub-lost", "reset factor sub-lost", "reset factor sub-taro"}
+	want := []string{"reset factor sub-demoted", "reset factor sub-demoted", "reset factor sub-demoted",
+		"reset factor sub-lost", "reset factor sub-lost", "reset factor sub-lost", "reset factor sub-taro"}
 	if calls := slices.Sorted(slices.Values(f.accounts.take())); !slices.Equal(calls, want) {
 		t.Errorf("the provider received %q, want %q", calls, want)
 	}

@@ -235,6 +235,9 @@ type Store interface {
 	SetFactorPolicy(ctx context.Context, actor identity.Actor, policy FactorPolicy,
 		check func(actor *Member) error) error
 
+	// WasSuperAdmin reports whether a member is a super-admin, or was one within a time before now.
+	WasSuperAdmin(ctx context.Context, organizationID, userID uuid.UUID, within time.Duration) (bool, error)
+
 	// AddressRanges returns the networks that an organization's members may connect from, or ErrNoOrganization.
 	AddressRanges(ctx context.Context, organizationID uuid.UUID) (AddressRanges, error)
 

@@ -230,11 +230,8 @@ func (s *Service) replaceUser(ctx context.Context, client Client, id uuid.UUID, 
 	if err != nil {
 		return nil, err
 	}
-	return s.changeUser(ctx, client, id, ifMatch, func(before map[string]any) (map[string]any, error) {
+	return s.changeUser(ctx, client, id, ifMatch, func(map[string]any) (map[string]any, error) {
 		after, _ := clone(attributes).(map[string]any)
-		if _, given := after["active"]; !given {
-			after["active"] = before["active"]
-		}
 		return after, nil
 	})
 }
@@ -259,6 +256,9 @@ func (s *Service) changeUser(ctx context.Context, client Client, id uuid.UUID, i
 		after, err := change(u.attributes())
 		if err != nil {
 			return Change{}, err
+		}
+		if _, given := after["active"]; !given { // Nobody is reactivated by leaving it out or by an empty value.
+			after["active"] = before["active"]
 		}
 		// The representation always has a displayName. One that the identity provider did not send is not stored, so that
 		// the name follows the attribute name.

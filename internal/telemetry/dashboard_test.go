@@ -47,7 +47,9 @@ func everything(t *testing.T) string {
 	tel.WatchBridge(func() bool { return true })
 	tel.WatchTally(func() tally.Stats { return tally.Stats{} })
 	tel.WatchLive(func() int { return 1 })
-	tel.Generations().GenerationEnded(chat.OutcomeSuccess, 1, 1)
+	answers := tel.Generations()
+	answers.GenerationEnded(chat.OutcomeSuccess, 1, 1)
+	answers.ToolCalled("calculate", string(chat.ToolDone), 1)
 	tel.RequestDone("GET", "/v1/me", 200, 1)
 	return scrape(t, tel)
 }

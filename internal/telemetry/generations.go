@@ -1,11 +1,13 @@
 package telemetry
 
 import (
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
 // generations implements chat.Metrics.
@@ -54,7 +56,7 @@ func (t *Telemetry) Generations() chat.Metrics {
 			Name: "tsumugi_questions_refused_total", Help: "Questions that were refused, by reason.",
 		}, []string{"reason"}),
 		tools: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "tsumugi_tool_call_seconds", Help: "Calls of tools by the assistant, by tool and result.",
+			Name: "tsumugi_tool_call_seconds", Help: "Calls of tools by the assistant, by built-in tool or server, and result.",
 			Buckets: []float64{.001, .01, .1, .5, 1, 2, 5, 10, 30, 60},
 		}, []string{"tool", "result"}),
 	}
@@ -97,7 +99,11 @@ func (g *generations) Fenced(n int) { g.fenced.Add(float64(n)) }
 
 func (g *generations) Refused(reason string) { g.refused.WithLabelValues(reason).Inc() }
 
+// ToolCalled combines the tools of organizations' servers, because organizations choose their number and names.
 func (g *generations) ToolCalled(name, state string, duration time.Duration) {
+	if strings.Contains(name, tool.Separator) {
+		name = "server"
+	}
 	g.tools.WithLabelValues(name, state).Observe(duration.Seconds())
 }
 

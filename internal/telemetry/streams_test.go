@@ -32,6 +32,9 @@ func TestStreamAndGenerationMetrics(t *testing.T) {
 	answers.TookOver(2)
 	answers.Fenced(1)
 	answers.Refused(chat.RefusedFull)
+	for _, name := range []string{"calculate", "crm__find_customer", "erp__find_order"} { // Two of organizations' servers.
+		answers.ToolCalled(name, string(chat.ToolDone), 20*time.Millisecond)
+	}
 	text := scrape(t, tel)
 	for _, want := range []string{
 		`tsumugi_streams_open{path="fast"} 3`, `tsumugi_streams_open{path="http"} 0`, "tsumugi_stream_resumes_total 2",
@@ -44,6 +47,8 @@ func TestStreamAndGenerationMetrics(t *testing.T) {
 		`tsumugi_generation_tokens_per_second_bucket{le="60"} 1`, "tsumugi_output_tokens_total 100",
 		"tsumugi_generations_taken_over_total 2", "tsumugi_generations_fenced_total 1",
 		`tsumugi_questions_refused_total{reason="full"} 1`, `tsumugi_questions_refused_total{reason="memory"} 0`,
+		`tsumugi_tool_call_seconds_count{result="success",tool="calculate"} 1`,
+		`tsumugi_tool_call_seconds_count{result="success",tool="server"} 2`,
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("%s is missing", want)

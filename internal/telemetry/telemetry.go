@@ -7,9 +7,11 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -37,6 +39,7 @@ type Config struct {
 	// OTLPEndpoint is the collector's URL for OTLP over HTTP, such as http://127.0.0.1:4318; "" disables traces. A URL
 	// without a path gets /v1/traces.
 	OTLPEndpoint string
+	Logger       *slog.Logger // Default: nothing is logged.
 }
 
 // Telemetry has the server's metrics and traces. It is safe for concurrent use.
@@ -78,7 +81,7 @@ func New(ctx context.Context, cfg Config) (*Telemetry, error) {
 		return nil, fmt.Errorf("the exporter of traces: %w", err)
 	}
 	t.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(exporter),
+		sdktrace.WithBatcher(loggingExporter{exporter, cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))}),
 		// The collector samples, because it sees whole traces.
 		sdktrace.WithSampler(sdktrace.AlwaysSample()),
 		sdktrace.WithResource(resource.NewSchemaless(
@@ -87,6 +90,20 @@ func New(ctx context.Context, cfg Config) (*Telemetry, error) {
 		)),
 	)
 	return t, nil
+}
+
+// loggingExporter logs failed exports, which OpenTelemetry would write to standard error in a form of its own.
+type loggingExporter struct {
+	sdktrace.SpanExporter
+	log *slog.Logger
+}
+
+// ExportSpans implements sdktrace.SpanExporter.
+func (e loggingExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
+		e.log.WarnContext(ctx, "telemetry: traces not exported", "spans", len(spans), "err", err)
+	}
+	return nil
 }
 
 var errEndpoint = errors.New("the endpoint of the collector must be a URL that begins with http:// or https://")

@@ -78,7 +78,7 @@ func (a calendarArguments) answer(now time.Time) (string, error) {
 		if err := checkYear(base.Year()); err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "\n%d日後:\n", days)
+		b.WriteString("\n" + distance(days, "日") + ":\n")
 		describeDay(&b, base, today)
 	}
 	if days := a.AddBusinessDays; days != 0 {
@@ -86,7 +86,7 @@ func (a calendarArguments) answer(now time.Time) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "\n%d営業日後:\n", days)
+		b.WriteString("\n" + distance(days, "営業日") + ":\n")
 		describeDay(&b, after, today)
 	}
 	if a.Until != "" {
@@ -100,6 +100,14 @@ func (a calendarArguments) answer(now time.Time) (string, error) {
 }
 
 // dayOf returns the beginning of a day in UTC, so that all days have 24 hours.
+// distance returns a number of days after, or before, a day.
+func distance(days int, unit string) string {
+	if days < 0 {
+		return strconv.Itoa(-days) + unit + "前"
+	}
+	return strconv.Itoa(days) + unit + "後"
+}
+
 func dayOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
@@ -222,13 +230,10 @@ func describeDay(b *strings.Builder, day, today time.Time) {
 	_, week := day.ISOWeek()
 	fmt.Fprintf(b, "年度: %d年度（%s度）\n週: 第%d週\n", fiscal.Year(),
 		eraYear(time.Date(fiscal.Year(), time.May, 1, 0, 0, 0, 0, time.UTC)), week)
-	switch days := daysBetween(today, day); {
-	case days == 0:
+	if days := daysBetween(today, day); days == 0 {
 		b.WriteString("今日である\n")
-	case days > 0:
-		fmt.Fprintf(b, "今日（%s）の%d日後\n", today.Format("2006-01-02"), days)
-	default:
-		fmt.Fprintf(b, "今日（%s）の%d日前\n", today.Format("2006-01-02"), -days)
+	} else {
+		fmt.Fprintf(b, "今日（%s）の%s\n", today.Format("2006-01-02"), distance(days, "日"))
 	}
 }
 
@@ -239,16 +244,12 @@ func describeSpan(from, until time.Time) string {
 	days := daysBetween(from, until)
 	text := fmt.Sprintf("%sから%sまで: %d日（初日を含めると%d日）\n", from.Format("2006-01-02"), until.Format("2006-01-02"), days,
 		days+sign(days))
-	first, last := from, until
-	if days < 0 {
-		first, last = until, from
-	}
-	if first.Year() < firstHolidays || days > maxDays || days < -maxDays {
+	if min(from.Year(), until.Year()) < firstHolidays || days > maxDays || days < -maxDays {
 		return text
 	}
 	open := 0
-	for day := first.AddDate(0, 0, 1); !day.After(last); day = day.AddDate(0, 0, 1) {
-		if isBusinessDay(day) {
+	for day := from; !day.Equal(until); {
+		if day = day.AddDate(0, 0, sign(days)); isBusinessDay(day) {
 			open++
 		}
 	}

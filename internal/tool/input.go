@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -240,9 +241,12 @@ func (f InputField) checkNumber(n float64) string {
 	case f.Type == FieldInteger && (n != math.Trunc(n) || math.Abs(n) > maxSafeInteger):
 		return "整数を入力してください。"
 	case f.Minimum != nil && n < *f.Minimum:
-		return fmt.Sprintf("%v以上の数を入力してください。", *f.Minimum)
+		return decimal(*f.Minimum) + "以上の数を入力してください。"
 	case f.Maximum != nil && n > *f.Maximum:
-		return fmt.Sprintf("%v以下の数を入力してください。", *f.Maximum)
+		return decimal(*f.Maximum) + "以下の数を入力してください。"
 	}
 	return ""
 }
+
+// decimal returns a number without an exponent.
+func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

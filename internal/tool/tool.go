@@ -25,7 +25,7 @@ type Tool struct {
 	Parameters  json.RawMessage // A JSON schema of the arguments, an object.
 
 	Rule       Rule // Whether calls need a decision of the person. Tools with RuleDeny are not offered to models.
-	Effects    bool // Calls may change something. After an untrusted result in the same answer, they need a decision.
+	Effects    bool // Calls may change something. After untrusted text in the same answer, they need a decision.
 	Idempotent bool // A call whose result is unknown may be repeated. Tools without effects are idempotent.
 
 	// Call makes one call. The arguments are JSON written by a model; they may have any form. The detail of an error is

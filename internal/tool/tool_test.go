@@ -32,10 +32,13 @@ func TestCalendar(t *testing.T) {
 		`{"date":"S64.1.7"}`:                           {"1989-01-07", "昭和64年1月7日", "祝日は調べられない"},
 		`{"date":"today","add_business_days":1}`:       {"1営業日後:\n日付: 2026-11-30"},
 		`{"date":"2026-12-28","add_business_days":1}`:  {"日付: 2027-01-04"},
-		`{"date":"2027-01-04","add_business_days":-1}`: {"日付: 2026-12-28"},
-		`{"date":"2024-02-28","add_days":2}`:           {"日付: 2024-03-01"},
+		`{"date":"2027-01-04","add_business_days":-1}`: {"\n1営業日前:\n日付: 2026-12-28"},
+		`{"date":"2024-02-28","add_days":2}`:           {"2日後:\n日付: 2024-03-01"},
+		`{"date":"2024-03-01","add_days":-2}`:          {"\n2日前:\n日付: 2024-02-28"},
 		`{"date":"2026-11-20","until":"2026-12-01"}`:   {"11日（初日を含めると12日）", "営業日: 6日"},
-		`{"date":"2026-12-01","until":"2026-11-20"}`:   {"-11日（初日を含めると-12日）"},
+		`{"date":"2026-12-01","until":"2026-11-20"}`:   {"-11日（初日を含めると-12日）", "営業日: 6日"},
+		`{"date":"2026-11-29","until":"2026-11-27"}`:   {"-2日", "営業日: 1日"}, // As with add_business_days.
+		`{"date":"2026-11-29","until":"2026-11-29"}`:   {"営業日: 0日"},
 		`{"month":"2026-09"}`:                          {"30日、営業日19日", "2026-09-22（火）国民の休日", "敬老の日", "秋分の日"},
 		`{"month":"2026-06"}`:                          {"祝日:\nなし"},
 	} {
@@ -169,4 +172,20 @@ func FuzzTools(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLimitsOfNumbers: the limits in the errors are written without exponents.
+func TestLimitsOfNumbers(t *testing.T) {
+	t.Parallel()
+	request := tool.InputRequest{Forms: []tool.InputForm{{ID: "f", Fields: []tool.InputField{{
+		Name: "n", Type: tool.FieldNumber, Minimum: new(1e6), Maximum: new(25e6),
+	}}}}}
+	for n, want := range map[float64]string{0.5: "1000000以上", 1e9: "25000000以下"} {
+		err := request.Check(tool.InputResponse{
+			Action: tool.InputAccept, Values: map[string]map[string]any{"f": {"n": n}},
+		})
+		if fields := fault.FieldsOf(err); len(fields) != 1 || !strings.Contains(fields[0].Message, want) {
+			t.Errorf("%v: %v", n, fields)
+		}
+	}
 }

@@ -180,6 +180,59 @@ func TestRenamedTools(t *testing.T) {
 	}
 }
 
+// TestToolsThatReturnWithAnotherDefinition: a tool that a skill names or that a person has approved for a thread is not
+// new when its server offers it again. If its definition differs, it is withheld and audited once. Other tools are new.
+func TestToolsThatReturnWithAnotherDefinition(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	offer := func(description string) {
+		for _, name := range []string{"named", "permitted", "unused"} {
+			c.set(name, description, `{"type":"object"}`, func(json.RawMessage) (*sdk.CallToolResult, error) {
+				return &sdk.CallToolResult{}, nil
+			})
+		}
+	}
+	offer("A")
+	server := o.discover(o.add(c.URL, nil).ID)
+	o.exec(`INSERT INTO categories (id, name, position) VALUES ($1, '分類', 1)`, server.ID)
+	o.exec(`
+		INSERT INTO skills (id, organization_id, category_id, name, icon_path, position, form_type, prompt, tools)
+		VALUES ($2, $1, $2, '質問', '', 1, 'chat', '', '{crm__named}')`, o.organization, server.ID)
+	o.exec(`INSERT INTO threads (organization_id, id, user_id, skill_id, request_id, title) VALUES ($1, $2, $3, $2, $2, '')`,
+		o.organization, server.ID, o.taro.ID)
+	o.exec(`INSERT INTO tool_permissions (organization_id, thread_id, user_id, tool) VALUES ($1, $2, $3, 'crm__permitted')`,
+		o.organization, server.ID, o.taro.ID)
+	c.mcp.RemoveTools("named", "permitted", "unused")
+	for range 2 {
+		if got := o.discover(server.ID).Tools; len(got) != 3 || got[1].Name != "crm__named" || !got[1].Gone || !got[2].Gone {
+			t.Fatalf("after the removal: %+v", got)
+		}
+	}
+	offer("B")
+	for range 2 {
+		server = o.discover(server.ID)
+	}
+	for _, got := range server.Tools[1:3] {
+		if got.Gone || got.Accepted.Description != "A" || got.Offered == nil || got.Offered.Description != "B" {
+			t.Errorf("got %+v", got)
+		}
+	}
+	if got := server.Tools[3]; got.Accepted.Description != "B" || got.Offered != nil {
+		t.Errorf("an unused tool: %+v", got)
+	}
+	if tools := o.offered(o.taro, "crm__named", "crm__permitted"); len(tools) != 0 {
+		t.Errorf("offered: %+v", tools)
+	}
+	o.exec(`DO $$ BEGIN ASSERT (SELECT count(*) = 2 AND count(DISTINCT target_label) = 2 FROM audit_events
+		WHERE action = 'tool.change'); END $$`)
+	if _, err := o.tools.Accept(t.Context(), o.super, server.ID, "crm__named", server.Tools[1].Offered.Digest()); err != nil {
+		t.Fatal(err)
+	}
+	if tools := o.offered(o.taro, "crm__named"); len(tools) != 1 || tools[0].Description != "B" {
+		t.Errorf("offered after the acceptance: %+v", tools)
+	}
+}
+
 // TestServerRemovedDuringCall: the call ends when the administrator removes its server, without waiting for the server.
 func TestServerRemovedDuringCall(t *testing.T) {
 	t.Parallel()
@@ -294,5 +347,23 @@ func TestServerMovedBeforeCall(t *testing.T) {
 	}
 	if _, err := o.call("crm__find_customer", `{"name":"a"}`); err != nil || moved.lastHeader("X-Api-Key") != "neu" {
 		t.Errorf("the next call: %v", err)
+	}
+	// The same holds for the other settings of the authentication, but not for the name.
+	for i, draft := range []toolserver.Draft{
+		{Name: new("営業支援")}, {HeaderName: new("x-token")}, {Auth: new(toolserver.AuthOAuth)}, {ClientID: new("client")},
+	} {
+		tools := o.offered(o.taro, "crm__find_customer")
+		if _, err := o.tools.Edit(t.Context(), o.super, server.ID, draft); err != nil {
+			t.Fatal(err)
+		}
+		_, err := tools[0].Call(t.Context(), json.RawMessage(`{"name":"a"}`))
+		if i > 0 {
+			wants(t, err, "管理者の変更により使えなくなったため")
+		} else if err != nil {
+			t.Errorf("after another name: %v", err)
+		}
+	}
+	if n := moved.calls.Load(); n != 2 {
+		t.Errorf("%d calls", n)
 	}
 }

@@ -2,6 +2,7 @@ package toolserver
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -23,12 +24,12 @@ import (
 
 // Limits of a definition.
 const (
-	maxTitle       = 100      // In characters; longer titles are shortened.
-	maxDescription = 8_000    // In characters.
-	maxSchema      = 64 << 10 // In bytes.
-	maxSchemaDepth = 32       // Of nested values, with references replaced.
-	maxSchemaNodes = 5_000    // Values, with references replaced.
-	maxShownValue  = 2_000    // Characters of a value in a difference.
+	maxTitle       = 100       // In characters; longer titles are shortened.
+	maxDescription = 8_000     // In characters.
+	maxSchema      = 64 << 10  // In bytes.
+	maxSchemaDepth = 32        // Of nested values, with references replaced.
+	maxSchemaNodes = 5_000     // Values, with references replaced.
+	maxShownFields = 256 << 10 // Bytes of the values of a schema with their paths, in a difference.
 )
 
 // newDefinition returns the definition of a tool, or why it cannot be used.
@@ -48,14 +49,14 @@ func newDefinition(t *sdk.Tool) (d Definition, refused string) {
 	}
 	d.Title = runes.OneLine(d.Title, maxTitle)
 	d.Description = clean(t.Description)
-	schema, err := json.Marshal(t.InputSchema)
-	switch {
-	case utf8.RuneCountInString(d.Description) > maxDescription:
+	if utf8.RuneCountInString(d.Description) > maxDescription {
 		d.Description = runes.First(d.Description, maxDescription)
 		refused = fmt.Sprintf("説明が長すぎます（%d文字まで）。", maxDescription)
-	case err != nil || len(schema) > maxSchema:
+	}
+	schema, err := json.Marshal(t.InputSchema)
+	if err != nil || len(schema) > maxSchema {
 		d.Schema = json.RawMessage(`{}`)
-		return d, fmt.Sprintf("引数の定義が大きすぎます（%dKBまで）。", maxSchema>>10)
+		return d, cmp.Or(refused, fmt.Sprintf("引数の定義が大きすぎます（%dKBまで）。", maxSchema>>10))
 	}
 	d.Schema = schema
 	if err := checkSchema(schema); err != nil && refused == "" {
@@ -232,45 +233,56 @@ func (t Tool) Changes() []Change {
 	maps.Copy(names, after)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if before[name] != after[name] {
-			changes = append(changes, Change{
-				Field: name, Before: runes.First(before[name], maxShownValue), After: runes.First(after[name], maxShownValue),
-			})
+			changes = append(changes, Change{Field: name, Before: before[name], After: after[name]})
 		}
 	}
 	return changes
 }
 
-// fields returns the values of a definition by their paths.
+// fields returns the values of a definition by their paths. A schema whose paths are too long is one value.
 func (d Definition) fields() map[string]string {
-	fields := map[string]string{"title": d.Title, "description": d.Description}
 	var schema any
 	_ = json.Unmarshal(d.Schema, &schema) // The schema is valid JSON.
-	flatten(fields, "", schema)
-	return fields
+	f := fieldList{values: make(map[string]string), left: maxShownFields}
+	if f.add("schema", schema); f.left < 0 {
+		f.values = map[string]string{"schema": string(d.Schema)}
+	}
+	f.values["title"], f.values["description"] = d.Title, d.Description
+	return f.values
 }
 
-// flatten adds the values within a value by their paths. Lists are one value: their order has a meaning.
-func flatten(fields map[string]string, path string, value any) {
-	if object, ok := value.(map[string]any); ok && (len(object) > 0 || path == "") {
+// fieldList has the values of a schema by their paths.
+type fieldList struct {
+	values map[string]string
+	left   int // Bytes that further values may have with their paths. The list is not complete if it is negative.
+}
+
+// add adds the values within a value. Lists are one value: their order has a meaning.
+func (f *fieldList) add(path string, value any) {
+	if object, ok := value.(map[string]any); ok && len(object) > 0 {
 		for name, item := range object {
-			flatten(fields, strings.TrimPrefix(path+"."+name, "."), item)
+			if f.left < 0 {
+				return
+			}
+			if name == "" || strings.ContainsAny(name, `."`) { // Otherwise another value could have the same path.
+				name = strconv.Quote(name)
+			}
+			f.add(path+"."+name, item)
 		}
 		return
 	}
-	if path == "" {
-		return
+	text, ok := value.(string)
+	if !ok || json.Valid([]byte(text)) { // The text "1" is not the number 1.
+		encoded, _ := json.Marshal(value) // Never fails: it was decoded from JSON.
+		text = string(encoded)
 	}
-	if text, ok := value.(string); ok {
-		fields["schema."+path] = text
-		return
-	}
-	encoded, _ := json.Marshal(value) // Never fails: it was decoded from JSON.
-	fields["schema."+path] = string(encoded)
+	f.values[path] = text
+	f.left -= len(path) + len(text)
 }
 
 // Apply returns the server with the tools of a discovery. Tools that are new have RuleAsk. A tool whose definition has changed
-// keeps the accepted one, and is not usable until the new one is accepted. changed are the names of tools whose
-// definition has changed since the last discovery.
+// keeps the accepted one, and is not usable until the new one is accepted; so does one that the server had dropped
+// meanwhile. changed are the names of tools whose definition has changed since the last discovery.
 func (s Server) Apply(found Discovery) (after Server, changed []string) {
 	s.CheckedAt, s.Failure = &found.At, found.Failure
 	if found.Failure != "" {
@@ -304,10 +316,6 @@ func (s Server) Apply(found Discovery) (after Server, changed []string) {
 			}
 		}
 	}
-	// A server that renames its tools each time must not fill the database.
-	tools = slices.DeleteFunc(tools, func(t Tool) bool {
-		return t.Gone && t.Rule == tool.RuleAsk && !t.ReadOnly && !t.Idempotent
-	})
 	slices.SortFunc(tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
 	s.Tools = tools
 	return s, changed
@@ -326,6 +334,11 @@ func toolName(key, remote string, tools []Tool) string {
 		return name
 	}
 	sum := sha256.Sum256([]byte(remote))
-	suffix := "_" + hex.EncodeToString(sum[:4])
-	return name[:min(len(name), maxToolName-len(suffix))] + suffix
+	for n := 4; ; n *= 2 { // The names of different tools may have digests with the same beginning.
+		suffix := "_" + hex.EncodeToString(sum[:n])
+		digested := name[:min(len(name), maxToolName-len(suffix))] + suffix
+		if n == 16 || !taken(digested) {
+			return digested
+		}
+	}
 }

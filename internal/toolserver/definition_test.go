@@ -1,6 +1,7 @@
 package toolserver_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -46,10 +47,59 @@ func TestSchemasThatAreRefused(t *testing.T) {
 			t.Errorf("%.80s: the stored schema is %.80s", schema, d.Schema)
 		}
 	}
-	if _, refused := toolserver.NewDefinition(&sdk.Tool{
-		Name: "t", Description: strings.Repeat("あ", 8001), InputSchema: json.RawMessage(`{"type":"object"}`),
-	}); !strings.Contains(refused, "説明が長すぎます") {
-		t.Errorf("got %q", refused)
+	d, refused := toolserver.NewDefinition(&sdk.Tool{
+		Name: "t", Description: strings.Repeat("あ", 8001),
+		InputSchema: json.RawMessage(`{"type":"object","title":"` + strings.Repeat("x", 70_000) + `"}`),
+	})
+	if !strings.Contains(refused, "説明が長すぎます") || len(d.Schema) > 64<<10 {
+		t.Errorf("got %q, a schema of %d bytes", refused, len(d.Schema))
+	}
+}
+
+// TestNoChangeIsHidden: an administrator sees each difference, also the end of a long text, and next to a property whose
+// name looks like the path of another one. The differences are not much longer than the definitions.
+func TestNoChangeIsHidden(t *testing.T) {
+	t.Parallel()
+	definition := func(description, schema string) toolserver.Definition {
+		return toolserver.Definition{Description: description, Schema: json.RawMessage(schema)}
+	}
+	object := func(members string) string { return `{"type":"object",` + members + `}` }
+	long, name := strings.Repeat("あ", 5_000), strings.Repeat("x", 20_000)
+	var leaves []string
+	for i := range 2_000 {
+		leaves = append(leaves, fmt.Sprintf(`"a%d":1`, i))
+	}
+	for what, c := range map[string]struct {
+		before, after toolserver.Definition
+		shown         string
+	}{
+		"long description": {definition(long+"前", "{}"), definition(long+"後", "{}"), "後"},
+		"long value": {
+			definition("", object(`"description":"`+long+`前"`)), definition("", object(`"description":"`+long+`後"`)), "後",
+		},
+		"imitated path": {
+			definition("", object(`"properties":{"x":{"description":"前"}}`)),
+			definition("", object(`"properties":{"x":{"description":"後"}},"properties.x.description":"前"`)), "後",
+		},
+		"imitated quotes": {
+			definition("", object(`"a":{"b.c":"前"}`)), definition("", object(`"a":{"b.c":"後"},"a.\"b":{"c\"":"前"}`)), "後",
+		},
+		"another type": {definition("", object(`"const":"1"`)), definition("", object(`"const":1`)), "1"},
+		"many long paths": {
+			definition("", "{}"), definition("", object(`"`+name+`":{`+strings.Join(leaves, ",")+`,"b":"後"}`)), "後",
+		},
+	} {
+		for range 20 { // The order of members is random.
+			size, found := 0, false
+			for _, change := range (toolserver.Tool{Accepted: c.before, Offered: &c.after}).Changes() {
+				size += len(change.Field) + len(change.Before) + len(change.After)
+				found = found || change.Before != change.After && strings.Contains(change.After, c.shown)
+			}
+			if !found || size > 512<<10 {
+				t.Errorf("%s: found %t, %d bytes", what, found, size)
+				break
+			}
+		}
 	}
 }
 
@@ -58,7 +108,17 @@ func TestNamesOfTools(t *testing.T) {
 	t.Parallel()
 	found := toolserver.Discovery{}
 	long := strings.Repeat("x", 100)
-	for _, remote := range []string{"get.user", "get/user", "顧客", long, long + "y", "ok-1"} {
+	remotes := []string{"get.user", "get/user", "顧客", long, long + "y", "ok-1"}
+	// Two long names whose digests begin with the same bytes.
+	for i, seen := 0, map[[4]byte]string{}; len(remotes) == 6; i++ {
+		remote := fmt.Sprint(long, i)
+		sum := sha256.Sum256([]byte(remote))
+		if other, found := seen[[4]byte(sum[:4])]; found {
+			remotes = append(remotes, other, remote)
+		}
+		seen[[4]byte(sum[:4])] = remote
+	}
+	for _, remote := range remotes {
 		d, _ := toolserver.NewDefinition(&sdk.Tool{Name: remote, InputSchema: json.RawMessage(`{"type":"object"}`)})
 		found.Tools = append(found.Tools, toolserver.FoundTool{Remote: remote, Definition: d})
 	}

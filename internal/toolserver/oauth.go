@@ -73,7 +73,7 @@ func (s *Service) Links(ctx context.Context, actor identity.Actor) ([]Link, erro
 }
 
 // BeginConnection begins to connect the actor with a server. The browser opens the returned URL; the value of its cookie
-// must come back with it. Errors: ErrNoServer, secret.ErrNoKey, and CodeSetup.
+// must come back with it. Errors: ErrNoServer, ErrMoved, secret.ErrNoKey, and CodeSetup.
 func (s *Service) BeginConnection(ctx context.Context, actor identity.Actor, id uuid.UUID) (
 	address, browser string, err error,
 ) {
@@ -89,8 +89,8 @@ func (s *Service) BeginConnection(ctx context.Context, actor identity.Actor, id 
 	browser, browserHash := opaque.New()
 	verifier, _ := opaque.New()
 	if err := s.store.AddToolAttempt(ctx, Attempt{
-		Hash: hash, BrowserHash: browserHash, Owner: actor.Owner(), ServerID: id, Verifier: verifier,
-		ExpiresAt: s.cfg.Clock().Add(attemptLifetime),
+		Hash: hash, BrowserHash: browserHash, Owner: actor.Owner(), ServerID: id, URL: server.URL, ClientID: client.ID,
+		Verifier: verifier, ExpiresAt: s.cfg.Clock().Add(attemptLifetime),
 	}); err != nil {
 		return "", "", err
 	}
@@ -155,7 +155,7 @@ func (s *Service) authorization(ctx context.Context, server Server) (Authorizati
 		}
 		registered = &client
 	}
-	return found, client, s.store.SetToolAuthorization(ctx, server.OrganizationID, server.ID, found, registered)
+	return found, client, s.store.SetToolAuthorization(ctx, server, found, registered)
 }
 
 // discoverAuthorization returns the authorization server of a server (RFC 9728, RFC 8414), and its registration
@@ -265,7 +265,7 @@ type Callback struct {
 }
 
 // FinishConnection completes a connection that the actor of the browser has begun. Errors: ErrState, ErrDenied,
-// CodeSetup.
+// ErrMoved, CodeSetup.
 func (s *Service) FinishConnection(ctx context.Context, back Callback) error {
 	attempt, err := s.store.TakeToolAttempt(ctx, opaque.Hash(back.State), opaque.Hash(back.Browser), s.cfg.Clock())
 	if err != nil {
@@ -280,6 +280,8 @@ func (s *Service) FinishConnection(ctx context.Context, back Callback) error {
 	switch {
 	case err != nil:
 		return err
+	case server.URL != attempt.URL, server.ClientID != attempt.ClientID, secrets.URL != attempt.URL:
+		return ErrMoved // The code must not be sent to another authorization server.
 	case secrets.OAuth == nil:
 		return ErrState
 	case back.Issuer != "" && back.Issuer != secrets.OAuth.Issuer, back.Issuer == "" && secrets.OAuth.RequireIssuer:
@@ -294,7 +296,7 @@ func (s *Service) FinishConnection(ctx context.Context, back Callback) error {
 	if err != nil {
 		return errSetup(err, "認可サーバーから、トークンを受け取れませんでした。")
 	}
-	return s.store.SaveToolConnection(ctx, owner, server.ID, connection, false)
+	return s.store.SaveToolConnection(ctx, owner, server, connection)
 }
 
 // Refusals of a token endpoint.
@@ -367,7 +369,7 @@ func (s *Service) errRefused() error {
 
 // accessToken returns the access token of a person, refreshed if it expires soon.
 func (s *Service) accessToken(ctx context.Context, owner identity.Owner, server Server) (string, error) {
-	connection, err := s.store.ToolConnection(ctx, owner, server.ID)
+	connection, err := s.store.ToolConnection(ctx, owner, server)
 	switch {
 	case errors.Is(err, ErrNotConnected):
 		return "", s.errUnlinked("まだ連携していません。")
@@ -404,7 +406,7 @@ func (s *Service) refresh(ctx context.Context, owner identity.Owner, server Serv
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), oauthTimeout+timeout.Store)
 	defer cancel()
 	defer func() { _ = s.store.ReleaseSlot(context.WithoutCancel(ctx), slot, holder) }()
-	connection, err := s.store.ToolConnection(ctx, owner, server.ID)
+	connection, err := s.store.ToolConnection(ctx, owner, server)
 	switch {
 	case errors.Is(err, ErrNotConnected):
 		return "", s.errUnlinked("連携が解除されました。")
@@ -421,7 +423,10 @@ func (s *Service) refresh(ctx context.Context, owner identity.Owner, server Serv
 	if err != nil {
 		return "", err
 	}
-	if secrets.OAuth == nil {
+	switch {
+	case secrets.URL != server.URL:
+		return "", ErrMoved
+	case secrets.OAuth == nil:
 		return "", s.errUnlinked("連携が無効になりました。")
 	}
 	next, err := s.requestToken(ctx, server, secrets, url.Values{
@@ -436,7 +441,7 @@ func (s *Service) refresh(ctx context.Context, owner identity.Owner, server Serv
 	if next.RefreshToken == "" {
 		next.RefreshToken = connection.RefreshToken
 	}
-	return next.AccessToken, s.store.SaveToolConnection(ctx, owner, server.ID, next, true)
+	return next.AccessToken, s.store.RefreshToolConnection(ctx, owner, server, connection, next)
 }
 
 // Disconnect deletes the actor's connection with a server, and revokes its token if the authorization server offers that.

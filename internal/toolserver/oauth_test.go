@@ -45,13 +45,20 @@ type gate struct {
 	needsToken func(message string) bool // Nil if all messages need one.
 	refusal    func()                    // Called before each refusal with 401; may be nil.
 	refusals   atomic.Int64
+
+	answering func(path string) // Called during each request to the authorization server; may be nil.
 }
 
 func newGate(t *testing.T, c *crm) *gate {
 	t.Helper()
 	g := &gate{t: t, challenges: make(map[string]string), revoked: make(chan string, 10), register: true}
 	mux := http.NewServeMux()
-	g.Server = httptest.NewServer(mux)
+	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.answering != nil {
+			g.answering(r.URL.Path)
+		}
+		mux.ServeHTTP(w, r)
+	}))
 	t.Cleanup(g.Close)
 	reply := func(w http.ResponseWriter, status int, record map[string]any) {
 		w.Header().Set("Content-Type", "application/json")
@@ -284,6 +291,47 @@ func TestConnectionIsBoundToTheBrowser(t *testing.T) {
 	}
 	if err := o.tools.FinishConnection(t.Context(), back); !errors.Is(err, toolserver.ErrState) {
 		t.Errorf("a second time: %v", err)
+	}
+}
+
+// TestServerMovedDuringConnection: an administrator changes the address while the old authorization server registers the
+// client or issues a token. Neither is stored for the new address.
+func TestServerMovedDuringConnection(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/register", "/token"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			o, c := newOffice(t), newCRM(t)
+			g, moved := newGate(t, c), newGate(t, c)
+			server := o.add(g.URL+"/mcp", withOAuth)
+			g.answering = func(current string) {
+				if current != path {
+					return
+				}
+				if _, err := o.tools.Edit(t.Context(), o.super, server.ID, toolserver.Draft{URL: new(moved.URL + "/mcp")}); err != nil {
+					t.Error(err)
+				}
+			}
+			address, browser, err := o.tools.BeginConnection(t.Context(), o.taro, server.ID)
+			if err == nil {
+				err = o.tools.FinishConnection(t.Context(), g.authorize(address, browser))
+			}
+			if !errors.Is(err, toolserver.ErrMoved) {
+				t.Errorf("error %v", err)
+			}
+			if connected, err := o.db.ConnectedServers(t.Context(), o.taro.Owner()); err != nil || len(connected) != 0 {
+				t.Errorf("connected %v, %v", connected, err)
+			}
+			if secrets, err := o.db.ToolSecrets(t.Context(), o.organization, server.ID); err != nil || secrets.OAuth != nil {
+				t.Errorf("stored %+v, %v", secrets.OAuth, err)
+			}
+			o.connect(moved, o.taro, server)
+			o.connect(moved, o.super, server)
+			o.discover(server.ID)
+			if n := moved.issued.Load(); n != 2 {
+				t.Errorf("%d tokens of the new server", n)
+			}
+		})
 	}
 }
 

@@ -162,6 +162,7 @@ type Authorization struct {
 
 // Connection is a person's connection with a server. Its JSON form is the stored form.
 type Connection struct {
+	ID           uuid.UUID `json:"-"` // Set by the Store. It changes with the tokens.
 	AccessToken  string    `json:"access_token"`
 	RefreshToken string    `json:"refresh_token,omitempty"`
 	ExpiresAt    time.Time `json:"expires_at"` // The zero time if unknown.
@@ -173,6 +174,8 @@ type Attempt struct {
 	BrowserHash []byte // SHA-256 of the browser's cookie.
 	Owner       identity.Owner
 	ServerID    uuid.UUID
+	URL         string // Of the server, stored as the current one.
+	ClientID    string // Of the server, stored as the current one.
 	Verifier    string // Of PKCE.
 	ExpiresAt   time.Time
 }
@@ -198,9 +201,10 @@ type Store interface {
 	// ErrUnknownGroup, secret.ErrNoKey.
 	AddToolServer(ctx context.Context, actor identity.Actor, server Server) error
 	// EditToolServer changes a server on behalf of a super-admin. It deletes the connections of people if the server has
-	// another address or another client. Errors: those of AddToolServer, ErrNoServer, and that of change.
+	// another address or another client, and their approvals for threads if it has another address. Errors: those of
+	// AddToolServer, ErrNoServer, and that of change.
 	EditToolServer(ctx context.Context, actor identity.Actor, id uuid.UUID, change func(*Server) error) error
-	// RemoveToolServer deletes a server, on behalf of a super-admin, with its tools and connections.
+	// RemoveToolServer deletes a server, on behalf of a super-admin, with its tools, connections and approvals for threads.
 	RemoveToolServer(ctx context.Context, actor identity.Actor, id uuid.UUID) error
 	// SaveDiscovery stores the tools of a server, merged by Server.Apply. Errors: ErrNoServer, ErrMoved.
 	SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, found Discovery) error
@@ -218,22 +222,25 @@ type Store interface {
 
 // ConnectionStore has the connections of people.
 type ConnectionStore interface {
-	// SetToolAuthorization stores the authorization server of a server, and its client if it was registered.
-	SetToolAuthorization(ctx context.Context, organizationID, id uuid.UUID, a Authorization, registered *Client) error
+	// SetToolAuthorization stores the authorization server of a server, and its client if it was registered. Error:
+	// ErrMoved, if the server has another address or another entered client now.
+	SetToolAuthorization(ctx context.Context, server Server, a Authorization, registered *Client) error
 	// ForgetToolClient deletes the registered client of a server, unless another one was registered meanwhile.
 	ForgetToolClient(ctx context.Context, organizationID, id uuid.UUID, clientID string) error
-	// AddToolAttempt stores a connection in progress, and deletes expired ones. Error: secret.ErrNoKey, because the tokens
-	// could not be stored.
+	// AddToolAttempt stores a connection in progress, and deletes expired ones. Errors: ErrMoved, if the server has another
+	// address or client now; secret.ErrNoKey, because the tokens could not be stored.
 	AddToolAttempt(ctx context.Context, attempt Attempt) error
 	// TakeToolAttempt deletes an attempt of a browser and returns it. Error: ErrState.
 	TakeToolAttempt(ctx context.Context, hash, browserHash []byte, at time.Time) (Attempt, error)
-	// ToolConnection returns a person's connection. Error: ErrNotConnected.
-	ToolConnection(ctx context.Context, owner identity.Owner, serverID uuid.UUID) (Connection, error)
+	// ToolConnection returns a person's connection with a server at its address. Error: ErrNotConnected.
+	ToolConnection(ctx context.Context, owner identity.Owner, server Server) (Connection, error)
 	// ConnectedServers returns the servers that a person is connected with, with the times of the connections.
 	ConnectedServers(ctx context.Context, owner identity.Owner) (map[uuid.UUID]time.Time, error)
-	// SaveToolConnection stores a person's connection and records it in the audit log. A refreshed one is stored only if
-	// the person is still connected, and is not recorded.
-	SaveToolConnection(ctx context.Context, owner identity.Owner, serverID uuid.UUID, c Connection, refreshed bool) error
+	// SaveToolConnection stores a person's connection and records it in the audit log. Error: ErrMoved, if the server has
+	// another address or client now.
+	SaveToolConnection(ctx context.Context, owner identity.Owner, server Server, c Connection) error
+	// RefreshToolConnection replaces the tokens of a connection, unless the person has ended or replaced it.
+	RefreshToolConnection(ctx context.Context, owner identity.Owner, server Server, stale, next Connection) error
 	// RemoveToolConnection deletes the actor's connection, records it in the audit log, and returns it. Error:
 	// ErrNotConnected.
 	RemoveToolConnection(ctx context.Context, actor identity.Actor, serverID uuid.UUID) (Connection, error)

@@ -1,7 +1,10 @@
 package release_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -85,4 +88,39 @@ func (r root) service(t *testing.T, address string) *server {
 		}
 	}
 	return serve(t, cmd, address)
+}
+
+// TestFailedKeyLeavesNoKeyFile runs the script of the package after its installation in a folder. When no key can be
+// generated, the script fails and leaves no file, because the next installation would take it for one with a key.
+func TestFailedKeyLeavesNoKeyFile(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile("../../deploy/package/postinstall.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	inside := strings.NewReplacer("/etc/", dir+"/etc/", "/var/", dir+"/var/", "/run/", dir+"/run/").Replace(string(script))
+	if err := os.MkdirAll(filepath.Join(dir, "etc/tsumugi"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	install := func(newKey string) (string, error) {
+		functions := "getent() { :; }; chgrp() { :; }; tsumugi() { " + newKey + "; }\n" +
+			`install() { case $1 in -d) ;; *) for file; do :; done; : >"$file" ;; esac; }` + "\n"
+		//nolint:gosec // A script of the repository.
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", functions+inside).CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		text, _ := os.ReadFile(filepath.Join(dir, secret))
+		return string(text), err
+	}
+	if text, err := install("return 1"); err == nil || text != "" {
+		t.Errorf("without a key, the file is %q, %v", text, err)
+	}
+	if text, err := install("echo the-key"); err != nil || !strings.Contains(text, "\nTSUMUGI_SECRET_KEY=the-key\n") {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+	if text, err := install("echo another-key"); err != nil || strings.Contains(text, "another") {
+		t.Errorf("the second installation changed the file to %q, %v", text, err)
+	}
 }

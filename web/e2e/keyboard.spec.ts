@@ -109,6 +109,11 @@ test.describe('the keyboard', () => {
 
   test('opens the list of shortcuts, the palette and the composer', async ({ chat, page }) => {
     await openSkills(page)
+    await page.context().setOffline(true)
+    await page.keyboard.press('?')
+    await expect(page.getByText('読み込みに失敗しました')).toBeVisible()
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+    await page.context().setOffline(false)
     await page.keyboard.press('?')
     const list = page.getByRole('dialog', { name: 'キーボードショートカット' })
     await expect(list.getByText('検索と操作を開く')).toBeVisible()

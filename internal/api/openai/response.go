@@ -19,7 +19,7 @@ type Response struct {
 	form  form
 	w     http.ResponseWriter
 	begun bool
-	sent  string // The part of the answer's text sent so far.
+	sent  strings.Builder // The part of the answer's text sent so far.
 }
 
 // form is the form of an answer: a completion, or a response.
@@ -111,12 +111,12 @@ func (r *Response) fail(ctx context.Context, answer chat.Message) error {
 	return r.send(ctx, r.form.fail(answer, failed))
 }
 
-// Copy sends the text of an answer as it grows, until it is complete.
+// Copy sends the text of an answer as it grows, until it is complete. It is called once.
 func (r *Response) Copy(ctx context.Context, text *stream.Text) error {
 	for watch := text.Watch(""); ; {
 		watch.Take() // Only the text is sent. Take advances the watch.
 		more, over := watch.Wait()
-		if err := r.text(ctx, text.Text()); err != nil || over {
+		if err := r.piece(ctx, text.TextFrom(r.sent.Len())); err != nil || over {
 			return err
 		}
 		if err := r.Wait(ctx, more, beat); err != nil {
@@ -127,15 +127,19 @@ func (r *Response) Copy(ctx context.Context, text *stream.Text) error {
 
 // text sends the new part of a text.
 func (r *Response) text(ctx context.Context, text string) error {
-	if !strings.HasPrefix(text, r.sent) {
+	if !strings.HasPrefix(text, r.sent.String()) {
 		return errRewritten
 	}
-	rest := text[len(r.sent):]
-	if rest == "" {
+	return r.piece(ctx, text[r.sent.Len():])
+}
+
+// piece sends the next piece of the text, which may be empty.
+func (r *Response) piece(ctx context.Context, piece string) error {
+	if piece == "" {
 		return nil
 	}
-	r.sent = text
-	return r.send(ctx, r.form.delta(rest))
+	r.sent.WriteString(piece)
+	return r.send(ctx, r.form.delta(piece))
 }
 
 // Wait waits for a channel to be closed. It sends comments at intervals, so that proxies do not time out.

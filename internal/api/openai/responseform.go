@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
@@ -15,8 +16,8 @@ type responseForm struct {
 	created  int
 
 	// Of a stream:
-	sequence int    // The number of events so far.
-	text     string // The text so far.
+	sequence int             // The number of events so far.
+	text     strings.Builder // The text so far.
 }
 
 func newResponseForm(req Request, answer chat.Message) *responseForm {
@@ -115,14 +116,14 @@ func (f *responseForm) begin() []event {
 }
 
 func (f *responseForm) delta(piece string) (events []event) {
-	if f.text == "" {
+	if f.text.Len() == 0 {
 		item := f.message("", statusInProgress)
 		part := outputText("")
 		events = append(events,
 			f.event("response.output_item.added", OpenAIResponseEvent{OutputIndex: new(0), Item: &item}),
 			f.event("response.content_part.added", f.ofText(OpenAIResponseEvent{Part: &part})))
 	}
-	f.text += piece
+	f.text.WriteString(piece)
 	return append(events, f.event("response.output_text.delta", f.ofText(OpenAIResponseEvent{
 		Delta: &piece, Logprobs: &[]any{},
 	})))
@@ -137,22 +138,23 @@ func (f *responseForm) ofText(e OpenAIResponseEvent) OpenAIResponseEvent {
 func (f *responseForm) end(answer chat.Message) (events []event) {
 	status := statusOf(answer)
 	index := 0
-	if f.text != "" {
+	if f.text.Len() > 0 {
 		events, index = f.endText(status), 1
 	}
 	for _, item := range f.calls(answer) {
 		events = append(events, f.call(item, index)...)
 		index++
 	}
-	response, _ := f.whole(answer, f.text).(OpenAIResponse)
+	response, _ := f.whole(answer, f.text.String()).(OpenAIResponse)
 	return append(events, f.event("response."+status, OpenAIResponseEvent{Response: &response}))
 }
 
 // endText returns the events of the end of the text.
 func (f *responseForm) endText(status string) []event {
-	part, item := outputText(f.text), f.message(f.text, status)
+	text := f.text.String()
+	part, item := outputText(text), f.message(text, status)
 	return []event{
-		f.event("response.output_text.done", f.ofText(OpenAIResponseEvent{Text: &f.text, Logprobs: &[]any{}})),
+		f.event("response.output_text.done", f.ofText(OpenAIResponseEvent{Text: &text, Logprobs: &[]any{}})),
 		f.event("response.content_part.done", f.ofText(OpenAIResponseEvent{Part: &part})),
 		f.event("response.output_item.done", OpenAIResponseEvent{OutputIndex: new(0), Item: &item}),
 	}
@@ -177,8 +179,8 @@ func (f *responseForm) fail(answer chat.Message, err OpenAIError) []event {
 	response := f.response(statusFailed)
 	response.Error = &OpenAIResponseError{Code: err.Error.Code, Message: err.Error.Message, Param: err.Error.Param}
 	response.Usage = responseUsageOf(answer)
-	if f.text != "" {
-		response.Output = append(response.Output, f.message(f.text, statusIncomplete))
+	if f.text.Len() > 0 {
+		response.Output = append(response.Output, f.message(f.text.String(), statusIncomplete))
 	}
 	return []event{f.event("response.failed", OpenAIResponseEvent{Response: &response})}
 }

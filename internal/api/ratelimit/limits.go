@@ -23,6 +23,7 @@ const (
 	KindMail     Kind = "mail"     // Calls that send invitations.
 	KindExport   Kind = "export"   // Downloads of all data of a person.
 	KindSignIn   Kind = "sign_in"  // Calls that lead to a session, by address.
+	KindLogout   Kind = "logout"   // Back-channel logouts by identity providers, by address.
 	// Sign-in calls with a wrong password or code, or that send a code, by account and address.
 	KindGuess        Kind = "guess"
 	KindAddressGuess Kind = "address_guess" // The same calls for all accounts, by address.
@@ -59,6 +60,7 @@ func DefaultLimits() Limits {
 		KindMail:         {60, 300},
 		KindExport:       {5, 60},
 		KindSignIn:       {Each: 1_200}, // 200 people behind one address sign in at the same time, with six calls each.
+		KindLogout:       {Each: 6_000}, // A provider ends the sessions of 2,000 people with three devices each.
 		KindGuess:        {Each: 20},
 		KindAddressGuess: {Each: 300}, // A person who forgot a password must not lock out the office.
 		KindConnection:   {Each: 3_000},
@@ -108,7 +110,7 @@ func (l Limits) set(entry string) error {
 		return fmt.Errorf("%s must be a number between 0 and %d, or two with a colon between, and not %q", name,
 			maxLimitValue, value)
 	}
-	if both && slices.Contains([]Kind{KindSignIn, KindGuess, KindAddressGuess, KindConnection}, Kind(name)) {
+	if both && slices.Contains([]Kind{KindSignIn, KindLogout, KindGuess, KindAddressGuess, KindConnection}, Kind(name)) {
 		return fmt.Errorf("%s counts by address and has no limit by organization", name)
 	}
 	l[Kind(name)] = limit

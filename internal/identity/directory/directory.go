@@ -165,21 +165,30 @@ func (d *Directory) Disable(ctx context.Context, subject string) error {
 		if err != nil {
 			return err
 		}
-		_, err = d.client.AdminUserGlobalSignOut(ctx, &cognito.AdminUserGlobalSignOutInput{
-			UserPoolId: d.poolID,
-			Username:   &subject,
-		})
-		return err
+		return d.signOut(ctx, subject)
 	})
 }
 
-// ResetFactor removes the authenticator app of a user, in the embedded user pool together with its recovery codes.
+// signOut ends all sessions of a user.
+func (d *Directory) signOut(ctx context.Context, subject string) error {
+	_, err := d.client.AdminUserGlobalSignOut(ctx, &cognito.AdminUserGlobalSignOutInput{
+		UserPoolId: d.poolID,
+		Username:   &subject,
+	})
+	return err
+}
+
+// ResetFactor removes the authenticator app of a user, in the embedded user pool together with its recovery codes, and
+// ends their sessions, because the lost factor may just have begun one.
 func (d *Directory) ResetFactor(ctx context.Context, subject string) error {
 	return d.do(ctx, func(ctx context.Context) error {
 		_, err := d.client.AdminSetUserMFAPreference(ctx, &cognito.AdminSetUserMFAPreferenceInput{
 			UserPoolId: d.poolID, Username: &subject, SoftwareTokenMfaSettings: &types.SoftwareTokenMfaSettingsType{},
 		})
-		return err
+		if err != nil {
+			return err
+		}
+		return d.signOut(ctx, subject)
 	})
 }
 

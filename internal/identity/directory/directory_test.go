@@ -170,9 +170,17 @@ func TestR45_DisablingEndsSessions(t *testing.T) {
 	}
 	_, err = f.db.CreateGrant(ctx, grant, 1, pool.Event{})
 	must(t, err)
-	must(t, f.Disable(ctx, subject))
+	// Without the factor that began it, no session continues.
+	must(t, f.ResetFactor(ctx, subject))
 	held, err := f.db.GrantByID(ctx, grant.ID)
 	if err != nil || held.Grant.RevokedAt == nil {
+		t.Errorf("after the reset of the factor: grant %+v, %v", held.Grant, err)
+	}
+	grant.ID, grant.TokenHash = uuid.New(), append(make([]byte, 31), 1)
+	_, err = f.db.CreateGrant(ctx, grant, held.User.Version, pool.Event{})
+	must(t, err)
+	must(t, f.Disable(ctx, subject))
+	if held, err = f.db.GrantByID(ctx, grant.ID); err != nil || held.Grant.RevokedAt == nil {
 		t.Errorf("grant %+v, %v", held.Grant, err)
 	}
 }

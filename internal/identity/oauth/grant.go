@@ -125,7 +125,7 @@ func (s *Service) Allow(ctx context.Context, actor identity.Actor, r Request) (s
 	if err := s.store.AddGrant(ctx, Grant{
 		Hash: hash, ClientID: consent.Client.ID, Scopes: consent.Scopes, RedirectURI: r.RedirectURI, Challenge: r.Challenge,
 		OrganizationID: &actor.OrganizationID, UserID: &actor.ID, AuthType: &actor.AuthType, AnsweredAt: &now,
-		CreatedAt: now, ExpiresAt: now.Add(codeLifetime), PollInterval: int(PollInterval / time.Second),
+		Session: actor.Session, CreatedAt: now, ExpiresAt: now.Add(codeLifetime), PollInterval: int(PollInterval / time.Second),
 	}); err != nil {
 		return "", err
 	}

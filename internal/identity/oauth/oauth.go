@@ -110,6 +110,8 @@ type Grant struct {
 	AnsweredAt     *time.Time
 	Denied         bool
 
+	Session uuid.UUID `db:"-"` // The person's session. Set only for AddGrant, after an answer.
+
 	CreatedAt    time.Time
 	ExpiresAt    time.Time
 	PolledAt     *time.Time
@@ -171,7 +173,8 @@ type Store interface {
 	// has ended; identity.Service does.
 	TokenByHash(ctx context.Context, hash []byte) (StoredToken, error)
 
-	// AddGrant stores a new code.
+	// AddGrant stores a new code. It and the other methods that begin a connection return identity.ErrExpired if the
+	// person's session has ended meanwhile.
 	AddGrant(ctx context.Context, grant Grant) error
 
 	// GrantByUserCode returns the unanswered and unexpired device code with a user code, or ErrNoDevice.

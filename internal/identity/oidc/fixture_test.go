@@ -1,6 +1,7 @@
 package oidc_test
 
 import (
+	"context"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -60,6 +61,23 @@ type fixture struct {
 	org   uuid.UUID
 	admin identity.Actor // A super-admin with a password.
 	alice identity.NewUser
+
+	beforeGrant func() // Called once, before the next session is stored. Nil for nothing.
+}
+
+// poolStore is the fixture's database of the user pool.
+type poolStore struct {
+	*store.DB
+	f *fixture
+}
+
+// CreateGrant implements pool.Store.
+func (s poolStore) CreateGrant(ctx context.Context, grant pool.Grant, version int64, event pool.Event) (bool, error) {
+	if before := s.f.beforeGrant; before != nil {
+		s.f.beforeGrant = nil
+		before()
+	}
+	return s.DB.CreateGrant(ctx, grant, version, event)
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -77,7 +95,7 @@ func newFixture(t *testing.T) *fixture {
 	users, err := pool.New(t.Context(), pool.Config{
 		PoolID: "ap-northeast-1_Test", ClientID: "web", FederatedClientID: clientID,
 		Issuer: publicURL + "/pool/ap-northeast-1_Test",
-	}, f.db)
+	}, poolStore{f.db, f})
 	must(t, err)
 	f.sso = sso.New(sso.Config{PublicURL: publicURL, ClientID: clientID, Clock: f.clock.now}, f.db, users)
 	f.oidc = oidc.New(sso.NewClient(sso.ClientConfig{Hosts: []string{"127.0.0.1"}, Transport: f.idp.Client().Transport}), f.db, f.sso)

@@ -74,6 +74,12 @@ func TestBackChannelLogout(t *testing.T) {
 	if _, err := f.sso.Exchange(t.Context(), f.org, outcome.Code, start.Browser); fault.CodeOf(err) != sso.CodeState {
 		t.Errorf("a code of the ended session: %v", err)
 	}
+	// A code that is being exchanged.
+	f.idp.Token = oidctest.Claims{"sid": "s3"}
+	f.beforeGrant = func() { must(t, logout(f.idp.LogoutToken(t, oidctest.Claims{"sid": "s3", "sub": "alice"}))) }
+	if session, err := f.signIn("alice"); fault.CodeOf(err) != sso.CodeState || alive(session) {
+		t.Errorf("a session that ended while it began: %v", err)
+	}
 	all := f.idp.LogoutToken(t, oidctest.Claims{"sub": "alice"})
 	must(t, logout(all))
 	if alive(sessions["phone"]) || !alive(other) {

@@ -28,6 +28,10 @@ const (
 	maxGroupName = 256             // Bytes of an external id of a group.
 )
 
+// reauthentication is the prefix of the nonce of a sign-in in which the provider must authenticate the person again. The
+// nonce is stored, so that the browser cannot change it.
+const reauthentication = "again."
+
 // Begin begins a sign-in for the members of an organization. browser is the value of the browser's cookie from an
 // earlier sign-in, or "". next is the path in the app after the sign-in. If the organization does not use OpenID Connect,
 // the error has the code sso.CodeDisabled; if its provider is away, sso.CodeUnavailable; if the discovery document is
@@ -46,10 +50,9 @@ func (s *Service) Begin(ctx context.Context, request sso.Request) (sso.Redirect,
 	state, value, browser := s.sso.NewState(request.OrganizationID, request.Browser, request.Next)
 	value = request.OrganizationID.String() + "." + value
 	state.RequestID = derive(browser, "nonce", value)
-	options := []oauth2.AuthCodeOption{
-		oidc.Nonce(state.RequestID), oauth2.S256ChallengeOption(s.pkce(settings, browser, value)),
-	}
+	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(s.pkce(settings, browser, value))}
 	if request.Reauthenticate {
+		state.RequestID = reauthentication + state.RequestID
 		settings.Prompt = "login"
 		options = append(options, oauth2.SetAuthURLParam("max_age", "0")) // Then the id token must contain auth_time.
 		settings.MaxAge = 0
@@ -63,7 +66,7 @@ func (s *Service) Begin(ctx context.Context, request sso.Request) (sso.Redirect,
 			options = append(options, oauth2.SetAuthURLParam(parameter[0], parameter[1]))
 		}
 	}
-	address := s.client(p).AuthCodeURL(value, options...)
+	address := s.client(p).AuthCodeURL(value, append(options, oidc.Nonce(state.RequestID))...)
 	return sso.Redirect{URL: address, Browser: browser}, s.sso.CreateState(ctx, state)
 }
 
@@ -172,6 +175,12 @@ func (s *Service) authenticate(ctx context.Context, settings Settings, state sso
 	}
 	if err := checkAuthentication(settings, claims, s.sso.Now()); err != nil {
 		return sso.Person{}, err
+	}
+	if strings.HasPrefix(state.RequestID, reauthentication) {
+		begin := state.ExpiresAt.Add(-sso.StateLifetime)
+		if at := claims.authTime(); at == nil || at.Before(begin.Add(-maxSkew)) {
+			return sso.Person{}, sso.ErrNotConfirmed
+		}
 	}
 	if err := s.complete(ctx, p, token, verified.Subject, claims); err != nil {
 		return sso.Person{}, err

@@ -256,6 +256,48 @@ func TestAuthenticationMustBeStrongAndRecentEnough(t *testing.T) {
 	must(t, err)
 }
 
+// TestReauthenticationMustBeRecent: the provider must have authenticated the person since the sign-in began. A sign-in
+// that did not ask for that is no recent authentication unless the provider says so.
+func TestReauthenticationMustBeRecent(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	confirm := func(token oidctest.Claims) (sso.Session, error) {
+		t.Helper()
+		f.idp.Token = token
+		start, err := f.oidc.Begin(t.Context(), sso.Request{OrganizationID: f.org, Reauthenticate: true})
+		must(t, err)
+		outcome, err := f.answer(start.Browser, f.idp.Authorize(t, start.URL, "alice"))
+		if err != nil {
+			return sso.Session{}, err
+		}
+		return f.sso.Exchange(t.Context(), f.org, outcome.Code, start.Browser)
+	}
+	now := time.Now()
+	for name, token := range map[string]oidctest.Claims{
+		"no auth_time":         {},
+		"invalid auth_time":    {"auth_time": "today"},
+		"an earlier sign-in":   {"auth_time": now.Add(-4 * time.Minute).Unix()},
+		"an ancient auth_time": {"auth_time": 1},
+	} {
+		if _, err := confirm(token); fault.CodeOf(err) != sso.CodeNotConfirmed ||
+			!strings.Contains(fault.DetailOf(err), "本人確認") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := confirm(oidctest.Claims{"auth_time": now.Add(-time.Minute).Unix()}) // By a clock that is slow.
+	must(t, err)
+	_, err = confirm(oidctest.Claims{"auth_time": now.Add(time.Minute).Unix()})
+	must(t, err)
+
+	f.idp.Token = nil
+	_, err = f.signIn("bob")
+	must(t, err)
+	if at := value[time.Time](f, `
+		SELECT g.authenticated_at FROM pool_grants g WHERE g.provider_person = 'bob'`); now.Sub(at) < time.Hour {
+		t.Errorf("without auth_time, authenticated at %s", at)
+	}
+}
+
 func TestClaimsOfUserInfo(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -34,7 +34,9 @@ type External struct {
 	Person   string     // Its identifier of the person.
 	Session  string     // Its identifier of the session, or "".
 
-	AuthenticatedAt *time.Time // When the provider authenticated the person. Nil if unknown.
+	AuthenticatedAt *time.Time // When the provider authenticated the person. Nil: now.
+
+	CodeHash []byte // SHA-256 of the code of package sso that the session consumes. Nil for none.
 }
 
 var errNoFederation = errors.New("pool: there is no client for other identity providers' users")
@@ -74,7 +76,7 @@ func (p *Pool) CreateExternalUser(ctx context.Context, sub uuid.UUID, email, nam
 // SignInExternal begins a session for a user, with or without a password, who was just authenticated by another
 // identity provider. If the provider sets the end of the session, it ends then at the latest, even if refreshed. If the
 // user does not exist, the error has the code fault.NotFound; if the user is disabled, fault.Forbidden; if that end has
-// passed, fault.Unauthenticated.
+// passed or the code was consumed, fault.Unauthenticated.
 func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID, at External) (Tokens, error) {
 	if p.cfg.FederatedClientID == "" {
 		return Tokens{}, errNoFederation

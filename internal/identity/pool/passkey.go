@@ -286,16 +286,12 @@ func (p *Pool) deletePasskey(ctx context.Context, in *input) (any, error) {
 		return nil, err
 	}
 	user := held.User
-	factor, err := p.store.PoolFactor(ctx, user.Sub)
-	if err != nil {
-		return nil, err
-	}
-	if factor.Required && !factor.Enabled && factor.Passkeys == 1 {
-		return nil, factorRequired()
-	}
 	err = p.store.RemovePasskey(ctx, user.Sub, id, p.event(ctx, actionPasskeyRemoved, user.Sub))
-	if fault.CodeOf(err) == fault.NotFound {
+	switch fault.CodeOf(err) {
+	case fault.NotFound:
 		return nil, noPasskey()
+	case fault.Conflict:
+		return nil, factorRequired()
 	}
 	if err == nil {
 		p.notify(ctx, user, Mailer.SendPasskeyRemoved)

@@ -1,13 +1,17 @@
 package pool_test
 
 import (
+	"context"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider/types"
 	"github.com/descope/virtualwebauthn"
+	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -66,7 +70,16 @@ func TestR108_PasskeySatisfiesThePolicy(t *testing.T) {
 		return err
 	}
 	list := f.passkeys(t, token)
-	must(t, remove(list[0].CredentialId))
+	// Two calls at the same time: the other one deletes its passkey after the check of this one.
+	first, err := base64.RawURLEncoding.DecodeString(*list[0].CredentialId)
+	must(t, err)
+	sdk := f.sdk
+	f.sdk = newSDK(serve(t, newPool(t, config(f.clock), deletingAnother{f.db, first})))
+	wantNotAuthorized(t, remove(list[1].CredentialId), "Your organization requires a second factor.")
+	f.sdk = sdk
+	if left := f.passkeys(t, token); len(left) != 1 {
+		t.Errorf("%d passkeys are left", len(left))
+	}
 	wantNotAuthorized(t, remove(list[1].CredentialId), "Your organization requires a second factor.")
 
 	// An administrator's reset removes the passkeys.
@@ -82,6 +95,16 @@ func TestR108_PasskeySatisfiesThePolicy(t *testing.T) {
 	if out, err := f.signIn(ctx, email, password); err != nil || out.ChallengeName != types.ChallengeNameTypeMfaSetup {
 		t.Errorf("got %+v, %v", out, err)
 	}
+}
+
+// deletingAnother is a store that deletes another passkey of the user before each deletion.
+type deletingAnother struct {
+	pool.Store
+	other []byte
+}
+
+func (d deletingAnother) RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event pool.Event) error {
+	return errors.Join(d.Store.RemovePasskey(ctx, sub, d.other, event), d.Store.RemovePasskey(ctx, sub, id, event))
 }
 
 // startSetup begins the registration of a passkey with the session of a challenge MFA_SETUP, and answers it.

@@ -302,7 +302,8 @@ type Store interface {
 	// RenamePasskey changes the name of a user's passkey. If it does not exist, the error has the code fault.NotFound.
 	RenamePasskey(ctx context.Context, sub uuid.UUID, id []byte, name string) error
 
-	// RemovePasskey removes a passkey of a user. If it does not exist, the error has the code fault.NotFound.
+	// RemovePasskey removes a passkey of a user. If it does not exist, the error has the code fault.NotFound; if it is the
+	// only second factor of a user who needs one, fault.Conflict.
 	RemovePasskey(ctx context.Context, sub uuid.UUID, id []byte, event Event) error
 
 	// TrustedSince returns when a user trusted a device. It returns nil if that was before the time after, or if the
@@ -319,8 +320,8 @@ type Store interface {
 	DistrustDevice(ctx context.Context, sub uuid.UUID, device []byte) error
 
 	// CreateGrant stores a grant and the device of the sign-in. It reports whether the user has signed in before, but
-	// never on this device. If the user is no longer enabled or no longer has the given version, the authentication is
-	// no longer valid and the error has the code fault.Conflict.
+	// never on this device. If the user is no longer enabled or no longer has the given version, or if the code of
+	// External no longer exists, the authentication is no longer valid and the error has the code fault.Conflict.
 	CreateGrant(ctx context.Context, grant Grant, version int64, event Event) (newDevice bool, err error)
 
 	// GrantByToken returns the grant with that hash of a refresh token, or an error with the code fault.NotFound.

@@ -16,9 +16,11 @@ const (
 	CodeDenied      fault.Code = "sso_denied"           // The identity provider has refused to sign the person in.
 	CodeAddress     fault.Code = "sso_address_invalid"  // The address is missing, or not allowed by the organization.
 	CodeUnavailable fault.Code = "sso_unavailable"      // The identity provider cannot be reached.
-	CodeNotLinked   fault.Code = "account_not_linked"   // The address belongs to a member who may be another person.
-	CodeInactive    fault.Code = "account_inactive"
-	CodeNoSeat      fault.Code = "no_seat"
+	// The identity provider has not authenticated the person again, although it was asked to.
+	CodeNotConfirmed fault.Code = "sso_not_confirmed"
+	CodeNotLinked    fault.Code = "account_not_linked" // The address belongs to a member who may be another person.
+	CodeInactive     fault.Code = "account_inactive"
+	CodeNoSeat       fault.Code = "no_seat"
 
 	CodeLinked     fault.Code = "account_linked"           // The member with that address is another person there.
 	CodeNoPassword fault.Code = "account_without_password" // Consent requires a password, but the member has none.
@@ -42,6 +44,10 @@ func Reject(reason, advice string) *Rejection { return &Rejection{Reason: reason
 // ErrDenied rejects a response with an error: the identity provider did not sign the person in.
 var ErrDenied = Reject("the identity provider signed nobody in", "IDプロバイダーがログインを許可しませんでした。アプリの割り当てなどを確認してください。")
 
+// ErrNotConfirmed rejects the response to a request to authenticate the person again: the identity provider did not do
+// so, or did not assert when it did.
+var ErrNotConfirmed = Reject("the person was not authenticated again", "IDプロバイダーが本人確認を求めませんでした。")
+
 // personRejection is a rejection of the person in a valid response, not of the response itself.
 type personRejection struct{ error }
 
@@ -55,6 +61,10 @@ func Shown(err error) error {
 	}
 	if errors.Is(err, ErrDenied) {
 		return fault.Wrap(err, CodeDenied, "IDプロバイダーでログインが完了しませんでした。もう一度お試しいただくか、管理者にお問い合わせください。")
+	}
+	if errors.Is(err, ErrNotConfirmed) {
+		return fault.Wrap(err, CodeNotConfirmed,
+			"組織のIDプロバイダーが本人確認を求めなかったか、認証した時刻（auth_time）を返しませんでした。IDプロバイダーの設定を管理者に確認してください。")
 	}
 	if _, ok := errors.AsType[*Rejection](err); ok {
 		return fault.Wrap(err, CodeResponse, "シングルサインオンの応答を確認できませんでした。もう一度お試しいただくか、管理者にお問い合わせください。")

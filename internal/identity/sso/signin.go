@@ -35,7 +35,10 @@ func (s *Service) Admit(ctx context.Context, login Login) (Outcome, error) {
 	now := s.Now()
 	code, hash := opaque.New()
 	organizationID, who := login.State.OrganizationID, login.Person
-	if at := who.AuthenticatedAt; at != nil && at.After(now) { // By another clock.
+	switch at := who.AuthenticatedAt; {
+	case at == nil: // Perhaps long ago.
+		who.AuthenticatedAt = new(time.Unix(0, 0))
+	case at.After(now): // By another clock.
 		who.AuthenticatedAt = nil
 	}
 	acceptance := Acceptance{
@@ -92,9 +95,10 @@ type Session struct {
 // Exchange returns the tokens for a code. If it is unknown, used, more than a minute old or another browser's, the
 // error has the code CodeState. If the member's account is still being created, it has the code fault.Unavailable.
 func (s *Service) Exchange(ctx context.Context, organizationID uuid.UUID, code, browser string) (Session, error) {
-	grantee, err := s.store.TakeSSOCode(ctx, organizationID, opaque.Hash(code), opaque.Hash(browser), s.Now())
+	hash := opaque.Hash(code)
+	grantee, err := s.store.FindSSOCode(ctx, organizationID, hash, opaque.Hash(browser), s.Now())
 	if fault.CodeOf(err) == fault.NotFound {
-		return Session{}, fault.Wrap(err, CodeState, "ログインの有効期限が切れました。もう一度ログインしてください。")
+		return Session{}, errCodeOver(err)
 	}
 	if err != nil {
 		return Session{}, err
@@ -109,12 +113,19 @@ func (s *Service) Exchange(ctx context.Context, organizationID uuid.UUID, code, 
 	}
 	tokens, err := s.sessions.SignInExternal(ctx, subject, pool.External{
 		Until: grantee.SessionUntil, Provider: grantee.ProviderID, Person: grantee.PersonID, Session: grantee.SessionID,
-		AuthenticatedAt: grantee.AuthenticatedAt,
+		AuthenticatedAt: grantee.AuthenticatedAt, CodeHash: hash,
 	})
+	if fault.CodeOf(err) == fault.Unauthenticated { // The code was used or ended meanwhile.
+		return Session{}, errCodeOver(err)
+	}
 	if err != nil {
 		return Session{}, err
 	}
 	return Session{Tokens: tokens, ClientID: s.cfg.ClientID, Next: grantee.Next}, nil
+}
+
+func errCodeOver(err error) error {
+	return fault.Wrap(err, CodeState, "ログインの有効期限が切れました。もう一度ログインしてください。")
 }
 
 // Refresh returns new tokens for a session begun by Exchange. If the session or token is invalid, the error has the

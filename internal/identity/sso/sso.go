@@ -149,9 +149,9 @@ type Grantee struct {
 	Next    string
 
 	SessionUntil    *time.Time
-	AuthenticatedAt *time.Time
-	ProviderID      string // The entity id or issuer of the identity provider.
-	PersonID        string // Its identifiers of the person and the session.
+	AuthenticatedAt *time.Time // Nil: now.
+	ProviderID      string     // The entity id or issuer of the identity provider.
+	PersonID        string     // Its identifiers of the person and the session.
 	SessionID       string
 }
 
@@ -183,10 +183,10 @@ type Store interface {
 		ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time,
 	) (PendingLink, error)
 
-	// TakeSSOCode consumes a code and returns the member to whom it was issued. If no such code exists for the browser
-	// and the organization, if it was used or has expired, if the member is not active, or if the organization no
-	// longer uses single sign-on, the error has the code fault.NotFound.
-	TakeSSOCode(ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time) (Grantee, error)
+	// FindSSOCode returns the member to whom a code was issued. The user pool consumes the code with the session that it
+	// begins. If no such code exists for the browser and the organization, if it was used or has expired, if the member
+	// is not active, or if the organization no longer uses single sign-on, the error has the code fault.NotFound.
+	FindSSOCode(ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time) (Grantee, error)
 
 	// RecordRefusal records a rejected sign-in in the audit log.
 	RecordRefusal(ctx context.Context, refusal Refusal) error

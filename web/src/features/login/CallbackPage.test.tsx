@@ -119,6 +119,7 @@ describe('the end of a single sign-on', () => {
     ['sso_denied', '完了しませんでした'],
     ['sso_address_invalid', 'メールアドレスを利用できません'],
     ['sso_response_invalid', '応答を確認できませんでした'],
+    ['sso_not_confirmed', '本人確認を求めなかったか'],
     ['sso_disabled', '現在シングルサインオンを利用できません'],
   ])('says what %s means and what to do, in words of our own', async (error, expected) => {
     show({ organization_id: 'o1', error, error_description: '03-0000-0000 にお電話ください。' })

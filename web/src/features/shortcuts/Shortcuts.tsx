@@ -1,17 +1,18 @@
 import { useAtom } from 'jotai'
-import { lazy, Suspense, useEffect } from 'react'
+import { useEffect } from 'react'
 import { useNavigate } from 'react-router'
 import { useNewChat } from '@/entities/thread/newChat'
 import { isApple } from '@/lib/browser/platform'
 import { focusComposer } from '@/lib/ui/composer'
 import { ime } from '@/lib/ui/ime'
+import { LazyPart, useLazyDialog } from '@/lib/ui/lazyPart'
 import { NARROW, useMedia } from '@/lib/ui/media'
 import { paletteOpenAtom, shortcutsOpenAtom } from '@/lib/ui/overlays'
 import { foldSidebar, sidebarFoldedAtom } from '@/lib/ui/sidebar'
 import { store } from '@/lib/ui/store'
 
-const Palette = lazy(async () => ({ default: (await import('./Palette')).Palette }))
-const ShortcutList = lazy(async () => ({ default: (await import('./ShortcutList')).ShortcutList }))
+const palettePart = new LazyPart(async () => (await import('./Palette')).Palette)
+const shortcutsPart = new LazyPart(async () => (await import('./ShortcutList')).ShortcutList)
 
 /** Shortcuts has the global shortcuts and their dialogs. It is rendered once. */
 export function Shortcuts() {
@@ -20,6 +21,10 @@ export function Shortcuts() {
   const navigate = useNavigate()
   const { to: newChat, state } = useNewChat()
   const narrow = useMedia(NARROW)
+  const closePalette = () => setPalette(false)
+  const closeList = () => setList(false)
+  const Palette = useLazyDialog(palettePart, palette, closePalette)
+  const ShortcutList = useLazyDialog(shortcutsPart, list, closeList)
 
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
@@ -61,10 +66,10 @@ export function Shortcuts() {
   }, [navigate, newChat, state, narrow, setList, setPalette])
 
   return (
-    <Suspense>
-      {palette && <Palette onClose={() => setPalette(false)} />}
-      {list && <ShortcutList onClose={() => setList(false)} />}
-    </Suspense>
+    <>
+      {Palette && <Palette onClose={closePalette} />}
+      {ShortcutList && <ShortcutList onClose={closeList} />}
+    </>
   )
 }
 

@@ -2257,9 +2257,9 @@ export interface paths {
         /**
          * Reset the second factor of a member
          * @description For the organization's administrators, as with editing. The member's sessions end. The second factor of a
-         *     super-admin is reset by two administrators, one of them a super-admin: the first call records a request for a
-         *     day, and the call of the other administrator resets the factor. 409 for a second call by the same person, or
-         *     without a super-admin.
+         *     super-admin, or of a member who was one within 30 days, is reset by two administrators, one of them a
+         *     super-admin: the first call records a request for a day, and the call of the other administrator resets the
+         *     factor. 409 for a second call by the same person, or without a super-admin.
          */
         delete: operations["resetMemberFactor"];
         options?: never;
@@ -4448,7 +4448,7 @@ export interface components {
             /** @description The trace of the request, as in W3C Trace Context. */
             trace_id: string;
             /**
-             * @description What there was too much of, with 429: `call`, `search`, `write`, `question`, `upload`, `mail`, `sign_in`, `guess`, `address_guess` and `connection` are counted over a minute, `stream` and `transfer` are held at once. More may come.
+             * @description What there was too much of, with 429: `call`, `search`, `write`, `question`, `upload`, `mail`, `sign_in`, `logout`, `guess`, `address_guess` and `connection` are counted over a minute, `stream` and `transfer` are held at once. More may come.
              * @example write
              */
             limit?: string;
@@ -8331,7 +8331,10 @@ export interface operations {
                 organization_id: components["parameters"]["OrganizationIdQuery"];
                 /** @description Path of the app to go to after signing in. Anything but a path of this server is ignored. */
                 next?: string;
-                /** @description With `login`, the identity provider is asked to authenticate the person again. */
+                /**
+                 * @description With `login`, the identity provider is asked to authenticate the person again. With OpenID Connect, an ID
+                 *     token without a recent `auth_time` is then refused with `sso_not_confirmed`.
+                 */
                 prompt?: string;
             };
             header?: never;

@@ -1,4 +1,5 @@
-import { useEffect, useSyncExternalStore } from 'react'
+import { useEffect, useEffectEvent, useSyncExternalStore } from 'react'
+import { toastFailure } from './toast'
 
 /** A chunk of the app that is loaded when it is first needed, and available synchronously afterwards. */
 export class LazyPart<T> {
@@ -49,4 +50,19 @@ export function useLazyPart<T>(part: LazyPart<T>, needed: boolean): T | null {
     if (needed && value === null) part.load().catch(() => {})
   }, [part, needed, value])
   return needed ? value : null
+}
+
+/**
+ * useLazyDialog returns the component of a dialog if it is open and loaded; otherwise null. If the dialog cannot be
+ * loaded, it calls onClose and shows a message.
+ */
+export function useLazyDialog<T>(part: LazyPart<T>, open: boolean, onClose: () => void): T | null {
+  const onFailure = useEffectEvent(() => {
+    toastFailure('読み込みに失敗しました')
+    onClose()
+  })
+  useEffect(() => {
+    if (open) part.load().catch(onFailure)
+  }, [part, open])
+  return useLazyPart(part, open)
 }

@@ -312,6 +312,7 @@ export const auditScreen = {
         sso_state_invalid: '開始から時間が経過したか、別のブラウザー',
         sso_response_invalid: '組織の認証画面からの応答を確認できない',
         sso_denied: '組織の認証画面で許可されなかった',
+        sso_not_confirmed: 'IDプロバイダーが本人確認を求めていない',
         sso_unavailable: '組織のIDプロバイダーに接続できない',
         sso_address_invalid: '利用できないメールアドレス',
         account_not_linked: '連携されていないアカウント',

@@ -9,14 +9,15 @@ import { Announcer } from './Announcer'
 describe('a finished answer', () => {
   afterEach(cleanup)
 
+  const [, writing] = optimisticTurns(
+    'r',
+    't',
+    { content: '質問', siblings: [] },
+    awaitedAnswer('r'),
+    '2026-03-01T00:00:00Z',
+  )
+
   const heard = (content: string, proofread?: Message['proofread']) => {
-    const [, writing] = optimisticTurns(
-      'r',
-      't',
-      { content: '質問', siblings: [] },
-      awaitedAnswer('r'),
-      '2026-03-01T00:00:00Z',
-    )
     const { container, rerender } = render(<Announcer turn={writing} />)
     const finished = message(2, { status: 'success', content, ...(proofread && { proofread }) })
     rerender(<Announcer turn={storedTurn(finished)} />)
@@ -44,5 +45,16 @@ describe('a finished answer', () => {
     expect(heard(sentence.repeat(251))).toBe(begun)
     expect(heard(sentence.repeat(10_000))).toBe(begun)
     expect(heard('文'.repeat(3000))).toBe(`回答です。${'文'.repeat(2000)}（続きは本文にあります）`)
+  })
+
+  it('is not read out again after the next question was refused', () => {
+    const earlier = storedTurn(message(2, { status: 'success', content: '前の回答' }))
+    const { getByRole, rerender } = render(<Announcer turn={earlier} />)
+    rerender(<Announcer turn={writing} />)
+    expect(getByRole('status').textContent).toBe('回答を作成しています')
+    rerender(<Announcer turn={earlier} />)
+    expect(getByRole('status').textContent).toBe('')
+    rerender(<Announcer turn={writing} />)
+    expect(getByRole('status').textContent).toBe('回答を作成しています')
   })
 })

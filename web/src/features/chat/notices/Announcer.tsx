@@ -16,6 +16,7 @@ export function Announcer({ turn }: { turn: Turn | undefined }) {
   const [said, setSaid] = useState('')
   const writing = isWriting(turn)
   const before = useRef<string | null>(null)
+  const earlier = useRef<string | null>(null)
   const delay = useDelay(useAtomValue<AnswerView | null>(turn?.live?.viewAtom ?? noView))
   const delays = useRef(new Set<Delay>())
 
@@ -26,9 +27,14 @@ export function Announcer({ turn }: { turn: Turn | undefined }) {
       setSaid(texts.status.writing)
     }
     // Another branch may have replaced the answer. The id of a new answer changes when the server assigns one.
-    const same = before.current === id || before.current?.startsWith('answer:') === true
-    if (!writing && same && turn?.message.role === 'assistant') setSaid(outcome(turn))
+    const created = before.current?.startsWith('answer:') === true
+    if (!writing && created && id === earlier.current) {
+      setSaid('') // The question was refused.
+    } else if (!writing && (created || before.current === id) && turn?.message.role === 'assistant') {
+      setSaid(outcome(turn))
+    }
     before.current = writing ? id : null
+    if (!writing) earlier.current = id
   }, [writing, turn])
 
   useEffect(() => {

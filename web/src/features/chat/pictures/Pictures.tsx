@@ -5,11 +5,12 @@ import { Spinner } from '@/components/Spinner'
 import type { Upload } from '@/entities/source/uploads'
 import type { Picture } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
-import { useLazyPart } from '@/lib/ui/lazyPart'
+import { LazyPart, useLazyDialog } from '@/lib/ui/lazyPart'
 import { pictureUploads, useBlobUrl, usePictureUrl } from '../draft/pictures'
 import { texts } from '../texts'
 import styles from './Pictures.module.css'
-import { viewerPart } from './viewerPart'
+
+const viewerPart = new LazyPart(async () => (await import('./PictureViewer')).PictureViewer)
 
 const words = texts.pictures
 
@@ -30,7 +31,8 @@ export function Pictures({
   onRemove?: (picture?: Picture) => void
 }) {
   const [shown, setShown] = useState<number | null>(null)
-  const Viewer = useLazyPart(viewerPart, shown !== null)
+  const close = () => setShown(null)
+  const PictureViewer = useLazyDialog(viewerPart, shown !== null, close)
   if (pictures.length + uploads.length === 0) return null
   return (
     <>
@@ -59,7 +61,7 @@ export function Pictures({
           <UploadItem key={upload.id} upload={upload} onRemoved={onRemove} />
         ))}
       </ul>
-      {shown !== null && Viewer && <Viewer pictures={pictures} from={shown} onClose={() => setShown(null)} />}
+      {PictureViewer && shown !== null && <PictureViewer pictures={pictures} from={shown} onClose={close} />}
     </>
   )
 }

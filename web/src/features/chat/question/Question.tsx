@@ -7,16 +7,18 @@ import { meQuery } from '@/lib/api/queries'
 import { Markdown } from '@/lib/markdown'
 import { focusComposer } from '@/lib/ui/composer'
 import { cx } from '@/lib/ui/cx'
+import { LazyPart, useLazyDialog } from '@/lib/ui/lazyPart'
 import type { Conversation } from '../conversation/conversation'
 import type { Turn } from '../conversation/turns'
 import { Pictures } from '../pictures/Pictures'
 import { texts } from '../texts'
 import { Alternatives } from './Alternatives'
 import branches from './Branches.module.css'
-import { Edit } from './Edit'
 import { isLong } from './fold'
 import styles from './Question.module.css'
 import { QuestionSources } from './QuestionSources'
+
+const editPart = new LazyPart(async () => (await import('./Edit')).Edit)
 
 /** Question shows a question as typed, in a raised block on the right. It folds a long one. */
 export const Question = memo(function Question({
@@ -45,6 +47,7 @@ export const Question = memo(function Question({
   const item = useRef<HTMLLIElement>(null)
   const [open, setOpen] = useState(false)
   const long = isLong(content)
+  const Edit = useLazyDialog(editPart, editing, () => conversation.edit(null))
 
   const toggle = () => {
     // Folding a question from its end would leave the reader far below it.
@@ -63,7 +66,7 @@ export const Question = memo(function Question({
       <h2 className="visually-hidden">{asker === null ? texts.question : texts.project.question(asker)}</h2>
       {asker !== null && <p className={styles.author}>{asker}</p>}
       <div className={styles.bubble}>
-        {editing ? (
+        {Edit ? (
           <Edit message={message} skill={skill} conversation={conversation} onDone={focusComposer} />
         ) : (
           <>
@@ -74,7 +77,7 @@ export const Question = memo(function Question({
             </div>
           </>
         )}
-        {long && !editing && (
+        {long && !Edit && (
           <button
             type="button"
             className={styles.fold}

@@ -11,14 +11,16 @@ import { changeThread, useDeleteThreads, useThreads } from '@/entities/thread/th
 import type { Skill, Thread } from '@/lib/api'
 import { download } from '@/lib/browser/download'
 import { printSoon } from '@/lib/browser/print'
+import { LazyPart, useLazyDialog } from '@/lib/ui/lazyPart'
 import { toastFailure } from '@/lib/ui/toast'
 import type { Conversation } from '../conversation/conversation'
 import { fileName, saveDocx, threadParts, toMarkdown } from '../conversation/export'
 import { isRunning, isWriting } from '../conversation/turns'
-import { ProjectDialog } from '../project/ProjectDialog'
 import { texts } from '../texts'
 import styles from './ChatHead.module.css'
-import { ShareDialog } from './ShareDialog'
+
+const projectPart = new LazyPart(async () => (await import('../project/ProjectDialog')).ProjectDialog)
+const sharePart = new LazyPart(async () => (await import('./ShareDialog')).ShareDialog)
 
 /** ChatHead shows the skill, the thread's title and the actions on the thread. */
 export function ChatHead({
@@ -36,6 +38,10 @@ export function ChatHead({
   const [sharing, setSharing] = useState<string | null>(null)
   const [moving, setMoving] = useState(false)
   const leaf = useLeaf(conversation)
+  const stopMoving = () => setMoving(false)
+  const stopSharing = () => setSharing(null)
+  const ProjectDialog = useLazyDialog(projectPart, moving, stopMoving)
+  const ShareDialog = useLazyDialog(sharePart, sharing !== null, stopSharing)
   // After renaming starts, the focus belongs to the text field instead of the menu's button.
   const keepFocus = useRef(false)
   const remove = () => {
@@ -150,11 +156,11 @@ export function ChatHead({
           output
         )}
       </Menu>
-      {thread && moving && (
-        <ProjectDialog conversation={conversation} thread={thread} onClose={() => setMoving(false)} />
+      {ProjectDialog && thread && (
+        <ProjectDialog conversation={conversation} thread={thread} onClose={stopMoving} />
       )}
-      {thread && sharing && (
-        <ShareDialog threadId={thread.id} leaf={sharing} onClose={() => setSharing(null)} />
+      {ShareDialog && thread && sharing && (
+        <ShareDialog threadId={thread.id} leaf={sharing} onClose={stopSharing} />
       )}
     </header>
   )

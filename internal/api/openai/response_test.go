@@ -1,0 +1,82 @@
+package openai_test
+
+import (
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/api/openai"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// signalingWriter reports each write.
+type signalingWriter struct {
+	*httptest.ResponseRecorder
+	wrote chan int
+}
+
+func (w *signalingWriter) Write(part []byte) (int, error) {
+	n, err := w.ResponseRecorder.Write(part)
+	w.wrote <- n
+	return n, err
+}
+
+// TestCopyTakesMemoryForNewTextOnly: a piece of a long answer costs no more than one of a short answer.
+func TestCopyTakesMemoryForNewTextOnly(t *testing.T) {
+	for name, parse := range map[string]func() (openai.Request, error){
+		"completion": func() (openai.Request, error) {
+			return openai.ParseCompletion([]byte(`{"model":"a","messages":[{"role":"user","content":"b"}],"stream":true}`))
+		},
+		"response": func() (openai.Request, error) {
+			return openai.ParseResponse([]byte(`{"model":"a","input":"b","stream":true}`))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request, err := parse()
+			if err != nil {
+				t.Fatal(err)
+			}
+			testCopy(t, request)
+		})
+	}
+}
+
+func testCopy(t *testing.T, request openai.Request) {
+	t.Helper()
+	const size, pieces = 1 << 20, 200
+	text := stream.NewText(stream.Head{Run: 1, MessageID: "m"})
+	text.AppendText(strings.Repeat("x", size))
+	w := &signalingWriter{httptest.NewRecorder(), make(chan int)}
+	response := openai.NewResponse(w, request, chat.Message{})
+	copied := make(chan error)
+	go func() { copied <- response.Copy(t.Context(), text) }()
+	await := func() {
+		t.Helper()
+		select {
+		case <-w.wrote:
+		case <-time.After(time.Minute):
+			t.Fatal("nothing is written")
+		}
+	}
+	await()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range pieces {
+		text.AppendText("糸")
+		await()
+	}
+	runtime.ReadMemStats(&after)
+	text.Finish(stream.End{Outcome: stream.Finished, FinishReason: "stop"})
+	if err := <-copied; err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(w.Body.String(), `"糸"`); n != pieces {
+		t.Errorf("%d pieces were sent", n)
+	}
+	if taken := after.TotalAlloc - before.TotalAlloc; taken > 16*size {
+		t.Errorf("%d pieces took %d KB", pieces, taken>>10)
+	}
+}
