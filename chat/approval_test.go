@@ -213,7 +213,7 @@ func TestCallIDsThatCannotBeStored(t *testing.T) {
 		f.decide(s, approve(waiting))
 	}
 	got := results(model.Next(t).Request)
-	if len(got) != 2 || strings.ContainsAny(got[0], "\x00\xff") || !strings.HasSuffix(got[0], ":結果{}") || got[1] != "b:結果{}" {
+	if len(got) != 2 || strings.ContainsAny(got[0], "\x00\uFFFD") || !strings.HasSuffix(got[0], ":結果{}") || got[1] != "b:結果{}" {
 		t.Errorf("results %q", got)
 	}
 }

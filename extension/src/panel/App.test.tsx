@@ -173,10 +173,33 @@ test('a question returns to the field when its review is canceled, and leaves it
   await until(() => expect(review()).not.toBeNull())
   await press('cancel')
   await until(() => expect(field()?.value).toBe('期限はいつですか'))
+  // The focus does not disappear with the pressed button.
+  await until(() => expect(document.activeElement).toBe(field()))
   enter()
   await press('send')
   await until(() => expect(asked).toHaveLength(1))
+  await until(() => expect(document.activeElement).toBe(field()))
   await until(() => expect(field()?.value).toBe(''))
+})
+
+test('the next question can be typed during an answer, and a stop says so and keeps the focus', async () => {
+  store(a, 'Aの質問')
+  await until(() => expect(panel()).toContain('Aの質問'))
+  await type('次の質問')
+  enter()
+  await until(() => expect(asked).toHaveLength(1))
+  await type('その次の質問')
+  enter()
+  expect(field()?.value).toBe('その次の質問')
+  const stop = document.querySelector<HTMLElement>(`button[aria-label="${messages.stop.message}"]`)
+  stop?.focus()
+  stop?.click()
+  await until(() =>
+    expect(document.querySelector('[role=alert]')?.textContent).toContain(messages.stopped.message),
+  )
+  expect(document.activeElement).toBe(field())
+  enter()
+  await until(() => expect(asked).toHaveLength(2))
 })
 
 test('each tab keeps its question while another tab is shown, until the question is sent', async () => {
@@ -215,8 +238,24 @@ test('a follow-up stays in the field while a summary of the page is prepared and
   expect(field()?.value).toBe('次の質問')
 })
 
-test('questions are deleted with all conversations', async () => {
+test('questions and reviews are deleted with all conversations', async () => {
   await type('Aへの質問')
+  enter()
+  await until(() => expect(review()).not.toBeNull())
   await deleteAllConversations()
+  await until(() => expect(review()).toBeNull())
   await until(() => expect(field()?.value).toBe(''))
+
+  let finish: (found: unknown) => void = () => {}
+  browser.read = () =>
+    new Promise((resolve) => {
+      finish = resolve
+    })
+  await press('summarize')
+  await until(() => expect(panel()).toContain(messages.reading.message))
+  await deleteAllConversations()
+  await until(() => expect(panel()).not.toContain(messages.reading.message))
+  finish(page(a))
+  await type('次の質問')
+  expect(review()).toBeNull()
 })

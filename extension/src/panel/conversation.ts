@@ -190,7 +190,7 @@ export class Conversation {
     if (messageId === null) {
       // The server may have accepted it; the repeated request finds out.
       this.#lines.get(turn.key)?.connection.close()
-      this.#over(turn.key, t('failed'))
+      this.#over(turn.key, t('stopped'))
       return
     }
     await this.#call(`/v1/message/${messageId}/stop`, 'POST')

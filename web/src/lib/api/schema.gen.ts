@@ -1275,7 +1275,8 @@ export interface paths {
         get?: never;
         /**
          * Ask for one's own skill to be published
-         * @description Its newest version, with its documents, in the organization. Asking again replaces a pending request.
+         * @description Its newest version, with its documents, in the organization. Asking again replaces a pending request. A request for
+         *     another version has another id, so that an administrator decides only about a version that they have read.
          */
         put: operations["requestSkill"];
         post?: never;
