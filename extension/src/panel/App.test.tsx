@@ -110,7 +110,8 @@ beforeEach(() => {
     if (url.endsWith('/v1/me')) return Promise.resolve(Response.json({ id: me }))
     if (url.endsWith('/v1/oauth2/token'))
       return Promise.resolve(Response.json({ access_token: `token of ${me}`, expires_in: 3600 }))
-    if (url.endsWith('/v1/message/message/stream')) return Promise.resolve(new Response(null, { status: 204 }))
+    if (url.endsWith('/v1/message/message/stream'))
+      return Promise.resolve(new Response(null, { status: 204 }))
     if (url.includes('/v1/message?')) return Promise.resolve(messagePages.shift())
     if (url.includes('/v1/project')) return Promise.resolve(Response.json({ items: [], total: 0 }))
     if (url.endsWith('/stream')) asked.push(JSON.parse(String(init?.body)))
@@ -307,4 +308,15 @@ test('a session that has ended leaves the conversations to the same person only'
   await signInAs('C')
   await until(() => expect(panel()).not.toContain('Bの質問'))
   expect(storedKeys()).toEqual([])
+})
+
+test('an ended answer that could not be read is read again, and not regenerated', async () => {
+  messagePages = [
+    new Response(null, { status: 503 }),
+    Response.json({ items: [{ id: 'message', content: '読み直した回答', status: 'done' }] }),
+  ]
+  store(a, 'Aの質問', { threadId: 'thread', text: '', done: false })
+  await press('again')
+  await until(() => expect(panel()).toContain('読み直した回答'))
+  expect(document.querySelector('[role=alert]')).toBeNull()
 })
