@@ -12,7 +12,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
 
-// RequestPublication implements skill.LibraryStore.
+// RequestPublication implements skill.LibraryStore. A request for another version has another id, so that no administrator
+// approves a version that they have not read.
 func (db *DB) RequestPublication(ctx context.Context, m skill.Editor, id uuid.UUID, note string) (
 	skill.CustomSkill, error,
 ) {
@@ -33,7 +34,8 @@ func (db *DB) RequestPublication(ctx context.Context, m skill.Editor, id uuid.UU
 			INSERT INTO skill_requests AS r (id, organization_id, skill_id, version, user_id, note)
 			VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (skill_id) WHERE state = 'pending'
-			DO UPDATE SET version = excluded.version, note = excluded.note
+			DO UPDATE SET version = excluded.version, note = excluded.note,
+			    id = CASE WHEN r.version = excluded.version THEN r.id ELSE excluded.id END
 			WHERE (r.version, r.note) IS DISTINCT FROM (excluded.version, excluded.note)`,
 			uuidv7.New(), m.OrganizationID, id, custom.Version, m.UserID, note); err != nil {
 			return custom, err

@@ -202,13 +202,14 @@ func containsAll(of, ids []uuid.UUID) bool {
 }
 
 // checkMadeName refuses a name that is taken. A name of a user's own skill must differ from the names of all skills
-// that the user may use, a name of an organization's skill from those of the organization and the built-in ones.
+// that the user may use, a name of an organization's skill from those of the organization and the built-in ones. A user's
+// own skill may have the name of the skill that was published from it.
 func checkMadeName(
 	ctx context.Context, tx pgx.Tx, m skill.Editor, id uuid.UUID, owner *uuid.UUID, name string,
 ) error {
 	taken, err := queryValue[bool](ctx, tx, `
 		SELECT EXISTS (SELECT FROM skills s
-		               WHERE s.name = $4 AND s.id <> $3 AND `+isListed+`
+		               WHERE s.name = $4 AND s.id <> $3 AND s.published_from IS DISTINCT FROM $3 AND `+isListed+`
 		                 AND CASE WHEN $5::boolean THEN `+mayUse+`
 		                     ELSE (s.organization_id IS NULL OR s.organization_id = $1) AND s.owner_id IS NULL END)`,
 		m.OrganizationID, m.UserID, id, name, owner != nil)

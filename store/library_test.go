@@ -366,14 +366,32 @@ func TestRequestsArePublishedOrRejected(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	s.RequestID, s.BaseVersion, s.Content.Prompt = newID(), 1, "第二の指示"
-	s.Content.Name = "報告（新）"
-	_, err = f.SaveSkill(t.Context(), ann, custom.ID, s)
+	_, err = f.SaveSkill(t.Context(), ann, custom.ID, s) // The published skill has the same name.
 	must(t, err)
+	for _, archived := range []bool{true, false} {
+		_, err = f.SetArchived(t.Context(), ann, custom.ID, archived)
+		must(t, err)
+	}
 	must(t, f.DecideRequest(t.Context(), admin, request().ID, skill.Decision{Approve: true}))
 	if shared, err = f.FindCustomSkill(t.Context(), admin, published); err != nil || shared.Version != 2 ||
 		shared.Content.Prompt != "第二の指示" {
 		t.Errorf("got %+v, %v", shared, err)
 	}
+	// An administrator decides about the version that they have read.
+	read := request()
+	s.RequestID, s.BaseVersion, s.Content.Prompt, s.Content.Name = newID(), 2, "読まれていない指示", "報告（新）"
+	_, err = f.SaveSkill(t.Context(), ann, custom.ID, s)
+	must(t, err)
+	replaced := request()
+	wantCode(t, f.DecideRequest(t.Context(), admin, read.ID, skill.Decision{Approve: true}), fault.NotFound)
+	if shared, err = f.FindCustomSkill(t.Context(), admin, published); err != nil || shared.Version != 2 {
+		t.Errorf("got %+v, %v", shared, err)
+	}
+	if list, total, err = f.ListRequests(t.Context(), admin, 0, 10); err != nil || total != 1 ||
+		list[0].ID != replaced.ID || list[0].Version != 3 {
+		t.Errorf("got %+v, %v", list, err)
+	}
+
 	events, _, err := f.ListEvents(t.Context(), org.AuditQuery{OrganizationID: &f.a, Limit: 50})
 	must(t, err)
 	var actions []string

@@ -210,7 +210,7 @@ test('a selection is explained whole, and the answer can be rated and regenerate
   await finished(panel)
   await panel.getByRole('button', { name: '良い回答' }).click()
   await expect(panel.getByRole('button', { name: '良い回答' })).toHaveAttribute('aria-pressed', 'true')
-  await panel.getByRole('button', { name: 'もう一度回答する' }).click()
+  await panel.getByRole('button', { name: '回答を再生成' }).click()
   await expect(answerOf(panel)).toContainText('二つ目の説明です。')
   await finished(panel)
   const [thread] = await account.threads()
@@ -306,8 +306,8 @@ test('a stop keeps the partial text, and a tab that navigates keeps its conversa
   const { panel, page } = await summarize(browser, `${site.url}/other`)
   await pause.reached
   await expect.poll(() => shown(panel)).toBeGreaterThan(20)
-  await panel.getByRole('button', { name: '停止' }).click()
-  await expect(panel.getByText('停止しました。')).toBeVisible()
+  await panel.getByRole('button', { name: '回答を停止' }).click()
+  await expect(panel.getByText('回答を停止しました')).toBeVisible()
   const part = await copied(panel)
   const [thread] = await account.threads()
   expect((await account.messages(thread?.id ?? ''))[1]).toMatchObject({
@@ -390,7 +390,9 @@ test('without a server, a session or a network, the panel shows the next step', 
   await expect(settings.getByText(/接続できませんでした|見つかりませんでした/)).toBeVisible()
   await settings.getByLabel('サーバーのアドレス').fill(server.url.replace('http://', ''))
   await settings.getByRole('button', { name: '保存' }).click()
-  await expect(panel.getByRole('heading', { name: 'サインインしてください' })).toBeVisible()
+  await expect(settings.getByText('保存しました')).toBeVisible()
+  await expect(settings.getByLabel('サーバーのアドレス')).toHaveValue(server.url)
+  await expect(panel.getByRole('heading', { name: 'ログインしてください' })).toBeVisible()
   expect(await breaches(settings)).toEqual([])
   const grant = {
     origin: server.url,
@@ -399,5 +401,5 @@ test('without a server, a session or a network, the panel shows the next step', 
     expiresAt: Date.now() + 3_600_000,
   }
   await settings.evaluate((values) => chrome.storage.local.set(values), { grant })
-  await expect(panel.getByRole('heading', { name: 'サインアウトされました' })).toBeVisible()
+  await expect(panel.getByRole('heading', { name: 'ログアウトされました' })).toBeVisible()
 })

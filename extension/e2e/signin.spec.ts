@@ -21,7 +21,7 @@ async function signInToApp(browser: Browser, origin: string, account: Account): 
 /** Presses the extension's sign-in button, and returns the window that the browser opens. */
 async function openWindow(browser: Browser, page: Page): Promise<Page> {
   const opened = browser.context.waitForEvent('page')
-  await page.getByRole('button', { name: 'サインイン', exact: true }).click()
+  await page.getByRole('button', { name: 'ログイン', exact: true }).click()
   return opened
 }
 
@@ -36,7 +36,7 @@ async function signIn(browser: Browser, origin: string, account: Account): Promi
   await (await signInToApp(browser, origin, account)).close()
   const settings = await browser.extensionPage('options.html')
   await allow(await openWindow(browser, settings))
-  await expect(settings.getByText(`サインインしています: ${emails.user}`)).toBeVisible()
+  await expect(settings.getByText(`ログインしています: ${emails.user}`)).toBeVisible()
   await settings.close()
 }
 
@@ -75,11 +75,11 @@ test('the window of the browser signs in: closed, refused, and allowed after a s
 }) => {
   model.script('就業規則改定のお知らせ', { text: '在宅勤務の対象が広がります。' })
   const panel = await browser.press(await browser.open(`${site.url}/notice`))
-  await expect(panel.getByRole('heading', { name: 'サインインしてください' })).toBeVisible()
+  await expect(panel.getByRole('heading', { name: 'ログインしてください' })).toBeVisible()
   const closed = await openWindow(browser, panel)
   await closed.waitForURL('**/login')
   await closed.close()
-  await expect(panel.getByRole('alert')).toContainText('サインインが完了しませんでした。')
+  await expect(panel.getByRole('alert')).toContainText('ログインが完了しませんでした。')
 
   const refused = await openWindow(browser, panel)
   await refused.waitForURL('**/login')
@@ -103,7 +103,7 @@ test('a code entered in the app signs in', async ({ installed: browser, server, 
   await (await signInToApp(browser, server.url, account)).close()
   const settings = await browser.extensionPage('options.html')
   const opened = browser.context.waitForEvent('page')
-  await settings.getByRole('button', { name: 'コードでサインイン' }).click()
+  await settings.getByRole('button', { name: 'コードでログイン' }).click()
   const app = await opened
   const shown = settings.getByText(/^[A-Z]{4}-[A-Z]{4}$/)
   await expect(shown).toBeVisible()
@@ -114,7 +114,7 @@ test('a code entered in the app signs in', async ({ installed: browser, server, 
   await app.getByRole('button', { name: '次へ' }).click()
   await expect(app.getByText(client)).toBeVisible()
   await app.getByRole('button', { name: '許可する' }).click()
-  await expect(settings.getByText(`サインインしています: ${emails.user}`)).toBeVisible()
+  await expect(settings.getByText(`ログインしています: ${emails.user}`)).toBeVisible()
   expect((await connections(account)).map(({ name }) => name)).toEqual([client])
 })
 
@@ -136,13 +136,13 @@ test('the panel waits for a code while the tab for its confirmation shows anothe
   await panel.reload()
   await expect(panel.getByText('前の会話')).toBeVisible()
   const opened = browser.context.waitForEvent('page')
-  await panel.getByRole('button', { name: 'コードでサインイン' }).click()
+  await panel.getByRole('button', { name: 'コードでログイン' }).click()
   const app = await opened
   await expect(panel.getByText('前の会話')).toBeHidden()
   await expect(panel.getByText(await app.getByLabel('コード').inputValue())).toBeVisible()
   await app.getByRole('button', { name: '次へ' }).click()
   await app.getByRole('button', { name: '許可する' }).click()
-  await expect(panel.getByRole('button', { name: 'コードでサインイン' })).toBeHidden()
+  await expect(panel.getByRole('button', { name: 'コードでログイン' })).toBeHidden()
   await expect.poll(async () => (await grantOf(panel))?.accessToken).toMatch(/^tsa_/)
   expect(await statusWith(server.url, (await grantOf(panel)).accessToken)).toBe(200)
 })
@@ -251,13 +251,13 @@ test('R86, R94: ending the connection during an answer signs the panel out, and 
   await app.getByRole('dialog').getByRole('button', { name: '接続を解除' }).click()
   await expect(app.getByText('接続しているアプリはありません。')).toBeVisible()
   // The server ends the stream within 5 seconds. The panel then requests it again and is refused.
-  await expect(panel.getByText('サインアウトされました')).toBeVisible({ timeout: 10_000 })
+  await expect(panel.getByText('ログアウトされました')).toBeVisible({ timeout: 10_000 })
   expect(await grantOf(panel)).toBeUndefined()
   expect(await statusWith(server.url, accessToken)).toBe(401)
   expect((await text.textContent())?.length, 'what was read stays').toBeGreaterThan(20)
 
   await allow(await openWindow(browser, panel))
-  await expect(panel.getByText('サインアウトされました')).toBeHidden()
+  await expect(panel.getByText('ログアウトされました')).toBeHidden()
   pause.release()
   await panel.bringToFront()
   await panel.getByRole('button', { name: '回答をコピー' }).click()
@@ -282,9 +282,9 @@ test('signing out revokes the tokens and deletes the panel’s conversation', as
   expect(await statusWith(server.url, accessToken)).toBe(200)
 
   const settings = await browser.extensionPage('options.html')
-  await settings.getByRole('button', { name: 'サインアウト' }).click()
-  await expect(settings.getByRole('button', { name: 'サインイン', exact: true })).toBeVisible()
-  await expect(panel.getByRole('heading', { name: 'サインインしてください' })).toBeVisible()
+  await settings.getByRole('button', { name: 'ログアウト' }).click()
+  await expect(settings.getByRole('button', { name: 'ログイン', exact: true })).toBeVisible()
+  await expect(panel.getByRole('heading', { name: 'ログインしてください' })).toBeVisible()
   await expect(panel.locator('[data-answer]')).toHaveCount(0)
   await expect.poll(() => connections(account)).toEqual([])
   expect(await statusWith(server.url, accessToken)).toBe(401)

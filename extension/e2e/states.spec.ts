@@ -51,7 +51,7 @@ test('without a server', async ({ installed: browser, site }) => {
 
 test('signed out', async ({ installed: browser, site }) => {
   const panel = await browser.press(await browser.open(`${site.url}/notice`))
-  await expect(screen(panel, 'サインインしてください')).toBeVisible()
+  await expect(screen(panel, 'ログインしてください')).toBeVisible()
   await inspect(panel, 'signed-out')
 })
 
@@ -113,10 +113,13 @@ test('offline and back, without a click, and with a readable conversation', asyn
   await browser.context.setOffline(true)
   await expect(panel.getByText('インターネットに接続されていません')).toBeVisible()
   await expect(panel.locator('[data-answer]')).toContainText('在宅勤務の対象が広がります。')
-  await expect(panel.getByLabel('質問')).toBeDisabled()
+  await panel.getByLabel('質問').fill('いつからですか')
+  await panel.getByLabel('質問').press('Enter')
+  await expect(panel.getByRole('button', { name: '送信' })).toBeDisabled()
+  await expect(panel.getByLabel('質問')).toHaveValue('いつからですか')
   await inspect(panel, 'offline-conversation')
   await browser.context.setOffline(false)
-  await expect(panel.getByLabel('質問')).toBeEnabled()
+  await expect(panel.getByRole('button', { name: '送信' })).toBeEnabled()
 })
 
 test('a suspended member, who signs in again once restored', async ({
@@ -141,7 +144,7 @@ test('a suspended member, who signs in again once restored', async ({
   }
   // The suspension has ended the session, and a session that has ended is never restored.
   await panel.getByRole('button', { name: 'やり直す' }).click()
-  await expect(screen(panel, 'サインアウトされました')).toBeVisible()
+  await expect(screen(panel, 'ログアウトされました')).toBeVisible()
 })
 
 test('an organization that requires single sign-on', async ({ installed: browser, site, server }) => {
@@ -165,7 +168,7 @@ test('an organization that requires single sign-on', async ({ installed: browser
   await admin.call('PUT', '/v1/saml-config/on')
   await panel.reload()
   await expect(screen(panel, 'シングルサインオンが必要です')).toBeVisible()
-  await expect(panel.getByRole('button', { name: 'サインイン', exact: true })).toBeEnabled()
+  await expect(panel.getByRole('button', { name: 'ログイン', exact: true })).toBeEnabled()
   await inspect(panel, 'sso')
   await idp.stop()
 })

@@ -156,7 +156,6 @@ var (
 		identity.RoleOrganizationAdmin:      "管理者",
 		identity.RoleOrganizationSuperAdmin: "特権管理者",
 	}
-	stateNames    = map[identity.State]string{identity.StateActive: "有効", identity.StateInactive: "無効"}
 	authTypeNames = map[identity.AuthType]string{
 		identity.AuthCognito: "パスワード", identity.AuthFederated: "シングルサインオン",
 	}
@@ -170,13 +169,24 @@ func (s *Server) exportMembers(c *call) error {
 			list, _, err := s.Org.Members(ctx, c.actor, org.MemberQuery{Offset: offset, Limit: limit})
 			return convert(list, func(m org.Member) []string {
 				return []string{
-					m.Email, m.Name, roleNames[m.Role], stateNames[m.State], authTypeNames[m.AuthType],
+					m.Email, m.Name, roleNames[m.Role], memberState(m), authTypeNames[m.AuthType],
 					local(m.InvitedAt), local(m.LastSignedInAt), strconv.FormatInt(m.TokensUsed, 10),
 					limitCell(m.LimitTokens),
 				}
 			}), err
 		},
 	})
+}
+
+// memberState returns the state of a member.
+func memberState(m org.Member) string {
+	switch {
+	case m.State == identity.StateInactive:
+		return "停止中"
+	case m.InvitedAt != nil && (m.LastSignedInAt == nil || m.InvitedAt.After(*m.LastSignedInAt)):
+		return "招待中"
+	}
+	return "利用中"
 }
 
 // limitCell formats a limit of tokens.

@@ -49,8 +49,17 @@ func TestCSV(t *testing.T) {
 	}
 	members := f.csv("/v1/user/csv", f.bob.Subject)
 	row := slices.IndexFunc(members, func(row []string) bool { return row[0] == "alice@tsumugi.example" })
-	if row < 1 || !slices.Equal(members[row][1:5], []string{"'=cmd|calc", "一般ユーザー", "有効", "パスワード"}) {
+	if row < 1 || !slices.Equal(members[row][1:5], []string{"'=cmd|calc", "一般ユーザー", "利用中", "パスワード"}) {
 		t.Errorf("members: %q", members)
+	}
+	for column, want := range map[string]string{
+		"invited_at = now() + interval '1 day'": "招待中", "state = 'inactive'": "停止中", // As on the screen.
+	} {
+		f.exec("UPDATE users SET "+column+" WHERE id = $1", f.alice.ID)
+		if members = f.csv("/v1/user/csv", f.bob.Subject); members[row][3] != want {
+			t.Errorf("%s: %q", column, members[row])
+		}
+		f.exec("UPDATE users SET invited_at = NULL, state = 'active' WHERE id = $1", f.alice.ID)
 	}
 
 	f.exec(`INSERT INTO audit_events (id, organization_id, at, actor_kind, action, target_kind, target_id, target_label)

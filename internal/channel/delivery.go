@@ -82,7 +82,7 @@ func (s *Service) deliver(ctx context.Context, job *work.Job[Delivery]) {
 	case errors.Is(err, ErrGone), errors.Is(err, ErrNotInstalled):
 		w.log.InfoContext(ctx, "channel: place of an answer deleted", "err", err)
 		err = s.Store.EndDelivery(store, w.Delivery)
-	case errors.Is(err, ErrRevoked):
+	case errors.Is(err, ErrRevoked) && !s.isReplaced(store, w.to.Installation):
 		err = s.erase(ctx, d.InstallationID)
 	default:
 		w.log.WarnContext(ctx, "channel: delivery interrupted", "err", err)

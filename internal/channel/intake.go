@@ -154,10 +154,20 @@ func (s *Service) act(ctx context.Context, e *Event) error {
 		return err
 	}
 	h := &eventHandler{Service: s, event: e, surface: surface, to: e.target(in)}
-	if e.Incoming.Text != "" {
-		e.Incoming.Text = surface.ResolveMentions(ctx, h.to, e.Incoming.Text)
+	err = h.run(ctx)
+	if errors.Is(err, ErrRevoked) && e.Incoming.Kind != KindRevoked && s.isReplaced(ctx, in) {
+		return later{s.cfg.MinPause}
 	}
-	switch e.Incoming.Kind {
+	return err
+}
+
+// run executes the event by its kind.
+func (h *eventHandler) run(ctx context.Context) error {
+	in := &h.event.Incoming
+	if in.Text != "" {
+		in.Text = h.surface.ResolveMentions(ctx, h.to, in.Text)
+	}
+	switch in.Kind {
 	case KindQuestion, KindSummarize:
 		return h.answer(ctx, h.ask)
 	case KindRegenerate:

@@ -316,6 +316,44 @@ func TestRevokedIsErased(t *testing.T) {
 	}
 }
 
+// TestReplacedTokenIsNotErased: an administrator has replaced the app's token while an answer and an event still use the
+// former one, which was revoked.
+func TestReplacedTokenIsNotErased(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	setToken := func(token string) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.installation.Credentials.BotToken = token
+	}
+	setToken("first")
+	f.surface.SetFault(func(c channeltest.Call) (fault channeltest.Fault) {
+		token := c.To.Installation.Credentials.BotToken
+		if c.Method == "notify" && token == "second" {
+			setToken("third")
+		}
+		if now, _ := f.Installation(t.Context(), f.installation.ID); token != now.Credentials.BotToken {
+			fault.Before = channel.ErrRevoked
+		}
+		return fault
+	})
+	s := f.start()
+	f.take(s, f.mention("sato", "質問"))
+	call := f.model.Next(t)
+	call.Emit("答えの始まり")
+	f.until("the answer has begun", func() bool { return len(f.surface.Messages()) == 1 })
+	setToken("second")
+	f.take(s, f.event(channel.KindHelp, "sato"))
+	f.told("sato", channel.NoticeHelp)
+	call.Finish()
+	if got := f.answered(1); got[0].Draft.Markdown != "答えの始まり" {
+		t.Errorf("got %+v", got)
+	}
+	if n := f.count(`SELECT count(*) FROM channel_installations`); n != 1 {
+		t.Error("the installation with the new token was erased")
+	}
+}
+
 func TestDroppedEvents(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -265,6 +265,12 @@ func (s *Service) surface(in Installation) (Surface, error) {
 	return surface, nil
 }
 
+// isReplaced reports whether an installation has another token than in, which was revoked.
+func (s *Service) isReplaced(ctx context.Context, in Installation) bool {
+	now, err := s.Installations.Installation(ctx, in.ID)
+	return err == nil && now.Credentials.BotToken != in.Credentials.BotToken
+}
+
 // erase deletes an installation whose credentials were revoked.
 func (s *Service) erase(ctx context.Context, id uuid.UUID) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)

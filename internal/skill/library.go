@@ -41,8 +41,9 @@ func (a Audience) Valid() bool {
 
 // Errors with codes for clients.
 var (
-	ErrNoSkill         = fault.Errorf(fault.NotFound, "スキルが見つかりません。")
-	ErrNoRequest       = fault.Errorf(fault.NotFound, "公開の申請が見つかりません。")
+	ErrNoSkill   = fault.Errorf(fault.NotFound, "スキルが見つかりません。")
+	ErrNoRequest = fault.Errorf(fault.NotFound,
+		"この申請は取り下げられたか、新しい内容の申請に置き換えられました。申請の一覧で確認してください。")
 	ErrRequestConflict = fault.Errorf(fault.RequestConflict, "同じ request_id が別の内容で使われています。")
 	ErrChanged         = fault.Errorf(fault.Conflict,
 		"編集している間に、ほかの画面またはほかの人がこのスキルを保存しました。最新の版を確認してから、もう一度保存してください。")
@@ -198,7 +199,7 @@ type LibraryStore interface {
 	SaveDraft(ctx context.Context, m Editor, slot uuid.UUID, c Content, slots int) (uuid.UUID, error)
 
 	// RequestPublication stores a request to publish the newest version of a person's own skill. It replaces a pending
-	// one.
+	// one, which gets another id if the version differs.
 	RequestPublication(ctx context.Context, m Editor, id uuid.UUID, note string) (CustomSkill, error)
 
 	// WithdrawRequest removes a pending request, if there is one.

@@ -108,10 +108,10 @@ func (r *renderer) code(line, end string, whole bool) int {
 		if i := strings.LastIndexByte(line, '<'); i >= 0 && len(line)-i <= codeHold {
 			line = line[:i]
 		}
-		r.out.WriteString(unmentioned(line))
+		r.out.WriteString(r.codeText(line))
 		return 0
 	}
-	math := r.fence == "$$" || r.fence == `\]`
+	math := r.isMath()
 	switch {
 	case math && bare == r.fence:
 		r.fence = ""
@@ -120,9 +120,21 @@ func (r *renderer) code(line, end string, whole bool) int {
 		r.fence = ""
 		r.out.WriteString(line + end)
 	default:
-		r.out.WriteString(unmentioned(line) + end)
+		r.out.WriteString(r.codeText(line) + end)
 	}
 	return 1
+}
+
+// isMath reports whether the open code is a formula.
+func (r *renderer) isMath() bool { return r.fence == "$$" || r.fence == `\]` }
+
+// codeText returns the text of a line of code. It separates the backquotes of a formula, which could end the code in
+// which the formula is shown.
+func (r *renderer) codeText(line string) string {
+	if r.isMath() {
+		line = strings.ReplaceAll(line, "`", "`"+gap)
+	}
+	return unmentioned(line)
 }
 
 // unmentioned returns code in which Slack finds no mentions. It looks like the original.

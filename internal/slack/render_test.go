@@ -68,6 +68,9 @@ func TestR89_Render(t *testing.T) {
 		{`\<!here>`, "&lt;!here>"},
 		{"<<!here>", "&lt;&lt;!here>"},
 		{"<\n!here>", "&lt;\n!here>"},
+		// A fence in a formula does not end the code in which the formula is shown.
+		{"\\[\n```\n@channel\n\\]", "```\n`\u200b`\u200b`\u200b\n@channel\n```"},
+		{"$$\n  ```x\n@here\n$$", "```\n  `\u200b`\u200b`\u200bx\n@here\n```"},
 	} {
 		if got := slack.Render(c.markdown, true); got != c.want {
 			t.Errorf("%q → %q, want %q", c.markdown, got, c.want)
@@ -116,7 +119,7 @@ func FuzzR89_Render(f *testing.F) {
 		"<https://example.com>", "**「a」**b `c` ``d`` @here \\<!x> \\`", "~~~\na\n~~~", "\\[\nx\n\\]",
 		"---\n***\n* * *\n",
 		"> ```\n> <!here>\n", "a\r\nb\r", "`a`\n`b``c`", "```a`b\n<!here>", "<<!here>>", "<mailto:<!here>>",
-		"@U0123ABCD",
+		"@U0123ABCD", "$$\nx```\n```\n$$",
 	} {
 		f.Add(seed, 3)
 	}

@@ -43,7 +43,7 @@ test.describe('the frame', () => {
     const failed = page.getByRole('alert').filter({ hasText: '読み込みに失敗しました' })
     await expect(failed).toBeVisible()
     await page.unroute('**/v1/audit?*')
-    await failed.getByRole('button', { name: '再試行' }).click()
+    await failed.getByRole('button', { name: 'やり直す' }).click()
     await expect(failed).toBeHidden()
   })
 })
@@ -268,7 +268,7 @@ test.describe('the members', () => {
     await newMail(server, 'lost@demo.example', 0)
   })
 
-  test('are shown again with 再試行 if they could not be removed', async ({ page, account }) => {
+  test('are shown again with やり直す if they could not be removed', async ({ page, account }) => {
     await invite(account, ['stays'])
     await open(page, '/admin/organization/member?q=stays', 'メンバー')
     await page.route('**/v1/user/*', (route) => route.abort(), { times: 1 })
@@ -276,7 +276,7 @@ test.describe('the members', () => {
     await page.getByRole('button', { name: '削除する' }).click()
     await expect(page.getByText(/^staysさんを削除できませんでした。/)).toBeVisible()
     await expect(lineOf(page, 'stays@demo.example')).toBeVisible()
-    await page.getByRole('button', { name: '再試行' }).click()
+    await page.getByRole('button', { name: 'やり直す' }).click()
     await expect(lineOf(page, 'stays@demo.example')).toHaveCount(0)
   })
 })

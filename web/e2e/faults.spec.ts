@@ -166,7 +166,7 @@ test.describe('when something breaks', () => {
 
     await page.reload()
     await expect(chat.answer.getByText(stored?.error?.detail ?? '-')).toBeVisible()
-    await chat.answer.getByRole('button', { name: '再試行', exact: true }).click()
+    await chat.answer.getByRole('button', { name: 'やり直す', exact: true }).click()
     await expect(chat.answer).toContainText('もう一度たずねると届きます。')
     await chat.finished()
     await expect(chat.answers).toHaveCount(1)
@@ -201,7 +201,7 @@ test.describe('when something breaks', () => {
     await expect(alert).toBeVisible()
     await expect(chat.composer).toHaveValue(question)
     await context.setOffline(false)
-    await alert.getByRole('button', { name: '再試行' }).click()
+    await alert.getByRole('button', { name: 'やり直す' }).click()
     await chat.finished()
     await expect(chat.questions).toHaveCount(1)
   })

@@ -484,7 +484,7 @@ test.describe('an overloaded server', () => {
     await expect(chat.composer).toHaveValue(question)
     await expect(threads(page).getByText('チャットはまだありません。')).toBeVisible()
     await expect.poll(() => account.threads()).toEqual([])
-    await alert.getByRole('button', { name: '再試行' }).click()
+    await alert.getByRole('button', { name: 'やり直す' }).click()
     await chat.finished()
     await expect(chat.questions).toHaveCount(1)
     await expect(chat.composer).toHaveValue('')

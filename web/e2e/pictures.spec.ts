@@ -83,6 +83,7 @@ seeing.describe('pictures in questions', () => {
       await expect(strip(page).getByRole('listitem')).toHaveCount(3)
       await strip(page).getByRole('button', { name: '画像2を外す' }).click()
       await expect(strip(page).getByRole('listitem')).toHaveCount(2)
+      await expect(chat.composer).toBeFocused()
 
       await chat.ask(question)
       await expect(strip(page)).toBeHidden()
@@ -137,11 +138,27 @@ seeing.describe('pictures in questions', () => {
       const added = { name: '追加.png', mimeType: 'image/png', buffer: await draw(page, 90, 60) }
       await (await chooser).setFiles(added)
       await expect(edit.getByRole('button', { name: '画像3を外す' })).toBeVisible()
+      // Pasted and dropped pictures belong to the edited question, except in the composer.
+      await edit.getByRole('textbox', { name: '質問の編集' }).focus()
+      await give(page, 'paste', [png(await draw(page, 91, 60))])
+      await expect(edit.getByRole('button', { name: '画像4を外す' })).toBeVisible()
+      await give(page, 'drop', [png(await draw(page, 92, 60))])
+      await expect(edit.getByRole('button', { name: '画像5を外す' })).toBeVisible()
+      await give(page, 'drop', [
+        { name: '手順書.pdf', type: 'application/pdf', content: Buffer.from('%PDF') },
+      ])
+      await expect(page.getByText('質問の編集では、ファイルを添付できません。')).toBeVisible()
+      const composed = page.locator('form:has([data-composer])')
+      await composed.getByRole('textbox').focus()
+      await give(page, 'paste', [png(await draw(page, 93, 60))])
+      await expect(composed.getByRole('button', { name: /画像.を外す/ })).toHaveCount(1)
+      await composed.getByRole('button', { name: '画像1を外す' }).click()
       // What was added to a canceled edit is not in the next one.
       await edit.getByRole('button', { name: 'キャンセル' }).click()
       await page.getByRole('button', { name: '質問を編集' }).click()
       await expect(edit.getByRole('button', { name: /画像.を外す/ })).toHaveCount(2)
       await edit.getByRole('button', { name: '画像1を外す' }).click()
+      await expect(edit.getByRole('textbox', { name: '質問の編集' })).toBeFocused()
       await edit.getByRole('button', { name: '送信' }).click()
       await expect(chat.answer).toContainText('画像を1枚受け取りました。')
       await expect(chat.answer).toContainText('image/png 200×300')

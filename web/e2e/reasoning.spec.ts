@@ -95,7 +95,7 @@ test.describe('reasoning before an answer', () => {
     await chat.open()
     await chat.ask(question)
     await expect(chat.answer.getByText('AIモデルが回答を生成できませんでした。')).toBeVisible()
-    await expect(chat.answer.getByRole('button', { name: '再試行' })).toBeVisible()
+    await expect(chat.answer.getByRole('button', { name: 'やり直す' })).toBeVisible()
     await chat.answer.getByText(/^思考の過程/).click()
     await expect(chat.answer.getByText('順に説明すればよい。')).toBeVisible()
   })

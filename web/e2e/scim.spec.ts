@@ -160,7 +160,7 @@ test('the page of provisioning reports that its data could not be loaded', async
   const failed = page.getByRole('alert').filter({ hasText: '読み込みに失敗しました' })
   await expect(failed).toHaveCount(1)
   await page.unroute('**/v1/scim-config*')
-  await failed.getByRole('button', { name: '再試行' }).click()
+  await failed.getByRole('button', { name: 'やり直す' }).click()
   await expect(failed).toHaveCount(0)
   await expect(page.getByText('/scim/v2')).toBeVisible()
 })

@@ -56,7 +56,7 @@ test.describe('the search in threads', () => {
     await page.getByRole('textbox', { name: 'チャットを検索' }).fill('備品')
     await expect(list.getByRole('alert')).toContainText('検索できませんでした。')
     await page.unroute('**/v1/thread?*q=*')
-    await list.getByRole('button', { name: '再試行' }).click()
+    await list.getByRole('button', { name: 'やり直す' }).click()
     await expect(list.getByRole('link')).toHaveText('備品の購入')
   })
 })

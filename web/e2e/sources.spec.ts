@@ -135,7 +135,7 @@ test.describe('a file', () => {
     await expect(uploads(page)).toHaveCount(2)
     await expect(uploads(page).first()).toContainText('対応していない形式です。')
     await expect(uploads(page).last()).toContainText('ファイルが空です。')
-    await expect(uploads(page).getByRole('button', { name: /再試行/ })).toHaveCount(0)
+    await expect(uploads(page).getByRole('button', { name: /やり直す/ })).toHaveCount(0)
     await page.getByRole('button', { name: '「図面.dwg」の表示を閉じる' }).focus()
     await page.keyboard.press('Enter')
     await expect(page.getByRole('button', { name: '「空.md」の表示を閉じる' })).toBeFocused()
@@ -233,7 +233,7 @@ test.describe('an upload', () => {
     await choose(page, { '手順書.md': '# 手順' })
     await expect(uploads(page)).toContainText(detail)
     await expect(said(page, `「手順書.md」をアップロードできませんでした。${detail}`)).toBeAttached()
-    await page.getByRole('button', { name: '「手順書.md」のアップロードを再試行' }).click()
+    await page.getByRole('button', { name: '「手順書.md」のアップロードをやり直す' }).click()
     await expect(row(page, '手順書.md')).toContainText('読み取り済み')
   })
 
@@ -331,7 +331,7 @@ test.describe('the list', () => {
     const alert = page.getByRole('alert').filter({ hasText: '読み込みに失敗しました' })
     await expect(alert).toBeVisible()
     await page.unroute('**/v1/data-source?*')
-    await alert.getByRole('button', { name: '再試行' }).click()
+    await alert.getByRole('button', { name: 'やり直す' }).click()
     await expect(row(page, '規程.txt')).toBeVisible()
   })
 

@@ -154,8 +154,16 @@ test.describe('a running answer', () => {
     expect(await chat.copied()).toBe(await model.text(slow))
   })
 
-  test('survives the loss of the network', async ({ chat: near, device, server, model, question }) => {
+  test('survives the loss of the network, and so does the next question', async ({
+    chat: near,
+    device,
+    server,
+    model,
+    question,
+  }) => {
+    const next = `次です。${question}`
     model.script(question, slow)
+    model.script(next, { text: '次の回答です。' })
     const middle = model.pause(question, 120)
     const line = await Line.start(server.url)
     const page = await device(line.url)
@@ -167,12 +175,21 @@ test.describe('a running answer', () => {
     line.cut()
     await expect(chat.answer.getByText('接続が切れました。再接続しています')).toBeVisible()
     await expect.poll(() => chat.shown()).toBeGreaterThan(150)
+    await chat.composer.fill(next)
+    await chat.composer.press('Enter')
+    await expect(chat.composer).toHaveValue('')
+    const queue = page.getByRole('region', { name: '送信待ちの質問' })
+    await expect(queue.getByRole('listitem')).toHaveText([next])
     middle.release()
     line.mend()
     await page.context().setOffline(false)
+    await expect(chat.questions).toHaveCount(2)
+    await expect(chat.answer).toContainText('次の回答です。')
     await chat.finished()
-    expect(await chat.copied()).toBe(await model.text(slow))
-    expect(model.asked(question)).toBe(1)
+    await expect(queue).toHaveCount(0)
+    expect(await chat.copied(chat.answers.first())).toBe(await model.text(slow))
+    // The next question contains the first one.
+    expect([model.asked(question), model.asked(next)]).toEqual([2, 1])
     await line.stop()
   })
 })

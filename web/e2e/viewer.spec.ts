@@ -262,7 +262,7 @@ test.describe('unavailable content', () => {
     await openSources(page, `?source=${id}`)
     await expect(viewer(page).getByRole('alert')).toContainText('混み合っています。')
     await page.unroute(picturePath)
-    await viewer(page).getByRole('button', { name: '再試行' }).click()
+    await viewer(page).getByRole('button', { name: 'やり直す' }).click()
     await expect(shownPage(page).getByRole('img')).toBeVisible()
   })
 })

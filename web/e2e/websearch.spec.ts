@@ -141,6 +141,6 @@ away(
     expect(Date.now() - began).toBeLessThan(10_000)
     await expect(chat.answer).not.toContainText('999円')
     expect(model.asked(question)).toBe(1)
-    await expect(chat.answer.getByRole('button', { name: '再試行' })).toBeVisible()
+    await expect(chat.answer.getByRole('button', { name: 'やり直す' })).toBeVisible()
   },
 )

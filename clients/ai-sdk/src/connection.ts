@@ -43,7 +43,7 @@ async function tokenOf(access: Access, expired: boolean): Promise<string> {
     return await access.token(expired)
   } catch (cause) {
     if (cause instanceof TypeError) throw cause // A network failure: retried like any other.
-    const message = 'サインインの期限が切れました。もう一度サインインしてください。'
+    const message = 'ログインの有効期限が切れました。もう一度ログインしてください。'
     throw new TsumugiError(message, 'token_failed', false, null, { cause })
   }
 }

@@ -1,3 +1,5 @@
+import { deleteAllConversations } from './storedConversations'
+
 /** Server is the server that the extension uses. */
 export interface Server {
   /** Its origin, such as `https://tsumugi.example.jp`. */
@@ -31,8 +33,11 @@ async function readPacked(): Promise<string | null> {
   }
 }
 
+/** saveServer stores the typed server. A change of the server deletes the conversations, which belong to the old one. */
 export async function saveServer(origin: string): Promise<void> {
+  const before = await readServer()
   await chrome.storage.local.set({ [KEY]: origin })
+  if (before !== null && before.origin !== origin) await deleteAllConversations()
 }
 
 /** toOrigin returns the origin of a typed address; null if the address is not valid for a server. */

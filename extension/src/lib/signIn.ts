@@ -123,7 +123,31 @@ async function keep(origin: string, response: Response): Promise<void> {
   const tokens = await readTokens(response)
   if (tokens === null) throw new SignInFailure(response.status === 404 ? 'unsupported' : 'denied')
   const grant: Grant = toGrant(origin, tokens)
+  await deleteConversationsOfOthers(grant)
   await saveGrant(grant)
+}
+
+/** The key of the last person who signed in: the server's origin and the id of the user; null if it is unknown. */
+const PERSON = 'person'
+
+/**
+ * deleteConversationsOfOthers deletes the conversations unless the same person signs in again. A session that the
+ * server has ended leaves them in the browser. It must be called before the grant is stored, because the panels then
+ * continue the conversations.
+ */
+async function deleteConversationsOfOthers({ origin, accessToken }: Grant): Promise<void> {
+  const id = await fetch(`${origin}/v1/me`, {
+    credentials: 'omit',
+    headers: { authorization: `Bearer ${accessToken}` },
+    signal: AbortSignal.timeout(10_000),
+  })
+    .then(async (response) => (response.ok ? ((await response.json()) as { id?: string }).id : undefined))
+    .catch(() => undefined)
+  const person = id === undefined ? null : `${origin} ${id}`
+  const last = (await chrome.storage.local.get(PERSON))[PERSON]
+  if (person !== null && person === last) return
+  await deleteAllConversations()
+  await chrome.storage.local.set({ [PERSON]: person })
 }
 
 /** randomText returns random bytes as text for a URL. */

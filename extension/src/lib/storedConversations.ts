@@ -21,6 +21,8 @@ export interface Turn {
   readonly failure: string | null
   /** The number of tokens that the user must accept. Missing if the failure has another reason. */
   readonly tokensToAccept?: number | undefined
+  /** Whether the answer has ended and the request for its stored message failed. */
+  readonly unread?: boolean | undefined
   readonly rating: 'good' | 'bad' | null
 }
 

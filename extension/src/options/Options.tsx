@@ -33,7 +33,7 @@ export function Options() {
       <h1>{t('optionsTitle')}</h1>
       <section>
         <h2>{t('serverTitle')}</h2>
-        <ServerForm server={server} key={server?.origin ?? ''} />
+        <ServerForm server={server} />
       </section>
       {server !== null && (
         <section>
@@ -61,7 +61,9 @@ export function Options() {
 }
 
 function ServerForm({ server }: { server: Server | null }) {
-  const [address, setAddress] = useState(server?.origin ?? '')
+  // Null until the user types.
+  const [typed, setTyped] = useState<string | null>(null)
+  const address = typed ?? server?.origin ?? ''
   const [said, say] = useState<TextName | null>(null)
   const [busy, setBusy] = useState(false)
   const id = useId()
@@ -81,7 +83,7 @@ function ServerForm({ server }: { server: Server | null }) {
     setBusy(false)
     if (wrong !== null) return say(wrong === 'other' ? 'serverOther' : 'serverUnreachable')
     await saveServer(origin)
-    setAddress(origin)
+    setTyped(null)
     say('serverSaved')
   }
   const onSubmit = (event: FormEvent) => {
@@ -103,7 +105,7 @@ function ServerForm({ server }: { server: Server | null }) {
         aria-invalid={wrong || undefined}
         aria-describedby={`${id}-said`}
         onChange={(event) => {
-          setAddress(event.target.value)
+          setTyped(event.target.value)
           say(null)
         }}
       />

@@ -1,7 +1,9 @@
 import { createRoot } from 'react-dom/client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { emptyAnswer } from '@/lib/stream'
+import { type Answer, emptyAnswer } from '@/lib/stream'
 import messages from '../../public/_locales/ja/messages.json'
+import { saveServer } from '../lib/server'
+import { awaitDevice } from '../lib/signIn'
 import { deleteAllConversations, type StoredConversation } from '../lib/storedConversations'
 import { App } from './App'
 import { FakeChrome, type FakeTab } from './fakeChrome'
@@ -15,6 +17,9 @@ let browser: FakeChrome
 let unmount: () => void
 /** The bodies of the questions that the server received. They are not answered. */
 let asked: { page: { url: string } }[]
+/** The signed-in person, and the answers to the requests for the messages of a thread. */
+let me: string
+let messagePages: Response[]
 
 const page = (tab: FakeTab) => ({
   kind: 'page',
@@ -30,7 +35,7 @@ const page = (tab: FakeTab) => ({
 const keyOf = (tab: FakeTab) => `talk:${tab.id}:${tab.url}`
 
 /** Stores a conversation with one answered question, as an earlier panel did. */
-function store(tab: FakeTab, question: string): void {
+function store(tab: FakeTab, question: string, answer: Partial<Answer> = {}): void {
   const conversation: StoredConversation = {
     tabId: tab.id,
     url: tab.url,
@@ -45,7 +50,7 @@ function store(tab: FakeTab, question: string): void {
         question,
         sent: null,
         asked: null,
-        answer: { ...emptyAnswer, messageId: 'message', text: '回答', done: true },
+        answer: { ...emptyAnswer, messageId: 'message', text: '回答', done: true, ...answer },
         failure: null,
         rating: null,
       },
@@ -74,6 +79,15 @@ async function type(text: string): Promise<void> {
   await until(() => expect(field()?.value).toBe(text))
 }
 
+async function signInAs(person: string): Promise<void> {
+  await chrome.storage.local.remove('grant')
+  me = person
+  const device = { userCode: '', page: '', deviceCode: '', expiresAt: Date.now() + 60_000, intervalMs: 0 }
+  await awaitDevice(server, device, new AbortController().signal)
+}
+
+const storedKeys = () => [...browser.session.keys()].filter((key) => key.startsWith('talk:'))
+
 const enter = () =>
   field()?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }))
 
@@ -90,8 +104,15 @@ beforeEach(() => {
   })
   browser.read = async (tabId) => page(tabId === a.id ? a : b)
   asked = []
+  me = 'me'
+  messagePages = []
   vi.stubGlobal('fetch', (url: string, init?: RequestInit) => {
-    if (url.endsWith('/v1/me')) return Promise.resolve(Response.json({ id: 'me' }))
+    if (url.endsWith('/v1/me')) return Promise.resolve(Response.json({ id: me }))
+    if (url.endsWith('/v1/oauth2/token'))
+      return Promise.resolve(Response.json({ access_token: `token of ${me}`, expires_in: 3600 }))
+    if (url.endsWith('/v1/message/message/stream'))
+      return Promise.resolve(new Response(null, { status: 204 }))
+    if (url.includes('/v1/message?')) return Promise.resolve(messagePages.shift())
     if (url.includes('/v1/project')) return Promise.resolve(Response.json({ items: [], total: 0 }))
     if (url.endsWith('/stream')) asked.push(JSON.parse(String(init?.body)))
     return new Promise(() => {})
@@ -128,9 +149,7 @@ test('a review stays with its tab, and the conversation of another tab is kept',
 
   browser.activate(b)
   await until(() => expect(panel()).toContain('Bの質問'))
-  expect([...browser.session.keys()].filter((key) => key.startsWith('talk:')).sort()).toEqual(
-    [keyOf(a), keyOf(b)].sort(),
-  )
+  expect(storedKeys().sort()).toEqual([keyOf(a), keyOf(b)].sort())
 })
 
 test('a page that is sent without a review after a change of the tab begins a conversation of its own tab', async () => {
@@ -173,10 +192,33 @@ test('a question returns to the field when its review is canceled, and leaves it
   await until(() => expect(review()).not.toBeNull())
   await press('cancel')
   await until(() => expect(field()?.value).toBe('期限はいつですか'))
+  // The focus does not disappear with the pressed button.
+  await until(() => expect(document.activeElement).toBe(field()))
   enter()
   await press('send')
   await until(() => expect(asked).toHaveLength(1))
+  await until(() => expect(document.activeElement).toBe(field()))
   await until(() => expect(field()?.value).toBe(''))
+})
+
+test('the next question can be typed during an answer, and a stop says so and keeps the focus', async () => {
+  store(a, 'Aの質問')
+  await until(() => expect(panel()).toContain('Aの質問'))
+  await type('次の質問')
+  enter()
+  await until(() => expect(asked).toHaveLength(1))
+  await type('その次の質問')
+  enter()
+  expect(field()?.value).toBe('その次の質問')
+  const stop = document.querySelector<HTMLElement>(`button[aria-label="${messages.stop.message}"]`)
+  stop?.focus()
+  stop?.click()
+  await until(() =>
+    expect(document.querySelector('[role=alert]')?.textContent).toContain(messages.stopped.message),
+  )
+  expect(document.activeElement).toBe(field())
+  enter()
+  await until(() => expect(asked).toHaveLength(2))
 })
 
 test('each tab keeps its question while another tab is shown, until the question is sent', async () => {
@@ -215,8 +257,66 @@ test('a follow-up stays in the field while a summary of the page is prepared and
   expect(field()?.value).toBe('次の質問')
 })
 
-test('questions are deleted with all conversations', async () => {
+test('questions and reviews are deleted with all conversations', async () => {
   await type('Aへの質問')
+  enter()
+  await until(() => expect(review()).not.toBeNull())
   await deleteAllConversations()
+  await until(() => expect(review()).toBeNull())
   await until(() => expect(field()?.value).toBe(''))
+
+  let finish: (found: unknown) => void = () => {}
+  browser.read = () =>
+    new Promise((resolve) => {
+      finish = resolve
+    })
+  await press('summarize')
+  await until(() => expect(panel()).toContain(messages.reading.message))
+  await deleteAllConversations()
+  await until(() => expect(panel()).not.toContain(messages.reading.message))
+  finish(page(a))
+  await type('次の質問')
+  expect(review()).toBeNull()
+})
+
+test('a change of the server deletes the conversations', async () => {
+  store(a, 'Aの質問')
+  await until(() => expect(panel()).toContain('Aの質問'))
+  await saveServer(server)
+  expect(storedKeys()).toEqual([keyOf(a)])
+  await type('次の質問')
+  enter()
+  await until(() => expect(asked).toHaveLength(1))
+  await type('その次の質問')
+  await saveServer('https://other.example')
+  await until(() => expect(panel()).not.toContain('Aの質問'))
+  expect(storedKeys()).toEqual([])
+  await saveServer(server)
+  await until(() => expect(field()?.value).toBe(''))
+  expect(asked).toHaveLength(1)
+})
+
+test('a session that has ended leaves the conversations to the same person only', async () => {
+  await signInAs('A')
+  store(b, 'Bの質問')
+  browser.activate(b)
+  await until(() => expect(panel()).toContain('Bの質問'))
+  await signInAs('A')
+  await until(() => expect(field()?.disabled).toBe(false))
+  expect(panel()).toContain('Bの質問')
+  expect(storedKeys()).toEqual([keyOf(b)])
+  await signInAs('C')
+  await until(() => expect(panel()).not.toContain('Bの質問'))
+  expect(storedKeys()).toEqual([])
+})
+
+test('an ended answer that could not be read is read again, and not regenerated', async () => {
+  messagePages = [
+    new Response(null, { status: 503 }),
+    Response.json({ items: [{ id: 'message', content: '読み直した回答', status: 'done' }] }),
+  ]
+  store(a, 'Aの質問', { threadId: 'thread', text: '', done: false })
+  await press('again')
+  await until(() => expect(panel()).toContain('読み直した回答'))
+  expect(document.querySelector('[role=alert]')).toBeNull()
 })

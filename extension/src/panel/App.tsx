@@ -1,5 +1,5 @@
 import { ExternalLink, MessageSquarePlus, Settings } from 'lucide-react'
-import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react'
+import { type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { IconButton } from '@/components/IconButton'
 import { LogoMark } from '@/components/Logo'
 import { Tooltips } from '@/components/Tooltip'
@@ -39,10 +39,11 @@ export function App() {
     if (ready) conversation?.resume()
   }, [conversation, ready])
   useIntents(place, target, ready, prepare)
+  const main = useFocus(work.kind)
   return (
     <>
       <Head access={access} conversation={conversation} onNew={() => open(null)} />
-      <main className={styles.main}>
+      <main className={styles.main} ref={main} tabIndex={-1}>
         <Body
           access={access}
           retry={retry}
@@ -201,6 +202,21 @@ function usePlace(): Place | null {
     void readPlace().then(setPlace)
   }, [])
   return place
+}
+
+/** useFocus moves the focus to the question's field, else to the page, if the pressed button has gone with its step. */
+function useFocus(step: Work['kind']) {
+  const main = useRef<HTMLElement>(null)
+  const before = useRef(step)
+  useEffect(() => {
+    if (before.current === step) return
+    before.current = step
+    if (document.activeElement !== document.body) return
+    const field = main.current?.querySelector<HTMLElement>('textarea:not([disabled])')
+    const next = field ?? main.current
+    next?.focus({ preventScroll: true })
+  }, [step])
+  return main
 }
 
 /** useIntents executes the user's action from the toolbar, a menu or the keyboard once the panel knows the page. */

@@ -1,4 +1,4 @@
-import type { FormEvent, KeyboardEvent, ReactNode } from 'react'
+import { type FormEvent, type KeyboardEvent, type ReactNode, useRef } from 'react'
 import { ComposerBox, SendButton, StopButton } from '@/components/ComposerBox'
 import { isEnter } from '@/lib/ui/ime'
 import { lengthOf, maxQuestion } from '../lib/limits'
@@ -12,6 +12,7 @@ interface AskProps {
   /** Asks the question, and deletes the draft of the tab when the question is sent to the server. */
   readonly onAsk: (question: string) => void
   readonly writing?: boolean
+  /** Whether no question can be sent now. It can be typed. */
   readonly disabled?: boolean
   readonly onStop?: () => void
   /** The elements below the text, at its start. */
@@ -29,6 +30,7 @@ export function Ask({
   tools,
 }: AskProps) {
   const text = useDraft(tabId)
+  const form = useRef<HTMLFormElement>(null)
   const tooLong = lengthOf(text) > maxQuestion
   const ready = text.trim() !== '' && !tooLong && !writing && !disabled
   const send = () => {
@@ -39,26 +41,30 @@ export function Ask({
     event.preventDefault()
     send()
   }
+  const stop = () => {
+    onStop?.()
+    // The button disappears.
+    form.current?.querySelector('textarea')?.focus()
+  }
   const onKeyDown = (event: KeyboardEvent) => {
     if (!isEnter(event)) return
     event.preventDefault()
     send()
   }
   return (
-    <form className={styles.ask} onSubmit={onSubmit}>
+    <form ref={form} className={styles.ask} onSubmit={onSubmit}>
       {tooLong && <p className={styles.error}>{t('tooLong', maxQuestion)}</p>}
       <ComposerBox
         over={tooLong}
         aria-label={t('askLabel')}
         placeholder={placeholder}
         value={text}
-        disabled={disabled}
         onChange={(event) => setDraft(tabId, event.target.value)}
         onKeyDown={onKeyDown}
         tools={tools}
         actions={
           writing ? (
-            <StopButton label={t('stop')} onClick={onStop} />
+            <StopButton label={t('stop')} onClick={stop} />
           ) : (
             <SendButton label={t('send')} shortcut="Enter" disabled={!ready} />
           )

@@ -155,10 +155,10 @@ export class Conversation {
     this.#connect(turn)
   }
 
-  /** Regenerates an answer and replaces it. */
+  /** Regenerates an answer and replaces it. An answer that could not be read is read again. */
   regenerate(turn: Turn): void {
     const { messageId } = turn.answer
-    if (messageId === null || this.#stored.threadId === null) {
+    if (turn.unread || messageId === null || this.#stored.threadId === null) {
       this.retry(turn)
       return
     }
@@ -178,7 +178,9 @@ export class Conversation {
           body: JSON.stringify({ ...JSON.parse(asked.body), accept_tokens: tokensToAccept }),
         },
       }
-    const next = { ...turn, ...accepted, failure: null, tokensToAccept: undefined, answer: emptyAnswer }
+    const answer = turn.unread ? turn.answer : emptyAnswer
+    const reset = { failure: null, tokensToAccept: undefined, unread: undefined, answer }
+    const next = { ...turn, ...accepted, ...reset }
     this.#replace(next)
     this.#connect(next)
   }
@@ -190,7 +192,7 @@ export class Conversation {
     if (messageId === null) {
       // The server may have accepted it; the repeated request finds out.
       this.#lines.get(turn.key)?.connection.close()
-      this.#over(turn.key, t('failed'))
+      this.#over(turn.key, t('stopped'))
       return
     }
     await this.#call(`/v1/message/${messageId}/stop`, 'POST')
@@ -280,18 +282,30 @@ export class Conversation {
       this.#over(key, describe(ending.failure), ending.failure.detail.estimatedTokens)
       return
     }
-    if (ending.kind === 'gone') await this.#load(key)
+    if (ending.kind === 'gone') {
+      try {
+        await this.#load(key)
+      } catch (cause) {
+        if (this.#closed || cause instanceof SignedOut) return
+        this.#replace({ ...this.#turn(key), unread: true })
+        this.#over(key, t('unread'))
+        return
+      }
+    }
+    // Closing has stored the conversation, or it is deleted.
+    if (this.#closed) return
     const turn = this.#turn(key)
     this.#replace({ ...turn, asked: null, answer: { ...turn.answer, done: true } })
     this.#keepNow()
   }
 
-  /** Loads the stored message of an answer that ended before the request. */
+  /** Loads the stored message of an answer that ended before the request. It throws if the request fails. */
   async #load(key: string): Promise<void> {
     const turn = this.#turn(key)
     const { messageId, threadId } = turn.answer
-    const response = await sessionFetch(`/v1/message?thread_id=${threadId}&limit=100`).catch(() => null)
-    if (!response?.ok) return
+    const url = `/v1/message?thread_id=${threadId}&limit=100`
+    const response = await this.#fetch(url)
+    if (!response.ok) throw new Error(`GET ${url}: ${response.status}`)
     const { items } = (await response.json()) as {
       items: {
         id: string

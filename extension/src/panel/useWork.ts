@@ -1,7 +1,8 @@
-import { useCallback, useRef, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import type { Target } from '../lib/pages'
 import type { Project } from '../lib/projects'
 import { addUnreviewed, siteOf, unreviewedSites } from '../lib/review'
+import { onAllDeleted } from '../lib/storedConversations'
 import { Conversation } from './conversation'
 import { setDraft } from './drafts'
 import { type Draft, draftOf, draftOfPdf, type PageRequest, type PdfDraft, reasonOf } from './task'
@@ -86,6 +87,12 @@ export function useWork(
     },
     [target, run],
   )
+  const cancel = useCallback(() => {
+    turn.current++
+    setCurrent(null)
+  }, [])
+  // The next user of this computer must not see the text.
+  useEffect(() => onAllDeleted(cancel), [cancel])
   return {
     work: current !== null && current.tabId === target?.tabId ? current.work : idle,
     prepare,
@@ -94,9 +101,6 @@ export function useWork(
       (draft: PdfDraft) => void run(draft.target.tabId, true, () => draftOfPdf(draft)),
       [run],
     ),
-    cancel: useCallback(() => {
-      turn.current++
-      setCurrent(null)
-    }, []),
+    cancel,
   }
 }

@@ -37,7 +37,7 @@ export async function conversation(chat: Chat, model: Model): Promise<void> {
   await chat.finished()
   await shoot(page, { name: 'chat-failed', open: () => chat.answer.scrollIntoViewIfNeeded() })
   await page.setViewportSize(sizes.wide)
-  await chat.answer.getByRole('button', { name: '再試行', exact: true }).click()
+  await chat.answer.getByRole('button', { name: 'やり直す', exact: true }).click()
   await expect(chat.answer).toContainText('残りの部署で分ける')
   await chat.finished()
   await chat.answer.getByRole('button', { name: '良くない回答' }).click()

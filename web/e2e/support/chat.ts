@@ -64,11 +64,11 @@ export class Chat {
     return this.page.url().split('/').at(-1) ?? ''
   }
 
-  /** Returns the text that the copy button of the last answer copies: Markdown, not the rendered text. */
-  async copied(): Promise<string> {
+  /** Returns the text that the copy button of an answer copies: Markdown, not the rendered text. */
+  async copied(answer = this.answer): Promise<string> {
     await this.page.bringToFront()
     await this.page.evaluate(() => navigator.clipboard.writeText(''))
-    await this.answer.getByRole('button', { name: 'コピー', exact: true }).last().click()
+    await answer.getByRole('button', { name: 'コピー', exact: true }).last().click()
     const read = () => this.page.evaluate(() => navigator.clipboard.readText())
     await expect.poll(read).not.toBe('')
     return read()

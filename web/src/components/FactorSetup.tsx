@@ -22,7 +22,7 @@ const texts = {
   manually: 'QRコードを読み取れないときは、次のキーを認証アプリに入力してください。',
   copy: 'キーをコピー',
   loading: 'QRコードを作成しています…',
-  retry: 'もう一度試す',
+  retry: 'やり直す',
   code: '確認コード',
   wrong: '確認コードは6桁の数字で入力してください。',
 } as const

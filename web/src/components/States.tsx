@@ -47,7 +47,7 @@ export function ErrorState({
     <div className={styles.state} role="alert">
       <p className={styles.stateTitle}>{message}</p>
       <Button variant="link" onClick={onRetry}>
-        再試行
+        やり直す
       </Button>
     </div>
   )

@@ -73,7 +73,7 @@ describe('the thread list', () => {
     expect(findThread('b')?.title).toBe('別名')
     await renaming
     expect(findThread('b')?.title).toBe('b')
-    expect(store.get(toastsAtom).at(-1)?.action?.label).toBe('再試行')
+    expect(store.get(toastsAtom).at(-1)?.action?.label).toBe('やり直す')
   })
 
   it('uses a title from a stream, unless a newer title is known', () => {

@@ -4,6 +4,7 @@ import {
   ApiError,
   type Arguments,
   call,
+  listAll,
   type ManagedNotice,
   type OidcConfig,
   type Operation,
@@ -28,9 +29,13 @@ function read<O extends Operation>(operation: O, given: Arguments<O>) {
   return queryOptions({
     queryKey: ['admin', operation, given],
     queryFn: ({ signal }) => call(operation, { ...given, signal }),
-    // A user who is no longer an administrator gets an error page instead of a list that failed to load.
-    throwOnError: (error) => error instanceof ApiError && error.status === 403,
+    throwOnError: isForbidden,
   })
+}
+
+// A user who is no longer an administrator gets an error page instead of a list that failed to load.
+function isForbidden(error: Error): boolean {
+  return error instanceof ApiError && error.status === 403
 }
 
 /** readNow is like read, and loads again whenever the data is shown. */
@@ -158,15 +163,19 @@ export const noticeQuery = (id: string) => ({
 /** modelUsageQuery reads the usage by model of a month, or of the last 30 days if `month` is ''. */
 export const modelUsageQuery = (month: string) =>
   queryOptions({
-    ...read('listModelUsage', { limit: 100, ...(month && { month }) }),
-    select: ({ items }) => items,
+    queryKey: ['admin', 'listModelUsage', month],
+    queryFn: ({ signal }) =>
+      listAll((page) => call('listModelUsage', { ...page, ...(month && { month }), signal })),
+    throwOnError: isForbidden,
   })
 
 /** toolUsageQuery reads the usage by tool of a month, or of the last 30 days if `month` is ''. */
 export const toolUsageQuery = (month: string) =>
   queryOptions({
-    ...read('listToolUsage', { limit: 100, ...(month && { month }) }),
-    select: ({ items }) => items,
+    queryKey: ['admin', 'listToolUsage', month],
+    queryFn: ({ signal }) =>
+      listAll((page) => call('listToolUsage', { ...page, ...(month && { month }), signal })),
+    throwOnError: isForbidden,
   })
 
 /** The models of the server with the organization's settings. */

@@ -272,7 +272,7 @@ export function askLater(
 }
 
 /**
- * askInBackground asks a question for a composer that is no longer on the screen: at once or after the running answer.
+ * askInBackground asks a question without showing it: at once or after the running answer.
  */
 export function askInBackground(conversation: Conversation, question: Parameters<typeof enqueue>[1]): void {
   const { thread } = conversation.state

@@ -17,7 +17,7 @@ export const texts = {
   messages: 'メッセージ',
   loadingOlder: '読み込み中...',
   olderFailed: '以前のメッセージを読み込めませんでした。',
-  reload: '再試行',
+  reload: 'やり直す',
   toEnd: '最新へ',
 
   suggestions: '質問の例',
@@ -32,6 +32,7 @@ export const texts = {
     send: '送信',
     cancel: 'キャンセル',
     busy: '回答の作成が終わると送信できます。',
+    noFiles: '質問の編集では、ファイルを添付できません。追加できるのは画像だけです。',
   },
 
   branches: {
@@ -204,7 +205,7 @@ export const texts = {
     continue: '続きを書く',
     continuation: '回答が途中で切れています。切れたところから、続きを書いてください。',
     failed: '回答を最後まで作成できませんでした。',
-    again: '再試行',
+    again: 'やり直す',
     finished: (text: string) => `回答です。${text}`,
     begun: (text: string) => `回答です。${text}（続きは本文にあります）`,
     proofread: (count: number) =>
@@ -407,9 +408,12 @@ export const texts = {
     move: {
       item: 'プロジェクト',
       title: 'プロジェクトのチャットにする',
-      project: 'プロジェクト',
-      outside: 'プロジェクトに入れない',
-      none: '利用できるプロジェクトがまだありません。サイドバーの「プロジェクト」で作成できます。',
+      choose: {
+        label: 'プロジェクト',
+        search: 'プロジェクト名で検索',
+        none: '該当するプロジェクトはありません。サイドバーの「プロジェクト」で作成できます。',
+      },
+      outside: 'プロジェクトを選択しないと、プロジェクトの外のチャットになります。',
       save: '保存',
       saved: 'チャットのプロジェクトを変更しました。',
       failed: (why: string) => `プロジェクトを変更できませんでした。${why}`,
@@ -454,12 +458,12 @@ export const texts = {
     regenerate: '回答を再生成できませんでした。',
     stop: '回答を停止できませんでした。',
     decide: '選択を保存できませんでした。',
-    retry: '再試行',
+    retry: 'やり直す',
     dismiss: '閉じる',
     network: 'サーバーに接続できませんでした。入力した内容は残っています。',
     busy: 'このチャットでは別の回答を作成しています。完了してから、もう一度お試しください。',
     limited: (seconds: number) =>
-      `ただいま混み合っています。${seconds > 90 ? `${Math.ceil(seconds / 60)}分` : `${seconds}秒`}ほど待ってから、再試行してください。`,
+      `ただいま混み合っています。${seconds > 90 ? `${Math.ceil(seconds / 60)}分` : `${seconds}秒`}ほど待ってから、やり直してください。`,
     unknown: '時間をおいて、もう一度お試しください。',
     lost: '回答を受け取れませんでした。',
   },

@@ -63,7 +63,7 @@ describe('the favourites', () => {
     const alert = await screen.findByRole('alert')
     expect(alert.textContent).toContain('読み込みに失敗しました')
     reply(200, { items: favorites(1) })
-    await userEvent.click(within(alert).getByRole('button', { name: '再試行' }))
+    await userEvent.click(within(alert).getByRole('button', { name: 'やり直す' }))
     expect(await screen.findByRole('link', { name: 'スキル0' })).toBeTruthy()
   })
 })

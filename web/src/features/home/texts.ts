@@ -17,7 +17,7 @@ export const texts = {
     empty: 'お気に入り済みのスキルはありません。',
     hint: 'スキルの星を押すと、ここに追加されます。',
     error: '読み込みに失敗しました',
-    reload: '再試行',
+    reload: 'やり直す',
     loading: '読み込み中...',
   },
   notices: {

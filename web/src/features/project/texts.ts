@@ -17,7 +17,7 @@ export const texts = {
   all: 'すべてのプロジェクト',
   loading: '読み込み中...',
   error: '読み込みに失敗しました',
-  retry: '再試行',
+  retry: 'やり直す',
   cancel: 'キャンセル',
   close: '閉じる',
   clear: '検索語を消去',
@@ -174,7 +174,7 @@ export const texts = {
     failed: (count: number) => `追加できなかったファイル ${formatNumber(count)}件`,
     names: listNames,
     stop: '中止',
-    retry: '失敗したファイルを再試行',
+    retry: '失敗したファイルをやり直す',
   },
 
   archives: {

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useRef } from 'react'
+import { lazy, Suspense, useLayoutEffect, useRef } from 'react'
 import { Button } from '@/components/Button'
 import { Select, TextArea, TextField } from '@/components/Field'
 import { SkillIcon } from '@/components/SkillIcon'
@@ -28,7 +28,14 @@ export function ContentFields({
 }: ContentProps & { documents: readonly SkillDocument[]; missing: number }) {
   const { content, errorOf, onChange } = props
   const set = (change: Partial<SkillContent>) => onChange({ ...content, ...change })
-  const listError = (field: string) => errorOf(field) ?? errorOf(`${field}[0]`)
+  const wrong = ['suggestions', 'answer_length', 'model', 'examples', 'keywords'].some((field) =>
+    errorOf(field),
+  )
+  const more = useRef<HTMLDetailsElement>(null)
+  // Before the first invalid field gets the focus.
+  useLayoutEffect(() => {
+    if (wrong && more.current) more.current.open = true
+  }, [wrong])
   return (
     <>
       <Names {...props} />
@@ -49,14 +56,14 @@ export function ContentFields({
         {words.accepts}
       </label>
       {content.kind !== 'proofreading_v2' && <Tools {...props} />}
-      <details className={styles.more}>
+      <details className={styles.more} ref={more}>
         <summary>{words.more}</summary>
         {content.form_fields.length === 0 && (
           <TextArea
             label={words.suggestions}
             optional
             rows={3}
-            error={listError('suggestions')}
+            error={errorOf('suggestions')}
             value={content.suggestions.join('\n')}
             onChange={(event) => set({ suggestions: linesOf(event.target.value) })}
           />
@@ -78,7 +85,7 @@ export function ContentFields({
           label={words.keywords}
           optional
           rows={2}
-          error={listError('keywords')}
+          error={errorOf('keywords')}
           value={content.keywords.join('\n')}
           onChange={(event) => set({ keywords: linesOf(event.target.value) })}
         />
@@ -89,7 +96,7 @@ export function ContentFields({
 
 /** Tools chooses the tools that answers may call. */
 function Tools({ content, errorOf, onChange }: ContentProps) {
-  const error = errorOf('tools') ?? errorOf('tools[0]')
+  const error = errorOf('tools')
   return (
     <fieldset className={styles.tools} aria-describedby="tools-hint">
       <legend>{words.tools}</legend>

@@ -5,13 +5,13 @@ import { Button } from '@/components/Button'
 import { PageTitle } from '@/components/PageTitle'
 import { ErrorState } from '@/components/States'
 import { isAdmin } from '@/entities/session/guard'
-import type { MadeSkill } from '@/lib/api'
+import { firstErrorMessage, type MadeSkill } from '@/lib/api'
 import { meQuery } from '@/lib/api/queries'
 import { formatDate } from '@/lib/ui/dates'
 import { useToastPlace } from '@/lib/ui/toastPlace'
 import { AudienceFields } from './AudienceFields'
 import { ContentFields } from './ContentFields'
-import { type Draft, draftOf, emptyDraft, previewOf } from './content'
+import { type Draft, draftOf, emptyDraft, errorIn, previewOf } from './content'
 import styles from './Editor.module.css'
 import { allCategoriesQuery, contentQuery } from './queries'
 import { type RenderTrial, TrialPane } from './TrialPane'
@@ -76,7 +76,7 @@ function Editor({ title, begin, saved, trial }: EditorProps) {
     event.preventDefault()
     void save()
   }
-  const errorOf = (field: string) => failure?.field(field)
+  const errorOf = (field: string) => errorIn(failure, field)
   return (
     <div className={styles.page}>
       <form className={styles.form} ref={form} onSubmit={onSubmit} noValidate>
@@ -86,7 +86,7 @@ function Editor({ title, begin, saved, trial }: EditorProps) {
         </header>
         {failure && (
           <p className={styles.failure} role="alert">
-            {failure.fields.length > 1 ? texts.editor.wrong : failure.message}
+            {failure.fields.length > 1 ? texts.editor.wrong : firstErrorMessage(failure)}
           </p>
         )}
         {saved && changed && draft.version < saved.version && (

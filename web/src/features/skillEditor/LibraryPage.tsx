@@ -33,7 +33,7 @@ export function LibraryPage() {
   const wanted = params.get('tab') as Tab | null
   const tab: Tab =
     wanted !== null && tabs.includes(wanted) && (admin || wanted === 'standard') ? wanted : 'own'
-  const requests = useQuery({ ...requestsQuery, enabled: admin }).data?.total ?? 0
+  const requests = useQuery({ ...requestsQuery, enabled: admin }).data?.length ?? 0
   const shown = tabs.filter((name) => admin || name === 'own' || name === 'standard')
   return (
     <div className={styles.page}>

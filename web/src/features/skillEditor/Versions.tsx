@@ -6,7 +6,9 @@ import { call, type SkillContent, type SkillVersion } from '@/lib/api'
 import { formatDate } from '@/lib/ui/dates'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { diffLines } from './content'
+import { described } from './described'
 import styles from './Editor.module.css'
+import { versionsQuery } from './queries'
 import { texts } from './texts'
 
 const words = texts.versions
@@ -22,10 +24,7 @@ interface VersionsProps {
 
 /** Versions lists the versions of a skill with author, time and differences, and can restore one. */
 export function Versions({ skillId, current, content, onRestore, onClose }: VersionsProps) {
-  const list = useQuery({
-    queryKey: ['made-skill', skillId, 'versions'],
-    queryFn: () => call('listSkillVersions', { skill_id: skillId, offset: 0, limit: 100 }),
-  })
+  const list = useQuery(versionsQuery(skillId))
   const [compared, setCompared] = useState<SkillVersion | null>(null)
   const read = async (version: number, use: (found: SkillVersion) => void) => {
     try {
@@ -47,7 +46,7 @@ export function Versions({ skillId, current, content, onRestore, onClose }: Vers
       actions={<Button onClick={onClose}>{texts.close}</Button>}
     >
       <ul className={styles.versions}>
-        {list.data?.items.map(({ version, user_name, created_at }) => (
+        {list.data?.map(({ version, user_name, created_at }) => (
           <li key={version}>
             <span>
               <strong>{texts.version(version)}</strong>
@@ -94,29 +93,4 @@ function Comparison({ version, before, after }: ComparisonProps) {
       </pre>
     </section>
   )
-}
-
-/** described formats a content as lines, so that a diff shows every difference. */
-const toolNames: Record<string, string> = texts.editor.toolNames
-
-function described(content: SkillContent): string {
-  const e = texts.editor
-  return [
-    `${e.name}: ${content.name}`,
-    `${e.description}: ${content.description.replace('\n', ' / ')}`,
-    `${e.icon}: ${content.icon}`,
-    `${e.answerLength}: ${e.lengths[content.answer_length]}`,
-    `${e.model}: ${content.model || e.noModel}`,
-    ...content.form_fields.map(
-      (f) =>
-        `${e.fields}: ${f.label}（${e.types[f.type]}${f.required ? '・必須' : ''}）${(f.options ?? []).join('、')}`,
-    ),
-    ...content.suggestions.map((text) => `${e.suggestions}: ${text}`),
-    ...content.keywords.map((text) => `${e.keywords}: ${text}`),
-    ...content.examples.map(({ question, answer }) => `${e.examples}: ${question} → ${answer}`),
-    `${e.documents}: ${content.document_ids.length}件`,
-    `${e.tools}: ${content.tools.map((name) => toolNames[name] ?? name).join('、') || e.noTools}`,
-    `${e.prompt}:`,
-    content.prompt,
-  ].join('\n')
 }

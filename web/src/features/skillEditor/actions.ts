@@ -6,8 +6,8 @@ import { refreshSkills } from './queries'
 import { texts } from './texts'
 
 /**
- * useAction runs one action at a time and then refreshes the lists. It passes the reason of a failure to `tell`, by
- * default a toast.
+ * useAction runs one action at a time and then refreshes the lists, which a failure can show to be outdated. It passes the
+ * reason of a failure to `tell`, by default a toast.
  */
 export function useAction() {
   const { busy, run } = useTask()
@@ -17,7 +17,10 @@ export function useAction() {
         await action()
         refreshSkills()
       },
-      (cause) => tell(firstErrorMessage(cause, texts.failed)),
+      (cause) => {
+        tell(firstErrorMessage(cause, texts.failed))
+        refreshSkills()
+      },
     )
   return { busy, act }
 }

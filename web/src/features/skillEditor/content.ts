@@ -1,4 +1,12 @@
-import type { MadeSkill, Skill, SkillAudience, SkillContent, SkillGroup, SkillMember } from '@/lib/api'
+import type {
+  ApiError,
+  MadeSkill,
+  Skill,
+  SkillAudience,
+  SkillContent,
+  SkillGroup,
+  SkillMember,
+} from '@/lib/api'
 import { texts } from './texts'
 
 /** icons are the app's own icons, which skills can use in addition to emoji. */
@@ -45,6 +53,11 @@ export interface ContentProps {
   readonly content: SkillContent
   readonly errorOf: (field: string) => string | undefined
   readonly onChange: (content: SkillContent) => void
+}
+
+/** errorIn returns the message of a failed call for a field of the request, or for the first invalid item of a list. */
+export function errorIn(failure: ApiError | null, field: string): string | undefined {
+  return failure?.field(field) ?? failure?.fields.find((item) => item.field.startsWith(`${field}[`))?.message
 }
 
 /** emptyDraft returns a new personal skill. */

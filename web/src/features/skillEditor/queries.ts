@@ -34,8 +34,17 @@ export function membersQuery(q: string) {
 /** requestsQuery reads the pending requests. */
 export const requestsQuery = queryOptions({
   queryKey: ['skill-requests'],
-  queryFn: ({ signal }) => call('listSkillRequests', { offset: 0, limit: 100, signal }),
+  queryFn: ({ signal }) => listAll((page) => call('listSkillRequests', { ...page, signal })),
 })
+
+/** versionsQuery reads the versions of a skill, newest first. */
+export function versionsQuery(skillId: string) {
+  return queryOptions({
+    queryKey: ['made-skill', skillId, 'versions'],
+    queryFn: ({ signal }) =>
+      listAll((page) => call('listSkillVersions', { skill_id: skillId, ...page, signal })),
+  })
+}
 
 /** hiddenQuery reads the standard skills that the organization hides. */
 export const hiddenQuery = queryOptions({

@@ -85,6 +85,14 @@ export function ThreadColumn({ onClose }: { onClose?: () => void }) {
     if (!next.delete(id)) next.add(id)
     setChosen(next)
   }
+  const showArchive = (shown: boolean) => {
+    setArchive(shown)
+    if (chosen) setChosen(new Set()) // Threads out of sight are not selected.
+  }
+  const endSelection = () => {
+    setChosen(null)
+    scroller.current?.focus()
+  }
   const searching = query.trim() !== ''
   return (
     <div className={styles.column}>
@@ -107,7 +115,7 @@ export function ThreadColumn({ onClose }: { onClose?: () => void }) {
           <MenuItem icon={<ListChecks size={16} aria-hidden />} onSelect={() => setChosen(new Set())}>
             {texts.choose}
           </MenuItem>
-          <MenuItem icon={<Archive size={16} aria-hidden />} onSelect={() => setArchive(!archive)}>
+          <MenuItem icon={<Archive size={16} aria-hidden />} onSelect={() => showArchive(!archive)}>
             {archive ? texts.showList : texts.showArchive}
           </MenuItem>
         </Menu>
@@ -115,12 +123,14 @@ export function ThreadColumn({ onClose }: { onClose?: () => void }) {
       <nav className={styles.scroller} aria-label={texts.label} ref={scroller} tabIndex={-1}>
         <SelectionContext value={chosen && { ids: chosen, toggle }}>
           {searching && <SearchResults query={query} scroller={scroller} />}
-          {!searching && archive && <ArchivedThreads scroller={scroller} onClose={() => setArchive(false)} />}
+          {!searching && archive && (
+            <ArchivedThreads scroller={scroller} onClose={() => showArchive(false)} />
+          )}
           {!searching && !archive && <ThreadGroups scroller={scroller} />}
         </SelectionContext>
       </nav>
       {!chosen && <LeavingLink />}
-      {chosen && <SelectionBar ids={chosen} archived={archive} onDone={() => setChosen(null)} />}
+      {chosen && <SelectionBar ids={chosen} archived={archive && !searching} onDone={endSelection} />}
     </div>
   )
 }

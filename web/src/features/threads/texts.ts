@@ -37,12 +37,12 @@ export const texts = {
   noMatch: '一致するチャットはありません。',
   noMatchHint: 'チャット名と、これまでの質問と回答から検索しました。別の言葉でもお試しください。',
   searchFailed: '検索できませんでした。',
-  retry: '再試行',
+  retry: 'やり直す',
   found: (count: number, more: boolean) =>
     more ? `${formatNumber(count)}件以上` : `${formatNumber(count)}件`,
   loading: '読み込み中...',
   error: '読み込みに失敗しました',
-  reload: '再試行',
+  reload: 'やり直す',
   leaving: {
     title: 'まもなく削除されるチャット',
     link: (count: number) => `まもなく削除：${formatNumber(count)}件`,

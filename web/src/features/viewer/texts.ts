@@ -46,7 +46,7 @@ export const texts = {
   picture: (name: string, page: string) => `「${name}」${page}`,
   pictureFailed: 'ページを表示できませんでした',
   loading: '読み込み中...',
-  retry: '再試行',
+  retry: 'やり直す',
   failed: 'ファイルを読み込めませんでした',
   gone: 'このファイルは表示できません',
   goneHint: '削除されたか、表示する権限がありません。',

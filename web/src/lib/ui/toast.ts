@@ -64,7 +64,7 @@ export function dismissToastsAbout(threadId: string): void {
   )
 }
 
-/** Shows an error with 再試行. */
+/** Shows an error with やり直す. */
 export function toastFailure(message: string, retry?: () => void): number {
-  return toast(message, { tone: 'danger', ...(retry && { action: { label: '再試行', run: retry } }) })
+  return toast(message, { tone: 'danger', ...(retry && { action: { label: 'やり直す', run: retry } }) })
 }

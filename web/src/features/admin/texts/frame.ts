@@ -26,7 +26,7 @@ export const frame = {
     loading: '読み込み中...',
     cancel: 'キャンセル',
     close: '閉じる',
-    retry: '再試行',
+    retry: 'やり直す',
     copy: 'コピー',
     copyLabel: (label: string) => `${label}をコピー`,
     unset: '未設定',

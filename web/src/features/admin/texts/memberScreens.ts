@@ -193,6 +193,7 @@ export const memberScreens = {
     errors: {
       noEmail: 'メールアドレスがありません。',
       badEmail: 'メールアドレスの形式が正しくありません。',
+      several: 'メールアドレスが2件以上あります。1行に1名ずつ入力してください。',
       longName: '名前は100文字以内で入力してください。',
       badName: '名前に使えない文字が含まれています。',
       badRole: (role: string) => `「${role}」という役割はありません。`,

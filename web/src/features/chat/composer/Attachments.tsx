@@ -5,6 +5,7 @@ import { changeReading } from '@/entities/source/dataSources'
 import { useOpenSource } from '@/entities/source/openSource'
 import { describeStatus } from '@/entities/source/status'
 import { type Upload, uploads } from '@/entities/source/uploads'
+import { focusComposer } from '@/lib/ui/composer'
 import { attach, detach } from '../draft/attachments'
 import type { QuestionFile, QuestionFiles } from '../draft/questionFiles'
 import { texts } from '../texts'
@@ -22,12 +23,15 @@ export function Attachments({ draft, files }: { draft: string; files: QuestionFi
           key={file.id}
           file={file}
           disabled={files.waiting}
-          onRemove={() => detach(draft, file.id, file.ofThread)}
+          onRemove={() => {
+            detach(draft, file.id, file.ofThread)
+            focusComposer()
+          }}
           onUse={() => attach(draft, [file.id])}
         />
       ))}
       {files.uploads.map((upload) => (
-        <UploadChip key={upload.id} upload={upload} />
+        <UploadChip key={upload.id} upload={upload} onRemoved={focusComposer} />
       ))}
     </ul>
   )
@@ -94,7 +98,7 @@ export function FileChip({
 }
 
 /** UploadChip shows a pending upload as a chip. */
-export function UploadChip({ upload }: { upload: Upload }) {
+export function UploadChip({ upload, onRemoved }: { upload: Upload; onRemoved?: () => void }) {
   const { id, file, state, percent, reason, again } = upload
   const failed = state === 'failed'
   return (
@@ -126,7 +130,10 @@ export function UploadChip({ upload }: { upload: Upload }) {
         size="sm"
         side="top"
         label={failed ? words.remove(file.name) : words.stop(file.name)}
-        onClick={() => uploads.remove(id)}
+        onClick={() => {
+          uploads.remove(id)
+          onRemoved?.()
+        }}
       >
         <X size={14} />
       </IconButton>

@@ -4,14 +4,19 @@ import { Provider } from 'jotai'
 import { MemoryRouter } from 'react-router'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { guidanceQuery } from '@/entities/guidance/guidance'
+import { GENERAL_CHAT } from '@/entities/skill/generalChat'
 import type { Guidance, Skill } from '@/lib/api'
-import { queryClient } from '@/lib/api/queries'
+import { queryClient, skillsQuery } from '@/lib/api/queries'
 import { readStoredText } from '@/lib/browser/storedTexts'
 import { setSendKey } from '@/lib/ui/sendKey'
 import { store } from '@/lib/ui/store'
 import type { Conversation } from '../conversation/conversation'
+import { thread } from '../conversation/testing'
+import { begin, findConversation } from '../conversations'
 import { draftAtom, draftKey, removeRestoredDraft, restoreDraft } from '../draft/drafts'
+import { clearQueue, readQueue } from '../draft/queue'
 import { Composer } from './Composer'
+import { HomeComposer } from './HomeComposer'
 
 const nothing: Guidance = {
   instructions: '',
@@ -24,8 +29,7 @@ const skill = { id: 's', name: '汎用チャット' } as Skill
 function show(options: { writing?: boolean; skill?: Skill; thread?: { id: string } } = {}) {
   const onAsk = vi.fn()
   const stop = vi.fn()
-  const onAskLater = vi.fn()
-  const turns = options.writing ? [{ live: {}, successor: null }] : []
+  const turns = options.writing ? [{ live: {}, successor: null, message: {} }] : []
   const conversation = { state: { thread: options.thread ?? null, turns }, stop } as unknown as Conversation
   render(
     <QueryClientProvider client={queryClient}>
@@ -37,7 +41,6 @@ function show(options: { writing?: boolean; skill?: Skill; thread?: { id: string
             writing={options.writing ?? false}
             stopping={false}
             onAsk={onAsk}
-            onAskLater={onAskLater}
           />
         </MemoryRouter>
       </Provider>
@@ -47,7 +50,6 @@ function show(options: { writing?: boolean; skill?: Skill; thread?: { id: string
   return {
     field,
     onAsk,
-    onAskLater,
     stop,
     type: (value: string) => fireEvent.change(field, { target: { value } }),
   }
@@ -116,11 +118,12 @@ describe('Composer', () => {
   })
 
   it('queues a question that is sent while an answer is running', () => {
-    const { field, onAsk, onAskLater, type } = show({ writing: true, thread: { id: 't' } })
+    const { field, onAsk, type } = show({ writing: true, thread: { id: 't' } })
     expect(screen.queryByRole('button', { name: '回答が終わりしだい送信' })).toBeNull()
     type('次の質問')
     fireEvent.click(screen.getByRole('button', { name: '回答が終わりしだい送信' }))
-    expect(onAskLater).toHaveBeenCalledExactlyOnceWith({ content: '次の質問' })
+    expect(readQueue('t')).toMatchObject([{ content: '次の質問' }])
+    clearQueue('t')
     expect(onAsk).not.toHaveBeenCalled()
     expect(field.value).toBe('')
     expect(screen.getByRole('button', { name: '回答を停止' })).toBeTruthy()
@@ -208,6 +211,39 @@ describe('Composer', () => {
     act(() => setSendKey('enter'))
     fireEvent.keyDown(field, { key: 'Enter' })
     expect(onAsk).toHaveBeenCalledOnce()
+  })
+})
+
+describe('HomeComposer', () => {
+  it('queues a question that is sent while the page of the first one loads', async () => {
+    const id = 'home'
+    queryClient.setQueryData(skillsQuery.queryKey, [{ ...skill, id: GENERAL_CHAT, suggestions: [] }])
+    vi.stubGlobal('fetch', (request: Request) =>
+      request.url.endsWith('/v1/thread')
+        ? Promise.resolve(Response.json({ ...thread, id }))
+        : new Promise<Response>(() => {}),
+    )
+    render(
+      <QueryClientProvider client={queryClient}>
+        <Provider store={store}>
+          <MemoryRouter>
+            <HomeComposer />
+          </MemoryRouter>
+        </Provider>
+      </QueryClientProvider>,
+    )
+    const field = screen.getByRole<HTMLTextAreaElement>('textbox', { name: '質問' })
+    const ask = (value: string) => {
+      fireEvent.change(field, { target: { value } })
+      fireEvent.keyDown(field, { key: 'Enter' })
+    }
+    ask('最初の質問')
+    await vi.waitFor(() => expect(findConversation(id)).toBeDefined())
+    ask('次の質問')
+    expect(field.value).toBe('')
+    expect(readQueue(id)).toMatchObject([{ content: '次の質問' }])
+    clearQueue(id)
+    begin(GENERAL_CHAT)
   })
 })
 

@@ -46,9 +46,8 @@ interface ComposerProps {
   readonly focused?: boolean
   /** Whether the question can be asked with another skill. */
   readonly offersSkills?: boolean
+  /** Asks a question while no answer is running. */
   readonly onAsk: (question: Question) => void
-  /** Asks the question after the running answer. */
-  readonly onAskLater?: (question: ComposedQuestion) => void
 }
 
 /** Composer is the input for a question. If the skill is unavailable, it shows the reason instead. */
@@ -139,7 +138,10 @@ function QuestionForm(props: ComposerProps) {
               pictures={files.pictures}
               uploads={files.pictureUploads}
               disabled={files.waiting}
-              onRemove={({ id }) => detachPicture(key, id)}
+              onRemove={(picture) => {
+                if (picture) detachPicture(key, picture.id)
+                focusComposer()
+              }}
             />
           </>
         }
@@ -211,10 +213,7 @@ function QuestionForm(props: ComposerProps) {
 const nothing = { thread: null, turns: [] }
 
 /** useQuestion returns the files of the question in a composer, and functions to send it. */
-function useQuestion(
-  { skill, conversation, writing = false, onAsk, onAskLater }: ComposerProps,
-  key: string,
-) {
+function useQuestion({ skill, conversation, writing = false, onAsk }: ComposerProps, key: string) {
   const { state } = conversation
   const accepts = skill.accepts_data_sources === true
   const files = useQuestionFiles(key, accepts ? state : nothing)
@@ -225,7 +224,7 @@ function useQuestion(
 
   const hand = (question: ComposedQuestion) => {
     // The queue may have been sent since the last rendering.
-    if (isBusy(conversation.state)) onAskLater?.(question)
+    if (isBusy(conversation.state)) askInBackground(conversation, question)
     else onAsk({ kind: 'text', ...question })
     focusComposer()
   }

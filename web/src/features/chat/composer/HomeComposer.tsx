@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useAtomValue } from 'jotai'
 import { useState } from 'react'
 import { useNavigate } from 'react-router'
 import { findGeneralChat } from '@/entities/skill/generalChat'
@@ -24,6 +25,7 @@ export function HomeComposer() {
 function Asking({ skill }: { skill: Skill }) {
   const navigate = useNavigate()
   const [conversation] = useState(() => newConversation(skill.id))
+  useAtomValue(conversation.stateAtom) // The composer follows the thread until its page has loaded.
   const note = useSkillNote(skill)
   const beginsChat = useBeginsChat()
 

@@ -1,5 +1,5 @@
 import { atom, type WritableAtom } from 'jotai'
-import type { Picture } from '@/lib/api'
+import type { Message, Picture } from '@/lib/api'
 import { followStoredTexts, readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
 import { store } from '@/lib/ui/store'
 
@@ -7,7 +7,7 @@ import { store } from '@/lib/ui/store'
 export interface Attachments {
   /** The ids of the data sources that were added to the question. */
   readonly added: readonly string[]
-  /** The ids of the thread's data sources that the question excludes. */
+  /** The ids of the thread's data sources, or of an edited question's pictures, that the question excludes. */
   readonly without: readonly string[]
   readonly pictures: readonly Picture[]
   /** Whether the question is complete and will be sent once its files are parsed. */
@@ -93,6 +93,17 @@ export function setWaiting(key: string, waiting: boolean): void {
 /** clearAdded removes the added attachments after the question was sent. Excluded data sources stay excluded. */
 export function clearAdded(key: string): void {
   change(key, () => ({ added: [], pictures: [], waiting: false }))
+}
+
+/** clearAttachments removes all attachments after an edited question was sent or its editing canceled. */
+export function clearAttachments(key: string): void {
+  change(key, () => none)
+}
+
+/** ownPictures returns the pictures of a sent question that its edit, by draft key, has not removed. */
+export function ownPictures({ pictures = [] }: Message, key: string): readonly Picture[] {
+  const { without } = readAttachments(key)
+  return pictures.filter(({ id }) => !without.includes(id))
 }
 
 /** storeAttachments stores the waiting question for other tabs and for this one after a reload. */

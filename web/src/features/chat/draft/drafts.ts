@@ -14,6 +14,11 @@ export function draftKey(skillId: string, threadId: string | undefined): string 
   return threadId === undefined ? `skill:${skillId}` : `thread:${threadId}`
 }
 
+/** editKey returns the storage key of an edited question. */
+export function editKey(messageId: string): string {
+  return `edit:${messageId}`
+}
+
 /** draftAtom returns the unsent text of a composer. It is stored in the browser and shared by all tabs. */
 export function draftAtom(key: string): Draft {
   const known = drafts.get(key)

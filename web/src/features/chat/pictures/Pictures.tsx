@@ -24,8 +24,11 @@ export function Pictures({
   pictures: readonly Picture[]
   uploads?: readonly Upload<Picture>[]
   disabled?: boolean
-  /** Removes a picture. Undefined if the pictures are read-only. */
-  onRemove?: (picture: Picture) => void
+  /**
+   * Removes a picture, and moves the focus from the removed button. Called without a picture after an upload was
+   * removed. Undefined if the pictures are read-only.
+   */
+  onRemove?: (picture?: Picture) => void
 }) {
   const [shown, setShown] = useState<number | null>(null)
   const close = () => setShown(null)
@@ -55,7 +58,7 @@ export function Pictures({
           </li>
         ))}
         {uploads.map((upload) => (
-          <UploadItem key={upload.id} upload={upload} />
+          <UploadItem key={upload.id} upload={upload} onRemoved={onRemove} />
         ))}
       </ul>
       {PictureViewer && shown !== null && <PictureViewer pictures={pictures} from={shown} onClose={close} />}
@@ -83,7 +86,13 @@ function Thumbnail({ picture, place, onOpen }: { picture: Picture; place: number
 }
 
 /** UploadItem shows a pending or failed upload of a picture. */
-function UploadItem({ upload: { id, file, state, percent, reason, again } }: { upload: Upload<Picture> }) {
+function UploadItem({
+  upload: { id, file, state, percent, reason, again },
+  onRemoved,
+}: {
+  upload: Upload<Picture>
+  onRemoved: (() => void) | undefined
+}) {
   const url = useBlobUrl(state === 'failed' ? undefined : file)
   const failed = state === 'failed'
   return (
@@ -112,7 +121,10 @@ function UploadItem({ upload: { id, file, state, percent, reason, again } }: { u
         side="top"
         className={styles.remove}
         label={failed ? words.removeFailed : words.stop}
-        onClick={() => pictureUploads.remove(id)}
+        onClick={() => {
+          pictureUploads.remove(id)
+          onRemoved?.()
+        }}
       >
         <X size={14} />
       </IconButton>

@@ -7,8 +7,8 @@ import { useLazyPart } from '@/lib/ui/lazyPart'
 import { isSend, useSendKey } from '@/lib/ui/sendKey'
 import { AttachMenu } from '../composer/AttachMenu'
 import type { Conversation } from '../conversation/conversation'
-import { attachmentsAtom, clearAdded, detachPicture } from '../draft/attachments'
-import { draftAtom } from '../draft/drafts'
+import { attachmentsAtom, clearAttachments, detach, detachPicture, ownPictures } from '../draft/attachments'
+import { draftAtom, editKey } from '../draft/drafts'
 import { maxLength } from '../draft/limits'
 import { addPictures, cancelPictures } from '../draft/pictures'
 import { usePictureUploads } from '../draft/questionFiles'
@@ -32,7 +32,7 @@ export function Edit(props: EditProps) {
   const form = message.form !== undefined && skill.form_type === 'form'
   const SkillForm = useLazyPart(formPart, form)
   const busy = useAtomValue(conversation.busyAtom)
-  const key = `edit:${message.id}`
+  const key = editKey(message.id)
   const [, setDraft] = useAtom(draftAtom(key))
   const box = useRef<HTMLDivElement>(null)
   const ready = !form || SkillForm !== null
@@ -46,7 +46,7 @@ export function Edit(props: EditProps) {
   }, [ready])
   const cancel = () => {
     setDraft('')
-    clearAdded(key)
+    clearAttachments(key)
     cancelPictures(key)
     conversation.edit(null)
     onDone()
@@ -90,13 +90,13 @@ function TextEdit({
 }: EditProps & { readonly draft: string; readonly busy: boolean; readonly onCancel: () => void }) {
   const [kept, setKept] = useAtom(draftAtom(draft))
   const [text, setText] = useState(kept || message.content)
-  const [removed, setRemoved] = useState<readonly string[]>([])
   const added = useAtomValue(attachmentsAtom(draft)).pictures
   const uploads = usePictureUploads(draft)
   const blind = usePictureRefusal(skill) ?? ''
-  const own = (message.pictures ?? []).filter(({ id }) => !removed.includes(id))
+  const own = ownPictures(message, draft)
   const pictures = [...own, ...added.filter(({ id }) => own.every((other) => other.id !== id))]
   const sendKey = useSendKey()
+  const field = useRef<HTMLTextAreaElement>(null)
   const over = text.length > maxLength ? [...text].length - maxLength : 0
   const readable = pictures.length === 0 || blind === ''
   const ready = text.trim() !== '' && over <= 0 && !busy && uploads.length === 0 && readable
@@ -105,7 +105,7 @@ function TextEdit({
     if (!ready) return
     const onTaken = () => {
       setKept('')
-      clearAdded(draft)
+      clearAttachments(draft)
     }
     const question = { kind: 'text', content: text.trim(), pictures, onTaken } as const
     void conversation.ask(question, undefined, { edit: message.id })
@@ -116,12 +116,15 @@ function TextEdit({
       <Pictures
         pictures={pictures}
         uploads={uploads}
-        onRemove={({ id }) => {
-          setRemoved([...removed, id])
-          detachPicture(draft, id)
+        onRemove={(picture) => {
+          field.current?.focus()
+          if (picture === undefined) return
+          detachPicture(draft, picture.id)
+          detach(draft, picture.id, true)
         }}
       />
       <textarea
+        ref={field}
         className={styles.field}
         rows={3}
         aria-label={texts.edit.label}

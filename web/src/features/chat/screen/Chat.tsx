@@ -24,17 +24,27 @@ interface ChatProps {
 
 /** Chat shows a thread, or the start of a new one. */
 export function Chat({ skill, conversation, title }: ChatProps) {
-  const { thread, turns } = useAtomValue(conversation.stateAtom)
+  const { thread, turns, editing } = useAtomValue(conversation.stateAtom)
   const scroll = useAutoScroll(turns[0]?.key)
   useReveal(conversation, turns, scroll.content, scroll.toItem)
   useStopKey(conversation, isWriting(turns.at(-1)))
   const empty = turns.length === 0
   const form = empty && skill.form_type === 'form'
+  const edited = turns.find(({ message }) => message.id === editing)?.message
   const threadId = thread?.id
   useEffect(() => (threadId === undefined ? undefined : markThreadShown(threadId)), [threadId])
 
   return (
-    <DropTarget className={styles.chat} skill={skill} conversation={conversation} disabled={form}>
+    <DropTarget
+      className={styles.chat}
+      skill={skill}
+      conversation={conversation}
+      edited={edited}
+      // A form takes its files itself.
+      disabled={
+        form || thread?.can_ask === false || (skill.form_type === 'form' && edited?.form !== undefined)
+      }
+    >
       {!empty && <ChatHead skill={skill} conversation={conversation} title={title ?? texts.untitled} />}
       <Temporary conversation={conversation} />
       <NewThreadNote conversation={conversation} />

@@ -13,7 +13,6 @@ import { Queue } from '../composer/Queue'
 import type { Conversation } from '../conversation/conversation'
 import type { Question } from '../conversation/conversationState'
 import { isWriting } from '../conversation/turns'
-import { askLater } from '../conversations'
 import { Announcer } from '../notices/Announcer'
 import { Busy } from '../notices/Busy'
 import { CostDialog } from '../notices/CostDialog'
@@ -84,7 +83,6 @@ export function ChatBody({ skill, conversation, scroll, embedded = false }: Chat
             focused={!embedded}
             offersSkills={!embedded}
             onAsk={ask}
-            onAskLater={(question) => thread && askLater(conversation, thread, question)}
           />
         )}
       </div>

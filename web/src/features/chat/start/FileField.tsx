@@ -1,3 +1,4 @@
+import { useRef } from 'react'
 import { Button } from '@/components/Button'
 import { Field } from '@/components/Field'
 import { addUploaded, rememberSources, useSource } from '@/entities/source/dataSources'
@@ -34,18 +35,28 @@ export function FileField({
   error,
 }: FileFieldProps) {
   const uploading = useUploads(target)
+  const box = useRef<HTMLDivElement>(null)
+  // The pressed button disappears with its file.
+  const focusButton = () => box.current?.querySelector<HTMLElement>('[name]')?.focus()
   const empty = value === '' && uploading.length === 0
   return (
     <Field label={label} optional={optional} error={error}>
       {(ids) => (
-        <div className={styles.box} data-invalid={ids['aria-invalid']}>
+        <div ref={box} className={styles.box} data-invalid={ids['aria-invalid']}>
           {!empty && (
             <ul className={styles.list}>
               {uploading.map((upload) => (
-                <UploadChip key={upload.id} upload={upload} />
+                <UploadChip key={upload.id} upload={upload} onRemoved={focusButton} />
               ))}
               {uploading.length === 0 && (
-                <Chosen id={value} disabled={disabled} onRemove={() => onChange('')} />
+                <Chosen
+                  id={value}
+                  disabled={disabled}
+                  onRemove={() => {
+                    onChange('')
+                    focusButton()
+                  }}
+                />
               )}
             </ul>
           )}

@@ -80,7 +80,7 @@ export function readCsv(text: string): CsvLine[] {
 const TABS = new Set(['\t'])
 const COMMAS = new Set([',', ';', '，'])
 
-// Cells copied from a spreadsheet are separated by tabs, and may contain commas.
+// Cells copied from a spreadsheet are separated by tabs, and may contain commas. A quoted cell may contain a tab.
 function separatorOf(text: string): ReadonlySet<string> {
-  return text.includes('\t') ? TABS : COMMAS
+  return text.replace(/"[^"]*"/g, '').includes('\t') ? TABS : COMMAS
 }

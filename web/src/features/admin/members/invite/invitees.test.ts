@@ -33,6 +33,10 @@ describe('the lines of a table', () => {
 
   it('are separated by tabs if there are any', () => {
     expect(readCsv('a, b\tc')).toEqual([{ line: 1, cells: ['a, b', 'c'] }])
+    expect(readCsv('a,"b\tc"\nd,e')).toEqual([
+      { line: 1, cells: ['a', 'b\tc'] },
+      { line: 2, cells: ['d', 'e'] },
+    ])
   })
 
   it('end with the text, even within a quote', () => {
@@ -87,6 +91,30 @@ describe('a list of people', () => {
       [6, '名前に使えない文字が含まれています。'],
     ])
     expect(read('email,role\na@example.com,部長')[0]?.error).toBe('「部長」という役割はありません。')
+  })
+
+  it('has an error for a line with several people, who would not all be invited', () => {
+    for (const line of [
+      'a@example.com; b@example.com',
+      '鈴木 花子 <a@example.com>, 山田 太郎 <b@example.com>',
+      'a@example.com b@example.com',
+    ])
+      expect(read(line).map(({ error }) => error)).toEqual([
+        'メールアドレスが2件以上あります。1行に1名ずつ入力してください。',
+      ])
+    // Another address in a column that is not used.
+    expect(read('メールアドレス,名前,上長\na@example.com,A,b@example.com').map(brief)).toEqual([
+      ['a@example.com', 'A', 'general-user', undefined],
+    ])
+  })
+
+  it('prefers a column of addresses to one of user names', () => {
+    expect(read('ユーザー名,メールアドレス\n鈴木 花子,a@example.com').map(brief)).toEqual([
+      ['a@example.com', '鈴木 花子', 'general-user', undefined],
+    ])
+    expect(read('ユーザー名,氏名\na@example.com,鈴木 花子').map(brief)).toEqual([
+      ['a@example.com', '鈴木 花子', 'general-user', undefined],
+    ])
   })
 
   it('grants no administrators’ roles for users who may not', () => {

@@ -31,10 +31,12 @@ interface ListOptions {
   readonly mayGrant: boolean
 }
 
-type Column = 'email' | 'name' | 'family' | 'given' | 'role' | null
+type Column = 'email' | 'name' | 'family' | 'given' | 'role' | 'userId' | 'userName' | null
 
 const headers: ReadonlyArray<readonly [Exclude<Column, null>, RegExp]> = [
-  ['email', /^(e-?mail(address)?|mail(address)?|(電子)?メール(アドレス)?|アドレス|ユーザー(id|名))$/],
+  ['email', /^(e-?mail(address)?|mail(address)?|(電子)?メール(アドレス)?|アドレス)$/],
+  ['userId', /^ユーザーid$/],
+  ['userName', /^ユーザー名$/],
   ['family', /^(姓|名字|苗字|lastname|familyname|surname)$/],
   ['given', /^(名|firstname|givenname)$/],
   ['name', /^((full|display|user)?name|氏名|名前|お名前|表示名|社員名|メンバー名)$/],
@@ -59,7 +61,7 @@ export function readInvitees(text: string, options: ListOptions): Invitee[] {
   const columns = lines[0] ? readHeading(lines[0]) : null
   const seen = new Map<string, number>()
   return lines.slice(columns ? 1 : 0).map((line, index) => {
-    const { email, name, role } = columns ? byColumns(line, columns) : byLooks(line)
+    const { email, name, role, several } = columns ? byColumns(line, columns) : byLooks(line)
     const known = role === '' ? options.role : roleOf(role)
     const assumedName = name === '' && email !== ''
     const invitee = {
@@ -72,9 +74,11 @@ export function readInvitees(text: string, options: ListOptions): Invitee[] {
     const error =
       index >= MOST_INVITEES
         ? errors.tooMany(formatNumber(MOST_INVITEES))
-        : known === null
-          ? errors.badRole(role)
-          : problemOf(invitee, options.mayGrant, seen, line.line)
+        : several
+          ? errors.several
+          : known === null
+            ? errors.badRole(role)
+            : problemOf(invitee, options.mayGrant, seen, line.line)
     return { ...invitee, error }
   })
 }
@@ -116,19 +120,33 @@ function readHeading({ cells }: CsvLine): Column[] | null {
     const plain = plainly(cell)
     return headers.find(([, pattern]) => pattern.test(plain))?.[0] ?? null
   })
-  return columns.includes('email') && !cells.some((cell) => cell.includes('@')) ? columns : null
+  const has = (column: Column) => columns.includes(column)
+  // Without a column of addresses, the user names are addresses.
+  const user = has('email') ? null : 'email'
+  const userName = has('email') && !has('name') && !has('family') ? 'name' : user
+  const known = columns.map((column) =>
+    column === 'userId' ? user : column === 'userName' ? userName : column,
+  )
+  return known.includes('email') && !cells.some((cell) => cell.includes('@')) ? known : null
 }
 
 interface Parts {
   email: string
   name: string
   role: string
+  /** Whether there are several addresses, which would not all be invited. */
+  several: boolean
 }
 
 function byColumns({ cells }: CsvLine, columns: readonly Column[]): Parts {
   const of = (column: Column) => cells[columns.indexOf(column)] ?? ''
   const name = of('name') || `${of('family')} ${of('given')}`
-  return { email: addressOf(of('email')), name: tidy(name), role: tidy(of('role')) }
+  return {
+    email: addressOf(of('email')),
+    name: tidy(name),
+    role: tidy(of('role')),
+    several: hasSeveral(of('email')),
+  }
 }
 
 // Without a heading: a cell with an @ is the address, the name of a role is the role, and the rest is the name.
@@ -141,7 +159,13 @@ function byLooks({ cells }: CsvLine): Parts {
     email: addressOf(named?.[2] ?? email),
     name: tidy(rest.join(' ') || named?.[1] || ''),
     role: tidy(role),
+    several: hasSeveral(cells.join(' ')),
   }
+}
+
+function hasSeveral(text: string): boolean {
+  const found = text.normalize('NFKC').match(/[\x21-\x3f\x41-\x7e]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+/gi)
+  return found !== null && found.length > 1
 }
 
 function takeFrom(cells: string[], wanted: (cell: string) => boolean): string {
