@@ -78,7 +78,7 @@ func (t Thread) Readers(organizationID uuid.UUID) Readers {
 	return r
 }
 
-// ThreadFilter selects threads for a list.
+// ThreadFilter selects threads for a list or a search. A search finds archived threads, too.
 type ThreadFilter struct {
 	Archived  bool
 	ProjectID *uuid.UUID // The threads of a project that the reader may open. Nil for all threads of the reader.

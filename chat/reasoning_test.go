@@ -181,7 +181,7 @@ func TestReasoningIsNotPartOfTheAnswer(t *testing.T) {
 			events.await(t, "よい題")
 			searcher := chat.NewSearcher(f.db, slog.New(slog.DiscardHandler))
 			for query, want := range map[string]int{"回答です": 1, thought: 0} {
-				if found, err := searcher.Search(t.Context(), f.owner, query, 0, 10); err != nil || len(found) != want {
+				if found, err := searcher.Search(t.Context(), f.owner, query, chat.ThreadFilter{}, 0, 10); err != nil || len(found) != want {
 					t.Errorf("%s finds %+v, %v", query, found, err)
 				}
 			}

@@ -46,6 +46,13 @@ type Candidate struct {
 	Messages []uuid.UUID // Newest first.
 }
 
+// CandidateQuery selects candidates.
+type CandidateQuery struct {
+	ProjectID *uuid.UUID            // As in ThreadFilter.
+	Shared    *bool                 // As in ThreadFilter.
+	Keys      map[uuid.UUID][]int32 // The keys of the query, by the owner of a thread: each owner has other keys.
+}
+
 // CandidateCursor is the end of a page of candidates.
 type CandidateCursor struct {
 	TouchedAt time.Time
@@ -96,10 +103,11 @@ func (s *Searcher) index(ctx context.Context) {
 	}
 }
 
-// Search returns a page of the owner's threads in whose title, or in one of whose messages, all words of a query occur,
-// last touched first. The title is preferred to messages, and a newer message to older ones.
+// Search returns a page of the reader's threads, or of a project's threads that the reader may read, in whose title, or
+// in one of whose messages, all words of a query occur, last touched first. The title is preferred to messages, and a
+// newer message to older ones.
 func (s *Searcher) Search(
-	ctx context.Context, owner identity.Owner, query string, offset, limit int,
+	ctx context.Context, reader identity.Owner, query string, filter ThreadFilter, offset, limit int,
 ) ([]SearchResult, error) {
 	if utf8.RuneCountInString(query) > MaxQuery {
 		return nil, fault.InvalidField("q", "検索語は%d文字以内で入力してください。", MaxQuery)
@@ -108,21 +116,33 @@ func (s *Searcher) Search(
 	if len(terms) == 0 {
 		return nil, fault.InvalidField("q", "検索語を入力してください。")
 	}
+	owners := []uuid.UUID{reader.UserID}
+	if filter.ProjectID != nil {
+		var err error
+		if owners, err = s.store.ThreadOwners(ctx, reader, *filter.ProjectID); err != nil || len(owners) == 0 {
+			return nil, err
+		}
+	}
 	// New messages are found at once. If more are pending, as after a migration, the background indexing catches up.
-	if _, err := s.store.IndexPending(ctx, &owner, 0, 2*indexBatch); err != nil {
+	if _, err := s.store.IndexPending(ctx, owners, 0, 2*indexBatch); err != nil {
 		return nil, err
 	}
-	keys := ngram.QueryKeys(owner.UserID[:], terms)
+	wanted := CandidateQuery{
+		ProjectID: filter.ProjectID, Shared: filter.Shared, Keys: make(map[uuid.UUID][]int32, len(owners)),
+	}
+	for _, owner := range owners {
+		wanted.Keys[owner] = ngram.QueryKeys(owner[:], terms)
+	}
 	found := make([]SearchResult, 0, limit)
 	var after *CandidateCursor
 	for skip := offset; len(found) < limit; {
 		// Nearly every candidate contains the words: more are read only if some do not.
 		batch := min(skip+limit-len(found), searchBatch)
-		page, err := s.store.Candidates(ctx, owner, keys, after, batch)
+		page, err := s.store.Candidates(ctx, reader, wanted, after, batch)
 		if err != nil {
 			return nil, err
 		}
-		matches, err := s.matches(ctx, owner, terms, page)
+		matches, err := s.matches(ctx, reader, terms, page)
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +167,7 @@ func (s *Searcher) Search(
 // matches returns for each candidate where its words are, nil if it does not contain them. Nearly always the first text
 // of a candidate contains them, so each round reads one text per candidate.
 func (s *Searcher) matches(
-	ctx context.Context, owner identity.Owner, terms []string, page []Candidate,
+	ctx context.Context, reader identity.Owner, terms []string, page []Candidate,
 ) ([]*Match, error) {
 	matches := make([]*Match, len(page))
 	for i, c := range page {
@@ -165,7 +185,7 @@ func (s *Searcher) matches(
 		if len(ids) == 0 {
 			return matches, nil
 		}
-		texts, err := s.store.Texts(ctx, owner, ids)
+		texts, err := s.store.Texts(ctx, reader, ids)
 		if err != nil {
 			return nil, err
 		}

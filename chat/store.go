@@ -476,17 +476,21 @@ type Store interface {
 
 	// Search.
 
-	// IndexPending indexes pending texts, at most limit, and returns how many there were. It takes those of one person,
-	// or anybody's if owner is nil, that have been pending for a time, the oldest first. Servers that call it at the
-	// same time share the work.
-	IndexPending(ctx context.Context, owner *identity.Owner, since time.Duration, limit int) (int, error)
+	// IndexPending indexes pending texts, at most limit, and returns how many there were. It takes those in the threads
+	// of the owners, or anybody's if owners is nil, that have been pending for a time, the oldest first. Servers that call
+	// it at the same time share the work.
+	IndexPending(ctx context.Context, owners []uuid.UUID, since time.Duration, limit int) (int, error)
 
-	// Candidates returns the owner's threads with entries that have all keys, last touched first, then by id
-	// descending. It begins after a place; nil for the beginning.
-	Candidates(ctx context.Context, owner identity.Owner, keys []int32, after *CandidateCursor, limit int) ([]Candidate, error)
+	// ThreadOwners returns the owners of the threads of a project that the reader may read.
+	ThreadOwners(ctx context.Context, reader identity.Owner, projectID uuid.UUID) ([]uuid.UUID, error)
 
-	// Texts returns the contents of the owner's messages.
-	Texts(ctx context.Context, owner identity.Owner, messages []uuid.UUID) (map[uuid.UUID]string, error)
+	// Candidates returns the reader's threads, or a project's threads that the reader may read, with entries that have
+	// all keys, last touched first, then by id descending. It begins after a place; nil for the beginning.
+	Candidates(ctx context.Context, reader identity.Owner, query CandidateQuery, after *CandidateCursor, limit int) (
+		[]Candidate, error)
+
+	// Texts returns the contents of messages that the reader may read.
+	Texts(ctx context.Context, reader identity.Owner, messages []uuid.UUID) (map[uuid.UUID]string, error)
 
 	ModelStore
 	ApprovalStore

@@ -121,7 +121,7 @@ func TestDeletionContinuesAfterACrash(t *testing.T) {
 	if done, err := other.FinishDeletion(t.Context(), f.a, certify); done || err != nil {
 		t.Errorf("finished with a file: %v, %v", done, err)
 	}
-	orphans, err := other.ListOrphans(t.Context())
+	orphans, err := other.ListOrphans(t.Context(), uuid.Nil)
 	must(t, err)
 	must(t, other.DeleteOrphan(t.Context(), orphans[0]))
 	if done, err := other.FinishDeletion(t.Context(), f.a, certify); !done || err != nil {

@@ -50,7 +50,7 @@ func (f *fixture) asked(
 
 func (f *fixture) orphans(t *testing.T) []uuid.UUID {
 	t.Helper()
-	orphans, err := f.ListOrphans(t.Context())
+	orphans, err := f.ListOrphans(t.Context(), uuid.Nil)
 	must(t, err)
 	return orphans
 }

@@ -252,9 +252,9 @@ func (db *DB) LeaveProject(ctx context.Context, actor identity.Actor, id uuid.UU
 }
 
 // FindSubjects implements project.Store.
-func (db *DB) FindSubjects(ctx context.Context, organizationID uuid.UUID, search string, limit int) ([]project.Subject,
-	error,
-) {
+func (db *DB) FindSubjects(ctx context.Context, organizationID uuid.UUID, search string, without *uuid.UUID, offset,
+	limit int,
+) ([]project.Subject, error) {
 	rows, err := queryRows[grantRow](ctx, db.pool, `
 		SELECT s.kind, s.id, s.name, s.email, s.member_count
 		FROM (SELECT 'group' AS kind, g.id, g.name, '' AS email, g.member_count
@@ -264,8 +264,9 @@ func (db *DB) FindSubjects(ctx context.Context, organizationID uuid.UUID, search
 		      SELECT 'user', u.id, u.name, u.email, 0
 		      FROM users u
 		      WHERE u.organization_id = $1 AND u.state = 'active') s
-		WHERE $2 = '' OR position($2 IN lower(normalize(s.name, NFKC))) > 0 OR position($2 IN s.email) > 0
+		WHERE ($2 = '' OR position($2 IN lower(normalize(s.name, NFKC))) > 0 OR position($2 IN s.email) > 0)
+		  AND NOT EXISTS (SELECT FROM project_grants g WHERE g.project_id = $5 AND s.id IN (g.user_id, g.group_id))
 		ORDER BY s.kind, s.name, s.id
-		LIMIT $3`, organizationID, normalizeSearch(search), limit)
+		OFFSET $3 LIMIT $4`, organizationID, normalizeSearch(search), offset, limit, without)
 	return convert(rows, grantRow.subject), err
 }

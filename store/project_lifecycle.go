@@ -244,8 +244,8 @@ func (db *DB) ListManaged(ctx context.Context, organizationID uuid.UUID, search 
 	}), total, err
 }
 
-// ProjectUsage implements project.Store. A question without an author is that of a removed member in a shared thread,
-// and that of the owner in a private thread. An answer that follows no question is charged to the owner.
+// ProjectUsage implements project.Store. An answer is charged to the member who requested it, as in the usage of the
+// organization.
 func (db *DB) ProjectUsage(ctx context.Context, organizationID, id uuid.UUID) (usage project.Usage, _ error) {
 	rows, err := queryRows[struct {
 		UserID       *uuid.UUID
@@ -259,9 +259,8 @@ func (db *DB) ProjectUsage(ctx context.Context, organizationID, id uuid.UUID) (u
 		       coalesce(sum(m.output_tokens), 0)::bigint AS output_tokens
 		FROM threads t
 		JOIN messages m ON m.thread_id = t.id AND m.role = 'assistant'
-		LEFT JOIN messages q ON q.id = m.parent_id
-		LEFT JOIN users u ON u.id = CASE WHEN t.visibility = 'project' AND q.role = 'user' THEN q.author_id
-		                                 ELSE coalesce(q.author_id, t.user_id) END
+		LEFT JOIN generations g ON g.message_id = m.id
+		LEFT JOIN users u ON u.id = coalesce(g.user_id, t.user_id)
 		WHERE t.organization_id = $1 AND t.project_id = $2
 		  AND m.completed_at >= (`+thisMonth+`)::timestamp AT TIME ZONE 'Asia/Tokyo'
 		GROUP BY u.id

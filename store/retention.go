@@ -17,9 +17,10 @@ import (
 // 24 hours, independent of the time zone of the database session.
 const retentionPeriod = `r.days * interval '24 hours'`
 
-// ownNotified is the condition that the thread r belongs to user $2 of organization $1, will be deleted, and that its
-// owner was notified of that.
-const ownNotified = `r.organization_id = $1 AND r.user_id = $2 AND r.told_at >= r.since`
+// ownNotified is the condition that the thread r belongs to user $2 of organization $1, will be deleted, that its owner
+// was notified of that, and may still open it.
+const ownNotified = `r.organization_id = $1 AND r.user_id = $2 AND r.told_at >= r.since AND EXISTS (
+	SELECT FROM threads t WHERE t.id = r.id AND ` + mayRead + `)`
 
 // deletesAt is the time at which the thread r is deleted after its owner was notified at the time told. $3 is
 // chat.NoticePeriod.
@@ -74,14 +75,18 @@ func optionalDays(days *int) string {
 	return strconv.Itoa(*days)
 }
 
-// PreviewRetention implements org.Store.
+// PreviewRetention implements org.Store. It does not count threads that follow the setting of their project.
 func (db *DB) PreviewRetention(ctx context.Context, organizationID uuid.UUID, days int) (org.RetentionPreview, error) {
 	return queryRow[org.RetentionPreview](ctx, db.pool, `
 		SELECT count(*) AS told, count(*) FILTER (WHERE touched_at <= now() - $2 * interval '24 hours') AS due,
 		       count(DISTINCT user_id) AS members
-		FROM threads
+		FROM threads t
 		WHERE organization_id = $1 AND NOT pinned AND expires_at IS NULL
-		  AND touched_at <= now() - ($2 * interval '24 hours' - $3::interval)`,
+		  AND touched_at <= now() - ($2 * interval '24 hours' - $3::interval)
+		  AND NOT EXISTS (
+		      SELECT FROM projects p
+		      WHERE p.id = t.project_id AND p.retention_days IS NOT NULL
+		        AND (t.visibility = 'project' OR p.retention_days <= $2))`,
 		organizationID, days, chat.NoticePeriod)
 }
 

@@ -48,6 +48,18 @@ func (f *fixture) oldThread(t *testing.T, owner identity.Owner, touched, told fl
 	return id
 }
 
+// project adds a project of an owner with a number of days.
+func (f *fixture) project(t *testing.T, owner identity.Owner, days *int) uuid.UUID {
+	t.Helper()
+	id := newID()
+	f.exec(t, `
+		INSERT INTO projects (id, organization_id, name, retention_days, request_id, request_hash)
+		VALUES ($1, $2, '製糸', $3, $1, '')`, id, owner.OrganizationID, days)
+	f.exec(t, `INSERT INTO project_grants (organization_id, project_id, user_id, role) VALUES ($1, $2, $3, 'manager')`,
+		owner.OrganizationID, id, owner.UserID)
+	return id
+}
+
 // hold runs SQL in a transaction and returns a function that commits it.
 func (f *fixture) hold(t *testing.T, sql string, args ...any) (release func()) {
 	t.Helper()
@@ -357,8 +369,16 @@ func TestPreviewOfRetention(t *testing.T) {
 	f.oldThread(t, f.bob, 70, 1) // Notified under an earlier setting.
 	pinned := f.oldThread(t, f.bob, 70, -1)
 	f.exec(t, `UPDATE threads SET pinned = true WHERE id = $1`, pinned)
+	// In projects, shared threads follow the setting of the project, and private threads the shorter one.
+	for _, days := range []*int{nil, new(30), new(90)} {
+		project := f.project(t, f.ann, days)
+		for _, visibility := range []string{"private", "project"} {
+			f.exec(t, `UPDATE threads SET project_id = $2, visibility = $3 WHERE id = $1`, f.oldThread(t, f.ann, 70, -1),
+				project, visibility)
+		}
+	}
 	got, err := f.PreviewRetention(t.Context(), f.a, 60)
-	if err != nil || got != (org.RetentionPreview{Told: 5, Due: 3, Members: 2}) {
+	if err != nil || got != (org.RetentionPreview{Told: 8, Due: 6, Members: 2}) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	actor := identity.Actor{User: identity.User{ID: f.ann.UserID, OrganizationID: f.a}}
@@ -368,5 +388,27 @@ func TestPreviewOfRetention(t *testing.T) {
 	}
 	if days, err := f.Retention(t.Context(), f.a); err != nil || days != nil {
 		t.Errorf("after a refused change: %v, %v", days, err)
+	}
+}
+
+// TestExpiringThreadsOfALeftProject: a member without a role in a project is not shown the own threads in it that will be
+// deleted, which the member cannot open.
+func TestExpiringThreadsOfALeftProject(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.retain(t, f.a, 30)
+	f.age(t, f.a)
+	thread, project := f.oldThread(t, f.ann, 40, 1), f.project(t, f.ann, nil)
+	f.exec(t, `UPDATE threads SET project_id = $2 WHERE id = $1`, thread, project)
+	f.exec(t, `UPDATE threads SET told_at = now() - interval '1 day' WHERE id = $1`, thread)
+	for want := 1; want >= 0; want-- {
+		list, err := f.ListExpiring(t.Context(), f.ann, 0, 10)
+		must(t, err)
+		count, err := f.CountExpiring(t.Context(), f.ann)
+		must(t, err)
+		if len(list) != want || count.Threads != want {
+			t.Errorf("Ann is shown %+v, %+v, want %d", list, count, want)
+		}
+		f.exec(t, `DELETE FROM project_grants WHERE project_id = $1`, project)
 	}
 }

@@ -47,7 +47,7 @@ func (f *fixture) addThread(
 
 func (f *fixture) search(t *testing.T, owner identity.Owner, query string) []chat.SearchResult {
 	t.Helper()
-	found, err := chat.NewSearcher(f.DB, nil).Search(t.Context(), owner, query, 0, 100)
+	found, err := chat.NewSearcher(f.DB, nil).Search(t.Context(), owner, query, chat.ThreadFilter{}, 0, 100)
 	must(t, err)
 	return found
 }
@@ -124,7 +124,7 @@ func TestSearchFindsTitlesAndMessages(t *testing.T) {
 	}
 
 	for _, query := range []string{"", " 　", strings.Repeat("あ", chat.MaxQuery+1)} {
-		_, err := chat.NewSearcher(f.DB, nil).Search(t.Context(), f.ann, query, 0, 10)
+		_, err := chat.NewSearcher(f.DB, nil).Search(t.Context(), f.ann, query, chat.ThreadFilter{}, 0, 10)
 		wantCode(t, err, fault.Invalid)
 	}
 }
@@ -166,7 +166,7 @@ func TestSearchIsExact(t *testing.T) {
 		}
 		got := map[uuid.UUID]bool{}
 		for offset := 0; ; offset += 7 {
-			page, err := searcher.Search(t.Context(), f.ann, query, offset, 7)
+			page, err := searcher.Search(t.Context(), f.ann, query, chat.ThreadFilter{}, offset, 7)
 			must(t, err)
 			for _, hit := range page {
 				if got[hit.ID] {

@@ -291,16 +291,16 @@ func (db *DB) FinishReading(ctx context.Context, reading datasource.Reading,
 
 // ListOrphans implements datasource.Store. It returns none while a backup runs, which may copy files whose rows were
 // deleted after its snapshot. A backup that takes the lock later has a later snapshot, without these rows.
-func (db *DB) ListOrphans(ctx context.Context) ([]uuid.UUID, error) {
+func (db *DB) ListOrphans(ctx context.Context, after uuid.UUID) ([]uuid.UUID, error) {
 	// The check for a row protects a stored file whose upload was reported as failed and discarded.
 	return queryValues[uuid.UUID](ctx, db.pool, `
 		SELECT l.id
 		FROM loose_files l
 		WHERE (SELECT pg_try_advisory_xact_lock_shared(`+backupLock+`))
-		  AND l.remove_at <= now() AND NOT EXISTS (SELECT FROM data_sources d WHERE d.id = l.id)
+		  AND l.remove_at <= now() AND l.id > $1 AND NOT EXISTS (SELECT FROM data_sources d WHERE d.id = l.id)
 		  AND NOT EXISTS (SELECT FROM pictures p WHERE p.id = l.id)
-		ORDER BY l.remove_at
-		LIMIT $1`, orphanBatch)
+		ORDER BY l.id
+		LIMIT $2`, after, orphanBatch)
 }
 
 // DeleteOrphan implements datasource.Store.

@@ -113,7 +113,7 @@ func TestUploadsOfTheSameContentAreSerialized(t *testing.T) {
 	}
 	f.next(t, time.Hour)
 	f.nothingWaits(t)
-	orphans, err := f.ListOrphans(t.Context())
+	orphans, err := f.ListOrphans(t.Context(), uuid.Nil)
 	must(t, err)
 	if len(orphans) != n-1 || slices.Contains(orphans, stored[0].ID) {
 		t.Errorf("%d files are orphans", len(orphans))
@@ -128,15 +128,18 @@ func TestFileOfASourceIsNeverAnOrphan(t *testing.T) {
 	ann := f.ann
 	source := f.source(t, ann, "本文")
 	must(t, f.MarkOrphan(t.Context(), source.ID, 0))
-	if orphans, err := f.ListOrphans(t.Context()); err != nil || len(orphans) != 0 {
+	if orphans, err := f.ListOrphans(t.Context(), uuid.Nil); err != nil || len(orphans) != 0 {
 		t.Errorf("%v, orphans: %v", err, orphans)
 	}
 	must(t, f.DeleteSource(t.Context(), ann, source.ID))
-	if orphans, err := f.ListOrphans(t.Context()); err != nil || !slices.Equal(orphans, []uuid.UUID{source.ID}) {
+	if orphans, err := f.ListOrphans(t.Context(), uuid.Nil); err != nil || !slices.Equal(orphans, []uuid.UUID{source.ID}) {
 		t.Errorf("%v, orphans: %v", err, orphans)
 	}
+	if orphans, err := f.ListOrphans(t.Context(), source.ID); err != nil || len(orphans) != 0 {
+		t.Errorf("%v, orphans after the last one: %v", err, orphans)
+	}
 	must(t, f.DeleteOrphan(t.Context(), source.ID))
-	if orphans, err := f.ListOrphans(t.Context()); err != nil || len(orphans) != 0 {
+	if orphans, err := f.ListOrphans(t.Context(), uuid.Nil); err != nil || len(orphans) != 0 {
 		t.Errorf("%v, orphans: %v", err, orphans)
 	}
 }

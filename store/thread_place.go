@@ -51,16 +51,22 @@ func (db *DB) MoveThread(
 	return before, after, err
 }
 
-// changeReaders sets the authors of the questions of a thread that becomes shared. It removes the data sources of other
-// members from a shared thread that becomes private or moves to another project.
+// changeReaders sets the authors of the owner's questions in a thread that becomes shared. Questions of removed members,
+// from an earlier time when the thread was shared, have no author either: the generation of the first answer tells them
+// apart. It removes the data sources of other members from a shared thread that becomes private or moves to another
+// project.
 func changeReaders(
 	ctx context.Context, tx pgx.Tx, owner identity.Owner, before chat.Thread, to chat.ThreadPlace,
 ) error {
 	switch {
 	case to.Shared && !before.Shared:
 		return exec(ctx, tx, `
-			UPDATE messages SET author_id = $2
-			WHERE organization_id = $1 AND thread_id = $3 AND role = 'user' AND author_id IS NULL`,
+			UPDATE messages m SET author_id = $2
+			WHERE m.organization_id = $1 AND m.thread_id = $3 AND m.role = 'user' AND m.author_id IS NULL
+			  AND NOT EXISTS (
+			      SELECT FROM generations g
+			      WHERE g.user_id <> $2
+			        AND g.message_id = (SELECT a.id FROM messages a WHERE a.parent_id = m.id ORDER BY a.seq LIMIT 1))`,
 			owner.OrganizationID, owner.UserID, before.ID)
 	case before.Shared && (!to.Shared || before.Project.ID != *to.ProjectID):
 		return exec(ctx, tx, `

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"filippo.io/age"
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/migrations"
@@ -45,14 +46,14 @@ func TestBackupOfARunningInstallationIsRestored(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if orphans, err := db.ListOrphans(t.Context()); err != nil || len(orphans) > 0 {
+	if orphans, err := db.ListOrphans(t.Context(), uuid.Nil); err != nil || len(orphans) > 0 {
 		t.Errorf("files to remove while a backup runs: %v, %v", orphans, err)
 	}
 	target.resume()
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if orphans, err := db.ListOrphans(t.Context()); err != nil || len(orphans) != 2 {
+	if orphans, err := db.ListOrphans(t.Context(), uuid.Nil); err != nil || len(orphans) != 2 {
 		t.Errorf("files to remove after the backup: %v, %v", orphans, err)
 	}
 

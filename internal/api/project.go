@@ -127,11 +127,12 @@ func (s *Server) unbindProjectChannel(c *call) (any, error) {
 }
 
 func (s *Server) listProjectSubjects(c *call) (any, error) {
-	search := c.text("search", maxSearch)
+	search, withoutGrant := c.text("search", maxSearch), c.flag("without_grant")
+	offset, limit := c.page()
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	subjects, err := s.Projects.Subjects(c.ctx(), c.actor, c.pathID, search)
+	subjects, err := s.Projects.Subjects(c.ctx(), c.actor, c.pathID, search, withoutGrant, offset, limit)
 	return ProjectSubjectList{Items: convert(subjects, toSubject)}, err
 }
 

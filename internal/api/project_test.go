@@ -129,6 +129,18 @@ func TestProjects(t *testing.T) {
 	if len(found.Items) != 1 || found.Items[0].ID != f.bob.ID || found.Items[0].Kind != "user" {
 		t.Errorf("found %+v", found)
 	}
+	f.member(f.alice.OrganizationID, "carol@tsumugi.example")
+	subjects := func(query string) []api.ProjectSubject {
+		return get[api.ProjectSubjectList](f, http.StatusOK, as(alice, "GET", path+"/subject?"+query, nil)).Items
+	}
+	isAlice := func(s api.ProjectSubject) bool { return s.ID == f.alice.ID }
+	all, free := subjects(""), subjects("without_grant=true")
+	if len(free) != len(all)-1 || slices.ContainsFunc(free, isAlice) || !slices.ContainsFunc(all, isAlice) {
+		t.Errorf("subjects %+v, those without a grant %+v", all, free)
+	}
+	if second := subjects("without_grant=true&offset=1&limit=1"); len(second) != 1 || second[0] != free[1] {
+		t.Errorf("the second one is %+v, want %+v", second, free[1])
+	}
 
 	// Its end.
 	if got := f.do(as(alice, "PUT", path+"/archive", map[string]any{"archived": true})); got.status != http.StatusNoContent {

@@ -19,8 +19,8 @@ func (s *Server) listThreads(c *call) (any, error) {
 		return nil, err
 	}
 	if strings.TrimSpace(query) != "" {
-		found, err := s.Search.Search(c.ctx(), c.actor.Owner(), query, offset, limit)
-		return ThreadList{Items: convert(found, toSearchResult)}, err
+		found, err := s.Search.Search(c.ctx(), c.actor.Owner(), query, filter, offset, limit)
+		return ThreadList{Items: convert(found, c.searchResult)}, err
 	}
 	threads, err := s.Chat.ListThreads(c.ctx(), c.actor.Owner(), filter, offset, limit)
 	return ThreadList{Items: convert(threads, c.thread)}, err
@@ -129,8 +129,8 @@ func toThread(reader uuid.UUID, t chat.Thread) Thread {
 	return thread
 }
 
-func toSearchResult(f chat.SearchResult) Thread {
-	thread := toThread(f.UserID, f.Thread) // Only own threads are searched.
+func (c *call) searchResult(f chat.SearchResult) Thread {
+	thread := c.thread(f.Thread)
 	thread.Match = ThreadMatch{
 		Snippet: f.Match.Text, MessageID: value(f.Match.MessageID),
 		Ranges: convert(f.Match.Ranges, func(r [2]int) []int { return r[:] }),

@@ -5354,6 +5354,15 @@ type SearchProjectParams struct {
 type ListProjectSubjectsParams struct {
 	// Search A part of the name or the address.
 	Search string `form:"search,omitempty" json:"search,omitempty,omitzero"`
+
+	// WithoutGrant Only those that have no grant of their own in the project.
+	WithoutGrant bool `form:"without_grant,omitempty" json:"without_grant,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
 // PreviewRetentionParams defines parameters for PreviewRetention.
@@ -5495,14 +5504,14 @@ type GetSlackLinkParams struct {
 
 // ListThreadsParams defines parameters for ListThreads.
 type ListThreadsParams struct {
-	// Q Words of a title or of what was said, in all threads.
+	// Q Words of a title or of what was said. Archived threads are searched, too.
 	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
 
 	// Archived Whether archived threads are listed or the others.
 	Archived bool `form:"archived,omitempty" json:"archived,omitempty,omitzero"`
 
 	// ProjectID The threads of a project: the user's own ones, and those that are shared with its members. Without it, the
-	// user's own threads, inside and outside of projects. Not with `q`.
+	// user's own threads, inside and outside of projects.
 	ProjectID openapi_types.UUID `form:"project_id,omitempty" json:"project_id,omitempty,omitzero"`
 
 	// Visibility Only private threads or only shared ones.

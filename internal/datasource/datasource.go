@@ -185,9 +185,9 @@ type Store interface {
 	// StorageUsed returns the total size of a person's files in bytes.
 	StorageUsed(ctx context.Context, owner identity.Owner) (int64, error)
 
-	// ListOrphans returns the ids of some files to remove, never the id of an existing data source. Call DeleteOrphan
-	// after a file was removed.
-	ListOrphans(ctx context.Context) ([]uuid.UUID, error)
+	// ListOrphans returns the ids of some files to remove, the next ones above after in the order of the ids, never the
+	// id of an existing data source. Call DeleteOrphan after a file was removed.
+	ListOrphans(ctx context.Context, after uuid.UUID) ([]uuid.UUID, error)
 	DeleteOrphan(ctx context.Context, id uuid.UUID) error
 }
 

@@ -1,6 +1,7 @@
 package datasource_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -15,16 +16,19 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
 )
 
-// lockedFiles has orphans, listed two at a time, of which the first one cannot be removed from the bucket.
+// lockedFiles has orphans, listed two at a time, some of which cannot be removed from the bucket.
 type lockedFiles struct {
 	*queue
 	orphans  []uuid.UUID
-	locked   uuid.UUID
+	locked   []uuid.UUID
 	attempts int
 }
 
-func (f *lockedFiles) ListOrphans(context.Context) ([]uuid.UUID, error) {
-	return slices.Clone(f.orphans[:min(2, len(f.orphans))]), nil
+func (f *lockedFiles) ListOrphans(_ context.Context, after uuid.UUID) ([]uuid.UUID, error) {
+	later := slices.DeleteFunc(slices.Clone(f.orphans), func(o uuid.UUID) bool {
+		return bytes.Compare(o[:], after[:]) <= 0
+	})
+	return later[:min(2, len(later))], nil
 }
 
 func (f *lockedFiles) DeleteOrphan(_ context.Context, id uuid.UUID) error {
@@ -33,7 +37,7 @@ func (f *lockedFiles) DeleteOrphan(_ context.Context, id uuid.UUID) error {
 }
 
 func (f *lockedFiles) Remove(_ context.Context, id uuid.UUID) error {
-	if id == f.locked {
+	if slices.Contains(f.locked, id) {
 		f.attempts++
 		return errors.New("access denied")
 	}
@@ -42,18 +46,18 @@ func (f *lockedFiles) Remove(_ context.Context, id uuid.UUID) error {
 
 func (f *lockedFiles) Write(context.Context, uuid.UUID, io.Reader) error { return nil }
 
-// TestFileThatCannotBeRemovedDoesNotStopOthers: a file that the bucket does not remove, such as one with a legal hold,
-// does not keep the others from being removed. It is tried again by the next sweep.
-func TestFileThatCannotBeRemovedDoesNotStopOthers(t *testing.T) {
+// TestFilesThatCannotBeRemovedDoNotStopOthers: files that the bucket does not remove, such as those with a legal hold, do
+// not keep the others from being removed, even if they fill a batch. They are tried again by the next sweep.
+func TestFilesThatCannotBeRemovedDoNotStopOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := &lockedFiles{queue: newQueue(), orphans: []uuid.UUID{uuid.New(), uuid.New(), uuid.New(), uuid.New()}}
-		f.locked = f.orphans[0]
+		f := &lockedFiles{queue: newQueue(), orphans: []uuid.UUID{{1}, {2}, {3}, {4}, {5}}}
+		f.locked = slices.Clone(f.orphans[:2])
 		s := datasource.NewService(f, f, extracttest.InProcess{}, nil, slog.New(slog.DiscardHandler), datasource.Config{})
 		s.Start()
 		synctest.Wait()
 		s.Stop()
-		if !slices.Equal(f.orphans, []uuid.UUID{f.locked}) || f.attempts != 1 {
+		if !slices.Equal(f.orphans, f.locked) || f.attempts != 2 {
 			t.Errorf("%d files are left, %d attempts", len(f.orphans), f.attempts)
 		}
 	})

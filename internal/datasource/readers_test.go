@@ -146,7 +146,7 @@ func (q *queue) WatchQueue(ctx context.Context, tell func()) {
 
 func (q *queue) IndexProjects(context.Context, int) (int, error) { return 0, nil }
 
-func (q *queue) ListOrphans(context.Context) ([]uuid.UUID, error) { return nil, nil }
+func (q *queue) ListOrphans(context.Context, uuid.UUID) ([]uuid.UUID, error) { return nil, nil }
 
 func (q *queue) Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error) {
 	q.mu.Lock()

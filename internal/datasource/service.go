@@ -312,26 +312,24 @@ func (s *Service) removeOrphans(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	var failure error
-	failed := make(map[uuid.UUID]bool)
-	for removed := true; removed; {
-		ids, err := s.store.ListOrphans(ctx)
+	var last uuid.UUID
+	for {
+		ids, err := s.store.ListOrphans(ctx, last)
 		if err != nil {
 			return err
 		}
-		removed = false
+		if len(ids) == 0 {
+			return failure
+		}
 		for _, id := range ids {
-			if failed[id] {
-				continue
-			}
+			last = id
 			if err := s.files.Remove(ctx, id); err != nil {
-				failure, failed[id] = cmp.Or(failure, fmt.Errorf("file %s: %w", id, err)), true
+				failure = cmp.Or(failure, fmt.Errorf("file %s: %w", id, err))
 				continue
 			}
 			if err := s.store.DeleteOrphan(ctx, id); err != nil {
 				return err
 			}
-			removed = true
 		}
 	}
-	return failure
 }

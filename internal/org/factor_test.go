@@ -67,8 +67,10 @@ func TestFactorResets(t *testing.T) {
 	if _, err := f.ResetFactor(ctx, org.Operator("root"), "LOST@example.com"); err != nil {
 		t.Errorf("by an operator: %v", err)
 	}
-	want := []string{"reset factor sub-demoted", "reset factor sub-demoted", "reset factor sub-demoted",
-		"reset factor sub-lost", "reset factor sub-lost", "reset factor sub-lost", "reset factor sub-taro"}
+	want := []string{
+		"reset factor sub-demoted", "reset factor sub-demoted", "reset factor sub-demoted",
+		"reset factor sub-lost", "reset factor sub-lost", "reset factor sub-lost", "reset factor sub-taro",
+	}
 	if calls := slices.Sorted(slices.Values(f.accounts.take())); !slices.Equal(calls, want) {
 		t.Errorf("the provider received %q, want %q", calls, want)
 	}

@@ -19,7 +19,6 @@ const (
 	MaxSources      = 10_000 // Files of a project.
 	MaxGrants       = 200    // Of a project.
 	MaxAtOnce       = 100    // Files that one call shares.
-	MaxSubjects     = 20     // Results of a search for members and groups.
 	maxName         = 100    // In characters.
 	maxDescription  = 1_000  // In characters.
 	maxInstructions = 32_000 // In characters.

@@ -53,8 +53,10 @@ type Store interface {
 	// LeaveProject removes the actor's own grant. Errors: ErrLastManager and ErrByGroup.
 	LeaveProject(ctx context.Context, actor identity.Actor, id uuid.UUID) error
 
-	// FindSubjects returns active members and groups of an organization whose name or address contains a text.
-	FindSubjects(ctx context.Context, organizationID uuid.UUID, search string, limit int) ([]Subject, error)
+	// FindSubjects returns active members and groups of an organization whose name or address contains a text, groups
+	// first, each by name. If without is not nil, it returns only those without a grant of their own in that project.
+	FindSubjects(ctx context.Context, organizationID uuid.UUID, search string, without *uuid.UUID, offset, limit int) (
+		[]Subject, error)
 
 	// ProjectSources returns the files of a project whose name contains a text, newest first, and their total number.
 	ProjectSources(ctx context.Context, owner identity.Owner, id uuid.UUID, search string, offset, limit int) (
@@ -217,12 +219,19 @@ func (s *Service) Leave(ctx context.Context, actor identity.Actor, id uuid.UUID)
 	return err
 }
 
-// Subjects returns members and groups whose name or address contains a text, for the managers of a project.
-func (s *Service) Subjects(ctx context.Context, actor identity.Actor, id uuid.UUID, search string) ([]Subject, error) {
+// Subjects returns members and groups whose name or address contains a text, for the managers of a project: all of them,
+// or only those without a grant of their own in it.
+func (s *Service) Subjects(ctx context.Context, actor identity.Actor, id uuid.UUID, search string, withoutGrant bool,
+	offset, limit int,
+) ([]Subject, error) {
 	if err := s.Require(ctx, actor.Owner(), id, Manager); err != nil {
 		return nil, err
 	}
-	return s.store.FindSubjects(ctx, actor.OrganizationID, search, MaxSubjects)
+	var without *uuid.UUID
+	if withoutGrant {
+		without = &id
+	}
+	return s.store.FindSubjects(ctx, actor.OrganizationID, search, without, offset, limit)
 }
 
 // Sources returns a page of the files of a project whose name contains a text, newest first, and their total number.

@@ -2045,7 +2045,7 @@ export interface paths {
         };
         /**
          * Members and groups that can be given a role
-         * @description For the project's managers. At most 20 members and groups whose name or address contains the text.
+         * @description For the project's managers. Groups come before members, each by name.
          */
         get: operations["listProjectSubjects"];
         put?: never;
@@ -2992,7 +2992,7 @@ export interface paths {
         /**
          * The user's threads, pinned ones first, then last touched first
          * @description With `q`, the threads in whose title, or in one of whose messages, all its words occur, each with its `match`.
-         *     Full and half width, upper and lower case, hiragana and katakana are alike.
+         *     Full and half width, upper and lower case, hiragana and katakana are alike. They are the last touched ones first.
          */
         get: operations["listThreads"];
         put?: never;
@@ -11078,6 +11078,12 @@ export interface operations {
             query?: {
                 /** @description A part of the name or the address. */
                 search?: string;
+                /** @description Only those that have no grant of their own in the project. */
+                without_grant?: boolean;
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
             };
             header?: never;
             path: {
@@ -12332,13 +12338,13 @@ export interface operations {
     listThreads: {
         parameters: {
             query?: {
-                /** @description Words of a title or of what was said, in all threads. */
+                /** @description Words of a title or of what was said. Archived threads are searched, too. */
                 q?: string;
                 /** @description Whether archived threads are listed or the others. */
                 archived?: boolean;
                 /**
                  * @description The threads of a project: the user's own ones, and those that are shared with its members. Without it, the
-                 *     user's own threads, inside and outside of projects. Not with `q`.
+                 *     user's own threads, inside and outside of projects.
                  */
                 project_id?: string;
                 /** @description Only private threads or only shared ones. */

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { type Choosable, Chooser } from '@/components/Chooser'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
-import { Select } from '@/components/Field'
-import { ErrorState } from '@/components/States'
 import { PROJECTS, refreshProjects } from '@/entities/project/projects'
 import { upsertThread } from '@/entities/thread/threads'
 import { call, firstErrorMessage, type Thread } from '@/lib/api'
+import { listQuery } from '@/lib/api/lists'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import type { Conversation } from '../conversation/conversation'
@@ -14,8 +14,15 @@ import styles from './Project.module.css'
 
 const words = texts.project.move
 
-/** The number of projects to choose from. */
-const CHOICES = 100
+/** choicesQuery searches the projects that a thread can be moved into. */
+function choicesQuery(search: string) {
+  return {
+    ...listQuery<Choosable>([...PROJECTS, 'choices', search], 20, (page, signal) =>
+      call('listProjects', { state: 'active', ...(search && { search }), ...page, signal }),
+    ),
+    staleTime: 0,
+  }
+}
 
 /** ProjectDialog moves a thread into a project or out of it, and shows who will see what of it. */
 export function ProjectDialog({
@@ -27,26 +34,18 @@ export function ProjectDialog({
   thread: Thread
   onClose: () => void
 }) {
-  const [projectId, setProjectId] = useState(thread.project?.id ?? '')
+  const [project, setProject] = useState<Choosable | undefined>(thread.project)
   const [visibility, setVisibility] = useState(thread.visibility ?? 'private')
   const { busy, run } = useTask()
-  const projects = useQuery({
-    queryKey: [...PROJECTS, 'choices'],
-    queryFn: ({ signal }) => call('listProjects', { state: 'active', offset: 0, limit: CHOICES, signal }),
-    staleTime: 0,
-  })
-  const known = projects.data?.items ?? []
-  const present = thread.project
-  const choices = present && !known.some(({ id }) => id === present.id) ? [present, ...known] : known
   const save = () =>
     run(
       async () => {
         const moved = await call('moveThread', {
           thread_id: thread.id,
           body:
-            projectId === ''
+            project === undefined
               ? { project_id: null, visibility: 'private' }
-              : { project_id: projectId, visibility },
+              : { project_id: project.id, visibility },
         })
         upsertThread(moved)
         conversation.handleThread(moved)
@@ -65,21 +64,15 @@ export function ProjectDialog({
       onClose={onClose}
     >
       <div className={styles.fields}>
-        {projects.isError && <ErrorState onRetry={() => void projects.refetch()} />}
-        <Select
-          label={words.project}
-          hint={projects.data?.items.length === 0 ? words.none : undefined}
-          value={projectId}
-          onChange={(event) => setProjectId(event.target.value)}
-        >
-          <option value="">{words.outside}</option>
-          {choices.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </Select>
-        {projectId !== '' && (
+        <Chooser
+          words={words.choose}
+          query={choicesQuery}
+          chosen={project ? [project] : []}
+          onChange={(chosen) => setProject(chosen.at(-1))}
+        />
+        {project === undefined ? (
+          <p className={styles.audience}>{words.outside}</p>
+        ) : (
           <>
             <fieldset className={styles.readers}>
               <legend>{texts.project.start.readers}</legend>
@@ -95,7 +88,7 @@ export function ProjectDialog({
                 </label>
               ))}
             </fieldset>
-            {visibility === 'project' && <Audience threadId={thread.id} projectId={projectId} />}
+            {visibility === 'project' && <Audience threadId={thread.id} projectId={project.id} />}
           </>
         )}
       </div>

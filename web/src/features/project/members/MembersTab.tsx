@@ -68,7 +68,7 @@ function Grants({ data: { grants } }: { data: ProjectGrants }) {
           {manages && words.aloneHint}
         </p>
       )}
-      {inviting && <Invite projectId={id} grants={grants} onClose={() => setInviting(false)} />}
+      {inviting && <Invite projectId={id} onClose={() => setInviting(false)} />}
     </section>
   )
 }

@@ -22,7 +22,7 @@ export function withGrant(
 }
 
 /** isOf reports whether a grant is for a subject. */
-export function isOf({ subject: { kind, id } }: ProjectGrantInput, subject: ProjectSubjectInput): boolean {
+function isOf({ subject: { kind, id } }: ProjectGrantInput, subject: ProjectSubjectInput): boolean {
   return kind === subject.kind && (kind === 'organization' || id === subject.id)
 }
 
