@@ -19,7 +19,7 @@ let unmount: () => void
 let asked: { page: { url: string } }[]
 /** The signed-in person, and the answers to the requests for the messages of a thread. */
 let me: string
-let messagePages: Response[]
+let messagePages: (Response | Promise<Response>)[]
 
 const page = (tab: FakeTab) => ({
   kind: 'page',
@@ -319,4 +319,24 @@ test('an ended answer that could not be read is read again, and not regenerated'
   await press('again')
   await until(() => expect(panel()).toContain('読み直した回答'))
   expect(document.querySelector('[role=alert]')).toBeNull()
+})
+
+test('an answer that is being read is not stored again after its conversation is deleted', async () => {
+  const page = Response.json({ items: [{ id: 'message', content: '前の人の回答', status: 'done' }] })
+  let respond = () => {}
+  messagePages = [
+    new Promise((resolve) => {
+      respond = () => resolve(page)
+    }),
+  ]
+  store(a, 'Aの質問', { threadId: 'thread', text: '', done: false })
+  await until(() => expect(messagePages).toEqual([]))
+  await deleteAllConversations()
+  await until(() => expect(panel()).not.toContain('Aの質問'))
+  respond()
+  await until(() => expect(page.bodyUsed).toBe(true))
+  store(b, 'Bの質問')
+  browser.activate(b)
+  await until(() => expect(panel()).toContain('Bの質問'))
+  expect(storedKeys()).toEqual([keyOf(b)])
 })
