@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"net/http"
@@ -250,11 +251,28 @@ func (s *Server) streamCompletion(
 			return err
 		}
 	}
-	answer, err := s.waitForAnswer(ctx, actor, exchange)
+	answer, err := s.holdForAnswer(ctx, actor, exchange, response)
 	if err != nil {
 		return err
 	}
 	return response.End(ctx, answer)
+}
+
+// holdForAnswer is waitForAnswer with comments to the client while it waits: the server that wrote the answer may have
+// failed, and another one must take the answer over first.
+func (s *Server) holdForAnswer(
+	ctx context.Context, actor identity.Actor, exchange chat.Exchange, response *openai.Response,
+) (answer chat.Message, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	found := make(chan struct{})
+	go func() {
+		defer close(found)
+		answer, err = s.waitForAnswer(ctx, actor, exchange)
+	}()
+	held := response.Hold(ctx, found)
+	cancel()
+	<-found
+	return answer, cmp.Or(held, err)
 }
 
 // waitForAnswer waits for a complete answer. A failed one has a Failure.

@@ -142,7 +142,21 @@ func (r *Response) piece(ctx context.Context, piece string) error {
 	return r.send(ctx, r.form.delta(piece))
 }
 
-// Wait waits for a channel to be closed. It sends comments at intervals, so that proxies do not time out.
+// Hold sends a comment after every interval without an event until a channel is closed, so that proxies do not time out.
+func (r *Response) Hold(ctx context.Context, ready <-chan struct{}) error {
+	for {
+		select {
+		case <-ready:
+			return nil
+		default:
+		}
+		if err := r.Wait(ctx, ready, beat); err != nil {
+			return err
+		}
+	}
+}
+
+// Wait waits for a channel to be closed, at most for limit. Then it sends a comment, so that proxies do not time out.
 func (r *Response) Wait(ctx context.Context, ready <-chan struct{}, limit time.Duration) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
@@ -42,6 +43,28 @@ func TestCopyTakesMemoryForNewTextOnly(t *testing.T) {
 			testCopy(t, request)
 		})
 	}
+}
+
+// TestHoldSendsComments: a stream is never silent for longer than the interval of heartbeats, and ends its wait at once.
+func TestHoldSendsComments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		request, err := openai.ParseResponse([]byte(`{"model":"a","input":"b","stream":true}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder()
+		response := openai.NewResponse(w, request, chat.Message{})
+		ready, held, began := make(chan struct{}), make(chan error), time.Now()
+		go func() { held <- response.Hold(t.Context(), ready) }()
+		time.Sleep(50 * time.Second)
+		close(ready)
+		if err := <-held; err != nil || time.Since(began) != 50*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		if got := w.Body.String(); got != strings.Repeat(": \n\n", 3) {
+			t.Errorf("sent: %q", got)
+		}
+	})
 }
 
 func testCopy(t *testing.T, request openai.Request) {
