@@ -139,7 +139,8 @@ type ApprovalStore interface {
 	// ErrRequestConflict, or an invalid Decision.Input.
 	DecideToolCall(ctx context.Context, owner identity.Owner, d Decision, by org.AuditActor) (ToolApproval, error)
 
-	// ExpireToolCalls lets at most limit approvals expire, and returns them.
+	// ExpireToolCalls lets at most limit approvals expire, and returns them. The error joins those of approvals that
+	// could not expire; the others are returned with it.
 	ExpireToolCalls(ctx context.Context, limit int) ([]ToolApproval, error)
 
 	// ListToolApprovals returns the waiting approvals of the owner, oldest first.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -352,7 +353,7 @@ func decisionEvent(by org.AuditActor, row approvalRow, remember bool) org.Event 
 	return event
 }
 
-// ExpireToolCalls implements chat.Store. Each approval has its own transaction.
+// ExpireToolCalls implements chat.Store. Each approval has its own transaction: a broken one does not stop the others.
 func (db *DB) ExpireToolCalls(ctx context.Context, limit int) ([]chat.ToolApproval, error) {
 	ids, err := queryValues[uuid.UUID](ctx, db.pool, `
 		SELECT a.id
@@ -364,8 +365,11 @@ func (db *DB) ExpireToolCalls(ctx context.Context, limit int) ([]chat.ToolApprov
 		return nil, err
 	}
 	var expired []chat.ToolApproval
+	var failures []error
 	for _, id := range ids {
+		var ended []chat.ToolApproval
 		err := db.tx(ctx, func(tx pgx.Tx) error {
+			ended = nil // Of an attempt that failed.
 			row, err := lockApproval(ctx, tx, id)
 			if err != nil || row.State != chat.ApprovalWaiting {
 				return err
@@ -374,14 +378,19 @@ func (db *DB) ExpireToolCalls(ctx context.Context, limit int) ([]chat.ToolApprov
 			if errors.Is(err, chat.ErrApprovalCanceled) {
 				return exec(ctx, tx, cancelApprovalsSQL, row.MessageID)
 			}
-			expired = append(expired, row.ToolApproval)
+			ended = append(ended, row.ToolApproval)
 			return err
 		})
-		if err != nil && !errors.Is(err, chat.ErrNoToolCall) {
-			return expired, err
+		switch {
+		case err == nil:
+			expired = append(expired, ended...)
+		case ctx.Err() != nil:
+			return expired, errors.Join(append(failures, err)...)
+		case !errors.Is(err, chat.ErrNoToolCall):
+			failures = append(failures, fmt.Errorf("approval %s: %w", id, err))
 		}
 	}
-	return expired, nil
+	return expired, errors.Join(failures...)
 }
 
 // cancelApprovalsSQL ends the approvals of an answer without a decision.

@@ -104,3 +104,30 @@ func TestToolRounds(t *testing.T) {
 		t.Errorf("%d rows are left", n)
 	}
 }
+
+// TestBrokenApprovalsDoNotStopOthers: an approval that cannot expire is reported, and those after it expire.
+func TestBrokenApprovalsDoNotStopOthers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := newID()
+	f.renew(t, server)
+	begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
+	must(t, err)
+	waiting := func(id string, expired time.Duration) chat.ToolCall {
+		return chat.ToolCall{
+			ToolCall: llm.ToolCall{ID: id, Name: "send", Arguments: `{}`}, Title: "送信", State: chat.ToolWaiting,
+			Approval: &chat.Approval{
+				ID: newID(), Cause: chat.CauseRule, State: chat.ApprovalWaiting, ExpiresAt: time.Now().Add(-expired),
+			},
+		}
+	}
+	must(t, f.AddToolRound(t.Context(), server, chat.AddedRound{
+		RunID:     chat.RunID{MessageID: begun.Answer.ID, Run: 1},
+		ToolRound: chat.ToolRound{Calls: []chat.ToolCall{waiting("a", time.Hour), waiting("b", time.Minute)}},
+	}))
+	f.exec(t, `UPDATE tool_calls SET call = '"broken"' WHERE call_id = 'a'`)
+	expired, err := f.ExpireToolCalls(t.Context(), 10)
+	if err == nil || len(expired) != 1 || expired[0].CallID != "b" || expired[0].State != chat.ApprovalExpired {
+		t.Errorf("expired %+v, %v", expired, err)
+	}
+}
