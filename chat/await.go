@@ -134,7 +134,7 @@ func (s *Service) persist(ctx context.Context, call func(context.Context) error)
 		case code != fault.Unavailable && code != fault.Canceled:
 			return err
 		}
-		work.Sleep(ctx, pause)
+		work.Sleep(ctx, withJitter(pause))
 	}
 }
 

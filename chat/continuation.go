@@ -228,7 +228,7 @@ func (s *Service) beginRun(ctx context.Context, g *generation, begin RunBeginnin
 			return err
 		}
 		select {
-		case <-time.After(pause):
+		case <-time.After(withJitter(pause)):
 		case <-s.root.Done():
 			return errShutdown
 		}

@@ -45,12 +45,17 @@ func (s *Service) storeOutcome(ctx context.Context, g *generation, o Outcome) (O
 		s.log.ErrorContext(ctx, "chat: storing an answer failed, retrying", "message_id", g.answer.ID, "run",
 			g.answer.Run, "err", err)
 		select {
-		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // Spreads the answers; no secret.
+		case <-time.After(withJitter(pause)):
 			pause = min(2*pause, s.cfg.StoreRetry)
 		case <-s.root.Done():
 			return o, err
 		}
 	}
+}
+
+// withJitter returns a random pause around the given one, so that answers do not retry all at once.
+func withJitter(pause time.Duration) time.Duration {
+	return pause/2 + rand.N(pause) //nolint:gosec // Spreads the answers; no secret.
 }
 
 // storeFailure ends a generation whose outcome cannot be stored.
