@@ -99,7 +99,9 @@ export class Connection {
         clearTimeout(silence)
         attempt.abort()
       }
-      await this.#wait(Math.max(this.#backoff(), waitMs))
+      const backoffMs = this.#backoff()
+      if (waitMs > 0) await this.#wait(waitMs, false)
+      if (backoffMs > waitMs) await this.#wait(backoffMs - waitMs, true)
     }
   }
 
@@ -141,8 +143,8 @@ export class Connection {
     return this.#failures++ === 0 ? doubled : Math.min(doubled, longestWaitMs) * (0.5 + Math.random() / 2)
   }
 
-  /** Waits. The wait ends early when the network returns or `signal` aborts. */
-  #wait(ms: number): Promise<void> {
+  /** Waits. The wait ends early when `signal` aborts and, with `untilOnline`, when the network returns. */
+  #wait(ms: number, untilOnline: boolean): Promise<void> {
     return new Promise((resolve) => {
       const over = new AbortController()
       const finish = () => {
@@ -151,7 +153,7 @@ export class Connection {
         resolve()
       }
       const timer = setTimeout(finish, ms)
-      globalThis.addEventListener?.('online', finish, { signal: over.signal })
+      if (untilOnline) globalThis.addEventListener?.('online', finish, { signal: over.signal })
       this.signal.addEventListener('abort', finish, { signal: over.signal })
       if (this.signal.aborted) finish()
     })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { asSchema, uiMessageChunkSchema } from 'ai'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { TsumugiChatTransport, TsumugiError } from '../src/index.js'
 import { Chat, textOf } from './chat.js'
 import {
@@ -150,6 +150,23 @@ describe('a refused request', () => {
     await chat.sendMessage({ text: '質問' })
     expect(textOf(chat.lastMessage)).toBe(textOfRun(first))
     expect(calls).toHaveLength(4)
+  })
+
+  it('waits for Retry-After even if the network returns meanwhile', async () => {
+    vi.stubGlobal('addEventListener', (_: string, handle: () => void) => handle())
+    const times: number[] = []
+    const { chat } = setUp((call, index) => {
+      times.push(performance.now())
+      if (index === 0) return streamed(bytesOf('retry: 1\n\n'))
+      return index < 2
+        ? problem(503, { code: 'unavailable', detail: '混み合っています。' }, { 'retry-after': '1' })
+        : whole(call)
+    })
+    await chat.sendMessage({ text: '質問' })
+    vi.unstubAllGlobals()
+    expect(textOf(chat.lastMessage)).toBe(textOfRun(first))
+    const [, refused = 0, retried = 0] = times
+    expect(retried - refused).toBeGreaterThan(990)
   })
 
   it('is an error if Retry-After is longer than the time limit', async () => {
