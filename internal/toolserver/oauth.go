@@ -1,6 +1,7 @@
 package toolserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -446,16 +447,15 @@ func (s *Service) refresh(ctx context.Context, owner identity.Owner, server Serv
 
 // Disconnect deletes the actor's connection with a server, and revokes its token if the authorization server offers that.
 func (s *Service) Disconnect(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
+	// Read before the connection is deleted, because the server may be moved or removed afterwards. If reading fails, the
+	// connection is deleted nevertheless.
+	server, unreadServer := s.store.ToolServer(ctx, actor.OrganizationID, id)
+	secrets, unreadSecrets := s.store.ToolSecrets(ctx, actor.OrganizationID, id)
 	connection, err := s.store.RemoveToolConnection(ctx, actor, id)
 	if err != nil {
 		return err
 	}
-	server, err := s.store.ToolServer(ctx, actor.OrganizationID, id)
-	if err != nil {
-		return err
-	}
-	secrets, err := s.store.ToolSecrets(ctx, actor.OrganizationID, id)
-	if err != nil || secrets.OAuth == nil || secrets.OAuth.RevocationEndpoint == "" ||
+	if err = cmp.Or(unreadServer, unreadSecrets); err != nil || secrets.OAuth == nil || secrets.OAuth.RevocationEndpoint == "" ||
 		s.client.CheckURL(secrets.OAuth.RevocationEndpoint) != nil {
 		return err
 	}
