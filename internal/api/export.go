@@ -188,14 +188,15 @@ func (a *archive) writePicture(p picture.Picture) error {
 	}
 	name := "pictures/" + p.ID.String() + ending
 	_, content, err := a.Pictures.Open(a.ctx(), a.actor.Owner(), p.ID, picture.Full)
-	if err != nil && !errors.Is(err, bucket.ErrMissing) {
+	switch {
+	case errors.Is(err, bucket.ErrMissing):
+		a.pictures[p.ID] = true
+		a.missing = append(a.missing, name)
+		return nil
+	case err != nil:
 		return err
 	}
 	a.pictures[p.ID] = true
-	if err != nil {
-		a.missing = append(a.missing, name)
-		return nil
-	}
 	return a.copy(name, content)
 }
 
