@@ -209,6 +209,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, m Message, clien
 		defer h.run(key, cancel)()
 		handler = h.stream
 		w.Header().Set("X-Accel-Buffering", "no")
+		w = canceledWriter{w, ctx}
 	}
 	r = r.WithContext(context.WithValue(ctx, callKey{}, call{service, ctx}))
 	r.Body = io.NopCloser(bytes.NewReader(m.body))
@@ -217,6 +218,24 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, m Message, clien
 	}
 	handler.ServeHTTP(w, r)
 }
+
+// canceledWriter writes nothing after a request was canceled. The SDK sometimes writes a response then, which the protocol
+// forbids.
+type canceledWriter struct {
+	http.ResponseWriter
+	ctx context.Context //nolint:containedctx // Of the request.
+}
+
+// Write implements io.Writer.
+func (w canceledWriter) Write(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap returns the writer for http.ResponseController.
+func (w canceledWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // begin returns the context of a call with its call. The context ends with the HTTP request: a client that has
 // disconnected cannot receive the result later.
