@@ -68,11 +68,12 @@ func (db *DB) LastBackup(ctx context.Context) (time.Time, error) {
 }
 
 // FirstCertificateEnd returns when the first organization's single sign-on ends because the certificates of its identity
-// provider have expired. It returns the zero time if no organization uses SAML.
+// provider have expired. It returns the zero time if no organization uses SAML, or no certificate can be read.
 func (db *DB) FirstCertificateEnd(ctx context.Context) (first time.Time, _ error) {
 	providers, err := db.SAMLProviders(ctx)
 	for _, provider := range providers {
-		if end := saml.CertificateEnd(provider.Certificates); first.IsZero() || end.Before(first) {
+		end := saml.CertificateEnd(provider.Certificates)
+		if !end.IsZero() && (first.IsZero() || end.Before(first)) {
 			first = end
 		}
 	}

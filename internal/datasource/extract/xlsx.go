@@ -212,14 +212,12 @@ func (w *xlsx) sheet(part string) (rows []xlsxRow, merged []area, drawing string
 	if err != nil {
 		return nil, nil, "", err
 	}
+	number := 0 // Of the last row, which may be empty.
 	err = w.pkg.Walk(part, func(x *ooxml.Walker) error {
 		return x.Each(func(e ooxml.Element) error {
 			switch e.Local {
 			case "row":
-				number := 1
-				if len(rows) > 0 {
-					number = rows[len(rows)-1].number + 1
-				}
+				number++
 				if n, err := strconv.Atoi(e.Attr("r")); err == nil && n > 0 && n <= maxSheetRows {
 					number = n
 				}
