@@ -51,10 +51,10 @@ func (db *DB) MoveThread(
 	return before, after, err
 }
 
-// changeReaders sets the authors of the owner's questions in a thread that becomes shared. Questions of removed members,
-// from an earlier time when the thread was shared, have no author either: the generation of the first answer tells them
-// apart. It removes the data sources of other members from a shared thread that becomes private or moves to another
-// project.
+// changeReaders sets the owner as the author of their questions when a thread becomes shared. If the thread was shared
+// before, questions of removed members also have no author; a question is the owner's if the owner requested its first
+// answer. When a shared thread becomes private or moves to another project, changeReaders removes the data sources of
+// other members.
 func changeReaders(
 	ctx context.Context, tx pgx.Tx, owner identity.Owner, before chat.Thread, to chat.ThreadPlace,
 ) error {

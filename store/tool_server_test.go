@@ -70,7 +70,7 @@ func TestToolChangedDuringDiscovery(t *testing.T) {
 	}
 }
 
-// withKeys gives the database keys for secrets.
+// withKeys sets the encryption keys of the database.
 func (f *fixture) withKeys(t *testing.T) {
 	t.Helper()
 	var keys secret.Keyring
@@ -100,8 +100,8 @@ func TestServerEditedDuringRegistration(t *testing.T) {
 	}
 }
 
-// TestServerMovedDuringConnection: nothing of a connection with the old address, or with the client before, is stored
-// after the edit. It waits for an edit in progress.
+// TestServerMovedDuringConnection: tokens and settings of the old address or client are not stored after an edit. Storing
+// them waits for an edit in progress.
 func TestServerMovedDuringConnection(t *testing.T) {
 	t.Parallel()
 	move := func(edited *toolserver.Server) { edited.URL = "https://new.example/mcp" }
@@ -211,8 +211,8 @@ func TestDiscoveryOfTheOldAddress(t *testing.T) {
 	}
 }
 
-// TestPermissionsEndWithTheServer: what a person has approved for a thread does not hold for the tools of another server
-// with the same key, or of the same server at another address.
+// TestPermissionsEndWithTheServer: the permissions for the rest of a thread are deleted when the server is removed or its
+// URL changes.
 func TestPermissionsEndWithTheServer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

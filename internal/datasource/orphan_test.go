@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
 )
 
-// lockedFiles has orphans, listed two at a time, some of which cannot be removed from the bucket.
+// lockedFiles is a store and bucket with orphaned files. ListOrphans returns two at a time. Removing a locked file fails.
 type lockedFiles struct {
 	*queue
 	orphans  []uuid.UUID

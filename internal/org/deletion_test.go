@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// brokenDeletion is a store with two due deletions, of which the first one always fails.
+// brokenDeletion is a store with two due deletions. The first one always fails.
 type brokenDeletion struct {
 	org.DeletionStore
 	due      []uuid.UUID

@@ -20,8 +20,8 @@ const (
 	FactorEverybody      FactorPolicy = "everybody"
 )
 
-// SuperAdminTime is the time for which two people are needed to reset the second factor of a former super-admin, so that
-// a super-admin cannot take the role away and then act alone.
+// SuperAdminTime is how long after losing the role a super-admin's second factor can only be reset by two people.
+// Otherwise one super-admin could remove the role of another and then reset the factor alone.
 const SuperAdminTime = 30 * 24 * time.Hour
 
 // FactorReset is a request to reset the second factor of a super-admin. It expires after a day.
@@ -90,7 +90,8 @@ func (s *Service) ResetFactor(ctx context.Context, operator AuditActor, email st
 	return s.operate(ctx, operator, email, func(r MemberContext) (MemberChange, error) { return r.factorReset(), nil })
 }
 
-// resetFactor decides on a call by an administrator. wasSuper means that the member was a super-admin lately.
+// resetFactor decides on a call by an administrator. wasSuper reports whether the member was
+// a super-admin within SuperAdminTime.
 func (r MemberContext) resetFactor(actorID uuid.UUID, wasSuper bool) (MemberChange, error) {
 	if !wasSuper && r.Member.Role != identity.RoleOrganizationSuperAdmin {
 		return r.factorReset(), r.touch(actorID)

@@ -53,8 +53,9 @@ type Store interface {
 	// LeaveProject removes the actor's own grant. Errors: ErrLastManager and ErrByGroup.
 	LeaveProject(ctx context.Context, actor identity.Actor, id uuid.UUID) error
 
-	// FindSubjects returns active members and groups of an organization whose name or address contains a text, groups
-	// first, each by name. If without is not nil, it returns only those without a grant of their own in that project.
+	// FindSubjects returns active members and groups of an organization whose name or address contains a text, sorted by
+	// kind, groups before members, and by name. If without is not nil, members and groups with a grant in that project are
+	// omitted.
 	FindSubjects(ctx context.Context, organizationID uuid.UUID, search string, without *uuid.UUID, offset, limit int) (
 		[]Subject, error)
 
@@ -219,8 +220,8 @@ func (s *Service) Leave(ctx context.Context, actor identity.Actor, id uuid.UUID)
 	return err
 }
 
-// Subjects returns members and groups whose name or address contains a text, for the managers of a project: all of them,
-// or only those without a grant of their own in it.
+// Subjects returns members and groups whose name or address contains a text, for the managers of a project. It can omit
+// those that have a grant in the project.
 func (s *Service) Subjects(ctx context.Context, actor identity.Actor, id uuid.UUID, search string, withoutGrant bool,
 	offset, limit int,
 ) ([]Subject, error) {

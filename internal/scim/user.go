@@ -257,7 +257,7 @@ func (s *Service) changeUser(ctx context.Context, client Client, id uuid.UUID, i
 		if err != nil {
 			return Change{}, err
 		}
-		if _, given := after["active"]; !given { // Nobody is reactivated by leaving it out or by an empty value.
+		if _, given := after["active"]; !given { // A missing or empty value changes nothing.
 			after["active"] = before["active"]
 		}
 		// The representation always has a displayName. One that the identity provider did not send is not stored, so that

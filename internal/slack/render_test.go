@@ -68,7 +68,7 @@ func TestR89_Render(t *testing.T) {
 		{`\<!here>`, "&lt;!here>"},
 		{"<<!here>", "&lt;&lt;!here>"},
 		{"<\n!here>", "&lt;\n!here>"},
-		// A fence in a formula does not end the code in which the formula is shown.
+		// Backquotes in a formula do not end its code block.
 		{"\\[\n```\n@channel\n\\]", "```\n`\u200b`\u200b`\u200b\n@channel\n```"},
 		{"$$\n  ```x\n@here\n$$", "```\n  `\u200b`\u200b`\u200bx\n@here\n```"},
 	} {

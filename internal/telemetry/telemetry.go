@@ -92,7 +92,7 @@ func New(ctx context.Context, cfg Config) (*Telemetry, error) {
 	return t, nil
 }
 
-// loggingExporter logs failed exports, which OpenTelemetry would write to standard error in a form of its own.
+// loggingExporter logs failed exports. By default, OpenTelemetry writes them to standard error as plain text.
 type loggingExporter struct {
 	sdktrace.SpanExporter
 	log *slog.Logger

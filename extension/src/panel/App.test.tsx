@@ -152,14 +152,20 @@ test('a review stays with its tab, and the conversation of another tab is kept',
   expect(storedKeys().sort()).toEqual([keyOf(a), keyOf(b)].sort())
 })
 
-test('a page that is sent without a review after a change of the tab begins a conversation of its own tab', async () => {
-  store(b, 'Bの質問')
-  browser.local.set('unreviewed', [new URL(a.url).host])
+/** holdReading makes the reading of a page wait, and returns the function that ends it with the page. */
+function holdReading(): (found: unknown) => void {
   let finish: (found: unknown) => void = () => {}
   browser.read = () =>
     new Promise((resolve) => {
       finish = resolve
     })
+  return (found) => finish(found)
+}
+
+test('a page that is sent without a review after a change of the tab begins a conversation of its own tab', async () => {
+  store(b, 'Bの質問')
+  browser.local.set('unreviewed', [new URL(a.url).host])
+  const finish = holdReading()
   await press('summarize')
   await until(() => expect(panel()).toContain(messages.reading.message))
   browser.activate(b)
@@ -265,11 +271,7 @@ test('questions and reviews are deleted with all conversations', async () => {
   await until(() => expect(review()).toBeNull())
   await until(() => expect(field()?.value).toBe(''))
 
-  let finish: (found: unknown) => void = () => {}
-  browser.read = () =>
-    new Promise((resolve) => {
-      finish = resolve
-    })
+  const finish = holdReading()
   await press('summarize')
   await until(() => expect(panel()).toContain(messages.reading.message))
   await deleteAllConversations()

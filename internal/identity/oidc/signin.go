@@ -28,8 +28,8 @@ const (
 	maxGroupName = 256             // Bytes of an external id of a group.
 )
 
-// reauthentication is the prefix of the nonce of a sign-in in which the provider must authenticate the person again. The
-// nonce is stored, so that the browser cannot change it.
+// reauthentication is the nonce's prefix in a sign-in that requires a new authentication by the provider. The browser
+// cannot change it, because the nonce is stored.
 const reauthentication = "again."
 
 // Begin begins a sign-in for the members of an organization. browser is the value of the browser's cookie from an

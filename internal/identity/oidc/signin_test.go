@@ -256,8 +256,8 @@ func TestAuthenticationMustBeStrongAndRecentEnough(t *testing.T) {
 	must(t, err)
 }
 
-// TestReauthenticationMustBeRecent: the provider must have authenticated the person since the sign-in began. A sign-in
-// that did not ask for that is no recent authentication unless the provider says so.
+// TestReauthenticationMustBeRecent: a reauthentication is refused if auth_time is missing or before the sign-in began. An
+// ordinary sign-in without auth_time does not count as recent.
 func TestReauthenticationMustBeRecent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
