@@ -238,8 +238,11 @@ describe('HomeComposer', () => {
       fireEvent.keyDown(field, { key: 'Enter' })
     }
     ask('最初の質問')
-    await vi.waitFor(() => expect(findConversation(id)).toBeDefined())
-    ask('次の質問')
+    // Types as soon as the thread exists, before the composer is rendered for it.
+    for (let i = 0; i < 10_000 && !findConversation(id); i++) await Promise.resolve()
+    fireEvent.change(field, { target: { value: '次の質問' } })
+    await vi.waitFor(() => expect(field.value).toBe('次の質問'))
+    fireEvent.keyDown(field, { key: 'Enter' })
     expect(field.value).toBe('')
     expect(readQueue(id)).toMatchObject([{ content: '次の質問' }])
     clearQueue(id)

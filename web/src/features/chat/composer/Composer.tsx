@@ -1,4 +1,4 @@
-import { useAtom, useAtomValue } from 'jotai'
+import { useAtomValue } from 'jotai'
 import { LayoutGrid, X } from 'lucide-react'
 import {
   type FormEvent,
@@ -16,6 +16,7 @@ import type { Skill } from '@/lib/api'
 import { focusComposer } from '@/lib/ui/composer'
 import { ime } from '@/lib/ui/ime'
 import { isSend, sendKeys, useSendKey } from '@/lib/ui/sendKey'
+import { store } from '@/lib/ui/store'
 import type { Conversation } from '../conversation/conversation'
 import { isBusy, type Question } from '../conversation/conversationState'
 import { askInBackground } from '../conversations'
@@ -72,7 +73,11 @@ function QuestionForm(props: ComposerProps) {
   } = props
   const { thread, turns } = conversation.state
   const key = draftKey(skill.id, thread?.id)
-  const [text, setText] = useAtom(draftAtom(key))
+  const text = useAtomValue(draftAtom(key))
+  const setText = (value: string) => {
+    // The thread may have been created since the last rendering.
+    store.set(draftAtom(draftKey(skill.id, conversation.state.thread?.id)), value)
+  }
   const sendKey = useSendKey()
   const form = useRef<HTMLFormElement>(null)
   const navigate = useNavigate()
