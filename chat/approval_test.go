@@ -3,6 +3,7 @@ package chat_test
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -202,19 +203,36 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// TestCallIDsThatCannotBeStored: a call is approved and made although the model's id for it has NUL.
-func TestCallIDsThatCannotBeStored(t *testing.T) {
+// TestCallsThatCannotBeStored: a call is approved and made although the model's id for it has NUL, or its arguments are
+// not UTF-8. The hash on the screen is that of the stored arguments, which are the ones that the tool gets.
+func TestCallsThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	f, box, model := newAskingFixture(t)
 	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
-	f.sendTo(s, f.question("送って"))
-	model.Next(t).CallTools(calling("a\x00\xff", "send", `{}`), calling("b", "send", `{}`))
-	for _, waiting := range f.waits(s, 2) {
-		f.decide(s, approve(waiting))
+	exchange := f.sendTo(s, f.question("送って"))
+	call := model.Next(t)
+	live := f.watch(s, exchange.Answer.ID)
+	call.CallTools(
+		calling("a\x00\xff", "send", `{}`), calling("b", "send", "{\"to\":\"\xff\"}"), calling("c", "look", "{\"to\":\"\xff\"}"))
+	waiting := f.waits(s, 2)
+	for _, w := range waiting {
+		f.decide(s, approve(w))
 	}
-	got := results(model.Next(t).Request)
-	if len(got) != 2 || strings.ContainsAny(got[0], "\x00\uFFFD") || !strings.HasSuffix(got[0], ":結果{}") || got[1] != "b:結果{}" {
+	call = model.Next(t)
+	got := results(call.Request)
+	if len(got) != 3 || strings.ContainsAny(got[0], "\x00\uFFFD") || !strings.HasSuffix(got[0], ":結果{}") ||
+		got[1] != "b:結果{\"to\":\"\uFFFD\"}" || got[2] != "c:結果{\"to\":\"\uFFFD\"}" {
 		t.Errorf("results %q", got)
+	}
+	call.Finish()
+	raw := f.drain(live)
+	for _, w := range waiting {
+		if sum := hex.EncodeToString(w.ArgumentsSHA256); strings.Count(raw, sum) == 0 {
+			t.Errorf("%s of %s is not in %s", sum, w.Arguments, raw)
+		}
+	}
+	if sum := sha256.Sum256([]byte("{\"to\":\"\xff\"}")); strings.Contains(raw, hex.EncodeToString(sum[:])) {
+		t.Errorf("the hash of other arguments is in %s", raw)
 	}
 }
 

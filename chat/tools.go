@@ -248,6 +248,8 @@ func (s *Service) callTools(
 		return err
 	}
 	for i, asked := range requested {
+		// As it is stored, so that the hash for the decision is that of the stored arguments. NUL is not valid JSON.
+		asked.Arguments = strings.ToValidUTF8(asked.Arguments, "\uFFFD")
 		call := ToolCall{
 			ToolCall: asked, Title: asked.Name, Round: len(g.rounds), Offset: g.length, State: ToolRunning,
 		}
