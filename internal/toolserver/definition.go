@@ -80,6 +80,11 @@ func invisible(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Cf, r)
 }
 
+// hasInvisible reports whether a text of a schema has invisible characters, apart from the ends of lines of Windows.
+func hasInvisible(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return r != '\r' && invisible(r) })
+}
+
 // Reasons why a schema is refused, for people.
 var (
 	errSchemaObject    = errors.New("引数の定義が、オブジェクトのJSON Schemaではありません。")
@@ -96,9 +101,6 @@ func checkSchema(schema json.RawMessage) error {
 	var root any
 	if err := json.Unmarshal(schema, &root); err != nil {
 		return errSchemaObject
-	}
-	if strings.ContainsFunc(string(schema), invisible) || strings.Contains(string(schema), `\u0000`) {
-		return errSchemaInvisible
 	}
 	object, ok := root.(map[string]any)
 	if !ok || object["type"] != "object" {
@@ -141,6 +143,10 @@ func (w *schemaWalk) visit(value any, depth int) error {
 		return errSchemaDepth
 	}
 	switch value := value.(type) {
+	case string:
+		if hasInvisible(value) {
+			return errSchemaInvisible
+		}
 	case []any:
 		for _, item := range value {
 			if err := w.visit(item, depth+1); err != nil {
@@ -149,6 +155,9 @@ func (w *schemaWalk) visit(value any, depth int) error {
 		}
 	case map[string]any:
 		for name, item := range value {
+			if hasInvisible(name) {
+				return errSchemaInvisible
+			}
 			if err := w.visit(item, depth+1); err != nil {
 				return err
 			}

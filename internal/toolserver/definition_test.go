@@ -36,6 +36,11 @@ func TestSchemasThatAreRefused(t *testing.T) {
 		`{"type":"object","properties":{"a":{"$ref":"#/nowhere"}}}`:                                              "定義の外",
 		`{"type":"object","properties":{"a":{"pattern":"("}}}`:                                                   "対応していない表記",
 		`{"type":"object","properties":{"a":{"description":"` + "\u200bx" + `"}}}`:                               "見えない文字",
+		`{"type":"object","properties":{"a":{"description":"x\u0007"}}}`:                                         "見えない文字",
+		`{"type":"object","properties":{"a":{"enum":["\u0000"]}}}`:                                               "見えない文字",
+		`{"type":"object","properties":{"a":{"enum":["\u202ex"]}}}`:                                              "見えない文字",
+		`{"type":"object","properties":{"a\u001b":{}}}`:                                                          "見えない文字",
+		`{"type":"object","description":"一行目\r\n\t二行目\\u0000"}`:                                                  "",
 		`{"type":"object","properties":{"a":{"enum":["` + strings.Repeat("x", 70_000) + `"]}}}`:                  "大きすぎます（64KB",
 		`{"type":"object","a":` + strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat("}", 41):                    "深すぎます",
 	} {
