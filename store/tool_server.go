@@ -301,6 +301,9 @@ func (db *DB) SaveDiscovery(ctx context.Context, organizationID, id uuid.UUID, f
 		if before.URL != found.URL {
 			return toolserver.ErrMoved
 		}
+		if before.CheckedAt != nil && found.At.Before(*before.CheckedAt) {
+			return nil // A discovery that began later was faster.
+		}
 		after, changedTools := before.Apply(found)
 		if err := exec(ctx, tx, `
 			UPDATE tool_servers SET checked_at = $3, failure = $4 WHERE organization_id = $1 AND id = $2`,

@@ -251,3 +251,24 @@ func TestPermissionsEndWithTheServer(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowDiscovery: the tools of a discovery do not replace those of one that began later.
+func TestSlowDiscovery(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	_, server := f.toolServer(t, toolserver.AuthNone)
+	begun := time.Now()
+	must(t, f.discover(t, server, "new"))
+	for _, late := range []toolserver.Discovery{{At: begun, URL: server.URL}, {At: begun, URL: server.URL, Failure: "遅い"}} {
+		must(t, f.SaveDiscovery(t.Context(), f.a, server.ID, late))
+	}
+	got, err := f.ToolServer(t.Context(), f.a, server.ID)
+	must(t, err)
+	if got.Failure != "" || !got.CheckedAt.After(begun) || len(got.Tools) != 1 || got.Tools[0].Gone {
+		t.Errorf("got %+v", got)
+	}
+	must(t, f.SaveDiscovery(t.Context(), f.a, server.ID, toolserver.Discovery{At: time.Now(), URL: server.URL}))
+	if got, err = f.ToolServer(t.Context(), f.a, server.ID); err != nil || len(got.Tools) != 0 {
+		t.Errorf("after a later discovery: %+v, %v", got, err)
+	}
+}
