@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -233,8 +234,14 @@ func (s *Service) expireApprovals() {
 	}
 }
 
-// Decide applies a decision to the call. The error has the code fault.Invalid.
+// errNothingToDecide is the error of a damaged row.
+var errNothingToDecide = errors.New("chat: the stored call lacks its request for a decision or input")
+
+// Decide applies a decision to the call. The error has the code fault.Invalid, unless the stored call is damaged.
 func (c *ToolCall) Decide(state ApprovalState, d Decision) error {
+	if c.Approval == nil || c.Approval.Cause == CauseInput && c.Input == nil {
+		return errNothingToDecide
+	}
 	approval := *c.Approval
 	approval.State, approval.Reason = state, d.Reason
 	isInput := approval.Cause == CauseInput

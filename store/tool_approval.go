@@ -353,44 +353,54 @@ func decisionEvent(by org.AuditActor, row approvalRow, remember bool) org.Event 
 	return event
 }
 
-// ExpireToolCalls implements chat.Store. Each approval has its own transaction: a broken one does not stop the others.
+// ExpireToolCalls implements chat.Store. Each approval has its own transaction: a broken one does not stop the others, also
+// if there are more broken ones than the limit.
 func (db *DB) ExpireToolCalls(ctx context.Context, limit int) ([]chat.ToolApproval, error) {
-	ids, err := queryValues[uuid.UUID](ctx, db.pool, `
-		SELECT a.id
-		FROM tool_approvals a
-		WHERE a.decision IS NULL AND a.expires_at <= now()
-		ORDER BY a.expires_at
-		LIMIT $1`, limit)
-	if err != nil {
-		return nil, err
-	}
 	var expired []chat.ToolApproval
 	var failures []error
-	for _, id := range ids {
-		var ended []chat.ToolApproval
-		err := db.tx(ctx, func(tx pgx.Tx) error {
-			ended = nil // Of an attempt that failed.
-			row, err := lockApproval(ctx, tx, id)
-			if err != nil || row.State != chat.ApprovalWaiting {
-				return err
-			}
-			err = decide(ctx, tx, &row, chat.ApprovalExpired, chat.Decision{})
-			if errors.Is(err, chat.ErrApprovalCanceled) {
-				return exec(ctx, tx, cancelApprovalsSQL, row.MessageID)
-			}
-			ended = append(ended, row.ToolApproval)
-			return err
-		})
-		switch {
-		case err == nil:
-			expired = append(expired, ended...)
-		case ctx.Err() != nil:
+	tried := []uuid.UUID{}
+	for len(expired) < limit {
+		ids, err := queryValues[uuid.UUID](ctx, db.pool, `
+			SELECT a.id
+			FROM tool_approvals a
+			WHERE a.decision IS NULL AND a.expires_at <= now() AND a.id <> ALL ($2)
+			ORDER BY a.expires_at
+			LIMIT $1`, limit-len(expired), tried)
+		if err != nil {
 			return expired, errors.Join(append(failures, err)...)
-		case !errors.Is(err, chat.ErrNoToolCall):
-			failures = append(failures, fmt.Errorf("approval %s: %w", id, err))
+		}
+		if len(ids) == 0 {
+			break
+		}
+		tried = append(tried, ids...)
+		for _, id := range ids {
+			ended, err := db.expireToolCall(ctx, id)
+			switch {
+			case err == nil:
+				expired = append(expired, ended...)
+			case ctx.Err() != nil:
+				return expired, errors.Join(append(failures, err)...)
+			case !errors.Is(err, chat.ErrNoToolCall):
+				failures = append(failures, fmt.Errorf("approval %s: %w", id, err))
+			}
 		}
 	}
 	return expired, errors.Join(failures...)
+}
+
+// expireToolCall lets an approval expire, and returns it if it still waited.
+func (db *DB) expireToolCall(ctx context.Context, id uuid.UUID) ([]chat.ToolApproval, error) {
+	return txResult(ctx, db, func(tx pgx.Tx) ([]chat.ToolApproval, error) {
+		row, err := lockApproval(ctx, tx, id)
+		if err != nil || row.State != chat.ApprovalWaiting {
+			return nil, err
+		}
+		err = decide(ctx, tx, &row, chat.ApprovalExpired, chat.Decision{})
+		if errors.Is(err, chat.ErrApprovalCanceled) {
+			return nil, exec(ctx, tx, cancelApprovalsSQL, row.MessageID)
+		}
+		return []chat.ToolApproval{row.ToolApproval}, err
+	})
 }
 
 // cancelApprovalsSQL ends the approvals of an answer without a decision.

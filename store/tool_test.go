@@ -105,7 +105,16 @@ func TestToolRounds(t *testing.T) {
 	}
 }
 
-// TestBrokenApprovalsDoNotStopOthers: an approval that cannot expire is reported, and those after it expire.
+// waitingCall returns a call that waits for a decision.
+func waitingCall(id, name string, expiresAt time.Time) chat.ToolCall {
+	return chat.ToolCall{
+		ToolCall: llm.ToolCall{ID: id, Name: name, Arguments: `{}`}, Title: "送信", State: chat.ToolWaiting,
+		Approval: &chat.Approval{ID: newID(), Cause: chat.CauseRule, State: chat.ApprovalWaiting, ExpiresAt: expiresAt},
+	}
+}
+
+// TestBrokenApprovalsDoNotStopOthers: approvals that cannot expire are reported, and those after them expire, also if the
+// broken ones are as many as may expire at once.
 func TestBrokenApprovalsDoNotStopOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -114,20 +123,22 @@ func TestBrokenApprovalsDoNotStopOthers(t *testing.T) {
 	begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
 	must(t, err)
 	waiting := func(id string, expired time.Duration) chat.ToolCall {
-		return chat.ToolCall{
-			ToolCall: llm.ToolCall{ID: id, Name: "send", Arguments: `{}`}, Title: "送信", State: chat.ToolWaiting,
-			Approval: &chat.Approval{
-				ID: newID(), Cause: chat.CauseRule, State: chat.ApprovalWaiting, ExpiresAt: time.Now().Add(-expired),
-			},
-		}
+		return waitingCall(id, "send", time.Now().Add(-expired))
 	}
 	must(t, f.AddToolRound(t.Context(), server, chat.AddedRound{
-		RunID:     chat.RunID{MessageID: begun.Answer.ID, Run: 1},
-		ToolRound: chat.ToolRound{Calls: []chat.ToolCall{waiting("a", time.Hour), waiting("b", time.Minute)}},
+		RunID: chat.RunID{MessageID: begun.Answer.ID, Run: 1},
+		ToolRound: chat.ToolRound{Calls: []chat.ToolCall{
+			waiting("a", 4*time.Hour), waiting("b", 3*time.Hour), waiting("c", 2*time.Hour), waiting("d", time.Hour),
+			waiting("e", time.Minute),
+		}},
 	}))
 	f.exec(t, `UPDATE tool_calls SET call = '"broken"' WHERE call_id = 'a'`)
-	expired, err := f.ExpireToolCalls(t.Context(), 10)
-	if err == nil || len(expired) != 1 || expired[0].CallID != "b" || expired[0].State != chat.ApprovalExpired {
-		t.Errorf("expired %+v, %v", expired, err)
+	f.exec(t, `UPDATE tool_calls SET call = call - 'approval' WHERE call_id = 'b'`)
+	f.exec(t, `UPDATE tool_calls SET call = jsonb_set(call, '{approval,cause}', '"input"') WHERE call_id = 'c'`)
+	for _, want := range []string{"d", "e"} {
+		expired, err := f.ExpireToolCalls(t.Context(), 1)
+		if err == nil || len(expired) != 1 || expired[0].CallID != want || expired[0].State != chat.ApprovalExpired {
+			t.Errorf("expired %+v, %v", expired, err)
+		}
 	}
 }
