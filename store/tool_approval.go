@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
 // An answer that waits for decisions belongs to the server noServer, which is always alive. The order of locks is
@@ -259,15 +260,36 @@ func (db *DB) DecideToolCall(
 		if err := decide(ctx, tx, &row, state, d); err != nil {
 			return chat.ToolApproval{}, err
 		}
-		if d.Approved && d.Remember {
+		remembered := d.Approved && d.Remember
+		if remembered {
+			if remembered, err = lockAskedServer(ctx, tx, row); err != nil {
+				return chat.ToolApproval{}, err
+			}
+		}
+		if remembered {
 			if err := exec(ctx, tx, `
 				INSERT INTO tool_permissions (organization_id, thread_id, user_id, tool) VALUES ($1, $2, $3, $4)
 				ON CONFLICT DO NOTHING`, owner.OrganizationID, row.ThreadID, owner.UserID, row.Tool); err != nil {
 				return chat.ToolApproval{}, err
 			}
 		}
-		return row.ToolApproval, audit(ctx, tx, decisionEvent(by, row, d.Remember))
+		return row.ToolApproval, audit(ctx, tx, decisionEvent(by, row, remembered))
 	})
+}
+
+// lockAskedServer locks the server of an approval's tool. It reports whether the server is still the one that was asked
+// about: one that was edited since the beginning of the answer may have moved. Other tools have no server.
+func lockAskedServer(ctx context.Context, tx pgx.Tx, row approvalRow) (bool, error) {
+	if !tool.IsServerName(row.Tool) {
+		return true, nil
+	}
+	found, err := queryValues[uuid.UUID](ctx, tx, `
+		SELECT s.id
+		FROM tool_servers s
+		WHERE s.organization_id = $1 AND starts_with($2, s.key || $3)
+		  AND s.updated_at < (SELECT m.created_at FROM messages m WHERE m.organization_id = $1 AND m.id = $4)
+		FOR SHARE`, row.OrganizationID, row.Tool, tool.Separator, row.MessageID)
+	return len(found) > 0, err
 }
 
 // repeatedDecision returns the result of an earlier decision by the same request.

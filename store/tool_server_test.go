@@ -1,13 +1,16 @@
 package store_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
@@ -249,6 +252,81 @@ func TestPermissionsEndWithTheServer(t *testing.T) {
 		if slices.Sort(got); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q", test.name, got)
 		}
+	}
+}
+
+// TestNoPermissionForAnotherServer: the approval for the rest of a thread is not stored if the tool's server has been
+// removed or has got another address since the answer began, also during the decision.
+func TestNoPermissionForAnotherServer(t *testing.T) {
+	t.Parallel()
+	type do = func(f *fixture, ann identity.Actor, server toolserver.Server) error
+	move := func(f *fixture, ann identity.Actor, server toolserver.Server, meanwhile func()) error {
+		return f.EditToolServer(t.Context(), ann, server.ID, func(edited *toolserver.Server) error {
+			meanwhile()
+			edited.URL = "https://new.example/mcp"
+			return nil
+		})
+	}
+	for name, test := range map[string]struct {
+		tool   string
+		before do
+		during bool
+		want   bool
+	}{
+		"the same server": {tool: "crm__find", want: true},
+		"built in":        {tool: "calendar", want: true},
+		"no such server":  {tool: "crm_2__find"},
+		"moved meanwhile": {tool: "crm__find", during: true},
+		"moved": {tool: "crm__find", before: func(f *fixture, ann identity.Actor, s toolserver.Server) error {
+			return move(f, ann, s, func() {})
+		}},
+		"removed": {tool: "crm__find", before: func(f *fixture, ann identity.Actor, s toolserver.Server) error {
+			return f.RemoveToolServer(t.Context(), ann, s.ID)
+		}},
+		"another, same key": {tool: "crm__find", before: func(f *fixture, ann identity.Actor, s toolserver.Server) error {
+			must(t, f.RemoveToolServer(t.Context(), ann, s.ID))
+			s.ID, s.URL = newID(), "https://new.example/mcp"
+			return f.AddToolServer(t.Context(), ann, s)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			ann, server := f.toolServer(t, toolserver.AuthNone)
+			host, thread := newID(), f.thread(t, f.ann)
+			f.renew(t, host)
+			begun, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, host))
+			must(t, err)
+			call := waitingCall("a", test.tool, time.Now().Add(time.Hour))
+			must(t, f.AddToolRound(t.Context(), host, chat.AddedRound{
+				RunID:     chat.RunID{MessageID: begun.Answer.ID, Run: 1},
+				ToolRound: chat.ToolRound{Calls: []chat.ToolCall{call}},
+			}))
+			sum := sha256.Sum256([]byte(call.Arguments))
+			decide := func() error {
+				_, err := f.DecideToolCall(t.Context(), f.ann, chat.Decision{
+					ID: call.Approval.ID, RequestID: newID(), Approved: true, Remember: true, ArgumentsSHA256: sum[:],
+				}, org.AuditActorOf(ann))
+				return err
+			}
+			if test.before != nil {
+				must(t, test.before(f, ann, server))
+			}
+			if test.during {
+				var decided <-chan error
+				must(t, move(f, ann, server, func() { decided = f.concurrently(t, decide) }))
+				must(t, <-decided)
+			} else {
+				must(t, decide())
+			}
+			got, err := f.PermittedTools(t.Context(), f.ann, thread.ID)
+			must(t, err)
+			remembered := value[bool](t, f, `
+				SELECT details::text LIKE '%remember%' FROM audit_events WHERE action = $1`, org.ActionToolApprove)
+			if (len(got) > 0) != test.want || remembered != test.want {
+				t.Errorf("permitted %q, in the audit log %t", got, remembered)
+			}
+		})
 	}
 }
 
