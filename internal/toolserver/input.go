@@ -142,7 +142,9 @@ func newInputField(name string, schema *jsonschema.Schema) (tool.InputField, err
 		return tool.InputField{}, errInput("項目の型に対応していない")
 	}
 	var value any
-	if json.Unmarshal(schema.Default, &value) == nil && value != nil && field.Accepts(value) {
+	_ = json.Unmarshal(schema.Default, &value) // Nil if there is none.
+	text, _ := value.(string)
+	if value != nil && field.Accepts(value) && !strings.ContainsFunc(text, invisible) { // People see what they send.
 		field.Default = value
 	}
 	return field, nil

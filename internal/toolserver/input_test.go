@@ -25,7 +25,7 @@ const bookingSchema = `{"type":"object","required":["people","seat"],"properties
 	"mail":{"type":"string","format":"email","description":"確認の送り先","default":"違う"},
 	"smoking":{"type":"boolean","title":"\u202e喫煙","default":false},
 	"plan":{"type":"string","enum":["a","b"],"enumNames":["松","竹"]},
-	"note":{"type":"string","minLength":2,"maxLength":5}}}`
+	"note":{"type":"string","minLength":2,"maxLength":5,"default":"\u202e備考"}}}`
 
 // TestServerAsksForInput: a result that asks for input is a request with the fields of its schema, and the next round
 // has the response and the state. Each round is one request.
