@@ -70,14 +70,14 @@ function Arguments({ json }: { json: string }) {
       <dl className={styles.inputs}>
         {toolInputs(json).map(([name, value]) => (
           <div key={name}>
-            <dt>{(chatTexts.toolCalls.inputs[name] ?? name) || texts.input}</dt>
-            <dd>{value}</dd>
+            <dt>{(chatTexts.toolCalls.inputs[name] ?? visible(name)) || texts.input}</dt>
+            <dd>{visible(value)}</dd>
           </div>
         ))}
       </dl>
       <details className={styles.json}>
         <summary>{texts.json}</summary>
-        <pre>{pretty(json)}</pre>
+        <pre>{visible(pretty(json))}</pre>
       </details>
     </>
   )
@@ -165,6 +165,11 @@ function pretty(json: string): string {
   } catch {
     return json
   }
+}
+
+/** visible replaces invisible characters, which could hide or reorder what the person decides on. */
+function visible(text: string): string {
+  return text.replace(/(?![\t\n\r])[\p{Cc}\p{Cf}]/gu, '\uFFFD')
 }
 
 /** parseObject returns the object that JSON contains, or null. */
