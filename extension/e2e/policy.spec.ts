@@ -52,7 +52,9 @@ test('the values of the policies contain the extension’s id and the update URL
   expect((await fetch(codebase)).headers.get('content-type')).toBe('application/x-chrome-extension')
 })
 
-test('Chromium installs the signed extension by policy, which sets its server and may change it', async ({ server }) => {
+test('Chromium installs the signed extension by policy, which sets its server and may change it', async ({
+  server,
+}) => {
   const response = await fetch(`${server.url}/extension/updates.xml`)
   const [, id = ''] = /appid="([a-p]{32})"/.exec(await response.text()) ?? []
   const policy = {
@@ -86,7 +88,12 @@ test('Chromium installs the signed extension by policy, which sets its server an
 
     // Another server by policy: the extension shows it and no longer uses the session at the first one.
     const { idToken } = await Account.signIn(server.url, 'user')
-    const grant = { origin: server.url, accessToken: idToken, refreshToken: '', expiresAt: Date.now() + 3_000_000 }
+    const grant = {
+      origin: server.url,
+      accessToken: idToken,
+      refreshToken: '',
+      expiresAt: Date.now() + 3_000_000,
+    }
     const signOut = page.getByRole('button', { name: /^(ログアウト|Sign out)$/ })
     await page.evaluate((value) => chrome.storage.local.set({ grant: value }), grant)
     await expect(signOut).toBeVisible()
