@@ -116,15 +116,33 @@ func oidcChanges(before, after oidc.Settings) []org.Change {
 	})
 }
 
+// logoutRetention is the time for which a logout is stored for sign-ins whose person is not known yet. It exceeds the
+// duration of the exchange of a provider's code.
+const logoutRetention = time.Minute
+
+// logoutHash returns the key of a logout in saml_assertions, with logoutRetention after its time.
+func logoutHash(issuer, subject, session string) []byte {
+	hash := sha256.Sum256([]byte(issuer + "\x00ended\x00" + subject + "\x00" + session))
+	return hash[:]
+}
+
 // EndProviderSessions implements oidc.Store. It ends recorded sessions, which closes their streams, revokes sessions that
-// were not used yet, and ends sign-ins in progress.
+// were not used yet, and ends sign-ins in progress. Those that wait for the provider's token read the stored logout.
 func (db *DB) EndProviderSessions(ctx context.Context, l oidc.Logout, at time.Time) error {
 	hash := sha256.Sum256([]byte(l.Issuer + "\x00logout\x00" + l.TokenID))
 	err := db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockOrganization(ctx, tx, l.OrganizationID); err != nil {
+			return err
+		}
 		return send(ctx, tx, func(batch *pgx.Batch) {
 			batch.Queue(sweep("saml_assertions", "organization_id, hash", "expires_at"), at, ssoSweep)
 			batch.Queue(`INSERT INTO saml_assertions (organization_id, hash, expires_at) VALUES ($1, $2, $3)`,
 				l.OrganizationID, hash[:], l.ExpiresAt)
+			batch.Queue(`
+				INSERT INTO saml_assertions (organization_id, hash, expires_at)
+				VALUES ($1, $2, clock_timestamp() + $3::interval)
+				ON CONFLICT (organization_id, hash) DO UPDATE SET expires_at = excluded.expires_at`,
+				l.OrganizationID, logoutHash(l.Issuer, l.Subject, l.SessionID), logoutRetention)
 			batch.Queue(`
 				DELETE FROM saml_codes
 				WHERE organization_id = $1 AND entity_id = $2 AND ($3 = '' OR name_id = $3)

@@ -238,7 +238,8 @@ func countDeleted(ctx context.Context, tx pgx.Tx, deleted []chat.DeletedThread) 
 			FROM organizations o
 			WHERE o.id = $2
 			ON CONFLICT (tally) DO UPDATE
-			SET details = jsonb_build_array(jsonb_build_object('field', 'threads', 'after',
+			SET times = audit_events.times + 1, last_at = now(),
+			    details = jsonb_build_array(jsonb_build_object('field', 'threads', 'after',
 			    ((audit_events.details -> 0 ->> 'after')::bigint + $6)::text))`,
 			uuidv7.New(), organizationID, org.BySystem, org.ActionRetentionDelete, org.TargetOrganization, n); err != nil {
 			return err

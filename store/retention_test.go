@@ -176,6 +176,10 @@ func TestR99_NothingIsDeletedWithoutNotice(t *testing.T) {
 	if counted != len(got) || entries > 2 || entries == 0 && len(got) > 0 { // Two entries around midnight.
 		t.Errorf("seed %d: %d are counted in %d entries, %d were deleted", seed, counted, entries, len(got))
 	}
+	if n := value[int](t, f, `SELECT count(*) FROM audit_events
+		WHERE action = 'retention.delete' AND (details -> 0 ->> 'after')::int > 3 AND last_at IS NULL`); n > 0 {
+		t.Errorf("seed %d: %d entries of several deletions have no time of the last one", seed, n)
+	}
 }
 
 // TestR99_ServersShareTheWork: while eight servers work concurrently, each owner is notified once and each thread is

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -120,7 +121,8 @@ func (db *DB) TakeSSOState(
 ) (sso.State, error) {
 	return queryRow[sso.State](ctx, db.pool, `
 		DELETE FROM saml_states WHERE hash = $1 AND browser_hash = $2 AND organization_id = $3 AND expires_at > $4
-		RETURNING hash, browser_hash, organization_id, request_id, next, test_id, expires_at`,
+		RETURNING hash, browser_hash, organization_id, request_id, next, test_id, expires_at,
+		          clock_timestamp() AS taken_at`,
 		hash, browserHash, organizationID, at)
 }
 
@@ -139,6 +141,9 @@ func (db *DB) AcceptPerson(
 			}
 		}
 		found, err := ssoCandidates(ctx, tx, a)
+		if err == nil {
+			found.Ended, err = ssoEnded(ctx, tx, a, found)
+		}
 		if err != nil {
 			return err
 		}
@@ -215,6 +220,24 @@ func ssoCandidates(ctx context.Context, tx pgx.Tx, a sso.Acceptance) (found sso.
 	free, err := freeSeats(ctx, tx, a.OrganizationID)
 	found.SeatFree = free > 0
 	return found, err
+}
+
+// ssoEnded returns Candidates.Ended. The organization must be locked, which delays whatever ends sessions until the code
+// of this sign-in is stored and can be deleted.
+func ssoEnded(ctx context.Context, tx pgx.Tx, a sso.Acceptance, found sso.Candidates) (bool, error) {
+	if a.ArrivedAt.IsZero() {
+		return false, nil
+	}
+	member := cmp.Or(found.Linked, found.ByEmail, &sso.Member{})
+	who := a.Person
+	return queryValue[bool](ctx, tx, `
+		SELECT EXISTS (SELECT FROM users WHERE id = $1 AND sessions_since > $2)
+		    OR EXISTS (SELECT FROM saml_assertions
+		        WHERE organization_id = $3 AND hash = ANY($4) AND expires_at > $2::timestamptz + $5::interval)`,
+		member.ID, a.ArrivedAt, a.OrganizationID, [][]byte{
+			logoutHash(who.Provider.ID, who.ID, who.SessionID), logoutHash(who.Provider.ID, who.ID, ""),
+			logoutHash(who.Provider.ID, "", who.SessionID),
+		}, logoutRetention)
 }
 
 // linkPerson links a person to a member, and logs it.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"path"
 	"slices"
@@ -27,8 +28,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// exportPage is the number of records read at once.
-const exportPage = 100
+// wholeList is the limit for lists that are read at once. Pages would miss records if the list changed between them.
+const wholeList = math.MaxInt32
 
 // exportGuide explains the archive to its reader.
 //
@@ -60,9 +61,7 @@ func (s *Server) exportOwnData(c *call) error {
 // threadIDs returns the ids of all listed and archived threads of the person, most recently used first.
 func (s *Server) threadIDs(c *call) (ids []uuid.UUID, _ error) {
 	for _, archived := range []bool{false, true} {
-		list, err := allPages(func(offset int) ([]chat.Thread, error) {
-			return s.Chat.ListThreads(c.ctx(), c.actor.Owner(), chat.ThreadFilter{Archived: archived}, offset, exportPage)
-		})
+		list, err := s.Chat.ListThreads(c.ctx(), c.actor.Owner(), chat.ThreadFilter{Archived: archived}, 0, wholeList)
 		if err != nil {
 			return nil, err
 		}
@@ -71,20 +70,6 @@ func (s *Server) threadIDs(c *call) (ids []uuid.UUID, _ error) {
 		}
 	}
 	return ids, nil
-}
-
-// allPages reads all pages of a list.
-func allPages[T any](read func(offset int) ([]T, error)) (all []T, _ error) {
-	for {
-		page, err := read(len(all))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page...)
-		if len(page) < exportPage {
-			return all, nil
-		}
-	}
 }
 
 // archive is the export of a person in progress.
@@ -145,15 +130,11 @@ func (a *archive) writeThread(id uuid.UUID) error {
 	if err != nil {
 		return err
 	}
-	messages, err := allPages(func(offset int) ([]chat.Message, error) {
-		return a.Chat.ListAllMessages(a.ctx(), owner, id, offset, exportPage)
-	})
+	messages, err := a.Chat.ListAllMessages(a.ctx(), owner, id, 0, wholeList)
 	if err != nil {
 		return err
 	}
-	branch, err := allPages(func(offset int) ([]chat.Message, error) {
-		return a.Chat.ListMessages(a.ctx(), owner, id, nil, offset, exportPage)
-	})
+	branch, err := a.Chat.ListMessages(a.ctx(), owner, id, nil, 0, wholeList)
 	if err != nil {
 		return err
 	}
@@ -201,9 +182,7 @@ func (a *archive) writePicture(p picture.Picture) error {
 }
 
 func (a *archive) writeFiles() error {
-	sources, err := allPages(func(offset int) ([]datasource.ListItem, error) {
-		return a.Sources.List(a.ctx(), a.actor.Owner(), "", offset, exportPage)
-	})
+	sources, err := a.Sources.List(a.ctx(), a.actor.Owner(), "", 0, wholeList)
 	for i := 0; i < len(sources) && err == nil; i++ {
 		err = a.writeFile(sources[i].Source)
 	}
@@ -230,10 +209,7 @@ func (a *archive) writeFile(source datasource.Source) error {
 // writeSkills writes the person's own skills.
 func (a *archive) writeSkills() error {
 	for _, archived := range []bool{false, true} {
-		skills, err := allPages(func(offset int) ([]skill.CustomSkill, error) {
-			list, _, err := a.Library.List(a.ctx(), a.actor, skill.ShelfOwn, archived, offset, exportPage)
-			return list, err
-		})
+		skills, _, err := a.Library.List(a.ctx(), a.actor, skill.ShelfOwn, archived, 0, wholeList)
 		if err != nil {
 			return err
 		}

@@ -31,6 +31,7 @@ test('an administrator sets OpenID Connect up, a member signs in, and the provid
       await page.goto('/admin/saml')
       await page.getByRole('link', { name: 'OpenID Connect' }).click()
       await expect(page.getByText(config.redirect_url)).toBeVisible()
+      await expect(page.getByLabel('二段階認証が必要なメンバー')).toBeVisible()
       await page.getByRole('link', { name: '設定を編集' }).click()
       await page.getByLabel('クライアントID').fill('tsumugi')
       await page.getByLabel('クライアントシークレット', { exact: false }).fill('wrong')

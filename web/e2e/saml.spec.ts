@@ -80,6 +80,7 @@ test('an administrator configures single sign-on, and members sign in with it', 
     // A new token needs a recent sign-in, which is in another window.
     await hers.goto('/setting/connections')
     await requireSignIn(hers, '**/v1/connection/token')
+    const former = await readToken(hers)
     await hers.getByRole('button', { name: 'トークンを作成' }).click()
     await hers.getByLabel('名前').fill('集計')
     await hers.getByRole('button', { name: '作成する' }).click()
@@ -91,6 +92,8 @@ test('an administrator configures single sign-on, and members sign in with it', 
     await idp.enter(await opened, hanako)
     await expect(hers.getByRole('dialog', { name: '本人確認' })).toBeHidden()
     await expect(hers.getByText(/^tsk_/)).toBeVisible()
+    const headers = { Authorization: `Bearer ${former?.idToken}` }
+    await expect.poll(async () => (await context.request.get('/v1/me', { headers })).status()).toBe(401)
     expect(troubles.filter((trouble) => !trouble.includes('403'))).toEqual([])
     await context.close()
   })

@@ -14,6 +14,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -182,7 +183,26 @@ func (b *Bucket) writeFile(ctx context.Context, cancel context.CancelFunc, key s
 		_ = w.Close() // It returns the cancellation error.
 		return err
 	}
-	return w.Close()
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return syncFolders(filepath.Dir(file.Name()), strings.Count(key, "/")+1)
+}
+
+// syncFolders syncs a folder and those that contain it, n in all, to disk: a file can be lost until the entries of its
+// folders are stored.
+func syncFolders(folder string, n int) error {
+	for ; n > 0; n-- {
+		f, err := os.Open(folder)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+		folder = filepath.Dir(folder)
+	}
+	return nil
 }
 
 func options() *blob.WriterOptions {

@@ -93,6 +93,42 @@ func TestBackChannelLogout(t *testing.T) {
 	}
 }
 
+// TestSessionsEndDuringTheExchange: no session begins if the session at the provider, or all sessions of the member, end
+// while the provider's code is exchanged.
+func TestSessionsEndDuringTheExchange(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	members := org.NewService(f.db, nil, nil, slog.New(slog.DiscardHandler))
+	f.idp.Token = oidctest.Claims{"sid": "s1"}
+	_, err := f.signIn("alice")
+	must(t, err)
+	logout := func(claims oidctest.Claims) func() error {
+		return func() error { return f.oidc.Logout(t.Context(), f.org, f.idp.LogoutToken(t, claims)) }
+	}
+	for _, c := range []struct {
+		meanwhile func() error
+		want      fault.Code
+	}{
+		{logout(oidctest.Claims{"sub": "alice", "sid": "s1"}), sso.CodeState},
+		{logout(oidctest.Claims{"sub": "alice"}), sso.CodeState},
+		{logout(oidctest.Claims{"sid": "s1"}), sso.CodeState},
+		{func() error { return members.EndMemberSessions(t.Context(), f.admin, f.alice.ID) }, sso.CodeState},
+		{logout(oidctest.Claims{"sub": "alice", "sid": "s2"}), ""},
+		{logout(oidctest.Claims{"sub": "bob"}), ""},
+	} {
+		f.idp.Sign = func(payload []byte) string { // Of the id token.
+			f.idp.Sign = nil
+			if err := c.meanwhile(); err != nil {
+				t.Error(err)
+			}
+			return oidctest.SignWith(t, jose.RS256, f.idp.Key(), payload)
+		}
+		if _, err := f.signIn("alice"); fault.CodeOf(err) != c.want {
+			t.Errorf("signed in with %q, want %q", fault.CodeOf(err), c.want)
+		}
+	}
+}
+
 // TestPendingSignInsEndWithSessions: a link that waits for consent ends with a logout at the provider, and codes and links
 // end with the sessions of their member.
 func TestPendingSignInsEndWithSessions(t *testing.T) {

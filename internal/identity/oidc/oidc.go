@@ -80,8 +80,8 @@ type Store interface {
 		change func(settings *Settings, passwordAdmins int) error,
 	) error
 
-	// EndProviderSessions ends the sessions, and deletes the codes, of a logout token. If the token was used before, the
-	// error has the code fault.Conflict.
+	// EndProviderSessions ends the sessions and the sign-ins in progress of a logout token. If the token was used before,
+	// the error has the code fault.Conflict.
 	EndProviderSessions(ctx context.Context, logout Logout, at time.Time) error
 }
 

@@ -43,6 +43,7 @@ type metadata struct {
 	JWKSURL     string   `json:"jwks_uri"`
 	AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
 	SendsIssuer bool     `json:"authorization_response_iss_parameter_supported"`
+	TakesClaims bool     `json:"claims_parameter_supported"`
 }
 
 // unreachable is the error of a provider that gives no response.

@@ -56,6 +56,9 @@ func (s *Service) Begin(ctx context.Context, request sso.Request) (sso.Redirect,
 		settings.Prompt = "login"
 		options = append(options, oauth2.SetAuthURLParam("max_age", "0")) // Then the id token must contain auth_time.
 		settings.MaxAge = 0
+		if p.metadata.TakesClaims { // Some providers send auth_time only if it is requested by name.
+			options = append(options, oauth2.SetAuthURLParam("claims", `{"id_token":{"auth_time":{"essential":true}}}`))
+		}
 	}
 	for _, parameter := range [][2]string{
 		{"prompt", settings.Prompt},

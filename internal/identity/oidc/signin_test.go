@@ -28,6 +28,13 @@ func TestMemberSignsInAndKeepsTheirAccount(t *testing.T) {
 		!strings.Contains(again.URL, "prompt=login") {
 		t.Errorf("the requests are %s and %s", plain.URL, again.URL)
 	}
+	f.idp.Discovery = oidctest.Claims{"claims_parameter_supported": true}
+	named, err := f.oidc.Begin(t.Context(), sso.Request{OrganizationID: f.org, Reauthenticate: true})
+	must(t, err)
+	const claims = "claims=%7B%22id_token%22%3A%7B%22auth_time%22%3A%7B%22essential%22%3Atrue%7D%7D%7D"
+	if plain := f.begin(); strings.Contains(again.URL+plain.URL, "claims=") || !strings.Contains(named.URL, claims) {
+		t.Errorf("with and without support of claims, the requests are %s and %s", named.URL, again.URL)
+	}
 	f.change(oidc.Change{Prompt: new("login"), ACRValues: []string{"phr", "mfa"}, MaxAge: new(300)})
 	authenticated := time.Now().Add(-4 * time.Minute).Unix()
 	f.idp.Token = oidctest.Claims{"acr": "mfa", "auth_time": authenticated}

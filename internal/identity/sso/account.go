@@ -93,6 +93,9 @@ var errNeedsAccount = errors.New("sso: the person is new")
 // decide returns the decision on an authenticated person, by the rules of docs/adr/0014. subject is the new account of an
 // unknown person, or uuid.Nil before it exists.
 func decide(organizationID uuid.UUID, who Person, subject uuid.UUID, found Candidates) (Decision, error) {
+	if found.Ended {
+		return Decision{}, errCodeOver(nil)
+	}
 	if found.Linked != nil {
 		if found.Linked.State != identity.StateActive {
 			return Decision{}, errInactive()

@@ -42,7 +42,8 @@ func (s *Service) Admit(ctx context.Context, login Login) (Outcome, error) {
 		who.AuthenticatedAt = nil
 	}
 	acceptance := Acceptance{
-		OrganizationID: organizationID, Person: who, Origin: login.Origin, ConsentUntil: now.Add(StateLifetime),
+		OrganizationID: organizationID, Person: who, Origin: login.Origin, ArrivedAt: login.State.TakenAt,
+		ConsentUntil: now.Add(StateLifetime),
 		Code: Code{
 			Hash: hash, BrowserHash: login.State.BrowserHash, OrganizationID: organizationID, Next: login.State.Next,
 			SessionUntil: login.SessionUntil, ExpiresAt: now.Add(CodeLifetime),

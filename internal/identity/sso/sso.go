@@ -50,6 +50,8 @@ type State struct {
 	Next           string     // Path in the app after the sign-in, or "".
 	TestID         *uuid.UUID // Set for a trial of the settings, which does not sign in.
 	ExpiresAt      time.Time
+
+	TakenAt time.Time // When the response arrived, by the database's clock. Set by TakeSSOState.
 }
 
 // Code is exchanged by the browser for tokens, once.
@@ -95,6 +97,9 @@ type Candidates struct {
 	SeatFree bool    // The organization's contract allows one more member.
 
 	LinkedToAnother bool // ByEmail signs in as another person of the same identity provider.
+
+	// The session at the identity provider, or all sessions of the member, ended after the response arrived.
+	Ended bool
 }
 
 // Decision is the decision on a person: an existing or a new member signs in.
@@ -111,6 +116,7 @@ type Acceptance struct {
 	Person         Person
 	Code           Code // The user is not set.
 	Origin         Origin
+	ArrivedAt      time.Time // See State.TakenAt. Zero with ConsentHash: what ends sessions deletes pending links.
 	ConsentUntil   time.Time // Time limit for consent.
 	ConsentHash    []byte    // Hash of the pending link that the member has agreed to, or nil.
 }

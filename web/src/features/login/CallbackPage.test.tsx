@@ -17,6 +17,16 @@ const answer = {
   token_type: 'Bearer',
 }
 
+const record = {
+  authType: 'federated_idp',
+  clientId: 'sso',
+  refreshToken: 'r',
+  idToken: 'i',
+  accessToken: 'a',
+  expiresIn: 3600,
+  tokenType: 'Bearer',
+} as const
+
 function Nothing() {
   return null
 }
@@ -73,15 +83,7 @@ describe('the end of a single sign-on', () => {
     const [request] = server.mock.calls[0] as [Request]
     expect(request.url).toContain('/v1/oauth2/callback?organization_id=o1&code=c1')
     expect(request.headers.has('Authorization')).toBe(false)
-    expect(readToken()).toEqual({
-      authType: 'federated_idp',
-      clientId: 'sso',
-      refreshToken: 'r',
-      idToken: 'i',
-      accessToken: 'a',
-      expiresIn: 3600,
-      tokenType: 'Bearer',
-    })
+    expect(readToken()).toEqual(record)
     // Back does not return to the URL with the code.
     await router.navigate(-1)
     expect(server).toHaveBeenCalledTimes(1)
@@ -95,6 +97,21 @@ describe('the end of a single sign-on', () => {
     const both = await Promise.all([visit(), visit()])
     expect(both.map((response) => (response as Response).headers.get('Location'))).toEqual(['/home', '/home'])
     expect(server).toHaveBeenCalledTimes(1)
+  })
+
+  it('ends the previous session, once', async () => {
+    saveToken({ ...record, idToken: 'previous' })
+    reply(200, { ...answer, next: '/oauth/confirmed' })
+    show({ organization_id: 'o1', code: 'c5' })
+    expect(await place()).toBe('/oauth/confirmed')
+    const calls = server.mock.calls.map(([request]) => request as Request)
+    expect(calls.map(({ url }) => new URL(url).pathname)).toEqual(['/v1/oauth2/callback', '/v1/signout'])
+    expect(calls[1]?.headers.get('Authorization')).toBe('Bearer previous')
+    expect(readToken()?.idToken).toBe('i')
+    cleanup()
+    show({ organization_id: 'o1', code: 'c5' })
+    expect(await place()).toBe('/oauth/confirmed')
+    expect(server).toHaveBeenCalledTimes(2)
   })
 
   it.each([
@@ -175,15 +192,7 @@ describe('the end of a single sign-on', () => {
     show({})
     expect((await screen.findByRole('alert')).textContent).toContain('もう一度ログイン')
     cleanup()
-    saveToken({
-      authType: 'federated_idp',
-      clientId: 'c',
-      refreshToken: 'r',
-      idToken: 'i',
-      accessToken: 'a',
-      expiresIn: 1,
-      tokenType: 'Bearer',
-    })
+    saveToken(record)
     show({})
     expect(await place()).toBe('/home')
   })

@@ -29,8 +29,10 @@ export async function callbackLoader({ request }: LoaderFunctionArgs): Promise<F
     return { error: error ?? '', description: errorDescription ?? '' }
   }
   try {
+    const known = exchanges.get(code)
+    const before = known ? null : readToken()
     const exchange =
-      exchanges.get(code) ??
+      known ??
       call('oauth2Callback', {
         organization_id: query.get('organization_id') as string,
         code,
@@ -39,7 +41,11 @@ export async function callbackLoader({ request }: LoaderFunctionArgs): Promise<F
       })
     exchanges.set(code, exchange)
     const answer = await exchange
-    return redirect(startSession(recordOf(answer), localPath(answer.next)))
+    const place = startSession(recordOf(answer), localPath(answer.next))
+    // The new session replaces the previous one. If it cannot be ended now, it expires. A window for a confirmation closes
+    // before the response.
+    if (before) void call('signOut', { token: before.idToken, keepalive: true }).catch(() => {})
+    return redirect(place)
   } catch (cause) {
     // A URL without an organization is treated like one without a query.
     if (cause instanceof RequiredError) return { error: '', description: '' }

@@ -23,7 +23,7 @@ export function AddMembers({ group, onClose }: { group: Group; onClose: () => vo
   const [unknown, setUnknown] = useState<readonly string[]>([])
   const [error, setError] = useState<string>()
   const { busy, run } = useTask()
-  const lines = readInvitees(list, { role: 'general-user', mayGrant: true })
+  const lines = readInvitees(list, { role: 'general-user', mayGrant: true, ignoreRoles: true })
   const wrong = lines.find((line) => line.error !== undefined)
   const count = chosen.length + lines.length
   const add = () =>
@@ -37,6 +37,7 @@ export function AddMembers({ group, onClose }: { group: Group; onClose: () => vo
         toast(words.done(formatNumber(changed.member_count)), { tone: 'success' })
         if (unknown_emails.length === 0) return onClose()
         setUnknown(unknown_emails)
+        setError(undefined)
         setChosen([])
         setList('')
       },

@@ -11,6 +11,7 @@ import { BoxesLoading } from '../parts/Loading'
 import { BoxedFacts, Fact, Page, Section } from '../parts/Page'
 import { oidcQuery } from '../queries'
 import { AddressRangesSection } from '../saml/AddressRanges'
+import { FactorPolicySection } from '../saml/FactorPolicy'
 import { Protocols } from '../saml/Protocols'
 import styles from '../saml/Saml.module.css'
 import { Code, Steps, Unset } from '../saml/SamlFacts'
@@ -43,6 +44,7 @@ export function OidcPage() {
         {(config) => <Config config={config} mayEdit={mayEdit} />}
       </Loaded>
       <SessionLimitsSection mayEdit={mayEdit} />
+      <FactorPolicySection mayEdit={mayEdit} />
       <AddressRangesSection mayEdit={mayEdit} />
     </Page>
   )

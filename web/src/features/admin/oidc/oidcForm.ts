@@ -47,21 +47,27 @@ export function initialValues(config: OidcConfig): OidcValues {
 
 const list = (text: string) => text.split(/\s+/).filter(Boolean)
 
-/** The request of the form. Unchanged values are sent, too, except the issuer and the secret. */
+/** The changes of the form: others may have changed the rest since it was opened. */
 export function requestOf(config: OidcConfig, values: OidcValues): OidcConfigPutRequest {
   const secret = values.removeSecret ? '' : values.secret.trim()
-  return {
-    ...(values.issuer.trim() !== config.issuer && { issuer: values.issuer.trim() }),
+  const next = {
+    issuer: values.issuer.trim(),
     client_id: values.clientId.trim(),
-    ...((values.removeSecret || secret !== '') && { client_secret: secret }),
     scopes: list(values.scopes),
     email_claim: values.email.trim(),
     name_claim: values.name.trim(),
     groups_claim: values.groups.trim(),
-    prompt: values.prompt as NonNullable<OidcConfigPutRequest['prompt']>,
+    prompt: values.prompt,
     acr_values: list(values.acr),
     max_age: Number(values.maxAge),
-    email_domains: [...values.domains],
+    email_domains: values.domains,
+  }
+  const changes = Object.entries(next).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(config[name as keyof typeof next]),
+  )
+  return {
+    ...(Object.fromEntries(changes) as OidcConfigPutRequest),
+    ...((values.removeSecret || secret !== '') && { client_secret: secret }),
   }
 }
 

@@ -165,7 +165,8 @@ interface FileButtonProps {
   most: number
   tooBig: string
   note?: string
-  onError: (message: string) => void
+  /** Receives the error of a file, or undefined when another one is chosen. */
+  onError: (message: string | undefined) => void
   onRead: (bytes: Uint8Array) => void
 }
 
@@ -175,6 +176,7 @@ function FileButton({ label, accept, most, tooBig, note, onError, onRead }: File
     const file = event.target.files?.[0]
     event.target.value = ''
     if (file === undefined) return
+    onError(undefined)
     if (file.size > most) return onError(tooBig)
     try {
       onRead(new Uint8Array(await file.arrayBuffer()))

@@ -123,6 +123,15 @@ describe('a list of people', () => {
     )
   })
 
+  it('may have a column of other roles if they have no effect', () => {
+    const list = 'メールアドレス,区分\nhanako@example.co.jp,正社員'
+    expect(read(list)[0]?.error).toBeDefined()
+    const options = { role: 'general-user', mayGrant: true, ignoreRoles: true } as const
+    expect(readInvitees(list, options).map(brief)).toEqual([
+      ['hanako@example.co.jp', 'hanako', 'general-user', undefined],
+    ])
+  })
+
   it('has a maximum length', () => {
     const text = Array.from({ length: MOST_INVITEES + 1 }, (_, at) => `u${at}@example.com`).join('\n')
     const people = read(text)

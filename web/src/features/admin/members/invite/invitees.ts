@@ -29,6 +29,8 @@ interface ListOptions {
   readonly role: Role
   /** Whether the reader may grant administrators' roles. */
   readonly mayGrant: boolean
+  /** Whether a column of roles has no effect. */
+  readonly ignoreRoles?: boolean
 }
 
 type Column = 'email' | 'name' | 'family' | 'given' | 'role' | 'userId' | 'userName' | null
@@ -62,7 +64,7 @@ export function readInvitees(text: string, options: ListOptions): Invitee[] {
   const seen = new Map<string, number>()
   return lines.slice(columns ? 1 : 0).map((line, index) => {
     const { email, name, role, several } = columns ? byColumns(line, columns) : byLooks(line)
-    const known = role === '' ? options.role : roleOf(role)
+    const known = role === '' || options.ignoreRoles ? options.role : roleOf(role)
     const assumedName = name === '' && email !== ''
     const invitee = {
       line: line.line,
