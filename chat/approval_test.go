@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -108,6 +109,17 @@ func (f *fixture) parked(exchange chat.Exchange) {
 	f.t.Fatal("the answer does not wait")
 }
 
+// idle waits until no generation occupies a slot of a server.
+func (f *fixture) idle(s *server) {
+	f.t.Helper()
+	for end := time.Now().Add(time.Minute); s.Stats().Running != 0; {
+		if time.Now().After(end) {
+			f.t.Fatal("a generation occupies a slot")
+		}
+		runtime.Gosched()
+	}
+}
+
 func approve(a chat.ToolApproval) chat.Decision {
 	return chat.Decision{ID: a.ID, RequestID: newID(), Approved: true, ArgumentsSHA256: a.ArgumentsSHA256}
 }
@@ -148,9 +160,7 @@ func TestApproval(t *testing.T) {
 	}
 	list := f.waits(s, 2)
 	f.parked(exchange)
-	if stats := s.Stats(); stats.Running != 0 {
-		t.Errorf("%d generations occupy a slot", stats.Running)
-	}
+	f.idle(s)
 	if _, err := s.Send(t.Context(), f.owner, f.question("次")); !errors.Is(err, chat.ErrThreadBusy) {
 		t.Errorf("the thread is free: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
 // ThreadPlace is where a thread is: in no project, or in a project as a private or a shared thread.
@@ -21,9 +22,10 @@ type Audience struct {
 	Questions int
 }
 
-// MoveThread moves a thread of the owner into a project, or out of projects.
-func (s *Service) MoveThread(ctx context.Context, owner identity.Owner, id uuid.UUID, to ThreadPlace) (Thread, error) {
-	before, after, err := s.store.MoveThread(ctx, owner, id, to)
+// MoveThread moves a thread of the actor into a project, or out of projects. Sharing it with the project ends its Share.
+func (s *Service) MoveThread(ctx context.Context, actor identity.Actor, id uuid.UUID, to ThreadPlace) (Thread, error) {
+	owner := actor.Owner()
+	before, after, err := s.store.MoveThread(ctx, owner, id, to, org.AuditActorOf(actor))
 	if err != nil {
 		return Thread{}, err
 	}

@@ -213,6 +213,7 @@ var (
 	ErrNotAsker        = fault.Errorf(fault.Forbidden, "この回答を停止できるのは、質問した人、チャットを作成した人、プロジェクトの管理者だけです。")
 	ErrNotWaiting      = fault.Errorf(fault.Conflict, "この質問への回答は、すでに始まっています。")
 	ErrNotAuthor       = fault.Errorf(fault.Forbidden, "順番待ちを取り消せるのは、質問した人だけです。")
+	ErrMoveNotOwner    = fault.Errorf(fault.Forbidden, "このチャットのプロジェクトを変更できるのは、作成した人だけです。")
 	ErrMoveTemporary   = fault.Errorf(fault.Conflict, "一時チャットは、プロジェクトに移動できません。")
 	ErrNoProject       = fault.Errorf(fault.NotFound, "プロジェクトが見つかりません。")
 )
@@ -241,7 +242,7 @@ type Store interface {
 
 	// EditThread changes a thread without touching it. If its leaf is not a message of the thread, the error is
 	// ErrNoMessage. Only its owner and, if it is shared, managers of its project may change it; the error for others is
-	// ErrNotOwner. The same applies to TouchThread, MoveThread and DeleteThread.
+	// ErrNotOwner. The same applies to TouchThread and DeleteThread.
 	EditThread(ctx context.Context, owner identity.Owner, id uuid.UUID, edit ThreadEdit) (Thread, error)
 
 	// AttachSources attaches data sources of the owner to a thread, and returns the thread and the id of the
@@ -250,11 +251,12 @@ type Store interface {
 	// datasource.MaxSearchSources, fault.Conflict.
 	AttachSources(ctx context.Context, owner identity.Owner, p Preparation) (Thread, uuid.UUID, error)
 
-	// MoveThread moves a thread into a project, or out of projects, and returns the thread before and after. If a
-	// question is being answered or waits in it, the error is ErrThreadBusy; if the project is not the owner's,
-	// ErrNoProject. The questions of a thread that becomes shared get their author. A thread that becomes private loses
-	// the data sources of other members.
-	MoveThread(ctx context.Context, owner identity.Owner, id uuid.UUID, to ThreadPlace) (before, after Thread, err error)
+	// MoveThread moves a thread into a project, or out of projects, and returns the thread before and after. Only its
+	// owner may move it; the error for others is ErrMoveNotOwner. If a question is being answered or waits in it, the
+	// error is ErrThreadBusy; if the project is not the owner's, ErrNoProject. The questions of a thread that becomes
+	// shared get their author, and its Share ends. A thread that becomes private loses the data sources of other members.
+	MoveThread(ctx context.Context, owner identity.Owner, id uuid.UUID, to ThreadPlace, by org.AuditActor) (
+		before, after Thread, err error)
 
 	// Audience returns the Audience of the owner's thread in a project.
 	Audience(ctx context.Context, owner identity.Owner, threadID, projectID uuid.UUID) (Audience, error)
@@ -309,8 +311,9 @@ type Store interface {
 	ClearOutdatedNotices(ctx context.Context, limit int) (int, error)
 
 	// NotifyOwners records notifications of owners about threads that must be deleted, together with threads due within
-	// NoticeLookahead, and adds the notice returned by notice for each owner. It notifies at most limit owners and
-	// returns their number.
+	// NoticeLookahead, and adds the notice returned by notice for each owner. A manager of the project receives the
+	// notice about shared threads that the owner may no longer open; nobody receives one about private ones. It handles
+	// at most limit owners and returns 0 if none was left.
 	NotifyOwners(ctx context.Context, limit int, notice func(RetentionNotice) org.Notification) (int, error)
 
 	// DeleteDue deletes at most limit due threads, counts them in the audit log, and returns them.

@@ -86,19 +86,19 @@ func results(req llm.Request) (contents []string) {
 	return contents
 }
 
-// askWithTools asks a question to a skill with the tools of newToolbox.
-func askWithTools(t *testing.T) (*fixture, *server, *llmtest.Live, chat.Exchange) {
+// askWithTools asks a question to a skill with the tools of a toolbox.
+func askWithTools(t *testing.T, box *toolbox, config chat.Config) (*fixture, *server, *llmtest.Live, chat.Exchange) {
 	t.Helper()
 	f := newFixture(t, nil)
 	f.giveTools()
 	model := llmtest.NewLive()
-	s := f.startWith(chat.Deps{Model: model, Tools: newToolbox()}, chat.Config{})
+	s := f.startWith(chat.Deps{Model: model, Tools: box}, config)
 	return f, s, model, f.sendTo(s, f.question("調べて"))
 }
 
 func TestAnswerWithTools(t *testing.T) {
 	t.Parallel()
-	f, s, model, exchange := askWithTools(t)
+	f, s, model, exchange := askWithTools(t, newToolbox(), chat.Config{})
 	call := model.Next(t)
 	if len(call.Request.Tools) != 2 || call.Request.Tools[0].Name != "echo" {
 		t.Fatalf("tools %+v", call.Request.Tools)
@@ -166,7 +166,7 @@ func TestAnswerWithTools(t *testing.T) {
 // character.
 func TestNULBeforeACall(t *testing.T) {
 	t.Parallel()
-	f, s, model, exchange := askWithTools(t)
+	f, s, model, exchange := askWithTools(t, newToolbox(), chat.Config{})
 	call := model.Next(t)
 	call.Emit("一\x00\x00二")
 	call.CallTools(calling("a", "echo", "{}"))
@@ -188,11 +188,8 @@ func TestNULBeforeACall(t *testing.T) {
 // TestModelMustAnswerAfterTheLastCall: at most 20 calls are made for an answer. Then the model may call no more tools.
 func TestModelMustAnswerAfterTheLastCall(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	f.giveTools()
-	box, model := newToolbox(), llmtest.NewLive()
-	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
-	exchange := f.sendTo(s, f.question("何度も"))
+	box := newToolbox()
+	f, s, model, exchange := askWithTools(t, box, chat.Config{})
 	for round := range 3 {
 		call := model.Next(t)
 		if mode := call.Request.ToolChoice.Mode; mode != "" {
@@ -221,11 +218,8 @@ func TestModelMustAnswerAfterTheLastCall(t *testing.T) {
 
 func TestStopEndsARunningTool(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	f.giveTools()
-	box, model := newToolbox(), llmtest.NewLive()
-	s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
-	exchange := f.sendTo(s, f.question("待って"))
+	box := newToolbox()
+	f, s, model, exchange := askWithTools(t, box, chat.Config{})
 	call := model.Next(t)
 	call.Emit("待ちます。")
 	call.CallTools(calling("w", "wait", "{}"))
@@ -244,11 +238,8 @@ func TestStopEndsARunningTool(t *testing.T) {
 // over.
 func TestStoppingServerLeavesCallsToTheNext(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	f.giveTools()
-	box, model := newToolbox(), llmtest.NewLive()
-	stopping := f.startWith(chat.Deps{Model: model, Tools: box}, mute())
-	exchange := f.sendTo(stopping, f.question("待って"))
+	box := newToolbox()
+	f, stopping, model, exchange := askWithTools(t, box, mute())
 	model.Next(t).CallTools(calling("w", "wait", "{}"))
 	<-box.called
 	stopping.kill()
@@ -271,11 +262,8 @@ func TestStoppingServerLeavesCallsToTheNext(t *testing.T) {
 // makes it again.
 func TestStopBeforeARepeatedCall(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, nil)
-	f.giveTools()
-	box, model := newToolbox(), llmtest.NewLive()
-	stopping := f.startWith(chat.Deps{Model: model, Tools: box}, mute())
-	exchange := f.sendTo(stopping, f.question("待って"))
+	box := newToolbox()
+	f, stopping, model, exchange := askWithTools(t, box, mute())
 	call := model.Next(t)
 	call.Emit("待ちます。")
 	call.CallTools(calling("w", "wait", "{}"))

@@ -28,7 +28,7 @@ func inputParts(raw string) (parts []string) {
 // client that connects in the middle receives them from their start. Nothing of a withdrawn call is stored.
 func TestCallsAreShownWhileTheModelWritesThem(t *testing.T) {
 	t.Parallel()
-	f, s, model, exchange := askWithTools(t)
+	f, s, model, exchange := askWithTools(t, newToolbox(), chat.Config{})
 	call := model.Next(t)
 	live := f.watch(s, exchange.Answer.ID)
 	call.Emit("調べます。")
@@ -73,7 +73,7 @@ func TestCallsAreShownWhileTheModelWritesThem(t *testing.T) {
 // TestUnfinishedCallsOfAStoppedAnswerAreWithdrawn: an answer that is stopped while the model writes a call has no call.
 func TestUnfinishedCallsOfAStoppedAnswerAreWithdrawn(t *testing.T) {
 	t.Parallel()
-	f, s, model, exchange := askWithTools(t)
+	f, s, model, exchange := askWithTools(t, newToolbox(), chat.Config{})
 	call := model.Next(t)
 	live := f.watch(s, exchange.Answer.ID)
 	call.Write(writing("a", `{"n":`))

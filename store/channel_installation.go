@@ -31,6 +31,7 @@ type installationRow struct {
 	AppID          string
 	BotUserID      string
 	TeamName       string
+	ChangedAt      time.Time
 	Source         channel.Source
 	AutoLink       bool
 	SharedChannels bool
@@ -39,8 +40,8 @@ type installationRow struct {
 }
 
 const selectInstallation = `
-	SELECT id, organization_id, surface, team_id, enterprise_id, app_id, bot_user_id, team_name, source, auto_link,
-	       shared_channels, channels, credentials
+	SELECT id, organization_id, surface, team_id, enterprise_id, app_id, bot_user_id, team_name, updated_at AS changed_at,
+	       source, auto_link, shared_channels, channels, credentials
 	FROM channel_installations `
 
 // openCredentials are credentials in the form that is encrypted.
@@ -52,7 +53,7 @@ func credentialsOwner(id uuid.UUID) string { return "channel_installations " + i
 func (db *DB) installation(r installationRow) (channel.Installation, error) {
 	in := channel.Installation{
 		ID: r.ID, OrganizationID: r.OrganizationID, Surface: r.Surface, TeamID: r.TeamID, EnterpriseID: r.EnterpriseID,
-		AppID: r.AppID, BotUserID: r.BotUserID, TeamName: r.TeamName, Source: r.Source,
+		AppID: r.AppID, BotUserID: r.BotUserID, TeamName: r.TeamName, ChangedAt: r.ChangedAt, Source: r.Source,
 		Policy: channel.Policy{AutoLink: r.AutoLink, SharedChannels: r.SharedChannels, Channels: r.Channels},
 	}
 	if r.Credentials == "" {

@@ -175,8 +175,9 @@ func removeMember(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UU
 }
 
 // passOnThreads gives the shared threads of a member who is removed to the managers of their projects with the oldest
-// grants. For that, the member's own role passes to others first. The texts of the threads are indexed for the new
-// owners.
+// grants. For that, the member's own role passes to others first. A deleted project, which can be restored, may have no
+// manager; its threads pass to the member who would become the manager. The texts of the threads are indexed for the
+// new owners.
 func passOnThreads(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID) error {
 	if err := exec(ctx, tx, `
 		UPDATE users SET state = 'inactive' WHERE organization_id = $1 AND id = $2`, organizationID, userID); err != nil {
@@ -189,12 +190,12 @@ func passOnThreads(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.U
 		WITH passed AS (
 		    UPDATE threads t
 		    SET user_id = heir.user_id, request_id = NULL, pinned = false, told_at = NULL, updated_at = clock_timestamp()
-		    FROM (SELECT DISTINCT ON (g.project_id) g.project_id, m.user_id
-		          FROM project_grants g, granted_members(g.organization_id, g.user_id, g.group_id) m
-		          JOIN users u ON u.id = m.user_id
-		          WHERE g.organization_id = $1 AND g.role = 'manager' AND u.state = 'active'
-		          ORDER BY g.project_id, g.user_id IS NULL, g.granted_at, u.created_at, u.id) heir
+		    FROM (SELECT p.id AS project_id, coalesce((`+firstManager+`), (`+nextManager+`)) AS user_id
+		          FROM projects p
+		          WHERE p.organization_id = $1 AND p.id IN (
+		              SELECT s.project_id FROM threads s WHERE s.user_id = $2 AND s.visibility = 'project')) heir
 		    WHERE t.organization_id = $1 AND t.user_id = $2 AND t.visibility = 'project' AND heir.project_id = t.project_id
+		      AND heir.user_id IS NOT NULL
 		    RETURNING t.id, t.user_id, t.title
 		), forgotten AS (
 		    DELETE FROM search_entries e USING passed WHERE e.thread_id = passed.id

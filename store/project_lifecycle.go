@@ -54,7 +54,9 @@ func (db *DB) ChangeLifecycle(ctx context.Context, actor identity.Actor, id uuid
 			return nil
 		}
 		if err := exec(ctx, tx, `
-			UPDATE projects SET archived_at = $2, deleted_at = $3, version = version + 1, updated_at = now()
+			UPDATE projects
+			SET archived_at = $2, deleted_at = $3, version = version + 1, updated_at = now(),
+			    retention_since = CASE WHEN deleted_at IS NOT NULL THEN clock_timestamp() ELSE retention_since END
 			WHERE id = $1`, id, archived, deleted); err != nil {
 			return err
 		}
@@ -78,8 +80,36 @@ func lockAnyProject(ctx context.Context, tx pgx.Tx, actor identity.Actor, id uui
 		FOR NO KEY UPDATE`, actor.OrganizationID, actor.ID, id)
 }
 
-// nameManagers makes a member the manager of each project of an organization without an active manager: the active
-// editor with the oldest grant, or an administrator. It notifies them. The organization must be locked.
+// firstManager selects the active manager of the project p with the oldest grant, first by grants for members.
+const firstManager = `
+	SELECT m.user_id
+	FROM project_grants g, granted_members(g.organization_id, g.user_id, g.group_id) m
+	JOIN users u ON u.id = m.user_id
+	WHERE g.project_id = p.id AND g.role = 'manager' AND u.state = 'active'
+	ORDER BY g.user_id IS NULL, g.granted_at, u.created_at, u.id
+	LIMIT 1`
+
+// nextManager selects the member of the organization $1 who becomes the manager of the project p if it has none: the
+// active editor with the oldest grant, or an administrator.
+const nextManager = `
+	(SELECT m.user_id
+	 FROM project_grants g, granted_members(g.organization_id, g.user_id, g.group_id) m
+	 JOIN users u ON u.id = m.user_id
+	 WHERE g.project_id = p.id AND g.role = 'editor' AND u.state = 'active'
+	   AND (g.user_id IS NOT NULL OR g.group_id IS NOT NULL)
+	 ORDER BY g.group_id IS NOT NULL, g.granted_at, u.created_at, u.id
+	 LIMIT 1)
+	UNION ALL
+	(SELECT u.id
+	 FROM users u
+	 WHERE u.organization_id = $1 AND u.state = 'active'
+	   AND u.role IN ('organization-admin', 'organization-super-admin')
+	 ORDER BY u.last_signed_in_at IS NULL, u.created_at, u.id
+	 LIMIT 1)
+	LIMIT 1`
+
+// nameManagers makes a member the manager of each project of an organization without an active manager, except deleted
+// ones, and notifies them. The organization must be locked.
 func nameManagers(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) error {
 	named, err := queryRows[struct {
 		ID     uuid.UUID
@@ -90,22 +120,7 @@ func nameManagers(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) erro
 	}](ctx, tx, `
 		SELECT p.id, p.name, u.id AS user_id, u.email, coalesce(project_role($1, u.id, p.id)::text, '') AS role
 		FROM projects p
-		JOIN LATERAL (
-		    (SELECT m.user_id
-		     FROM project_grants g, granted_members(g.organization_id, g.user_id, g.group_id) m
-		     JOIN users u ON u.id = m.user_id
-		     WHERE g.project_id = p.id AND g.role = 'editor' AND u.state = 'active'
-		       AND (g.user_id IS NOT NULL OR g.group_id IS NOT NULL)
-		     ORDER BY g.group_id IS NOT NULL, g.granted_at, u.created_at, u.id
-		     LIMIT 1)
-		    UNION ALL
-		    (SELECT u.id
-		     FROM users u
-		     WHERE u.organization_id = $1 AND u.state = 'active'
-		       AND u.role IN ('organization-admin', 'organization-super-admin')
-		     ORDER BY u.last_signed_in_at IS NULL, u.created_at, u.id
-		     LIMIT 1)
-		    LIMIT 1) heir ON true
+		JOIN LATERAL (`+nextManager+`) heir ON true
 		JOIN users u ON u.id = heir.user_id
 		WHERE p.organization_id = $1 AND p.deleted_at IS NULL AND NOT `+hasManager+`
 		ORDER BY p.id`, organizationID)

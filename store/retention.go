@@ -17,10 +17,25 @@ import (
 // 24 hours, independent of the time zone of the database session.
 const retentionPeriod = `r.days * interval '24 hours'`
 
-// ownNotified is the condition that the thread r belongs to user $2 of organization $1, will be deleted, that its owner
-// was notified of that, and may still open it.
-const ownNotified = `r.organization_id = $1 AND r.user_id = $2 AND r.told_at >= r.since AND EXISTS (
-	SELECT FROM threads t WHERE t.id = r.id AND ` + mayRead + `)`
+// isNotified is the condition that the user $2 of the organization $1 is to be shown that the thread r will be deleted:
+// its owner was notified, and it is the user's own one, which the user may still open, or shared in a project that the
+// user manages, and its owner may no longer open it.
+const isNotified = `r.told_at >= r.since AND r.id IN (
+	SELECT t.id FROM threads t
+	WHERE t.organization_id = $1 AND t.user_id = $2 AND t.told_at IS NOT NULL AND ` + mayRead + `
+	UNION ALL
+	SELECT t.id
+	FROM projects_of($1, $2) a
+	JOIN threads t ON t.project_id = a.project_id AND t.visibility = 'project'
+	WHERE a.role = 'manager' AND t.told_at IS NOT NULL AND t.user_id <> $2 AND NOT ` + ownerMayOpen + `)`
+
+// ownerMayOpen is the condition that the owner of the thread t may open it.
+const ownerMayOpen = `(t.project_id IS NULL OR project_role(t.organization_id, t.user_id, t.project_id) IS NOT NULL)`
+
+// isReachable is the condition that the thread r is not in a deleted project. Members cannot open such threads and could
+// not prevent their deletion.
+const isReachable = `NOT EXISTS (
+	SELECT FROM threads t JOIN projects p ON p.id = t.project_id WHERE t.id = r.id AND p.deleted_at IS NOT NULL)`
 
 // deletesAt is the time at which the thread r is deleted after its owner was notified at the time told. $3 is
 // chat.NoticePeriod.
@@ -95,7 +110,7 @@ func (db *DB) CountExpiring(ctx context.Context, owner identity.Owner) (chat.Exp
 	return queryRow[chat.ExpiringCount](ctx, db.pool, `
 		SELECT count(*) AS threads, min(`+deletesAt("r.told_at")+`) AS first
 		FROM retained_threads r
-		WHERE `+ownNotified, owner.OrganizationID, owner.UserID, chat.NoticePeriod)
+		WHERE `+isNotified, owner.OrganizationID, owner.UserID, chat.NoticePeriod)
 }
 
 // ListExpiring implements chat.Store.
@@ -107,7 +122,7 @@ func (db *DB) ListExpiring(
 		FROM retained_threads r
 		JOIN threads t ON t.id = r.id
 		JOIN skills s ON s.id = t.skill_id
-		WHERE `+ownNotified+`
+		WHERE `+isNotified+`
 		ORDER BY deletes_at, t.id
 		OFFSET $4 LIMIT $5`, owner.OrganizationID, owner.UserID, chat.NoticePeriod, offset, limit)
 }
@@ -144,7 +159,9 @@ func (db *DB) NotifyOwners(
 		}
 		notices, err := markNotified(ctx, tx, people)
 		for i := 0; i < len(notices) && err == nil; i++ {
-			err = insertNotification(ctx, tx, notice(notices[i]))
+			if notices[i].UserID != uuid.Nil {
+				err = insertNotification(ctx, tx, notice(notices[i]))
+			}
 		}
 		return len(notices), err
 	})
@@ -158,14 +175,16 @@ func lockOwnersToNotify(ctx context.Context, tx pgx.Tx, limit int) ([]uuid.UUID,
 		WHERE u.id IN (SELECT r.user_id
 		               FROM retained_threads r
 		               WHERE r.told_at IS NULL AND r.touched_at <= now() - (`+retentionPeriod+` - $2::interval)
+		                 AND `+isReachable+`
 		               LIMIT $3)
 		ORDER BY u.id
 		LIMIT $1
 		FOR NO KEY UPDATE SKIP LOCKED`, limit, chat.NoticePeriod, retentionScanLimit)
 }
 
-// markNotified marks the threads as notified and returns one notice per owner. It also locks the organizations,
-// so that a concurrent change of the setting takes effect after this notification.
+// markNotified marks the threads as notified and returns one notice per recipient: the owner or, for shared threads that
+// the owner may no longer open, a manager of the project. The recipient of private ones is uuid.Nil. It also locks the
+// organizations, so that a concurrent change of the setting takes effect after this notification.
 func markNotified(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.RetentionNotice, error) {
 	return queryRows[chat.RetentionNotice](ctx, tx, `
 		WITH leaving AS (
@@ -173,7 +192,7 @@ func markNotified(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.Re
 		    FROM (SELECT *
 		          FROM retained_threads r
 		          WHERE r.user_id = ANY ($1) AND r.told_at IS NULL
-		            AND r.touched_at <= now() - (`+retentionPeriod+` - $2::interval)
+		            AND r.touched_at <= now() - (`+retentionPeriod+` - $2::interval) AND `+isReachable+`
 		          ORDER BY r.user_id, r.id
 		          LIMIT $4) r
 		    JOIN threads t ON t.id = r.id
@@ -186,11 +205,17 @@ func markNotified(ctx context.Context, tx pgx.Tx, people []uuid.UUID) ([]chat.Re
 		    UPDATE threads t SET told_at = clock_timestamp()
 		    FROM leaving r
 		    WHERE t.id = r.id
-		    RETURNING t.organization_id, t.user_id, r.days, `+deletesAt("t.told_at")+` AS deletes_at
+		    RETURNING t.organization_id, t.user_id, t.project_id, t.visibility, r.days,
+		              `+deletesAt("t.told_at")+` AS deletes_at
 		)
-		SELECT organization_id, user_id, days, count(*) AS threads, min(deletes_at) AS first
-		FROM told
-		GROUP BY organization_id, user_id, days`,
+		SELECT t.organization_id, coalesce(
+		           CASE WHEN `+ownerMayOpen+` THEN t.user_id
+		                WHEN t.visibility = 'project' THEN (`+firstManager+`)
+		           END, '00000000-0000-0000-0000-000000000000') AS user_id,
+		       t.days, count(*) AS threads, min(t.deletes_at) AS first
+		FROM told t
+		LEFT JOIN projects p ON p.id = t.project_id
+		GROUP BY 1, 2, 3`,
 		people, chat.NoticePeriod+chat.NoticeLookahead, chat.NoticePeriod, retentionNotifyLimit)
 }
 
@@ -202,7 +227,7 @@ func (db *DB) DeleteDue(ctx context.Context, limit int) ([]chat.DeletedThread, e
 			FROM (SELECT *
 			      FROM retained_threads r
 			      WHERE r.told_at >= r.since AND r.told_at <= now() - $2::interval
-			        AND r.touched_at <= now() - `+retentionPeriod+`
+			        AND r.touched_at <= now() - `+retentionPeriod+` AND `+isReachable+`
 			        AND NOT EXISTS (SELECT FROM generations g WHERE g.thread_id = r.id AND g.ended_at IS NULL)
 			      LIMIT $1) r
 			JOIN threads t ON t.id = r.id

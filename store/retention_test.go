@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/project"
 )
 
 // retain sets the number of days after which an organization's threads are deleted, 0 for never.
@@ -319,6 +320,68 @@ func TestR99_TouchedThreadIsKept(t *testing.T) {
 	must(t, err)
 	if count, err := f.CountExpiring(t.Context(), f.ann); err != nil || count.Threads != 0 || count.First != nil {
 		t.Errorf("after the last one was touched: %+v, %v", count, err)
+	}
+}
+
+// TestNoticesAboutThreadsThatTheirOwnersMayNotOpen: a manager is notified of the shared threads of a former member of the
+// project and can keep them; nobody is notified of private ones. The threads of a deleted project are kept.
+func TestNoticesAboutThreadsThatTheirOwnersMayNotOpen(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.project(t, f.ann, new(30))
+	f.exec(t, `UPDATE projects SET retention_since = now() - interval '400 days'`)
+	threads := make(map[string]uuid.UUID)
+	for _, visibility := range []string{"private", "project"} {
+		threads[visibility] = f.oldThread(t, f.bob, 40, -1)
+		f.exec(t, `UPDATE threads SET project_id = $2, visibility = $3 WHERE id = $1`, threads[visibility], id, visibility)
+	}
+	marked := func() int { return value[int](t, f, `SELECT count(*) FROM threads WHERE told_at IS NOT NULL`) }
+	changeProject := func(to project.State) {
+		actor := identity.Actor{User: identity.User{ID: f.ann.UserID, OrganizationID: f.a}}
+		must(t, f.ChangeLifecycle(t.Context(), actor, id, to, func(project.Project, *org.Member) error { return nil }))
+	}
+	changeProject(project.Deleted)
+	if f.notifyAll(t); marked() != 0 {
+		t.Errorf("%d threads of a deleted project are marked", marked())
+	}
+	f.exec(t, `UPDATE threads SET told_at = now() - interval '20 days'`)
+	for range 2 {
+		if got := f.deleteAll(t); len(got) > 0 {
+			t.Errorf("deleted %v", got)
+		}
+		changeProject(project.Active)
+	}
+	_, err := f.ClearOutdatedNotices(t.Context(), 10)
+	must(t, err)
+
+	f.notifyAll(t)
+	if bob, ann := f.titles(t, f.bob), f.titles(t, f.ann); len(bob) != 0 || !slices.Equal(ann, []string{"1"}) || marked() != 2 {
+		t.Errorf("Bob is notified of %q, Ann of %q, %d threads are marked", bob, ann, marked())
+	}
+	shown := func(owner identity.Owner) (ids []uuid.UUID) {
+		list, err := f.ListExpiring(t.Context(), owner, 0, 10)
+		must(t, err)
+		for _, l := range list {
+			ids = append(ids, l.ID)
+		}
+		if count, err := f.CountExpiring(t.Context(), owner); err != nil || count.Threads != len(ids) {
+			t.Errorf("%d are listed, but counted: %+v, %v", len(ids), count, err)
+		}
+		return ids
+	}
+	if bob, ann := shown(f.bob), shown(f.ann); len(bob) != 0 || !slices.Equal(ann, []uuid.UUID{threads["project"]}) {
+		t.Errorf("Bob is shown %v, Ann %v", bob, ann)
+	}
+	f.exec(t, `INSERT INTO project_grants (organization_id, project_id, user_id, role) VALUES ($1, $2, $3, 'viewer')`,
+		f.a, id, f.bob.UserID)
+	if bob, ann := shown(f.bob), shown(f.ann); len(bob) != 2 || len(ann) != 0 {
+		t.Errorf("with a role again, Bob is shown %v, Ann %v", bob, ann)
+	}
+	f.exec(t, `DELETE FROM project_grants WHERE user_id = $1`, f.bob.UserID)
+	_, err = f.TouchThread(t.Context(), f.ann, threads["project"])
+	must(t, err)
+	if ann := shown(f.ann); len(ann) != 0 {
+		t.Errorf("after she kept it, Ann is shown %v", ann)
 	}
 }
 

@@ -160,6 +160,20 @@ func (db *DB) EndShare(
 	})
 }
 
+// endShareOf removes the share of a locked thread, if it has one.
+func endShareOf(ctx context.Context, tx pgx.Tx, organizationID, threadID uuid.UUID, by org.AuditActor) error {
+	shares, err := queryRows[chat.Share](ctx, tx, selectShare+`
+		WHERE h.organization_id = $1 AND h.thread_id = $2
+		FOR UPDATE OF h`, organizationID, threadID)
+	if err != nil || len(shares) == 0 {
+		return err
+	}
+	if err := exec(ctx, tx, `DELETE FROM shares WHERE id = $1`, shares[0].ID); err != nil {
+		return err
+	}
+	return audit(ctx, tx, shareEvent(by, org.ActionShareEnd, organizationID, shares[0]))
+}
+
 // CopyShare implements chat.Store.
 func (db *DB) CopyShare(
 	ctx context.Context, owner identity.Owner, shareID uuid.UUID, t chat.NewThread,

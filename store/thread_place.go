@@ -8,11 +8,12 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
 // MoveThread implements chat.Store. Only the owner may move a thread, not a manager, because it changes who reads it.
 func (db *DB) MoveThread(
-	ctx context.Context, owner identity.Owner, id uuid.UUID, to chat.ThreadPlace,
+	ctx context.Context, owner identity.Owner, id uuid.UUID, to chat.ThreadPlace, by org.AuditActor,
 ) (before, after chat.Thread, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) (err error) {
 		if err := lockThread(ctx, tx, owner, id); err != nil {
@@ -23,7 +24,7 @@ func (db *DB) MoveThread(
 		}
 		switch {
 		case before.UserID != owner.UserID:
-			return chat.ErrNotOwner
+			return chat.ErrMoveNotOwner
 		case before.ExpiresAt != nil && to.ProjectID != nil:
 			return chat.ErrMoveTemporary
 		}
@@ -44,6 +45,11 @@ func (db *DB) MoveThread(
 		}
 		if err := changeReaders(ctx, tx, owner, before, to); err != nil {
 			return err
+		}
+		if to.Shared {
+			if err := endShareOf(ctx, tx, owner.OrganizationID, id, by); err != nil {
+				return err
+			}
 		}
 		after, err = findThread(ctx, tx, owner, id)
 		return err

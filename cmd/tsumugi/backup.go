@@ -24,6 +24,7 @@ type backupCommand struct {
 	Recipient      []string `placeholder:"age1…" help:"Encrypt for the owner of this age key. May be repeated."`
 	RecipientsFile []string `type:"existingfile" placeholder:"FILE" help:"Encrypt for the age recipients in this file, one a line. May be repeated."`
 	Keep           int      `placeholder:"N" help:"Remove older backups from the target, so that N remain. Default: all remain."`
+	NewTarget      bool     `help:"Accept a folder without backups although this database was backed up before. By default it is refused, because its disk may not be mounted."`
 
 	operation    `embed:""`
 	fileSettings `embed:""`
@@ -61,9 +62,10 @@ func (c *backupCommand) Run(ctx context.Context, db *store.DB, out *output, logs
 		return fmt.Errorf("the target: %w", err)
 	}
 	defer func() { _ = target.Close() }()
+	_, isFolder := locationFolder(c.Target)
 	began, progress := time.Now(), newProgress(logs)
 	made, err := backup.Run(ctx, db, files, target, backup.Options{
-		Version: version, Recipients: recipients, Keep: c.Keep, Progress: progress.report,
+		Version: version, Recipients: recipients, Keep: c.Keep, Expect: isFolder && !c.NewTarget, Progress: progress.report,
 	})
 	if err != nil {
 		return err

@@ -68,8 +68,9 @@ func TestBackupsAndCertificatesAreMonitored(t *testing.T) {
 		backups != 0 {
 		t.Errorf("a failed backup was stored: %d, %v", backups, err)
 	}
-	o.do("backup", t.TempDir())
-	o.do("backup", t.TempDir())
+	target := t.TempDir()
+	o.do("backup", target)
+	o.do("backup", target)
 
 	p := start(t, t.TempDir(), o.environ[0], "TSUMUGI_DEMO=false", "TSUMUGI_SEARCH_URL=http://127.0.0.1:1",
 		"TSUMUGI_AUDIT_OTLP_URL=http://127.0.0.1:1")

@@ -111,7 +111,7 @@ func TestRestoreRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed := t.TempDir()
-	i.refused(i.file+" is missing", "backup", failed)
+	i.refused(i.file+" is missing", "backup", failed, "--new-target")
 	if left := tree(t, filepath.Join(failed, "snapshots")); len(left) > 0 {
 		t.Errorf("a failed backup left %v", slices.Collect(maps.Keys(left)))
 	}
@@ -119,7 +119,7 @@ func TestRestoreRefusals(t *testing.T) {
 }
 
 // TestEndedBackup kills one backup and interrupts another: neither leaves a manifest or a lock. While a backup runs, a
-// second one is refused.
+// second one is refused, and after it, one into an empty folder, whose disk may not be mounted.
 func TestEndedBackup(t *testing.T) {
 	t.Parallel()
 	i := operating{t, []string{"DATABASE_URL=" + storetest.DSN(t), "TSUMUGI_DATA=" + t.TempDir()}}
@@ -159,7 +159,13 @@ func TestEndedBackup(t *testing.T) {
 		t.Errorf("%v are left", left)
 	}
 	i.do("backup", killed.url)
-	i.do("backup", t.TempDir())
+	unmounted := t.TempDir()
+	i.refused("its disk is mounted", "backup", unmounted)
+	if left := tree(t, unmounted); len(left) > 0 {
+		t.Errorf("a refused backup left %v", slices.Collect(maps.Keys(left)))
+	}
+	i.do("backup", unmounted, "--new-target")
+	i.do("backup", unmounted)
 }
 
 // TestRehearsal writes a report of a good backup and one of a damaged backup, and leaves no database.

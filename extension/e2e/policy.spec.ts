@@ -18,7 +18,7 @@ const settings = '/etc/chromium'
  */
 async function chromiumWith(policy: object, folder: string): Promise<string> {
   await mkdir(join(folder, 'settings', 'policies', 'managed'), { recursive: true })
-  await writeFile(join(folder, 'settings', 'policies', 'managed', 'policy.json'), JSON.stringify(policy))
+  await writePolicy(policy, folder)
   const program = join(folder, 'chromium')
   for (const namespace of ['--mount', '--mount --propagation unchanged', '--mount --map-root-user']) {
     const mount = `mount --bind ${join(folder, 'settings')} ${settings}`
@@ -31,6 +31,11 @@ async function chromiumWith(policy: object, folder: string): Promise<string> {
     if (works) return program
   }
   return ''
+}
+
+/** Writes the policy, which a running Chromium notices. */
+async function writePolicy(policy: object, folder: string): Promise<void> {
+  await writeFile(join(folder, 'settings', 'policies', 'managed', 'policy.json'), JSON.stringify(policy))
 }
 
 test('the values of the policies contain the extension’s id and the update URL that the server serves', async ({
@@ -47,7 +52,9 @@ test('the values of the policies contain the extension’s id and the update URL
   expect((await fetch(codebase)).headers.get('content-type')).toBe('application/x-chrome-extension')
 })
 
-test('Chromium installs the signed extension by policy, configured for its server', async ({ server }) => {
+test('Chromium installs the signed extension by policy, which sets its server and may change it', async ({
+  server,
+}) => {
   const response = await fetch(`${server.url}/extension/updates.xml`)
   const [, id = ''] = /appid="([a-p]{32})"/.exec(await response.text()) ?? []
   const policy = {
@@ -78,6 +85,23 @@ test('Chromium installs the signed extension by policy, configured for its serve
     const page = opened() as Page
     await expect(page.getByText(server.url)).toBeVisible()
     await expect(page.getByText(/組織によって設定|set by your organization/)).toBeVisible()
+
+    // Another server by policy: the extension shows it and no longer uses the session at the first one.
+    const { idToken } = await Account.signIn(server.url, 'user')
+    const grant = {
+      origin: server.url,
+      accessToken: idToken,
+      refreshToken: '',
+      expiresAt: Date.now() + 3_000_000,
+    }
+    const signOut = page.getByRole('button', { name: /^(ログアウト|Sign out)$/ })
+    await page.evaluate((value) => chrome.storage.local.set({ grant: value }), grant)
+    await expect(signOut).toBeVisible()
+    const other = 'https://other.example'
+    await writePolicy({ ...policy, '3rdparty': { extensions: { [id]: { server_url: other } } } }, folder)
+    await expect(page.getByText(other)).toBeVisible()
+    await expect(page.getByText(server.url)).toBeHidden()
+    await expect(signOut).toBeHidden()
     await context.close()
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 10 })

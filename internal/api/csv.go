@@ -16,10 +16,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-const (
-	csvBatch   = 500     // Rows read at once.
-	maxCSVRows = 100_000 // Maximum rows of a file. A longer list is refused, so that no list is truncated unnoticed.
-)
+// maxCSVRows is the maximum number of rows of a file. A longer list is refused, so that no list is truncated unnoticed.
+const maxCSVRows = 100_000
 
 // byteOrderMark makes Excel read a CSV file as UTF-8.
 const byteOrderMark = "\ufeff"
@@ -28,8 +26,8 @@ const byteOrderMark = "\ufeff"
 type table struct {
 	name   string // Of the file, without its extension.
 	header []string
-	// rows reads a part of the list.
-	rows func(ctx context.Context, offset, limit int) ([][]string, error)
+	// rows reads the list with one statement: rows that are added or removed meanwhile would move the parts of several.
+	rows func(ctx context.Context, limit int) ([][]string, error)
 }
 
 // writeCSV sends a table. It reads the whole table before it sends the first byte, so that a failure is reported as a
@@ -40,23 +38,18 @@ func writeCSV(c *call, t table) error {
 	out := csv.NewWriter(&file)
 	out.UseCRLF = true // Required by RFC 4180.
 	_ = out.Write(t.header)
-	for offset := 0; ; offset += csvBatch {
-		rows, err := t.rows(c.ctx(), offset, csvBatch)
-		if err != nil {
-			return err
+	rows, err := t.rows(c.ctx(), maxCSVRows+1)
+	if err != nil {
+		return err
+	}
+	if len(rows) > maxCSVRows {
+		return fault.InvalidField("from", "%d行を超えるため、CSVにできません。期間を短くしてください。", maxCSVRows)
+	}
+	for _, row := range rows {
+		for i := range row {
+			row[i] = plainCell(row[i])
 		}
-		if offset+len(rows) > maxCSVRows {
-			return fault.InvalidField("from", "%d行を超えるため、CSVにできません。期間を短くしてください。", maxCSVRows)
-		}
-		for _, row := range rows {
-			for i := range row {
-				row[i] = plainCell(row[i])
-			}
-			_ = out.Write(row)
-		}
-		if len(rows) < csvBatch {
-			break
-		}
+		_ = out.Write(row)
 	}
 	out.Flush()
 	attach(c.w, t.name+".csv")
@@ -101,8 +94,8 @@ func (s *Server) exportUsage(c *call) error {
 	return writeCSV(c, table{
 		name:   "tsumugi-usage",
 		header: []string{"日付", "名前", "メールアドレス", "回答数", "入力トークン", "出力トークン"},
-		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
-			list, err := s.Org.DailyUsage(ctx, c.actor, period, offset, limit)
+		rows: func(ctx context.Context, limit int) ([][]string, error) {
+			list, err := s.Org.DailyUsage(ctx, c.actor, period, 0, limit)
 			return convert(list, func(u org.MemberDay) []string {
 				return []string{
 					u.Date.Format(time.DateOnly), u.Name, u.Email, strconv.FormatInt(u.Messages, 10),
@@ -121,8 +114,8 @@ func (s *Server) exportModelUsage(c *call, period org.Period) error {
 	return writeCSV(c, table{
 		name:   "tsumugi-usage-model",
 		header: []string{"日付", "モデル", "モデルID", "回答数", "入力トークン", "出力トークン"},
-		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
-			list, err := s.Org.DailyUsageByModel(ctx, c.actor, period, offset, limit)
+		rows: func(ctx context.Context, limit int) ([][]string, error) {
+			list, err := s.Org.DailyUsageByModel(ctx, c.actor, period, 0, limit)
 			return convert(list, func(u org.ModelDay) []string {
 				return []string{
 					u.Date.Format(time.DateOnly), name(u.ModelID), u.ModelID, strconv.FormatInt(u.Messages, 10),
@@ -137,8 +130,8 @@ func (s *Server) exportToolUsage(c *call, period org.Period) error {
 	return writeCSV(c, table{
 		name:   "tsumugi-usage-tool",
 		header: []string{"日付", "ツール", "ツール名", "スキル", "スキルID", "回数", "失敗", "合計時間（ミリ秒）"},
-		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
-			list, err := s.Org.DailyUsageByTool(ctx, c.actor, period, offset, limit)
+		rows: func(ctx context.Context, limit int) ([][]string, error) {
+			list, err := s.Org.DailyUsageByTool(ctx, c.actor, period, 0, limit)
 			return convert(list, func(u org.ToolDay) []string {
 				return []string{
 					u.Date.Format(time.DateOnly), u.Tool, u.Title, u.SkillName, u.SkillID.String(),
@@ -165,8 +158,8 @@ func (s *Server) exportMembers(c *call) error {
 	return writeCSV(c, table{
 		name:   "tsumugi-members",
 		header: []string{"メールアドレス", "名前", "役割", "状態", "ログイン方法", "招待日時", "最終ログイン", "今月のトークン", "月の上限"},
-		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
-			list, _, err := s.Org.Members(ctx, c.actor, org.MemberQuery{Offset: offset, Limit: limit})
+		rows: func(ctx context.Context, limit int) ([][]string, error) {
+			list, _, err := s.Org.Members(ctx, c.actor, org.MemberQuery{Limit: limit})
 			return convert(list, func(m org.Member) []string {
 				return []string{
 					m.Email, m.Name, roleNames[m.Role], memberState(m), authTypeNames[m.AuthType],
@@ -202,14 +195,11 @@ func (s *Server) exportAudit(c *call) error {
 	if err := c.err(); err != nil {
 		return err
 	}
-	if query.To.IsZero() {
-		query.To = time.Now() // New entries must not move the others.
-	}
 	return writeCSV(c, table{
 		name:   "tsumugi-audit",
 		header: []string{"日時", "操作", "実行者", "実行者のメールアドレス", "対象", "変更内容", "接続元", "回数", "リクエストID"},
-		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
-			query.Offset, query.Limit = offset, limit
+		rows: func(ctx context.Context, limit int) ([][]string, error) {
+			query.Limit = limit
 			list, _, err := s.Org.AuditEvents(ctx, c.actor, query)
 			return convert(list, auditRow), err
 		},

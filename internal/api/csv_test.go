@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"encoding/csv"
 	"net/http"
 	"slices"
@@ -94,5 +95,35 @@ func TestCSV(t *testing.T) {
 		if p := resp.problem(t); resp.status != http.StatusBadRequest || len(p.Errors) != 1 || p.Errors[0].Field != field {
 			t.Errorf("%s: %d %s", path, resp.status, resp.body)
 		}
+	}
+}
+
+// TestCSVOfAGrowingList: entries that are added during an export move no others, which would repeat rows.
+func TestCSVOfAGrowingList(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = $1", f.bob.ID)
+	const add = `
+		INSERT INTO audit_events (id, organization_id, at, actor_kind, action, target_kind, target_id, target_label)
+		SELECT gen_random_uuid(), $1, clock_timestamp(), 'system', 'member.edit', 'user', 'x', gen_random_uuid()
+		FROM generate_series(1, $2::int)`
+	f.exec(add, f.bob.OrganizationID, 5000)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			_, _ = f.sql.Exec(ctx, add, f.bob.OrganizationID, 1)
+		}
+	}()
+	rows := f.csv("/v1/audit/csv?action=member.edit&to=2100-01-01T00:00:00Z", f.bob.Subject)
+	cancel()
+	<-ended
+	labels := make(map[string]bool)
+	for _, row := range rows {
+		labels[row[4]] = true
+	}
+	if len(rows) < 5001 || len(labels) != len(rows) {
+		t.Errorf("%d of %d rows are repeated", len(rows)-len(labels), len(rows))
 	}
 }

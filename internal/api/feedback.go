@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -52,14 +51,11 @@ func (s *Server) exportFeedback(c *call) error {
 	if err := c.err(); err != nil {
 		return err
 	}
-	if query.To.IsZero() {
-		query.To = time.Now() // New ratings must not move the others.
-	}
 	return writeCSV(c, table{
 		name:   "tsumugi-feedback",
 		header: []string{"日時", "スキル", "モデル", "評価", "コメント", "質問と回答の送信"},
-		rows: func(ctx context.Context, offset, limit int) ([][]string, error) {
-			query.Offset, query.Limit = offset, limit
+		rows: func(ctx context.Context, limit int) ([][]string, error) {
+			query.Limit = limit
 			list, _, err := s.Reviews.List(ctx, c.actor, query)
 			return convert(list, reviewRow), err
 		},

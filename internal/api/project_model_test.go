@@ -83,28 +83,33 @@ func (m *model) passOn() {
 		if p.deleted || len(m.with(p, "manager")) > 0 {
 			continue
 		}
-		type candidate struct{ byGroup, at, person int }
-		var editors []candidate
-		for id, g := range p.grants {
-			for i, u := range m.people {
-				if g.role == "editor" && !m.gone[u.ID] && (id == u.ID || m.groups[id][u.ID]) {
-					byGroup := 0
-					if id != u.ID {
-						byGroup = 1
-					}
-					editors = append(editors, candidate{byGroup, g.at, i})
-				}
-			}
-		}
-		heir := 0
-		if len(editors) > 0 {
-			heir = slices.MinFunc(editors, func(a, b candidate) int {
-				return cmp.Or(a.byGroup-b.byGroup, a.at-b.at, a.person-b.person)
-			}).person
-		}
-		m.put(p, m.people[heir].ID, "user", "manager")
+		m.put(p, m.heir(p), "user", "manager")
 		p.version++
 	}
+}
+
+// heir returns the editor or the administrator who becomes the manager of a project without one.
+func (m *model) heir(p *modelProject) uuid.UUID {
+	type candidate struct{ byGroup, at, person int }
+	var editors []candidate
+	for id, g := range p.grants {
+		for i, u := range m.people {
+			if g.role == "editor" && !m.gone[u.ID] && (id == u.ID || m.groups[id][u.ID]) {
+				byGroup := 0
+				if id != u.ID {
+					byGroup = 1
+				}
+				editors = append(editors, candidate{byGroup, g.at, i})
+			}
+		}
+	}
+	heir := 0
+	if len(editors) > 0 {
+		heir = slices.MinFunc(editors, func(a, b candidate) int {
+			return cmp.Or(a.byGroup-b.byGroup, a.at-b.at, a.person-b.person)
+		}).person
+	}
+	return m.people[heir].ID
 }
 
 // put adds or changes a grant.
@@ -324,8 +329,13 @@ func (m *model) passOnThreads() {
 				}
 			}
 		}
-		if len(managers) == 0 {
+		switch {
+		case !thread.shared:
 			delete(m.threads, id)
+			continue
+		case len(managers) == 0: // Of a deleted project.
+			thread.owner = m.heir(m.projects[thread.project])
+			m.threads[id] = thread
 			continue
 		}
 		thread.owner = m.people[slices.MinFunc(managers, func(a, b candidate) int {

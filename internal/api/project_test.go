@@ -344,6 +344,13 @@ func TestProjectsWithoutManager(t *testing.T) {
 			method: "POST", path: "/v1/project/" + id.String() + "/manager", token: admin, body: map[string]any{"user_id": editor.ID},
 		}).status
 	}
+	binned := f.project(f.alice.Subject)
+	thread := get[api.Thread](f, http.StatusCreated, call{
+		method: "POST", path: "/v1/thread", token: f.alice.Subject, body: map[string]any{
+			"skill_id": f.chatSkill().ID, "project_id": binned.ID, "visibility": "project",
+		},
+	})
+	f.noContent(call{method: "DELETE", path: "/v1/project/" + binned.ID.String(), token: f.alice.Subject})
 	if got := name(lonely.ID); got != http.StatusConflict {
 		t.Errorf("named a second manager: %d", got)
 	}
@@ -372,6 +379,17 @@ func TestProjectsWithoutManager(t *testing.T) {
 	f.exec("DELETE FROM project_grants WHERE project_id = $1", lonely.ID)
 	if got := name(lonely.ID); got != http.StatusNoContent || role(editor.Subject, lonely.ID) != "manager" {
 		t.Errorf("named: %d", got)
+	}
+	// A deleted project is restored with the shared threads of its former manager.
+	restore := call{method: "POST", path: "/v1/project/" + binned.ID.String() + "/restore", token: admin}
+	f.exec("UPDATE projects SET deleted_at = now() - interval '30 days' WHERE id = $1", binned.ID)
+	if got := f.do(restore); got.status != http.StatusNotFound {
+		t.Errorf("restored after 30 days: %d %s", got.status, got.body)
+	}
+	f.exec("UPDATE projects SET deleted_at = now() - interval '29 days' WHERE id = $1", binned.ID)
+	get[api.Project](f, http.StatusOK, restore)
+	if status := f.status("/v1/thread/"+thread.ID.String(), admin); status != http.StatusOK {
+		t.Errorf("the thread of the restored project: %d", status)
 	}
 }
 

@@ -77,7 +77,7 @@ func (s *Server) moveThread(c *call, req ThreadProjectRequest) (any, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	thread, err := s.Chat.MoveThread(c.ctx(), c.actor.Owner(), c.pathID, to)
+	thread, err := s.Chat.MoveThread(c.ctx(), c.actor, c.pathID, to)
 	return c.thread(thread), err
 }
 

@@ -22,6 +22,7 @@ func TestMovingAThread(t *testing.T) {
 	exchange := f.answered(f.alice.Subject)
 	thread := api.Thread{ID: exchange.Answer.ThreadID}
 	path := "/v1/thread/" + thread.ID.String()
+	share := "/v1/share/" + f.share(f.alice.Subject, exchange).ID.String()
 	move := func(user identity.NewUser, projectID any, visibility string) response {
 		return f.do(call{method: "PUT", path: path + "/project", token: user.Subject, body: map[string]any{
 			"project_id": projectID, "visibility": visibility,
@@ -37,8 +38,19 @@ func TestMovingAThread(t *testing.T) {
 	if r := move(f.alice, p.ID, "private"); r.status != http.StatusOK || f.status(path, f.bob.Subject) != http.StatusNotFound {
 		t.Errorf("a private thread in the project: %d %s", r.status, r.body)
 	}
+	if status := f.status(share, f.stranger.Subject); status != http.StatusNotFound {
+		t.Errorf("a stranger opens the link: %d", status)
+	}
+	if status := f.status(share, f.bob.Subject); status != http.StatusOK {
+		t.Errorf("the link to a private thread in the project: %d", status)
+	}
 	if r := move(f.alice, p.ID, "project"); r.status != http.StatusOK {
 		t.Errorf("shared: %d %s", r.status, r.body)
+	}
+	for _, of := range []string{share, share + "/message"} {
+		if status := f.status(of, f.bob.Subject); status != http.StatusNotFound {
+			t.Errorf("%s, once the thread is shared with the project: %d", of, status)
+		}
 	}
 	if e := tab.want("thread"); e.Thread.ID != thread.ID {
 		t.Errorf("event %+v", e)
@@ -51,8 +63,9 @@ func TestMovingAThread(t *testing.T) {
 	}); len(list.Items) != 1 {
 		t.Errorf("Bob lists %+v", list)
 	}
-	if r := move(f.bob, nil, "private"); r.status != http.StatusForbidden {
-		t.Errorf("Bob moves it: %d", r.status)
+	if r := move(f.bob, nil, "private"); r.status != http.StatusForbidden ||
+		r.problem(t).Detail != "このチャットのプロジェクトを変更できるのは、作成した人だけです。" {
+		t.Errorf("Bob moves it: %d %s", r.status, r.body)
 	}
 	if r := f.do(call{method: "DELETE", path: path, token: f.bob.Subject}); r.status != http.StatusForbidden {
 		t.Errorf("Bob deletes it: %d", r.status)
@@ -68,6 +81,10 @@ func TestMovingAThread(t *testing.T) {
 	}
 	if r := move(f.alice, nil, "private"); r.status != http.StatusOK || f.status(path, f.bob.Subject) != http.StatusNotFound {
 		t.Errorf("private again: %d %s", r.status, r.body)
+	}
+	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = $1", f.bob.ID)
+	if ended := f.csv("/v1/audit/csv?action=share.end", f.bob.Subject); len(ended) != 2 {
+		t.Errorf("the audit log has %q", ended)
 	}
 }
 

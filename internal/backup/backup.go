@@ -3,6 +3,7 @@ package backup
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -32,7 +33,8 @@ type Progress func(items string, done, total int)
 type Options struct {
 	Version    string // Of this program.
 	Recipients Recipients
-	Keep       int // Number of snapshots to keep, including the new one; 0 for all.
+	Keep       int  // Number of snapshots to keep, including the new one; 0 for all.
+	Expect     bool // If the database was backed up before, a target without snapshots is refused.
 	Progress   Progress
 }
 
@@ -68,6 +70,12 @@ func Run(ctx context.Context, db *store.DB, files, target *bucket.Bucket, option
 	older, err := listSnapshots(ctx, target)
 	if err != nil {
 		return Summary{}, err
+	}
+	if options.Expect && len(complete(older)) == 0 {
+		if last, err := db.LastBackup(ctx); err != nil || !last.IsZero() {
+			return Summary{}, cmp.Or(err, fmt.Errorf("the target contains no backup, although one of this database ended at %s: "+
+				"check that its disk is mounted; if the target is new, add --new-target", last.UTC().Format(time.RFC3339)))
+		}
 	}
 	if len(older) > 0 && older[len(older)-1].name >= r.snapshot.name {
 		return Summary{}, fmt.Errorf("the target contains the snapshot %s, which is newer than this machine's clock",

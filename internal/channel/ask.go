@@ -243,7 +243,7 @@ func (h *eventHandler) prepare(ctx context.Context, owner identity.Owner) error 
 
 // open creates a thread for a question from outside of a thread.
 func (h *eventHandler) open(ctx context.Context, question string) error {
-	thread, err := h.surface.Open(ctx, h.to, h.event.Incoming.EventID, question)
+	thread, err := h.surface.Open(ctx, h.to, h.event.ReceivedAt.Add(-findSlack), h.event.Incoming.EventID, question)
 	if err != nil {
 		return err
 	}

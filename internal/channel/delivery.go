@@ -34,7 +34,6 @@ type deliveryWorker struct {
 	to         Target
 	log        *slog.Logger
 	writtenAt  map[Ref]time.Time // Time of the last write to each message.
-	failures   int               // Consecutive failed calls.
 	inProject  bool              // The thread is in a project, whose access the person can lose, or unknown.
 	checkedAt  time.Time         // When the access to the thread was last checked.
 	pause      time.Time         // End of the pause after a failed call.
@@ -79,14 +78,21 @@ func (s *Service) deliver(ctx context.Context, job *work.Job[Delivery]) {
 		s.counters.delivered.Add(1)
 		w.title(store)
 		err = s.Store.EndDelivery(store, w.Delivery)
+	case errors.Is(err, errAbandoned):
+		err = w.abandon(store, err)
 	case errors.Is(err, ErrGone), errors.Is(err, ErrNotInstalled):
 		w.log.InfoContext(ctx, "channel: place of an answer deleted", "err", err)
 		err = s.Store.EndDelivery(store, w.Delivery)
 	case errors.Is(err, ErrRevoked) && !s.isReplaced(store, w.to.Installation):
 		err = s.erase(ctx, d.InstallationID)
 	default:
-		w.log.WarnContext(ctx, "channel: delivery interrupted", "err", err)
-		err = s.Store.ReleaseDelivery(store, w.Delivery, s.cfg.MinPause)
+		pause, abandoned := w.backOff(err)
+		if abandoned {
+			err = w.abandon(store, err)
+			break
+		}
+		w.log.WarnContext(ctx, "channel: delivery interrupted", "again_in", pause, "err", err)
+		err = s.Store.ReleaseDelivery(store, w.Delivery, pause)
 	}
 	if err != nil && !errors.Is(err, ErrClaimLost) {
 		w.log.WarnContext(ctx, "channel: delivery result not stored, lease expires", "err", err)
@@ -293,6 +299,27 @@ func (w *deliveryWorker) status(ctx context.Context, text string) {
 	if err := w.surface.Status(ctx, w.to, text); err != nil {
 		w.log.InfoContext(ctx, "channel: status not shown", "err", err)
 	}
+}
+
+// abandon ends a delivery that was given up, and tells the person where to read the answer. A failed notice is not
+// retried.
+func (w *deliveryWorker) abandon(ctx context.Context, cause error) error {
+	w.log.WarnContext(ctx, "channel: delivery given up", "err", cause)
+	err := w.Store.EndDelivery(ctx, w.Delivery)
+	if err == nil {
+		w.counters.abandoned.Add(1)
+	}
+	if err != nil || w.surface == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.cfg.CallTimeout)
+	defer cancel()
+	if err := w.surface.Notify(ctx, w.to, Notice{
+		Kind: NoticeRefused, Text: textUndelivered, URL: w.threadURL(), Label: textOpenApp,
+	}); err != nil {
+		w.log.InfoContext(ctx, "channel: notice about a given up delivery not shown", "err", err)
+	}
+	return nil
 }
 
 // title names a direct conversation after the member's thread. A failure is not retried.

@@ -1,6 +1,8 @@
 package channel
 
 import (
+	"time"
+
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
@@ -39,8 +41,9 @@ type IncomingEvent struct {
 	AppID        string `json:"app_id,omitempty"`
 
 	// EventID identifies the event within the installation. Each event is handled once.
-	EventID string `json:"event_id"`
-	Kind    Kind   `json:"kind"`
+	EventID string    `json:"event_id"`
+	Kind    Kind      `json:"kind"`
+	At      time.Time `json:"at,omitzero"` // When it occurred; zero if the surface does not say it.
 
 	Channel    string `json:"channel,omitempty"`
 	Thread     string `json:"thread,omitempty"`  // The thread for the answer; "" for a command.

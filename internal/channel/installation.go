@@ -30,6 +30,7 @@ type Installation struct {
 	AppID          string
 	BotUserID      string
 	TeamName       string
+	ChangedAt      time.Time // When it was last connected or configured.
 	Source         Source
 	Policy         Policy
 	Credentials    Credentials

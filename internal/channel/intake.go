@@ -39,6 +39,9 @@ func (s *Service) Enqueue(ctx context.Context, in IncomingEvent) error {
 	if err != nil {
 		return err
 	}
+	if in.Kind == KindRevoked && in.TeamID != "" && in.TeamID != installation.TeamID {
+		return nil // Of a removed installation of one workspace, and not of its enterprise.
+	}
 	added, err := s.Store.AddEvent(ctx, Event{
 		InstallationID: installation.ID, OrganizationID: installation.OrganizationID, Incoming: in, Lane: in.lane(),
 	})
@@ -199,6 +202,9 @@ func (h *eventHandler) run(ctx context.Context) error {
 	case KindThreadOpened:
 		return h.prompts(ctx)
 	case KindRevoked:
+		if changed := h.to.Installation.ChangedAt.Truncate(time.Second); !in.At.IsZero() && in.At.Before(changed) {
+			return nil // It was connected again since then. If not, the next call fails with ErrRevoked.
+		}
 		return ErrRevoked
 	}
 	return nil

@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/timeout"
@@ -45,7 +46,9 @@ func (w *deliveryWorker) perform(ctx context.Context, a action) error {
 	if err != nil {
 		return w.failed(ctx, a, err)
 	}
-	w.failures = 0
+	if a.call != callFind { // Between two attempts of Begin.
+		w.Progress.FailingSince, w.Progress.Failures, w.Progress.Refusals = time.Time{}, 0, 0
+	}
 	w.succeeded(a, ref, found)
 	if a.call == callBegin || a.call == callFind || a.call == callAttach {
 		return w.save(ctx) // Repeating the call could not recover this result.
@@ -207,7 +210,7 @@ func (w *deliveryWorker) failed(ctx context.Context, a action, err error) error 
 			p.IntendedBytes = p.ConfirmedBytes
 		}
 		return nil
-	case errors.Is(err, ErrCannotAppend) && p != nil:
+	case errors.Is(err, ErrCannotAppend) && (a.call == callAppend || a.call == callFinish):
 		p.Streaming, p.Unknown = false, true
 		return nil
 	}
@@ -218,12 +221,35 @@ func (w *deliveryWorker) failed(ctx context.Context, a action, err error) error 
 		p.Unknown = p.Unknown || a.call == callAppend || a.call == callFinish
 	}
 	w.counters.failed.Add(1)
-	w.failures++
-	pause := work.Backoff(w.failures, w.cfg.MinPause, w.cfg.MaxPause)
+	pause, abandoned := w.backOff(err)
+	if abandoned {
+		return fmt.Errorf("%w: %s: %w", errAbandoned, a.call, err)
+	}
 	w.pause = time.Now().Add(pause)
 	w.log.WarnContext(ctx, "channel: call failed, retrying", "call", a.call, "again_in", pause,
 		"err", err)
 	return nil
+}
+
+// errAbandoned means that a delivery is given up.
+var errAbandoned = errors.New("channel: too many failures")
+
+// backOff counts a failure. It returns the pause until the next attempt, or that the delivery is given up. A call that
+// the surface refuses may never succeed; one without such an answer succeeds when an outage is over.
+func (w *deliveryWorker) backOff(err error) (pause time.Duration, abandoned bool) {
+	p, now := &w.Progress, time.Now()
+	if p.FailingSince.IsZero() {
+		p.FailingSince = now
+	}
+	p.Failures++
+	pause = work.Backoff(p.Failures, w.cfg.MinPause, w.cfg.MaxPause)
+	if errors.Is(err, ErrRefused) || errors.Is(err, ErrTooLong) || errors.Is(err, ErrCannotAppend) {
+		p.Refusals++
+		pause = work.Backoff(p.Refusals, w.cfg.MinPause, 10*w.cfg.MaxPause)
+	} else {
+		p.Refusals = 0
+	}
+	return pause, p.Refusals >= w.cfg.MaxRefusals || now.Sub(p.FailingSince) >= w.cfg.MaxOutage
 }
 
 // shorten reduces the maximum length of messages, if messages can be replaced. It reports whether it did.

@@ -26,6 +26,9 @@ type play struct {
 	surface *channeltest.Surface
 	rows    *rows
 	answers *answers
+
+	installed installed
+	config    channel.Config
 }
 
 func newPlay(t *testing.T, traits channel.Traits) *play {
@@ -52,12 +55,13 @@ type process struct {
 
 // start starts a server.
 func (p *play) start() *process {
-	s := &process{}
+	s, config := &process{}, p.config
+	config.PublicURL = "https://tsumugi.example"
 	mortal := &mortalSurface{Surface: p.surface, process: s}
 	s.Service = channel.NewService(channel.Deps{
-		Store: &mortalRows{rows: p.rows, process: s}, Installations: installed{}, Chat: p.answers,
+		Store: &mortalRows{rows: p.rows, process: s}, Installations: p.installed, Chat: p.answers,
 		Surfaces: map[string]channel.Surface{channeltest.Name: mortal}, Log: slog.New(slog.DiscardHandler),
-	}, channel.Config{PublicURL: "https://tsumugi.example"})
+	}, config)
 	s.Start()
 	return s
 }
@@ -88,15 +92,19 @@ func (p *play) ask(installation uuid.UUID) *answerOf {
 func (p *play) await(a *answerOf) {
 	p.t.Helper()
 	for range 3600 * 4 {
-		p.rows.mu.Lock()
-		ended := p.rows.list[a.id].Ended
-		p.rows.mu.Unlock()
-		if ended {
+		if p.over(a) {
 			return
 		}
 		time.Sleep(250 * time.Millisecond) // On the fake clock.
 	}
 	p.t.Fatal("the answer is not delivered")
+}
+
+// over reports whether the delivery of an answer is over.
+func (p *play) over(a *answerOf) bool {
+	p.rows.mu.Lock()
+	defer p.rows.mu.Unlock()
+	return p.rows.list[a.id].Ended
 }
 
 // shows checks that the messages of an answer contain exactly its text, and that no rule of the surface was violated.
@@ -300,15 +308,15 @@ func (s *mortalSurface) make(call func() error) error {
 	return err
 }
 
-// installed returns an installation for every id.
-type installed struct{}
+// installed returns an installation for every id, or an error.
+type installed struct{ failure error }
 
 func (installed) FindInstallation(context.Context, string, string, string) (channel.Installation, error) {
 	return channel.Installation{}, channel.ErrNotInstalled
 }
 
-func (installed) Installation(_ context.Context, id uuid.UUID) (channel.Installation, error) {
-	return channel.Installation{ID: id, Surface: channeltest.Name}, nil
+func (i installed) Installation(_ context.Context, id uuid.UUID) (channel.Installation, error) {
+	return channel.Installation{ID: id, Surface: channeltest.Name}, i.failure
 }
 
 func (installed) EraseInstallation(context.Context, uuid.UUID) error { return nil }

@@ -306,7 +306,21 @@ func TestRevokedIsErased(t *testing.T) {
 	f.take(s, f.mention("sato", "質問"))
 	f.say("答え")
 	f.answered(1)
-	f.take(s, f.event(channel.KindRevoked, ""))
+	late := f.event(channel.KindRevoked, "")
+	late.At = time.Now().Add(-time.Minute)
+	f.mu.Lock()
+	f.installation.ChangedAt = late.At.Add(time.Second) // Connected again.
+	f.mu.Unlock()
+	f.take(s, late)
+	f.eventually("the late event is over", func() bool {
+		return f.count(`SELECT count(*) FROM channel_events WHERE ended_at IS NULL`) == 0
+	})
+	if n := f.count(`SELECT count(*) FROM channel_installations`); n != 1 {
+		t.Fatal("erased although it was connected again after the event")
+	}
+	revoked := f.event(channel.KindRevoked, "")
+	revoked.At = late.At.Add(2 * time.Second)
+	f.take(s, revoked)
 	f.eventually("all is erased", func() bool {
 		return f.count(`SELECT (SELECT count(*) FROM channel_installations) + (SELECT count(*) FROM channel_events)
 			+ (SELECT count(*) FROM channel_deliveries) + (SELECT count(*) FROM channel_threads)`) == 0
@@ -362,6 +376,10 @@ func TestDroppedEvents(t *testing.T) {
 	other.TeamID = "T2"
 	f.take(s, other)
 	f.take(s, f.event(channel.KindIgnored, "sato"))
+	f.mu.Lock()
+	f.installation.TeamID, f.installation.EnterpriseID = "", "E1" // It serves the workspace whose own one was removed.
+	f.mu.Unlock()
+	f.take(s, f.event(channel.KindRevoked, ""))
 	if n := f.count(`SELECT count(*) FROM channel_events`); n != 0 {
 		t.Errorf("%d events", n)
 	}

@@ -32,12 +32,14 @@ type Config struct {
 	MaxDeliveries int           // Maximum answers delivered concurrently. Default 1000.
 	CallTimeout   time.Duration // For one call of a surface. Default 10 s.
 	MinPause      time.Duration // First pause after a failed call; it doubles. Default 1 s.
-	MaxPause      time.Duration // Longest pause. Default 30 s.
+	MaxPause      time.Duration // Longest pause, except after a refused call: ten times as long. Default 30 s.
 	BusyRetry     time.Duration // Retry interval of a question while another answer runs. Default 1 s.
 	LinkRetry     time.Duration // First retry interval of a question of an unlinked person. Default 5 s.
 	AccessCheck   time.Duration // Interval of checks of the access to an answer's project. Default 2 s.
 	MaxWait       time.Duration // Longest wait for another answer and for files. Default 10 min.
 	MaxAttempts   int           // For an event whose handling fails. Default 8.
+	MaxRefusals   int           // Consecutive refused calls until a delivery is given up. Default 12, in 20 min.
+	MaxOutage     time.Duration // Time of failed calls until a delivery is given up. Default 24 h.
 	Retention     time.Duration // Retention of ids of handled events. Default 7 days.
 }
 
@@ -56,6 +58,7 @@ func (c Config) withDefaults() Config {
 		{&c.LinkRetry, 5 * time.Second},
 		{&c.AccessCheck, 2 * time.Second},
 		{&c.MaxWait, 10 * time.Minute},
+		{&c.MaxOutage, 24 * time.Hour},
 		{&c.Retention, 7 * 24 * time.Hour},
 	} {
 		if *d.value <= 0 {
@@ -65,7 +68,7 @@ func (c Config) withDefaults() Config {
 	for _, n := range []struct {
 		value    *int
 		standard int
-	}{{&c.MaxEvents, 32}, {&c.MaxDeliveries, 1000}, {&c.MaxAttempts, 8}} {
+	}{{&c.MaxEvents, 32}, {&c.MaxDeliveries, 1000}, {&c.MaxAttempts, 8}, {&c.MaxRefusals, 12}} {
 		if *n.value <= 0 {
 			*n.value = n.standard
 		}
@@ -228,7 +231,7 @@ func (e Event) target(in Installation) Target {
 
 // counters count the work of a Service since its creation.
 type counters struct {
-	waiting, enqueued, duplicates, limited, takeovers, delivered, failed atomic.Int64
+	waiting, enqueued, duplicates, limited, takeovers, delivered, abandoned, failed atomic.Int64
 }
 
 // Stats is the current and past work of a Service.
@@ -242,6 +245,7 @@ type Stats struct {
 	Limited    int64 // Calls refused because of a rate limit.
 	Takeovers  int64 // Deliveries taken over from another server.
 	Delivered  int64 // Completed deliveries.
+	Abandoned  int64 // Deliveries that were given up after failed calls.
 	Failed     int64 // Other failed calls of a surface.
 }
 
@@ -252,7 +256,7 @@ func (s *Service) Stats() Stats {
 		Waiting: int(c.waiting.Load()), Handling: s.events.Len(), Delivering: s.deliveries.Len(),
 		Enqueued: c.enqueued.Load(), Duplicates: c.duplicates.Load(), Limited: c.limited.Load(),
 		Takeovers: c.takeovers.Load(),
-		Delivered: c.delivered.Load(), Failed: c.failed.Load(),
+		Delivered: c.delivered.Load(), Abandoned: c.abandoned.Load(), Failed: c.failed.Load(),
 	}
 }
 

@@ -73,6 +73,11 @@ type DeliveryProgress struct {
 	AttachTried bool `json:"attaching,omitempty"`
 
 	Approvals []PostedApproval `json:"approvals,omitempty"`
+
+	// Consecutive failures: since when, how many, and how many refused calls at the end.
+	FailingSince time.Time `json:"failing_since,omitzero"`
+	Failures     int       `json:"failures,omitempty"`
+	Refusals     int       `json:"refusals,omitempty"`
 }
 
 // PostedApproval is the known state of a message with a request for a decision.

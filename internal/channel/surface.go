@@ -38,8 +38,9 @@ type Surface interface {
 	// Place returns the description of the target's channel.
 	Place(ctx context.Context, to Target) (Place, error)
 	// Open posts the question of a person who asked outside of a thread (with a command), and returns the thread that
-	// it begins. A repeated call with the same event posts nothing, as far as the surface can detect it.
-	Open(ctx context.Context, to Target, event, question string) (thread string, err error)
+	// it begins. A repeated call with the same event posts nothing, as far as the surface can detect it. The first call
+	// was made after since.
+	Open(ctx context.Context, to Target, since time.Time, event, question string) (thread string, err error)
 	// Attach posts a text as a file.
 	Attach(ctx context.Context, to Target, a Attachment) error
 	// Notify shows a notice in the thread to Target.Person only.
@@ -218,4 +219,5 @@ var (
 	ErrCannotAppend = errors.New("channel: the message cannot be extended")
 	ErrGone         = errors.New("channel: the message or its place is gone, or closed to the assistant")
 	ErrRevoked      = errors.New("channel: the credentials were revoked")
+	ErrRefused      = errors.New("channel: the call was refused, for a reason that may be permanent")
 )

@@ -48,6 +48,7 @@ type Service struct {
 	viewSlots chan struct{} // Holds a value for each view in progress.
 	transient chan struct{} // Holds a value for each file that is read without being stored.
 	orphans   work.Signal   // There may be a file to remove.
+	swept     uuid.UUID     // The last orphan that removeOrphans, which alone uses it, tried to remove. Nil at the end.
 	projects  work.Signal   // There may be passages to index for a project.
 	group     *work.Group
 }
@@ -306,23 +307,26 @@ func (s *Service) RetryReading(ctx context.Context, owner identity.Owner, id uui
 	return source, err
 }
 
-// removeOrphans removes files without a data source. It leaves files that cannot be removed to its next call, and
-// returns the first error.
+// removeOrphans removes files without a data source, and returns the first error. It leaves files that cannot be removed
+// to a later call. If it ends early, the next call continues with the next file, so that slow refusals stop no others.
 func (s *Service) removeOrphans(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	var failure error
-	var last uuid.UUID
 	for {
-		ids, err := s.store.ListOrphans(ctx, last)
+		ids, err := s.store.ListOrphans(ctx, s.swept)
 		if err != nil {
-			return err
+			return cmp.Or(failure, err)
 		}
 		if len(ids) == 0 {
+			s.swept = uuid.Nil
 			return failure
 		}
 		for _, id := range ids {
-			last = id
+			if ctx.Err() != nil {
+				return cmp.Or(failure, ctx.Err())
+			}
+			s.swept = id
 			if err := s.files.Remove(ctx, id); err != nil {
 				failure = cmp.Or(failure, fmt.Errorf("file %s: %w", id, err))
 				continue

@@ -19,7 +19,8 @@ const purgeInterval = 10 * time.Minute
 type LifecycleStore interface {
 	// ChangeLifecycle archives, deletes or restores a project, also a deleted one. It calls check with the current
 	// project, whose Role may be empty, and with the current state of the actor, nil for a former member. It names a
-	// manager if the restored project has none. Errors: that of check, and ErrTooMany.
+	// manager if the restored project has none. Threads of a restored project are not deleted by a retention setting
+	// before their owners are notified again, because they could not read the notices. Errors: that of check, and ErrTooMany.
 	ChangeLifecycle(ctx context.Context, actor identity.Actor, id uuid.UUID, to State,
 		check func(project Project, actor *org.Member) error) error
 
@@ -53,14 +54,17 @@ func (s *Service) Delete(ctx context.Context, actor identity.Actor, id uuid.UUID
 	return s.changeLifecycle(ctx, actor, id, Deleted)
 }
 
-// Restore restores a deleted project. For its managers, and for administrators.
+// Restore restores a project that was deleted less than KeptFor ago. For its managers, and for administrators.
 func (s *Service) Restore(ctx context.Context, actor identity.Actor, id uuid.UUID) error {
 	err := s.store.ChangeLifecycle(ctx, actor, id, Active, func(p Project, member *org.Member) error {
 		if err := checkLifecycle(p, member); err != nil {
 			return err
 		}
-		if p.DeletedAt == nil {
+		switch {
+		case p.DeletedAt == nil:
 			return ErrNotDeleted
+		case time.Since(*p.DeletedAt) >= KeptFor: // Purge may have removed a part of it.
+			return ErrNoProject
 		}
 		return nil
 	})

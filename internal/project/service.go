@@ -220,8 +220,8 @@ func (s *Service) Leave(ctx context.Context, actor identity.Actor, id uuid.UUID)
 	return err
 }
 
-// Subjects returns members and groups whose name or address contains a text, for the managers of a project. It can omit
-// those that have a grant in the project.
+// Subjects returns members and groups whose name or address contains a text, for the managers of a project. If
+// withoutGrant is true, it omits members and groups that have a grant in the project.
 func (s *Service) Subjects(ctx context.Context, actor identity.Actor, id uuid.UUID, search string, withoutGrant bool,
 	offset, limit int,
 ) ([]Subject, error) {

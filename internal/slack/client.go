@@ -43,6 +43,10 @@ var (
 		"message_not_in_streaming_state", "streaming_mode_mismatch", "streaming_state_conflict",
 		"message_not_owned_by_app",
 	}
+	// passing are errors of Slack itself, and of workspaces that move to an enterprise.
+	passing = []string{
+		"internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org", "org_login_required",
+	}
 	tooLong = []string{"msg_too_long", "msg_blocks_too_long", "markdown_text_too_long", "text_too_long"}
 	// unknown are the errors if a workspace does not have a method, or its app may not call it.
 	unknown = []string{
@@ -74,6 +78,8 @@ func result(method string, err error) error {
 		return fmt.Errorf("slack: %s: %s: %w", method, code, channel.ErrCannotAppend)
 	case slices.Contains(tooLong, code):
 		return fmt.Errorf("slack: %s: %s: %w", method, code, channel.ErrTooLong)
+	case code != "" && !slices.Contains(passing, code):
+		return fmt.Errorf("slack: %s: %w: %w", method, err, channel.ErrRefused)
 	}
 	return fmt.Errorf("slack: %s: %w", method, unaddressed(err))
 }

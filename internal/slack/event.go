@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
@@ -20,6 +21,7 @@ type envelope struct {
 	EnterpriseID   string          `json:"enterprise_id"`
 	TeamID         string          `json:"team_id"`
 	EventID        string          `json:"event_id"`
+	EventTime      int64           `json:"event_time"` // In seconds.
 	Shared         bool            `json:"is_ext_shared_channel"`
 	Authorizations []authorization `json:"authorizations"`
 	Event          json.RawMessage `json:"event"`
@@ -81,6 +83,9 @@ func ParseEvent(body []byte) (Event, error) {
 		Surface: Name, Kind: channel.KindIgnored, EnterpriseID: e.EnterpriseID, TeamID: e.TeamID, AppID: e.AppID,
 		EventID: e.EventID, Shared: e.Shared,
 	}
+	if e.EventTime > 0 {
+		in.At = time.Unix(e.EventTime, 0).UTC()
+	}
 	var a authorization
 	if len(e.Authorizations) > 0 {
 		a = e.Authorizations[0]
@@ -91,6 +96,9 @@ func ParseEvent(body []byte) (Event, error) {
 	}
 	if err := parseInner(&in, a, e.Event); err != nil {
 		return Event{}, fault.Wrap(err, fault.Invalid, "Slackのイベントを読み取れません。")
+	}
+	if in.Kind == channel.KindRevoked && (a.Enterprise || in.TeamID == in.EnterpriseID) {
+		in.TeamID = "" // The enterprise's installation.
 	}
 	return Event{Incoming: in}, nil
 }

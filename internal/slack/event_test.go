@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -15,13 +16,15 @@ import (
 
 // event returns an inner event in Slack's envelope.
 func event(inner string) []byte {
-	return []byte(`{"type":"event_callback","api_app_id":"A1","team_id":"T9","event_id":"Ev1",` +
+	return []byte(`{"type":"event_callback","api_app_id":"A1","team_id":"T9","event_id":"Ev1","event_time":1700000000,` +
 		`"is_ext_shared_channel":true,` +
 		`"authorizations":[{"team_id":"T1","user_id":"UBOT","is_bot":true}],"event":` + inner + `}`)
 }
 
 // base has the common fields of all events that event returns.
-var base = channel.IncomingEvent{Surface: "slack", TeamID: "T1", AppID: "A1", EventID: "Ev1", Shared: true}
+var base = channel.IncomingEvent{
+	Surface: "slack", TeamID: "T1", AppID: "A1", EventID: "Ev1", Shared: true, At: time.Unix(1_700_000_000, 0).UTC(),
+}
 
 func TestParseEvent(t *testing.T) {
 	t.Parallel()
@@ -124,8 +127,8 @@ func TestParseEvent(t *testing.T) {
 		"what is not known": {`{"type":"channel_created","channel":{"id":"C1"}}`, channel.IncomingEvent{Kind: channel.KindIgnored}},
 	} {
 		want := c.want
-		want.Surface, want.TeamID, want.AppID, want.EventID, want.Shared = base.Surface, base.TeamID, base.AppID,
-			base.EventID, base.Shared
+		want.Surface, want.TeamID, want.AppID, want.EventID, want.Shared, want.At = base.Surface, base.TeamID, base.AppID,
+			base.EventID, base.Shared, base.At
 		got, err := slack.ParseEvent(event(c.inner))
 		if err != nil || got.Challenge != "" || !reflect.DeepEqual(got.Incoming, want) {
 			t.Errorf("%s: %v\n%+v, want\n%+v", name, err, got.Incoming, want)
@@ -144,6 +147,16 @@ func TestParseEvent_Outer(t *testing.T) {
 		`"authorizations":[{"enterprise_id":"E1","team_id":null,"user_id":"UB","is_enterprise_install":true}]}`))
 	if in := got.Incoming; err != nil || in.EnterpriseID != "E1" || in.TeamID != "T1" || in.PersonTeam != "T3" {
 		t.Errorf("Enterprise Grid: %+v, %v", in, err)
+	}
+	for authorized, want := range map[string]string{
+		`{"enterprise_id":"E1","team_id":"T1"}`:                              "T1",
+		`{"enterprise_id":"E1","team_id":null,"is_enterprise_install":true}`: "",
+	} {
+		got, err = slack.ParseEvent([]byte(`{"type":"event_callback","event_id":"Ev1","team_id":"T1","enterprise_id":"E1",` +
+			`"event":{"type":"app_uninstalled"},"authorizations":[` + authorized + `]}`))
+		if in := got.Incoming; err != nil || in.Kind != channel.KindRevoked || in.TeamID != want || in.EnterpriseID != "E1" {
+			t.Errorf("uninstalled with %s: %+v, %v", authorized, in, err)
+		}
 	}
 	got, err = slack.ParseEvent([]byte(`{"type":"event_callback","event_id":"Ev1","team_id":"T1","enterprise_id":"E1",` +
 		`"event":{"type":"app_mention","user":"U1","team":"T1","text":"<@UB> a","ts":"1.1","channel":"C1"},` +

@@ -114,20 +114,28 @@ func noticeBlocks(n channel.Notice) []slackgo.Block {
 }
 
 // Open implements channel.Surface. The metadata of the question identifies its event.
-func (a *Adapter) Open(ctx context.Context, to channel.Target, event, question string) (string, error) {
+func (a *Adapter) Open(
+	ctx context.Context, to channel.Target, since time.Time, event, question string,
+) (string, error) {
 	if err := a.within(ctx, to); err != nil {
 		return "", err
 	}
 	client := a.client(to.Installation)
-	history, err := client.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
-		ChannelID: to.Channel, Limit: 20, IncludeAllMetadata: true,
-	})
-	if err != nil {
-		return "", result("conversations.history", err)
+	parameters := slackgo.GetConversationHistoryParameters{
+		ChannelID: to.Channel, Oldest: stamp(since), Limit: repliesPage, IncludeAllMetadata: true,
 	}
-	for _, m := range history.Messages {
-		if m.Metadata.EventType == questionType && m.Metadata.EventPayload["event"] == event {
-			return m.Timestamp, nil
+	for range maxPages {
+		history, err := client.GetConversationHistoryContext(ctx, &parameters)
+		if err != nil {
+			return "", result("conversations.history", err)
+		}
+		for _, m := range history.Messages {
+			if m.Metadata.EventType == questionType && m.Metadata.EventPayload["event"] == event {
+				return m.Timestamp, nil
+			}
+		}
+		if parameters.Cursor = history.ResponseMetaData.NextCursor; !history.HasMore || parameters.Cursor == "" {
+			break
 		}
 	}
 	name := cmp.Or(a.name(ctx, to.Installation, to.Person), to.Person)

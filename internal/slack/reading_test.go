@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
@@ -233,17 +234,22 @@ func TestNotify(t *testing.T) {
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
-	to := o.to
+	to, since := o.to, time.Now().Add(-time.Minute)
 	to.Thread = ""
-	first, err := o.adapter.Open(ctx, to, "command:1", "旅費は?")
+	first, err := o.adapter.Open(ctx, to, since, "command:1", "旅費は?")
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := o.adapter.Open(ctx, to, "command:1", "旅費は?")
+	for range 250 {
+		if _, err := o.Say(fake.Said{Channel: to.Channel, User: fake.DemoTaro, Text: "雑談"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, err := o.adapter.Open(ctx, to, since, "command:1", "旅費は?")
 	if err != nil || again != first {
 		t.Errorf("repeated: %s and %s, %v", first, again, err)
 	}
-	other, err := o.adapter.Open(ctx, to, "command:2", "旅費は?")
+	other, err := o.adapter.Open(ctx, to, since, "command:2", "旅費は?")
 	if err != nil || other == first {
 		t.Errorf("another command: %s, %v", other, err)
 	}
@@ -252,7 +258,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("%s", m.Blocks)
 	}
 	to.Channel = fake.DemoPrivate
-	if _, err := o.adapter.Open(ctx, to, "command:3", "x"); !errors.Is(err, channel.ErrGone) {
+	if _, err := o.adapter.Open(ctx, to, since, "command:3", "x"); !errors.Is(err, channel.ErrGone) {
 		t.Errorf("where the assistant is no member: %v", err)
 	}
 }
@@ -269,7 +275,7 @@ func TestSharedChannel(t *testing.T) {
 		if messages, err := o.adapter.History(ctx, to, ""); fault.CodeOf(err) != fault.Forbidden {
 			t.Errorf("%+v, %v", messages, err)
 		}
-		if _, err := o.adapter.Open(ctx, to, "command:1", "質問"); fault.CodeOf(err) != fault.Forbidden {
+		if _, err := o.adapter.Open(ctx, to, time.Now(), "command:1", "質問"); fault.CodeOf(err) != fault.Forbidden {
 			t.Errorf("asked with a command: %v", err)
 		}
 	}

@@ -296,7 +296,8 @@ func TestErrors(t *testing.T) {
 		{fake.Fault{Status: http.StatusServiceUnavailable}, nil},
 		{fake.Fault{Error: "internal_error"}, nil},
 		{fake.Fault{Cut: true}, nil},
-		{fake.Fault{Error: "invalid_auth"}, nil},
+		{fake.Fault{Error: "invalid_auth"}, channel.ErrRefused},
+		{fake.Fault{Error: "invalid_blocks"}, channel.ErrRefused},
 		{fake.Fault{Error: "message_not_found"}, channel.ErrGone},
 		{fake.Fault{Error: "is_archived"}, channel.ErrGone},
 		{fake.Fault{Error: "token_revoked"}, channel.ErrRevoked},
@@ -309,7 +310,9 @@ func TestErrors(t *testing.T) {
 		if err == nil || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v", c.fault, err)
 		}
-		for _, known := range []error{channel.ErrGone, channel.ErrRevoked, channel.ErrTooLong, channel.ErrCannotAppend} {
+		for _, known := range []error{
+			channel.ErrGone, channel.ErrRevoked, channel.ErrTooLong, channel.ErrCannotAppend, channel.ErrRefused,
+		} {
 			if c.want == nil && errors.Is(err, known) {
 				t.Errorf("%+v: %v", c.fault, err)
 			}
@@ -354,7 +357,7 @@ func TestR89_Messages(t *testing.T) {
 		if err := o.adapter.Replace(ctx, o.to, ref, end); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := o.adapter.Open(ctx, o.to, "e", hostile); err != nil {
+		if _, err := o.adapter.Open(ctx, o.to, time.Now(), "e", hostile); err != nil {
 			t.Fatal(err)
 		}
 		if err := o.adapter.Notify(ctx, o.to, channel.Notice{Kind: channel.NoticeInfo, Text: hostile}); err != nil {
@@ -417,7 +420,7 @@ func TestConform(t *testing.T) {
 				}
 				to.Thread = ""
 				var err error
-				if to.Thread, err = o.adapter.Open(within(t), to, "command:1", "質問"); err != nil {
+				if to.Thread, err = o.adapter.Open(within(t), to, time.Now(), "command:1", "質問"); err != nil {
 					t.Fatal(err)
 				}
 				return channeltest.Subject{

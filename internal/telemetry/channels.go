@@ -19,6 +19,7 @@ func (t *Telemetry) WatchChannels(read func() channel.Stats) {
 			counter("tsumugi_channel_calls_failed_total", "Calls of a surface that failed otherwise.", s.Failed),
 			counter("tsumugi_channel_deliveries_taken_over_total", "Deliveries that this server went on with.", s.Takeovers),
 			counter("tsumugi_channel_deliveries_ended_total", "Answers that were delivered to their end.", s.Delivered),
+			counter("tsumugi_channel_deliveries_given_up_total", "Answers that could not be delivered.", s.Abandoned),
 		}
 	})
 }

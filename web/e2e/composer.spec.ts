@@ -239,6 +239,28 @@ test.describe('questions sent during an answer', () => {
     expect(model.asked(third)).toBe(1)
   })
 
+  test('follow the first question, even if they are sent before its thread exists', async ({
+    chat,
+    page,
+    model,
+    question,
+  }) => {
+    const next = `次です。${question}`
+    model.script(question, { text: '一つ目の回答です。' })
+    model.script(next, { text: '次の回答です。' })
+    const creation = await hold(page, /\/v1\/thread$/)
+    await openSkills(page)
+    await chat.ask(question)
+    await chat.composer.fill(next)
+    await chat.composer.press('Enter')
+    await expect(page.getByText('回答が終わりしだい送信します')).toBeVisible()
+    creation.release()
+    await expect(chat.questions).toHaveCount(2)
+    await expect(chat.answer).toContainText('次の回答です。')
+    await expect(chat.composer).toHaveValue('')
+    await expect(chat.composer).toBeEditable()
+  })
+
   test('stay in the queue after a stopped answer, until the user sends them', async ({
     chat,
     page,

@@ -1,3 +1,4 @@
+import { openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
 /** The reports of the page to the test. */
@@ -204,6 +205,31 @@ test.describe('when something breaks', () => {
     await alert.getByRole('button', { name: 'やり直す' }).click()
     await chat.finished()
     await expect(chat.questions).toHaveCount(1)
+  })
+
+  test('a thread that cannot be loaded leaves the sidebar, and is shown when the network returns', async ({
+    chat,
+    context,
+    page,
+    question,
+  }) => {
+    await chat.open()
+    await chat.ask(question)
+    await chat.finished()
+    const id = await chat.threadId()
+    await openSkills(page)
+    const link = page.locator(`a[href$="/chat/${id}"]`)
+    await expect(link).toBeVisible()
+    await context.setOffline(true)
+    await link.click()
+    await expect(page.getByRole('heading', { level: 1, name: 'サーバーに接続できません' })).toBeVisible()
+    const retry = page.getByRole('button', { name: '再読み込み' })
+    await retry.click()
+    await expect(retry).not.toHaveAttribute('aria-busy')
+    await expect(link).toBeVisible()
+    await context.setOffline(false)
+    await chat.finished()
+    await expect(chat.questions).toContainText(question)
   })
 
   test('a question sent with an expired token is asked once, with a new one', async ({

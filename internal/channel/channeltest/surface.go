@@ -347,7 +347,9 @@ func approvalID(d channel.Draft) uuid.UUID {
 }
 
 // Open implements channel.Surface.
-func (s *Surface) Open(ctx context.Context, to channel.Target, event, _ string) (thread string, _ error) {
+func (s *Surface) Open(
+	ctx context.Context, to channel.Target, _ time.Time, event, _ string,
+) (thread string, _ error) {
 	err := s.call(ctx, Call{Method: "open", To: to}, func() error {
 		thread = "thread of " + event
 		return nil

@@ -94,7 +94,8 @@ func TestAnotherWorkspace(t *testing.T) {
 	}
 	o.workspaces["xoxb-again"] = o.workspaces["xoxb-home"]
 	again := o.connect(o.hanako, "xoxb-again")
-	if again.ID != o.home.ID || o.link(again, "UTARO", "").State != channel.LinkActive {
+	if again.ID != o.home.ID || o.link(again, "UTARO", "").State != channel.LinkActive ||
+		!again.ChangedAt.After(o.home.ChangedAt) || o.home.ChangedAt.IsZero() {
 		t.Errorf("a new token of the same workspace: %+v", again)
 	}
 	o.workspaces["xoxb-new"] = workspace.Workspace{TeamID: "T3", Name: "新"}

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Picture } from '@/lib/api'
+import type { Picture, Skill } from '@/lib/api'
+import { queryClient, skillQuery } from '@/lib/api/queries'
 import { store } from '@/lib/ui/store'
 import type { Conversation } from './conversation/conversation'
 import { message, thread } from './conversation/testing'
@@ -7,6 +8,7 @@ import { askLater, begin, newConversation, openConversation, sendQueued } from '
 import { attachPicture, clearAdded, readAttachments } from './draft/attachments'
 import { draftAtom, draftKey } from './draft/drafts'
 import { clearQueue, readQueue } from './draft/queue'
+import { skillLoader } from './loader'
 
 const picture = { id: 'p' } as Picture
 const next = { id: 'n' } as Picture
@@ -169,4 +171,17 @@ it('a refused question returns to an empty composer', async () => {
   await vi.waitFor(() => expect(draft(draftKey(skill, id))).toBe('送れない質問'))
   expect(readAttachments(draftKey(skill, id)).pictures).toEqual([picture])
   expect(contents()).toEqual([])
+})
+
+it('shows a thread that this tab has without a network', async () => {
+  const conversation = open()
+  queryClient.setQueryData(skillQuery(skill).queryKey, { id: skill } as Skill, { updatedAt: 1 })
+  vi.stubGlobal('fetch', () => Promise.reject(new TypeError('Failed to fetch')))
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  const params = { skillId: skill, threadId: id }
+  const loaded = skillLoader({ params } as never).catch((cause: unknown) => cause)
+  await vi.advanceTimersByTimeAsync(5_000) // The retries of the request for the skill.
+  vi.useRealTimers()
+  expect(await loaded).toMatchObject({ skill: { id: skill }, conversation: { skillId: skill } })
+  expect(conversation.state.turns).toHaveLength(2)
 })

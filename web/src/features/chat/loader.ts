@@ -1,5 +1,5 @@
 import type { LoaderFunctionArgs } from 'react-router'
-import { call, type Skill } from '@/lib/api'
+import { ApiError, call, type Skill } from '@/lib/api'
 import { queryClient, skillQuery } from '@/lib/api/queries'
 import { preloadMarkdown } from '@/lib/markdown'
 import type { Conversation } from './conversation/conversation'
@@ -22,7 +22,12 @@ export interface SkillData {
  */
 export async function skillLoader({ params }: LoaderFunctionArgs): Promise<SkillData> {
   const { skillId, threadId } = params as { skillId: string; threadId?: string }
-  const skill = queryClient.fetchQuery(skillQuery(skillId))
+  const skill = queryClient.fetchQuery(skillQuery(skillId)).catch((cause: unknown) => {
+    // Without a network, threads that this tab has are still shown.
+    const known = queryClient.getQueryData(skillQuery(skillId).queryKey)
+    if (known !== undefined && cause instanceof ApiError && cause.offline) return known
+    throw cause
+  })
   const form = async () => {
     if ((await skill).form_type === 'form') await formPart.load()
   }

@@ -421,6 +421,7 @@ export const texts = {
       audienceFailed: '共有される範囲を確認できませんでした。',
       audience: (members: number, questions: number) =>
         `${formatNumber(members)}人のメンバーが、これまでの質問${formatNumber(questions)}件とその回答を読み、続けて質問できるようになります。`,
+      link: 'このチャットの共有リンクは終了し、開けなくなります。',
       files: '次のファイルの名前が見え、内容が回答に使われます。開けるのは、今も開ける人だけです。',
     },
   },

@@ -1,4 +1,4 @@
-import { cleanup, render, screen } from '@testing-library/react'
+import { cleanup, fireEvent, render, screen } from '@testing-library/react'
 import { createMemoryRouter, RouterProvider } from 'react-router'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ApiError } from '@/lib/api'
@@ -14,9 +14,10 @@ describe('a route that fails', () => {
     vi.useRealTimers()
   })
 
-  const show = async (error: unknown) => {
+  const show = async (thrown: unknown) => {
     const loader = () => {
-      throw error
+      if (thrown instanceof Function) return thrown()
+      throw thrown
     }
     const router = createMemoryRouter([
       { path: '/', loader, element: <p>ページ</p>, errorElement: <RouteError /> },
@@ -58,25 +59,44 @@ describe('a route that fails', () => {
     sessionStorage.clear()
     const reload = vi.spyOn(window.location, 'reload').mockImplementation(() => {})
     const onLine = vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false)
-    await show(new TypeError('Failed to fetch dynamically imported module: /assets/x.js'))
+    const missing = new TypeError('Failed to fetch dynamically imported module: /assets/x.js')
+    await show(missing)
     await screen.findByRole('heading', { name: 'サーバーに接続できません' })
-    expect(reload).not.toHaveBeenCalled()
+    cleanup()
     onLine.mockRestore()
+    vi.mocked(window.fetch).mockRejectedValue(new TypeError('Failed to fetch'))
+    await show(missing)
+    const button = await screen.findByRole('button', { name: '再読み込み' })
+    fireEvent.click(button)
+    expect(button.getAttribute('aria-busy')).toBe('true')
+    await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
+    expect(reload).not.toHaveBeenCalled()
     reload.mockRestore()
   })
 
-  it('reloads the page when an unreachable server is reachable again, but not if it was reachable', async () => {
+  it('loads the data again, but not the app, when an unreachable server is reachable again', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const reload = vi.spyOn(window.location, 'reload').mockImplementation(() => {})
-    await show(new ApiError(0, {}))
+    const loader = vi.fn<() => null>(() => {
+      throw new ApiError(0, {})
+    })
+    const away = () => vi.mocked(window.fetch).mockRejectedValueOnce(new TypeError('Failed to fetch'))
+    await show(loader)
     await screen.findByRole('heading', { name: 'サーバーに接続できません' })
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(reload).not.toHaveBeenCalled()
-    vi.mocked(window.fetch).mockRejectedValueOnce(new TypeError('Failed to fetch'))
+    expect(loader, 'the server was reachable').toHaveBeenCalledTimes(1)
+    away()
     await vi.advanceTimersByTimeAsync(5_000)
-    expect(reload).not.toHaveBeenCalled()
+    expect(loader).toHaveBeenCalledTimes(1)
     await vi.advanceTimersByTimeAsync(5_000)
-    expect(reload).toHaveBeenCalledOnce()
+    expect(loader).toHaveBeenCalledTimes(2)
+    fireEvent.click(screen.getByRole('button', { name: '再読み込み' }))
+    await vi.waitFor(() => expect(loader).toHaveBeenCalledTimes(3))
+    loader.mockReturnValue(null)
+    away()
+    await vi.advanceTimersByTimeAsync(10_000)
+    await screen.findByText('ページ')
+    expect(reload).not.toHaveBeenCalled()
     reload.mockRestore()
   })
 

@@ -1,8 +1,8 @@
-import { useEffect, useState } from 'react'
-import { isRouteErrorResponse, useRouteError } from 'react-router'
+import { useCallback, useEffect, useState } from 'react'
+import { isRouteErrorResponse, useLocation, useNavigate, useRouteError } from 'react-router'
 import { ApiError } from '@/lib/api'
 import { mayReload, reloadOnce } from '@/lib/browser/reload'
-import { FailedPage, ForbiddenPage, NotFoundPage, OfflinePage } from './pages'
+import { FailedPage, ForbiddenPage, isReachable, NotFoundPage, OfflinePage } from './pages'
 
 /** RouteError is the error page for a failed loader or component of a route. */
 export function RouteError() {
@@ -13,9 +13,21 @@ export function RouteError() {
   if (status === 403) return <ForbiddenPage />
   // 400 means an invalid id in the URL, because loaders send no other user input.
   if (status === 404 || status === 400) return <NotFoundPage />
-  if (error instanceof ApiError && error.offline) return <OfflinePage />
+  if (error instanceof ApiError && error.offline) return <Offline />
   if (isMissingPart(error)) return <MissingPart />
   return <FailedPage requestId={error instanceof ApiError ? error.requestId : ''} />
+}
+
+/** Offline loads the data of the page again when the server can be reached. The rest of the app stays. */
+function Offline() {
+  const location = useLocation()
+  const navigate = useNavigate()
+  const retry = useCallback(() => {
+    // A navigation to the same hash loads nothing.
+    if (location.hash) window.location.reload()
+    else void navigate(location, { replace: true, state: location.state })
+  }, [location, navigate])
+  return <OfflinePage onReachable={retry} />
 }
 
 /**
@@ -23,9 +35,9 @@ export function RouteError() {
  * used for chunks without which a page does not work, and therefore not for the renderer of answers.
  */
 function MissingPart() {
-  const [again] = useState(mayReload)
+  const [again, setAgain] = useState(mayReload)
   useEffect(() => {
-    if (again) reloadOnce()
+    if (again) void isReachable().then((here) => (here ? reloadOnce() : setAgain(false)))
   }, [again])
   return again ? null : <OfflinePage />
 }

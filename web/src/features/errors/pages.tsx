@@ -1,4 +1,4 @@
-import { useEffect } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import { Button, ButtonLink } from '@/components/Button'
 import { CopyButton } from '@/components/CopyButton'
 import { copyText } from '@/lib/browser/clipboard'
@@ -12,8 +12,10 @@ const home = (
   </ButtonLink>
 )
 
+const reloadPage = () => window.location.reload()
+
 const reload = (
-  <Button variant="primary" onClick={() => window.location.reload()}>
+  <Button variant="primary" onClick={reloadPage}>
     {texts.reload}
   </Button>
 )
@@ -56,18 +58,41 @@ export function FailedPage({ requestId }: { requestId: string }) {
   )
 }
 
-/** OfflinePage is shown while the server cannot be reached, and reloads the page when it can be reached again. */
-export function OfflinePage() {
+/** isReachable reports whether the server responds. */
+export async function isReachable(): Promise<boolean> {
+  return (await fetch('/ping').catch(() => null))?.ok === true
+}
+
+/** OfflinePage is shown while the server cannot be reached. It calls `onReachable` when it can be reached again. */
+export function OfflinePage({ onReachable = reloadPage }: { onReachable?: () => void }) {
+  const away = useRef(false)
+  const [asked, setAsked] = useState(false)
+  const look = useCallback(async () => {
+    const here = await isReachable()
+    if (here && away.current) onReachable()
+    away.current = !here
+  }, [onReachable])
   useEffect(() => {
-    let away = false
-    const look = async () => {
-      const here = (await fetch('/ping').catch(() => null))?.ok
-      if (here && away) window.location.reload()
-      away ||= !here
-    }
     void look()
     const timer = setInterval(look, 5000)
     return () => clearInterval(timer)
-  }, [])
-  return <ErrorPage {...texts.offline} actions={reload} />
+  }, [look])
+
+  // Without a network, a reload would replace the app by an error of the browser.
+  const retry = async () => {
+    setAsked(true)
+    away.current = true
+    await look()
+    setAsked(false)
+  }
+  return (
+    <ErrorPage
+      {...texts.offline}
+      actions={
+        <Button variant="primary" loading={asked} onClick={() => void retry()}>
+          {texts.reload}
+        </Button>
+      }
+    />
+  )
 }

@@ -54,7 +54,8 @@ function Editor({ loaded }: { loaded: Project }) {
       async () => {
         const stored = await saveProject(over, { instructions: next })
         setBase(stored)
-        setText(stored.instructions ?? '')
+        // Text typed during the request remains.
+        setText((now) => (now === text ? (stored.instructions ?? '') : now))
         setCurrent(null)
         toast(words.saved, { tone: 'success' })
       },

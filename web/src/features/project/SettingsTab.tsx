@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ComponentProps, type FormEvent, useState } from 'react'
+import { type ComponentProps, type FormEvent, type RefObject, useRef, useState } from 'react'
 import { useNavigate } from 'react-router'
 import { Button } from '@/components/Button'
 import { EndDialog } from '@/components/EndDialog'
@@ -27,9 +27,11 @@ const words = texts.settings
 export function SettingsTab() {
   const { id, role, archived } = useProject()
   const manages = role === 'manager'
+  // Whether the user has left or deleted the project, so that unsaved changes are void.
+  const ended = useRef(false)
   return (
     <div className={styles.settings}>
-      {(role === 'editor' || manages) && !archived && <Basics key={id} />}
+      {(role === 'editor' || manages) && !archived && <Basics key={id} ended={ended} />}
       {manages && <Channels />}
       {manages && <Usage />}
       {manages && <Archive />}
@@ -39,6 +41,7 @@ export function SettingsTab() {
         action={words.leave}
         words={words.leaving}
         operation="leaveProject"
+        ended={ended}
       />
       {manages && (
         <End
@@ -47,6 +50,7 @@ export function SettingsTab() {
           action={words.removing.end}
           words={words.removing}
           operation="deleteProject"
+          ended={ended}
         />
       )}
     </div>
@@ -77,7 +81,7 @@ function valuesOf({ name, description, skill_id, retention_days, storage_limit }
 }
 
 /** Basics is the form of the settings. If another member saves first, it applies the unsaved changes to that record. */
-function Basics() {
+function Basics({ ended }: { ended: RefObject<boolean> }) {
   const loaded = useProject()
   const [base, setBase] = useState(loaded)
   const [changes, setChanges] = useState<Partial<Values>>({})
@@ -113,7 +117,8 @@ function Basics() {
           }),
         })
         setBase(saved)
-        setChanges({})
+        // Changes made during the request remain.
+        setChanges((now) => (now === changes ? {} : now))
         toast(words.saved, { tone: 'success' })
       },
       async (cause) => {
@@ -162,7 +167,7 @@ function Basics() {
           {words.save}
         </Button>
       </form>
-      <UnsavedGuard dirty={dirty} words={texts.unsaved} />
+      <UnsavedGuard dirty={dirty} released={ended} words={texts.unsaved} />
     </Section>
   )
 }
@@ -266,10 +271,11 @@ interface EndProps {
   readonly action: string
   readonly words: ComponentProps<typeof EndDialog>['words'] & { readonly body: (name: string) => string }
   readonly operation: 'leaveProject' | 'deleteProject'
+  readonly ended: RefObject<boolean>
 }
 
 /** End has a button that ends the user's use of the project after a confirmation, and then shows the list. */
-function End({ title, lead, action, words, operation }: EndProps) {
+function End({ title, lead, action, words, operation, ended }: EndProps) {
   const { id, name } = useProject()
   const navigate = useNavigate()
   const [asking, setAsking] = useState(false)
@@ -285,6 +291,7 @@ function End({ title, lead, action, words, operation }: EndProps) {
           words={words}
           end={async () => {
             await call(operation, { project_id: id })
+            ended.current = true
             void navigate('/home/project', { replace: true })
             void refreshProjects()
           }}

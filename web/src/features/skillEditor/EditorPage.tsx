@@ -5,7 +5,7 @@ import { Button } from '@/components/Button'
 import { PageTitle } from '@/components/PageTitle'
 import { ErrorState } from '@/components/States'
 import { isAdmin } from '@/entities/session/guard'
-import { firstErrorMessage, type MadeSkill } from '@/lib/api'
+import { ApiError, firstErrorMessage, type MadeSkill } from '@/lib/api'
 import { meQuery } from '@/lib/api/queries'
 import { formatDate } from '@/lib/ui/dates'
 import { useToastPlace } from '@/lib/ui/toastPlace'
@@ -24,19 +24,21 @@ import { Versions } from './Versions'
 export function EditorPage({ trial }: { trial: RenderTrial }) {
   const { skillId } = useParams()
   const categories = useQuery(allCategoriesQuery)
-  const saved = useQuery({ ...contentQuery(skillId ?? ''), enabled: skillId !== undefined })
+  const saved = useQuery({
+    ...contentQuery(skillId ?? ''),
+    enabled: skillId !== undefined,
+    throwOnError: (cause, { state }) => state.data === undefined && isMissing(cause),
+  })
   const title = skillId === undefined ? texts.editor.create : texts.editor.change
-  if (categories.isError || saved.isError)
-    return (
+  if (categories.data === undefined || (skillId !== undefined && saved.data === undefined))
+    return categories.isError || saved.isError ? (
       <ErrorState
         onRetry={() => {
           void categories.refetch()
           if (skillId !== undefined) void saved.refetch()
         }}
       />
-    )
-  if (categories.data === undefined || (skillId !== undefined && saved.data === undefined))
-    return (
+    ) : (
       <p className={styles.loading} role="status">
         {texts.loading}
       </p>
@@ -54,6 +56,11 @@ export function EditorPage({ trial }: { trial: RenderTrial }) {
       />
     </>
   )
+}
+
+// The API responds with 400 to an invalid id. A skill that the user may not edit has no page, as an unknown one.
+function isMissing(cause: Error): boolean {
+  return cause instanceof ApiError && [400, 403, 404].includes(cause.status)
 }
 
 interface EditorProps {

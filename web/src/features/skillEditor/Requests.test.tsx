@@ -25,9 +25,13 @@ it('shows all of a skill that an administrator may publish', async () => {
   }
   const content = {
     ...emptyDraft('c').content,
+    icon: 'minutes',
     prompt: '結論から報告する。',
     tools: ['search_web', 'mail__send'],
-    form_fields: [{ name: 'field_1', label: '会社名', type: 'text', required: true }],
+    form_fields: [
+      { name: 'field_1', label: '会社名', type: 'text', required: true, placeholder: '株式会社紡' },
+    ],
+    accepts_data_sources: true,
     examples: [{ question: '見本の質問', answer: '見本の回答' }],
   }
   vi.stubGlobal('fetch', async (input: Request) =>
@@ -42,6 +46,15 @@ it('shows all of a skill that an administrator may publish', async () => {
   )
   await userEvent.click(await screen.findByRole('button', { name: '確認する' }))
   const dialog = await screen.findByRole('dialog')
-  for (const text of ['結論から報告する。', 'ウェブを検索', 'mail__send', '会社名', '見本の回答'])
+  for (const text of [
+    '結論から報告する。',
+    'アイコン: 議事録',
+    'ウェブを検索',
+    'mail__send',
+    '会社名',
+    '株式会社紡',
+    'ファイルの追加を許可',
+    '見本の回答',
+  ])
     expect(dialog.textContent).toContain(text)
 })

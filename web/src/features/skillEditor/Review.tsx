@@ -36,25 +36,27 @@ export function Review({ request, onClose }: { request: SkillRequest; onClose: (
         </>
       }
     >
-      {content && <pre className={styles.prompt}>{described(content)}</pre>}
-      {documents && documents.length > 0 && (
-        <>
-          <h3>{texts.editor.documents}</h3>
-          <ul>
-            {documents.map(({ id, filename }) => (
-              <li key={id}>{filename}</li>
-            ))}
-          </ul>
-        </>
-      )}
-      <TextArea
-        label={texts.reason}
-        optional
-        rows={2}
-        maxLength={1000}
-        value={reason}
-        onChange={(event) => setReason(event.target.value)}
-      />
+      <div className={styles.dialog}>
+        {content && <pre className={styles.prompt}>{described(content)}</pre>}
+        {documents && documents.length > 0 && (
+          <>
+            <h3>{texts.editor.documents}</h3>
+            <ul>
+              {documents.map(({ id, filename }) => (
+                <li key={id}>{filename}</li>
+              ))}
+            </ul>
+          </>
+        )}
+        <TextArea
+          label={texts.reason}
+          optional
+          rows={2}
+          maxLength={1000}
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+        />
+      </div>
     </Dialog>
   )
 }

@@ -2,6 +2,7 @@ import type { SkillContent } from '@/lib/api'
 import { texts } from './texts'
 
 const toolNames: Record<string, string> = texts.editor.toolNames
+const iconNames: Record<string, string> = texts.editor.icons
 
 /** described formats a content as lines, so that a diff shows every difference. */
 export function described(content: SkillContent): string {
@@ -9,17 +10,19 @@ export function described(content: SkillContent): string {
   return [
     `${e.name}: ${content.name}`,
     `${e.description}: ${content.description.replace('\n', ' / ')}`,
-    `${e.icon}: ${content.icon}`,
+    `${e.icon}: ${iconNames[content.icon] ?? content.icon}`,
     `${e.answerLength}: ${e.lengths[content.answer_length]}`,
     `${e.model}: ${content.model || e.noModel}`,
-    ...content.form_fields.map(
-      (f) =>
-        `${e.fields}: ${f.label}（${e.types[f.type]}${f.required ? '・必須' : ''}）${(f.options ?? []).join('、')}`,
-    ),
+    ...content.form_fields.map((f) => {
+      const example = f.placeholder && `${e.placeholder}: ${f.placeholder}`
+      const facts = [e.types[f.type], f.required && '必須', example].filter(Boolean).join('・')
+      return `${e.fields}: ${f.label}（${facts}）${(f.options ?? []).join('、')}`
+    }),
     ...content.suggestions.map((text) => `${e.suggestions}: ${text}`),
     ...content.keywords.map((text) => `${e.keywords}: ${text}`),
     ...content.examples.map(({ question, answer }) => `${e.examples}: ${question} → ${answer}`),
     `${e.documents}: ${content.document_ids.length}件`,
+    ...(content.accepts_data_sources ? [e.accepts] : []),
     `${e.tools}: ${content.tools.map((name) => toolNames[name] ?? name).join('、') || e.noTools}`,
     `${e.prompt}:`,
     content.prompt,

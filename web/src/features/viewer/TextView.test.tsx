@@ -20,6 +20,7 @@ const source: DataSource = {
 afterEach(() => {
   cleanup()
   vi.unstubAllGlobals()
+  vi.restoreAllMocks()
   queryClient.clear()
 })
 
@@ -27,6 +28,7 @@ it('keeps the text while the vectors of the file are computed', async () => {
   const passage = { id: 'p', page: 1, ordinal: 0, start: 0, end: 6, locator: '', text: '本文' }
   const server = vi.fn<typeof fetch>(async () => Response.json({ items: [passage] }))
   vi.stubGlobal('fetch', server)
+  const logged = vi.spyOn(console, 'error')
   const start = { page: 1 }
   const shown = (revision: number) => (
     <TextView
@@ -41,4 +43,5 @@ it('keeps the text while the vectors of the file are computed', async () => {
   rerender(shown(4)) // Progress of the stage `embedding`.
   expect(screen.queryByText('本文')).not.toBeNull()
   expect(server).toHaveBeenCalledTimes(1)
+  expect(logged).not.toHaveBeenCalled()
 })

@@ -111,7 +111,7 @@ function Skeletons() {
   return (
     <div className={styles.skeletons} role="status">
       <span className="visually-hidden">{texts.loading}</span>
-      {[92, 100, 96, 40, 88, 100, 62].map((width) => (
+      {[92, 100, 96, 40, 88, 98, 62].map((width) => (
         <Skeleton key={width} width={`${width}%`} />
       ))}
     </div>

@@ -87,6 +87,7 @@ export function skillQuery(skillId: string) {
   return queryOptions({
     queryKey: ['skill', skillId],
     queryFn: ({ signal }) => call('getSkill', { skill_id: skillId, signal }),
+    gcTime: Number.POSITIVE_INFINITY,
   })
 }
 

@@ -3066,9 +3066,10 @@ export interface paths {
         /**
          * Move a thread into a project, share it with the project's members, or take it out
          * @description Only the thread's owner can move it, into a project in which they have a role. With the visibility `project`, all
-         *     members of the project read the thread with its earlier questions and the names of its files, and ask in it. In
-         *     an archived project the response is 403 `read_only`. While a question is being answered or waits in the thread,
-         *     it is 409 `thread_busy`. A temporary thread cannot be moved (409).
+         *     members of the project read the thread with its earlier questions and the names of its files, and ask in it;
+         *     the share of the thread with the organization ends. In an archived project the response is 403 `read_only`. While
+         *     a question is being answered or waits in the thread, it is 409 `thread_busy`. A temporary thread cannot be moved
+         *     (409).
          */
         put: operations["moveThread"];
         post?: never;
@@ -3111,7 +3112,8 @@ export interface paths {
          * Show a thread to one's organization
          * @description A snapshot of the branch that ends in `leaf`, an answer that is complete; what is said later is not shown. A
          *     thread has one share at most: one that there is keeps its id and shows the new snapshot. It ends with
-         *     `DELETE /v1/share/{share_id}`, with its thread, and with its owner. A temporary thread is not shared (409).
+         *     `DELETE /v1/share/{share_id}`, with its thread, with its owner, and when the thread is shared with a project. A
+         *     thread that is temporary or shared with a project is not shared (409).
          */
         put: operations["shareThread"];
         post?: never;

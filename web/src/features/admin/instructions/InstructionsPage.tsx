@@ -41,7 +41,8 @@ function Form({ loaded }: { loaded: string }) {
       async () => {
         const stored = await saveInstructions(text)
         setSaved(stored)
-        setText(stored)
+        // Text typed during the request remains.
+        setText((now) => (now === text ? stored : now))
         toast(words.saved, { tone: 'success' })
       },
       (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),

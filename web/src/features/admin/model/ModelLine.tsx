@@ -15,7 +15,6 @@ interface ModelLineProps {
   readonly model: OrganizationModel
   readonly decision: Decision
   readonly standard: boolean
-  readonly onAllow: (allowed: boolean) => void
   readonly onStandard: () => void
   readonly onChange: (change: Partial<Decision>) => void
 }
@@ -25,7 +24,7 @@ function money(amount: number, { currency }: { currency: string }): string {
 }
 
 /** A model of the server, with the organization's settings for it. */
-export function ModelLine({ model, decision, standard, onAllow, onStandard, onChange }: ModelLineProps) {
+export function ModelLine({ model, decision, standard, onStandard, onChange }: ModelLineProps) {
   const { provider, given_name, given_note, available, sees, thinking, context_tokens, price } = model
   const { allowed, name, note, groups } = decision
   const abilities = [sees && words.sees, words.thinking[thinking]].filter((ability) => !!ability)
@@ -57,7 +56,7 @@ export function ModelLine({ model, decision, standard, onAllow, onStandard, onCh
         <Checkbox
           aria-label={words.allow(given_name)}
           checked={allowed}
-          onChange={(event) => onAllow(event.target.checked)}
+          onChange={(event) => onChange({ allowed: event.target.checked })}
         />
       </td>
       <td data-label={words.standard}>

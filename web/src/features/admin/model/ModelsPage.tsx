@@ -16,7 +16,7 @@ import table from '../parts/Table.module.css'
 import { modelsQuery } from '../queries'
 import { texts } from '../texts'
 import { DictationPolicy } from './DictationPolicy'
-import { type Decisions, decisionsOf, isForAll, requestOf, withAllowed } from './decisions'
+import { type Decisions, decisionsOf, isForAll, requestOf, withChange } from './decisions'
 import { ModelLine } from './ModelLine'
 import styles from './ModelsPage.module.css'
 import { NoModel } from './NoModel'
@@ -60,7 +60,8 @@ function Form({ loaded }: { loaded: OrganizationModels }) {
       async () => {
         const stored = decisionsOf(await call('putOrganizationModels', { body: requestOf(chosen) }))
         setSaved(stored)
-        setChosen(stored)
+        // Changes made during the request remain.
+        setChosen((now) => (now === chosen ? stored : now))
         void refreshModels()
         toast(words.saved, { tone: 'success' })
       },
@@ -90,16 +91,8 @@ function Form({ loaded }: { loaded: OrganizationModels }) {
                   model={model}
                   decision={decision}
                   standard={chosen.default_id === model.id}
-                  onAllow={(allowed) => setChosen(withAllowed(chosen, model.id, allowed))}
                   onStandard={() => setChosen({ ...chosen, default_id: model.id })}
-                  onChange={(change) =>
-                    setChosen({
-                      ...chosen,
-                      models: chosen.models.map((other) =>
-                        other === decision ? { ...other, ...change } : other,
-                      ),
-                    })
-                  }
+                  onChange={(change) => setChosen(withChange(chosen, model.id, change))}
                 />
               )
             )

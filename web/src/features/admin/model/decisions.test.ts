@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Decisions, decisionsOf, requestOf, withAllowed } from './decisions'
+import { type Decisions, decisionsOf, requestOf, withChange } from './decisions'
 
 const decisions = (standard: string, allowed: string): Decisions => ({
   default_id: standard,
@@ -12,7 +12,8 @@ const decisions = (standard: string, allowed: string): Decisions => ({
   })),
 })
 
-it('keeps the default among the allowed models', () => {
+it('keeps the default among the models that all members may choose', () => {
+  const withAllowed = (before: Decisions, id: string, allowed: boolean) => withChange(before, id, { allowed })
   expect(withAllowed(decisions('a', 'a'), 'b', true)).toEqual(decisions('a', 'ab'))
   expect(withAllowed(decisions('a', 'abc'), 'a', false)).toEqual(decisions('b', 'bc'))
   expect(withAllowed(decisions('c', 'ac'), 'a', false)).toEqual(decisions('c', 'c'))
@@ -20,11 +21,11 @@ it('keeps the default among the allowed models', () => {
   expect(withAllowed(decisions('c', 'c'), 'c', false)).toEqual(decisions('c', ''))
   expect(withAllowed(decisions('c', ''), 'b', true)).toEqual(decisions('b', 'b'))
   // Not all members may choose b.
-  const { models } = decisions('a', 'abc')
-  const some = models.map((model) =>
-    model.id === 'b' ? { ...model, groups: [{ id: 'g', name: '法務' }] } : model,
-  )
-  expect(withAllowed({ default_id: 'a', models: some }, 'a', false).default_id).toBe('c')
+  const groups = [{ id: 'g', name: '法務' }]
+  expect(withAllowed(withChange(decisions('a', 'abc'), 'b', { groups }), 'a', false).default_id).toBe('c')
+  // No model is left for all members, until they may choose b.
+  const none = withAllowed(withChange(decisions('a', 'ab'), 'b', { groups }), 'a', false)
+  expect(withChange(none, 'b', { groups: [] })).toEqual(decisions('b', 'b'))
 })
 
 it('sends the organization’s settings for each model', () => {

@@ -42,12 +42,16 @@ export function isForAll({ allowed, groups }: Decision): boolean {
 }
 
 /**
- * withAllowed allows or forbids a model. If the default model is forbidden, the first one that all members may choose
- * becomes the default.
+ * withChange changes the settings of a model. If not all members may choose the default model any more, the first one
+ * that they may choose becomes the default.
  */
-export function withAllowed({ default_id, models }: Decisions, id: string, allowed: boolean): Decisions {
-  const next = models.map((model) => (model.id === id ? { ...model, allowed } : model))
-  const remains = next.some((model) => model.id === default_id && model.allowed)
+export function withChange(
+  { default_id, models }: Decisions,
+  id: string,
+  change: Partial<Decision>,
+): Decisions {
+  const next = models.map((model) => (model.id === id ? { ...model, ...change } : model))
+  const remains = next.some((model) => model.id === default_id && isForAll(model))
   return {
     default_id: remains ? default_id : (next.find(isForAll)?.id ?? default_id),
     models: next,

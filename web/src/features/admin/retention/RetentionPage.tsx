@@ -23,7 +23,7 @@ const MAX_DAYS = 3650
 
 /** The number of days after which threads are deleted. */
 export function RetentionPage() {
-  const query = useQuery(retentionQuery)
+  const query = useQuery({ ...retentionQuery, staleTime: 0 })
   return (
     <Page title={words.title} lead={words.lead}>
       <Loaded query={query} loading={<BoxesLoading heights={[240]} />}>
@@ -34,6 +34,7 @@ export function RetentionPage() {
 }
 
 function Form({ loaded }: { loaded: number | undefined }) {
+  const [known, setKnown] = useState(loaded)
   const [saved, setSaved] = useState(loaded)
   const [on, setOn] = useState(loaded !== undefined)
   const [typed, setTyped] = useState(String(loaded ?? 365))
@@ -44,6 +45,15 @@ function Form({ loaded }: { loaded: number | undefined }) {
   const days = on ? readDays(typed) : undefined
   // Allow submitting invalid input so that the error is shown.
   const dirty = on ? days === undefined || days !== saved : saved !== undefined
+  // The first data may be from the cache. Changes in the form remain.
+  if (loaded !== known) {
+    setKnown(loaded)
+    setSaved(loaded)
+    if (!dirty) {
+      setOn(loaded !== undefined)
+      setTyped(String(loaded ?? 365))
+    }
+  }
 
   const submit = (event: FormEvent) => {
     event.preventDefault()

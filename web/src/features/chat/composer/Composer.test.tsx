@@ -102,19 +102,30 @@ describe('Composer', () => {
     expect(onAsk).not.toHaveBeenCalled()
   })
 
-  it('sends nothing if it is empty or the first answer is waiting for its thread', () => {
+  it('sends nothing if it is empty', () => {
     const empty = show()
     empty.type(' \n ')
     fireEvent.keyDown(empty.field, { key: 'Enter' })
     expect(empty.onAsk).not.toHaveBeenCalled()
-    cleanup()
-    const busy = show({ writing: true })
-    busy.type('次の質問')
-    fireEvent.keyDown(busy.field, { key: 'Enter' })
-    expect(busy.onAsk).not.toHaveBeenCalled()
-    expect(busy.field.value).toBe('次の質問')
+  })
+
+  it('holds a question until the thread of the first answer is created, unless it leaves the screen', () => {
+    const { field, onAsk, stop, type } = show({ writing: true })
+    type('次の質問')
+    fireEvent.keyDown(field, { key: 'Enter' })
+    expect(field.readOnly).toBe(true)
+    expect(screen.getByText('回答が終わりしだい送信します')).toBeTruthy()
+    fireEvent.click(screen.getByRole('button', { name: '送信を取り消す' }))
+    expect(field.readOnly).toBe(false)
+    fireEvent.click(screen.getByRole('button', { name: '回答が終わりしだい送信' }))
+    expect(field.readOnly).toBe(true)
     fireEvent.click(screen.getByRole('button', { name: '回答を停止' }))
-    expect(busy.stop).toHaveBeenCalledOnce()
+    expect(stop).toHaveBeenCalledOnce()
+    cleanup()
+    const next = show()
+    expect(next.field.value).toBe('次の質問')
+    expect(next.field.readOnly).toBe(false)
+    expect([onAsk.mock.calls, next.onAsk.mock.calls]).toEqual([[], []])
   })
 
   it('queues a question that is sent while an answer is running', () => {
@@ -215,13 +226,18 @@ describe('Composer', () => {
 })
 
 describe('HomeComposer', () => {
-  it('queues a question that is sent while the page of the first one loads', async () => {
-    const id = 'home'
+  const id = 'home'
+  let create: (response: Response) => void
+
+  /** Shows the home page and asks the first question, whose thread is not created yet. */
+  function askFirst() {
     queryClient.setQueryData(skillsQuery.queryKey, [{ ...skill, id: GENERAL_CHAT, suggestions: [] }])
-    vi.stubGlobal('fetch', (request: Request) =>
-      request.url.endsWith('/v1/thread')
-        ? Promise.resolve(Response.json({ ...thread, id }))
-        : new Promise<Response>(() => {}),
+    vi.stubGlobal(
+      'fetch',
+      (request: Request) =>
+        new Promise<Response>((resolve) => {
+          if (request.url.endsWith('/v1/thread')) create = resolve
+        }),
     )
     render(
       <QueryClientProvider client={queryClient}>
@@ -238,15 +254,54 @@ describe('HomeComposer', () => {
       fireEvent.keyDown(field, { key: 'Enter' })
     }
     ask('最初の質問')
+    return { field, ask }
+  }
+  const created = () => create(Response.json({ ...thread, id }))
+  const requested = () => vi.waitFor(() => expect(create).toBeDefined())
+
+  beforeEach(() => {
+    create = undefined as never
+  })
+  afterEach(() => {
+    clearQueue(id)
+    begin(GENERAL_CHAT)
+    for (const threadId of [undefined, id]) store.set(draftAtom(draftKey(GENERAL_CHAT, threadId)), '')
+  })
+
+  it('queues a question that is sent while the page of the first one loads', async () => {
+    const { field } = askFirst()
+    await requested()
+    created()
     // Types as soon as the thread exists, before the composer is rendered for it.
     for (let i = 0; i < 10_000 && !findConversation(id); i++) await Promise.resolve()
     fireEvent.change(field, { target: { value: '次の質問' } })
-    await vi.waitFor(() => expect(field.value).toBe('次の質問'))
+    await vi.waitFor(() => expect(field.dataset['composer']).toBe(draftKey(GENERAL_CHAT, id)))
+    expect(field.value).toBe('次の質問')
     fireEvent.keyDown(field, { key: 'Enter' })
-    expect(field.value).toBe('')
+    await vi.waitFor(() => expect(field.value).toBe(''))
     expect(readQueue(id)).toMatchObject([{ content: '次の質問' }])
-    clearQueue(id)
-    begin(GENERAL_CHAT)
+  })
+
+  it('queues a question that is sent while the thread of the first one is created', async () => {
+    const { field, ask } = askFirst()
+    await requested()
+    ask('次の質問')
+    expect(field.readOnly).toBe(true)
+    created()
+    await vi.waitFor(() => expect(readQueue(id)).toMatchObject([{ content: '次の質問' }]))
+    await vi.waitFor(() => expect(field.value).toBe(''))
+    expect(field.readOnly).toBe(false)
+  })
+
+  it('returns both questions to the field if the thread cannot be created', async () => {
+    const { field, ask } = askFirst()
+    await requested()
+    ask('次の質問')
+    const first = create
+    first(Response.json({ detail: '作成できません。' }, { status: 400 }))
+    await vi.waitFor(() => expect(field.value).toBe('最初の質問\n\n次の質問'))
+    await vi.waitFor(() => expect(field.readOnly).toBe(false))
+    expect(create, 'no other thread is requested').toBe(first)
   })
 })
 

@@ -88,7 +88,7 @@ function QuestionForm(props: ComposerProps) {
   const blind = usePictureRefusal(skill) ?? ''
   const unread = blind !== '' && files.pictures.length > 0
   const ready = !unread && text.trim() !== '' && length <= maxLength && !full && files.readiness !== 'failed'
-  const sendable = ready && !files.waiting && (!busy || thread !== null)
+  const sendable = ready && !files.waiting
 
   // In the commit that replaces the composer of a new chat: otherwise keys pressed before the effect would be lost.
   useLayoutEffect(() => {
@@ -224,7 +224,8 @@ function useQuestion({ skill, conversation, writing = false, onAsk }: ComposerPr
   const files = useQuestionFiles(key, accepts ? state : nothing)
   // Also true for an answer that is running in another branch.
   const busy = writing || isBusy(state)
-  // A thread that is still being created cannot have a queue.
+  // A thread that is still being created cannot have a queue. The question waits in the composer instead.
+  const creating = busy && state.thread === null
   const queued = useAtomValue(queueAtom(state.thread?.id ?? '')).length
 
   const hand = (question: ComposedQuestion) => {
@@ -234,7 +235,7 @@ function useQuestion({ skill, conversation, writing = false, onAsk }: ComposerPr
     focusComposer()
   }
   const send = () => {
-    if (files.readiness === 'reading') {
+    if (creating || files.readiness === 'reading') {
       setWaiting(key, true)
       return
     }
@@ -244,8 +245,10 @@ function useQuestion({ skill, conversation, writing = false, onAsk }: ComposerPr
   const onRead = useEffectEvent(hand)
   useEffect(() => {
     if (!files.waiting) return
+    // If the creation fails or the composer leaves the screen, the user must decide again.
+    if (creating) return () => setWaiting(key, false)
     return sendWhenReady(key, conversation, onRead, (question) => askInBackground(conversation, question))
-  }, [files.waiting, key, conversation])
+  }, [files.waiting, creating, key, conversation])
   return { accepts, files, busy, full: busy && queued >= maxQueued, send }
 }
 

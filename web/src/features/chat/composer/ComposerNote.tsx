@@ -34,7 +34,11 @@ export function ComposerNote({
         </span>
       ) : files.waiting ? (
         <span role="status">
-          {files.pictureUploads.length > 0 ? texts.pictures.waits : texts.files.waits}
+          {files.readiness === 'ready'
+            ? texts.queue.waits
+            : files.pictureUploads.length > 0
+              ? texts.pictures.waits
+              : texts.files.waits}
         </span>
       ) : files.readiness === 'failed' ? (
         <span className={styles.tooLong} role="status">

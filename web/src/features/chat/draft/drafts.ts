@@ -2,7 +2,7 @@ import { atom, type WritableAtom } from 'jotai'
 import type { Skill } from '@/lib/api'
 import { followStoredTexts, readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
 import { store } from '@/lib/ui/store'
-import { clearAdded, readAttachments, restoreAttachments } from './attachments'
+import { clearAdded, readAttachments, restoreAttachments, setWaiting } from './attachments'
 import { clearQueue, type Queued } from './queue'
 
 type Draft = WritableAtom<string, [string], void>
@@ -72,12 +72,15 @@ export function moveDraftToOtherSkill(from: string, skill: Skill): void {
 }
 
 /**
- * moveDraftToThread moves the text and attachments entered during the creation of a thread to its composer. `before` is
- * the text of the skill's composer when the creation began.
+ * moveDraftToThread moves the question entered during the creation of a thread to its composer. `before` is the text of
+ * the skill's composer when the creation began.
  */
 export function moveDraftToThread(skillId: string, threadId: string, before: string): void {
   const from = draftKey(skillId, undefined)
-  if (store.get(draftAtom(from)) !== before) move(from, draftKey(skillId, threadId))
+  const { waiting } = readAttachments(from)
+  if (!waiting && store.get(draftAtom(from)) === before) return
+  move(from, draftKey(skillId, threadId))
+  setWaiting(draftKey(skillId, threadId), waiting)
 }
 
 function move(from: string, to: string, queued: readonly Queued[] = []): void {

@@ -28,6 +28,8 @@ describe('the dialog that moves a chat into a project', () => {
       }
       if (url.pathname.endsWith('/audience'))
         return Response.json({ member_count: 2, questions: 1, files: [] })
+      if (url.pathname === '/v1/share')
+        return Response.json({ items: [{ id: 's', thread_id: url.searchParams.get('thread_id') }], total: 1 })
       if (down) return Response.json({}, { status: 404 })
       return Response.json({ items: found.slice(at, at + limit).map((name) => ({ id: name, name })) })
     })
@@ -63,6 +65,7 @@ describe('the dialog that moves a chat into a project', () => {
     expect(screen.getAllByRole('button', { name: /を選択から外す$/ })).toHaveLength(1)
     await userEvent.click(screen.getByRole('radio', { name: 'プロジェクトのメンバー' }))
     expect(await screen.findByText(/^2人のメンバーが/)).toBeTruthy()
+    expect(await screen.findByText(/^このチャットの共有リンクは/)).toBeTruthy()
     await save()
     expect(moves).toHaveBeenCalledExactlyOnceWith({ project_id: '案件130', visibility: 'project' })
     expect(onClose).toHaveBeenCalledOnce()

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { type Choosable, Chooser } from '@/components/Chooser'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { PROJECTS, refreshProjects } from '@/entities/project/projects'
+import { shareOfQuery } from '@/entities/share/shares'
 import { upsertThread } from '@/entities/thread/threads'
 import { call, firstErrorMessage, type Thread } from '@/lib/api'
 import { listQuery } from '@/lib/api/lists'
@@ -103,11 +104,13 @@ function Audience({ threadId, projectId }: { threadId: string; projectId: string
       call('getThreadAudience', { thread_id: threadId, project_id: projectId, signal }),
     staleTime: 0,
   })
+  const { data: share } = useQuery(shareOfQuery(threadId))
   if (data === undefined)
     return <p className={styles.audience}>{isError ? words.audienceFailed : words.loading}</p>
   return (
     <div className={styles.audience}>
       <p role="status">{words.audience(data.member_count, data.questions)}</p>
+      {share && <p>{words.link}</p>}
       {data.files.length > 0 && (
         <>
           <p>{words.files}</p>

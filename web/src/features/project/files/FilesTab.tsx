@@ -111,7 +111,7 @@ function Files({ edits }: { edits: boolean }) {
   const { selected, clear } = selection
   return (
     <>
-      {counts.data_sources > 0 && (
+      {(counts.data_sources > 0 || searching) && (
         <div className={styles.tools}>
           <SearchField
             label={words.search}

@@ -1,0 +1,93 @@
+import { QueryClientProvider } from '@tanstack/react-query'
+import { cleanup, fireEvent, render, screen } from '@testing-library/react'
+import { Provider } from 'jotai'
+import type { ComponentType } from 'react'
+import { createMemoryRouter, RouterProvider } from 'react-router'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { retentionQuery } from '@/entities/thread/leaving'
+import { queryClient } from '@/lib/api/queries'
+import { store } from '@/lib/ui/store'
+import { InstructionsPage } from './instructions/InstructionsPage'
+import { ModelsPage } from './model/ModelsPage'
+import { RetentionPage } from './retention/RetentionPage'
+
+const model = {
+  id: 'a',
+  provider: 'p',
+  given_name: 'A',
+  available: true,
+  sees: false,
+  thinking: 'none',
+  context_tokens: 8000,
+  allowed: true,
+  groups: [],
+}
+const models = (note: string) => ({ default_id: 'a', models: [{ ...model, note }] })
+const guidance = (instructions: string) => ({
+  instructions,
+  about: { name: '', department: '', tone: '', signature: '' },
+  dictation: { service: false },
+})
+
+/** Ends the pending request that saves a form. */
+let saved: (response: Response) => void
+let responses: Record<string, object>
+
+beforeEach(() => {
+  saved = undefined as never
+  responses = {}
+  vi.stubGlobal('fetch', (request: Request) => {
+    if (request.method === 'PUT') return new Promise((resolve) => (saved = resolve))
+    const { pathname } = new URL(request.url)
+    return Promise.resolve(Response.json(responses[pathname] ?? { items: [], total: 0 }))
+  })
+})
+
+afterEach(() => {
+  cleanup()
+  queryClient.clear()
+  vi.unstubAllGlobals()
+})
+
+function show(Screen: ComponentType) {
+  const router = createMemoryRouter([{ path: '/', Component: Screen }])
+  render(
+    <QueryClientProvider client={queryClient}>
+      <Provider store={store}>
+        <RouterProvider router={router} />
+      </Provider>
+    </QueryClientProvider>,
+  )
+}
+
+const type = (element: HTMLElement, value: string) => fireEvent.change(element, { target: { value } })
+
+it.each([
+  ['models', ModelsPage, 'Aの説明', models('速い')],
+  ['instructions', InstructionsPage, /./, guidance('速い')],
+] as const)('keeps what is typed while the %s are saved', async (_, Screen, name, stored) => {
+  Object.assign(responses, {
+    '/config.json': { brand: 'Tsumugi', model_connected: true },
+    '/v1/organization/model': models(''),
+    '/v1/guidance': guidance(''),
+  })
+  show(Screen)
+  const field = await screen.findByRole<HTMLInputElement>('textbox', { name })
+  type(field, '速い')
+  const button = screen.getByRole('button', { name: /^保存/ })
+  fireEvent.click(button)
+  await vi.waitFor(() => expect(saved).toBeDefined())
+  type(field, '速くて安い')
+  saved(Response.json(stored))
+  await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
+  expect(field.value).toBe('速くて安い')
+})
+
+it('shows the retention that another administrator has set', async () => {
+  queryClient.setQueryData(retentionQuery.queryKey, { threads: 0 } as never)
+  Object.assign(responses, { '/v1/retention': { days: 90, threads: 0 } })
+  show(RetentionPage)
+  const days = await screen.findByRole<HTMLInputElement>('textbox')
+  expect(days.value).toBe('90')
+  expect(screen.getByRole<HTMLButtonElement>('button').disabled).toBe(true)
+})

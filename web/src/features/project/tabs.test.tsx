@@ -1,0 +1,114 @@
+import { QueryClientProvider } from '@tanstack/react-query'
+import { cleanup, fireEvent, render, screen } from '@testing-library/react'
+import { Provider } from 'jotai'
+import type { ComponentType } from 'react'
+import { createMemoryRouter, RouterProvider } from 'react-router'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import type { Project } from '@/lib/api'
+import { queryClient } from '@/lib/api/queries'
+import { store } from '@/lib/ui/store'
+import { FilesTab } from './files/FilesTab'
+import { InstructionsTab } from './InstructionsTab'
+import { ProjectContext } from './project'
+import { SettingsTab } from './SettingsTab'
+
+const project: Project = {
+  id: 'p',
+  name: '採用',
+  description: '',
+  instructions: '',
+  role: 'manager',
+  version: 1,
+  archived: false,
+  counts: { threads: 0, data_sources: 0, members: 1 },
+  storage_used: 0,
+  created_at: '2026-03-04T05:06:07Z',
+  updated_at: '2026-03-04T05:06:07Z',
+}
+
+/** Ends the pending request that saves the project. */
+let saved: (response: Response) => void
+
+beforeEach(() => {
+  saved = undefined as never
+  HTMLDialogElement.prototype.showModal ??= () => {}
+  vi.stubGlobal('fetch', (request: Request) => {
+    if (request.method === 'PUT') return new Promise((resolve) => (saved = resolve))
+    if (request.method === 'DELETE') return Promise.resolve(new Response(null, { status: 204 }))
+    const { pathname } = new URL(request.url)
+    if (pathname.endsWith('/project/p')) return Promise.resolve(Response.json(project))
+    const nothing = { items: [], total: 0, input_tokens: 0, output_tokens: 0, workspace: '' }
+    return Promise.resolve(Response.json(nothing))
+  })
+})
+
+afterEach(() => {
+  cleanup()
+  queryClient.clear()
+  vi.unstubAllGlobals()
+})
+
+function show(Tab: ComponentType, query = '') {
+  const element = (
+    <ProjectContext value={project}>
+      <Tab />
+    </ProjectContext>
+  )
+  const routes = [
+    { path: '/', element },
+    { path: '/home/project', element: <p>一覧</p> },
+  ]
+  const router = createMemoryRouter(routes, { initialEntries: [`/${query}`] })
+  render(
+    <QueryClientProvider client={queryClient}>
+      <Provider store={store}>
+        <RouterProvider router={router} />
+      </Provider>
+    </QueryClientProvider>,
+  )
+}
+
+const field = (name: RegExp) => screen.findByRole<HTMLTextAreaElement>('textbox', { name })
+const save = () => fireEvent.click(screen.getByRole('button', { name: '保存' }))
+const type = (element: HTMLElement, value: string) => fireEvent.change(element, { target: { value } })
+
+it('keeps what is typed while the settings are saved', async () => {
+  show(SettingsTab)
+  const description = await field(/^説明/)
+  type(description, '面接')
+  save()
+  await vi.waitFor(() => expect(saved).toBeDefined())
+  type(description, '面接と書類')
+  saved(Response.json({ ...project, version: 2, description: '面接' }))
+  const button = screen.getByRole('button', { name: '保存' })
+  await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
+  expect(description.value).toBe('面接と書類')
+})
+
+it('keeps what is typed while the instructions are saved', async () => {
+  show(InstructionsTab)
+  const instructions = await field(/^指示/)
+  type(instructions, '敬語で書く。')
+  save()
+  await vi.waitFor(() => expect(saved).toBeDefined())
+  type(instructions, '敬語で書く。短く。')
+  saved(Response.json({ ...project, version: 2, instructions: '敬語で書く。' }))
+  const button = screen.getByRole('button', { name: '保存' })
+  await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
+  expect(instructions.value).toBe('敬語で書く。短く。')
+})
+
+it('leaves a deleted project without asking about unsaved changes', async () => {
+  show(SettingsTab)
+  type(await field(/^説明/), '面接')
+  fireEvent.click(screen.getByRole('button', { name: '削除する' }))
+  const dialog = await screen.findByRole('dialog', { hidden: true })
+  const end = [...dialog.querySelectorAll('button')].find(({ textContent }) => textContent === '削除する')
+  if (end) fireEvent.click(end)
+  await screen.findByText('一覧')
+})
+
+it('keeps the search after the last found file is removed', async () => {
+  show(FilesTab, '?q=abc')
+  expect(await screen.findByRole('textbox')).toHaveProperty('value', 'abc')
+})
