@@ -128,9 +128,12 @@ func NewService(store Store, sinks []Sink, cfg Config, log *slog.Logger) *Servic
 	return s
 }
 
-// Start begins to send.
+// Start begins to send. A new sink receives the events after Start has returned, unless the database is unavailable.
 func (s *Service) Start() {
 	for _, sender := range s.senders {
+		if _, err := sender.add(context.Background()); err != nil {
+			sender.log.Warn("siem: sink not added, retrying", "err", err)
+		}
 		s.group.Go(sender.run)
 	}
 	if len(s.senders) > 0 {
@@ -209,12 +212,17 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
+// add adds the sink to the database, unless it is known there, and returns its cursor.
+func (s *sender) add(ctx context.Context) (cursor int64, err error) {
+	return call(ctx, func(ctx context.Context) (int64, error) {
+		return s.service.store.AddSink(ctx, s.sink.Name())
+	})
+}
+
 // send sends events from the cursor on, until ctx ends or the database fails.
 func (s *sender) send(ctx context.Context) error {
 	defer s.sink.Close()
-	cursor, err := call(ctx, func(ctx context.Context) (int64, error) {
-		return s.service.store.AddSink(ctx, s.sink.Name())
-	})
+	cursor, err := s.add(ctx)
 	position := cursor // Events up to here were sent.
 	for err == nil && ctx.Err() == nil {
 		var events []Event

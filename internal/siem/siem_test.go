@@ -81,11 +81,6 @@ func newFixture(t *testing.T) *fixture {
 // serve sends to sinks until the test ends or stop is called.
 func (f *fixture) serve(db siem.Store, log *slog.Logger, sinks ...siem.Sink) (s *siem.Service, stop func()) {
 	f.t.Helper()
-	for _, sink := range sinks { // Events of the test are sent, even before the service has a lease.
-		if _, err := f.AddSink(f.t.Context(), sink.Name()); err != nil {
-			f.t.Fatal(err)
-		}
-	}
 	s = siem.NewService(db, sinks, quick, log)
 	s.Start()
 	stop = sync.OnceFunc(s.Stop)
