@@ -87,6 +87,9 @@ func (db *DB) CreatePoolUser(ctx context.Context, user pool.User) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		user.Sub, user.Email, user.EmailVerified, user.Name, orEmpty(user.Groups), user.Status, user.Enabled,
 		user.PasswordHash, user.TemporaryUntil, user.Version, user.CreatedAt, user.UpdatedAt)
+	if violates(err, "pool_users_pkey") { // Created at the same time.
+		return fault.Wrap(err, fault.Conflict, "このアカウントはすでに登録されています。")
+	}
 	return poolEmailError(err)
 }
 

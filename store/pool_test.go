@@ -101,6 +101,9 @@ func TestPoolUsersAreFoundBySubAndAddress(t *testing.T) {
 	twin := f.user
 	twin.Sub = uuid.New()
 	wantCode(t, f.CreatePoolUser(ctx, twin), fault.Conflict)
+	same := f.user
+	same.Email = "same@example.com"
+	wantCode(t, f.CreatePoolUser(ctx, same), fault.Conflict)
 	twin.Email, twin.Groups = "taro@example.com", nil
 	must(t, f.CreatePoolUser(ctx, twin))
 

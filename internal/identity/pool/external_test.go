@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,6 +50,16 @@ func TestExternalUsers(t *testing.T) {
 	if err != nil || got != known {
 		t.Errorf("known: %v, %v", got, err)
 	}
+	twice := uuid.New()
+	var both sync.WaitGroup
+	for range 8 {
+		both.Go(func() {
+			if got, err := f.CreateExternalUser(ctx, twice, "twice@example.com", "二人"); err != nil || got != twice {
+				t.Errorf("at the same time: %v, %v", got, err)
+			}
+		})
+	}
+	both.Wait()
 	for name, c := range map[string]struct {
 		sub         uuid.UUID
 		email, name string

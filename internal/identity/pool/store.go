@@ -168,7 +168,7 @@ type Store interface {
 	// more than a day before the creation of the new key.
 	RotatePoolKey(ctx context.Context, next Key, retireAt time.Time) error
 
-	// CreatePoolUser adds a user. If the address is taken, the error has the code fault.Conflict.
+	// CreatePoolUser adds a user. If the address or the sub is taken, the error has the code fault.Conflict.
 	CreatePoolUser(ctx context.Context, user User) error
 
 	// PoolUserBySub returns a user, or an error with the code fault.NotFound.
