@@ -127,7 +127,8 @@ func logoutHash(issuer, subject, session string) []byte {
 }
 
 // EndProviderSessions implements oidc.Store. It ends recorded sessions, which closes their streams, revokes sessions that
-// were not used yet, and ends sign-ins in progress. Those that wait for the provider's token read the stored logout.
+// were not used yet, and ends sign-ins in progress. A sign-in that is still
+// exchanging the provider's code finds the stored logout.
 func (db *DB) EndProviderSessions(ctx context.Context, l oidc.Logout, at time.Time) error {
 	hash := sha256.Sum256([]byte(l.Issuer + "\x00logout\x00" + l.TokenID))
 	err := db.tx(ctx, func(tx pgx.Tx) error {

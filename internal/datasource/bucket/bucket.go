@@ -189,8 +189,8 @@ func (b *Bucket) writeFile(ctx context.Context, cancel context.CancelFunc, key s
 	return syncFolders(filepath.Dir(file.Name()), strings.Count(key, "/")+1)
 }
 
-// syncFolders syncs a folder and those that contain it, n in all, to disk: a file can be lost until the entries of its
-// folders are stored.
+// syncFolders syncs a folder and its parents, n folders in all, to disk. Otherwise, a power failure could remove the entry
+// of a new file.
 func syncFolders(folder string, n int) error {
 	for ; n > 0; n-- {
 		f, err := os.Open(folder)

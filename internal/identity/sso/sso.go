@@ -116,7 +116,7 @@ type Acceptance struct {
 	Person         Person
 	Code           Code // The user is not set.
 	Origin         Origin
-	ArrivedAt      time.Time // See State.TakenAt. Zero with ConsentHash: what ends sessions deletes pending links.
+	ArrivedAt      time.Time // See State.TakenAt. Zero with ConsentHash, because the end of sessions deletes pending links.
 	ConsentUntil   time.Time // Time limit for consent.
 	ConsentHash    []byte    // Hash of the pending link that the member has agreed to, or nil.
 }
