@@ -311,9 +311,9 @@ type Store interface {
 	ClearOutdatedNotices(ctx context.Context, limit int) (int, error)
 
 	// NotifyOwners records notifications of owners about threads that must be deleted, together with threads due within
-	// NoticeLookahead, and adds the notice returned by notice for each owner. A manager of the project receives the
-	// notice about shared threads that the owner may no longer open; nobody receives one about private ones. It handles
-	// at most limit owners and returns 0 if none was left.
+	// NoticeLookahead, and adds the notice returned by notice for each owner. If the owner may no longer open a
+	// thread, a manager of the project receives the notice about a shared one, and no notice is sent about a private one.
+	// NotifyOwners handles at most limit owners and returns 0 if none was left.
 	NotifyOwners(ctx context.Context, limit int, notice func(RetentionNotice) org.Notification) (int, error)
 
 	// DeleteDue deletes at most limit due threads, counts them in the audit log, and returns them.

@@ -116,8 +116,8 @@ func oidcChanges(before, after oidc.Settings) []org.Change {
 	})
 }
 
-// logoutRetention is the time for which a logout is stored for sign-ins whose person is not known yet. It exceeds the
-// duration of the exchange of a provider's code.
+// logoutRetention is the retention of logouts, for sign-ins that are exchanging the provider's code. An exchange takes
+// less.
 const logoutRetention = time.Minute
 
 // logoutHash returns the key of a logout in saml_assertions, with logoutRetention after its time.
@@ -126,9 +126,8 @@ func logoutHash(issuer, subject, session string) []byte {
 	return hash[:]
 }
 
-// EndProviderSessions implements oidc.Store. It ends recorded sessions, which closes their streams, revokes sessions that
-// were not used yet, and ends sign-ins in progress. A sign-in that is still
-// exchanging the provider's code finds the stored logout.
+// EndProviderSessions implements oidc.Store. It ends recorded sessions, which closes their streams, revokes unused sessions, and
+// ends sign-ins in progress. A sign-in that is still exchanging the provider's code finds the stored logout.
 func (db *DB) EndProviderSessions(ctx context.Context, l oidc.Logout, at time.Time) error {
 	hash := sha256.Sum256([]byte(l.Issuer + "\x00logout\x00" + l.TokenID))
 	err := db.tx(ctx, func(tx pgx.Tx) error {

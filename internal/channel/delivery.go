@@ -301,7 +301,7 @@ func (w *deliveryWorker) status(ctx context.Context, text string) {
 	}
 }
 
-// abandon ends a delivery that was given up, and tells the person where to read the answer. A failed notice is not
+// abandon ends a delivery after too many failures, and sends the person a link to the answer. A failed notice is not
 // retried.
 func (w *deliveryWorker) abandon(ctx context.Context, cause error) error {
 	w.log.WarnContext(ctx, "channel: delivery given up", "err", cause)

@@ -234,8 +234,8 @@ func (w *deliveryWorker) failed(ctx context.Context, a action, err error) error 
 // errAbandoned means that a delivery is given up.
 var errAbandoned = errors.New("channel: too many failures")
 
-// backOff counts a failure. It returns the pause until the next attempt, or that the delivery is given up. A call that
-// the surface refuses may never succeed; one without such an answer succeeds when an outage is over.
+// backOff counts a failure. It returns the pause until the next attempt, or that the delivery is given up. A refused
+// call may never succeed. A call that fails without a response is expected to succeed after an outage.
 func (w *deliveryWorker) backOff(err error) (pause time.Duration, abandoned bool) {
 	p, now := &w.Progress, time.Now()
 	if p.FailingSince.IsZero() {

@@ -100,7 +100,7 @@ func (p *play) await(a *answerOf) {
 	p.t.Fatal("the answer is not delivered")
 }
 
-// over reports whether the delivery of an answer is over.
+// over reports whether the delivery of an answer has ended.
 func (p *play) over(a *answerOf) bool {
 	p.rows.mu.Lock()
 	defer p.rows.mu.Unlock()

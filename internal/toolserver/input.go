@@ -142,7 +142,7 @@ func newInputField(name string, schema *jsonschema.Schema) (tool.InputField, err
 		return tool.InputField{}, errInput("項目の型に対応していない")
 	}
 	var value any
-	_ = json.Unmarshal(schema.Default, &value) // Nil if there is none.
+	_ = json.Unmarshal(schema.Default, &value) // Without a default, value stays nil.
 	text, _ := value.(string)
 	if value != nil && field.Accepts(value) && !strings.ContainsFunc(text, invisible) { // People see what they send.
 		field.Default = value

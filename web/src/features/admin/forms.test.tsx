@@ -1,12 +1,9 @@
-import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, fireEvent, render, screen } from '@testing-library/react'
-import { Provider } from 'jotai'
+import { cleanup, fireEvent, screen } from '@testing-library/react'
 import type { ComponentType } from 'react'
-import { createMemoryRouter, RouterProvider } from 'react-router'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { retentionQuery } from '@/entities/thread/leaving'
 import { queryClient } from '@/lib/api/queries'
-import { store } from '@/lib/ui/store'
+import { renderRoutes } from '@/testRoutes'
 import { InstructionsPage } from './instructions/InstructionsPage'
 import { ModelsPage } from './model/ModelsPage'
 import { RetentionPage } from './retention/RetentionPage'
@@ -50,14 +47,7 @@ afterEach(() => {
 })
 
 function show(Screen: ComponentType) {
-  const router = createMemoryRouter([{ path: '/', Component: Screen }])
-  render(
-    <QueryClientProvider client={queryClient}>
-      <Provider store={store}>
-        <RouterProvider router={router} />
-      </Provider>
-    </QueryClientProvider>,
-  )
+  renderRoutes([{ path: '/', Component: Screen }])
 }
 
 const type = (element: HTMLElement, value: string) => fireEvent.change(element, { target: { value } })

@@ -1,12 +1,9 @@
-import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, fireEvent, render, screen } from '@testing-library/react'
-import { Provider } from 'jotai'
+import { cleanup, fireEvent, screen } from '@testing-library/react'
 import type { ComponentType } from 'react'
-import { createMemoryRouter, RouterProvider } from 'react-router'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Project } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
-import { store } from '@/lib/ui/store'
+import { renderRoutes } from '@/testRoutes'
 import { FilesTab } from './files/FilesTab'
 import { InstructionsTab } from './InstructionsTab'
 import { ProjectContext } from './project'
@@ -58,44 +55,27 @@ function show(Tab: ComponentType, query = '') {
     { path: '/', element },
     { path: '/home/project', element: <p>一覧</p> },
   ]
-  const router = createMemoryRouter(routes, { initialEntries: [`/${query}`] })
-  render(
-    <QueryClientProvider client={queryClient}>
-      <Provider store={store}>
-        <RouterProvider router={router} />
-      </Provider>
-    </QueryClientProvider>,
-  )
+  renderRoutes(routes, `/${query}`)
 }
 
 const field = (name: RegExp) => screen.findByRole<HTMLTextAreaElement>('textbox', { name })
 const save = () => fireEvent.click(screen.getByRole('button', { name: '保存' }))
 const type = (element: HTMLElement, value: string) => fireEvent.change(element, { target: { value } })
 
-it('keeps what is typed while the settings are saved', async () => {
-  show(SettingsTab)
-  const description = await field(/^説明/)
-  type(description, '面接')
+it.each([
+  ['settings', SettingsTab, 'description', /^説明/],
+  ['instructions', InstructionsTab, 'instructions', /^指示/],
+] as const)('keeps what is typed while the %s are saved', async (_, Tab, key, name) => {
+  show(Tab)
+  const box = await field(name)
+  type(box, '敬語で書く。')
   save()
   await vi.waitFor(() => expect(saved).toBeDefined())
-  type(description, '面接と書類')
-  saved(Response.json({ ...project, version: 2, description: '面接' }))
+  type(box, '敬語で書く。短く。')
+  saved(Response.json({ ...project, version: 2, [key]: '敬語で書く。' }))
   const button = screen.getByRole('button', { name: '保存' })
   await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
-  expect(description.value).toBe('面接と書類')
-})
-
-it('keeps what is typed while the instructions are saved', async () => {
-  show(InstructionsTab)
-  const instructions = await field(/^指示/)
-  type(instructions, '敬語で書く。')
-  save()
-  await vi.waitFor(() => expect(saved).toBeDefined())
-  type(instructions, '敬語で書く。短く。')
-  saved(Response.json({ ...project, version: 2, instructions: '敬語で書く。' }))
-  const button = screen.getByRole('button', { name: '保存' })
-  await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
-  expect(instructions.value).toBe('敬語で書く。短く。')
+  expect(box.value).toBe('敬語で書く。短く。')
 })
 
 it('leaves a deleted project without asking about unsaved changes', async () => {

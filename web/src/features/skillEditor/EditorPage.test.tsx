@@ -1,12 +1,11 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { act, cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { Provider } from 'jotai'
-import { createMemoryRouter, RouterProvider, useRouteError } from 'react-router'
+import { useRouteError } from 'react-router'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { ApiError, MadeSkill } from '@/lib/api'
 import { meQuery, queryClient } from '@/lib/api/queries'
-import { store } from '@/lib/ui/store'
+import { renderRoutes } from '@/testRoutes'
 import { emptyDraft } from './content'
 import { EditorPage } from './EditorPage'
 import { Publish } from './Publish'
@@ -44,16 +43,9 @@ function Failure() {
 
 function show() {
   const element = <EditorPage trial={() => null} />
-  const router = createMemoryRouter(
+  renderRoutes(
     [{ path: '/home/skill/:skillId/edit', element, errorElement: <Failure /> }],
-    { initialEntries: ['/home/skill/s/edit'] },
-  )
-  render(
-    <QueryClientProvider client={queryClient}>
-      <Provider store={store}>
-        <RouterProvider router={router} />
-      </Provider>
-    </QueryClientProvider>,
+    '/home/skill/s/edit',
   )
 }
 

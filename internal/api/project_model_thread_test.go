@@ -1,0 +1,82 @@
+package api_test
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// passOnThreads gives the shared threads of removed people to a manager, and removes their other threads.
+func (m *model) passOnThreads() {
+	for id, thread := range m.threads {
+		if !m.removed[thread.owner] {
+			continue
+		}
+		type candidate struct{ indirect, at, person int }
+		var managers []candidate
+		for subject, g := range m.projects[thread.project].grants {
+			for i, u := range m.people {
+				switch {
+				case !thread.shared || g.role != "manager" || m.gone[u.ID]:
+				case subject == u.ID:
+					managers = append(managers, candidate{0, g.at, i})
+				case subject == m.organization || m.groups[subject][u.ID]:
+					managers = append(managers, candidate{1, g.at, i})
+				}
+			}
+		}
+		switch {
+		case !thread.shared:
+			delete(m.threads, id)
+			continue
+		case len(managers) == 0: // Of a deleted project.
+			thread.owner = m.heir(m.projects[thread.project])
+			m.threads[id] = thread
+			continue
+		}
+		thread.owner = m.people[slices.MinFunc(managers, func(a, b candidate) int {
+			return cmp.Or(a.indirect-b.indirect, a.at-b.at, a.person-b.person)
+		}).person].ID
+		m.threads[id] = thread
+	}
+}
+
+// addThread creates a thread in a project.
+func (m *model) addThread(projectID uuid.UUID, owner identity.NewUser, visibility string) {
+	m.t.Helper()
+	id := get[api.Thread](m.f, http.StatusCreated, call{
+		method: "POST", path: "/v1/thread", token: owner.Subject, body: map[string]any{
+			"skill_id": m.f.chatSkill().ID, "project_id": projectID, "visibility": visibility,
+		},
+	}).ID
+	m.threads[id] = modelThread{projectID, owner.ID, visibility == "project"}
+}
+
+// checkThreads compares with the model whether a person can open each thread, given their roles in projects.
+func (m *model) checkThreads(u identity.NewUser, roles map[uuid.UUID]string, history string) {
+	m.t.Helper()
+	open := make(map[uuid.UUID]int)
+	for id, thread := range m.threads {
+		status := http.StatusNotFound
+		if roles[thread.project] != "" && (thread.shared || thread.owner == u.ID) {
+			status = http.StatusOK
+			open[thread.project]++
+		}
+		for _, path := range []string{"/v1/thread/", "/v1/message?thread_id="} {
+			m.do(status, u.Subject, "GET", path+id.String(), nil)
+		}
+	}
+	for id := range m.projects {
+		list := get[api.ThreadList](m.f, http.StatusOK, call{
+			method: "GET", path: "/v1/thread?project_id=" + id.String(), token: u.Subject,
+		})
+		if len(list.Items) != open[id] {
+			m.t.Fatalf("after %s, %s lists %d threads, want %d", history, u.Subject, len(list.Items), open[id])
+		}
+	}
+}
