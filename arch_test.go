@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const module = "github.com/tsumugi-ai/tsumugi"
@@ -21,7 +23,7 @@ const module = "github.com/tsumugi-ai/tsumugi"
 // except packages in an internal folder, which belong to the package around it. ARCHITECTURE.md describes the packages
 // in the same order.
 var order = []string{
-	"clients/go", "test/leak", "migrations",
+	"clients/go", "test/leak", "test/must", "migrations",
 	"internal/fault", "internal/timeout", "internal/proxy", "internal/proxy/proxytest", "internal/dial", "internal/japan",
 	"internal/uuidv7", "internal/runes", "internal/ngram", "internal/lru", "internal/doctor", "internal/work", "internal/secret", "internal/crx", "internal/ooxml",
 	"internal/sandbox", "internal/sandbox/sandboxtest",
@@ -233,9 +235,7 @@ func packages(t *testing.T) map[string]*pkg {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return found
 }
 
@@ -280,9 +280,7 @@ func TestPackagesAreInOrder(t *testing.T) {
 func TestArchitectureListsPackagesInOrder(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, list, _ := strings.Cut(string(page), "\n## Packages\n")
 	_, list, _ = strings.Cut(list, "\n```\n")
 	list, _, _ = strings.Cut(list, "\n```\n")
@@ -349,9 +347,7 @@ func TestForbiddenImports(t *testing.T) {
 func TestProgramLinksNoDocumentParser(t *testing.T) {
 	t.Parallel()
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/tsumugi").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	dependencies := strings.Fields(string(output))
 	for _, dependency := range dependencies {
 		for _, parser := range []string{"github.com/getkin/kin-openapi", "github.com/yuin/goldmark"} {

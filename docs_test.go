@@ -9,15 +9,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestReliabilityIsTested compares the rows of docs/reliability.md with the tests that carry their numbers.
 func TestReliabilityIsTested(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("docs/reliability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	tested := map[string]bool{} // By row.
 	for _, row := range regexp.MustCompile(`(?m)^\| (R\d\d) \|`).FindAllStringSubmatch(string(page), -1) {
 		tested[row[1]] = false
@@ -54,9 +54,7 @@ func TestReliabilityIsTested(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for row, ok := range tested {
 		if !ok {
 			t.Errorf("no test carries %s in its name", row)
@@ -72,9 +70,7 @@ func TestReliabilityIsTested(t *testing.T) {
 func TestDecisionsHaveTheirForm(t *testing.T) {
 	t.Parallel()
 	index, err := os.ReadFile("docs/adr/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	pages, err := filepath.Glob("docs/adr/[0-9]*.md")
 	if err != nil || len(pages) < 30 {
 		t.Fatalf("%d pages, %v", len(pages), err)
@@ -85,9 +81,7 @@ func TestDecisionsHaveTheirForm(t *testing.T) {
 	)
 	for _, name := range pages {
 		page, err := os.ReadFile(name) //nolint:gosec // A page of this repository.
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if !form.Match(page) {
 			t.Errorf("%s lacks its date, status, context, decision, alternatives or consequences", name)
 		}
@@ -153,9 +147,7 @@ func textFiles(t *testing.T, extensions ...string) map[string]string {
 		texts[path] = string(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return texts
 }
 
@@ -163,9 +155,7 @@ func textFiles(t *testing.T, extensions ...string) map[string]string {
 func TestArchitectureLeadsSomewhere(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	files := regexp.MustCompile(
 		"[`(]([a-z][a-zA-Z0-9_./-]*\\.(?:go|md|ts|yaml))[`)]",
 	).FindAllStringSubmatch(string(page), -1)
@@ -187,14 +177,10 @@ func TestDocumentsShowTheScreenshots(t *testing.T) {
 	t.Parallel()
 	shown := make(map[string]bool)
 	documents, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, name := range append(documents, "README.md", "CONTRIBUTING.md") {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, picture := range regexp.MustCompile(`screens/([a-z0-9-]+\.png)`).FindAllStringSubmatch(string(text), -1) {
 			shown[picture[1]] = true
 			if _, err := os.Stat(filepath.Join("docs/screens", picture[1])); err != nil {
@@ -217,9 +203,7 @@ func TestDocumentsShowTheScreenshots(t *testing.T) {
 func TestTroubleshootingQuotesLogLines(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("docs/troubleshooting.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	code := slices.Collect(maps.Values(textFiles(t, ".go")))
 	quoted := 0
 	table := false

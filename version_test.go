@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestVersionsAreEqual compares the versions of the packages for npm, of the extension, of the Helm chart, of the image
@@ -14,18 +16,14 @@ import (
 func TestVersionsAreEqual(t *testing.T) {
 	t.Parallel()
 	file, err := os.ReadFile("cmd/tsumugi/VERSION")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	version := strings.TrimSpace(string(file))
 	type versioned struct {
 		Version string `json:"version"`
 	}
 	read := func(path string, into any) {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if err := json.Unmarshal(text, into); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -49,9 +47,7 @@ func TestVersionsAreEqual(t *testing.T) {
 		"deploy/compose/three.yaml":      `image: tsumugi:\$\{TSUMUGI_VERSION:-(.+)\}`,
 	} {
 		text, err := os.ReadFile(path) //nolint:gosec // A file of this repository.
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for i, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
 			got[path+", "+strconv.Itoa(i)] = found[1]
 		}
@@ -65,9 +61,7 @@ func TestVersionsAreEqual(t *testing.T) {
 		}
 	}
 	changes, err := os.ReadFile("CHANGELOG.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if !strings.Contains(string(changes), "\n## ["+version+"]") {
 		t.Errorf("CHANGELOG.md has no section [%s]", version)
 	}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // unwanted matches words and phrases that have another name in what people read.
@@ -72,9 +74,7 @@ func TestOneWordForOneThing(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
 	if files < 100 {
 		t.Errorf("%d files with texts", files)
@@ -98,9 +98,7 @@ func TestSpecifiedTexts(t *testing.T) {
 			found = found || strings.Contains(string(source), text)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if !found {
 			t.Errorf("%s is not in the app", text)
 		}
@@ -136,9 +134,7 @@ func textsOf(t *testing.T, path string) []string {
 		return nil
 	}
 	source, err := os.ReadFile(path) //nolint:gosec // A file of this repository.
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	text, _, _ := strings.Cut(string(source), "\nprompt: |") // Instructions for a model.
 	return slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
 		return !japanese.MatchString(line) || strings.HasPrefix(line, "keywords:")
@@ -149,9 +145,7 @@ func textsOf(t *testing.T, path string) []string {
 func literals(t *testing.T, path string) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var texts []string
 	ast.Inspect(file, func(node ast.Node) bool {
 		if literal, ok := node.(*ast.BasicLit); ok && literal.Kind == token.STRING {

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // counting wraps a model and reports a token count with every answer.
@@ -58,9 +59,7 @@ func (l *ledger) total() (n int) {
 func (f *fixture) usage() (u org.Usage) {
 	f.t.Helper()
 	view, err := f.db.ContractView(f.t.Context(), f.owner.OrganizationID)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	for _, day := range view.Usage {
 		u.Messages, u.InputTokens, u.OutputTokens = u.Messages+day.Messages, u.InputTokens+day.InputTokens,
 			u.OutputTokens+day.OutputTokens
@@ -127,9 +126,7 @@ func TestUsageIsTheSumOfMessages(t *testing.T) {
 
 	stopped := f.sendTo(slow, f.question("停止"))
 	live.Next(t).Emit("途中まで")
-	if err := slow.StopMessage(t.Context(), f.owner, stopped.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, slow.StopMessage(t.Context(), f.owner, stopped.Answer.ID))
 	f.waitAt(slow, stopped)
 
 	// A slow server, whose answer was taken over and completed meanwhile.
@@ -156,9 +153,7 @@ func TestUsageIsTheSumOfMessages(t *testing.T) {
 		t.Errorf("the budget was told of %d tokens, the messages say %+v", total, want)
 	}
 	// The usage remains, with its user, when the thread is deleted.
-	if err := f.server.DeleteThread(t.Context(), f.owner, f.thread.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.server.DeleteThread(t.Context(), f.owner, f.thread.ID))
 	byMember, n, err := f.db.UsageByMember(t.Context(), f.owner.OrganizationID, 0, 10)
 	if err != nil || n != 1 || *byMember[0].UserID != f.owner.UserID || byMember[0].Usage != want {
 		t.Errorf("by member: %+v of %d, %v", byMember, n, err)
@@ -176,9 +171,7 @@ func TestDeletedThreadsAreCounted(t *testing.T) {
 	exchange := f.sendTo(s, f.question("長い質問"))
 	live.Next(t).Emit("途中まで")
 	w := f.watch(s, exchange.Answer.ID)
-	if err := s.DeleteThread(t.Context(), f.owner, f.thread.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.DeleteThread(t.Context(), f.owner, f.thread.ID))
 	f.drain(w)
 	if got := f.usage(); got != (org.Usage{Messages: 1, InputTokens: 100, OutputTokens: 11}) || budget.total() != 111 {
 		t.Errorf("counted %+v, the budget was told of %d tokens", got, budget.total())
@@ -192,11 +185,9 @@ func TestLimitOfAMemberStopsTheirMessages(t *testing.T) {
 	f := newFixture(t, llmtest.Say("はい"))
 	f.named()
 	limit := int64(200)
-	if err := f.db.SetMemberTokens(t.Context(), identity.Actor{User: identity.User{
+	must.Succeed(t, f.db.SetMemberTokens(t.Context(), identity.Actor{User: identity.User{
 		ID: f.owner.UserID, OrganizationID: f.owner.OrganizationID,
-	}}, &limit, func(*org.Member) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	}}, &limit, func(*org.Member) error { return nil }))
 	budget := org.NewBudget(f.db, slog.New(slog.DiscardHandler))
 	t.Cleanup(budget.Stop)
 	s := f.startWith(chat.Deps{Model: counting(llmtest.Say("はい")), Budget: budget}, chat.Config{})

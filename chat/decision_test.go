@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // decisionEvents records the decisions in a server's events.
@@ -42,9 +43,7 @@ func TestDecisionsArePublishedAndDeletedWithTheThread(t *testing.T) {
 	if err := f.server.Decide(t.Context(), f.member(), exchange.Answer.ID, decided); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a stranger: error %v", err)
 	}
-	if err := f.server.Decide(t.Context(), f.owner, exchange.Answer.ID, decided); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.server.Decide(t.Context(), f.owner, exchange.Answer.ID, decided))
 	if told := <-events.decided; !reflect.DeepEqual(told, decided) {
 		t.Errorf("told %+v", told)
 	}
@@ -52,9 +51,7 @@ func TestDecisionsArePublishedAndDeletedWithTheThread(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(m.Decisions, &decided) {
 		t.Errorf("%+v and error %v", m.Decisions, err)
 	}
-	if err := f.server.DeleteThread(t.Context(), f.owner, f.thread.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.server.DeleteThread(t.Context(), f.owner, f.thread.ID))
 	if err := f.server.Decide(t.Context(), f.owner, exchange.Answer.ID, decided); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("of a deleted thread: error %v", err)
 	}

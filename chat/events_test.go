@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // recordedEvents records a server's events.
@@ -97,10 +98,8 @@ func TestEventsReportCommittedChanges(t *testing.T) {
 	}
 	expect("what has not happened")
 
-	if err := f.server.GiveFeedback(t.Context(), f.owner, exchange.Answer.ID,
-		chat.Feedback{Rating: chat.RatingGood}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.server.GiveFeedback(t.Context(), f.owner, exchange.Answer.ID,
+		chat.Feedback{Rating: chat.RatingGood}))
 	expect("feedback", `assistant success stop "回答" completed=true rated=true`)
 	if _, err := f.server.EditThread(t.Context(), f.owner, f.thread.ID,
 		chat.ThreadEdit{Title: new("新しい題")}); err != nil {
@@ -110,9 +109,7 @@ func TestEventsReportCommittedChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("rename and touch", thread("新しい題", false), thread("新しい題", false))
-	if err := f.server.DeleteThread(t.Context(), f.owner, f.thread.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.server.DeleteThread(t.Context(), f.owner, f.thread.ID))
 	if err := f.server.DeleteThread(t.Context(), f.owner, f.thread.ID); err == nil {
 		t.Error("it is deleted twice")
 	}

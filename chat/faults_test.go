@@ -19,6 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR21_DatabaseRestartsInMidAnswer stops PostgreSQL while an answer is generated, lets the answer end, and starts
@@ -26,9 +27,7 @@ import (
 func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("/tmp", "tsumugi-chat-*") // Accessible to the server's account, unlike t.TempDir.
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // As above.
 		t.Fatal(err)
@@ -38,18 +37,12 @@ func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 		Settings: map[string]string{"shared_buffers": "16MB"},
 	}
 	server, err := postgres.Start(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = server.Stop(context.Background()) })
 	raw, err := store.Open(t.Context(), server.DSN())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(raw.Close)
-	if err := raw.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, raw.Migrate(t.Context()))
 	f := newFixtureOn(t, raw, nil)
 	db, model := &heldUp{Store: raw}, llmtest.NewLive()
 	config := takesOver()
@@ -60,9 +53,7 @@ func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 	call.Emit("前、")
 	w := f.watch(s, exchange.Answer.ID)
 
-	if err := server.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, server.Stop(t.Context()))
 	call.Emit("間、")
 	began := time.Now()
 	if _, err := s.Send(t.Context(), f.owner, f.question("今は無理")); fault.CodeOf(err) != fault.Unavailable ||
@@ -97,9 +88,7 @@ func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 		MaxBackoff:   2 * time.Millisecond,
 		TokenTimeout: 5 * time.Second, FirstTokenTimeout: time.Minute,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(client.Close)
 	f := newFixture(t, nil)
 	s := f.start(client, f.db, chat.Config{MaxPerPerson: 1000})
@@ -122,9 +111,7 @@ func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 	for i := range 100 {
 		way := ways[i%len(ways)]
 		thread, err := s.CreateThread(t.Context(), f.owner, chat.NewThread{SkillID: chatSkill.ID, Title: "題"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		streams.Go(func() {
 			exchange := f.sendTo(s, chat.Question{
 				RequestID: newID(), ThreadID: thread.ID, Content: fmt.Sprintf("%d: %s %s", i, llmtest.Marker,

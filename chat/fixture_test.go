@@ -21,6 +21,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestMain(m *testing.M) { leak.Main(storetest.Suite{M: m}) }
@@ -67,9 +68,7 @@ func newFixture(t *testing.T, model llm.Model) *fixture {
 func newFixtureOn(t *testing.T, db *store.DB, model llm.Model) *fixture {
 	t.Helper()
 	f := &fixture{t: t, db: db}
-	if err := skill.Seed(t.Context(), f.db); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, skill.Seed(t.Context(), f.db))
 	f.owner = f.member()
 	f.server = f.start(model, f.db, chat.Config{})
 	f.thread = f.newThread(chatSkill)
@@ -80,12 +79,10 @@ func newFixtureOn(t *testing.T, db *store.DB, model llm.Model) *fixture {
 func (f *fixture) member() identity.Owner {
 	f.t.Helper()
 	organizationID := newID()
-	if err := f.db.CreateOrganization(f.t.Context(), org.Organization{
+	must.Succeed(f.t, f.db.CreateOrganization(f.t.Context(), org.Organization{
 		ID: organizationID, Name: "試験",
 		AuthType: "cognito",
-	}); err != nil {
-		f.t.Fatal(err)
-	}
+	}))
 	return f.colleague(organizationID)
 }
 
@@ -93,12 +90,10 @@ func (f *fixture) member() identity.Owner {
 func (f *fixture) colleague(organizationID uuid.UUID) identity.Owner {
 	f.t.Helper()
 	owner := identity.Owner{OrganizationID: organizationID, UserID: newID()}
-	if err := f.db.CreateUser(f.t.Context(), identity.NewUser{
+	must.Succeed(f.t, f.db.CreateUser(f.t.Context(), identity.NewUser{
 		ID: owner.UserID, OrganizationID: owner.OrganizationID, Subject: owner.UserID.String(), Name: "試験",
 		Email: owner.UserID.String() + "@test.example", Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
-	}); err != nil {
-		f.t.Fatal(err)
-	}
+	}))
 	return owner
 }
 
@@ -114,9 +109,7 @@ func (f *fixture) startWith(n chat.Deps, cfg chat.Config) *server {
 	f.t.Helper()
 	if n.Feed == nil {
 		feed, err := stream.NewFeed(nil)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		must.Succeed(f.t, err)
 		n.Feed = feed
 	}
 	if cfg.Epoch == nil {
@@ -134,9 +127,7 @@ func (f *fixture) startWith(n chat.Deps, cfg chat.Config) *server {
 	}
 	n.Skills, n.Log = skill.NewService(f.db, skill.Config{}), slog.New(slog.DiscardHandler)
 	s := &server{hub: n.Hub, Service: chat.NewService(n, cfg)}
-	if err := s.Start(f.t.Context()); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, s.Start(f.t.Context()))
 	f.t.Cleanup(s.kill)
 	return s
 }
@@ -151,9 +142,7 @@ func (s *server) kill() {
 func (f *fixture) newThread(sk skill.Skill) chat.Thread {
 	f.t.Helper()
 	thread, err := f.server.CreateThread(f.t.Context(), f.owner, chat.NewThread{SkillID: sk.ID})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	return thread
 }
 
@@ -192,9 +181,7 @@ func (f *fixture) patiently(do func() error) {
 	for end := time.Now().Add(time.Minute); fault.CodeOf(err) == fault.Unavailable && time.Now().Before(end); {
 		err = do()
 	}
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 }
 
 // wait returns an exchange after its answer was stored and its stream has ended.
@@ -282,9 +269,7 @@ func (f *fixture) drainUntil(w *stream.Watch, text string) string {
 func (f *fixture) messages() []chat.Message {
 	f.t.Helper()
 	messages, err := f.server.ListMessages(f.t.Context(), f.owner, f.thread.ID, nil, 0, 100)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	return messages
 }
 

@@ -8,23 +8,20 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // instruct sets the instructions of the owner's organization, as one of its administrators.
 func (f *fixture) instruct(text string) {
 	f.t.Helper()
-	if err := f.db.SetInstructions(f.t.Context(), identity.Actor{User: identity.User{
+	must.Succeed(f.t, f.db.SetInstructions(f.t.Context(), identity.Actor{User: identity.User{
 		OrganizationID: f.owner.OrganizationID, ID: f.owner.UserID,
-	}}, text, func(*org.Member) error { return nil }); err != nil {
-		f.t.Fatal(err)
-	}
+	}}, text, func(*org.Member) error { return nil }))
 }
 
 func (f *fixture) describe(owner identity.Owner, about org.About) {
 	f.t.Helper()
-	if err := f.db.SetAbout(f.t.Context(), owner.OrganizationID, owner.UserID, about); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, f.db.SetAbout(f.t.Context(), owner.OrganizationID, owner.UserID, about))
 }
 
 // TestGuidance: the prompt contains the texts of the organization and of the asking person, also in the run after a

@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // heldUp is the store of a server that can be suspended, as by SIGSTOP: its heartbeats block, and arrive when it
@@ -353,9 +354,7 @@ func TestDeletedThreadEndsItsGenerationElsewhere(t *testing.T) {
 	exchange := f.sendTo(writer, f.question("はい"))
 	call := model.Next(t)
 	w := f.watch(writer, exchange.Answer.ID)
-	if err := f.server.DeleteThread(t.Context(), f.owner, f.thread.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.server.DeleteThread(t.Context(), f.owner, f.thread.ID))
 	await(t, "the model is left alone", call.Gone())
 	if raw := f.drain(w); strings.Contains(raw, "[DONE]") {
 		t.Errorf("the stream of a deleted answer ends as if it were complete: %s", raw)
@@ -367,9 +366,7 @@ func TestR17_StopReachesTheServerThatWritesByAnEvent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	feed, err := stream.NewFeed(nil) // Connects the servers.
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	model := llmtest.NewLive()
 	cfg := chat.Config{Heartbeat: time.Hour, Lease: 2 * time.Hour}
 	writer := f.startWith(chat.Deps{Model: model, Feed: feed}, cfg)
@@ -378,9 +375,7 @@ func TestR17_StopReachesTheServerThatWritesByAnEvent(t *testing.T) {
 	call := model.Next(t)
 	call.Emit("ここまで")
 	feed.Publish("stop", []byte("no id")) // Of a future version.
-	if err := other.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, other.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 	await(t, "the model is left alone", call.Gone())
 	if exchange, err = writer.WaitFor(t.Context(), f.owner, exchange); err != nil ||
 		exchange.Answer.FinishReason != chat.FinishStopped || exchange.Answer.Content != "ここまで" {
@@ -431,9 +426,7 @@ func TestStopWaitsForTheHeartbeatUnderWay(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	feed, err := stream.NewFeed(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	db, model := &lastBeat{Store: f.db, at: make(chan struct{}), end: make(chan struct{})}, llmtest.NewLive()
 	s := f.startWith(chat.Deps{Store: db, Model: model, Feed: feed},
 		chat.Config{Lease: time.Hour, Heartbeat: time.Minute, Sweep: time.Hour})

@@ -11,15 +11,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // askElsewhere asks in a new thread.
 func (f *fixture) askElsewhere(s *server, owner identity.Owner) (chat.Exchange, error) {
 	f.t.Helper()
 	thread, err := s.CreateThread(f.t.Context(), owner, chat.NewThread{SkillID: chatSkill.ID, Title: "題"})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	return s.Send(f.t.Context(), owner, chat.Question{RequestID: newID(), ThreadID: thread.ID, Content: "はい"})
 }
 
@@ -68,9 +67,7 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 	people := []identity.Owner{f.owner, f.member(), f.member()}
 	ask := func(i int) chat.Exchange {
 		exchange, err := f.askElsewhere(s, people[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return exchange
 	}
 	ask(0)
@@ -85,9 +82,7 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 	wantRefusal(t, err, fault.RateLimited) // More than a quarter of the queue.
 	status := func() chat.Status {
 		message, err := f.db.FindMessage(t.Context(), f.owner, waiting.Answer.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return message.Status
 	}
 	if got := status(); got != chat.StatusPending {
@@ -101,9 +96,7 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 	}
 
 	// A generation that is stopped while it waits releases its slot.
-	if err := s.StopMessage(t.Context(), people[1], gone.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.StopMessage(t.Context(), people[1], gone.Answer.ID))
 	if got, err := s.WaitFor(t.Context(), people[1], gone); err != nil ||
 		got.Answer.FinishReason != chat.FinishStopped || got.Answer.Content != "" {
 		t.Errorf("stored %+v, %v", got.Answer, err)
@@ -132,9 +125,7 @@ func TestWaitingQuestionsSurviveTheirServer(t *testing.T) {
 	}
 	model.Next(t)
 	waiting, err := f.askElsewhere(s, f.owner)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	s.kill()
 	next := f.start(llmtest.Say("引き継ぎ"), f.db, chat.Config{Sweep: time.Millisecond, Patience: 20 * time.Millisecond})
 	if got, err := next.WaitFor(t.Context(), f.owner, waiting); err != nil || got.Answer.Content != "引き継ぎ" {
@@ -148,9 +139,7 @@ func TestOnePersonHasSoManyAnswersAtOnce(t *testing.T) {
 	model := llmtest.NewLive()
 	s := f.start(model, f.db, chat.Config{MaxPerPerson: 1})
 	exchange, err := f.askElsewhere(s, f.owner)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, err = f.askElsewhere(s, f.owner)
 	wantRefusal(t, err, fault.RateLimited)
 	call := model.Next(t)
@@ -193,15 +182,11 @@ func TestOneOrganizationHasSoManyAnswersAtOnce(t *testing.T) {
 	model := llmtest.NewLive()
 	s := f.start(model, f.db, chat.Config{MaxPerOrganization: 1})
 	exchange, err := f.askElsewhere(s, f.owner)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	colleague := f.colleague(f.owner.OrganizationID)
 	_, err = f.askElsewhere(s, colleague)
 	wantRefusal(t, err, fault.RateLimited)
-	if err := s.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 	if _, err := s.WaitFor(t.Context(), f.owner, exchange); err != nil {
 		t.Fatal(err)
 	}
@@ -257,9 +242,7 @@ func TestGenerationsOfOtherServersCount(t *testing.T) {
 				wantRefusal(t, err, test.code)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			call := model.Next(t)
 			if person, all := counts.get(f.owner.UserID), counts.get(f.owner.OrganizationID); person != 1 || all != 1 {
 				t.Errorf("reported %d and %d running generations", person, all)

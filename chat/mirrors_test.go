@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // linked starts a server in a cluster.
@@ -34,18 +35,14 @@ func (f *fixture) attachMirror(s *server, answer uuid.UUID) (*stream.Watch, func
 	f.t.Helper()
 	for {
 		attachment, err := s.Attach(f.t.Context(), f.owner, answer)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		must.Succeed(f.t, err)
 		if attachment.Text != nil {
 			return attachment.Text.Watch(""), attachment.Leave
 		}
 		await(f.t, "the other server's text", attachment.Opened)
 		again, err := s.Attach(f.t.Context(), f.owner, answer)
 		attachment.Leave() // Called last, because a mirror exists only while it has subscribers.
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		must.Succeed(f.t, err)
 		if again.Text != nil {
 			return again.Text.Watch(""), again.Leave
 		}
@@ -77,9 +74,7 @@ func TestR30_MirrorsOfEndedAnswersAreDropped(t *testing.T) {
 			told := f.drainUntil(w, "半分")
 			node.Cut()
 			if deleted {
-				if err := f.server.DeleteThread(t.Context(), f.owner, f.thread.ID); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, f.server.DeleteThread(t.Context(), f.owner, f.thread.ID))
 			} else {
 				call.Emit("、全部")
 				call.Finish()

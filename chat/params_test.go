@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // startThread begins a thread on a server, and repeats the request if a busy machine exceeds the timeout.
@@ -99,9 +100,7 @@ func TestAProofreadingTakesNoParams(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	_, skills, err := skill.Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, sk := range skills {
 		if sk.Kind != skill.KindProofreading {
 			continue
@@ -160,9 +159,7 @@ func TestRepeatedStartHasTheEarlierMessages(t *testing.T) {
 			}
 			db.back = true
 			exchange, err := s.StartThread(t.Context(), f.owner, thread, q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if m := model.Next(t).Request.Messages; len(m) != 4 || m[1].Content != "絹とは" || m[2].Content != "繭の糸です。" {
 				t.Errorf("the conversation is %+v", m[1:])
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // protocol counts what clients send to a PostgreSQL server.
@@ -27,15 +28,11 @@ type protocol struct {
 func (p *protocol) counted(t *testing.T, dsn string) string {
 	t.Helper()
 	cfg, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	network, address := addressOf(cfg)
 	dir := t.TempDir()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(dir, ".s.PGSQL.5432"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {
@@ -108,9 +105,7 @@ func TestDatabaseWorkOfAnAnswer(t *testing.T) {
 	dsn := storetest.DSN(t)
 	var work protocol
 	db, err := store.Open(t.Context(), work.counted(t, dsn))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(db.Close)
 	f := newFixtureOn(t, db, nil)
 	f.named()
@@ -118,9 +113,7 @@ func TestDatabaseWorkOfAnAnswer(t *testing.T) {
 	conn := storetest.Pool(t, dsn)
 	wal := func() (bytes int64) {
 		t.Helper()
-		if err := conn.QueryRow(t.Context(), `SELECT pg_current_wal_insert_lsn() - '0/0'`).Scan(&bytes); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, conn.QueryRow(t.Context(), `SELECT pg_current_wal_insert_lsn() - '0/0'`).Scan(&bytes))
 		return bytes
 	}
 	measure := func(do func()) (statements, roundTrips, bytes int64) {

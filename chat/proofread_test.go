@@ -21,15 +21,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // proofreader returns the built-in skill whose answers are lists of changes.
 func proofreader(t *testing.T) skill.Skill {
 	t.Helper()
 	_, skills, err := skill.Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return skills[slices.IndexFunc(skills, func(s skill.Skill) bool { return s.Kind == skill.KindProofreading })]
 }
 
@@ -87,9 +86,7 @@ func (r *received) read(t *testing.T, raw string) {
 			Type string          `json:"type"`
 			Data json.RawMessage `json:"data"`
 		}
-		if err := json.Unmarshal([]byte("{"+data), &chunk); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal([]byte("{"+data), &chunk))
 		var block struct {
 			Index, Offset int
 			Text          string
@@ -108,9 +105,7 @@ func (r *received) read(t *testing.T, raw string) {
 		case "data-proofread":
 			err = json.Unmarshal(chunk.Data, &r.summary)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
 }
 
@@ -354,9 +349,7 @@ func TestProofreadingWithoutAModel(t *testing.T) {
 	model, err := llm.NewClient(llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	f := newFixture(t, nil)
 	f.server = f.start(model, f.db, chat.Config{ProofreadNote: offline.ProofreadNote})
 	f.thread = f.newThread(proofreader(t))
@@ -381,9 +374,7 @@ func TestStoppedProofreading(t *testing.T) {
 	live := f.watch(f.server, exchange.Answer.ID)
 	call.Emit(strings.TrimSuffix(proposals("行ます", "行きます"), "]}"))
 	raw := f.drainUntil(live, `"data-change"`)
-	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 	raw += f.drain(live)
 	answer := f.wait(exchange).Answer
 	if answer.FinishReason != chat.FinishStopped || answer.Proofread == nil || len(answer.Proofread.Changes) != 1 ||

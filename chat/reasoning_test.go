@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // reasoning returns the model's reasoning in a stream.
@@ -63,9 +64,7 @@ func TestReasoningAloneIsAFailure(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t).Add(llmtest.Reasoning("考えた", "だけ。"), llmtest.Finish("stop"), llmtest.Done())
 	client, err := llm.NewClient(llm.Config{BaseURL: provider.URL(), Model: "m"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(client.Close)
 	f := newFixture(t, client)
 	exchange := f.send(f.question("何か"))
@@ -89,9 +88,7 @@ func TestStopWhileItThinks(t *testing.T) {
 	exchange := f.send(f.question("長く考えて"))
 	call := model.Next(t)
 	call.Reason("まだ考えている")
-	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 	if got := f.wait(exchange).Answer; got.FinishReason != chat.FinishStopped || got.Reasoning != "まだ考えている" {
 		t.Errorf("%+v", got)
 	}
@@ -165,9 +162,7 @@ func TestReasoningIsNotPartOfTheAnswer(t *testing.T) {
 			}))
 			t.Cleanup(provider.Close)
 			client, err := llm.NewClient(llm.Config{BaseURL: provider.URL, Model: "m"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			t.Cleanup(client.Close)
 			f := newFixture(t, client)
 			events := &titles{changed: make(chan chat.Thread, 100)}

@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // backup holds the rows of a database by table, in the format of COPY.
@@ -22,9 +23,7 @@ func takeBackup(t *testing.T, conn *pgx.Conn) backup {
 	rows, _ := conn.Query(t.Context(),
 		`SELECT oid::regclass::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'`)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	b := make(backup)
 	for _, table := range tables {
 		b[table] = &bytes.Buffer{}
@@ -63,14 +62,10 @@ func TestCursorsAfterARestoreAreInvalid(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)
 	db, err := store.Open(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(db.Close)
 	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer conn.Close(t.Context())
 	epoch := 100
 	drawn := func(cfg chat.Config) chat.Config {

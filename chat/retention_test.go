@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR99_OwnersAreNotifiedBeforeDeletion: a starting server notifies the owner of one thread, and deletes another
@@ -67,20 +68,14 @@ func newRetained(t *testing.T) (*fixture, chat.Thread, *store.DB) {
 	t.Helper()
 	dsn := storetest.DSN(t)
 	db, err := store.Open(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(db.Close)
 	f := newFixtureOn(t, db, llmtest.Say("はい"))
 	other, err := f.server.CreateThread(t.Context(), f.owner, chat.NewThread{SkillID: chatSkill.ID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	f.server.kill() // Otherwise it may delete the thread itself.
 	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	for _, sql := range []string{
 		`UPDATE organizations SET retention_days = 30, retention_since = now() - interval '100 days'`,

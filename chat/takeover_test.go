@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // deltas returns the text of an event stream.
@@ -35,9 +36,7 @@ func join(t testing.TB, raw, kind string) string {
 			continue
 		}
 		var chunk struct{ Type, Delta string }
-		if err := json.Unmarshal([]byte("{"+data), &chunk); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal([]byte("{"+data), &chunk))
 		if chunk.Type == kind {
 			text.WriteString(chunk.Delta)
 		}
@@ -55,9 +54,7 @@ func (f *fixture) attachOnce(s *server, exchange chat.Exchange, cursor string) s
 	f.t.Helper()
 	for {
 		attachment, err := s.Attach(f.t.Context(), f.owner, exchange.Answer.ID)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		must.Succeed(f.t, err)
 		if attachment.Text != nil {
 			return f.drain(attachment.Text.Watch(cursor))
 		}
@@ -228,9 +225,7 @@ func TestStopReachesTheServerThatWrites(t *testing.T) {
 	exchange := f.sendTo(writer, f.question("別のサーバーで"))
 	call := model.Next(t)
 	call.Emit("ここまで")
-	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 	await(t, "the model is left alone", call.Gone())
 	if got := f.waitAt(writer, exchange).Answer; got.FinishReason != chat.FinishStopped || got.Content != "ここまで" {
 		t.Errorf("stored %+v", got)
@@ -244,9 +239,7 @@ func TestStopHandsOverWhatIsLeft(t *testing.T) {
 	exchange := f.send(f.question("はい"))
 	model.Next(t).Emit("半分")
 	attachment, err := f.server.Attach(t.Context(), f.owner, exchange.Answer.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	w := attachment.Text.Watch("")
 	f.server.kill()
 	if raw := f.drain(w); strings.Contains(raw, "[DONE]") {
@@ -330,9 +323,7 @@ func TestEndWhoseCommitWasInDoubtIsTold(t *testing.T) {
 	f.server = f.start(model, db, chat.Config{StoreRetry: time.Millisecond})
 	exchange := f.send(f.question("はい"))
 	attachment, err := f.server.Attach(t.Context(), f.owner, exchange.Answer.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	w := attachment.Text.Watch("")
 	call := model.Next(t)
 	call.Emit("終わりまで")

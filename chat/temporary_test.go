@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestTemporaryThreadsAreDeletedByAnyServer: a thread expires while another server generates an answer in it. The
@@ -22,40 +23,28 @@ func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)
 	db, err := store.Open(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(db.Close)
 	f := newFixtureOn(t, db, llmtest.Say("はい"))
 	feed, err := stream.NewFeed(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	model, events := llmtest.NewLive(), &recordedEvents{deleted: make(chan struct{})}
 	// Its lease is not renewed during the test, because a renewal would also stop the generation.
 	writer := f.startWith(chat.Deps{Model: model, Feed: feed},
 		chat.Config{Expiry: time.Hour, Lease: 4 * time.Hour, Heartbeat: time.Hour})
 	temporary := chat.NewThread{SkillID: chatSkill.ID, Lifetime: time.Hour}
 	thread, err := writer.CreateThread(t.Context(), f.owner, temporary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	exchange, err := writer.Send(t.Context(), f.owner, chat.Question{
 		RequestID: newID(), ThreadID: thread.ID,
 		Content: "質問",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	attached, err := writer.Attach(t.Context(), f.owner, exchange.Answer.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer attached.Leave()
 	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	if _, err := conn.Exec(t.Context(), `UPDATE threads SET expires_at = now() WHERE id = $1`, thread.ID); err != nil {
 		t.Fatal(err)

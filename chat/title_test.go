@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // titler is a model that returns titles on the test's command. Its answers come from another model.
@@ -127,9 +128,7 @@ func (f *fixture) titling(answers llm.Model, cfg chat.Config) (*titler, *titles)
 func (f *fixture) title() string {
 	f.t.Helper()
 	thread, err := f.db.FindThread(f.t.Context(), f.owner, f.thread.ID)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	return thread.Title
 }
 
@@ -206,9 +205,7 @@ func TestTitleWithoutAModel(t *testing.T) {
 	model, err := llm.NewClient(llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	f := newFixture(t, nil)
 	events := &titles{changed: make(chan chat.Thread, 100), spent: make(chan int, 100)}
 	f.server = f.startWith(chat.Deps{Model: model, Events: events, Budget: events}, chat.Config{})
@@ -228,9 +225,7 @@ func TestQuestionIsTheFirstTitle(t *testing.T) {
 	call := model.next(t)
 	close(call.say) // The model fails.
 	<-call.gone
-	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 	f.wait(exchange)
 	if got := f.title(); got != "糸とは何ですか" {
 		t.Errorf("without a title the thread is called %q", got)
@@ -269,9 +264,7 @@ func TestTitleAfterAFailedAnswer(t *testing.T) {
 			c.Fail(fault.Errorf(llm.CodeInterrupted, "途切れました。"))
 		},
 		func(e chat.Exchange, _ *llmtest.Call) {
-			if err := f.server.StopMessage(t.Context(), f.owner, e.Answer.ID); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, f.server.StopMessage(t.Context(), f.owner, e.Answer.ID))
 		},
 	} {
 		f.thread = f.newThread(chatSkill)

@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestCallsAreCountedAndAudited: at the end of an answer, each call is counted by tool and skill, and is an entry of the
@@ -29,9 +30,7 @@ func TestCallsAreCountedAndAudited(t *testing.T) {
 			t.Parallel()
 			dsn := storetest.DSN(t)
 			db, err := store.Open(t.Context(), dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			t.Cleanup(db.Close)
 			f := newFixtureOn(t, db, nil)
 			f.giveTools()
@@ -44,9 +43,7 @@ func TestCallsAreCountedAndAudited(t *testing.T) {
 			call := model.Next(t)
 			w := f.watch(s, exchange.Answer.ID)
 			if deleted {
-				if err := s.DeleteThread(t.Context(), f.owner, f.thread.ID); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, s.DeleteThread(t.Context(), f.owner, f.thread.ID))
 			} else {
 				call.Emit("はい")
 				call.Finish()

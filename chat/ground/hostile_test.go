@@ -19,6 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // hostile is a document that contains instructions, closes fences, cites missing sources or hides text. Each document
@@ -28,9 +29,7 @@ type hostile struct{ Name, Text string }
 func hostileDocuments(t *testing.T) (list []hostile) {
 	t.Helper()
 	content, err := os.ReadFile("testdata/hostile.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if err := json.Unmarshal(content, &list); err != nil || len(list) != 30 {
 		t.Fatalf("%d documents, %v", len(list), err)
 	}
@@ -57,9 +56,7 @@ func TestR83_HostileDocuments(t *testing.T) {
 	engine, err := llm.NewClient(llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	const question = "年次有給休暇は何日ですか"
 	for name, model := range map[string]llm.Model{
 		"a model": llmtest.Say("年次有給休暇は20日です[", "1]。"), "the offline engine": engine,

@@ -25,6 +25,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // emptyDSN returns the connection string of a new database without tables.
@@ -46,9 +47,7 @@ func contents(t *testing.T, dsn string) map[string]string {
 	read := func(sql string) {
 		t.Helper()
 		rows, err := pool.Query(t.Context(), sql)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		var name, text string
 		if _, err := pgx.ForEachRow(rows, []any{&name, &text}, func() error {
 			all[name] += text + "\n"
@@ -64,13 +63,9 @@ func contents(t *testing.T, dsn string) map[string]string {
 	read(`SELECT 'sequence ' || sequencename, coalesce(last_value::text, '') FROM pg_sequences WHERE schemaname = 'public'`)
 	rows, err := pool.Query(t.Context(), `SELECT relname FROM pg_class
 		WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'`) // Partitions have the rows of their table.
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, table := range tables {
 		all["table "+table] = ""
 		read(`SELECT 'table ` + table + `', x::text FROM ` + table + ` x`)
@@ -119,15 +114,11 @@ func (p *process) send(t *testing.T, path, token, filename string, content []byt
 	_, _ = part.Write(content)
 	_ = form.Close()
 	req, err := http.NewRequestWithContext(t.Context(), "POST", p.address+path, &body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	req.Header.Set("Content-Type", form.FormDataContentType())
 	req.Header.Set("Authorization", "Bearer "+token)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer resp.Body.Close()
 	var created struct{ ID string }
 	if err := json.NewDecoder(resp.Body).Decode(&created); err != nil || created.ID == "" {
@@ -162,13 +153,9 @@ func newInstallation(t *testing.T) *installation {
 	}
 	i.file = p.send(t, "/v1/data-source/file", token, "議事録.txt", []byte(fileText))
 	var picture bytes.Buffer
-	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 8, 8))))
 	i.picture = p.send(t, "/v1/picture", token, "図.png", picture.Bytes())
-	if err := p.end(t, os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.end(t, os.Interrupt))
 	return i
 }
 
@@ -188,9 +175,7 @@ type pausingBucket struct {
 func newPausingBucket(t *testing.T) *pausingBucket {
 	t.Helper()
 	objects := s3mem.New()
-	if err := objects.CreateBucket("backups"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, objects.CreateBucket("backups"))
 	b := &pausingBucket{reached: make(chan struct{})}
 	resumed := make(chan struct{})
 	b.resume = sync.OnceFunc(func() { close(resumed) })
@@ -207,9 +192,7 @@ func newPausingBucket(t *testing.T) *pausingBucket {
 	b.url = "s3://backups?region=ap-northeast-1&use_path_style=true&endpoint=" + server.URL
 	b.objects = func() (names []string) {
 		list, err := objects.ListBucket("backups", nil, gofakes3.ListBucketPage{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, object := range list.Contents {
 			names = append(names, object.Key)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/migrations"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestBackupOfARunningInstallationIsRestored makes a backup into a bucket. While it runs, rows are written and a file is
@@ -28,9 +29,7 @@ func TestBackupOfARunningInstallationIsRestored(t *testing.T) {
 	i, target := newInstallation(t), newPausingBucket(t)
 	pool, want, files := storetest.Pool(t, i.dsn), contents(t, i.dsn), tree(t, filepath.Join(i.data, "files"))
 	db, err := store.Open(t.Context(), i.dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer db.Close()
 	ended := make(chan error)
 	go func() {
@@ -50,9 +49,7 @@ func TestBackupOfARunningInstallationIsRestored(t *testing.T) {
 		t.Errorf("files to remove while a backup runs: %v, %v", orphans, err)
 	}
 	target.resume()
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, <-ended)
 	if orphans, err := db.ListOrphans(t.Context(), uuid.Nil); err != nil || len(orphans) != 2 {
 		t.Errorf("files to remove after the backup: %v, %v", orphans, err)
 	}
@@ -77,14 +74,10 @@ func TestBackupOfARunningInstallationIsRestored(t *testing.T) {
 	}
 	for path, text := range map[string]string{"/v1/data-source/file/" + i.file: fileText, "/v1/picture/" + i.picture: ""} {
 		req, err := http.NewRequestWithContext(t.Context(), "GET", p.address+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		req.Header.Set("Authorization", "Bearer "+token)
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		content, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != http.StatusOK || text != "" && string(content) != text {
@@ -140,9 +133,7 @@ func TestBackupContainsEveryTable(t *testing.T) {
 func manifests(t *testing.T, target string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(target, "snapshots", "*", "manifest.json*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return found
 }
 
@@ -152,9 +143,7 @@ func readManifest(t *testing.T, target string, into any) {
 	if err == nil {
 		err = json.Unmarshal(text, into)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 }
 
 // TestEncryptedBackup makes an encrypted backup, which reveals nothing, and restores it with the key.
@@ -165,19 +154,13 @@ func TestEncryptedBackup(t *testing.T) {
 	var recipients []string
 	for _, name := range []string{"first", "second", "stranger"} {
 		identity, err := age.GenerateX25519Identity()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		files[name] = filepath.Join(keys, name)
-		if err := os.WriteFile(files[name], []byte("# comment\n"+identity.String()+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(files[name], []byte("# comment\n"+identity.String()+"\n"), 0o600))
 		recipients = append(recipients, identity.Recipient().String())
 	}
 	second := filepath.Join(keys, "recipients")
-	if err := os.WriteFile(second, []byte("# second\n"+recipients[1]), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(second, []byte("# second\n"+recipients[1]), 0o600))
 	backup := []string{"backup", target, "--recipient", recipients[0], "--recipients-file", second}
 	want := contents(t, i.dsn)
 	if out := i.do(backup...); !strings.Contains(out, "(2 of them new)") {
@@ -222,9 +205,7 @@ func TestLaterBackupCopiesOnlyNewFiles(t *testing.T) {
 	first := manifests(t, target)[0]
 	stored := tree(t, target)
 	// A changed size, as after a disk failure, is detected.
-	if err := os.WriteFile(filepath.Join(target, "files", "plain", i.picture), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(target, "files", "plain", i.picture), []byte("x"), 0o600))
 	if out := i.do("backup", target); !strings.Contains(out, "2 files") || !strings.Contains(out, "(1 of them new)") {
 		t.Error(out)
 	}

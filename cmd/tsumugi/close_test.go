@@ -15,6 +15,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR18_StalledDatabaseDoesNotHoldUpTheEnd closes connections to a database that does not respond.
@@ -22,9 +23,7 @@ func TestR18_StalledDatabaseDoesNotHoldUpTheEnd(t *testing.T) {
 	t.Parallel()
 	dsn, stalled := stallable(t)
 	opened, err := store.Open(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	stalled.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -45,13 +44,9 @@ func TestR18_StalledDatabaseDoesNotHoldUpTheEnd(t *testing.T) {
 func stallable(t *testing.T) (dsn string, stalled *atomic.Bool) {
 	t.Helper()
 	cfg, err := pgx.ParseConfig(storetest.DSN(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	stalled = &atomic.Bool{}
 	go func() {

@@ -19,6 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // externalPool is a user pool with its own database and key, which the server calls over the network like AWS's pool.
@@ -43,9 +44,7 @@ func newExternalPool(t *testing.T) *externalPool {
 		PoolID: elsewhereID, ClientID: elsewhereClient, Issuer: e.url + "/" + elsewhereID, Admin: e.credentials,
 		Mailer: e,
 	}, storetest.New(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	server.Config.Handler = users.Handler()
 	server.Start()
 	t.Cleanup(func() {
@@ -102,9 +101,7 @@ func (e *externalPool) join(t *testing.T, password string) string {
 		ClientId: aws.String(elsewhereClient), ChallengeName: first.ChallengeName, Session: first.Session,
 		ChallengeResponses: map[string]string{"USERNAME": invitation.Email, "NEW_PASSWORD": password},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return *second.AuthenticationResult.IdToken
 }
 
@@ -192,23 +189,17 @@ func TestPasswordsAtAnExternalPoolForMembersOfSingleSignOn(t *testing.T) {
 	}
 	mailer, err := new(mailing).mailer(t.TempDir(), "https://chat.example", make(console, 10),
 		slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	settings := cognito{
 		CognitoUserPoolID: elsewhereID, CognitoClientID: elsewhereClient, CognitoRegion: region,
 		CognitoEndpoint: e.url,
 	}
 	people, err := settings.openAccounts(t.Context(), storetest.New(t), "https://chat.example", mailer,
 		slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { people.users.Stop(context.Background()) })
 	before, err := people.InviteFederated(t.Context(), email, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for range 2 { // The second call returns the same account.
 		subject, err := people.Invite(t.Context(), email, name)
 		if err != nil || subject == before {
@@ -225,13 +216,9 @@ func TestPasswordsAtAnExternalPoolForMembersOfSingleSignOn(t *testing.T) {
 func (p *process) header(t *testing.T, path, name string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.address+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_ = resp.Body.Close()
 	return resp.Header.Get(name)
 }

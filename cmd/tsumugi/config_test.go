@@ -9,23 +9,21 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestHelpExplainsEverySetting(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"serve", "--help"}, nil, &out, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, run(t.Context(), []string{"serve", "--help"}, nil, &out, io.Discard))
 	for _, setting := range settings(t) {
 		if !strings.Contains(out.String(), "$"+setting.name) {
 			t.Errorf("the help lacks %s", setting.name)
 		}
 	}
 	out.Reset()
-	if err := run(t.Context(), []string{"--help"}, nil, &out, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, run(t.Context(), []string{"--help"}, nil, &out, io.Discard))
 	for _, command := range []string{"serve", "migrate", "notification", "version"} {
 		if !strings.Contains(out.String(), command) {
 			t.Errorf("the help lacks %s", command)
@@ -38,9 +36,7 @@ func TestHelpExplainsEverySetting(t *testing.T) {
 func TestConfigurationIsDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/configuration.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	documented := map[string]string{} // Defaults by name; "" for the settings in the table of settings without effect.
 	for line := range strings.Lines(string(page)) {
 		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| `") {
@@ -70,9 +66,7 @@ type setting struct{ name, def string }
 func settings(t *testing.T) []setting {
 	t.Helper()
 	parser, err := kong.New(&commands{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var all []setting
 	for _, command := range parser.Model.Leaves(false) {
 		if command.Name != "serve" {

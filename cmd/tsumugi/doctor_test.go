@@ -30,6 +30,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge/bridgetest"
 	fake "github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // hidden is a part of every secret in these tests.
@@ -93,9 +94,7 @@ func serveHTTP(t *testing.T, handler http.Handler) string {
 func serveSMTP(t *testing.T, reply string) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {
@@ -133,14 +132,10 @@ func serveSMTP(t *testing.T, reply string) string {
 func signOn(t *testing.T, dsn, name string, end time.Time) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: end}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if _, err := storetest.Pool(t, dsn).Exec(t.Context(), `
 		WITH o AS (UPDATE organizations SET auth_type = $3 WHERE name = $1 RETURNING id)
 		INSERT INTO saml_configs
@@ -177,9 +172,7 @@ providers:
 		t.Fatal(err)
 	}
 	font, files := filepath.Join(t.TempDir(), "font.ttf"), t.TempDir()
-	if err := os.WriteFile(font, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(font, nil, 0o600))
 	d := o.diagnose(append(newExternalPool(t).environ(),
 		"NATS_URL="+bridgetest.NewCluster(t, 1).URL(0), "BLOB_URL=file://"+files, "TSUMUGI_FONT="+font,
 		"TSUMUGI_MODELS="+models, "CLOUD_KEY=sk-"+hidden, "OPENAI_BASE_URL="+model+"/v1",
@@ -277,9 +270,7 @@ func TestDoctorNamesBrokenDependencies(t *testing.T) {
 			nats, err := natsserver.NewServer(&natsserver.Options{
 				Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, NoSigs: true,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			nats.Start()
 			t.Cleanup(nats.Shutdown)
 			return []string{"NATS_URL=" + nats.ClientURL()}

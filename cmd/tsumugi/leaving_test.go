@@ -25,6 +25,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/backup"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // leaver is an installation with two organizations. The demo organization leaves.
@@ -65,9 +66,7 @@ func newLeaver(t *testing.T) *leaver {
 			t.Fatalf("%s: %d", call.path, status)
 		}
 	}
-	if err := p.end(t, os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.end(t, os.Interrupt))
 	pool := storetest.Pool(t, l.dsn)
 	if _, err := pool.Exec(t.Context(), `INSERT INTO users (id, organization_id, subject, email, name, role)
 		VALUES (gen_random_uuid(), $1, 'other', 'a@other.example', '残る人', 'organization-super-admin')`, l.other); err != nil {
@@ -103,13 +102,9 @@ func newLeaver(t *testing.T) *leaver {
 func (l *leaver) values(sql string, args ...any) []string {
 	l.t.Helper()
 	rows, err := storetest.Pool(l.t, l.dsn).Query(l.t.Context(), sql, args...)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	must.Succeed(l.t, err)
 	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	must.Succeed(l.t, err)
 	return found
 }
 
@@ -149,9 +144,7 @@ func TestOrganizationIsExported(t *testing.T) {
 	l.refused("empty", "org", "export", l.id, target)
 	got := tree(t, target)
 	var manifest backup.ExportManifest
-	if err := json.Unmarshal([]byte(got["manifest.json"]), &manifest); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(got["manifest.json"]), &manifest))
 	objects := slices.Concat(manifest.Files, manifest.Guides)
 	records := make(map[string][]map[string]any)
 	for _, r := range manifest.Records {
@@ -239,9 +232,7 @@ func TestOrganizationIsDeleted(t *testing.T) {
 	l.refused("not requested", "org", "delete", l.id, "--cancel")
 	l.refused("is not the name", "org", "delete", l.id, "--now", "--confirm", "別の会社")
 	key := p.get(t, "/.well-known/tsumugi-signing-key")
-	if err := p.end(t, os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.end(t, os.Interrupt))
 	others := l.rowsWith(l.other)
 	l.do("org", "delete", l.id, "--now", "--confirm", demoName)
 	if events := l.audit("--action", "organization.delete"); len(events) != 3 || events[2].TargetLabel != demoName ||
@@ -258,9 +249,7 @@ func TestOrganizationIsDeleted(t *testing.T) {
 	} {
 		p := start(t, l.data, l.environ...)
 		l.await(rest)
-		if err := p.end(t, os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, p.end(t, os.Interrupt))
 	}
 	for _, needle := range l.needles {
 		for name, rows := range l.rowsWith(needle) {
@@ -282,13 +271,9 @@ func TestOrganizationIsDeleted(t *testing.T) {
 		Signature   []byte
 	}
 	text := l.do("org", "certificate", l.id)
-	if err := json.Unmarshal([]byte(text), &signed); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(text), &signed))
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, signed.Certificate); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Compact(&compact, signed.Certificate))
 	block, _ := pem.Decode([]byte(key))
 	public, err := x509.ParsePKIXPublicKey(block.Bytes)
 	if err != nil || !ed25519.Verify(public.(ed25519.PublicKey), compact.Bytes(), signed.Signature) {
@@ -305,13 +290,9 @@ func TestOrganizationIsDeleted(t *testing.T) {
 func (p *process) get(t *testing.T, path string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.address+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer resp.Body.Close()
 	content, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // console is a Writer that sends each write to a channel.
@@ -28,13 +29,9 @@ func TestLinksInMailsSignIn(t *testing.T) {
 	t.Parallel()
 	ctx, db, printed := t.Context(), storetest.New(t), make(console, 10)
 	mailer, err := new(mailing).mailer(t.TempDir(), "https://chat.example", printed, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	people, err := new(cognito).openAccounts(ctx, db, "https://chat.example", mailer, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -48,9 +45,7 @@ func TestLinksInMailsSignIn(t *testing.T) {
 		t.Helper()
 		body["ClientId"] = clientID
 		encoded, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/pool/", bytes.NewReader(encoded))
 		req.Header.Set("Content-Type", "application/x-amz-json-1.1")
 		req.Header.Set("X-Amz-Target", "AWSCognitoIdentityProviderService."+operation)

@@ -28,6 +28,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // child is the environment variable that makes the test binary run the program with its arguments.
@@ -73,19 +74,13 @@ func start(t *testing.T, data string, environ ...string) *process {
 	p.cmd.Env = append(append(os.Environ(), child+"=1", "TSUMUGI_DEMO_PASSWORD=Tsumugi-Demo-1",
 		pdftest.CacheVariable+"="+pdftest.Cache(t)), environ...)
 	log, err := os.CreateTemp(t.TempDir(), "log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer log.Close()
 	p.log, p.cmd.Stderr = log.Name(), log
 	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	began := time.Now()
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.cmd.Start())
 	t.Cleanup(func() { _ = p.cmd.Wait() }) // The test's context is cancelled before cleanups run.
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
@@ -106,9 +101,7 @@ func start(t *testing.T, data string, environ ...string) *process {
 // end sends a signal and waits for the program's end.
 func (p *process) end(t *testing.T, signal os.Signal) error {
 	t.Helper()
-	if err := p.cmd.Process.Signal(signal); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.cmd.Process.Signal(signal))
 	return p.cmd.Wait()
 }
 
@@ -116,13 +109,9 @@ func (p *process) end(t *testing.T, signal os.Signal) error {
 func (p *process) json(t *testing.T, method, path, token string, body, into any) int {
 	t.Helper()
 	encoded, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	req, err := http.NewRequestWithContext(t.Context(), method, p.address+path, bytes.NewReader(encoded))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	if path == "/pool/" {
 		req.Header.Set("Content-Type", "application/x-amz-json-1.1")
@@ -132,14 +121,10 @@ func (p *process) json(t *testing.T, method, path, token string, body, into any)
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if into != nil && resp.StatusCode < 300 {
 		if err := json.Unmarshal(answer, into); err != nil {
 			t.Fatalf("%s: %v", answer, err)
@@ -259,20 +244,14 @@ func TestKilledServerAnswersAfterItsRestart(t *testing.T) {
 	second := start(t, data, environ)
 	req, err := http.NewRequestWithContext(t.Context(), "GET",
 		second.address+"/v1/message/"+exchange.Answer.ID+"/stream", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	req.Header.Set("Authorization", "Bearer "+second.signIn(t, "user@demo.example"))
 	req.Header.Set("Last-Event-ID", "1-12")
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer resp.Body.Close()
 	stream, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, part := range []string{`{"type":"data-reset","data":{"run":`, "二度目の", "回答", "data: [DONE]"} {
 		if !strings.Contains(string(stream), part) {
 			t.Errorf("the stream lacks %s:\n%s", part, stream)
@@ -351,9 +330,7 @@ func TestAQuestionIsOneTrace(t *testing.T) {
 		nil); status != http.StatusOK {
 		t.Fatalf("got %d", status)
 	}
-	if err := p.end(t, os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.end(t, os.Interrupt))
 	collector.Close() // Waits for requests in progress. The program sent all spans before it ended.
 	close(spans)
 	traces, events := make(map[string]string), ""
@@ -409,9 +386,7 @@ func TestNoticesArePublishedByCommand(t *testing.T) {
 	}
 	p := start(t, data)
 	var id bytes.Buffer
-	if err := run(t.Context(), args, nil, &id, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, run(t.Context(), args, nil, &id, io.Discard))
 	var list struct {
 		Items []struct{ ID, Title, Body, URL, Level string }
 	}

@@ -12,24 +12,19 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // metrics returns the process's metrics page.
 func (p *process) metrics(t *testing.T) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.address+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return string(text)
 }
 
@@ -41,9 +36,7 @@ func gauge(t *testing.T, page, name string) time.Time {
 		t.Fatalf("%s is missing", name)
 	}
 	value, err := strconv.ParseFloat(match[1], 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return time.Unix(int64(value), 0)
 }
 
@@ -59,9 +52,7 @@ func TestBackupsAndCertificatesAreMonitored(t *testing.T) {
 		signOn(t, o.dsn(), name, of)
 	}
 	occupied := filepath.Join(t.TempDir(), "occupied")
-	if err := os.WriteFile(occupied, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(occupied, nil, 0o600))
 	o.refused("the target", "backup", occupied)
 	var backups int
 	if err := storetest.Pool(t, o.dsn()).QueryRow(t.Context(), `SELECT count(*) FROM last_backup`).Scan(&backups); err != nil ||
@@ -91,9 +82,7 @@ func TestBackupsAndCertificatesAreMonitored(t *testing.T) {
 	page = p.metrics(t) + "# TYPE tsumugi_nats_connected gauge\n" // Of servers with NATS.
 	for _, file := range []string{"prometheus/alerts.yaml", "grafana/tsumugi.json"} {
 		text, err := os.ReadFile("../../deploy/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, name := range regexp.MustCompile(`\btsumugi_[a-z_]*[a-z]\b`).FindAllString(string(text), -1) {
 			metric := regexp.MustCompile(`_(bucket|count)$`).ReplaceAllString(name, "")
 			if !strings.Contains(page, "# TYPE "+metric+" ") {

@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/runes"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // operating runs operator commands with an environment.
@@ -340,14 +341,10 @@ func TestR91_SealedProviderKey(t *testing.T) {
 		t.Fatalf("%q %v", sealed, err)
 	}
 	file := filepath.Join(t.TempDir(), "models.yaml")
-	if err := os.WriteFile(file, []byte("default: a\nproviders: [{name: a, base_url: 'http://a.test', api_key: "+
-		strings.TrimSpace(sealed)+", models: [{id: a, name: 甲}]}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte("default: a\nproviders: [{name: a, base_url: 'http://a.test', api_key: "+
+		strings.TrimSpace(sealed)+", models: [{id: a, name: 甲}]}]\n"), 0o600))
 	var keys secret.Keyring
-	if err := keys.UnmarshalText([]byte(key)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, keys.UnmarshalText([]byte(key)))
 	c := config{Models: file, sealing: sealing{SecretKey: keys}}
 	read, err := c.catalog(nil)
 	if err != nil || read.Providers[0].Config.APIKey != "sk-provider" {
@@ -384,9 +381,7 @@ func TestOperatorsReachARunningServer(t *testing.T) {
 	}
 	token := p.signIn(t, email)
 	path := filepath.Join(t.TempDir(), "skills.yaml")
-	if err := os.WriteFile(path, []byte(importedSkills), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(importedSkills), 0o600))
 	count := func() (n int) {
 		var skills struct{ Items []struct{ Name string } }
 		p.json(t, "GET", "/v1/skill?limit=100", token, nil, &skills)
@@ -432,9 +427,7 @@ func TestTableColumns(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	rows := table{{"名前", "N"}, {"ｱｲｳ", "1"}, {"か\u3099", "2"}, {"a\x1b[2J\n\u202eb", "3"}, {"Ａ", "4"}}
-	if err := rows.write(&out); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, rows.write(&out))
 	for line := range strings.SplitSeq(strings.TrimSpace(out.String()), "\n") {
 		if runes.Columns(line) != 10 || strings.ContainsAny(line, "\x1b\u202e") {
 			t.Errorf("%q has %d columns", line, runes.Columns(line))

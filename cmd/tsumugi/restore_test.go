@@ -25,6 +25,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestRestoreRefusals: each refused restore changes nothing.
@@ -73,20 +74,14 @@ func TestRestoreRefusals(t *testing.T) {
 		},
 	} {
 		path := filepath.Join(target, damage.file)
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.Remove(path))
 		if damage.change != nil {
-			if err := os.WriteFile(path, []byte(damage.change(good[damage.file])), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(path, []byte(damage.change(good[damage.file])), 0o600))
 		}
 		if out, err := other.try("", "restore", target); err == nil || !strings.Contains(err.Error(), damage.says) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
-		if err := os.WriteFile(path, []byte(good[damage.file]), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(good[damage.file]), 0o600))
 		if files := tree(t, filepath.Join(data, "files")); len(files) > 0 {
 			t.Errorf("%s: %d files were left", name, len(files))
 		}
@@ -96,9 +91,7 @@ func TestRestoreRefusals(t *testing.T) {
 	}
 	strange := operating{t, []string{"DATABASE_URL=" + dsn, "TSUMUGI_DATA=" + data, "TSUMUGI_SECRET_KEY=" + secret.NewKey()}}
 	var keys secret.Keyring
-	if err := keys.UnmarshalText([]byte(i.key)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, keys.UnmarshalText([]byte(i.key)))
 	strange.refused("TSUMUGI_SECRET_KEY lacks the key with the fingerprint "+keys.String(), "restore", target)
 	strange.refused("no such file", "restore", "file://"+filepath.Join(target, "nothing"))
 	strange.refused("the location of the backup", "restore", "ftp://backups")
@@ -107,9 +100,7 @@ func TestRestoreRefusals(t *testing.T) {
 	if left := contents(t, dsn); len(left) > 0 {
 		t.Errorf("the database has %d tables and other objects", len(left))
 	}
-	if err := os.Remove(filepath.Join(i.data, "files", "data-source", i.file)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Remove(filepath.Join(i.data, "files", "data-source", i.file)))
 	failed := t.TempDir()
 	i.refused(i.file+" is missing", "backup", failed, "--new-target")
 	if left := tree(t, filepath.Join(failed, "snapshots")); len(left) > 0 {
@@ -127,14 +118,10 @@ func TestEndedBackup(t *testing.T) {
 	//nolint:gosec // Itself.
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "backup", killed.url)
 	cmd.Env = append(append(os.Environ(), child+"=1", pdftest.CacheVariable+"="+pdftest.Cache(t)), i.environ...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cmd.Start())
 	<-killed.reached
 	i.refused("another backup or export of this database is running", "backup", t.TempDir())
-	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cmd.Process.Signal(syscall.SIGKILL))
 	_ = cmd.Wait()
 
 	interrupted := newPausingBucket(t)
@@ -175,16 +162,12 @@ func TestRehearsal(t *testing.T) {
 	i.do("backup", target)
 	databases := func() (n int) {
 		t.Helper()
-		if err := storetest.Pool(t, i.dsn).QueryRow(t.Context(),
-			`SELECT count(*) FROM pg_database WHERE datname LIKE 'tsumugi_rehearsal_%'`).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, storetest.Pool(t, i.dsn).QueryRow(t.Context(),
+			`SELECT count(*) FROM pg_database WHERE datname LIKE 'tsumugi_rehearsal_%'`).Scan(&n))
 		return n
 	}
 	occupied := filepath.Join(reports, "occupied")
-	if err := os.WriteFile(occupied, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(occupied, nil, 0o600))
 	// Before the rehearsal, which may take hours, and which needs a database that this URL does not have.
 	i.refused("--report", "restore", target, "--rehearse", "--report", filepath.Join(occupied, "reports"), "--database",
 		"postgres://127.0.0.1:1/none")
@@ -215,9 +198,7 @@ func TestRehearsal(t *testing.T) {
 		}
 		var got report
 		text, _ := os.ReadFile(found[len(found)-1])
-		if err := json.Unmarshal(text, &got); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(text, &got))
 		if got.OK != want.OK || got.Files != want.Files || fmt.Sprint(got.Problems) != fmt.Sprint(want.Problems) {
 			t.Errorf("%s", text)
 		}
@@ -237,9 +218,7 @@ func TestRehearsal(t *testing.T) {
 	check(report{OK: true, Files: struct{ Count, Verified int }{2, 2}}, "| users | 2 | 2 |")
 
 	file := filepath.Join(target, "files", "plain", i.file)
-	if err := os.WriteFile(file, []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte("damaged"), 0o600))
 	i.refused("has failed", rehearse...)
 	damaged := "files/plain/" + i.file + ": its size or SHA-256 is not that of the manifest"
 	check(report{Problems: []string{damaged}, Files: struct{ Count, Verified int }{2, 1}}, "- "+damaged)
@@ -301,14 +280,10 @@ func TestAnswerInProgressIsContinuedAfterARestore(t *testing.T) {
 	restored := start(t, data, dsn, "OPENAI_BASE_URL="+provider.URL())
 	req, err := http.NewRequestWithContext(t.Context(), "GET",
 		restored.address+"/v1/message/"+exchange.Answer.ID+"/stream", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	req.Header.Set("Authorization", "Bearer "+restored.signIn(t, "user@demo.example"))
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer resp.Body.Close()
 	stream, err := io.ReadAll(resp.Body)
 	if err != nil || !strings.Contains(string(stream), "二度目の") || !strings.Contains(string(stream), "data: [DONE]") {

@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	"github.com/tsumugi-ai/tsumugi/store"
 	fake "github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestSlackByCommand shows, tests and removes a connection. Without the secret key, only the test fails.
@@ -25,29 +26,19 @@ func TestSlackByCommand(t *testing.T) {
 		"--super-admin-name", "管理 花子")
 	o.refused("not connected", "slack", "show", "--organization", "紡")
 	db, err := store.Open(t.Context(), strings.TrimPrefix(o.environ[0], "DATABASE_URL="))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(db.Close)
 	key := secret.NewKey()
 	var keys secret.Keyring
-	if err := keys.UnmarshalText([]byte(key)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, keys.UnmarshalText([]byte(key)))
 	// The server adopts the installation of its settings in the same way.
 	settings := slackSettings{SlackBotToken: fake.DemoToken, SlackSigningSecret: fake.DemoSecret, SlackAPIURL: server.URL + "/api/"}
 	domain, err := newSlackSetup(settings, db.WithSecrets(keys), "http://localhost", true, commandLog(&logOutput{t.Output()}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(domain.adapter.Close)
 	found, err := domain.adapter.Identify(t.Context(), settings.credentials())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.AdoptInstallation(t.Context(), slack.Name, found); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, db.AdoptInstallation(t.Context(), slack.Name, found))
 	if out := o.do("slack", "list"); !strings.Contains(out, "デモ商事") || !strings.Contains(out, fake.DemoTeam) ||
 		!strings.Contains(out, string(channel.SourceEnvironment)) {
 		t.Errorf("list printed\n%s", out)

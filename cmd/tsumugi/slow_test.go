@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR63_HeadersThatDoNotEnd sends incomplete headers. The server closes the connection.
@@ -15,13 +16,9 @@ func TestR63_HeadersThatDoNotEnd(t *testing.T) {
 	t.Parallel()
 	p := start(t, t.TempDir(), "DATABASE_URL="+storetest.DSN(t))
 	conn, err := net.Dial("tcp", strings.Trim(strings.TrimPrefix(p.address, "http:"), "/"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(6 * readHeaderTimeout)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, conn.SetDeadline(time.Now().Add(6*readHeaderTimeout)))
 	if _, err := io.WriteString(conn, "GET /ping HTTP/1.1\r\nHost: x\r\nX-Slow: "); err != nil {
 		t.Fatal(err)
 	}

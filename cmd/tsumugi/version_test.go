@@ -9,21 +9,17 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestVersionIsPrinted(t *testing.T) {
 	t.Parallel()
 	file, err := os.ReadFile("VERSION")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var text, encoded bytes.Buffer
-	if err := run(t.Context(), []string{"version"}, nil, &text, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	if err := run(t.Context(), []string{"version", "--json"}, nil, &encoded, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, run(t.Context(), []string{"version"}, nil, &text, io.Discard))
+	must.Succeed(t, run(t.Context(), []string{"version", "--json"}, nil, &encoded, io.Discard))
 	var got build
 	decoder := json.NewDecoder(&encoded)
 	decoder.DisallowUnknownFields()
@@ -34,9 +30,7 @@ func TestVersionIsPrinted(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	steps, err := os.ReadDir("../../migrations")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	newest := ""
 	for _, step := range steps {
 		if number, _, ok := strings.Cut(step.Name(), "_"); ok && strings.HasSuffix(step.Name(), ".sql") {

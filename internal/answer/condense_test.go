@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/answer"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // book returns a document with the given number of passages, in chapters of ten.
@@ -90,9 +91,7 @@ func TestCondense(t *testing.T) {
 	notes, err := condenser(n, 8000, 20_000,
 		func(done, total int) { told = append(told, fmt.Sprintf("%d/%d", done, total)) }).
 		Condense(t.Context(), book(0, 900))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if calls := n.calls.Load(); calls < 45 || calls > 90 || len(told) != int(calls)+1 ||
 		told[0] != fmt.Sprintf("0/%d", calls) || told[calls] != fmt.Sprintf("%d/%d", calls, calls) {
 		t.Errorf("%d calls, told %v", calls, told)
@@ -134,9 +133,7 @@ func TestCondenseInRounds(t *testing.T) {
 	var last string
 	c := condenser(n, 2000, 1500, func(done, total int) { last = fmt.Sprintf("%d/%d", done, total) })
 	notes, err := c.Condense(t.Context(), append(book(0, 200), book(1, 200)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if size := utf8.RuneCountInString(notes.Text); size > 2200 || size < 500 {
 		t.Errorf("the notes have %d characters", size)
 	}
@@ -153,9 +150,7 @@ func TestSectionsEndAtHeadings(t *testing.T) {
 	t.Parallel()
 	n := &noter{}
 	_, err := condenser(n, 6000, 1<<20, nil).Condense(t.Context(), append(book(0, 40), book(1, 5)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var begins []string
 	for _, asked := range n.asked {
 		begins = append(begins, regexp.MustCompile(`資料\dの事実\d+`).FindString(asked))

@@ -19,6 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // selfRefusing are routes of the user pool, which accepts only the tokens that it has issued, and of provisioning, which
@@ -37,9 +38,7 @@ func routesOf(t *testing.T, handler http.Handler) []string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return routes
 }
 
@@ -67,13 +66,9 @@ func newWorld(t *testing.T) *world {
 	w.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", w.stranger.ID)
 	w.super, w.foreign = w.tokens[identity.RoleOrganizationSuperAdmin], "sso:"+w.stranger.Subject
 	idp, err := samltest.New(samltest.Config{URL: "https://idp.example"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	metadata, err := idp.Metadata()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for token, organization := range map[string]uuid.UUID{
 		w.super:   w.alice.OrganizationID,
 		w.foreign: w.stranger.OrganizationID,
@@ -363,9 +358,7 @@ func TestHEADIsAnsweredLikeGET(t *testing.T) {
 				method: method, path: path,
 				token: f.alice.Subject,
 			}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			body, err := io.ReadAll(resp.Body)
 			_ = resp.Body.Close()
 			if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // undocumented are routes outside of the API: those of the app.
@@ -23,13 +24,9 @@ func TestRoutesAreThoseOfTheContract(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	source, err := os.ReadFile("openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	doc, err := openapi3.NewLoader().LoadFromData(source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	documented := make(map[string]bool)
 	for path, item := range doc.Paths.Map() {
 		for method := range item.Operations() {

@@ -31,6 +31,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // BenchmarkQuestion asks over HTTP and reads an answer of 300 tokens to its end. It includes everything that a question
@@ -76,9 +77,7 @@ func newQuestions(b *testing.B) *questions {
 	provider := httptest.NewServer(answers())
 	model, modelErr := llm.NewClient(llm.Config{BaseURL: provider.URL + "/v1", Model: llmtest.ModelName})
 	feed, feedErr := stream.NewFeed(nil)
-	if err := errors.Join(err, keyErr, modelErr, feedErr, skill.Seed(ctx, q.db)); err != nil {
-		b.Fatal(err)
-	}
+	must.Succeed(b, errors.Join(err, keyErr, modelErr, feedErr, skill.Seed(ctx, q.db)))
 	q.skillID = skills[0].ID
 	o := org.Organization{ID: uuid.New(), Name: "紡績", AuthType: "cognito", MailDomains: []string{"tsumugi.example"}}
 	u := identity.NewUser{
@@ -86,9 +85,7 @@ func newQuestions(b *testing.B) *questions {
 		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
 	}
 	q.owner = identity.Owner{OrganizationID: o.ID, UserID: u.ID}
-	if err := errors.Join(q.db.CreateOrganization(ctx, o), q.db.CreateUser(ctx, u)); err != nil {
-		b.Fatal(err)
-	}
+	must.Succeed(b, errors.Join(q.db.CreateOrganization(ctx, o), q.db.CreateUser(ctx, u)))
 	people := identity.NewService(q.db, identity.NewPoolVerifier(time.Now, identity.Issuer{
 		URL: "issuer", ClientID: "client", AuthType: identity.AuthCognito, Key: func(context.Context) jwt.Keyfunc {
 			return func(*jwt.Token) (any, error) { return &key.PublicKey, nil }
@@ -98,9 +95,7 @@ func newQuestions(b *testing.B) *questions {
 		"sub": "alice", "iss": "issuer", "aud": "client", "token_use": "id", "exp": time.Now().Add(time.Hour).Unix(),
 		"email": u.Email, "name": u.Name, "cognito:username": uuid.NewString(), "event_id": uuid.NewString(),
 	}).SignedString(key)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Succeed(b, err)
 	events, streams := api.NewLiveEvents(feed), sse.NewServer(sse.Config{Fast: true})
 	live := api.NewLive(feed, people, nil, log, api.LiveConfig{})
 	people.Start(api.NewPresence(streams, live, api.NewTransfers())) // Remembers the people who ask.
@@ -112,9 +107,7 @@ func newQuestions(b *testing.B) *questions {
 		Identity: people, Skill: skill.NewService(q.db, skill.Config{}), Chat: service, Stream: streams,
 		Live: live, App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
 	}, api.Config{}, log)
-	if err := errors.Join(err, service.Start(ctx)); err != nil {
-		b.Fatal(err)
-	}
+	must.Succeed(b, errors.Join(err, service.Start(ctx)))
 	q.server = httptest.NewServer(handler)
 	q.stop = func() {
 		service.Stop(context.Background())
@@ -159,9 +152,7 @@ func (q *questions) ask(b *testing.B, titled bool) {
 		q.waits += after.Nvcsw - before.Nvcsw
 	}()
 	conn, err := net.Dial("tcp", q.server.Listener.Addr().String()) //nolint:noctx // Of a benchmark.
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Succeed(b, err)
 	defer func() { _ = conn.Close() }()
 	if _, err := conn.Write(request); err != nil {
 		b.Fatal(err)
@@ -172,9 +163,7 @@ func (q *questions) ask(b *testing.B, titled bool) {
 		if n += got; errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Succeed(b, err)
 	}
 	if got := q.buf[:n]; !bytes.HasSuffix(got, []byte("[DONE]\n\n")) || bytes.Count(got, []byte("紡ぐ")) < 300 {
 		b.Fatalf("%.300s", got)
@@ -182,9 +171,7 @@ func (q *questions) ask(b *testing.B, titled bool) {
 }
 
 func usage(b *testing.B) (u syscall.Rusage) {
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	must.Succeed(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return u
 }
 

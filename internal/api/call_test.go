@@ -16,6 +16,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/api/openai"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // document is openapi.yaml. It must not be changed.
@@ -69,14 +70,10 @@ func (f *fixture) do(c call) response {
 	f.t.Helper()
 	req := f.request(c)
 	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	f.conforms(req, resp, body)
 	return response{resp.StatusCode, resp.Header, body}
 }
@@ -90,15 +87,11 @@ func (f *fixture) request(c call) *http.Request {
 		body = strings.NewReader(b)
 	default:
 		encoded, err := json.Marshal(b)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		must.Succeed(f.t, err)
 		body = bytes.NewReader(encoded)
 	}
 	req, err := http.NewRequestWithContext(f.t.Context(), c.method, f.url+c.path, body)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -117,9 +110,7 @@ func (f *fixture) conforms(req *http.Request, resp *http.Response, body []byte) 
 	plain := req.Clone(f.t.Context())
 	plain.URL.Host, plain.URL.Scheme, plain.Host = "", "", ""
 	routes, err := documented()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	route, params, err := routes.FindRoute(plain)
 	if err != nil || strings.HasPrefix(resp.Header.Get("Content-Type"), "text/") ||
 		strings.HasSuffix(resp.Header.Get("Content-Type"), "yaml") ||
@@ -148,8 +139,6 @@ func get[T any](f *fixture, status int, c call) T {
 		f.t.Fatalf("%s %s: %d %s", c.method, c.path, resp.status, resp.body)
 	}
 	var v T
-	if err := json.Unmarshal(resp.body, &v); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, json.Unmarshal(resp.body, &v))
 	return v
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func completionOf(model string) map[string]any {
@@ -119,9 +120,7 @@ func TestOpenAIClientFindsAModel(t *testing.T) {
 		}
 	}
 	models, err := client.Models.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, listed := range models.Data {
 		if found, err := client.Models.Get(t.Context(), listed.ID); err != nil || found.ID != listed.ID ||
 			found.Created != listed.Created || found.Created == 0 {
@@ -186,9 +185,7 @@ func TestOpenAIRequestsRepeat(t *testing.T) {
 	}
 	question := openai.UserMessage("糸とは")
 	first, err := ask(question)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	again, err := ask(question)
 	if err != nil || again.ID != first.ID || again.Choices[0].Message.Content != "繭から" {
 		t.Errorf("%+v, %v", again, err)

@@ -19,6 +19,7 @@ import (
 	apiopenai "github.com/tsumugi-ai/tsumugi/internal/api/openai"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // newScriptedFixture returns a server whose model follows the directive in the question, and records its requests.
@@ -27,9 +28,7 @@ func newScriptedFixture(t *testing.T) *fixture {
 	provider := httptest.NewServer(llmtest.NewHandler(0))
 	t.Cleanup(provider.Close)
 	model, err := llm.NewClient(llm.Config{BaseURL: provider.URL, Model: "test", MaxRetries: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(model.Close)
 	return newFixture(t, model)
 }
@@ -125,9 +124,7 @@ func complete(
 	t.Helper()
 	if !streams {
 		got, err := client.Chat.Completions.New(t.Context(), params, options...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return got
 	}
 	stream := client.Chat.Completions.NewStreaming(t.Context(), params, options...)

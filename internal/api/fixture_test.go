@@ -46,6 +46,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // The third-party client leaks its reader after unsubscribing.
@@ -152,9 +153,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	}
 	t.Cleanup(f.db.Close)
 	f.sql = storetest.Pool(t, f.dsn)
-	if err := skill.Seed(ctx, f.db); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, skill.Seed(ctx, f.db))
 	if _, f.skills, err = skill.Builtin(); err != nil {
 		t.Fatal(err)
 	}
@@ -166,9 +165,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	log := slog.New(slog.NewJSONHandler(f.logs, nil))
 	skills := skill.NewService(f.db, skill.Config{})
 	feed, err := stream.NewFeed(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	f.feed, f.events = feed, api.NewLiveEvents(feed)
 	if with.offers == nil {
 		with.offers = llmtest.Offers{{ID: "test", Provider: "検査", Name: "検査用モデル", Sees: true, Thinking: llm.ThinkingNone}}
@@ -199,9 +196,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		Budget: budget, Events: f.events, Pictures: f.pictures, Offers: with.offers,
 		Grounder: grounder, Tools: with.tools,
 	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond, Epoch: func() int { return 1 }})
-	if err := answers.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, answers.Start(ctx))
 	services := f.services()
 	services.Tools = servers
 	var tokens verifier
@@ -247,9 +242,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	services.Search, services.Shares = chat.NewSearcher(f.db, log), chat.NewSharer(f.db, f.events)
 	services.Reviews = chat.NewReviewer(f.db)
 	f.handler, err = api.New(services, cfg, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	server := httptest.NewServer(f.handler)
 	f.url = server.URL
 	t.Cleanup(func() {
@@ -285,9 +278,7 @@ func (f *fixture) bucket() *bucket.Bucket {
 	f.t.Helper()
 	f.files = f.t.TempDir()
 	files, err := bucket.Open(f.files)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	f.t.Cleanup(func() { _ = files.Close() })
 	return files
 }
@@ -296,18 +287,14 @@ func (f *fixture) bucket() *bucket.Bucket {
 func (f *fixture) keptFiles() []string {
 	f.t.Helper()
 	names, err := filepath.Glob(filepath.Join(f.files, "data-source", "*"))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	return names
 }
 
 // scan reads a value for which there is no API call.
 func (f *fixture) scan(into any, sql string) {
 	f.t.Helper()
-	if err := f.sql.QueryRow(f.t.Context(), sql).Scan(into); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, f.sql.QueryRow(f.t.Context(), sql).Scan(into))
 }
 
 // services returns the services of a server that are not domains.
@@ -410,9 +397,7 @@ func (f *fixture) awaitTold(id uuid.UUID, limit <-chan time.Time) bool {
 func (f *fixture) organization(name, domain string) uuid.UUID {
 	f.t.Helper()
 	o := org.Organization{ID: uuid.Must(uuid.NewV7()), Name: name, AuthType: "cognito", MailDomains: []string{domain}}
-	if err := f.db.CreateOrganization(f.t.Context(), o); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, f.db.CreateOrganization(f.t.Context(), o))
 	return o.ID
 }
 
@@ -422,9 +407,7 @@ func (f *fixture) member(organizationID uuid.UUID, email string) identity.NewUse
 		ID: uuid.Must(uuid.NewV7()), OrganizationID: organizationID, Subject: email, Email: email, Name: "試験",
 		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
 	}
-	if err := f.db.CreateUser(f.t.Context(), u); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, f.db.CreateUser(f.t.Context(), u))
 	return u
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR31_StreamsBeyondTheLimitsAreRefused: a refused stream returns a reason and stores no question.
@@ -39,9 +40,7 @@ func TestR31_StreamsBeyondTheLimitsAreRefused(t *testing.T) {
 		t.Helper()
 		for range n {
 			admission, err := f.streams.Admit(person)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			releases = append(releases, admission.Release)
 		}
 		return releases
@@ -51,9 +50,7 @@ func TestR31_StreamsBeyondTheLimitsAreRefused(t *testing.T) {
 	for _, release := range others {
 		release()
 	}
-	if err := f.streams.Drain(context.Background(), 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.streams.Drain(context.Background(), 0))
 	refused(http.StatusServiceUnavailable, "unavailable", "再起動")
 	if resp := f.do(call{
 		method: "GET", path: "/v1/message?thread_id=" + thread.ID.String(),
@@ -125,16 +122,10 @@ func (f *fixture) half(c call) *events {
 	f.t.Helper()
 	r := f.request(c)
 	conn, err := net.Dial("tcp", r.URL.Host)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	f.t.Cleanup(func() { _ = conn.Close() })
-	if err := r.Write(conn); err != nil {
-		f.t.Fatal(err)
-	}
-	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, r.Write(conn))
+	must.Succeed(f.t, conn.(*net.TCPConn).CloseWrite())
 	resp, err := http.ReadResponse(bufio.NewReader(conn), r)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		f.t.Fatal(resp, err)

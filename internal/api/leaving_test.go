@@ -19,6 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // ownData returns the entries of a person's export.
@@ -29,15 +30,11 @@ func (f *fixture) ownData(token string) map[string]string {
 		f.t.Fatalf("got %d %v", resp.status, resp.header)
 	}
 	archive, err := zip.NewReader(bytes.NewReader(resp.body), int64(len(resp.body)))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	entries := make(map[string]string)
 	for _, file := range archive.File {
 		r, err := file.Open()
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		must.Succeed(f.t, err)
 		content, err := io.ReadAll(r)
 		if err != nil || entries[file.Name] != "" {
 			f.t.Fatalf("%s: %v", file.Name, err)
@@ -99,9 +96,7 @@ func TestOwnDataAreExported(t *testing.T) {
 		Thread   api.Thread
 		Messages []api.Message
 	}
-	if err := json.Unmarshal([]byte(named("threads/", " .._猫_写真-"+tail+".json")), &exported); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(named("threads/", " .._猫_写真-"+tail+".json")), &exported))
 	got := make(map[uuid.UUID]api.Message)
 	for _, m := range exported.Messages {
 		got[m.ID] = m
@@ -135,9 +130,7 @@ func TestOwnDataAreExported(t *testing.T) {
 
 	// A file that cannot be read ends the connection, because the archive would look complete.
 	for _, name := range f.keptFiles() {
-		if err := os.Truncate(filepath.Clean(name), 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.Truncate(filepath.Clean(name), 0))
 	}
 	export := call{method: "GET", path: "/v1/me/export", token: f.alice.Subject}
 	transport := &http.Transport{DisableKeepAlives: true} // Calls are not repeated.
@@ -152,9 +145,7 @@ func TestOwnDataAreExported(t *testing.T) {
 
 	// Missing files are left out, and the guide names them.
 	for _, name := range f.keptFiles() {
-		if err := os.Remove(filepath.Clean(name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.Remove(filepath.Clean(name)))
 	}
 	left := f.ownData(f.alice.Subject)
 	if guide := left["README.txt"]; len(left) != len(entries)-2 || strings.Contains(entries["README.txt"], "見つからない") ||

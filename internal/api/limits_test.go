@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // stalled is a database that does not respond.
@@ -37,9 +38,7 @@ func stalledServer(t *testing.T) http.Handler {
 		App:      fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
 		Ready:    func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 	}, api.Config{}, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return handler
 }
 
@@ -96,9 +95,7 @@ func TestR63_SlowBodiesTimeOut(t *testing.T) {
 			}
 			_, err := io.WriteString(client, "POST "+path+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+token+
 				"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			began := time.Now()
 			answer, err := http.ReadResponse(bufio.NewReader(client), nil)
 			if err != nil || answer.StatusCode < 400 || time.Since(began) > time.Minute {

@@ -8,6 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestNoticesForAdministratorsReachOnlyThem: neither other members of the organization nor administrators of other
@@ -21,9 +22,7 @@ func TestNoticesForAdministratorsReachOnlyThem(t *testing.T) {
 			Name: name, Role: role,
 			AuthType: identity.AuthCognito,
 		}
-		if err := f.db.CreateUser(t.Context(), u); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, f.db.CreateUser(t.Context(), u))
 		return u
 	}
 	people := []identity.NewUser{
@@ -39,9 +38,7 @@ func TestNoticesForAdministratorsReachOnlyThem(t *testing.T) {
 	ours, everywhere := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
 	for _, n := range []org.Notification{{ID: ours, OrganizationID: &f.alice.OrganizationID}, {ID: everywhere}} {
 		n.Title, n.Level, n.Audience = "x", org.LevelWarning, org.AudienceAdmins
-		if err := f.db.PublishNotification(t.Context(), n); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, f.db.PublishNotification(t.Context(), n))
 	}
 	for i, want := range [][]uuid.UUID{{ours, everywhere}, {ours, everywhere}, {everywhere}, nil} {
 		for _, id := range want {

@@ -23,6 +23,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // members is a store in which every subject except "nobody" is a member. It does not respond for "stalled".
@@ -58,9 +59,7 @@ func newLiveServer(t *testing.T, cfg api.LiveConfig, limits ratelimit.Limits) *l
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	feed, err := stream.NewFeed(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	people := identity.NewService(members{}, verifier{}, log)
 	limiter := ratelimit.New(limits, nil)
 	live := api.NewLive(feed, people, limiter, log, cfg)
@@ -68,9 +67,7 @@ func newLiveServer(t *testing.T, cfg api.LiveConfig, limits ratelimit.Limits) *l
 		Identity: people, Live: live, Limiter: limiter,
 		App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
 	}, api.Config{}, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	listener := pipeListener{make(chan net.Conn)}
 	served := make(chan struct{})
 	server := &http.Server{Handler: handler}
@@ -119,17 +116,13 @@ func dialLive(t *testing.T, url string, options *websocket.DialOptions) *socketC
 
 func (c *socketClient) send(frame string) {
 	c.t.Helper()
-	if err := c.Write(context.Background(), websocket.MessageText, []byte(frame)); err != nil {
-		c.t.Fatal(err)
-	}
+	must.Succeed(c.t, c.Write(context.Background(), websocket.MessageText, []byte(frame)))
 }
 
 func (c *socketClient) auth(token string) {
 	c.t.Helper()
 	frame, err := json.Marshal(api.LiveAuth{Type: "auth", Token: token})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must.Succeed(c.t, err)
 	c.send(string(frame))
 }
 
@@ -163,9 +156,7 @@ func (c *socketClient) next() (liveEvent, []byte) {
 	}
 	var value any
 	var event liveEvent
-	if err := errors.Join(json.Unmarshal(frame, &value), json.Unmarshal(frame, &event)); err != nil {
-		c.t.Fatal(err)
-	}
+	must.Succeed(c.t, errors.Join(json.Unmarshal(frame, &value), json.Unmarshal(frame, &event)))
 	if err := c.events.VisitJSON(value); err != nil {
 		c.t.Errorf("openapi.yaml does not know %s: %v", frame, err)
 	}
@@ -198,9 +189,7 @@ func (c *socketClient) closed() websocket.CloseError {
 func liveSchema(t *testing.T) *openapi3.Schema {
 	t.Helper()
 	doc, err := document()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return doc.Components.Schemas["LiveEvent"].Value
 }
 

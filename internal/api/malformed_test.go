@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/oidc"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // malformedFixture returns a server on which alice, a super-admin, may make every call.
@@ -30,13 +31,9 @@ func malformedFixture(t *testing.T) *fixture {
 func eachOperation(t *testing.T, do func(route, path string, operation *openapi3.Operation)) {
 	t.Helper()
 	source, err := os.ReadFile("openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	doc, err := openapi3.NewLoader().LoadFromData(source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, path := range doc.Paths.InMatchingOrder() {
 		for method, operation := range doc.Paths.Value(path).Operations() {
 			do(method+" "+path, parameter.ReplaceAllString(path, newID()), operation)

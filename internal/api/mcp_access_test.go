@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestMCPAnswerEndsWithItsToken: a call that waits for an answer ends when its token is revoked.
@@ -145,14 +146,10 @@ func TestMCPClientConnectsByOAuth(t *testing.T) {
 			return &auth.AuthorizationResult{Code: given.Get("code"), State: given.Get("state"), Iss: given.Get("iss")}, nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
 		&sdk.StreamableClientTransport{Endpoint: issuer + "/mcp", HTTPClient: client, OAuthHandler: handler}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer func() { _ = session.Close() }()
 	if result, _ := useTool[struct{}](f, session, "list_skills", nil); result.IsError {
 		t.Errorf("%s", mcpText(result))

@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // The supported revisions of the Model Context Protocol.
@@ -48,9 +49,7 @@ func (f *fixture) mcpClient(revision, token string, progress chan<- string) *sdk
 	session, err := client.Connect(f.t.Context(), &sdk.StreamableClientTransport{
 		Endpoint: f.url + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1,
 	}, &sdk.ClientSessionOptions{ProtocolVersion: revision})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	f.t.Cleanup(func() { _ = session.Close() })
 	if got := session.InitializeResult().ProtocolVersion; got != revision {
 		f.t.Fatalf("negotiated %s", got)
@@ -379,9 +378,7 @@ func TestMCPClientReadsResources(t *testing.T) {
 		parts := 0
 		for uri := uris["規程.txt"]; uri != ""; parts++ {
 			text, err := read(uri)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if len(text) > 66<<10 {
 				t.Errorf("%s: %d bytes", uri, len(text))
 			}
@@ -425,9 +422,7 @@ func TestMCPPanicsAreErrors(t *testing.T) {
 		Identity: identity.NewService(oneUser{}, verifier{}, log), Stream: sse.NewServer(sse.Config{}),
 		App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
 	}, api.Config{}, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for i, message := range []string{
 		`"tools/call","params":{"name":"list_skills"}`,
 		`"tools/call","params":{"name":"ask_skill","arguments":{"skill":"x","question":"糸とは"}}`,

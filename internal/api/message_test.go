@@ -21,6 +21,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // events reads an event stream: the ids and the data of its events, in order.
@@ -36,9 +37,7 @@ type events struct {
 func (f *fixture) open(c call) *events {
 	f.t.Helper()
 	resp, err := http.DefaultTransport.RoundTrip(f.request(c))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
 		body, _ := io.ReadAll(resp.Body)
 		f.t.Fatalf("%s %s: %d %s", c.method, c.path, resp.StatusCode, body)
@@ -73,9 +72,7 @@ func (e *events) next(t testing.TB) string {
 			Delta     string
 			MessageID string `json:"messageId"`
 		}
-		if err := json.Unmarshal([]byte(data), &chunk); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal([]byte(data), &chunk))
 		knownChunk(t, data)
 		e.text += chunk.Delta
 		e.types = append(e.types, chunk.Type)
@@ -88,13 +85,9 @@ func (e *events) next(t testing.TB) string {
 func knownChunk(t testing.TB, data string) {
 	t.Helper()
 	doc, err := document()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var value any
-	if err := json.Unmarshal([]byte(data), &value); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(data), &value))
 	if err := doc.Components.Schemas["StreamChunk"].Value.VisitJSON(value); err != nil {
 		t.Errorf("openapi.yaml does not know %s: %v", data, err)
 	}
@@ -110,9 +103,7 @@ func TestChunksAreThoseOfTheContract(t *testing.T) {
 	}
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for line := range strings.Lines(string(raw)) {
 			if data, ok := strings.CutPrefix(line, "data: "); ok && data != "[DONE]\n" {
 				knownChunk(t, data)
@@ -390,9 +381,7 @@ func TestAnswerOfAnotherServerIsFound(t *testing.T) {
 				Answer:   chat.Message{ID: uuid.New(), ThreadID: thread, Status: chat.StatusRunning, Run: 1},
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return begun
 	}
 	watch := func(b chat.StoredGeneration) *events {
@@ -471,9 +460,7 @@ func TestR3labsClientReadsAnAnswer(t *testing.T) {
 	// By its context, because Unsubscribe blocks forever on a stream that has just ended by itself.
 	ctx, unsubscribe := context.WithCancel(t.Context())
 	defer unsubscribe()
-	if err := peer.SubscribeChanWithContext(ctx, "", received); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, peer.SubscribeChanWithContext(ctx, "", received))
 	answer := model.Next(t)
 	answer.Emit("読め")
 	answer.Emit("ます。")
@@ -485,9 +472,7 @@ func TestR3labsClientReadsAnAnswer(t *testing.T) {
 		}
 		var chunk struct{ Type, Delta string }
 		if len(event.Data) > 0 {
-			if err := json.Unmarshal(event.Data, &chunk); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, json.Unmarshal(event.Data, &chunk))
 		}
 		text += chunk.Delta
 		if len(event.ID) > 0 {

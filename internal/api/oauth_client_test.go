@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // clientConfig is the configuration of golang.org/x/oauth2 for the command line, from the metadata.
@@ -34,13 +35,9 @@ func (f *fixture) clientConfig() *oauth2.Config {
 func (f *fixture) clientMe(client *http.Client) {
 	f.t.Helper()
 	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodGet, f.url+"/v1/me", nil)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	resp, err := client.Do(req)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		f.t.Errorf("got %d", resp.StatusCode)
@@ -54,9 +51,7 @@ func TestAnIndependentClientConnects(t *testing.T) {
 	cfg, verifier := f.clientConfig(), oauth2.GenerateVerifier()
 	page, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
 		cfg.AuthCodeURL("xyz", oauth2.S256ChallengeOption(verifier)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	request := map[string]any{"allow": true}
 	for name, values := range page.URL.Query() {
 		request[name] = values[0]
@@ -66,9 +61,7 @@ func TestAnIndependentClientConnects(t *testing.T) {
 		t.Errorf("answered %v", answer)
 	}
 	token, err := cfg.Exchange(t.Context(), answer.Get("code"), oauth2.VerifierOption(verifier))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	f.clientMe(cfg.Client(t.Context(), token))
 	old := *token
 	token.AccessToken, token.ExpiresIn, token.Expiry = "", 0, token.Expiry.AddDate(0, 0, -1)
@@ -89,9 +82,7 @@ func TestAnIndependentClientConnectsADevice(t *testing.T) {
 	f := newFixture(t, llmtest.Say("はい"))
 	cfg := f.clientConfig()
 	code, err := cfg.DeviceAuth(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if resp := f.do(call{
 		method: "PUT", path: "/v1/oauth2/device", token: f.alice.Subject,
 		body: map[string]any{"user_code": code.UserCode, "allow": true},
@@ -100,8 +91,6 @@ func TestAnIndependentClientConnectsADevice(t *testing.T) {
 	}
 	code.Interval = 1 // The person has already answered.
 	token, err := cfg.DeviceAccessToken(context.WithoutCancel(t.Context()), code)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	f.clientMe(cfg.Client(t.Context(), token))
 }

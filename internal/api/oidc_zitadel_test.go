@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // zitadel starts the example server of zitadel/oidc with one client and one person, and returns its issuer.
@@ -28,12 +29,8 @@ func zitadel(t *testing.T, redirectURL, email string) string {
 	//nolint:gosec // The program was just built.
 	cmd := exec.CommandContext(t.Context(), program, "127.0.0.1:0", redirectURL, email)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -50,9 +47,7 @@ func zitadel(t *testing.T, redirectURL, email string) string {
 func signInAtZitadel(t *testing.T, address, email string) url.Values {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	client := &http.Client{Jar: jar, CheckRedirect: func(req *http.Request, _ []*http.Request) error {
 		if strings.HasPrefix(req.URL.String(), issuer) {
 			return http.ErrUseLastResponse
@@ -60,16 +55,12 @@ func signInAtZitadel(t *testing.T, address, email string) url.Values {
 		return nil
 	}}
 	form, err := client.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_ = form.Body.Close()
 	resp, err := client.PostForm(form.Request.URL.Scheme+"://"+form.Request.URL.Host+"/login/username", url.Values{
 		"id": form.Request.URL.Query()["authRequestID"], "username": {email}, "password": {"password"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_ = resp.Body.Close()
 	back, err := resp.Location()
 	if err != nil {

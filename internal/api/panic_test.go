@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // oneUser is a database with one active user for every subject.
@@ -33,9 +34,7 @@ func TestR16_PanicReleasesTheAdmission(t *testing.T) {
 		Identity: identity.NewService(oneUser{}, verifier{}, log), Stream: streams,
 		App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
 	}, api.Config{}, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	ask := `{"thread_id":"` + newID() + `","request_id":"` + newID() + `","content":"糸とは"}`
 	for range 2 {
 		for _, r := range []*http.Request{
@@ -66,9 +65,7 @@ func TestUnknownMethodsAreOneInMetrics(t *testing.T) {
 		App:     fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
 		Measure: func(method, _ string, _ int, _ time.Duration) { methods = append(methods, method) },
 	}, api.Config{}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, method := range []string{"GET", "MADEUP1", "MADEUP2"} {
 		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), method, "/v1/live", nil))
 	}

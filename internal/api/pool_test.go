@@ -25,6 +25,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const (
@@ -56,9 +57,7 @@ func newUserPool(t *testing.T, db *store.DB) *userPool {
 		Mailer: u,
 		Hash:   pool.HashConfig{MemoryKiB: 64, Passes: 1},
 	}, db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { u.Stop(context.Background()) })
 	return u
 }
@@ -123,9 +122,7 @@ func (u *userPool) directory(t *testing.T) org.Accounts {
 		UserPoolID: poolID, Endpoint: "http://pool.invalid", Transport: directory.InProcess(u.Handler()),
 		Credentials: directory.Credentials(u.credentials),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return accounts{d, u.Pool}
 }
 
@@ -149,12 +146,8 @@ func (u *userPool) singleSignOn(t *testing.T, db *store.DB, transport http.Round
 ) {
 	t.Helper()
 	key, err := spKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.AddFirstSAMLKey(t.Context(), key); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, db.AddFirstSAMLKey(t.Context(), key))
 	shared := singlesignon.New(singlesignon.Config{PublicURL: "https://tsumugi.example", ClientID: ssoClient}, db, u.Pool)
 	providers := singlesignon.NewClient(singlesignon.ClientConfig{
 		Hosts: []string{"localhost", "127.0.0.1"}, Transport: transport,
@@ -176,9 +169,7 @@ func (f *fixture) account(u *identity.NewUser) {
 		Email: u.Email, Name: u.Name,
 		PermanentPassword: poolPassword,
 	})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	u.Subject = sub.String()
 	f.exec("UPDATE users SET subject = $2 WHERE id = $1", u.ID, u.Subject)
 }
@@ -187,28 +178,20 @@ func (f *fixture) account(u *identity.NewUser) {
 func (f *fixture) callPool(operation string, body map[string]any, header ...string) response {
 	f.t.Helper()
 	encoded, err := json.Marshal(body)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, f.url+"/pool/",
 		strings.NewReader(string(encoded)))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	req.Header.Set("Content-Type", "application/x-amz-json-1.1")
 	req.Header.Set("X-Amz-Target", "AWSCognitoIdentityProviderService."+operation)
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
 	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	return response{resp.StatusCode, resp.Header, answer}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // sso is a server with an organization, its super-admin, and the organization's identity provider.
@@ -45,9 +46,7 @@ func newSSOWith(t *testing.T, model llm.Model) *sso {
 		{Login: "mallory", Password: "pw", Email: "alice@tsumugi.example", Name: "別人"},
 		{Login: "eve", Password: "pw", Email: "eve@evil.example", Name: "イブ"},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return f
 }
 
@@ -55,9 +54,7 @@ func newSSOWith(t *testing.T, model llm.Model) *sso {
 func (f *sso) configure() {
 	f.t.Helper()
 	metadata, err := f.idp.Metadata()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	config := get[api.SAMLConfig](f.fixture, http.StatusOK, call{
 		method: "PUT", path: "/v1/saml-config",
 		token: f.admin.Subject, body: map[string]any{
@@ -69,9 +66,7 @@ func (f *sso) configure() {
 	if resp.status != http.StatusOK || resp.header.Get("Content-Type") != "application/samlmetadata+xml" {
 		f.t.Fatalf("the metadata: %d %s", resp.status, resp.body)
 	}
-	if err := f.idp.AddService(resp.body); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, f.idp.AddService(resp.body))
 	if on := get[api.SAMLConfig](f.fixture, http.StatusOK, call{
 		method: "PUT", path: "/v1/saml-config/on",
 		token: f.admin.Subject,
@@ -143,9 +138,7 @@ func (f *sso) atProvider(method, address string, fields url.Values) form {
 		f.t.Fatalf("the identity provider answers %d %s", page.Code, body)
 	}
 	action, err := url.Parse(html.UnescapeString(formAction.FindStringSubmatch(string(body))[1]))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	found := form{path: action.Path, fields: url.Values{}}
 	for _, field := range formField.FindAllStringSubmatch(string(body), -1) {
 		found.fields.Set(field[1], html.UnescapeString(field[2]))

@@ -24,6 +24,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // slackSettings are a fixture's settings for Slack.
@@ -39,9 +40,7 @@ func (f *fixture) slackServices(t *testing.T, with settings, log *slog.Logger) a
 	t.Helper()
 	var keys secret.Keyring
 	if !with.slack.unsealed {
-		if err := keys.UnmarshalText([]byte(secret.NewKey())); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, keys.UnmarshalText([]byte(secret.NewKey())))
 	}
 	if with.slack.apiURL == "" {
 		with.slack.apiURL = "http://127.0.0.1:1/api/"
@@ -50,9 +49,7 @@ func (f *fixture) slackServices(t *testing.T, with settings, log *slog.Logger) a
 		with.slack.intake = &taken{}
 	}
 	adapter, err := slack.New(slack.Config{APIURL: with.slack.apiURL}, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(adapter.Close)
 	db := f.db.WithSecrets(keys)
 	setup := workspace.NewSetup(workspace.SetupConfig{

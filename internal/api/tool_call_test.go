@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // sending has a tool whose rule is ask.
@@ -118,15 +119,11 @@ func TestToolCallDecision(t *testing.T) {
 func (f *fixture) auditEvents(t *testing.T, action string) (entries []string) {
 	t.Helper()
 	rows, err := f.sql.Query(t.Context(), `SELECT target_label || details::text FROM audit_events WHERE action = $1`, action)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var entry string
-		if err := rows.Scan(&entry); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, rows.Scan(&entry))
 		entries = append(entries, entry)
 	}
 	return entries

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/migrations"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // openEmpty returns a database without tables, and its connection string.
@@ -25,9 +26,7 @@ func openEmpty(t *testing.T) (*store.DB, string) {
 		t.Fatal(err)
 	}
 	db, err := store.Open(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(db.Close)
 	return db, dsn
 }
@@ -35,9 +34,7 @@ func openEmpty(t *testing.T) (*store.DB, string) {
 func openFolder(t testing.TB, dir string) *bucket.Bucket {
 	t.Helper()
 	b, err := bucket.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = b.Close() })
 	return b
 }
@@ -48,12 +45,8 @@ const snapshotName = "20261127T013000.000Z"
 func write(t testing.TB, target, name string, content []byte) backup.Object {
 	t.Helper()
 	path := filepath.Join(target, "snapshots", snapshotName, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must.Succeed(t, os.WriteFile(path, content, 0o600))
 	return backup.Object{Size: int64(len(content)), SHA256: sha256.Sum256(content)}
 }
 
@@ -85,13 +78,9 @@ func writeOlder(t *testing.T, target string, schema int) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	text, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	write(t, target, "manifest.json", text)
 }
 
@@ -103,19 +92,13 @@ func TestOlderSchemaIsRestoredAndMigrated(t *testing.T) {
 	target := t.TempDir()
 	writeOlder(t, target, 4)
 	source, err := backup.Open(t.Context(), openFolder(t, target), "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	db, dsn := openEmpty(t)
-	if err := source.Restore(t.Context(), db, openFolder(t, t.TempDir()), ignore); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, source.Restore(t.Context(), db, openFolder(t, t.TempDir()), ignore))
 	if version, err := db.SchemaVersion(t.Context()); err != nil || version != 4 {
 		t.Errorf("version %d, %v", version, err)
 	}
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, db.Migrate(t.Context()))
 	var name string
 	var contracts int
 	if err := storetest.Pool(t, dsn).QueryRow(t.Context(), `

@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel/channeltest"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR88_TakenOverOnADatabase kills servers during an answer. Their leases are rows in PostgreSQL.
@@ -146,18 +147,14 @@ func TestR83_EngineIgnoresMessagesOfOthers(t *testing.T) {
 	engine, err := llm.NewClient(llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	ask := func(prompt string) string {
 		t.Helper()
 		var b strings.Builder
 		_, err := engine.Stream(t.Context(), llm.Request{Messages: []llm.Message{
 			{Role: llm.RoleSystem, Content: "あなたは、アシスタントである。\n"}, {Role: llm.RoleUser, Content: prompt},
 		}}, func(text string) { b.WriteString(text) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return b.String()
 	}
 	const question = "次の文章を要約してください。\n会議は金曜の10時に始まる。資料は木曜までに配る。議長は佐藤が務める。終了は正午の予定である。" +

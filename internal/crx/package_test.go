@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/tsumugi-ai/tsumugi/internal/crx"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // memory is a Store in memory.
@@ -66,13 +67,9 @@ type packed struct {
 func newPackage(t *testing.T, store crx.Store, worker string) packed {
 	t.Helper()
 	p, err := crx.New(t.Context(), store, files(worker), "https://tsumugi.example/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	files, err := p.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return packed{p, files}
 }
 
@@ -80,19 +77,13 @@ func newPackage(t *testing.T, store crx.Store, worker string) packed {
 func open(t *testing.T, archive []byte) map[string]string {
 	t.Helper()
 	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	contents := make(map[string]string)
 	for _, f := range r.File {
 		in, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		data, err := io.ReadAll(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		contents[f.Name] = string(data)
 	}
 	return contents
@@ -112,9 +103,7 @@ func TestPackage(t *testing.T) {
 		Key       []byte
 		UpdateURL string `json:"update_url"`
 	}
-	if err := json.Unmarshal([]byte(contents["manifest.json"]), &manifest); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(contents["manifest.json"]), &manifest))
 	if manifest.Name != "Tsumugi" || manifest.Version != "1.2.3.1" || manifest.Version != p.Version ||
 		manifest.UpdateURL != "https://tsumugi.example/extension/updates.xml" {
 		t.Errorf("manifest: %+v", manifest)
@@ -131,9 +120,7 @@ func TestPackage(t *testing.T) {
 			} `xml:"updatecheck"`
 		} `xml:"http://www.google.com/update2/response app"`
 	}
-	if err := xml.Unmarshal(p.Updates, &update); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, xml.Unmarshal(p.Updates, &update))
 	if update.App.ID != p.ID || update.App.Check.Version != p.Version ||
 		update.App.Check.Codebase != "https://tsumugi.example/extension/tsumugi.crx" {
 		t.Errorf("updates: %s", p.Updates)
@@ -185,9 +172,7 @@ func TestCRXIsSigned(t *testing.T) {
 		t.Errorf("the key is that of %s", idOf(proof[1]))
 	}
 	public, err := x509.ParsePKIXPublicKey(proof[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	hash := sha256.New()
 	hash.Write([]byte("CRX3 SignedData\x00"))
 	hash.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(signed)))) //nolint:gosec // Small.
@@ -254,9 +239,7 @@ func TestAnotherLibraryWritesTheSameCRX(t *testing.T) {
 		filepath.Join(folder, "a.zip"), filepath.Join(folder, "key.pem"), filepath.Join(folder, "a.crx"),
 	}
 	for i, content := range []string{string(p.ZIP), store.release.PrivateKey} {
-		if err := os.WriteFile(paths[i], []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(paths[i], []byte(content), 0o600))
 	}
 	cmd := exec.CommandContext(t.Context(), node, append([]string{"-e", independentCRX}, paths...)...)
 	cmd.Dir = "../.."

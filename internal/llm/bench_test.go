@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 
 	openai "github.com/sashabaranov/go-openai"
 )
@@ -53,17 +54,13 @@ func BenchmarkGoOpenAI(b *testing.B) {
 	chunks := 0
 	for b.Loop() {
 		stream, err := client.CreateChatCompletionStream(b.Context(), openai.ChatCompletionRequest{Model: "m"})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Succeed(b, err)
 		for {
 			response, err := stream.Recv()
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Succeed(b, err)
 			if response.Choices[0].Delta.Content != "" {
 				chunks++
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // roundTrip implements http.RoundTripper by a function.
@@ -48,9 +49,7 @@ func newClient(t testing.TB, cfg llm.Config) *llm.Client {
 		cfg.Backoff, cfg.MaxBackoff = time.Millisecond, 2*time.Millisecond
 	}
 	client, err := llm.NewClient(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(client.Close)
 	return client
 }
@@ -67,9 +66,7 @@ func newRouter(t testing.TB, log *slog.Logger, cfg llm.Config) *llm.Router {
 			{Offer: llm.Offer{ID: "primary"}, Fallback: "second"}, {Offer: llm.Offer{ID: "second"}},
 		},
 	}}}, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(router.Close)
 	return router
 }
@@ -112,9 +109,7 @@ func TestStreamWholeAnswer(t *testing.T) {
 	req := question()
 	req.MaxTokens, req.Temperature = 256, &temperature
 	text, _, result, err := ask(t, client, req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if text != "はい、「有給休暇」は総務部へ\n申請します。👩‍💻" {
 		t.Errorf("text %q", text)
 	}
@@ -328,9 +323,7 @@ func TestUsageIsEstimatedWhenNotReported(t *testing.T) {
 	provider := llmtest.NewProvider(t).Add(llmtest.Text("こんにちは", "😀", " hello world"), llmtest.Finish("length"),
 		llmtest.Done())
 	_, _, result, err := ask(t, newClient(t, llm.Config{BaseURL: provider.URL()}), question())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if result.Usage.OutputTokens != 5+2+3 || result.Usage.InputTokens < 30 || result.FinishReason != llm.FinishLength {
 		t.Errorf("result %+v", result)
 	}

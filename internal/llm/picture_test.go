@@ -10,28 +10,23 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestPicturesAreSentWithTheirQuestion(t *testing.T) {
 	t.Parallel()
 	var shot bytes.Buffer
-	if err := png.Encode(&shot, image.NewGray(image.Rect(0, 0, 40, 30))); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, png.Encode(&shot, image.NewGray(image.Rect(0, 0, 40, 30))))
 	provider := llmtest.NewProvider(t).Add(llmtest.Text("猫"), llmtest.Finish("stop"), llmtest.Done())
 	client, err := llm.NewClient(llm.Config{BaseURL: provider.URL(), Model: llmtest.ModelName})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	result, err := client.Stream(t.Context(), llm.Request{Messages: []llm.Message{
 		{Role: llm.RoleSystem, Content: "秘書です。"},
 		{Role: llm.RoleUser, Content: "これは何ですか", Pictures: []llm.Picture{
 			{ID: "ours", MediaType: "image/png", Width: 40, Height: 30, Data: shot.Bytes()},
 		}},
 	}}, func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	received := provider.Wait(1)
 	got := received.Messages[1]
 	if got.Content != "これは何ですか" || len(got.Pictures) != 1 || got.Pictures[0].Width != 40 ||
@@ -79,9 +74,7 @@ func TestPicturesAreNotSentToAFallbackWithoutPictures(t *testing.T) {
 				},
 			}},
 		}, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		_, err = router.Stream(t.Context(), llm.Request{Messages: []llm.Message{
 			{Role: llm.RoleUser, Content: "何ですか", Pictures: []llm.Picture{{MediaType: "image/png"}}},
 		}}, func(string) {})

@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // route returns a route with the id of a model and the provider's name for it.
@@ -35,9 +36,7 @@ func newRouterOf(t testing.TB, providers ...llm.Provider) *llm.Router {
 	}
 	router, err := llm.NewRouter(llm.Catalog{Default: providers[0].Routes[0].ID, Providers: providers},
 		slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(router.Close)
 	return router
 }
@@ -263,9 +262,7 @@ func TestR95_LimitsHoldForAllServers(t *testing.T) {
 		var now, most atomic.Int32
 		server := func() (*llm.Router, func()) {
 			feed, err := stream.NewFeed(network.Node())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			counts := tally.New(feed, slog.New(slog.DiscardHandler))
 			router, err := llm.NewRouter(llm.Catalog{Default: "a", Servers: counts, Providers: []llm.Provider{{
 				MaxConcurrent: 3, TokensPerMinute: 6000, Routes: []llm.Route{route("a", "", "")},
@@ -275,9 +272,7 @@ func TestR95_LimitsHoldForAllServers(t *testing.T) {
 					now.Add(-1)
 				}),
 			}}}, slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			counts.Start()
 			return router, func() {
 				counts.Stop()

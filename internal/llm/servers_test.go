@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // said is the result of reading a response.
@@ -87,9 +88,7 @@ var servers = map[string]said{
 func recorded(t testing.TB, name string) (contentType string, body []byte) {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join("testdata", "servers", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if strings.HasSuffix(name, ".json") {
 		return "application/json", body
 	}
@@ -116,9 +115,7 @@ func askAll(t testing.TB, model llm.Model) (said, error) {
 func TestRecordedServers(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/servers/*.*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, file := range files {
 		if name := filepath.Base(file); name != "README.md" && servers[name] == (said{}) {
 			t.Errorf("%s is not in the table", name)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // waitGone waits until the provider has detected that its client disconnected.
@@ -73,9 +74,7 @@ func TestR25_StallsOverHTTP(t *testing.T) {
 func TestR25_StallWhileConnecting(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer func() { _ = listener.Close() }()
 	client := newClient(t, llm.Config{
 		BaseURL: "https://" + listener.Addr().String() + "/v1", ConnectTimeout: 50 * time.Millisecond, MaxRetries: 1,
@@ -221,9 +220,7 @@ func TestBackoffAndRetryAfter(t *testing.T) {
 					Model: "m", BaseURL: "http://provider.test",
 					Transport: provider.Transport(),
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				start := time.Now()
 				_, _, _, err = ask(t, client, question())
 				wantCode(t, err, llm.CodeRateLimited)

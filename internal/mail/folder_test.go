@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	. "github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestWithoutServerMailsAreStored(t *testing.T) {
@@ -19,18 +20,12 @@ func TestWithoutServerMailsAreStored(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data", "mail")
 	var console bytes.Buffer
 	m, err := New(Config{Folder: dir, Console: &console, PublicURL: public})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.SendInvitation(t.Context(), invited); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.SendResetCode(t.Context(), ResetCode{
+	must.Succeed(t, err)
+	must.Succeed(t, m.SendInvitation(t.Context(), invited))
+	must.Succeed(t, m.SendResetCode(t.Context(), ResetCode{
 		Email: invited.Email, Code: "987654",
 		ValidFor: time.Hour,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, part := range []string{
 		"宛先: 山田 太郎 <" + invited.Email + ">", "仮パスワード: " + invited.TemporaryPassword,
 		public + "/login?email=taro.yamada%2B1%40demo.example", "確認コード: 987654", dir,
@@ -54,17 +49,13 @@ func TestWithoutServerMailsAreStored(t *testing.T) {
 			t.Errorf("%s %v %v", entry.Name(), info.Mode(), err)
 		}
 		data, err := os.ReadFile(filepath.Join(dir, entry.Name())) //nolint:gosec // The folder is the test's.
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if _, text, _ := parts(t, string(data)); strings.Contains(text, "987654") != (i == 1) {
 			t.Errorf("%s does not stand in order", entry.Name())
 		}
 	}
 	blocked, err := New(Config{Folder: filepath.Join(dir, entries[0].Name()), Console: io.Discard, PublicURL: public})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if err := blocked.SendInvitation(t.Context(), invited); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a folder that is a file: %v", err)
 	}
@@ -83,17 +74,11 @@ func TestExpiredMailsAreRemoved(t *testing.T) {
 		"letters",
 	}
 	for _, file := range append([]string{gone}, others...) {
-		if err := os.WriteFile(filepath.Join(dir, file), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, file), nil, 0o600))
 	}
 	m, err := New(Config{Folder: dir, Console: io.Discard, PublicURL: public})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.SendInvitation(t.Context(), invited); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, m.SendInvitation(t.Context(), invited))
 	for _, file := range others {
 		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
 			t.Error(err)

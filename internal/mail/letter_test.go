@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	. "github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestNothingAddsHeaders puts line breaks and other control characters into all untrusted values.
@@ -26,9 +27,7 @@ func TestNothingAddsHeaders(t *testing.T) {
 		check(t, invited.Email, evil, "code\r\n.\r\nMAIL FROM:<eve@evil.example>")
 	}
 	m, err := New(Config{Folder: t.TempDir(), Console: io.Discard, PublicURL: public})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, email := range []string{
 		"", "nobody", "a@b\r\nBcc: c@d", "a@b>,<c@d", "Eve <a@b>", "a@b c", "日本@demo.example", "a@b,c@d",
 		"a(comment)@b", "a@b\x00",
@@ -51,9 +50,7 @@ func check(t testing.TB, email, name, code string) {
 	dir := t.TempDir()
 	var console bytes.Buffer
 	m, err := New(Config{Folder: dir, Console: &console, PublicURL: public})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if err := m.SendResetCode(context.Background(), ResetCode{Email: email, Name: name, Code: code}); err != nil {
 		if fault.CodeOf(err) != fault.Invalid {
 			t.Errorf("%q %q: %v", email, name, err)
@@ -65,9 +62,7 @@ func check(t testing.TB, email, name, code string) {
 		t.Fatal(files, err)
 	}
 	data, err := os.ReadFile(files[0]) //nolint:gosec // The folder is the test's.
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	written := strings.ReplaceAll(string(data), "\r\n", "\n")
 	lines(t, written)
 	header, _, _ := parts(t, written)

@@ -21,6 +21,7 @@ import (
 	. "github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/internal/proxy/proxytest"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -38,9 +39,7 @@ func mailer(t *testing.T, s *smtpServer, url string, log io.Writer) *Mailer {
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
 		SMTP:   SMTPConfig{RootCAs: s.roots, Timeout: cmp.Or(s.config.timeout, 15*time.Second)},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return m
 }
 
@@ -66,18 +65,14 @@ func parts(t testing.TB, data string) (header mail.Header, text, html string) {
 		into *string
 	}{{"text/plain", &text}, {"text/html", &html}} {
 		p, err := reader.NextPart()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		kind, parameters, err := mime.ParseMediaType(p.Header.Get("Content-Type"))
 		if err != nil || kind != part.kind || !strings.EqualFold(parameters["charset"], "utf-8") ||
 			p.Header.Get("Content-Transfer-Encoding") != "base64" {
 			t.Fatalf("%s %v %v", kind, parameters, err)
 		}
 		decoded, err := io.ReadAll(base64.NewDecoder(base64.StdEncoding, p))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		*part.into = string(decoded)
 	}
 	if _, err := reader.NextPart(); err != io.EOF { //nolint:errorlint // NextPart documents an unwrapped io.EOF.
@@ -125,9 +120,7 @@ func TestMailsArrive(t *testing.T) {
 			}
 			var log bytes.Buffer
 			m := mailer(t, s, server.url, &log)
-			if err := m.SendInvitation(t.Context(), invited); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, m.SendInvitation(t.Context(), invited))
 			if got := m.Stats(); got != (Stats{Sent: 1}) {
 				t.Errorf("statistics %+v", got)
 			}
@@ -204,9 +197,7 @@ func TestLetters(t *testing.T) {
 			[]string{"山田 太郎 様", "紡績株式会社", "2026年4月1日 18:05（日本時間）", "ログインできなくなります"},
 		},
 	} {
-		if err := letter.send(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, letter.send())
 		data := (<-s.took).data
 		lines(t, data)
 		header, text, html := parts(t, data)
@@ -257,9 +248,7 @@ func TestLetters(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	away, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_ = away.Close()
 	for name, server := range map[string]struct {
 		config serverConfig
@@ -333,9 +322,7 @@ func TestSlowServersTimeOut(t *testing.T) {
 				SMTPURL: "smtp://user:secret@" + s.address, From: sender, PublicURL: public,
 				SMTP: SMTPConfig{RootCAs: s.roots, Timeout: 300 * time.Millisecond},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			began := time.Now()
 			if err := m.SendInvitation(t.Context(), invited); fault.CodeOf(err) != fault.Unavailable {
 				t.Errorf("got %v", err)
@@ -356,9 +343,7 @@ func TestCanceledCallers(t *testing.T) {
 			SMTPURL: "smtp://" + s.address + "?tls=none", From: sender, PublicURL: public,
 			SMTP: SMTPConfig{Timeout: time.Hour},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error)
 		go func() { left <- m.SendInvitation(ctx, invited) }()

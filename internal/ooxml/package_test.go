@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const officeTypes = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
@@ -38,22 +39,16 @@ func archive(t testing.TB, parts ...string) []byte {
 		if err == nil {
 			_, err = io.WriteString(w, parts[i+1])
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, z.Close())
 	return out.Bytes()
 }
 
 func opened(t testing.TB, file []byte) *ooxml.Package {
 	t.Helper()
 	p, err := ooxml.Open(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return p
 }
 
@@ -183,9 +178,7 @@ func TestRelationships(t *testing.T) {
 		relationship("e", "hyperlink", "https://example.jp", `TargetMode="External"`)+"</Relationships>",
 		"../../etc/passwd", "root"))
 	rels, err := p.Relationships("word/document.xml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if got, want := rels.Targets("header"), []string{"header.xml", "word/header2.xml"}; !slices.Equal(got, want) {
 		t.Errorf("headers %q, want %q", got, want)
 	}
@@ -213,17 +206,11 @@ func TestPartsAreAddedAndReplaced(t *testing.T) {
 		"word/_rels/document.xml.rels", `<r:Relationships xmlns:r="x"><r:Relationship Id="rId2"/></r:Relationships>`,
 		"[Content_Types].xml", `<Types />`))
 	for range 2 {
-		if err := p.Add("word/document.xml", comments); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, p.Add("word/document.xml", comments))
 	}
-	if err := p.Extend("word/comments.xml", func(prefix string) string { return "<" + prefix + "new/>" }); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.Extend("word/comments.xml", func(prefix string) string { return "<" + prefix + "new/>" }))
 	file, err := p.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	p = opened(t, file)
 	const relation = `<Relationship xmlns="http://schemas.openxmlformats.org/package/2006/relationships" Id="`
 	for name, want := range map[string]string{
@@ -256,9 +243,7 @@ func known(t *testing.T, err error) {
 // FuzzR97_Package verifies that any file is read without a hang, and that a part that is added to it is found again.
 func FuzzR97_Package(f *testing.F) {
 	file, err := os.ReadFile("../redline/testdata/libreoffice.docx")
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, err)
 	f.Add(file)
 	if file, err = ooxml.New().Bytes(); err != nil {
 		f.Fatal(err)
@@ -283,9 +268,7 @@ func FuzzR97_Package(f *testing.F) {
 		}
 		p = opened(t, file)
 		rels, err := p.Relationships("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		names := rels.Targets("added")
 		if content, err := p.Read(names[len(names)-1]); err != nil || string(content) != "<added/>" {
 			t.Errorf("%q in %q and error %v", content, names, err)

@@ -15,14 +15,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
 	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestPicturesAreReadInAChild(t *testing.T) {
 	t.Parallel()
 	var content bytes.Buffer
-	if err := jpeg.Encode(&content, image.NewGray(image.Rect(0, 0, 3000, 1500)), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, jpeg.Encode(&content, image.NewGray(image.Rect(0, 0, 3000, 1500)), nil))
 	p, err := picture.NewReader(sandbox.New(sandbox.Config{})).ReadPicture(t.Context(), &content)
 	if err != nil || p.Width != 2048 || p.Height != 1024 || p.MediaType != raster.JPEG {
 		t.Errorf("%s of %d × %d, %v", p.MediaType, p.Width, p.Height, err)
@@ -33,9 +32,7 @@ func TestPicturesAreReadInAChild(t *testing.T) {
 func TestR98_HarmfulPictureIsReportedAsUnreadable(t *testing.T) {
 	t.Parallel()
 	var large bytes.Buffer
-	if err := png.Encode(&large, image.NewNRGBA(image.Rect(0, 0, 6000, 4000))); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, png.Encode(&large, image.NewNRGBA(image.Rect(0, 0, 6000, 4000))))
 	for how, c := range map[string]struct {
 		content []byte
 		memory  int64

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestR97_HostileFilesAreRefused(t *testing.T) {
@@ -60,9 +61,7 @@ func TestR97_TextIsEscaped(t *testing.T) {
 	t.Parallel()
 	hostile := "</w:t></w:r>\"'<w:del>]]>&amp;\x00\x1b\uFFFF"
 	file, err := redline.New("a" + hostile + "b")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	clean := strings.NewReplacer("\x00", " ", "\x1b", " ", "\uFFFF", "\uFFFD").Replace(hostile)
 	if got := text(t, file); got != "a"+clean+"b" {
 		t.Fatalf("got %q", got)
@@ -71,9 +70,7 @@ func TestR97_TextIsEscaped(t *testing.T) {
 	by.Name = hostile
 	changes := []redline.Change{{Start: 0, Before: "a" + hostile, After: hostile, Comment: hostile}}
 	marked, err := redline.Write(file, redline.Edit{Changes: changes, By: &by})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if got := text(t, marked); got != clean+"b" {
 		t.Errorf("got %q", got)
 	}
@@ -122,13 +119,9 @@ func FuzzR97_Redline(f *testing.F) {
 		if name == "[Content_Types].xml" || strings.HasSuffix(name, ".rels") {
 			return // They can make comments impossible, or part of the text.
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		clean, err := redline.Write(file, redline.Edit{Changes: changes})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if got := text(t, marked); got != text(t, clean) {
 			t.Errorf("marked %q, applied %q", got, text(t, clean))
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // withRuby is the text with ruby in one of the files. A second change of it becomes only a comment.
@@ -83,9 +84,7 @@ func TestWriteModifiesOnlyTheChanges(t *testing.T) {
 				changes := someChanges(rng, original, 1+rng.IntN(40))
 				want := applied(original, changes)
 				marked, err := mark(file, changes...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				if got := text(t, marked); got != want {
 					t.Fatalf("seed %d: marked\n%q, want\n%q", seed, got, want)
 				}
@@ -93,9 +92,7 @@ func TestWriteModifiesOnlyTheChanges(t *testing.T) {
 					t.Fatalf("seed %d: rejected\n%q, want\n%q", seed, got, original)
 				}
 				clean, err := redline.Write(file, redline.Edit{Changes: changes})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				if got := text(t, clean); got != want {
 					t.Fatalf("seed %d: applied\n%q, want\n%q", seed, got, want)
 				}
@@ -114,9 +111,7 @@ func onlyThese(t *testing.T, original, file []byte, parts ...string) {
 		all := make(map[string]string)
 		for _, f := range archive(t, file).File {
 			r, err := f.OpenRaw()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			var b bytes.Buffer
 			if _, err := b.ReadFrom(r); err != nil {
 				t.Fatal(err)

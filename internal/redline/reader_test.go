@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // independentReader is a script that uses docxodus from npm, which is based on Microsoft's Open XML SDK. It accepts and
@@ -48,9 +49,7 @@ func independent(t *testing.T, paths []string) (all []found) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &all); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(lines[len(lines)-1]), &all))
 	return all
 }
 
@@ -65,13 +64,9 @@ func TestAnotherLibraryReadsTheChanges(t *testing.T) {
 		original := text(t, file)
 		changes := someChanges(rand.New(rand.NewPCG(7, 1)), original, 40)
 		marked, err := mark(file, changes...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, marked, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, marked, 0o600))
 		n := 0
 		for _, c := range changes {
 			if c.Comment != "" {
@@ -116,12 +111,8 @@ func TestAnotherLibraryReadsTheChanges(t *testing.T) {
 func readText(t *testing.T, path string) string {
 	t.Helper()
 	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	got, err := redline.Text(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return got
 }

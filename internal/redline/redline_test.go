@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 var author = redline.Author{Name: "紡", Time: time.Date(2026, 11, 23, 18, 30, 0, 0, time.UTC)}
@@ -37,9 +38,7 @@ func pack(t testing.TB, body string) []byte {
 func packParts(t testing.TB, parts map[string]string) []byte {
 	t.Helper()
 	file, err := redline.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return withParts(t, file, parts)
 }
 
@@ -47,9 +46,7 @@ func packParts(t testing.TB, parts map[string]string) []byte {
 func withParts(t testing.TB, file []byte, parts map[string]string) []byte {
 	t.Helper()
 	pkg, err := ooxml.Open(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for name, text := range parts {
 		pkg.Replace(name, []byte(text))
 	}
@@ -62,9 +59,7 @@ func withParts(t testing.TB, file []byte, parts map[string]string) []byte {
 func archive(t testing.TB, file []byte) *zip.Reader {
 	t.Helper()
 	r, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return r
 }
 
@@ -84,13 +79,9 @@ func content(t testing.TB, file []byte, name string) string {
 			continue
 		}
 		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		b, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return string(b)
 	}
 	return ""
@@ -105,9 +96,7 @@ func body(t testing.TB, file []byte) string {
 func text(t testing.TB, file []byte) string {
 	t.Helper()
 	got, err := redline.Text(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return got
 }
 
@@ -294,9 +283,7 @@ func TestRedline(t *testing.T) {
 			original := text(t, file)
 			change := replace(t, original, test.before, test.after, test.comment, 0)
 			got, err := mark(file, change)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if body := body(t, got); body != test.want {
 				t.Errorf("got  %s\nwant %s", body, test.want)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const (
@@ -61,9 +62,7 @@ func TestNotesHeadersAndFootersAreProofread(t *testing.T) {
 		changes = append(changes, replace(t, original, "誤り", "訂正", "理由です。", i))
 	}
 	marked, err := mark(file, changes...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if got, want := text(t, marked), applied(original, changes); got != want {
 		t.Errorf("marked %q, want %q", got, want)
 	}
@@ -77,9 +76,7 @@ func TestNotesHeadersAndFootersAreProofread(t *testing.T) {
 		t.Errorf("%d comments at the end of the body", n)
 	}
 	path := filepath.Join(t.TempDir(), "stories.docx")
-	if err := os.WriteFile(path, marked, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, marked, 0o600))
 	independent(t, []string{path})
 	if accepted := readText(t, path+".accepted"); accepted != applied(original, changes) {
 		t.Errorf("another library accepts %q", accepted)
@@ -104,9 +101,7 @@ func TestFieldResultsAreNotChanged(t *testing.T) {
 	}
 	for name, by := range map[string]*redline.Author{"tracked": &author, "applied": nil} {
 		got, err := redline.Write(file, redline.Edit{Changes: changes, By: by})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if got := text(t, got); got != "\n見出しの誤り頁本文の訂正案内の訂正" {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -128,17 +123,13 @@ func TestFallbacksAreChangedWithTheirChoices(t *testing.T) {
 	original := text(t, file)
 	changes := []redline.Change{replace(t, original, "誤り", "訂正", "理由", 0), replace(t, original, "誤り", "訂正", "", 1)}
 	clean, err := redline.Write(file, redline.Edit{Changes: changes})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	got := strings.ReplaceAll(strings.ReplaceAll(body(t, clean), pre, ""), "</w:t></w:r><w:r><w:t>", "")
 	if want := box("箱の訂正", "箱の訂正") + box("別の訂正", "図の誤り"); got != want {
 		t.Errorf("applied\n%s\nwant\n%s", got, want)
 	}
 	marked, err := mark(file, changes...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if n := strings.Count(body(t, marked), "<w:ins "); n != 3 {
 		t.Errorf("%d insertions, want 3", n)
 	}

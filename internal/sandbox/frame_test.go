@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // next returns the first frame of a child's output and its body.
@@ -24,9 +25,7 @@ func next(content string, body int) (kind byte, head, text string, err error) {
 func TestFramesPreserveHeadAndBody(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	if err := sandbox.NewWriter(&b).Frame('p', []byte("頭"), "本文"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, sandbox.NewWriter(&b).Frame('p', []byte("頭"), "本文"))
 	whole := b.String()
 	kind, head, body, err := next(whole, len("本文"))
 	if kind != 'p' || head != "頭" || body != "本文" || err != nil {
@@ -44,9 +43,7 @@ func TestMalformedFramesAreRefused(t *testing.T) {
 	failed := func(reason string) string {
 		var b bytes.Buffer
 		c := &sandbox.Child{Writer: sandbox.NewWriter(&b)}
-		if err := c.End(&fault.UnreadableError{Code: fault.FileCorrupt, Reason: reason}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.End(&fault.UnreadableError{Code: fault.FileCorrupt, Reason: reason}))
 		return b.String()
 	}
 	for name, content := range map[string]string{

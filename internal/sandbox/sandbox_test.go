@@ -17,6 +17,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 var encrypted = &fault.UnreadableError{Code: fault.FileEncrypted, Reason: "パスワードで保護されています。"}
@@ -59,9 +60,7 @@ func TestChildInheritsFiles(t *testing.T) {
 	var files []string
 	for _, content := range []string{"一", "二"} {
 		name := filepath.Join(t.TempDir(), "a")
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(name, []byte(content), 0o600))
 		files = append(files, name)
 	}
 	job := sandbox.Job{Task: "inherit", Input: 1, Files: files}
@@ -79,13 +78,9 @@ func TestTrustedTaskWritesFilesAtALowPriority(t *testing.T) {
 	dir := t.TempDir()
 	cfg := sandbox.Config{Whole: time.Nanosecond, Total: time.Nanosecond, Memory: 1} // They do not apply to it.
 	job := sandbox.Job{Task: "write", Files: []string{dir}, CPU: time.Minute}
-	if err := sandbox.New(cfg).RunTrusted(t.Context(), job); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, sandbox.New(cfg).RunTrusted(t.Context(), job))
 	priorities, err := os.ReadFile(filepath.Join(dir, "written"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	// The tests may run at a low priority themselves.
 	if nice, err := strconv.Atoi(string(priorities)); runtime.GOOS == "linux" && (err != nil || nice < 10) {
 		t.Errorf("nice values of the threads %q, want 10 for all", priorities)
@@ -96,9 +91,7 @@ func TestTrustedTaskWritesFilesAtALowPriority(t *testing.T) {
 func TestTrustedTaskChangesOnlyItsOwnPriority(t *testing.T) {
 	t.Parallel()
 	dir, err := os.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer dir.Close()
 	before := niceValues()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], sandbox.Command, `{"task":"write","cpu":60}`)
@@ -127,9 +120,7 @@ func TestChildInheritsNoSecrets(t *testing.T) {
 	}
 	t.Setenv("OPENAI_API_KEY", "secret")
 	text, err := echo(t.Context(), sandbox.Config{}, strings.NewReader("misbehave tell"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if strings.Contains(text, "secret") {
 		t.Errorf("it has the server's environment: %s", text)
 	}

@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func keyring(t *testing.T, keys ...string) secret.Keyring {
 	t.Helper()
 	var k secret.Keyring
-	if err := k.UnmarshalText([]byte(strings.Join(keys, ","))); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, k.UnmarshalText([]byte(strings.Join(keys, ","))))
 	return k
 }
 
@@ -113,13 +112,9 @@ func TestKeysAreNotShown(t *testing.T) {
 
 func FuzzOpen(f *testing.F) {
 	var k secret.Keyring
-	if err := k.UnmarshalText([]byte(secret.NewKey())); err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, k.UnmarshalText([]byte(secret.NewKey())))
 	sealed, err := k.Seal([]byte("x"), "o")
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, err)
 	f.Add(sealed)
 	f.Add("sealed.v1." + k.String() + ".")
 	f.Add("sealed.v1..")

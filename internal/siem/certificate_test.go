@@ -19,6 +19,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/siem"
 	"github.com/tsumugi-ai/tsumugi/internal/work"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // authority issues client certificates.
@@ -30,9 +31,7 @@ type authority struct {
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return key
 }
 
@@ -45,13 +44,9 @@ func newAuthority(t *testing.T) authority {
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	encoded, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	certificate, err := x509.ParseCertificate(encoded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return authority{certificate, key}
 }
 
@@ -65,19 +60,13 @@ func (a authority) issue(t *testing.T, to *siem.ClientCertificate, end time.Time
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	encoded, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for name, block := range map[string]*pem.Block{
 		to.CertificateFile: {Type: "CERTIFICATE", Bytes: certificate}, to.KeyFile: {Type: "PRIVATE KEY", Bytes: encoded},
 	} {
-		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(name, pem.EncodeToMemory(block), 0o600))
 	}
 }
 
@@ -120,9 +109,7 @@ func (s *secured) sinks(t *testing.T, certificate *siem.ClientCertificate) []sie
 	t.Helper()
 	otlp, err := siem.NewOTLP(siem.OTLPConfig{URL: s.URL, RootCAs: s.roots, Certificate: certificate},
 		slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return []siem.Sink{otlp, s.syslogServer.sink(t, siem.SyslogConfig{
 		URL: "tls://" + s.Addr().String(), RootCAs: s.roots, Certificate: certificate,
 	})}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/siem"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestEventsAreValidOCSF maps events of every action, and of one that is not known, by every kind of actor, with all
@@ -30,9 +31,7 @@ func TestEventsAreValidOCSF(t *testing.T) {
 		for name, e := range variants(action) {
 			names = append(names, fmt.Sprintf("%s, %s", action, name))
 			origin := siem.Origin{Host: "tsumugi.example.com", Version: "0.1.0"}
-			if err := json.NewEncoder(&events).Encode(origin.OCSF(e)); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, json.NewEncoder(&events).Encode(origin.OCSF(e)))
 		}
 	}
 	results := json.NewDecoder(bytes.NewReader(checkOCSF(t, events.Bytes())))
@@ -72,9 +71,7 @@ func TestOCSFCheckFindsErrors(t *testing.T) {
 	for _, tt := range tests {
 		e := siem.Origin{Host: "tsumugi.example.com", Version: "0.1.0"}.OCSF(variants("user.create")["all values"])
 		tt.change(e)
-		if err := json.NewEncoder(&events).Encode(e); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.NewEncoder(&events).Encode(e))
 	}
 	lines := strings.Split(string(checkOCSF(t, events.Bytes())), "\n")
 	for i, tt := range tests {
@@ -122,9 +119,7 @@ func checkOCSF(t *testing.T, events []byte) []byte {
 		"github.com/valllabh/ocsf-schema-golang")
 	list.Dir = dir
 	module, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	schema := filepath.Join(strings.TrimSpace(string(module)), "schema/v1.2-schema.json")
 	//nolint:gosec // The program was just built.
 	cmd := exec.CommandContext(t.Context(), program, schema)

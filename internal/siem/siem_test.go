@@ -30,6 +30,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestMain(m *testing.M) { leak.Main(storetest.Suite{M: m}) }
@@ -71,9 +72,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	dsn := storetest.DSN(t)
 	db, err := store.Open(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(db.Close)
 	return &fixture{DB: db, t: t, sql: storetest.Pool(t, dsn)}
 }
@@ -93,9 +92,7 @@ func (f *fixture) awaitSent() {
 	f.t.Helper()
 	for {
 		backlogs, err := f.SinkBacklogs(f.t.Context())
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		must.Succeed(f.t, err)
 		if !slices.ContainsFunc(backlogs, func(b siem.Backlog) bool { return b.Waiting > 0 }) {
 			return
 		}
@@ -116,9 +113,7 @@ func (f *fixture) record(q execer, label, detail string) (id string) {
 		VALUES ($1, 'operator', 'root', 'organization.edit', 'organization', $2,
 		        jsonb_build_array(jsonb_build_object('field', 'name', 'after', $3::text)), '2001:db8::1')
 		RETURNING id::text`, uuidv7.New(), label, detail).Scan(&id)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	return id
 }
 
@@ -130,13 +125,9 @@ func (f *fixture) recordMany(n int) []string {
 		SELECT gen_random_uuid(), now() + i * interval '1 day' / $1, 'system', 'organization.edit'
 		FROM generate_series(1, $1::int) i
 		RETURNING id::text`, n)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	return ids
 }
 
@@ -160,9 +151,7 @@ func TestEveryActionIsMapped(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if len(found) < len(org.Actions())+60 {
 		t.Errorf("found only %d constants", len(found)-len(org.Actions()))
 	}
@@ -185,17 +174,13 @@ func TestLateCommitIsSent(t *testing.T) {
 	f, c := newFixture(t), newCollector(t)
 	f.serve(f.DB, slog.New(slog.DiscardHandler), c.sink(t, nil))
 	first, err := f.sql.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	early := f.record(first, "first", "")
 	late := f.record(f.sql, "second", "")
 	if got := c.expect(t, 1); got[0] != late {
 		t.Errorf("got %s, want %s", got, late)
 	}
-	if err := first.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, first.Commit(t.Context()))
 	if got := c.expect(t, 1); got[0] != early {
 		t.Errorf("got %s, want %s", got, early)
 	}
@@ -221,9 +206,7 @@ func TestReceiverIsAwayForADay(t *testing.T) {
 	t.Parallel()
 	f, c, log := newFixture(t), newCollector(t), &logs{}
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_ = closed.Close()
 	reachable := &atomic.Bool{}
 	transport := c.Client().Transport.(*http.Transport).Clone()
@@ -236,9 +219,7 @@ func TestReceiverIsAwayForADay(t *testing.T) {
 	sink, err := siem.NewOTLP(siem.OTLPConfig{
 		URL: c.URL, Client: &http.Client{Transport: transport}, Timeout: 3 * time.Second,
 	}, log.logger())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	failing, count := make(chan struct{}), new(atomic.Int32)
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
@@ -314,9 +295,7 @@ func TestAnotherServerContinues(t *testing.T) {
 	var senders sync.Map // By the user agent.
 	sink := func(name string) siem.Sink {
 		sink, err := siem.NewOTLP(siem.OTLPConfig{URL: c.URL, Headers: "server=" + name, Client: c.Client()}, log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return sink
 	}
 	c.set(func(_ http.ResponseWriter, r *http.Request) {

@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/proxy/proxytest"
 	"github.com/tsumugi-ai/tsumugi/internal/siem"
 	"github.com/tsumugi-ai/tsumugi/internal/work"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // syslogServer is a receiver of syslog messages.
@@ -50,9 +51,7 @@ func newSyslogServer(t *testing.T, listener net.Listener) *syslogServer {
 func listen(t *testing.T) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return listener
 }
 
@@ -91,9 +90,7 @@ func (s *syslogServer) sink(t *testing.T, cfg siem.SyslogConfig) *siem.Syslog {
 		cfg.URL = "tcp://" + s.Addr().String()
 	}
 	sink, err := siem.NewSyslog(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return sink
 }
 
@@ -119,9 +116,7 @@ func TestBrokenConnectionIsSentAgain(t *testing.T) {
 			}
 			// The cursor moves after the message was read.
 			for cursor := int64(-1); cursor < int64(20-test.again); work.Sleep(t.Context(), time.Millisecond) {
-				if err := f.sql.QueryRow(t.Context(), `SELECT position FROM audit_sinks`).Scan(&cursor); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, f.sql.QueryRow(t.Context(), `SELECT position FROM audit_sinks`).Scan(&cursor))
 			}
 			want := sent[20-test.again:]
 			_ = (<-s.connections).Close()
@@ -205,9 +200,7 @@ func TestUnknownAuthorityIsRefused(t *testing.T) {
 	unknown := s.sink(t, siem.SyslogConfig{URL: url})
 	for _, sink := range []siem.Sink{unknown, func() siem.Sink {
 		sink, err := siem.NewOTLP(siem.OTLPConfig{URL: certified.URL}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return sink
 	}()} {
 		if err := sink.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "unknown authority") ||

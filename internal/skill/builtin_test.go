@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -236,14 +237,10 @@ func golden(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if text != string(want) {
 		t.Errorf("%s differs; run go test ./skill -update and read the difference", name)
 	}
@@ -261,9 +258,7 @@ func TestIcons(t *testing.T) {
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(public, "icons", "skills", "*.svg"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var names []string
 	for _, path := range files {
 		names = append(names, strings.TrimSuffix(filepath.Base(path), ".svg"))
@@ -272,14 +267,10 @@ func TestIcons(t *testing.T) {
 		t.Errorf("there are the icons %v, known are %v", names, skill.Icons())
 	}
 	marks, err := filepath.Glob(filepath.Join(public, "icons", "*.svg"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, path := range append(files, marks...) {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if len(data) >= 3*1024 {
 			t.Errorf("%s: %d bytes", path, len(data))
 		}

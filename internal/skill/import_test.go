@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // sales is an example of an operator's file.
@@ -57,9 +58,7 @@ retire: [old-report]
 func TestParseImport(t *testing.T) {
 	t.Parallel()
 	got, err := skill.ParseImport([]byte(sales))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	categories, _ := builtin(t)
 	if len(got.Categories) != 1 || got.Categories[0].Key != "sales" || got.Categories[0].Name != "営業" ||
 		got.Categories[0].Position <= categories[len(categories)-1].Position {
@@ -89,9 +88,7 @@ func TestParseImport(t *testing.T) {
 func TestFileFields(t *testing.T) {
 	t.Parallel()
 	got, err := skill.ParseImport([]byte(strings.Replace(sales, "type: textarea", "type: file", 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, s := range got.Skills {
 		if want := s.FormType == skill.FormForm; s.AcceptsDataSources != want {
 			t.Errorf("%s accepts data sources: %v", s.Name, s.AcceptsDataSources)
@@ -103,9 +100,7 @@ func TestFileFields(t *testing.T) {
 func TestDocumentedFileIsRead(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/skills.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, rest, _ := strings.Cut(string(page), "```yaml\n")
 	file, _, found := strings.Cut(rest, "```")
 	if got, err := skill.ParseImport([]byte(file)); err != nil || !found || len(got.Skills) != 2 {
@@ -194,15 +189,11 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte("a: &a [*a]\nskills: *a\n"))
 	f.Add([]byte("skills: [{<<: {key: x}}]"))
 	paths, err := filepath.Glob("builtin/*.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, err)
 	for _, path := range paths {
 		data, err := os.ReadFile(path) //nolint:gosec // Our own files.
 		f.Add(data)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Succeed(f, err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := skill.ParseImport(data)

@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // savingStore records the input for saving.
@@ -172,13 +173,9 @@ func TestExportedSkillsAreReadAgain(t *testing.T) {
 	c := content()
 	c.Icon, c.AnswerLength, c.Examples = "🧵", skill.AnswerLong, []skill.Example{{Question: "問い", Answer: "答え"}}
 	custom, err := library.Create(t.Context(), actor, skill.Input{Audience: skill.AudienceSelf, Content: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	file, err := library.Export(t.Context(), actor, custom.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if _, err := skill.ParseImport(file); err != nil {
 		t.Errorf("an operator: %v\n%s", err, file)
 	}

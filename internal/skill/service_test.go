@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // newSeeded returns a service on a store with the built-in skills.
@@ -24,9 +25,7 @@ func TestSeedIsIdempotent(t *testing.T) {
 	t.Parallel()
 	service, store := newSeeded(t, skill.Config{})
 	first := store.skills
-	if err := skill.Seed(t.Context(), store); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, skill.Seed(t.Context(), store))
 	if len(first) != len(store.skills) {
 		t.Fatalf("%d skills became %d", len(first), len(store.skills))
 	}
@@ -46,9 +45,7 @@ func TestWebSearchIsUnavailable(t *testing.T) {
 	for _, configured := range []bool{false, true} {
 		service, _ := newSeeded(t, skill.Config{WebSearch: configured})
 		skills, err := service.List(t.Context(), uuid.New(), uuid.New(), 0, skill.MaxPage)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, s := range skills {
 			want := s.Kind == skill.KindWebSearch && !configured
 			for _, setting := range []string{"TSUMUGI_SEARCH_URL", "TSUMUGI_SEARCH_PROVIDER"} {
@@ -74,9 +71,7 @@ func TestFavorites(t *testing.T) {
 	organization, user := uuid.New(), uuid.New()
 	first, second := store.skills[0].ID, store.skills[1].ID
 	for _, id := range []uuid.UUID{first, second, first} {
-		if err := service.AddFavorite(ctx, organization, user, id); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, service.AddFavorite(ctx, organization, user, id))
 	}
 	favorites, err := service.Favorites(ctx, organization, user, 0, 10)
 	if err != nil || len(favorites) != 2 || favorites[0].SkillID != second || favorites[1].SkillID != first {
@@ -86,9 +81,7 @@ func TestFavorites(t *testing.T) {
 		t.Errorf("Get after AddFavorite: favourite %v, %v", one.IsFavorite, err)
 	}
 	for range 2 {
-		if err := service.RemoveFavorite(ctx, organization, user, first); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, service.RemoveFavorite(ctx, organization, user, first))
 	}
 	if one, err := service.Get(ctx, organization, user, first); err != nil || one.IsFavorite {
 		t.Errorf("Get after RemoveFavorite: favourite %v, %v", one.IsFavorite, err)

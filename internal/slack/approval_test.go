@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // request returns a draft of a request for a decision.
@@ -35,9 +36,7 @@ func request(state chat.ApprovalState, arguments string) channel.Draft {
 func (o *office) begun(d channel.Draft) (ref channel.Ref, sections []string) {
 	o.t.Helper()
 	ref, err := o.adapter.Begin(within(o.t), o.to, d)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	must.Succeed(o.t, err)
 	return ref, o.sections(ref)
 }
 
@@ -86,14 +85,10 @@ func TestRequestForADecision(t *testing.T) {
 		chat.ApprovalCanceled: "不要になりました",
 	} {
 		adapter, err := slack.New(slack.Config{APIURL: o.URL() + "/api"}, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		d := request(state, "")
 		d.Approval.Reason = "秘密の理由"
-		if err := adapter.Replace(within(t), o.to, ref, d); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, adapter.Replace(within(t), o.to, ref, d))
 		adapter.Close()
 		_, all := o.shown(o.to.Channel, ref)
 		if !strings.Contains(all, want) || strings.Contains(all, "button") || strings.Contains(all, "打合せ") ||

@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // event returns an inner event in Slack's envelope.
@@ -285,9 +286,7 @@ func TestManifest(t *testing.T) {
 	t.Parallel()
 	for _, socket := range []bool{false, true} {
 		body, err := slack.Manifest("https://tsumugi.example", socket)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		var m struct {
 			Display  map[string]string `json:"display_information"`
 			Features struct {
@@ -301,9 +300,7 @@ func TestManifest(t *testing.T) {
 				Socket bool `json:"socket_mode_enabled"`
 			} `json:"settings"`
 		}
-		if err := json.Unmarshal(body, &m); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(body, &m))
 		url := "https://tsumugi.example/external/slack/v1/event"
 		if socket {
 			url = ""

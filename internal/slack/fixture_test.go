@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	fake "github.com/tsumugi-ai/tsumugi/test/fakes/slack"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -41,9 +42,7 @@ func open(t *testing.T, change func(*fake.Config)) *office {
 	server := httptest.NewServer(o.Workspace)
 	o.SetURL(server.URL)
 	adapter, err := slack.New(slack.Config{APIURL: server.URL + "/api"}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() {
 		adapter.Close()
 		server.Close()
@@ -65,9 +64,7 @@ func open(t *testing.T, change func(*fake.Config)) *office {
 func (o *office) mentioned(person, text string) channel.Target {
 	o.t.Helper()
 	ts, err := o.Mention(fake.Said{Channel: fake.DemoGeneral, User: person, Text: text})
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	must.Succeed(o.t, err)
 	return channel.Target{Installation: o.in, Channel: fake.DemoGeneral, Thread: ts, Person: person}
 }
 

@@ -16,15 +16,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	fake "github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestThread(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
 	root, err := o.Say(fake.Said{Channel: fake.DemoGeneral, User: fake.DemoTaro, Text: "<@U0HANAKO01> 来週の&lt;予定&gt;です"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	to := channel.Target{Installation: o.in, Channel: fake.DemoGeneral, Thread: root, Person: fake.DemoHanako}
 	if _, err := o.Say(fake.Said{
 		Channel: fake.DemoGeneral, User: fake.DemoJiro, Thread: root, Text: "資料",
@@ -38,9 +37,7 @@ func TestThread(t *testing.T) {
 	ask, err := o.Mention(fake.Said{
 		Channel: fake.DemoGeneral, User: fake.DemoHanako, Thread: root, Text: "要約",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	messages, err := o.adapter.History(ctx, to, channel.Ref(ask))
 	if err != nil || len(messages) != 2 {
 		t.Fatalf("%+v, %v", messages, err)
@@ -53,9 +50,7 @@ func TestThread(t *testing.T) {
 		t.Fatalf("%+v", messages[1])
 	}
 	content, err := o.adapter.Download(ctx, to, messages[1].Files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	body, err := io.ReadAll(content)
 	if err != nil || string(body) != "旅費は3,000円" {
 		t.Errorf("%q, %v", body, err)
@@ -73,9 +68,7 @@ func TestThread(t *testing.T) {
 	if none, err := o.adapter.History(ctx, to, channel.Ref(root)); err != nil || len(none) != 0 {
 		t.Errorf("before the first message: %+v, %v", none, err)
 	}
-	if err := o.Delete(fake.DemoGeneral, ask); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.Delete(fake.DemoGeneral, ask))
 	if _, err := o.adapter.Message(ctx, to, channel.Ref(ask)); !errors.Is(err, channel.ErrGone) {
 		t.Errorf("a deleted message: %v", err)
 	}
@@ -172,9 +165,7 @@ func TestAttach(t *testing.T) {
 	a := channel.Attachment{AnswerID: draft("").AnswerID, Name: "回答.md", Markdown: strings.Repeat("長い回答\n", 20_000)}
 	for _, again := range []bool{false, true} {
 		a.Again = again
-		if err := o.adapter.Attach(ctx, o.to, a); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, o.adapter.Attach(ctx, o.to, a))
 	}
 	var files []fake.File
 	for _, m := range o.Answers(o.to.Channel, o.to.Thread) {
@@ -191,9 +182,7 @@ func TestNotify(t *testing.T) {
 	n := channel.Notice{
 		Kind: channel.NoticeLink, Text: "連携してください。", URL: "https://tsumugi.example/setting/slack?state=1", Label: "アカウントを連携",
 	}
-	if err := o.adapter.Notify(ctx, o.to, n); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.adapter.Notify(ctx, o.to, n))
 	told := o.Ephemeral(o.to.Channel, fake.DemoHanako)
 	if len(told) != 1 || !strings.Contains(string(told[0].Blocks), "state=1") || told[0].ThreadTS != "" {
 		t.Fatalf("before a reply: %+v", told)
@@ -203,9 +192,7 @@ func TestNotify(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.adapter.Notify(ctx, o.to, n); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.adapter.Notify(ctx, o.to, n))
 	if told = o.Ephemeral(o.to.Channel, fake.DemoHanako); len(told) != 2 || told[1].ThreadTS != o.to.Thread {
 		t.Fatalf("after a reply: %+v", told)
 	}
@@ -213,14 +200,10 @@ func TestNotify(t *testing.T) {
 		t.Errorf("others see %+v", others)
 	}
 	dm, ts, err := o.Tell(fake.Said{User: fake.DemoHanako, Text: "質問"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	edited := channel.Notice{Kind: channel.NoticeEdited, Text: "編集されました。", AnswerID: draft("").AnswerID}
 	to := channel.Target{Installation: o.in, Channel: dm, Thread: ts, Person: fake.DemoHanako, Direct: true}
-	if err := o.adapter.Notify(ctx, to, edited); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.adapter.Notify(ctx, to, edited))
 	if m := o.Answers(dm, ts); len(m) != 1 || !strings.Contains(string(m[0].Blocks), "tsumugi_again") {
 		t.Errorf("%+v", m)
 	}
@@ -237,9 +220,7 @@ func TestOpen(t *testing.T) {
 	to, since := o.to, time.Now().Add(-time.Minute)
 	to.Thread = ""
 	first, err := o.adapter.Open(ctx, to, since, "command:1", "旅費は?")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for range 250 {
 		if _, err := o.Say(fake.Said{Channel: to.Channel, User: fake.DemoTaro, Text: "雑談"}); err != nil {
 			t.Fatal(err)
@@ -267,9 +248,7 @@ func TestSharedChannel(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
 	root, err := o.Say(fake.Said{Channel: fake.DemoShared, User: fake.DemoTaro, Text: "共同企画です"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	to := channel.Target{Installation: o.in, Channel: fake.DemoShared, Thread: root, Person: fake.DemoTaro}
 	for range 2 {
 		if messages, err := o.adapter.History(ctx, to, ""); fault.CodeOf(err) != fault.Forbidden {
@@ -312,9 +291,7 @@ func TestHost(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
 	to := channel.Target{Installation: o.in, Person: fake.DemoHanako}
-	if err := o.adapter.ShowHome(ctx, to, channel.Home{LinkURL: "https://tsumugi.example/link"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.adapter.ShowHome(ctx, to, channel.Home{LinkURL: "https://tsumugi.example/link"}))
 	if home := string(o.Home(fake.DemoHanako)); !strings.Contains(home, "/link") {
 		t.Error(home)
 	}
@@ -322,22 +299,16 @@ func TestHost(t *testing.T) {
 	for i := range skills {
 		skills[i] = channel.Prompt{Title: "翻訳<!here>", Text: "訳します"}
 	}
-	if err := o.adapter.ShowHome(ctx, to, channel.Home{
+	must.Succeed(t, o.adapter.ShowHome(ctx, to, channel.Home{
 		Linked: true, Account: "花子（hanako@demo.example）", AppURL: "https://tsumugi.example", Skills: skills,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if home := string(o.Home(fake.DemoHanako)); !strings.Contains(home, "hanako@demo.example") {
 		t.Error(home)
 	}
 	dm, thread := o.OpenAssistant(fake.DemoHanako)
 	to.Channel, to.Thread, to.Direct = dm, thread, true
-	if err := o.adapter.ShowPrompts(ctx, to, skills); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.adapter.ShowTitle(ctx, to, "旅費について"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.adapter.ShowPrompts(ctx, to, skills))
+	must.Succeed(t, o.adapter.ShowTitle(ctx, to, "旅費について"))
 	if s := o.Session(dm, thread); len(s.Prompts) != 4 || s.Title != "旅費について" {
 		t.Errorf("%+v", s)
 	}
@@ -408,9 +379,7 @@ func TestInstallAndSignIn(t *testing.T) {
 	back := func(address, person string) string {
 		t.Helper()
 		location, err := o.Authorize(address, person)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, location, http.NoBody)
 		if err != nil || r.URL.Query().Get("state") != "the-state" {
 			t.Fatalf("%s: %v", location, err)

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -25,21 +26,15 @@ func TestRender_Golden(t *testing.T) {
 	}
 	for _, source := range sources {
 		markdown, err := os.ReadFile(source)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		// The golden file has a visible character for zero-width spaces.
 		got := strings.ReplaceAll(slack.Render(string(markdown), true), "\u200b", "␣")
 		golden := strings.TrimSuffix(source, ".md") + ".golden"
 		if *update {
-			if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(golden, []byte(got), 0o600))
 		}
 		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if got != string(want) {
 			t.Errorf("%s:\n%s\nwant:\n%s", source, got, want)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	fake "github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // intake stores events in memory, each once, like channel.Service.
@@ -100,16 +101,10 @@ func TestSockets(t *testing.T) {
 	o := behindFirewall(t, 2, i)
 	ctx := within(t)
 	o.mentioned(fake.DemoHanako, "要約して")
-	if err := o.Command(ctx, fake.DemoTaro, fake.DemoGeneral, "翻訳: hello"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.Command(ctx, fake.DemoTaro, fake.DemoGeneral, "翻訳: hello"))
 	ref, err := o.adapter.Begin(ctx, o.to, done("回答"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := o.Click(ctx, fake.DemoHanako, o.to.Channel, string(ref), "tsumugi_good"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, o.Click(ctx, fake.DemoHanako, o.to.Channel, string(ref), "tsumugi_good"))
 	o.await("the question", func() bool { return o.asked(i, "要約して") == 1 })
 	kinds := map[channel.Kind]channel.IncomingEvent{}
 	for _, in := range i.stored() {
@@ -139,9 +134,7 @@ func TestSockets_Refresh(t *testing.T) {
 	t.Parallel()
 	i := &intake{}
 	o := behindFirewall(t, 1, i)
-	if err := o.Refresh(within(t), "warning"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.Refresh(within(t), "warning"))
 	o.await("the next socket, before the old one ends", func() bool { return o.Sockets() == 2 })
 	o.Cut()
 	o.await("a socket after the cut", func() bool {

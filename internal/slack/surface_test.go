@@ -16,21 +16,18 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel/channeltest"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	fake "github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestStream(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
-	if err := o.adapter.Status(ctx, o.to, "が回答を作成しています…"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.adapter.Status(ctx, o.to, "が回答を作成しています…"))
 	if s := o.Session(o.to.Channel, o.to.Thread); s.State != "processing" || s.Text == "" {
 		t.Errorf("the session is %+v", s)
 	}
 	ref, err := o.adapter.Begin(ctx, o.to, draft("# 規程\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	states := []string{
 		"# 規程\n", "# 規程\n**旅費**は`", "# 規程\n**旅費**は`3,000円`です。\n| a | b |\n|---|---|\n",
 		"# 規程\n**旅費**は`3,000円`です。\n| a | b |\n|---|---|\n| 1 | 2 |\n\n詳しくはhttps://example.com/",
@@ -43,9 +40,7 @@ func TestStream(t *testing.T) {
 	last := states[len(states)-1]
 	end := done(last + "をご覧ください[1]。<!channel>")
 	end.Citations = []chat.Citation{{Index: 1, Filename: "旅費規程.pdf", Page: 3}}
-	if err := o.adapter.Finish(ctx, o.to, ref, draft(last), end); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.adapter.Finish(ctx, o.to, ref, draft(last), end))
 	want := "# 規程\n**旅費**\u200bは`3,000円`です。\n```\na | b\n----+----\n1 | 2\n```\n\n" +
 		"詳しくはhttps://example.com/をご覧ください[1]。&lt;!channel>"
 	markdown, beside := o.shown(o.to.Channel, ref)
@@ -92,17 +87,13 @@ func TestSources(t *testing.T) {
 			{Index: 3, Filename: "怪しいページ", URL: "javascript:alert(1)"},
 		}
 		ref, err := o.adapter.Begin(ctx, o.to, draft("旅費は"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if streams {
 			err = o.adapter.Finish(ctx, o.to, ref, draft("旅費は"), end)
 		} else {
 			err = o.adapter.Replace(ctx, o.to, ref, end)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		const want = "出典\n<https://tsumugi.example/chat/1|[1] 旅費規程.pdf 3ページ>\n" +
 			"<https://example.org/a?b=1&amp;c=%3Cd%3E%7Ce|[2] 解説｜&lt;旅費&gt;>\n[3] 怪しいページ"
 		if got := o.notes(ref); len(got) != 1 || got[0] != want {
@@ -138,17 +129,13 @@ func TestMissingDocuments(t *testing.T) {
 	writing := draft("休暇は")
 	writing.Notice = "スキルのファイル1件が見つかりません。<!channel>"
 	ref, err := o.adapter.Begin(ctx, o.to, writing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if got := o.notes(ref); len(got) != 0 {
 		t.Errorf("while it is written: %q", got)
 	}
 	end := done("休暇は20日です。")
 	end.Notice = writing.Notice
-	if err := o.adapter.Finish(ctx, o.to, ref, writing, end); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.adapter.Finish(ctx, o.to, ref, writing, end))
 	if got := o.notes(ref); len(got) != 1 || got[0] != "⚠️ "+end.Notice {
 		t.Errorf("%q", got)
 	}
@@ -167,17 +154,13 @@ func TestStream_Expired(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
 	ref, err := o.adapter.Begin(ctx, o.to, draft("始め"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	o.Advance(6 * time.Minute)
 	if err := o.adapter.Append(ctx, o.to, ref, draft("始め"), draft("始めと")); !errors.Is(err, channel.ErrCannotAppend) {
 		t.Fatalf("an expired stream: %v", err)
 	}
 	for _, d := range []channel.Draft{draft("始めと中ほど"), done("始めと中ほどと終わり")} {
-		if err := o.adapter.Replace(ctx, o.to, ref, d); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, o.adapter.Replace(ctx, o.to, ref, d))
 		if markdown, beside := o.shown(o.to.Channel, ref); markdown != d.Markdown ||
 			strings.Contains(beside, "tsumugi_stop") != (d.State == channel.StateWriting) {
 			t.Errorf("%q, %s", markdown, beside)
@@ -189,12 +172,8 @@ func TestReplace_EndsTheStream(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
 	ref, err := o.adapter.Begin(ctx, o.to, draft("古い回答"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := o.adapter.Replace(ctx, o.to, ref, draft("新しい")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, o.adapter.Replace(ctx, o.to, ref, draft("新しい")))
 	if err := o.adapter.Append(ctx, o.to, ref, draft("新しい"), draft("新しい回答")); !errors.Is(err, channel.ErrCannotAppend) {
 		t.Errorf("appended to what is not streamed: %v", err)
 	}
@@ -208,9 +187,7 @@ func TestWithoutSlacksButton(t *testing.T) {
 	o, ctx := open(t, nil), within(t)
 	o.Configure(func(app *fake.App) { app.Events = []string{"app_mention"} })
 	ref, err := o.adapter.Begin(ctx, o.to, draft("回答 <@U0TARO0001>"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	markdown, beside := o.shown(o.to.Channel, ref)
 	if markdown != "回答 &lt;@\u200bU0TARO0001>" || !strings.Contains(beside, "tsumugi_stop") ||
 		o.Calls("chat.startStream") > 0 {
@@ -220,9 +197,7 @@ func TestWithoutSlacksButton(t *testing.T) {
 	if err := o.adapter.Append(ctx, o.to, ref, draft("回答"), next); !errors.Is(err, channel.ErrCannotAppend) {
 		t.Fatal(err)
 	}
-	if err := o.adapter.Replace(ctx, o.to, ref, next); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.adapter.Replace(ctx, o.to, ref, next))
 	if n := o.Calls("chat.stopStream"); n != 0 {
 		t.Errorf("%d streams were ended", n)
 	}
@@ -260,9 +235,7 @@ func TestFind(t *testing.T) {
 		if err != nil || !found {
 			t.Fatalf("streams %v: not found: %v", streams, err)
 		}
-		if err := o.adapter.Replace(ctx, o.to, ref, done(mine.Markdown)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, o.adapter.Replace(ctx, o.to, ref, done(mine.Markdown)))
 		if markdown, _ := o.shown(o.to.Channel, ref); !strings.HasPrefix(markdown, "[規程]") {
 			t.Errorf("streams %v: another message was found: %q", streams, markdown)
 		}
@@ -279,9 +252,7 @@ func TestErrors(t *testing.T) {
 	t.Parallel()
 	o, ctx := open(t, nil), within(t)
 	ref, err := o.adapter.Begin(ctx, o.to, done("回答"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	replace := func() error { return o.adapter.Replace(ctx, o.to, ref, done("回答です")) }
 	o.Fail(fake.Fault{Method: "chat.update", Status: http.StatusTooManyRequests, RetryAfter: 7 * time.Second})
 	var limited *channel.RateLimitError
@@ -344,30 +315,20 @@ func TestR89_Messages(t *testing.T) {
 		end.State, end.Reason = channel.StateFailed, hostile
 		end.Citations = []chat.Citation{{Index: 1, Filename: "<!channel>.pdf", Locator: "<@U0TARO0001>"}}
 		ref, err := o.adapter.Begin(ctx, o.to, draft(hostile[:20]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if streams {
 			for at := 21; at < len(hostile); at++ {
-				if err := o.adapter.Append(ctx, o.to, ref, draft(hostile[:at-1]), draft(hostile[:at])); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, o.adapter.Append(ctx, o.to, ref, draft(hostile[:at-1]), draft(hostile[:at])))
 			}
 		}
-		if err := o.adapter.Replace(ctx, o.to, ref, end); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, o.adapter.Replace(ctx, o.to, ref, end))
 		if _, err := o.adapter.Open(ctx, o.to, time.Now(), "e", hostile); err != nil {
 			t.Fatal(err)
 		}
-		if err := o.adapter.Notify(ctx, o.to, channel.Notice{Kind: channel.NoticeInfo, Text: hostile}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, o.adapter.Notify(ctx, o.to, channel.Notice{Kind: channel.NoticeInfo, Text: hostile}))
 		aside := o.to
 		aside.Direct = true
-		if err := o.adapter.Notify(ctx, aside, channel.Notice{Kind: channel.NoticeInfo, Text: hostile}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, o.adapter.Notify(ctx, aside, channel.Notice{Kind: channel.NoticeInfo, Text: hostile}))
 		o.silent()
 	}
 }
@@ -379,9 +340,7 @@ func TestTooLong(t *testing.T) {
 	text := strings.Repeat("a<b ", o.adapter.Traits().MaxCharacters/4)
 	from := draft(text[:4_000])
 	ref, err := o.adapter.Begin(ctx, o.to, from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	before := o.Calls("")
 	if err := o.adapter.Append(ctx, o.to, ref, from, draft(text)); !errors.Is(err, channel.ErrTooLong) {
 		t.Error(err)
@@ -436,9 +395,7 @@ func TestConform(t *testing.T) {
 						ts, err := o.Say(fake.Said{
 							Channel: o.to.Channel, User: fake.DemoTaro, Thread: to.Thread, Text: text,
 						})
-						if err != nil {
-							t.Fatal(err)
-						}
+						must.Succeed(t, err)
 						return channel.Ref(ts)
 					},
 					CountFiles: func() (n int) {

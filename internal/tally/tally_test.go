@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/tally"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // network connects the feeds of servers.
@@ -61,9 +62,7 @@ func (n *network) server(t *testing.T) *server {
 	n.members = append(n.members, m)
 	n.mu.Unlock()
 	feed, err := stream.NewFeed(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	s := &server{Tally: tally.New(feed, slog.New(slog.DiscardHandler)), feed: feed}
 	s.calls, s.running = s.Minute("call", time.Minute), s.Level("generation")
 	s.Start()
@@ -73,9 +72,7 @@ func (n *network) server(t *testing.T) *server {
 // called counts calls of a person.
 func (s *server) called(t *testing.T, n int) {
 	t.Helper()
-	if err := s.calls.IncrementBy("ann", time.Now().UTC().Truncate(time.Minute), n); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.calls.IncrementBy("ann", time.Now().UTC().Truncate(time.Minute), n))
 }
 
 // total returns the calls of a person in this minute.
@@ -83,9 +80,7 @@ func (s *server) total(t *testing.T) int {
 	t.Helper()
 	now := time.Now().UTC().Truncate(time.Minute)
 	n, _, err := s.calls.Get("ann", now, now.Add(-time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return n
 }
 

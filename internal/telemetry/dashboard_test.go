@@ -20,23 +20,20 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // everything returns the metrics page with all metrics of the server.
 func everything(t *testing.T) string {
 	t.Helper()
 	tel, err := telemetry.New(t.Context(), telemetry.Config{Version: "v1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	tel.WatchStreams(func() sse.Stats { return sse.Stats{} }, func() stream.HubStats { return stream.HubStats{} })
 	tel.WatchGenerations(func() chat.Stats { return chat.Stats{} })
 	tel.WatchChannels(func() channel.Stats { return channel.Stats{} })
 	tel.WatchWebSearch(func() websearch.Stats { return websearch.Stats{} })
 	pool, err := pgxpool.New(t.Context(), "postgres://127.0.0.1/unused") // It connects when it is used.
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(pool.Close)
 	tel.WatchDatabase(pool.Stat)
 	tel.WatchFiles(func() bucket.Stats { return bucket.Stats{} })
@@ -57,20 +54,14 @@ func everything(t *testing.T) string {
 func TestDashboardAlertsAndGuideNameExistingMetrics(t *testing.T) {
 	t.Parallel()
 	dashboard, err := os.ReadFile("../../deploy/grafana/tsumugi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if !json.Valid(dashboard) {
 		t.Error("the dashboard is not valid JSON")
 	}
 	guide, err := os.ReadFile("../../docs/operating.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	alerts, err := os.ReadFile("../../deploy/prometheus/alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	text := everything(t)
 	for name, file := range map[string]string{
 		"dashboard": string(dashboard), "guide": string(guide), "list of alerts": string(alerts),
@@ -96,13 +87,9 @@ func TestDashboardAlertsAndGuideNameExistingMetrics(t *testing.T) {
 func TestAlertsLinkToTheRunbook(t *testing.T) {
 	t.Parallel()
 	alerts, err := os.ReadFile("../../deploy/prometheus/alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	runbook, err := os.ReadFile("../../docs/troubleshooting.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	anchors := make(map[string]bool) // As GitHub makes them.
 	for _, heading := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(string(runbook), -1) {
 		anchors[strings.ToLower(strings.NewReplacer("、", "", " ", "-").Replace(heading[1]))] = true

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func scrape(t *testing.T, tel *telemetry.Telemetry) string {
@@ -28,9 +29,7 @@ func scrape(t *testing.T, tel *telemetry.Telemetry) string {
 func TestCallsAreCountedByRoute(t *testing.T) {
 	t.Parallel()
 	tel, err := telemetry.New(t.Context(), telemetry.Config{Version: "v1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	tel.RequestDone(http.MethodGet, "/v1/thread/{thread_id}", http.StatusNotFound, 3*time.Millisecond)
 	text := scrape(t, tel)
 	for _, want := range []string{
@@ -69,14 +68,10 @@ func TestSpansReachTheCollector(t *testing.T) {
 	}))
 	defer collector.Close()
 	tel, err := telemetry.New(t.Context(), telemetry.Config{Version: "v1", ServerID: "s", OTLPEndpoint: collector.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, span := tel.Tracer().Start(t.Context(), "generation")
 	span.End()
-	if err := tel.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, tel.Stop(t.Context()))
 	if got := <-spans; got != "/v1/traces generation" {
 		t.Errorf("got %s", got)
 	}

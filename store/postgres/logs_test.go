@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // entry is a line of the log.
@@ -84,9 +86,7 @@ func TestMultilineMessages(t *testing.T) {
 	}
 	// PostgreSQL logs the statement of a process that dies.
 	var pid int
-	if err := conn.QueryRow(t.Context(), `SELECT pg_backend_pid()`).Scan(&pid); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, conn.QueryRow(t.Context(), `SELECT pg_backend_pid()`).Scan(&pid))
 	killed := make(chan error, 1)
 	go func() {
 		_, err := conn.Exec(context.WithoutCancel(t.Context()), "SELECT pg_sleep(60),\n'秘密の本文'")
@@ -104,9 +104,7 @@ func TestMultilineMessages(t *testing.T) {
 		t.Fatal("it was not killed")
 	}
 	eventually(t, "the end of it", func() bool { return len(log.with("was terminated by signal 9")) > 0 })
-	if err := srv.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, srv.Stop(t.Context()))
 	for text, want := range map[string]entry{
 		"warned one":       {level: slog.LevelWarn, severity: "WARNING"},
 		"warned two":       {level: slog.LevelWarn, severity: "WARNING"},
@@ -145,7 +143,5 @@ func TestMultilineMessages(t *testing.T) {
 // kill kills a process.
 func kill(t *testing.T, pid int) {
 	t.Helper()
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, syscall.Kill(pid, syscall.SIGKILL))
 }

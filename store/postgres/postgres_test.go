@@ -19,6 +19,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // childEnv makes the test binary act as a supervisor, so that a test can kill it.
@@ -54,12 +55,8 @@ func config(dir string) postgres.Config {
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "tsumugi-pg-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, os.Chmod(dir, 0o755))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
@@ -104,14 +101,10 @@ func eventually(t *testing.T, what string, f func() bool) {
 func serverPID(t *testing.T, dataDir string) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dataDir, "cluster", "postmaster.pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	first, _, _ := strings.Cut(string(text), "\n")
 	pid, err := strconv.Atoi(first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return pid
 }
 
@@ -124,9 +117,7 @@ func write(t *testing.T, dsn, text string) {
 	if err == nil {
 		_, err = conn.Exec(t.Context(), `INSERT INTO note (body) VALUES ($1)`, text)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_ = conn.Close(t.Context())
 }
 
@@ -134,9 +125,7 @@ func read(t *testing.T, dsn string) string {
 	t.Helper()
 	conn := connect(t, dsn)
 	var text string
-	if err := conn.QueryRow(t.Context(), `SELECT string_agg(body, ',') FROM note`).Scan(&text); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, conn.QueryRow(t.Context(), `SELECT string_agg(body, ',') FROM note`).Scan(&text))
 	_ = conn.Close(t.Context())
 	return text
 }
@@ -218,18 +207,12 @@ func TestStopReleasesTheFolder(t *testing.T) {
 			continue
 		}
 		fd, err := strconv.Atoi(file.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		again, err := syscall.Dup(fd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		defer func() { _ = syscall.Close(again) }()
 	}
-	if err := srv.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, srv.Stop(t.Context()))
 	write(t, start(t, cfg).DSN(), "free")
 }
 
@@ -238,9 +221,7 @@ func TestRestartsAKilledServer(t *testing.T) {
 	srv := start(t, config(folder(t)))
 	write(t, srv.DSN(), "before")
 	pid := serverPID(t, srv.DataDir())
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, syscall.Kill(pid, syscall.SIGKILL))
 	begin := time.Now()
 	eventually(t, "a new server", func() bool {
 		conn, err := pgx.Connect(t.Context(), srv.DSN())
@@ -291,12 +272,8 @@ func child(t *testing.T, dir string) (*exec.Cmd, string) {
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), childEnv+"="+dir)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -313,9 +290,7 @@ func TestServerEndsWithItsSupervisor(t *testing.T) {
 	dir := folder(t)
 	cmd, _ := child(t, dir)
 	pid := serverPID(t, dir)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cmd.Process.Kill())
 	begin := time.Now()
 	eventually(t, "the server's end", func() bool { return !alive(pid) })
 	t.Logf("gone after %s", time.Since(begin))
@@ -373,17 +348,11 @@ func TestStartsDespiteAPidFileOfAStranger(t *testing.T) {
 	write(t, srv.DSN(), "kept")
 	path := filepath.Join(srv.DataDir(), "cluster", "postmaster.pid")
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := srv.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, srv.Stop(t.Context()))
 	// After a reboot the pid in the file may belong to any process, such as this one.
 	_, rest, _ := strings.Cut(string(text), "\n")
-	if err := os.WriteFile(path, []byte(fmt.Sprintf("%d\n%s", os.Getpid(), rest)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(fmt.Sprintf("%d\n%s", os.Getpid(), rest)), 0o644))
 	if got := read(t, start(t, cfg).DSN()); got != "kept" {
 		t.Errorf("%q", got)
 	}
@@ -392,9 +361,7 @@ func TestStartsDespiteAPidFileOfAStranger(t *testing.T) {
 func TestInterruptedFirstStartIsRepeated(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)
-	if err := os.MkdirAll(filepath.Join(dir, "cluster.part", "base"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(filepath.Join(dir, "cluster.part", "base"), 0o700))
 	write(t, start(t, config(dir)).DSN(), "fine")
 }
 

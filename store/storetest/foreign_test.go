@@ -11,23 +11,18 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // foreignServer starts a server for test processes, and returns its connection string.
 func foreignServer(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "tsumugi-foreign-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, os.Chmod(dir, 0o755))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	srv, err := postgres.Start(t.Context(), postgres.Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = srv.Stop(context.Background()) })
 	return srv.DSN()
 }
@@ -36,19 +31,13 @@ func TestForeignServerIsUsedAndSwept(t *testing.T) {
 	t.Parallel()
 	dsn := foreignServer(t)
 	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	databases := func(prefix string) []string {
 		rows, err := conn.Query(t.Context(), `SELECT datname FROM pg_database WHERE starts_with(datname, $1)`, prefix)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return names
 	}
 	child := func(mode string) (*exec.Cmd, *syncBuffer) {
@@ -56,9 +45,7 @@ func TestForeignServerIsUsedAndSwept(t *testing.T) {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestChild$", "-test.v")
 		cmd.Env = append(os.Environ(), childEnv+"="+mode, "TSUMUGI_TEST_DATABASE_URL="+dsn)
 		cmd.Stdout, cmd.Stderr = out, out
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, cmd.Start())
 		t.Cleanup(func() { _ = cmd.Process.Kill() })
 		return cmd, out
 	}

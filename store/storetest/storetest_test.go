@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // childEnv makes the test binary act as a test process that gets killed.
@@ -35,9 +36,7 @@ func TestDatabasesAreSeparate(t *testing.T) {
 			dsn := storetest.DSN(t)
 			t.Logf("database after %s", time.Since(begin))
 			conn, err := pgx.Connect(t.Context(), dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			defer func() { _ = conn.Close(context.Background()) }()
 			var n int
 			err = conn.QueryRow(t.Context(), `
@@ -72,9 +71,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			cmd.Env = append(os.Environ(), childEnv+"="+mode)
 			var out syncBuffer
 			cmd.Stdout = &out
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, cmd.Start())
 			defer func() { _ = cmd.Process.Kill() }()
 			var dir string
 			eventually(t, "the child's server", func() bool {

@@ -16,6 +16,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // balance starts a balancer for servers at these addresses and returns its address.
@@ -51,19 +52,13 @@ func serve(t *testing.T, ready *atomic.Bool, handler http.HandlerFunc) string {
 func post(t *testing.T, url, body string) (status int, answer string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return resp.StatusCode, string(text)
 }
 
@@ -101,9 +96,7 @@ func echo(name string) http.HandlerFunc {
 func TestRefusedRequestsAreSentToAnotherServer(t *testing.T) {
 	t.Parallel()
 	nobody, err := cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var arrived atomic.Int64
 	url := balance(t, nobody, serve(t, yes(), func(w http.ResponseWriter, r *http.Request) {
 		arrived.Add(1)
@@ -129,9 +122,7 @@ func TestRefusedRequestsAreSentToAnotherServer(t *testing.T) {
 func TestNoServerIsReachable(t *testing.T) {
 	t.Parallel()
 	nobody, err := cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if status, answer := post(t, balance(t, nobody), "x"); status != http.StatusServiceUnavailable ||
 		!strings.Contains(answer, "サーバーに接続できません") {
 		t.Errorf("got %d %s", status, answer)
@@ -191,13 +182,9 @@ func TestStreamsPassAtOnceAndAreSpread(t *testing.T) {
 	var bodies []io.ReadCloser
 	for range 10 {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		first := make([]byte, 1)
 		if _, err := io.ReadFull(resp.Body, first); err != nil || first[0] != 'a' {
 			t.Fatalf("got %q %v", first, err)
@@ -235,13 +222,9 @@ func TestWebSocketsPass(t *testing.T) {
 	//nolint:bodyclose
 	conn, _, err := websocket.Dial(ctx, url,
 		&websocket.DialOptions{HTTPClient: &http.Client{Transport: new(http.Transport)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer func() { _ = conn.CloseNow() }()
-	if err := conn.Write(ctx, websocket.MessageText, []byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, conn.Write(ctx, websocket.MessageText, []byte("x")))
 	if _, message, err := conn.Read(ctx); err != nil || string(message) != "echo x" {
 		t.Errorf("got %q %v", message, err)
 	}
@@ -254,20 +237,14 @@ func TestWebSocketsPass(t *testing.T) {
 func TestLinkIsCutAndHealed(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer listener.Close()
 	link, err := cluster.NewLink(t.Context(), listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer link.Close()
 	connect := func() (near, far net.Conn) {
 		near, err := new(net.Dialer).DialContext(t.Context(), "tcp", link.Address())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if far, err = listener.Accept(); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // debian is a folder with unpacked packages.
@@ -25,23 +27,15 @@ func install(t *testing.T, packages ...string) debian {
 	if _, err := os.Stat(dir); err == nil {
 		return debian(dir)
 	}
-	if err := os.MkdirAll(cache, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(cache, 0o750))
 	work, err := os.MkdirTemp(cache, "new-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer func() { _ = os.RemoveAll(work) }()
 	download(t, work, packages)
 	archives, err := filepath.Glob(filepath.Join(work, "cache/archives/*.deb"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	root := filepath.Join(work, "root")
-	if err := os.Mkdir(root, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Mkdir(root, 0o750))
 	for _, archive := range archives {
 		//nolint:gosec // The folders are those of this package.
 		unpack := exec.CommandContext(t.Context(), "dpkg-deb", "--extract", archive, root)
@@ -60,9 +54,7 @@ func download(t *testing.T, work string, packages []string) {
 	t.Helper()
 	apt := func(options ...string) ([]byte, error) {
 		for _, folder := range []string{"cache/archives/partial", "lists/partial"} {
-			if err := os.MkdirAll(filepath.Join(work, folder), 0o750); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.MkdirAll(filepath.Join(work, folder), 0o750))
 		}
 		options = append([]string{
 			"-q", "-y", "-o", "Debug::NoLocking=true", "-o", "Dir::Cache=" + filepath.Join(work, "cache"),
@@ -101,13 +93,9 @@ func (d debian) glob(t *testing.T, pattern string) string {
 func (d debian) command(t *testing.T, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	libraries, err := filepath.Glob(filepath.Join(string(d), "usr/lib/*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	more, err := filepath.Glob(filepath.Join(string(d), "lib/*-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	//nolint:gosec // The program is one of Debian, the arguments are those of this package.
 	cmd := exec.CommandContext(t.Context(), d.glob(t, program), args...)
 	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+strings.Join(append(libraries, more...), ":"))
@@ -118,8 +106,6 @@ func (d debian) command(t *testing.T, program string, args ...string) *exec.Cmd 
 func repository(t *testing.T) string {
 	t.Helper()
 	out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "go", "env", "GOMOD").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return filepath.Dir(strings.TrimSpace(string(out)))
 }

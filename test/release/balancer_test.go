@@ -13,6 +13,7 @@ import (
 	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestComposeBalancer runs Debian's Caddy with the settings of the Compose files in front of three servers. It checks
@@ -35,9 +36,7 @@ func TestComposeBalancer(t *testing.T) {
 			"TSUMUGI_TRUSTED_PROXIES=127.0.0.1/32",
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() {
 		for i := range servers.Len() {
 			servers.Kill(i) // A graceful stop would wait for the answer that the model does not end.
@@ -66,9 +65,7 @@ func TestComposeBalancer(t *testing.T) {
 	answer := ask(t, client, `@script {"chars": 600}`)
 	killed := false
 	for event, err := range answer.Events(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if event.Text != "" && !killed {
 			servers.Kill(0)
 			servers.Kill(1)
@@ -85,13 +82,9 @@ func TestComposeBalancer(t *testing.T) {
 func ask(t *testing.T, client *tsumugi.Client, question string) *tsumugi.Answer {
 	t.Helper()
 	skill, err := client.ChatSkill(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	thread, err := client.NewThread(t.Context(), skill.ID, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return client.Ask(tsumugi.Question{ThreadID: thread.ID, Content: question})
 }
 
@@ -115,9 +108,7 @@ func startCaddy(t *testing.T, archive string, servers *cluster.Cluster) string {
 func status(t *testing.T, address, path string) int {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0

@@ -21,6 +21,7 @@ import (
 	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const password = "Tsumugi-Demo-1"
@@ -53,9 +54,7 @@ func dist(t *testing.T, pattern string) []string {
 		t.Skip("needs a mount namespace, which is not allowed here")
 	}
 	found, err := filepath.Glob(filepath.Join(dir, pattern))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return found
 }
 
@@ -106,9 +105,7 @@ func (r root) path(name string) string { return filepath.Join(string(r), name) }
 func (r root) read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(r.path(name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return string(text)
 }
 
@@ -159,9 +156,7 @@ func background(t *testing.T, cmd *exec.Cmd, ready func() bool) {
 	t.Helper()
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cmd.Start())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -190,12 +185,8 @@ func serve(t *testing.T, cmd *exec.Cmd, address string) *server {
 	s := &server{cmd: cmd, address: address, log: new(bytes.Buffer)}
 	cmd.Stderr = s.log
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Wait() }) // The test's context, and with it the command, ends before.
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if strings.Contains(lines.Text(), "Ctrl-C") {
@@ -235,9 +226,7 @@ func (s *server) ask(t *testing.T) tsumugi.Thread {
 	t.Helper()
 	answer := ask(t, s.client(), "こんにちは")
 	for _, err := range answer.Events(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
 	thread := tsumugi.Thread{ID: answer.ThreadID}
 	s.hasAnswer(t, thread)
@@ -248,9 +237,7 @@ func (s *server) ask(t *testing.T) tsumugi.Thread {
 func (s *server) hasAnswer(t *testing.T, thread tsumugi.Thread) {
 	t.Helper()
 	messages, err := s.client().Messages(t.Context(), thread.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if len(messages) != 2 || messages[0].Content == "" || messages[0].Status != "success" {
 		t.Fatalf("the thread has %+v", messages)
 	}
@@ -271,20 +258,14 @@ func (s *server) readPDF(t *testing.T) {
 		t.Fatal(err)
 	}
 	token, err := s.client().Token(t.Context(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
 		"http://"+s.address+"/external/chrome_extension/v1/page/file", &body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", form.FormDataContentType())
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(text), "Annual leave is ten days.") {
@@ -300,8 +281,6 @@ func (s *server) client() *tsumugi.Client {
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	address, err := cluster.FreeAddress(t.Context(), "127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return address
 }

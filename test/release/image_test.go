@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestSlimImages runs the images with an external PostgreSQL.
@@ -85,9 +87,7 @@ func testImage(t *testing.T, image string, settings ...string) {
 func startPostgres(t *testing.T, d root) string {
 	t.Helper()
 	_, port, err := net.SplitHostPort(freeAddress(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	programs := strings.TrimSpace(command(t, "sh", "-c", `cd "$0" && ls -d usr/lib/postgresql/*/bin`, string(d)))
 	script := `
 		/` + programs + `/initdb -D /tmp/database -U tsumugi -E UTF8 --locale=C.UTF-8 --auth=trust --no-sync
@@ -135,9 +135,7 @@ func extractImage(t *testing.T, archive string, to root) imageConfig {
 		if err == nil {
 			err = json.Unmarshal(content, v)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
 	var manifest struct {
 		Config descriptor

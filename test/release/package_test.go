@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const (
@@ -95,14 +97,10 @@ func (r root) service(t *testing.T, address string) *server {
 func TestFailedKeyLeavesNoKeyFile(t *testing.T) {
 	t.Parallel()
 	script, err := os.ReadFile("../../deploy/package/postinstall.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	dir := t.TempDir()
 	inside := strings.NewReplacer("/etc/", dir+"/etc/", "/var/", dir+"/var/", "/run/", dir+"/run/").Replace(string(script))
-	if err := os.MkdirAll(filepath.Join(dir, "etc/tsumugi"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(filepath.Join(dir, "etc/tsumugi"), 0o700))
 	install := func(newKey string) (string, error) {
 		functions := "getent() { :; }; chgrp() { :; }; tsumugi() { " + newKey + "; }\n" +
 			`install() { case $1 in -d) ;; *) for file; do :; done; : >"$file" ;; esac; }` + "\n"

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestSignature signs the checksums with a new key as scripts/dist does, and verifies the signature with the command of
@@ -21,9 +23,7 @@ func TestSignature(t *testing.T) {
 		t.Fatalf("checksums: %v", sums)
 	}
 	sign, err := filepath.Abs("../../scripts/sign")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	dir := t.TempDir()
 	offline := func(args ...string) (string, error) {
 		//nolint:gosec // The arguments are the test's.
@@ -45,9 +45,7 @@ func TestSignature(t *testing.T) {
 	mustRun(sign, file)
 	verify := verifyCommand(t)
 	mustRun(append([]string{cosign}, verify...)...)
-	if err := os.WriteFile(file, []byte("another file\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, []byte("another file\n"), 0o600))
 	out, err := offline(append([]string{cosign}, verify...)...)
 	if err == nil || !strings.Contains(out, "invalid signature") {
 		t.Errorf("changed checksums are verified: %v: %s", err, out)
@@ -58,9 +56,7 @@ func TestSignature(t *testing.T) {
 func verifyCommand(t *testing.T) []string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/installing.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, args, found := strings.Cut(string(page), "\ncosign verify-blob ")
 	if !found {
 		t.Fatal("docs/installing.md does not verify the signature")

@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/api/openai"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // signalingWriter reports each write.
@@ -37,9 +38,7 @@ func TestCopyTakesMemoryForNewTextOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			request, err := parse()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			testCopy(t, request)
 		})
 	}
@@ -49,9 +48,7 @@ func TestCopyTakesMemoryForNewTextOnly(t *testing.T) {
 func TestHoldSendsComments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		request, err := openai.ParseResponse([]byte(`{"model":"a","input":"b","stream":true}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		w := httptest.NewRecorder()
 		response := openai.NewResponse(w, request, chat.Message{})
 		ready, held, began := make(chan struct{}), make(chan error), time.Now()

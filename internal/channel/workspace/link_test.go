@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const surface = "slack"
@@ -121,14 +122,10 @@ func newOffice(t *testing.T) *office {
 		},
 	}
 	db, err := store.Open(t.Context(), o.dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(db.Close)
 	var keys secret.Keyring
-	if err := keys.UnmarshalText([]byte(secret.NewKey())); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, keys.UnmarshalText([]byte(secret.NewKey())))
 	o.db = db.WithSecrets(keys)
 	first, second := o.organization("紡績"), o.organization("他社")
 	o.hanako = o.person(first, "hanako@example.jp", identity.RoleOrganizationSuperAdmin)
@@ -164,11 +161,9 @@ func (o *office) serveAt(address string, environment channel.Credentials) {
 func (o *office) organization(name string) uuid.UUID {
 	o.t.Helper()
 	id := uuid.Must(uuid.NewV7())
-	if err := o.db.CreateOrganization(o.t.Context(), org.Organization{
+	must.Succeed(o.t, o.db.CreateOrganization(o.t.Context(), org.Organization{
 		ID: id, Name: name, AuthType: string(identity.AuthCognito),
-	}); err != nil {
-		o.t.Fatal(err)
-	}
+	}))
 	return id
 }
 
@@ -178,12 +173,8 @@ func (o *office) person(organization uuid.UUID, email string, role identity.Role
 		ID: uuid.Must(uuid.NewV7()), OrganizationID: organization, Subject: uuid.NewString(), Email: email, Name: email,
 		Role: role, AuthType: identity.AuthCognito,
 	}
-	if err := o.db.CreateUser(o.t.Context(), u); err != nil {
-		o.t.Fatal(err)
-	}
-	if err := o.db.MarkSignedIn(o.t.Context(), u.ID); err != nil {
-		o.t.Fatal(err)
-	}
+	must.Succeed(o.t, o.db.CreateUser(o.t.Context(), u))
+	must.Succeed(o.t, o.db.MarkSignedIn(o.t.Context(), u.ID))
 	return identity.Actor{User: identity.User{
 		ID: u.ID, OrganizationID: organization, Email: email, Name: email, Role: role, State: identity.StateActive,
 	}}
@@ -194,9 +185,7 @@ func (o *office) connect(super identity.Actor, token string) channel.Installatio
 	o.t.Helper()
 	id, secret := "client", "client-secret"
 	view, err := o.setup.Save(o.t.Context(), super, workspace.SetupEdit{BotToken: &token, ClientID: &id, ClientSecret: &secret})
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	must.Succeed(o.t, err)
 	return view.Installation
 }
 
@@ -204,18 +193,14 @@ func (o *office) connect(super identity.Actor, token string) channel.Installatio
 func (o *office) policy(p channel.Policy) {
 	o.t.Helper()
 	view, err := o.setup.Save(o.t.Context(), o.hanako, workspace.SetupEdit{Policy: &p})
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	must.Succeed(o.t, err)
 	o.home = view.Installation
 }
 
 func (o *office) exec(sql string, args ...any) {
 	o.t.Helper()
 	conn, err := pgx.Connect(o.t.Context(), o.dsn)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	must.Succeed(o.t, err)
 	defer func() { _ = conn.Close(o.t.Context()) }()
 	if _, err := conn.Exec(o.t.Context(), sql, args...); err != nil {
 		o.t.Fatal(err)
@@ -225,9 +210,7 @@ func (o *office) exec(sql string, args ...any) {
 func (o *office) link(in channel.Installation, person, team string) channel.LinkedMember {
 	o.t.Helper()
 	found, err := o.links.FindLink(o.t.Context(), channel.Target{Installation: in, Person: person, PersonTeam: team})
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	must.Succeed(o.t, err)
 	return found
 }
 
@@ -235,9 +218,7 @@ func (o *office) link(in channel.Installation, person, team string) channel.Link
 func (o *office) notice(person string) string {
 	o.t.Helper()
 	address, err := o.links.Invite(o.t.Context(), channel.Target{Installation: o.home, Person: person})
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	must.Succeed(o.t, err)
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme+"://"+u.Host+u.Path != "https://tsumugi.example/setting/slack" {
 		o.t.Fatalf("got %s", address)
@@ -251,13 +232,9 @@ type browser struct{ state, cookie, nonce string }
 func (o *office) begin(actor identity.Actor, state string) browser {
 	o.t.Helper()
 	address, cookie, err := o.links.Begin(o.t.Context(), actor, state)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	must.Succeed(o.t, err)
 	u, err := url.Parse(address)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	must.Succeed(o.t, err)
 	return browser{u.Query().Get("state"), cookie, u.Query().Get("nonce")}
 }
 

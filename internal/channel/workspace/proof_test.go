@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestLinkInOneBrowser(t *testing.T) {
@@ -31,9 +32,7 @@ func TestLinkInOneBrowser(t *testing.T) {
 		t.Fatalf("got %+v, %v", link, err)
 	}
 	b := o.begin(o.taro, state)
-	if err := o.signIn(b, "UTARO", "T1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.signIn(b, "UTARO", "T1"))
 	found := o.link(o.home, "UTARO", "T1")
 	if found.State != channel.LinkActive || found.Owner.UserID != o.taro.ID || found.Email != "taro@example.jp" {
 		t.Errorf("got %+v", found)
@@ -154,9 +153,7 @@ func TestForeignProofsAreRefused(t *testing.T) {
 func TestOneLinkEach(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	if err := o.signIn(o.begin(o.taro, ""), "UTARO", "T1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.signIn(o.begin(o.taro, ""), "UTARO", "T1"))
 	if err := o.signIn(o.begin(o.taro, ""), "UTARO", "T1"); err != nil {
 		t.Errorf("the same again: %v", err)
 	}
@@ -188,9 +185,7 @@ func TestOneLinkEach(t *testing.T) {
 func TestLinksFollowTheMember(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	if err := o.signIn(o.begin(o.taro, ""), "UTARO", "T1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.signIn(o.begin(o.taro, ""), "UTARO", "T1"))
 	o.exec("UPDATE users SET state = 'inactive' WHERE id = $1", o.taro.ID)
 	if found := o.link(o.home, "UTARO", ""); found.State != channel.LinkRemoved {
 		t.Errorf("disabled: %+v", found)

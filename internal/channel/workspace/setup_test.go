@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestSetup(t *testing.T) {
@@ -89,9 +90,7 @@ func TestEnterpriseInstallation(t *testing.T) {
 func TestAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	if err := o.signIn(o.begin(o.taro, ""), "UTARO", "T1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.signIn(o.begin(o.taro, ""), "UTARO", "T1"))
 	o.workspaces["xoxb-again"] = o.workspaces["xoxb-home"]
 	again := o.connect(o.hanako, "xoxb-again")
 	if again.ID != o.home.ID || o.link(again, "UTARO", "").State != channel.LinkActive ||
@@ -109,9 +108,7 @@ func TestAnotherWorkspace(t *testing.T) {
 func TestEraseInstallation(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	if err := o.signIn(o.begin(o.taro, ""), "UTARO", "T1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.signIn(o.begin(o.taro, ""), "UTARO", "T1"))
 	signers, err := o.setup.Signers(t.Context(), true)
 	if err != nil || len(signers) != 0 {
 		t.Fatalf("none has a signing secret: %+v, %v", signers, err)
@@ -123,9 +120,7 @@ func TestEraseInstallation(t *testing.T) {
 	if signers, err = o.setup.Signers(t.Context(), false); err != nil || len(signers) != 1 || signers[0].Secret != secret {
 		t.Errorf("after it was set: %+v, %v", signers, err)
 	}
-	if err := o.setup.EraseInstallation(t.Context(), o.home.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.setup.EraseInstallation(t.Context(), o.home.ID))
 	if _, err := o.setup.Installation(t.Context(), o.home.ID); !errors.Is(err, channel.ErrNotInstalled) {
 		t.Errorf("it is there: %v", err)
 	}
@@ -147,9 +142,7 @@ func TestInstallByBrowser(t *testing.T) {
 	o.workspaces["token-of-1"] = o.workspaces["xoxb-home"]
 	begin := func() (string, string) {
 		address, browser, err := o.setup.BeginInstall(t.Context(), o.hanako)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		u, err := url.Parse(address)
 		if err != nil || u.Query().Get("redirect_uri") != "https://tsumugi.example/external/slack/v1/oauth/callback" {
 			t.Fatalf("got %s, %v", address, err)
@@ -195,9 +188,7 @@ func TestAddressWithoutTLS(t *testing.T) {
 	wrong := func() (n int) {
 		t.Helper()
 		checks, err := o.setup.Test(t.Context(), o.hanako)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, check := range checks {
 			if check.Name == "address" && !check.OK && strings.Contains(check.Detail, "Socket Mode") {
 				n++
@@ -233,9 +224,7 @@ func TestEnvironment(t *testing.T) {
 	if err := adopt(); !errors.Is(err, workspace.ErrConfigured) {
 		t.Errorf("set up in the app: %v", err)
 	}
-	if err := o.setup.Remove(t.Context(), o.hanako); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.setup.Remove(t.Context(), o.hanako))
 	o.serve(settings)
 	signers, err := o.setup.Signers(t.Context(), true)
 	if err != nil || len(signers) != 1 || signers[0] != (workspace.Signer{Secret: "signing"}) {

@@ -17,6 +17,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestMain sets the environment variables with credentials and addresses of the stores, as operators do.
@@ -49,9 +50,7 @@ func TestMain(m *testing.M) {
 func s3URL(t *testing.T) string {
 	t.Helper()
 	store := s3mem.New()
-	if err := store.CreateBucket("files"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, store.CreateBucket("files"))
 	server := httptest.NewServer(gofakes3.New(store).Server())
 	t.Cleanup(server.Close)
 	return "s3://files?region=ap-northeast-1&use_path_style=true&endpoint=" + server.URL
@@ -80,9 +79,7 @@ func TestFilesAreStoredCompletelyOrNotAtAll(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, err := open()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			defer func() { _ = b.Close() }()
 			if err := b.Check(t.Context()); err != nil {
 				t.Errorf("the check: %v", err)
@@ -132,14 +129,10 @@ func wantStats(t *testing.T, b *bucket.Bucket) {
 func read(t *testing.T, b *bucket.Bucket, id uuid.UUID) []byte {
 	t.Helper()
 	r, err := b.Open(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer func() { _ = r.Close() }()
 	content, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return content
 }
 
@@ -170,16 +163,12 @@ func TestObjectsAreListedAndRemoved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, err := open()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			defer func() { _ = b.Close() }()
 			prefix := uuid.NewString() + "/"
 			list := func(prefix string) (all []bucket.Object) {
 				for object, err := range b.List(t.Context(), prefix) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Succeed(t, err)
 					all = append(all, object)
 				}
 				return all
@@ -187,9 +176,7 @@ func TestObjectsAreListedAndRemoved(t *testing.T) {
 			want := []bucket.Object{{Name: prefix + "a/b", Size: 2}, {Name: prefix + "a/c", Size: 1}, {Name: prefix + "b", Size: 0}}
 			for _, object := range want {
 				content := strings.Repeat("x", int(object.Size))
-				if err := b.WriteObject(t.Context(), object.Name, strings.NewReader(content)); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, b.WriteObject(t.Context(), object.Name, strings.NewReader(content)))
 			}
 			if got := list(prefix); !slices.Equal(got, want) {
 				t.Errorf("listed %v", got)

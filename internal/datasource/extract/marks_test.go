@@ -4,15 +4,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // marksOf returns the marks of a file as "line: locator", with a leading # if the line is a heading.
 func marksOf(t *testing.T, name, content string) []string {
 	t.Helper()
 	pages, err := formatOf(t, name).Pages(t.Context(), []byte(content))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var out []string
 	for _, m := range pages[0].Marks {
 		line, _, _ := strings.Cut(pages[0].Text[m.Offset:], "\n")
@@ -75,9 +75,7 @@ func TestHeadingMarksAreBounded(t *testing.T) {
 			60) + "\n",
 	} {
 		pages, err := formatOf(t, "a.md").Pages(t.Context(), []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		bytes := 0
 		for _, m := range pages[0].Marks {
 			if bytes += len(m.Locator); len(m.Locator) > 1000 {

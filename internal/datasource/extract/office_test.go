@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/ooxml"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const (
@@ -44,13 +45,9 @@ func archive(t testing.TB, parts ...string) []byte {
 		if err == nil {
 			_, err = io.WriteString(w, parts[i+1])
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, z.Close())
 	return out.Bytes()
 }
 
@@ -189,9 +186,7 @@ func TestR66_OfficeBombs(t *testing.T) {
 func replacePart(t testing.TB, file []byte, name, content string) []byte {
 	t.Helper()
 	pkg, err := ooxml.Open(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if !pkg.Has(name) {
 		return nil
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const sheetSpaces = `xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -174,9 +176,7 @@ func wholeWorkbook(t testing.TB) []byte {
 func TestXLSXSheetsAndPlaces(t *testing.T) {
 	t.Parallel()
 	pages, err := formatOf(t, "a.xlsx").Pages(t.Context(), wholeWorkbook(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var texts, places []string
 	for i, p := range pages {
 		if p.Number != i+1 {
@@ -239,9 +239,7 @@ func TestXLSXPlacesOfManyRows(t *testing.T) {
 	}
 	pages, err := formatOf(t, "a.xlsx").Pages(t.Context(), workbook(t, "",
 		[][3]string{{"表", "", sheetXML(rows.String(), "")}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	marks := pages[0].Marks
 	if len(marks) > 20_001 || marks[1].Locator != "表!A1:A3" || marks[len(marks)-1].Locator != "表!A49999:A50000" {
 		t.Errorf("%d marks, the first row's %+v, the last's %+v", len(marks), marks[1], marks[len(marks)-1])

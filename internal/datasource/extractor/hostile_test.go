@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // rawPDF returns a file of objects, numbered from 1; the first must be the catalog. Each object is a dictionary and a
@@ -43,18 +44,14 @@ func deflated(t *testing.T, piece string, size int) string {
 	t.Helper()
 	var out bytes.Buffer
 	w, err := zlib.NewWriterLevel(&out, zlib.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	block := []byte(strings.Repeat(piece, 1<<16/len(piece)))
 	for n := 0; n < size; n += len(block) {
 		if _, err := w.Write(block); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Close())
 	return out.String()
 }
 

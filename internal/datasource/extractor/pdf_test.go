@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extractor"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // withPDF returns an Extractor for PDF files, with a font and with limits that a busy machine does not reach.
@@ -70,21 +71,15 @@ func TestServersOfOneVersionCompilePDFiumOnce(t *testing.T) {
 	if err := os.CopyFS(cache, os.DirFS(pdftest.Cache(t))); err != nil { // Avoid a long compilation.
 		t.Fatal(err)
 	}
-	if err := extractor.New(runner, extractor.Config{Cache: cache}).Prepare(t.Context(), "a.pdf"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, extractor.New(runner, extractor.Config{Cache: cache}).Prepare(t.Context(), "a.pdf"))
 	code, err := filepath.Glob(filepath.Join(cache, "wazero-*", "*"))
 	if err != nil || len(code) == 0 {
 		t.Fatalf("compiled are %v, error %v", code, err)
 	}
 	for _, file := range code {
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.Remove(file))
 	}
-	if err := extractor.New(runner, extractor.Config{Cache: cache}).Prepare(t.Context(), "a.pdf"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, extractor.New(runner, extractor.Config{Cache: cache}).Prepare(t.Context(), "a.pdf"))
 	if again, err := filepath.Glob(filepath.Join(cache, "wazero-*", "*")); err != nil || len(again) > 0 {
 		t.Errorf("compiled again are %v, error %v", again, err)
 	}
@@ -174,9 +169,7 @@ func TestPagesAreRenderedAndTextIsLocated(t *testing.T) {
 	t.Parallel()
 	e, file := withPDF(t), book(2)
 	picture, err := e.RenderPage(t.Context(), "a.pdf", bytes.NewReader(file), 2, 400)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	shown, err := png.Decode(bytes.NewReader(picture))
 	if err != nil || shown.Bounds().Dx() != 400 || shown.Bounds().Dy() != 566 {
 		t.Fatalf("a picture of %v, %v", shown.Bounds(), err)
@@ -186,9 +179,7 @@ func TestPagesAreRenderedAndTextIsLocated(t *testing.T) {
 		text = p.Text
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	from := strings.Index(text, "従業員の就業")
 	place, err := e.Locate(t.Context(), "a.pdf", bytes.NewReader(file), 2, from, from+len("従業員の就業"))
 	if err != nil || len(place.Rects) != 1 || place.Rects[0].Page != 2 || place.Characters != 6 || place.Text != text {

@@ -9,6 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestR97_WordFilesAreEditedInAChild(t *testing.T) {
@@ -16,17 +17,13 @@ func TestR97_WordFilesAreEditedInAChild(t *testing.T) {
 	e := newExtractor(sandbox.Config{})
 	const text = "拝啓\n平素より格別のご高配を賜わり、御礼申し上げます。"
 	file, err := redline.New(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if got, err := e.Paragraphs(t.Context(), bytes.NewReader(file)); err != nil || got != text {
 		t.Fatalf("%q and error %v, want %q", got, err, text)
 	}
 	edit := redline.Edit{Changes: []redline.Change{{Start: strings.Index(text, "賜わり"), Before: "賜わり", After: "賜り"}}}
 	edited, err := e.Redline(t.Context(), bytes.NewReader(file), edit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	want := strings.Replace(text, "賜わり", "賜り", 1)
 	if got, err := e.Paragraphs(t.Context(), bytes.NewReader(edited)); err != nil || got != want {
 		t.Errorf("%q and error %v, want %q", got, err, want)
@@ -37,9 +34,7 @@ func TestR97_WordFilesThatCannotBeEditedHaveAReason(t *testing.T) {
 	t.Parallel()
 	e := newExtractor(sandbox.Config{})
 	file, err := redline.New("東京")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	edit := redline.Edit{Changes: []redline.Change{{Before: "大阪"}}}
 	for name, test := range map[string]struct {
 		file []byte

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // document is the input for an index.
@@ -28,9 +29,7 @@ func collection(t testing.TB, documents []document) index.Collection {
 	for i, d := range documents {
 		packed[i] = index.Build(d.title, d.passages)
 		opened, err := index.Open(packed[i].Head)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		c.Documents = append(c.Documents, opened)
 	}
 	return c
@@ -40,9 +39,7 @@ func collection(t testing.TB, documents []document) index.Collection {
 func search(t testing.TB, c index.Collection, query string, k int) []index.Hit {
 	t.Helper()
 	scores, err := c.Scores(index.NewQuery(query))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return index.Best(scores, k)
 }
 
@@ -192,9 +189,7 @@ func TestPartsAreSmall(t *testing.T) {
 	}
 	packed := index.Build(d.title, d.passages)
 	opened, err := index.Open(packed.Head)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	large := 0
 	for _, part := range packed.Parts {
 		if len(part) > 16<<10 {

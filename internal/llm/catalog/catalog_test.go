@@ -10,18 +10,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/catalog"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // config returns a Config with an environment variable and a key, and a value encrypted with that key.
 func config(t testing.TB) (cfg catalog.Config, sealed string) {
 	t.Helper()
-	if err := cfg.Sealed.UnmarshalText([]byte(secret.NewKey())); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cfg.Sealed.UnmarshalText([]byte(secret.NewKey())))
 	sealed, err := cfg.Sealed.Seal([]byte("sk-sealed"), catalog.SealOwner)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	cfg.Env = func(name string) (string, bool) {
 		return map[string]string{"OUTSIDE_KEY": "sk-env", "EMPTY": ""}[name], name == "OUTSIDE_KEY" || name == "EMPTY"
 	}
@@ -63,9 +60,7 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	cfg, sealed := config(t)
 	got, err := catalog.Parse([]byte(strings.Replace(whole, "SEALED", sealed, 1)), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	want := llm.Catalog{Default: "standard", Title: "small", Providers: []llm.Provider{
 		{
 			Config:        llm.Config{BaseURL: "http://gpu.example:8000/v1", APIKey: "sk-sealed"},
@@ -165,9 +160,7 @@ func TestR95_MistakesAreNamed(t *testing.T) {
 func TestDocumentedFile(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/models.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, rest, found := strings.Cut(string(page), "```yaml\n")
 	example, _, _ := strings.Cut(rest, "```")
 	if !found {

@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func newClient(t testing.TB, cfg offline.Config) *llm.Client {
@@ -25,9 +26,7 @@ func newClient(t testing.TB, cfg offline.Config) *llm.Client {
 		BaseURL: offline.BaseURL, Model: offline.ModelName,
 		Transport: offline.NewTransport(cfg),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return client
 }
 
@@ -45,9 +44,7 @@ func TestThroughTheClient(t *testing.T) {
 		pieces++
 		text.WriteString(piece)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if want := offline.Answer(messages...); text.String() != want || pieces < 50 {
 		t.Errorf("%d pieces: %s", pieces, text.String())
 	}
@@ -154,13 +151,9 @@ func TestProtocol(t *testing.T) {
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), test.method, server.URL+test.path,
 			strings.NewReader(test.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		resp, err := server.Client().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		body, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		if err != nil || resp.StatusCode != test.status || !strings.Contains(string(body), test.want) {

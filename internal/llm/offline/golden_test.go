@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // go test ./internal/llm/offline -update writes the current answers of the engine. Review them before committing.
@@ -20,9 +21,7 @@ var update = flag.Bool("update", false, "write the golden files")
 func sample(t testing.TB, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return string(data)
 }
 
@@ -109,15 +108,11 @@ func TestAnswers(t *testing.T) {
 			got := offline.Answer(messages...) + "\n"
 			path := filepath.Join("testdata", "golden", name+".md")
 			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, os.WriteFile(path, []byte(got), 0o600))
 				return
 			}
 			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if got != string(want) {
 				t.Errorf("the answer has changed; if it is better, run with -update. Got:\n%s", got)
 			}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/picture/raster"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 var (
@@ -52,18 +53,14 @@ func noise(width, height int) *image.NRGBA {
 func encodePNG(t testing.TB, img image.Image) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := png.Encode(&out, img); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, png.Encode(&out, img))
 	return out.Bytes()
 }
 
 func encodeJPEG(t testing.TB, img image.Image) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := jpeg.Encode(&out, img, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, jpeg.Encode(&out, img, nil))
 	return out.Bytes()
 }
 
@@ -113,9 +110,7 @@ func withEXIF(content, exif []byte) []byte {
 func read(t testing.TB, content []byte) (raster.Picture, image.Image) {
 	t.Helper()
 	p, err := raster.Read(content)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	full, form, err := image.Decode(bytes.NewReader(p.Full))
 	if err != nil || "image/"+form != p.MediaType || full.Bounds().Dx() != p.Width || full.Bounds().Dy() != p.Height {
 		t.Fatalf("%s of %v, %v: %+v", form, full.Bounds(), err, p.MediaType)
@@ -142,9 +137,7 @@ func like(a, b color.Color) bool {
 func testdata(t testing.TB, name string) []byte {
 	t.Helper()
 	content, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return content
 }
 
@@ -268,9 +261,7 @@ func TestR98_LargePicturesAreRefusedBeforeTheyAreDecoded(t *testing.T) {
 func TestErrorsContainAdvice(t *testing.T) {
 	t.Parallel()
 	var moving bytes.Buffer
-	if err := gif.Encode(&moving, corner(4, 4), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, gif.Encode(&moving, corner(4, 4), nil))
 	whole := encodeJPEG(t, corner(400, 400))
 	for name, c := range map[string]struct {
 		content []byte

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -29,14 +30,10 @@ func TestServesItsMetadata(t *testing.T) {
 		t.Fatalf("nothing was said: %v", <-ended)
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, lines.Text(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	answer, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(body),

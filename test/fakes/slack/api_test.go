@@ -13,12 +13,13 @@ import (
 
 	client "github.com/slack-go/slack"
 	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	workspace, api := open(t, nil)
-	question := must[string](t)(workspace.Say(slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}))
+	question := valueOf[string](t)(workspace.Say(slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}))
 	channel, ts, err := api.PostMessageContext(t.Context(), slack.DemoSales, client.MsgOptionText("答え", false),
 		client.MsgOptionTS(question), client.MsgOptionMetadata(client.SlackMetadata{
 			EventType: "answer", EventPayload: map[string]any{"id": "1"},
@@ -56,7 +57,7 @@ func TestMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	alone := must[string](t)(workspace.Say(slack.Said{Channel: channel, User: slack.DemoTaro, Text: "独り言"}))
+	alone := valueOf[string](t)(workspace.Say(slack.Said{Channel: channel, User: slack.DemoTaro, Text: "独り言"}))
 	whisper(alone) // Slack hides it because the thread has no reply.
 	whisper(question)
 	if seen := workspace.Ephemeral(channel, slack.DemoTaro); len(seen) != 1 || seen[0].ThreadTS != question {
@@ -127,7 +128,7 @@ func TestRefusedMessages(t *testing.T) {
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	workspace, api := open(t, nil)
-	question := must[string](t)(workspace.Say(slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}))
+	question := valueOf[string](t)(workspace.Say(slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}))
 	start := func(options ...client.MsgOption) (string, error) {
 		_, ts, err := api.StartStreamContext(t.Context(), slack.DemoSales,
 			append([]client.MsgOption{client.MsgOptionTS(question)}, options...)...)
@@ -138,20 +139,16 @@ func TestStreams(t *testing.T) {
 	recipient := []client.MsgOption{
 		client.MsgOptionRecipientTeamID(slack.DemoTeam), client.MsgOptionRecipientUserID(slack.DemoTaro),
 	}
-	ts := must[string](t)(start(append(recipient, client.MsgOptionMarkdownText("一"))...))
+	ts := valueOf[string](t)(start(append(recipient, client.MsgOptionMarkdownText("一"))...))
 	add := func(text string) error {
 		_, _, err := api.AppendStreamContext(t.Context(), slack.DemoSales, ts, client.MsgOptionMarkdownText(text))
 		return err
 	}
-	if err := add("二"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, add("二"))
 	_, _, _, err = api.UpdateMessageContext(t.Context(), slack.DemoSales, ts, client.MsgOptionMarkdownText("x"))
 	refused(t, err, "streaming_state_conflict")
 	workspace.Advance(4 * time.Minute)
-	if err := add("三"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, add("三"))
 	refused(t, add(strings.Repeat("字", 11_998)), "msg_too_long")
 	workspace.Advance(time.Minute)
 	refused(t, add("四"), "message_not_in_streaming_state")
@@ -167,7 +164,7 @@ func TestStreams(t *testing.T) {
 	if m, _ := workspace.Message(slack.DemoSales, ts); m.Markdown != "一二三四" || m.Stream != "completed" {
 		t.Errorf("%+v", m)
 	}
-	ts = must[string](t)(start(recipient...))
+	ts = valueOf[string](t)(start(recipient...))
 	button := client.NewButtonBlockElement("again", "1", client.NewTextBlockObject("plain_text", "再回答", false, false))
 	if _, _, err := api.StopStreamContext(t.Context(), slack.DemoSales, ts, client.MsgOptionMarkdownText("終わり"),
 		client.MsgOptionBlocks(client.NewActionBlock("", button))); err != nil {
@@ -182,7 +179,7 @@ func TestStreams(t *testing.T) {
 func TestNativeStop(t *testing.T) {
 	t.Parallel()
 	workspace, api := open(t, nil)
-	question := must[string](t)(workspace.Say(slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}))
+	question := valueOf[string](t)(workspace.Say(slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}))
 	if workspace.Stop(slack.DemoTaro, slack.DemoSales, question) == nil {
 		t.Error("nothing can be stopped")
 	}
@@ -193,12 +190,8 @@ func TestNativeStop(t *testing.T) {
 	}
 	_, ts, err := api.StartStreamContext(t.Context(), slack.DemoSales, client.MsgOptionTS(question),
 		client.MsgOptionRecipientTeamID(slack.DemoTeam), client.MsgOptionRecipientUserID(slack.DemoTaro))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := workspace.Stop(slack.DemoTaro, slack.DemoSales, question); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, workspace.Stop(slack.DemoTaro, slack.DemoSales, question))
 	_, _, err = api.AppendStreamContext(t.Context(), slack.DemoSales, ts, client.MsgOptionMarkdownText("a"))
 	refused(t, err, "message_not_in_streaming_state")
 	events := workspace.Events("agent_session_stopped")
@@ -245,15 +238,13 @@ func TestDirectory(t *testing.T) {
 	}
 	for i := range 5 {
 		said.Text = string(rune('a' + i))
-		must[string](t)(workspace.Say(said))
+		valueOf[string](t)(workspace.Say(said))
 	}
 	var texts []string
 	parameters := &client.GetConversationHistoryParameters{ChannelID: slack.DemoSales, Limit: 2}
 	for {
 		page, err := api.GetConversationHistoryContext(t.Context(), parameters)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, m := range page.Messages {
 			texts = append(texts, m.Text)
 		}
@@ -269,7 +260,7 @@ func TestDirectory(t *testing.T) {
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	workspace, api := open(t, nil)
-	ts := must[string](t)(workspace.Say(slack.Said{
+	ts := valueOf[string](t)(workspace.Say(slack.Said{
 		Channel: slack.DemoSales, User: slack.DemoTaro, Text: "見て",
 		Files: []slack.Upload{{Name: "規程.txt", Content: []byte("就業規則")}},
 	}))
@@ -283,8 +274,8 @@ func TestFiles(t *testing.T) {
 		content.String() != "就業規則" {
 		t.Errorf("%v: %q", err, content.String())
 	}
-	request := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodGet, file.URLPrivate, nil))
-	answer := must[*http.Response](t)((&http.Transport{DisableKeepAlives: true}).RoundTrip(request))
+	request := valueOf[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodGet, file.URLPrivate, nil))
+	answer := valueOf[*http.Response](t)((&http.Transport{DisableKeepAlives: true}).RoundTrip(request))
 	_ = answer.Body.Close()
 	if answer.StatusCode != http.StatusFound {
 		t.Errorf("without a token: %s", answer.Status)
@@ -293,9 +284,7 @@ func TestFiles(t *testing.T) {
 		Reader: strings.NewReader("# 長い答え"), FileSize: len("# 長い答え"), Filename: "answer.md", Title: "答え",
 		Channel: slack.DemoSales, ThreadTimestamp: ts, InitialComment: "続き",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	answers := workspace.Answers(slack.DemoSales, ts)
 	if len(answers) != 1 || answers[0].Text != "続き" || len(answers[0].Files) != 1 ||
 		answers[0].Files[0].ID != summary.ID || string(answers[0].Files[0].Content) != "# 長い答え" {
@@ -315,11 +304,11 @@ func TestInstallation(t *testing.T) {
 	address := "/oauth/v2/authorize?" + url.Values{
 		"client_id": {"1000.1001"}, "scope": {"chat:write"}, "state": {"s1"}, "redirect_uri": {"https://app.example/cb"},
 	}.Encode()
-	back := must[*url.URL](t)(url.Parse(must[string](t)(workspace.Authorize(address, slack.DemoTaro))))
+	back := valueOf[*url.URL](t)(url.Parse(valueOf[string](t)(workspace.Authorize(address, slack.DemoTaro))))
 	if back.Host != "app.example" || back.Query().Get("state") != "s1" {
 		t.Fatal(back)
 	}
-	if denied := must[string](t)(workspace.Authorize(address, "")); !strings.Contains(denied, "error=access_denied") {
+	if denied := valueOf[string](t)(workspace.Authorize(address, "")); !strings.Contains(denied, "error=access_denied") {
 		t.Error(denied)
 	}
 	plain := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -392,17 +381,13 @@ func TestTiers(t *testing.T) {
 	t.Parallel()
 	workspace, api := open(t, func(c *slack.Config) { c.Tiers = true })
 	_, ts, err := api.PostMessageContext(t.Context(), slack.DemoSales, client.MsgOptionText("a", false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	update := func() error {
 		_, _, _, err := api.UpdateMessageContext(t.Context(), slack.DemoSales, ts, client.MsgOptionText("b", false))
 		return err
 	}
 	for range 50 {
-		if err := update(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, update())
 	}
 	workspace.Advance(20 * time.Second)
 	var limited *client.RateLimitedError
@@ -423,9 +408,7 @@ func TestPingsAndPreviews(t *testing.T) {
 	workspace, api := open(t, nil)
 	post := func(options ...client.MsgOption) (pings, previews []string) {
 		_, ts, err := api.PostMessageContext(t.Context(), slack.DemoSales, options...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		m, _ := workspace.Message(slack.DemoSales, ts)
 		return m.Pings, m.Unfurled
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/slack-go/slack/slackevents"
 	"github.com/slack-go/slack/socketmode"
 	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // receiver is an app that checks the signature of every request.
@@ -78,9 +79,7 @@ func (r *receiver) kinds(t *testing.T) []string {
 	var found []string
 	for _, one := range r.all() {
 		event, err := slackevents.ParseEvent(one.body, slackevents.OptionNoVerifyToken())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		var inner struct {
 			Type, Subtype string
 		}
@@ -105,15 +104,11 @@ func TestEvents(t *testing.T) {
 	workspace, api := open(t, live)
 	r := listen(t, workspace, nil)
 	said := slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "議事録を要約して"}
-	ts := must[string](t)(workspace.Mention(said))
-	if err := workspace.Edit(slack.DemoSales, ts, "<@"+slack.DemoBot+"> 訂正"); err != nil {
-		t.Fatal(err)
-	}
-	if err := workspace.Delete(slack.DemoSales, ts); err != nil {
-		t.Fatal(err)
-	}
+	ts := valueOf[string](t)(workspace.Mention(said))
+	must.Succeed(t, workspace.Edit(slack.DemoSales, ts, "<@"+slack.DemoBot+"> 訂正"))
+	must.Succeed(t, workspace.Delete(slack.DemoSales, ts))
 	said.Channel = slack.DemoPrivate // The app is not a member.
-	must[string](t)(workspace.Say(said))
+	valueOf[string](t)(workspace.Say(said))
 	if _, _, err := workspace.Tell(said); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +117,7 @@ func TestEvents(t *testing.T) {
 	if _, _, err := api.PostMessageContext(t.Context(), slack.DemoSales, client.MsgOptionText("a", false)); err != nil {
 		t.Fatal(err)
 	}
-	must[string](t)(workspace.Say(slack.Said{
+	valueOf[string](t)(workspace.Say(slack.Said{
 		Channel: slack.DemoSales, User: slack.DemoTaro, Files: []slack.Upload{{Name: "a.txt", Content: []byte("a")}},
 	}))
 	workspace.Revoke()
@@ -139,9 +134,7 @@ func TestEvents(t *testing.T) {
 		AppID  string `json:"api_app_id"`
 		Event  struct{ User, Text, TS, Channel string }
 	}
-	if err := json.Unmarshal(workspace.Events("app_mention")[0].Body, &mention); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(workspace.Events("app_mention")[0].Body, &mention))
 	if mention.TeamID != slack.DemoTeam || mention.AppID != slack.DemoApp || mention.Event.User != slack.DemoTaro ||
 		mention.Event.TS != ts || mention.Event.Text != "<@"+slack.DemoBot+"> 議事録を要約して" {
 		t.Errorf("%+v", mention)
@@ -154,7 +147,7 @@ func TestSubscriptions(t *testing.T) {
 	r := listen(t, workspace, nil)
 	workspace.Configure(func(app *slack.App) { app.Events = []string{"app_mention", "message.im"} })
 	said := slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}
-	must[string](t)(workspace.Mention(said))
+	valueOf[string](t)(workspace.Mention(said))
 	if _, _, err := workspace.Tell(said); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +178,7 @@ func TestRetries(t *testing.T) {
 	t.Cleanup(func() { close(released) })
 	workspace.Configure(func(app *slack.App) { app.Events = []string{"app_mention"} })
 	said := slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}
-	must[string](t)(workspace.Mention(said))
+	valueOf[string](t)(workspace.Mention(said))
 	tries := func() []slack.Delivery { return workspace.Events("app_mention")[0].Deliveries }
 	await(t, workspace, "two tries", func() bool { return len(tries()) == 2 })
 	workspace.Advance(time.Minute)
@@ -211,8 +204,8 @@ func TestDuplicates(t *testing.T) {
 	workspace.Configure(func(app *slack.App) { app.Events = []string{"app_mention"} })
 	said := slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}
 	workspace.Duplicate("app_mention", 19)
-	must[string](t)(workspace.Mention(said))
-	must[string](t)(workspace.Mention(said))
+	valueOf[string](t)(workspace.Mention(said))
+	valueOf[string](t)(workspace.Mention(said))
 	settled(t, workspace)
 	if got := len(r.all()); got != 20+1 {
 		t.Errorf("%d deliveries", got)
@@ -243,12 +236,8 @@ func TestInteractions(t *testing.T) {
 	)
 	_, ts, err := api.PostMessageContext(t.Context(), slack.DemoSales, client.MsgOptionText("答え", false),
 		client.MsgOptionBlocks(client.NewActionBlock("b1", button)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := workspace.Click(t.Context(), slack.DemoTaro, slack.DemoSales, ts, "tsumugi_again"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, workspace.Click(t.Context(), slack.DemoTaro, slack.DemoSales, ts, "tsumugi_again"))
 	if len(last.ActionCallback.BlockActions) != 1 {
 		t.Fatalf("%+v", last)
 	}
@@ -257,11 +246,9 @@ func TestInteractions(t *testing.T) {
 		last.Team.ID != slack.DemoTeam {
 		t.Errorf("%+v", last)
 	}
-	if err := client.PostWebhookCustomHTTPContext(t.Context(), last.ResponseURL,
+	must.Succeed(t, client.PostWebhookCustomHTTPContext(t.Context(), last.ResponseURL,
 		&http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
-		&client.WebhookMessage{Text: "評価しました"}); err != nil {
-		t.Fatal(err)
-	}
+		&client.WebhookMessage{Text: "評価しました"}))
 	if seen := workspace.Ephemeral(slack.DemoSales, slack.DemoTaro); len(seen) != 1 || seen[0].Text != "評価しました" {
 		t.Errorf("%+v", seen)
 	}
@@ -272,9 +259,7 @@ func TestInteractions(t *testing.T) {
 		t.Errorf("%v, %+v", err, last)
 	}
 	err = workspace.Command(t.Context(), slack.DemoTaro, slack.DemoSales, "help")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	messages := workspace.Messages(slack.DemoSales)
 	if got := messages[len(messages)-1]; got.Text != "/tsumugi help" || got.For != slack.DemoTaro {
 		t.Errorf("%+v", got)
@@ -319,7 +304,7 @@ func TestSocketMode(t *testing.T) {
 	await(t, workspace, "two connections", func() bool { return workspace.Sockets() == 2 })
 	said := slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro, Text: "質問"}
 	for range 4 {
-		must[string](t)(workspace.Say(said))
+		valueOf[string](t)(workspace.Say(said))
 	}
 	settled(t, workspace)
 	if len(first)+len(second) != 4 || len(first) == 0 || len(second) == 0 {
@@ -328,11 +313,9 @@ func TestSocketMode(t *testing.T) {
 	if err := workspace.Command(t.Context(), slack.DemoTaro, slack.DemoSales, ""); err != nil {
 		t.Error(err)
 	}
-	if err := workspace.Refresh(t.Context(), "refresh_requested"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, workspace.Refresh(t.Context(), "refresh_requested"))
 	await(t, workspace, "connections again", func() bool { return workspace.Sockets() == 2 })
-	must[string](t)(workspace.Say(said))
+	valueOf[string](t)(workspace.Say(said))
 	settled(t, workspace)
 	for _, event := range workspace.Events("") {
 		if last := event.Deliveries[len(event.Deliveries)-1]; last.Status != http.StatusOK {
@@ -344,7 +327,7 @@ func TestSocketMode(t *testing.T) {
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	workspace, _ := open(t, live)
-	back := must[*url.URL](t)(url.Parse(must[string](t)(workspace.Authorize("/openid/connect/authorize?"+url.Values{
+	back := valueOf[*url.URL](t)(url.Parse(valueOf[string](t)(workspace.Authorize("/openid/connect/authorize?"+url.Values{
 		"client_id": {"1000.1001"}, "scope": {"openid"}, "state": {"s1"}, "nonce": {"n1"},
 		"response_type": {"code"}, "redirect_uri": {"https://app.example/cb"},
 	}.Encode(), slack.DemoJiro))))
@@ -355,24 +338,18 @@ func TestSignIn(t *testing.T) {
 	refused(t, err, "oauth_authorization_url_mismatch")
 	token, err := client.GetOpenIDConnectTokenContext(t.Context(), plain, "1000.1001", "demo-client-secret",
 		back.Query().Get("code"), "https://app.example/cb", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var keys struct {
 		Keys []struct{ N, E, Kid string }
 	}
-	answer := must[*http.Response](t)(plain.Get(workspace.URL() + "/openid/connect/keys"))
+	answer := valueOf[*http.Response](t)(plain.Get(workspace.URL() + "/openid/connect/keys"))
 	defer answer.Body.Close()
-	if err := json.NewDecoder(answer.Body).Decode(&keys); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.NewDecoder(answer.Body).Decode(&keys))
 	claims := jwt.MapClaims{}
 	_, err = jwt.ParseWithClaims(token.IdToken, claims, func(*jwt.Token) (any, error) {
 		return publicKey(keys.Keys[0].N, keys.Keys[0].E)
 	}, jwt.WithIssuer(workspace.URL()), jwt.WithAudience("1000.1001"), jwt.WithValidMethods([]string{"RS256"}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	want := map[string]any{
 		"sub": slack.DemoJiro, "nonce": "n1",
 		"https://slack.com/team_id": slack.DemoTeam, "https://slack.com/user_id": slack.DemoJiro,

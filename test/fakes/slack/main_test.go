@@ -48,7 +48,7 @@ func await(t *testing.T, workspace *slack.Workspace, what string, done func() bo
 	}
 }
 
-func must[T any](t *testing.T) func(T, error) T {
+func valueOf[T any](t *testing.T) func(T, error) T {
 	return func(value T, err error) T {
 		t.Helper()
 		if err != nil {

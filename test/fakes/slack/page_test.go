@@ -31,9 +31,9 @@ func watch(t *testing.T, workspace *slack.Workspace, query string, seen func(scr
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	request := must[*http.Request](t)(http.NewRequestWithContext(ctx, http.MethodGet,
+	request := valueOf[*http.Request](t)(http.NewRequestWithContext(ctx, http.MethodGet,
 		workspace.URL()+"/ui/watch?"+query, nil))
-	answer := must[*http.Response](t)(plainClient().Do(request))
+	answer := valueOf[*http.Response](t)(plainClient().Do(request))
 	defer answer.Body.Close()
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, 1<<20)
@@ -49,10 +49,10 @@ func watch(t *testing.T, workspace *slack.Workspace, query string, seen func(scr
 
 func send(t *testing.T, workspace *slack.Workspace, path string, body any) map[string]any {
 	t.Helper()
-	raw := must[[]byte](t)(json.Marshal(body))
-	request := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodPost, workspace.URL()+path,
+	raw := valueOf[[]byte](t)(json.Marshal(body))
+	request := valueOf[*http.Request](t)(http.NewRequestWithContext(t.Context(), http.MethodPost, workspace.URL()+path,
 		bytes.NewReader(raw)))
-	answer := must[*http.Response](t)(plainClient().Do(request))
+	answer := valueOf[*http.Response](t)(plainClient().Do(request))
 	defer answer.Body.Close()
 	var said map[string]any
 	if err := json.NewDecoder(answer.Body).Decode(&said); err != nil {
@@ -65,7 +65,7 @@ func TestPage(t *testing.T) {
 	t.Parallel()
 	workspace, api := open(t, live)
 	for _, name := range []string{"/", "/page.js", "/page.css", "/render.js"} {
-		answer := must[*http.Response](t)(plainClient().Get(workspace.URL() + name))
+		answer := valueOf[*http.Response](t)(plainClient().Get(workspace.URL() + name))
 		if body, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK || len(body) < 500 {
 			t.Errorf("%s: %s", name, answer.Status)
 		}
@@ -122,8 +122,8 @@ func TestControl(t *testing.T) {
 	t.Parallel()
 	workspace, api := open(t, nil)
 	seconds := func() int64 {
-		ts := must[string](t)(workspace.Say(slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro}))
-		return must[int64](t)(strconv.ParseInt(strings.Split(ts, ".")[0], 10, 64))
+		ts := valueOf[string](t)(workspace.Say(slack.Said{Channel: slack.DemoSales, User: slack.DemoTaro}))
+		return valueOf[int64](t)(strconv.ParseInt(strings.Split(ts, ".")[0], 10, 64))
 	}
 	before := seconds()
 	send(t, workspace, "/control/advance", map[string]any{"seconds": 90})
@@ -135,7 +135,7 @@ func TestControl(t *testing.T) {
 		t.Error("no fault")
 	}
 	var messages []slack.Message
-	answer := must[*http.Response](t)(plainClient().Get(workspace.URL() + "/control/messages?channel=" + slack.DemoSales))
+	answer := valueOf[*http.Response](t)(plainClient().Get(workspace.URL() + "/control/messages?channel=" + slack.DemoSales))
 	defer answer.Body.Close()
 	if err := json.NewDecoder(answer.Body).Decode(&messages); err != nil || len(messages) != 2 {
 		t.Errorf("%v, %+v", err, messages)

@@ -10,35 +10,28 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // start starts an engine with or without a font.
 func start(t testing.TB, withFont bool) *pdf.Engine {
 	t.Helper()
 	cfg := pdf.Config{Cache: pdftest.Cache(t)}
-	if err := pdf.Compile(cfg.Cache); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, pdf.Compile(cfg.Cache))
 	if withFont {
 		path := pdf.FindFont()
 		if path == "" {
 			t.Skip("this machine has no Japanese font")
 		}
 		font, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		t.Cleanup(func() { _ = font.Close() })
 		info, err := font.Stat()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		cfg.Font = &pdf.FontFile{ReaderAt: font, Size: info.Size()}
 	}
 	e, err := pdf.Start(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
@@ -198,9 +191,7 @@ func TestRotatedPagesAreReadAsDisplayed(t *testing.T) {
 		}
 		p.Raw("Q")
 	}), pdftest.Rotated(90)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if want := strings.Join(left, ""); pages[0].Text != want {
 		t.Errorf("%q, want %q", pages[0].Text, want)
 	}
@@ -214,9 +205,7 @@ func TestHeadingsAreDetected(t *testing.T) {
 			p.Text(50, 700-18*float64(i), 12, line)
 		}
 	})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if h := pages[0].Headings; len(h) != 1 || pages[0].Text[h[0].Offset:h[0].Offset+h[0].Length] != "勤怠の規程" {
 		t.Errorf("headings %+v", h)
 	}
@@ -278,9 +267,7 @@ func TestPagesWithOnlyPicturesAreMarked(t *testing.T) {
 		page(func(p *pdftest.Page) { p.Text(50, 700, 12, "文字だけのページ") })[0],
 		page(func(*pdftest.Page) {})[0],
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for i, want := range []bool{true, true, false, false} {
 		if pages[i].Pictured != want {
 			t.Errorf("page %d is a picture: %v", i+1, !want)

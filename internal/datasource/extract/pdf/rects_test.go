@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func rectsOf(p *pdf.Page, from, to int) []pdf.Rect {
@@ -27,9 +28,7 @@ func TestRectsEncloseTheText(t *testing.T) {
 		}
 		p.Text(-100, 400, 12, "紙の外にある文")
 	})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	p := pages[0]
 	at := func(word string) []pdf.Rect {
 		from := strings.Index(p.Text, word)
@@ -201,18 +200,12 @@ func TestRectsCoverTheInk(t *testing.T) {
 func shown(t *testing.T, e *pdf.Engine, file []byte) image.Image {
 	t.Helper()
 	d, err := e.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer d.Close()
 	encoded, err := d.Picture(0, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	picture, err := png.Decode(bytes.NewReader(encoded))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return picture
 }
 

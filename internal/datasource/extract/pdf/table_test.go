@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // grid draws the borders of cells at the given positions.
@@ -138,9 +139,7 @@ func TestRuledTablesAreReadByRows(t *testing.T) {
 func TestCellsAreFoundOnThePage(t *testing.T) {
 	t.Parallel()
 	pages, err := read(t, start(t, true), pdftest.Draw(page(facilities)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	p := pages[0]
 	from := strings.Index(p.Text, "○ | △")
 	if rects := rectsOf(p, from, from+len("○")); len(rects) != 1 || rects[0].Y < 180./842 || rects[0].Y > 200./842 {
@@ -163,9 +162,7 @@ func TestLongTablesRepeatTheirHeader(t *testing.T) {
 			p.Text(155, 773-15*float64(i), 10, "総務部人事課の全員")
 		}
 	})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	headers := strings.Count(pages[0].Text, "| 項目 | 担当する部署 |\n|---|---|\n")
 	if rows := strings.Count(pages[0].Text, "| 共通の項目 | 総務部人事課の全員 |"); rows != 40 || headers < 2 {
 		t.Errorf("%d rows under %d headers", rows, headers)
@@ -195,9 +192,7 @@ func TestTiersOfVerticalPagesAreReadInOrder(t *testing.T) {
 			p.Raw(rule)
 			want = tier(p, 660, "上", 18) + tier(p, 440, "下", 21)
 		})))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if got := strings.ReplaceAll(pages[0].Text, "\n", ""); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
 		}
@@ -219,9 +214,7 @@ func TestBodyTextIsNotAHeading(t *testing.T) {
 			p.Text(50, 540-10*float64(i), 7, "小さな文字で印刷された表の行がページの大半を占めている")
 		}
 	})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var found []string
 	for _, h := range pages[0].Headings {
 		found = append(found, pages[0].Text[h.Offset:h.Offset+h.Length])

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -35,14 +36,10 @@ func TestServesTheWebAPI(t *testing.T) {
 		url+"/api/users.info?user="+slack.DemoTaro,
 		nil,
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	request.Header.Set("Authorization", "Bearer "+slack.DemoToken)
 	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer answer.Body.Close()
 	if body, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(body), `"email":"taro@demo.example"`) {
 		t.Errorf("%v: %s", err, body)
