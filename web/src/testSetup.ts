@@ -7,10 +7,12 @@ configure({ asyncUtilTimeout: 10_000 })
 // Test files run in the same processes, because a process and a document for each file take longer than the tests. This
 // is run for each file: it gets its own modules, and empty storage.
 vi.resetModules()
-vi.useRealTimers()
 localStorage.clear()
 sessionStorage.clear()
-afterEach(cleanup)
+afterEach(() => {
+  cleanup()
+  vi.useRealTimers()
+})
 
 // KaTeX checks this once, and happy-dom's documents have no doctype.
 Object.defineProperty(document, 'compatMode', { value: 'CSS1Compat', configurable: true })

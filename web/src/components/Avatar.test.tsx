@@ -1,8 +1,6 @@
-import { cleanup, render } from '@testing-library/react'
-import { afterEach, expect, it } from 'vitest'
+import { render } from '@testing-library/react'
+import { expect, it } from 'vitest'
 import { Avatar } from './Avatar'
-
-afterEach(cleanup)
 
 it.each([
   ['鈴木 花子', '鈴'],

@@ -1,14 +1,10 @@
-import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { act, fireEvent, render, screen } from '@testing-library/react'
+import { beforeEach, expect, it, vi } from 'vitest'
 import { store } from '@/lib/ui/store'
 import { toastsAtom } from '@/lib/ui/toast'
 import { CopyIconButton } from './CopyButton'
 
 beforeEach(() => void vi.useFakeTimers())
-afterEach(() => {
-  cleanup()
-  vi.useRealTimers()
-})
 
 async function press(copy: () => Promise<void>): Promise<HTMLElement> {
   render(<CopyIconButton label="リンクをコピー" copy={copy} />)

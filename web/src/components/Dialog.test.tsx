@@ -1,8 +1,6 @@
-import { cleanup, fireEvent, render, screen } from '@testing-library/react'
-import { afterEach, expect, it, vi } from 'vitest'
+import { fireEvent, render, screen } from '@testing-library/react'
+import { expect, it, vi } from 'vitest'
 import { Dialog } from './Dialog'
-
-afterEach(cleanup)
 
 it('has its title as its name, opens at once and restores the focus', () => {
   const button = document.body.appendChild(document.createElement('button'))

@@ -1,6 +1,6 @@
-import { cleanup, fireEvent, render, screen } from '@testing-library/react'
+import { fireEvent, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { Menu, MenuChoice, MenuItem } from './Menu'
 
 const focused = () => document.activeElement?.textContent
@@ -34,8 +34,6 @@ function show() {
 }
 
 describe('a menu', () => {
-  afterEach(cleanup)
-
   it('opened by a key focuses its first item, and skips disabled items', async () => {
     const { user, chosen } = show()
     expect(button().getAttribute('aria-expanded')).toBe('false')

@@ -1,10 +1,8 @@
-import { cleanup, fireEvent, render, screen } from '@testing-library/react'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { fireEvent, render, screen } from '@testing-library/react'
+import { describe, expect, it, vi } from 'vitest'
 import { RenameField } from './RenameField'
 
 describe('renaming in place', () => {
-  afterEach(cleanup)
-
   const show = () => {
     const onDone = vi.fn()
     render(<RenameField title="議題" onDone={onDone} />)

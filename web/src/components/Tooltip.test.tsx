@@ -1,5 +1,5 @@
-import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { act, fireEvent, render, screen } from '@testing-library/react'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { IconButton } from './IconButton'
 import { Tooltips } from './Tooltip'
 
@@ -23,11 +23,6 @@ describe('a tooltip', () => {
         <Tooltips />
       </>,
     )
-  })
-
-  afterEach(() => {
-    cleanup()
-    vi.useRealTimers()
   })
 
   it('appears after the pointer rests, and at once on the next element', () => {

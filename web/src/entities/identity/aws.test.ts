@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { IdentityError, isRefusal, renew, revoke } from './identity'
 import {
   answerFactor,
@@ -242,7 +242,6 @@ describe('the identity client at a user pool of AWS', () => {
         : Promise.resolve(Response.json({ endpoint: provider.endpoint, client_id: CLIENT })),
     )
   })
-  afterEach(() => vi.unstubAllGlobals())
 
   const begin = () => signIn(provider, 'hanako@example.com', pool.password)
   const refused = (call: Promise<unknown>) => call.then(String, (cause: unknown) => cause as IdentityError)

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { readToken, type TokenRecord } from '@/entities/identity/token'
 import { ApiError } from '@/lib/api'
 import { IdentityError, revoke } from './identity'
@@ -34,8 +34,6 @@ describe('the identity client', () => {
     server.mockReset()
     vi.stubGlobal('fetch', server)
   })
-
-  afterEach(() => vi.unstubAllGlobals())
 
   it('signs in with a password without storing the session', async () => {
     reply(200, { AuthenticationResult: result })

@@ -70,9 +70,7 @@ describe('notices from the server', () => {
       answerCalls({ listNotifications })
       stop = new QueryObserver(queryClient, { ...notificationsQuery, retry: false }).subscribe(() => {})
     })
-    afterEach(() => {
-      stop()
-    })
+    afterEach(() => stop())
 
     it.each<[string, () => void, string[]]>([
       ['add a notice', () => tell({ notification: notice('b', 2) }), ['b', 'a']],

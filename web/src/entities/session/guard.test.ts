@@ -1,5 +1,5 @@
 import type { LoaderFunctionArgs } from 'react-router'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { saveToken } from '@/entities/identity/token'
 import { queryClient } from '@/lib/api/queries'
 import { store } from '@/lib/ui/store'
@@ -29,8 +29,6 @@ describe('the guards', () => {
     server.mockReset()
     vi.stubGlobal('fetch', server)
   })
-
-  afterEach(() => vi.unstubAllGlobals())
 
   const signInAs = (role: string) => {
     const tokens = { refreshToken: 'r', idToken: 'i', accessToken: 'a', expiresIn: 1, tokenType: 'Bearer' }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { readToken, saveToken, TOKEN_KEY } from '@/entities/identity/token'
 import {
   rememberAddress,
@@ -83,8 +83,6 @@ describe('the session', () => {
     window.history.replaceState(null, '', '/home/skill')
     saveToken(record)
   })
-
-  afterEach(() => vi.unstubAllGlobals())
 
   it('sends the bearer id token', async () => {
     server.valid = record.idToken

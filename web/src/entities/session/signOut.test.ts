@@ -1,10 +1,8 @@
-import { afterEach, expect, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { answerCalls } from '@/lib/api/testing'
 import { readStoredText, writeStoredText } from '@/lib/browser/storedTexts'
 import { session } from './session'
 import { signOutEverywhere } from './signOut'
-
-afterEach(() => vi.restoreAllMocks())
 
 it('removes the data in this browser even if the server is unreachable', async () => {
   answerCalls({ signOut: () => Promise.reject(new Error('offline')) })

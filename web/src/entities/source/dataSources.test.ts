@@ -79,11 +79,7 @@ describe('the data sources', () => {
     stop = followSources(live as Pick<Live, 'on' | 'onMissed'>)
   })
 
-  afterEach(() => {
-    stop()
-    vi.unstubAllGlobals()
-    vi.useRealTimers()
-  })
+  afterEach(() => stop())
 
   describe('and events', () => {
     it('add new, change known and remove deleted ones, newest first', () => {

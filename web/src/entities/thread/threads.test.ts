@@ -1,6 +1,6 @@
 import { act, renderHook } from '@testing-library/react'
 import { createStore } from 'jotai'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Thread } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { fillList } from '@/lib/api/testing'
@@ -44,11 +44,6 @@ describe('the thread list', () => {
     vi.stubGlobal('fetch', server)
     queryClient.clear()
     fillList(threadsQuery, [thread('c', 3), thread('b', 2), thread('a', 1)])
-  })
-
-  afterEach(() => {
-    vi.unstubAllGlobals()
-    vi.useRealTimers()
   })
 
   it('is one store for the whole app', () => {

@@ -2,10 +2,7 @@ import { afterEach, expect, it, vi } from 'vitest'
 import { queryClient } from '@/lib/api/queries'
 import { modelUsageQuery, toolUsageQuery } from './queries'
 
-afterEach(() => {
-  queryClient.clear()
-  vi.unstubAllGlobals()
-})
+afterEach(() => queryClient.clear())
 
 it('reads the usage by model and by tool to the end', async () => {
   vi.stubGlobal('fetch', async (input: Request) => {

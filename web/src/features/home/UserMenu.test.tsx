@@ -1,8 +1,8 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, render, screen } from '@testing-library/react'
+import { render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { MemoryRouter, useLocation } from 'react-router'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { saveToken, type TokenRecord } from '@/entities/identity/token'
 import type { Me } from '@/lib/api'
 import { ownUsageQuery, queryClient } from '@/lib/api/queries'
@@ -25,10 +25,6 @@ describe('the user menu', () => {
       'fetch',
       vi.fn<typeof fetch>(() => new Promise(() => {})),
     )
-  })
-  afterEach(() => {
-    cleanup()
-    vi.unstubAllGlobals()
   })
 
   const open = async (change: Partial<Me>, authType: TokenRecord['authType'] = 'cognito') => {

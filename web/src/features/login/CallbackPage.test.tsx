@@ -1,7 +1,7 @@
 import { cleanup, render, screen } from '@testing-library/react'
 import { StrictMode } from 'react'
 import { createMemoryRouter, RouterProvider, useLocation } from 'react-router'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { readToken, saveToken } from '@/entities/identity/token'
 import { rememberPlace } from '@/entities/session/place'
 import { CallbackPage } from './CallbackPage'
@@ -46,11 +46,6 @@ describe('the end of a single sign-on', () => {
     sessionStorage.clear()
     server.mockReset()
     vi.stubGlobal('fetch', server)
-  })
-
-  afterEach(() => {
-    cleanup()
-    vi.unstubAllGlobals()
   })
 
   const show = (query: Record<string, string>) => {

@@ -22,10 +22,7 @@ describe('the link of an administrator to their single sign-on', () => {
   beforeEach(() => {
     server = stubServer()
   })
-  afterEach(() => {
-    cleanup()
-    tidy()
-  })
+  afterEach(() => tidy())
 
   const show = (query = '?organization_id=o1&link=l1') => {
     const router = createMemoryRouter(

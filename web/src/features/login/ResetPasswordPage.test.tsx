@@ -13,10 +13,7 @@ describe('the password reset', () => {
   beforeEach(() => {
     server = stubServer()
   })
-  afterEach(() => {
-    vi.useRealTimers()
-    tidy()
-  })
+  afterEach(() => tidy())
 
   it('sends a code, then sets the password with it', async () => {
     server.replies.push([200, way('cognito')], [200, {}], [200, way('cognito')], [200, {}])

@@ -1,13 +1,7 @@
-import { cleanup, render, screen } from '@testing-library/react'
+import { render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, expect, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { DataPage } from './DataPage'
-
-afterEach(() => {
-  cleanup()
-  vi.unstubAllGlobals()
-  vi.restoreAllMocks()
-})
 
 it('downloads the archive, and offers another attempt after a failure', async () => {
   const answers = [new Response(null, { status: 503 }), new Response('PK', { status: 200 })]

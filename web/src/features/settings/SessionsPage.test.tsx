@@ -1,8 +1,8 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, render, screen, within } from '@testing-library/react'
+import { render, screen, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { MemoryRouter } from 'react-router'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { saveToken } from '@/entities/identity/token'
 import type { UserSession } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
@@ -47,10 +47,6 @@ describe('the page of sessions', () => {
         return new Response(null, { status: 204 })
       }),
     )
-  })
-  afterEach(() => {
-    cleanup()
-    vi.unstubAllGlobals()
   })
 
   const show = async () => {

@@ -1,8 +1,8 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
+import { act, fireEvent, render, screen } from '@testing-library/react'
 import { Provider } from 'jotai'
 import { MemoryRouter, useLocation } from 'react-router'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { findThread, threadsQuery } from '@/entities/thread/threads'
 import type { Me, Skill, Thread } from '@/lib/api'
 import { meQuery, queryClient, skillsQuery } from '@/lib/api/queries'
@@ -38,11 +38,6 @@ describe('the shortcuts', () => {
         touched_at: '2026-03-01T00:00:00Z',
       } as Thread,
     ])
-  })
-
-  afterEach(() => {
-    cleanup()
-    vi.unstubAllGlobals()
   })
 
   const show = (path: string) =>

@@ -1,16 +1,12 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, render, screen } from '@testing-library/react'
+import { render, screen } from '@testing-library/react'
 import { afterEach, expect, it, vi } from 'vitest'
 import { ApiError } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { ContentFields } from './ContentFields'
 import { emptyDraft, errorIn } from './content'
 
-afterEach(() => {
-  cleanup()
-  queryClient.clear()
-  vi.unstubAllGlobals()
-})
+afterEach(() => queryClient.clear())
 
 it('shows the error of any line of a list in the more settings', () => {
   vi.stubGlobal('fetch', async () => Response.json({ items: [] }))

@@ -1,5 +1,5 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { act, cleanup, render, screen } from '@testing-library/react'
+import { act, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { useRouteError } from 'react-router'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
@@ -30,12 +30,7 @@ beforeEach(() => {
   })
 })
 
-afterEach(() => {
-  cleanup()
-  queryClient.clear()
-  vi.unstubAllGlobals()
-  vi.restoreAllMocks()
-})
+afterEach(() => queryClient.clear())
 
 function Failure() {
   return <p>{(useRouteError() as ApiError).status}</p>

@@ -2,10 +2,7 @@ import { afterEach, expect, it, vi } from 'vitest'
 import { queryClient } from '@/lib/api/queries'
 import { requestsQuery, versionsQuery } from './queries'
 
-afterEach(() => {
-  queryClient.clear()
-  vi.unstubAllGlobals()
-})
+afterEach(() => queryClient.clear())
 
 it('reads lists of more than a hundred versions or requests to the end', async () => {
   vi.stubGlobal('fetch', async (input: Request) => {

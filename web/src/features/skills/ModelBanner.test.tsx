@@ -1,5 +1,5 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, render, screen } from '@testing-library/react'
+import { render, screen } from '@testing-library/react'
 import { MemoryRouter } from 'react-router'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Role, Skill } from '@/lib/api'
@@ -9,10 +9,7 @@ import { ModelBanner } from './ModelBanner'
 const skill = (values: Partial<Skill>) => ({ kind: '', form_type: 'chat', ...values }) as Skill
 
 describe('without a model', () => {
-  afterEach(() => {
-    cleanup()
-    queryClient.clear()
-  })
+  afterEach(() => queryClient.clear())
 
   const show = (role: Role, connected: boolean) => {
     queryClient.setQueryData(configQuery.queryKey, {

@@ -1,5 +1,5 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, render, screen, waitFor } from '@testing-library/react'
+import { render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { StrictMode } from 'react'
 import { afterEach, expect, it } from 'vitest'
@@ -18,10 +18,7 @@ const notice = (id: string): Notification => ({
   read: false,
 })
 
-afterEach(() => {
-  cleanup()
-  queryClient.clear()
-})
+afterEach(() => queryClient.clear())
 
 it('leaves the focus where the closed notice stood, and at the page after the last', async () => {
   answerCalls({ readNotifications: () => {} })

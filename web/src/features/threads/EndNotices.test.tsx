@@ -1,6 +1,6 @@
-import { act, cleanup, render } from '@testing-library/react'
+import { act, render } from '@testing-library/react'
 import { createMemoryRouter, RouterProvider } from 'react-router'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { PageLocks } from '@/lib/browser/locks'
 import { setNotices } from '@/lib/browser/systemNotices'
 import { type LiveEvents, live } from '@/lib/live'
@@ -56,12 +56,6 @@ describe('a notice of an answer that has ended', () => {
     router = createMemoryRouter([{ path: '*', element: <EndNotices /> }], { initialEntries: ['/home/skill'] })
     render(<RouterProvider router={router} />)
     tell = on.mock.calls.at(-1)?.[1] as typeof tell
-  })
-  afterEach(() => {
-    cleanup()
-    vi.useRealTimers()
-    vi.restoreAllMocks()
-    vi.unstubAllGlobals()
   })
 
   it('is offered once, to somebody who comes back, and asks for nothing by itself', async () => {

@@ -1,4 +1,4 @@
-import { cleanup, render, screen } from '@testing-library/react'
+import { render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { MemoryRouter } from 'react-router'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -36,11 +36,7 @@ describe('a thread of the list', () => {
       </MemoryRouter>,
     )
   })
-  afterEach(() => {
-    threadDeletions.flush()
-    cleanup()
-    vi.unstubAllGlobals()
-  })
+  afterEach(() => threadDeletions.flush())
 
   const choose = async (title: string, item: string) => {
     await userEvent.click(screen.getByRole('button', { name: `「${title}」の操作` }))

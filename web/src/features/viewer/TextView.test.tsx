@@ -1,4 +1,4 @@
-import { cleanup, render, screen } from '@testing-library/react'
+import { render, screen } from '@testing-library/react'
 import { afterEach, expect, it, vi } from 'vitest'
 import type { DataSource } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
@@ -17,12 +17,7 @@ const source: DataSource = {
   created_at: '2026-03-01T00:00:00Z',
 }
 
-afterEach(() => {
-  cleanup()
-  vi.unstubAllGlobals()
-  vi.restoreAllMocks()
-  queryClient.clear()
-})
+afterEach(() => queryClient.clear())
 
 it('keeps the text while the vectors of the file are computed', async () => {
   const passage = { id: 'p', page: 1, ordinal: 0, start: 0, end: 6, locator: '', text: '本文' }

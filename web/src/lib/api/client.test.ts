@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { refreshToken } from '@/entities/identity/identity'
 import { ApiError, call, listAll } from '.'
 import { uploadDataSource } from './dataSources'
@@ -15,8 +15,6 @@ describe('API calls', () => {
     server.mockReset()
     vi.stubGlobal('fetch', server)
   })
-
-  afterEach(() => vi.unstubAllGlobals())
 
   // An untyped caller, such as a URL with a missing part.
   const missing = undefined as never

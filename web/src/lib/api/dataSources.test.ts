@@ -97,10 +97,7 @@ describe('an upload', () => {
     saveToken(record(jwt(soon())))
   })
 
-  afterEach(() => {
-    vi.unstubAllGlobals()
-    localStorage.clear()
-  })
+  afterEach(() => localStorage.clear())
 
   it('sends the file with the token, and reports the progress and whether the file is new', async () => {
     const token = jwt(soon())

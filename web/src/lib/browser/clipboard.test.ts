@@ -1,7 +1,5 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { copyRich } from './clipboard'
-
-afterEach(() => vi.unstubAllGlobals())
 
 /** A fake clipboard with its content. */
 function clipboard(refuses = false) {

@@ -1,7 +1,5 @@
-import { afterEach, expect, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { Dictation } from './dictation'
-
-afterEach(() => vi.unstubAllGlobals())
 
 /** Begins a dictation with a fake of a browser that must install its recognition first. */
 function begin() {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { beforeEach, expect, it, vi } from 'vitest'
 import { store } from '@/lib/ui/store'
 import { sentencesOf, speak, speakingAtom, stopSpeaking } from './speech'
 
@@ -30,7 +30,6 @@ function synthesis(voices: readonly object[]) {
 }
 
 beforeEach(() => store.set(speakingAtom, null))
-afterEach(() => vi.unstubAllGlobals())
 
 it('reads a text sentence by sentence with a voice of the device, and ends', async () => {
   const { spoken } = synthesis([remote, english, local])

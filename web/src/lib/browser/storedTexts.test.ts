@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { callAs } from '@/lib/api/caller'
 import { clearStoredTexts, followStoredTexts, readStoredText, writeStoredText } from './storedTexts'
 
@@ -10,7 +10,6 @@ beforeEach(() => {
   localStorage.clear()
   signIn('hanako')
 })
-afterEach(() => vi.useRealTimers())
 
 describe('the stored texts', () => {
   it('belong to the user who wrote them', () => {

@@ -20,10 +20,7 @@ describe('files that no component accepts', () => {
     for (const { id } of store.get(toastsAtom)) dismissToast(id)
     stop = refuseStrayFiles(window)
   })
-  afterEach(() => {
-    stop()
-    vi.useRealTimers()
-  })
+  afterEach(() => stop())
 
   it('are not opened by the browser when dropped, and cause a message', () => {
     expect(fire('dragover', { dataTransfer: file }).defaultPrevented).toBe(true)

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Locks, PageLocks } from '@/lib/browser/locks'
 import type { LiveFrame } from './frames'
 import { type Channel, Live, type LiveDeps, type TabNews } from './live'
@@ -85,9 +85,6 @@ const deleted = (id: string) => ({ type: 'thread', id, deleted: true }) as const
 
 beforeEach(() => {
   vi.useFakeTimers()
-})
-afterEach(() => {
-  vi.useRealTimers()
 })
 
 describe('the tabs of a browser', () => {

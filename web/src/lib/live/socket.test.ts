@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { LiveFrame } from './frames'
 import { LiveSocket } from './socket'
 import { FakeSocket, fakeWake } from './testing'
@@ -38,9 +38,6 @@ function setup(token: (refused: string | null) => Promise<string | null> = async
 
 beforeEach(() => {
   vi.useFakeTimers()
-})
-afterEach(() => {
-  vi.useRealTimers()
 })
 
 describe('the live connection', () => {

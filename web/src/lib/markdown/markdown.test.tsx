@@ -1,6 +1,6 @@
 import { act, cleanup, render, screen } from '@testing-library/react'
 import { renderToStaticMarkup } from 'react-dom/server'
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { LazyPart } from '@/lib/ui/lazyPart'
 import { Markdown, preloadMarkdown } from './Markdown'
 import { Rendered } from './Rendered'
@@ -18,7 +18,6 @@ beforeAll(async () => {
   )
   cleanup()
 }, 60_000)
-afterEach(cleanup)
 
 function html(text: string, growing = false): string {
   const { container, unmount } = render(<Rendered text={text} growing={growing} />)

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { type Answer, emptyAnswer } from './answer'
 import { Connection, type ConnectionPolicy, type Ending, type StreamRequest } from './connection'
 import { StreamFailure } from './failure'
@@ -44,10 +44,6 @@ function open(reply: Reply, request = send, policy: Partial<ConnectionPolicy> = 
 }
 
 const whole = (text: string) => streamResponse(encode(script(1, [text], null)))
-
-afterEach(() => {
-  vi.useRealTimers()
-})
 
 describe('R02 R05 R07: reading through the real parser', { timeout: 60_000 }, () => {
   it('returns the text for any chunking and any cut of the wire', async () => {

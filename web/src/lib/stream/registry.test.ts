@@ -1,5 +1,5 @@
 import { createStore } from 'jotai'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { PageLocks } from '@/lib/browser/locks'
 import { fakeChannels } from '../live/testing'
 import { FrameCommitter, type FrameSource } from './frames'
@@ -74,9 +74,6 @@ const connected = (calls: readonly Call[]) => calls.filter((call) => !call.signa
 
 beforeEach(() => {
   vi.useFakeTimers()
-})
-afterEach(() => {
-  vi.useRealTimers()
 })
 
 describe('AnswerStreams', () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { PageLocks } from '@/lib/browser/locks'
 import { fakeChannels } from '../live/testing'
 import { LockSlots, type Release, type SlotNews, type SlotsDeps } from './slots'
@@ -36,9 +36,6 @@ function take(slots: LockSlots, signal = never) {
 
 beforeEach(() => {
   vi.useFakeTimers()
-})
-afterEach(() => {
-  vi.useRealTimers()
 })
 
 describe('the slots of a browser', () => {

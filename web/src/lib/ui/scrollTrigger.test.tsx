@@ -1,6 +1,6 @@
 import { fireEvent, render } from '@testing-library/react'
 import { useRef } from 'react'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { SCROLL_PAUSE, Throttle, useScrollTrigger } from './scrollTrigger'
 
 interface ListProps {
@@ -22,7 +22,6 @@ function List({ enabled, onNear, count, afterScroll = false }: ListProps) {
 
 describe('the throttle', () => {
   beforeEach(() => void vi.useFakeTimers())
-  afterEach(() => void vi.useRealTimers())
 
   it('lets one call through per second, and runs the last delayed one', () => {
     const run = vi.fn()
@@ -78,11 +77,6 @@ describe('the scroll trigger', () => {
         }
       },
     )
-  })
-
-  afterEach(() => {
-    vi.unstubAllGlobals()
-    vi.useRealTimers()
   })
 
   it('observes a margin of 100 px, only while there may be more', () => {

@@ -1,5 +1,5 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, render, screen } from '@testing-library/react'
+import { render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Group } from '@/lib/api'
@@ -22,11 +22,7 @@ describe('the dialog to add members to a group', () => {
     })
   })
 
-  afterEach(() => {
-    cleanup()
-    queryClient.clear()
-    vi.unstubAllGlobals()
-  })
+  afterEach(() => queryClient.clear())
 
   it('adds a list with any roles, and removes an earlier error', async () => {
     changes.push(

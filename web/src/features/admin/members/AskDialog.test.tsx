@@ -1,4 +1,4 @@
-import { cleanup, render, screen } from '@testing-library/react'
+import { render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, expect, it, vi } from 'vitest'
 import type { Member } from '@/lib/api'
@@ -16,11 +16,7 @@ const member: Member = {
   tokens: { used: 0, rule: 'default' },
 }
 
-afterEach(() => {
-  cleanup()
-  queryClient.clear()
-  vi.unstubAllGlobals()
-})
+afterEach(() => queryClient.clear())
 
 it('asks before inviting a member to set a password, and then closes', async () => {
   const server = vi.fn<typeof fetch>(async () => new Response(null, { status: 204 }))

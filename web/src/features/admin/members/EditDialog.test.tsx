@@ -1,7 +1,7 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, render, screen } from '@testing-library/react'
+import { render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Me, Member } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { memberLimitQuery } from '../queries'
@@ -38,11 +38,6 @@ describe('the form of a member', () => {
     onClose.mockReset()
     vi.stubGlobal('fetch', server)
     queryClient.setQueryData(memberLimitQuery.queryKey, { tokens: 50_000 })
-  })
-
-  afterEach(() => {
-    cleanup()
-    vi.unstubAllGlobals()
   })
 
   const show = (actor = me) =>

@@ -1,7 +1,7 @@
-import { cleanup, render, screen } from '@testing-library/react'
+import { render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { useState } from 'react'
-import { afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { SamlConfig } from '@/lib/api'
 import { SourceFields } from './fields'
 import { initialValues } from './samlForm'
@@ -33,8 +33,6 @@ function Form() {
     />
   )
 }
-
-afterEach(cleanup)
 
 it('removes the error of a file when another one is chosen', async () => {
   render(<Form />)

@@ -1,10 +1,8 @@
-import { cleanup, fireEvent, render, screen } from '@testing-library/react'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { fireEvent, render, screen } from '@testing-library/react'
+import { describe, expect, it, vi } from 'vitest'
 import { InputChoices } from './InputChoices'
 
 describe('several choices in a form of a tool', () => {
-  afterEach(cleanup)
-
   const show = (value: string[], error?: string) => {
     const onChange = vi.fn()
     const options = ['a', 'b', 'c'].map((o) => ({ value: o, label: `選択肢${o}` }))

@@ -1,12 +1,11 @@
 import { act, fireEvent, render, screen } from '@testing-library/react'
 import { atom, createStore, Provider } from 'jotai'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { beforeEach, expect, it, vi } from 'vitest'
 import { awaitedAnswer, type LiveAnswer, type Thinking } from '@/lib/stream'
 import { message } from '../conversation/testing'
 import { Reasoning, storedThinking } from './Reasoning'
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }))
-afterEach(() => void vi.useRealTimers())
 
 it('counts the seconds while the model thinks, then shows the duration, and stays open', () => {
   const store = createStore()

@@ -1,6 +1,6 @@
 import { act, render } from '@testing-library/react'
 import { atom, createStore, Provider } from 'jotai'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { type AnswerView, awaitedAnswer, type LiveAnswer } from '@/lib/stream'
 import { optimisticTurns } from '../conversation/turns'
 import { Announcer } from '../notices/Announcer'
@@ -42,9 +42,6 @@ function setup() {
 describe('a delayed answer', () => {
   beforeEach(() => {
     vi.useFakeTimers()
-  })
-  afterEach(() => {
-    vi.useRealTimers()
   })
 
   it('shows the delay in one line and announces it once', () => {

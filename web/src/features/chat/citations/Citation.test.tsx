@@ -1,5 +1,5 @@
-import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
-import { afterEach, beforeAll, expect, it, vi } from 'vitest'
+import { act, fireEvent, render, screen } from '@testing-library/react'
+import { beforeAll, expect, it, vi } from 'vitest'
 import { Markdown, preloadMarkdown } from '@/lib/markdown'
 import { Citation, CitationsContext } from './Citation'
 import { markUnsupported, type Source } from './citations'
@@ -21,7 +21,6 @@ const source: Source = {
 }
 
 beforeAll(preloadMarkdown)
-afterEach(cleanup)
 
 function Answer({
   text,

@@ -61,10 +61,6 @@ beforeEach(() => {
   queryClient.setQueryData(guidanceQuery.queryKey, nothing)
   store.set(draftAtom(draftKey('s', undefined)), '')
 })
-afterEach(() => {
-  cleanup()
-  vi.restoreAllMocks()
-})
 
 describe('Composer', () => {
   it('shows what is sent with the question', () => {

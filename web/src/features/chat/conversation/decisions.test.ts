@@ -1,5 +1,5 @@
 import { createStore } from 'jotai'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { beforeEach, expect, it, vi } from 'vitest'
 import { ApiError } from '@/lib/api'
 import { DecisionSaver } from './decisions'
 
@@ -27,10 +27,6 @@ function setup() {
 
 beforeEach(() => {
   vi.useFakeTimers()
-})
-
-afterEach(() => {
-  vi.useRealTimers()
 })
 
 it('shows decisions at once, and saves them together after a short time', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { beforeEach, expect, it, vi } from 'vitest'
 import { rememberSources } from '@/entities/source/dataSources'
 import { type Upload, uploads } from '@/entities/source/uploads'
 import type { DataSource } from '@/lib/api'
@@ -35,7 +35,6 @@ beforeEach(() => {
   store.set(attachmentsAtom(key), { added: [], without: [], pictures: [], waiting: false })
   store.set(draftAtom(key), '有給休暇は何日ですか。')
 })
-afterEach(() => vi.restoreAllMocks())
 
 /** hold waits for the files of a question, and returns the list of sent questions. */
 function hold(of: Conversation) {

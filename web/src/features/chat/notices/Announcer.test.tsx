@@ -1,5 +1,5 @@
-import { cleanup, render } from '@testing-library/react'
-import { afterEach, describe, expect, it } from 'vitest'
+import { render } from '@testing-library/react'
+import { describe, expect, it } from 'vitest'
 import type { Message } from '@/lib/api'
 import { awaitedAnswer } from '@/lib/stream'
 import { message } from '../conversation/testing'
@@ -7,8 +7,6 @@ import { optimisticTurns, storedTurn } from '../conversation/turns'
 import { Announcer } from './Announcer'
 
 describe('a finished answer', () => {
-  afterEach(cleanup)
-
   const [, writing] = optimisticTurns(
     'r',
     't',

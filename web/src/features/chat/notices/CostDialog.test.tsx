@@ -1,7 +1,7 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, render, screen } from '@testing-library/react'
+import { render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { OwnUsage } from '@/lib/api'
 import { ownUsageQuery, queryClient } from '@/lib/api/queries'
 import { type LiveAnswer, StreamFailure } from '@/lib/stream'
@@ -74,10 +74,6 @@ describe('the dialog', () => {
       'fetch',
       vi.fn<typeof fetch>(() => new Promise(() => {})),
     )
-  })
-  afterEach(() => {
-    cleanup()
-    vi.unstubAllGlobals()
   })
 
   const open = (usage?: Partial<OwnUsage>) => {

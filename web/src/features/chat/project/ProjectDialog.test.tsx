@@ -1,5 +1,5 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, render, screen } from '@testing-library/react'
+import { render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Thread } from '@/lib/api'
@@ -36,10 +36,8 @@ describe('the dialog that moves a chat into a project', () => {
   })
 
   afterEach(() => {
-    cleanup()
     moves.mockReset()
     onClose.mockReset()
-    vi.unstubAllGlobals()
   })
 
   const show = (change: Partial<Thread> = {}) =>

@@ -1,7 +1,7 @@
-import { act, cleanup, fireEvent, render, screen, within } from '@testing-library/react'
+import { act, fireEvent, render, screen, within } from '@testing-library/react'
 import { Provider } from 'jotai'
 import { useState } from 'react'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Change, Proofreading } from '@/lib/stream'
 import { store } from '@/lib/ui/store'
 import { toastsAtom } from '@/lib/ui/toast'
@@ -80,11 +80,6 @@ beforeEach(() => {
   // The view is as wide as a large screen.
   vi.spyOn(HTMLElement.prototype, 'clientWidth', 'get').mockReturnValue(1000)
   document.elementFromPoint = () => null
-})
-
-afterEach(() => {
-  cleanup()
-  vi.unstubAllGlobals()
 })
 
 describe('a proofread text', () => {

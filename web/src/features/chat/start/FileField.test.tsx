@@ -1,8 +1,8 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
+import { act, fireEvent, render, screen } from '@testing-library/react'
 import { useState } from 'react'
 import { MemoryRouter } from 'react-router'
-import { afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { rememberSources } from '@/entities/source/dataSources'
 import { uploads } from '@/entities/source/uploads'
 import type { DataSource } from '@/lib/api'
@@ -34,8 +34,6 @@ function press(name: string): void {
   fireEvent.click(button)
   expect(screen.queryByRole('button', { name })).toBeNull()
 }
-
-afterEach(cleanup)
 
 it('moves the focus to the button that adds a file when the file or its upload is removed', () => {
   rememberSources([{ id: 'source', filename: '議事録.pdf', status: 'success' } as DataSource])

@@ -1,9 +1,7 @@
-import { cleanup, fireEvent, render, screen } from '@testing-library/react'
-import { afterEach, expect, it } from 'vitest'
+import { fireEvent, render, screen } from '@testing-library/react'
+import { expect, it } from 'vitest'
 import type { DayUsage } from '@/lib/api'
 import { UsageChart } from './UsageChart'
-
-afterEach(cleanup)
 
 const days: DayUsage[] = [
   { date: '2026-11-19', messages: 1, input_tokens: 1_200, output_tokens: 300 },
