@@ -141,6 +141,11 @@ export function TextArea({
   )
 }
 
+interface Options {
+  /** The value and the name of each option. These options follow the children. */
+  options?: readonly (readonly [value: string | number, name: string])[] | undefined
+}
+
 /** The browser's own select, which works best on phones. */
 export function Select({
   label,
@@ -149,15 +154,21 @@ export function Select({
   hideLabel,
   optional,
   className,
+  options,
   children,
   ...rest
-}: FieldProps & ComponentPropsWithRef<'select'>) {
+}: FieldProps & Options & ComponentPropsWithRef<'select'>) {
   return (
     <Field {...{ label, hint, error, hideLabel, optional }}>
       {(ids) => (
         <div className={styles.selectBox}>
           <select {...rest} {...ids} className={cx(styles.control, className)}>
             {children}
+            {options?.map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
           </select>
           <ChevronDown size={16} aria-hidden />
         </div>

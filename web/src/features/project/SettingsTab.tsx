@@ -191,16 +191,12 @@ function SkillSelect({
       value={value}
       error={error}
       onChange={({ target }) => onChange(target.value)}
+      options={offered.map(({ id, name }) => [id, name])}
     >
       <option value="">{words.noSkill}</option>
       {isSuccess && value !== '' && !skills.some(({ id }) => id === value) && (
         <option value={value}>{words.otherSkill}</option>
       )}
-      {offered.map(({ id, name }) => (
-        <option key={id} value={id}>
-          {name}
-        </option>
-      ))}
     </Select>
   )
 }

@@ -109,13 +109,8 @@ function FormDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (t
           label={words.expires}
           value={String(days)}
           onChange={(event) => setDays(Number(event.target.value))}
-        >
-          {DAYS.map((choice) => (
-            <option key={choice} value={choice}>
-              {words.days(choice)}
-            </option>
-          ))}
-        </Select>
+          options={DAYS.map((choice) => [choice, words.days(choice)])}
+        />
       </form>
     </ConfirmDialog>
   )

@@ -30,13 +30,8 @@ export function AudienceFields({ draft, fixed, errorOf, onChange }: AudienceFiel
         error={errorOf('audience')}
         value={draft.audience}
         onChange={(event) => onChange({ ...draft, audience: event.target.value as SkillAudience })}
-      >
-        {choices.map((audience) => (
-          <option key={audience} value={audience}>
-            {words.audiences[audience]}
-          </option>
-        ))}
-      </Select>
+        options={choices.map((audience) => [audience, words.audiences[audience]])}
+      />
       {draft.audience === 'members' && (
         <>
           <Chooser

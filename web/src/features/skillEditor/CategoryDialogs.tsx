@@ -81,13 +81,8 @@ export function RemoveCategory({
           value={replacement}
           error={error}
           onChange={(event) => setReplacement(event.target.value)}
-        >
-          {others.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </Select>
+          options={others.map(({ id, name }) => [id, name])}
+        />
       </div>
     </ConfirmDialog>
   )

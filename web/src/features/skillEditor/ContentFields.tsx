@@ -72,13 +72,11 @@ export function ContentFields({
           label={words.answerLength}
           value={content.answer_length}
           onChange={(event) => set({ answer_length: event.target.value as SkillContent['answer_length'] })}
-        >
-          {(['', 'short', 'standard', 'long'] as const).map((length) => (
-            <option key={length} value={length}>
-              {words.lengths[length]}
-            </option>
-          ))}
-        </Select>
+          options={(['', 'short', 'standard', 'long'] as const).map((length) => [
+            length,
+            words.lengths[length],
+          ])}
+        />
         <ModelField {...props} />
         <Examples {...props} />
         <TextArea
@@ -176,13 +174,8 @@ function Names({ content, errorOf, onChange }: ContentProps) {
         error={errorOf('category_id')}
         value={content.category_id}
         onChange={(event) => set({ category_id: event.target.value })}
-      >
-        {categories.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </Select>
+        options={categories.map(({ id, name }) => [id, name])}
+      />
     </>
   )
 }

@@ -65,13 +65,8 @@ function FieldCard({ field, errorOf, onChange, onRemove }: FieldCardProps) {
         label={words.type}
         value={field.type}
         onChange={(event) => set({ type: event.target.value as FormField['type'], options: [] })}
-      >
-        {types.map(([type, name]) => (
-          <option key={type} value={type}>
-            {name}
-          </option>
-        ))}
-      </Select>
+        options={types}
+      />
       {field.type === 'select' && (
         <TextArea
           label={words.options}

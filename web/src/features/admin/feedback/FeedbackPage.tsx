@@ -84,13 +84,9 @@ function Filters({ url, query }: { url: UrlState; query: FeedbackQuery }) {
         hideLabel
         value={query.rating ?? ''}
         onChange={(event) => url.set({ rating: event.target.value })}
+        options={Object.entries(words.ratings)}
       >
         <option value="">{words.list.allRatings}</option>
-        {Object.entries(words.ratings).map(([rating, name]) => (
-          <option key={rating} value={rating}>
-            {name}
-          </option>
-        ))}
       </Select>
       <Select
         label={words.list.of}

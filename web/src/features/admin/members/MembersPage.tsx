@@ -97,26 +97,18 @@ function Filters({ url }: { url: UrlState }) {
         hideLabel
         value={role ?? ''}
         onChange={(event) => url.set({ role: event.target.value })}
+        options={ROLES.map((item) => [item, texts.roles[item]])}
       >
         <option value="">{words.allRoles}</option>
-        {ROLES.map((item) => (
-          <option key={item} value={item}>
-            {texts.roles[item]}
-          </option>
-        ))}
       </Select>
       <Select
         label={words.state}
         hideLabel
         value={state ?? ''}
         onChange={(event) => url.set({ state: event.target.value })}
+        options={STATES.map((item) => [item, texts.states[item]])}
       >
         <option value="">{words.allStates}</option>
-        {STATES.map((item) => (
-          <option key={item} value={item}>
-            {texts.states[item]}
-          </option>
-        ))}
       </Select>
     </div>
   )

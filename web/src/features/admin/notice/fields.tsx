@@ -67,13 +67,8 @@ function Choices({ notice, values, errors, onChange }: NoticeFieldsProps) {
         error={errors.level}
         value={values.level}
         onChange={(event) => onChange({ level: event.target.value as NoticeValues['level'] })}
-      >
-        {Object.entries(texts.notices.levels).map(([level, name]) => (
-          <option key={level} value={level}>
-            {name}
-          </option>
-        ))}
-      </Select>
+        options={Object.entries(texts.notices.levels)}
+      />
       <Select
         label={fields.audience}
         error={errors.audience}
@@ -81,13 +76,8 @@ function Choices({ notice, values, errors, onChange }: NoticeFieldsProps) {
         disabled={published}
         value={values.audience}
         onChange={(event) => onChange({ audience: event.target.value as NoticeValues['audience'] })}
-      >
-        {Object.entries(texts.notices.audiences).map(([audience, name]) => (
-          <option key={audience} value={audience}>
-            {name}
-          </option>
-        ))}
-      </Select>
+        options={Object.entries(texts.notices.audiences)}
+      />
     </div>
   )
 }

@@ -124,13 +124,8 @@ export function RequestFields({ values, errors, onChange }: FieldsProps) {
         value={values.prompt}
         error={errors.prompt}
         onChange={(event) => onChange({ prompt: event.target.value })}
-      >
-        {Object.entries(words.prompts).map(([value, label]) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </Select>
+        options={Object.entries(words.prompts)}
+      />
       <TextField
         {...exact}
         label={words.acr}

@@ -46,13 +46,8 @@ export function ProjectsPage() {
             hideLabel
             value={state}
             onChange={({ target }) => url.set({ state: target.value === 'active' ? '' : target.value })}
-          >
-            {states.map((one) => (
-              <option key={one} value={one}>
-                {words.states[one]}
-              </option>
-            ))}
-          </Select>
+            options={states.map((one) => [one, words.states[one]])}
+          />
         </div>
         <PagedList
           url={url}

@@ -168,13 +168,8 @@ function SignIn({ values, server, errorOf, set }: FieldsProps) {
         value={values.auth}
         error={errorOf('auth')}
         onChange={(event) => set({ auth: event.target.value as ToolServerAuth, secret: '' })}
-      >
-        {auths.map((auth) => (
-          <option key={auth} value={auth}>
-            {texts.tools.server.auths[auth]}
-          </option>
-        ))}
-      </Select>
+        options={auths.map((auth) => [auth, texts.tools.server.auths[auth]])}
+      />
       {values.auth === 'header' && (
         <TextField
           label={words.headerName}

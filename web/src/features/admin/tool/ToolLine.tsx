@@ -60,13 +60,8 @@ export function ToolLine({ server, tool, onShow }: ToolLineProps) {
           value={rule}
           disabled={busy}
           onChange={(event) => void set({ rule: event.target.value as ToolRule })}
-        >
-          {rules.map((one) => (
-            <option key={one} value={one}>
-              {words.rules[one]}
-            </option>
-          ))}
-        </Select>
+          options={rules.map((one) => [one, words.rules[one]])}
+        />
       </td>
       <td data-label={words.marks}>
         <div className={styles.marks}>

@@ -129,13 +129,12 @@ function SingleControl({
     )
   if (type === 'choice')
     return (
-      <Select {...common} onChange={(event) => onChange(event.target.value)}>
+      <Select
+        {...common}
+        onChange={(event) => onChange(event.target.value)}
+        options={field.options?.map((option) => [option.value, option.label])}
+      >
         <option value="">{texts.choose}</option>
-        {field.options?.map((option) => (
-          <option key={option.value} value={option.value}>
-            {option.label}
-          </option>
-        ))}
       </Select>
     )
   if (type === 'string' && max_length > longText && !field.format)

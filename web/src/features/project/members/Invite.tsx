@@ -33,13 +33,12 @@ export function Invite({ projectId, onClose }: InviteProps) {
       onSubmit={invite}
       onClose={onClose}
     >
-      <Select label={words.role} value={role} onChange={({ target }) => setRole(target.value as Role)}>
-        {roles.map((one) => (
-          <option key={one} value={one}>
-            {`${texts.roles[one]}（${texts.roleHints[one]}）`}
-          </option>
-        ))}
-      </Select>
+      <Select
+        label={words.role}
+        value={role}
+        onChange={({ target }) => setRole(target.value as Role)}
+        options={roles.map((one) => [one, `${texts.roles[one]}（${texts.roleHints[one]}）`])}
+      />
     </ChooseDialog>
   )
 }

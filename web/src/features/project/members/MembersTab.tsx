@@ -176,13 +176,9 @@ function RoleSelect({ label, role, busy, none, onChange }: RoleSelectProps) {
         value={role}
         disabled={busy}
         onChange={({ target }) => onChange(target.value === '' ? null : (target.value as Role))}
+        options={roles.map((one) => [one, texts.roles[one]])}
       >
         {none !== undefined && <option value="">{none}</option>}
-        {roles.map((one) => (
-          <option key={one} value={one}>
-            {texts.roles[one]}
-          </option>
-        ))}
       </Select>
     </div>
   )

@@ -15,13 +15,17 @@ export function MonthSelect({
   onChange: (month: string) => void
 }) {
   return (
-    <Select label={words.period} hideLabel value={month} onChange={(event) => onChange(event.target.value)}>
+    <Select
+      label={words.period}
+      hideLabel
+      value={month}
+      onChange={(event) => onChange(event.target.value)}
+      options={lastMonths(today).map((name) => [
+        name,
+        words.month(name.slice(0, 4), String(Number(name.slice(5)))),
+      ])}
+    >
       <option value="">{words.recent}</option>
-      {lastMonths(today).map((name) => (
-        <option key={name} value={name}>
-          {words.month(name.slice(0, 4), String(Number(name.slice(5))))}
-        </option>
-      ))}
     </Select>
   )
 }
