@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -209,33 +210,15 @@ type Service struct {
 
 // NewService returns a Service. It starts no goroutine before Start.
 func NewService(n Deps, cfg Config) *Service {
-	if n.Grounder == nil {
-		n.Grounder = noGrounder{}
-	}
-	if n.Tools == nil {
-		n.Tools = noTools{}
-	}
-	if n.SourceTools == nil {
-		n.SourceTools = noSourceTools{}
-	}
-	if n.ToolLimits == nil {
-		n.ToolLimits = noToolLimits{}
-	}
-	if n.Budget == nil {
-		n.Budget = noBudget{}
-	}
-	if n.Events == nil {
-		n.Events = noEvents{}
-	}
-	if n.Metrics == nil {
-		n.Metrics = noMetrics{}
-	}
-	if n.Tracer == nil {
-		n.Tracer = noop.NewTracerProvider().Tracer("")
-	}
-	if n.Generations == nil {
-		n.Generations = noCounts{}
-	}
+	n.Grounder = cmp.Or[Grounder](n.Grounder, noGrounder{})
+	n.Tools = cmp.Or[Tools](n.Tools, noTools{})
+	n.SourceTools = cmp.Or[SourceTools](n.SourceTools, noSourceTools{})
+	n.ToolLimits = cmp.Or[ToolLimits](n.ToolLimits, noToolLimits{})
+	n.Budget = cmp.Or[Budget](n.Budget, noBudget{})
+	n.Events = cmp.Or[Events](n.Events, noEvents{})
+	n.Metrics = cmp.Or[Metrics](n.Metrics, noMetrics{})
+	n.Tracer = cmp.Or(n.Tracer, noop.NewTracerProvider().Tracer(""))
+	n.Generations = cmp.Or[GenerationCounts](n.Generations, noCounts{})
 	cfg = cfg.withDefaults()
 	root, cancel := context.WithCancelCause(context.Background())
 	draining := make(chan struct{})

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -168,9 +169,7 @@ func auditImport(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, outc
 			continue
 		}
 		event.Details = append(event.Details, org.Change{Field: "skill_" + string(done.Change), After: done.Name})
-		if event.TargetLabel == "" {
-			event.TargetLabel = done.Name
-		}
+		event.TargetLabel = cmp.Or(event.TargetLabel, done.Name)
 	}
 	if len(event.Details) == 0 {
 		return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,10 +82,7 @@ func (c *slackShowCommand) Run(ctx context.Context, db *store.DB, out *output) e
 	if err != nil {
 		return err
 	}
-	channels := strings.Join(in.Policy.Channels, " ")
-	if channels == "" {
-		channels = "all that the app is in"
-	}
+	channels := cmp.Or(strings.Join(in.Policy.Channels, " "), "all that the app is in")
 	t := table{
 		{"workspace", in.TeamName},
 		{"id", in.TeamID + in.EnterpriseID},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -52,10 +53,7 @@ func (s *searching) openSearch(extractor websearch.Extractor) (*websearch.Servic
 	if !s.searches() {
 		return nil, nil //nolint:nilnil // Web search is optional.
 	}
-	kind := websearch.Kind(s.SearchProvider)
-	if kind == "" {
-		kind = websearch.SearXNG
-	}
+	kind := cmp.Or(websearch.Kind(s.SearchProvider), websearch.SearXNG)
 	service, err := websearch.New(websearch.Config{
 		Provider:  websearch.ProviderConfig{Kind: kind, URL: s.SearchURL, Key: s.SearchKey, EngineID: s.SearchEngineID},
 		Extractor: extractor, ProxyResolves: s.ProxyResolves, AllowAddress: fakePages(),

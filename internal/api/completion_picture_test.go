@@ -76,8 +76,7 @@ func TestOpenAIClientShowsPictures(t *testing.T) {
 	}
 	params.Messages[2] = shows("これは", encodePNG(t, 50, 50))
 	_, err = client.Chat.Completions.New(t.Context(), params, key)
-	var refused *openai.Error
-	if !errors.As(err, &refused) || refused.Code != "request_id_conflict" {
+	if refused, ok := errors.AsType[*openai.Error](err); !ok || refused.Code != "request_id_conflict" {
 		t.Errorf("with another picture: %v", err)
 	}
 	var kept int

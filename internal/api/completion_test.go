@@ -130,8 +130,7 @@ func TestOpenAIClientFindsAModel(t *testing.T) {
 	f.exec("UPDATE skills SET key = NULL, name = '議事録' WHERE id = ANY ($1)", []uuid.UUID{chosen.ID, other.ID})
 	for _, name := range []string{"gpt-none", "ウェブ検索", "議事録", newID(), "a/b", "%"} {
 		_, err := client.Models.Get(t.Context(), name)
-		var refused *openai.Error
-		if !errors.As(err, &refused) || refused.StatusCode != http.StatusNotFound ||
+		if refused, ok := errors.AsType[*openai.Error](err); !ok || refused.StatusCode != http.StatusNotFound ||
 			refused.Code != "model_not_found" || refused.Type != "invalid_request_error" || refused.Message == "" {
 			t.Errorf("%s: %v", name, err)
 		}

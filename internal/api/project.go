@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -15,9 +16,7 @@ import (
 // projectQuery parses the filter of a list of projects.
 func (c *checks) projectQuery() (search string, state project.State, offset, limit int, err error) {
 	search, state = c.text("search", maxSearch), choice[project.State](c, "state")
-	if state == "" {
-		state = project.Active
-	}
+	state = cmp.Or(state, project.Active)
 	offset, limit = c.page()
 	return search, state, offset, limit, c.err()
 }

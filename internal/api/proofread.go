@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"strings"
@@ -96,9 +97,7 @@ func wordName(m chat.Message, from string) string {
 		}
 		return r
 	}, name)
-	if name == "" {
-		name = "文章"
-	}
+	name = cmp.Or(name, "文章")
 	return name + "（校正）" + extension
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"io/fs"
@@ -112,15 +113,9 @@ func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) 
 	if services.Measure == nil {
 		services.Measure = func(string, string, int, time.Duration) {}
 	}
-	if services.Tracer == nil {
-		services.Tracer = noop.NewTracerProvider().Tracer("")
-	}
-	if services.Transfers == nil {
-		services.Transfers = NewTransfers()
-	}
-	if services.Limiter == nil {
-		services.Limiter = ratelimit.New(nil, nil)
-	}
+	services.Tracer = cmp.Or(services.Tracer, noop.NewTracerProvider().Tracer(""))
+	services.Transfers = cmp.Or(services.Transfers, NewTransfers())
+	services.Limiter = cmp.Or(services.Limiter, ratelimit.New(nil, nil))
 	s := &Server{
 		Services: services, cfg: cfg, log: slog.New(NewLogHandler(log.Handler())),
 		largeCompletions: make(chan struct{}, largeCompletions),

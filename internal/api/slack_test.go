@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -42,9 +43,7 @@ func (f *fixture) slackServices(t *testing.T, with settings, log *slog.Logger) a
 	if !with.slack.unsealed {
 		must.Succeed(t, keys.UnmarshalText([]byte(secret.NewKey())))
 	}
-	if with.slack.apiURL == "" {
-		with.slack.apiURL = "http://127.0.0.1:1/api/"
-	}
+	with.slack.apiURL = cmp.Or(with.slack.apiURL, "http://127.0.0.1:1/api/")
 	if with.slack.intake == nil {
 		with.slack.intake = &taken{}
 	}

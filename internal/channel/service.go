@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -219,10 +220,7 @@ func (s *Service) RunInSlot(ctx context.Context, name string, slots int, run fun
 // target returns the target for notices and answers of an event.
 func (e Event) target(in Installation) Target {
 	i := e.Incoming
-	thread := i.Thread
-	if thread == "" {
-		thread = e.Progress.Thread
-	}
+	thread := cmp.Or(i.Thread, e.Progress.Thread)
 	return Target{
 		Installation: in, Channel: i.Channel, Thread: thread, Person: i.Person, PersonTeam: i.PersonTeam,
 		Direct: i.Direct, Reply: i.Reply,

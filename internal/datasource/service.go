@@ -75,9 +75,7 @@ func (s *Service) Stats() Stats {
 
 // NewService returns a Service. events may be nil. The Service reads no file before Start.
 func NewService(store Store, files Files, extractor Extractor, events Events, log *slog.Logger, cfg Config) *Service {
-	if events == nil {
-		events = noEvents{}
-	}
+	events = cmp.Or[Events](events, noEvents{})
 	s := &Service{
 		store: store, files: files, extractor: extractor, events: events, log: log,
 		viewSlots: make(chan struct{}, maxViews), transient: make(chan struct{}, transientSlots),

@@ -91,8 +91,7 @@ func CodeOf(err error) Code {
 	if err == nil {
 		return ""
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return Internal
@@ -100,8 +99,7 @@ func CodeOf(err error) Code {
 
 // DetailOf returns the Detail of the first fault in err's chain, or "" if the chain has no fault.
 func DetailOf(err error) string {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Detail
 	}
 	return ""
@@ -109,8 +107,7 @@ func DetailOf(err error) string {
 
 // FieldsOf returns the field errors of the first fault in err's chain.
 func FieldsOf(err error) []FieldError {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Fields
 	}
 	return nil
@@ -118,8 +115,7 @@ func FieldsOf(err error) []FieldError {
 
 // RetryAfterOf returns the RetryAfter of the first fault in err's chain, or 0.
 func RetryAfterOf(err error) time.Duration {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.RetryAfter
 	}
 	return 0

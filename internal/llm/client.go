@@ -241,12 +241,10 @@ func attemptFault(ctx, attemptCtx context.Context, err error) error {
 	case errors.Is(cause, errNextToken):
 		return fault.Wrap(errNextToken, CodeTimeout, detailStalled)
 	}
-	var known *fault.Error
-	if errors.As(err, &known) {
+	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return err
 	}
-	var status *statusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*statusError](err); ok {
 		return faultOfStatus(status)
 	}
 	return fault.Wrap(err, CodeUnavailable, detailUnavailable)

@@ -2,6 +2,7 @@ package llm_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -42,9 +43,7 @@ func respondOnce(contentType string, body io.Reader) roundTrip {
 // newClient returns a client with short waits between attempts.
 func newClient(t testing.TB, cfg llm.Config) *llm.Client {
 	t.Helper()
-	if cfg.Model == "" {
-		cfg.Model = "primary"
-	}
+	cfg.Model = cmp.Or(cfg.Model, "primary")
 	if cfg.Backoff == 0 {
 		cfg.Backoff, cfg.MaxBackoff = time.Millisecond, 2*time.Millisecond
 	}
@@ -57,9 +56,7 @@ func newClient(t testing.TB, cfg llm.Config) *llm.Client {
 // newRouter returns a Router with a model "primary" whose fallback is "second", of the same provider.
 func newRouter(t testing.TB, log *slog.Logger, cfg llm.Config) *llm.Router {
 	t.Helper()
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	cfg.Backoff, cfg.MaxBackoff = time.Millisecond, 2*time.Millisecond
 	router, err := llm.NewRouter(llm.Catalog{Default: "primary", Providers: []llm.Provider{{
 		Config: cfg, Routes: []llm.Route{

@@ -181,10 +181,7 @@ func (r *Router) Close() {
 // that out. The result contains the id of the last model and the usage of all. A request for an unknown model uses the
 // default model. A model that does not continue answers is not asked to continue one.
 func (r *Router) Stream(ctx context.Context, req Request, emit func(text string)) (Result, error) {
-	to := r.routes[req.Model]
-	if to == nil {
-		to = r.routes[r.catalog.Default]
-	}
+	to := cmp.Or(r.routes[req.Model], r.routes[r.catalog.Default])
 	var spent Usage
 	begun := false
 	if reasoning := req.Reasoning; reasoning != nil {

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -130,10 +131,7 @@ func (t *toolCalls) end(cut bool) []ToolCall {
 	var calls []ToolCall
 	for i := range t.calls {
 		pending := &t.calls[i]
-		arguments := string(bytes.TrimSpace(pending.joiner.flush(pending.arguments)))
-		if arguments == "" {
-			arguments = "{}"
-		}
+		arguments := cmp.Or(string(bytes.TrimSpace(pending.joiner.flush(pending.arguments))), "{}")
 		if pending.name == "" || cut && !json.Valid([]byte(arguments)) {
 			continue
 		}
@@ -304,9 +302,7 @@ func (c *textCalls) parse(data []byte) bool {
 	if encoded := ""; json.Unmarshal(arguments, &encoded) == nil { // The JSON text of the arguments.
 		written = encoded
 	}
-	if written == "" {
-		written = "{}"
-	}
+	written = cmp.Or(written, "{}")
 	c.calls = append(c.calls, ToolCall{Name: call.Name, Arguments: written})
 	return true
 }

@@ -5,6 +5,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -90,17 +91,13 @@ const localSender = "Tsumugi <tsumugi@localhost>"
 // New returns a Mailer. It does not connect to the server, which may be down until the first mail. An error describes
 // an invalid setting and contains no secret.
 func New(cfg Config) (*Mailer, error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if err := CheckFrom(cfg.From); err != nil {
 		return nil, err
 	}
 	m := &Mailer{cfg: cfg}
 	if cfg.SMTPURL == "" {
-		if cfg.From == "" {
-			cfg.From = localSender
-		}
+		cfg.From = cmp.Or(cfg.From, localSender)
 		m.deliver = (&folder{dir: cfg.Folder, console: cfg.Console}).keep
 	} else {
 		relay, err := newRelay(cfg.SMTPURL, cfg.SMTP)

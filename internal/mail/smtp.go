@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -55,9 +56,7 @@ func CheckURL(smtpURL string) error {
 }
 
 func newRelay(smtpURL string, cfg SMTPConfig) (*relay, error) {
-	if cfg.Timeout == 0 {
-		cfg.Timeout = sendTimeout
-	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, sendTimeout)
 	if cfg.Proxy == nil {
 		cfg.Proxy = proxy.FromEnvironment()
 	}

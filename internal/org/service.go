@@ -1,6 +1,7 @@
 package org
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 
@@ -21,12 +22,8 @@ type Service struct {
 // NewService returns a Service. If accounts is nil, invitations fail; if events is nil, events are discarded. It starts
 // no goroutine before Start.
 func NewService(store Store, accounts Accounts, events Events, log *slog.Logger) *Service {
-	if accounts == nil {
-		accounts = noAccounts{}
-	}
-	if events == nil {
-		events = noEvents{}
-	}
+	accounts = cmp.Or[Accounts](accounts, noAccounts{})
+	events = cmp.Or[Events](events, noEvents{})
 	return &Service{store: store, accounts: accounts, events: events, log: log, group: work.NewGroup(log)}
 }
 

@@ -113,9 +113,7 @@ func activityOf(action org.Action) (a activity, known bool) {
 	if !known {
 		a = activity{class: entityManagement, id: other}
 	}
-	if a.name == "" {
-		a.name = string(action)
-	}
+	a.name = cmp.Or(a.name, string(action))
 	return a, known
 }
 

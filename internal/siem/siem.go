@@ -111,9 +111,7 @@ type Service struct {
 
 // NewService returns a Service that sends nothing before Start.
 func NewService(store Store, sinks []Sink, cfg Config, log *slog.Logger) *Service {
-	if cfg.Poll == 0 {
-		cfg.Poll = time.Second
-	}
+	cfg.Poll = cmp.Or(cfg.Poll, time.Second)
 	if cfg.Retry == 0 {
 		cfg.Retry, cfg.MaxRetry = time.Second, time.Minute
 	}

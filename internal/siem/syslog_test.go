@@ -2,6 +2,7 @@ package siem_test
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -86,9 +87,7 @@ func (s *syslogServer) ids(t *testing.T, n int) (ids []string) {
 func (s *syslogServer) sink(t *testing.T, cfg siem.SyslogConfig) *siem.Syslog {
 	t.Helper()
 	cfg.Origin = siem.Origin{Host: "chat.example", Version: "v1"}
-	if cfg.URL == "" {
-		cfg.URL = "tcp://" + s.Addr().String()
-	}
+	cfg.URL = cmp.Or(cfg.URL, "tcp://"+s.Addr().String())
 	sink, err := siem.NewSyslog(cfg)
 	must.Succeed(t, err)
 	return sink

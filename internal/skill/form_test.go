@@ -49,8 +49,7 @@ func TestCheckFormOfAProofreading(t *testing.T) {
 	} {
 		got := ""
 		if err := sk.CheckForm(test.values); err != nil {
-			var wrong *fault.Error
-			if errors.As(err, &wrong) && len(wrong.Fields) == 1 {
+			if wrong, ok := errors.AsType[*fault.Error](err); ok && len(wrong.Fields) == 1 {
 				got = wrong.Fields[0].Field + ": " + wrong.Fields[0].Message
 			}
 		}

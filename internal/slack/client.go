@@ -63,8 +63,7 @@ func result(method string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var limited *slackgo.RateLimitedError
-	if errors.As(err, &limited) {
+	if limited, ok := errors.AsType[*slackgo.RateLimitedError](err); ok {
 		return &channel.RateLimitError{Method: method, RetryAfter: max(limited.RetryAfter, time.Second)}
 	}
 	switch code := refusal(err); {
@@ -86,8 +85,7 @@ func result(method string, err error) error {
 
 // refusal returns Slack's code of an error, or "" for errors of other origins.
 func refusal(err error) string {
-	var refused slackgo.SlackErrorResponse
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[slackgo.SlackErrorResponse](err); ok {
 		return refused.Err
 	}
 	return ""
@@ -96,8 +94,7 @@ func refusal(err error) string {
 // unaddressed returns an error without the address of the request, because addresses of uploads and sockets contain a
 // ticket.
 func unaddressed(err error) error {
-	var at *url.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*url.Error](err); ok {
 		return at.Err
 	}
 	return err

@@ -82,8 +82,7 @@ func (a *Adapter) reply(
 	}
 	options = append(options, slackgo.MsgOptionResponseURL(to.Reply, slackgo.ResponseTypeEphemeral))
 	_, _, err = client.PostMessageContext(ctx, to.Channel, options...)
-	var status slackgo.StatusCodeError
-	if errors.As(err, &status) && status.Code < http.StatusInternalServerError {
+	if status, ok := errors.AsType[slackgo.StatusCodeError](err); ok && status.Code < http.StatusInternalServerError {
 		// The URL can be used five times within half an hour.
 		return channel.ErrGone
 	}

@@ -14,6 +14,7 @@
 package slack
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -46,9 +47,7 @@ type Adapter struct {
 
 // New returns the surface of Slack.
 func New(config Config, log *slog.Logger) (*Adapter, error) {
-	if config.APIURL == "" {
-		config.APIURL = APIURL
-	}
+	config.APIURL = cmp.Or(config.APIURL, APIURL)
 	if !strings.HasSuffix(config.APIURL, "/") {
 		config.APIURL += "/"
 	}

@@ -115,8 +115,7 @@ func (s *Sockets) keep(ctx context.Context, i channel.Installation) {
 			if ctx.Err() == nil {
 				s.log.WarnContext(ctx, "a Slack socket cannot be opened; retrying", "installation", i.ID, "err", err)
 			}
-			var limited *channel.RateLimitError
-			if errors.As(err, &limited) {
+			if limited, ok := errors.AsType[*channel.RateLimitError](err); ok {
 				pause = max(pause, limited.RetryAfter)
 			}
 			work.Sleep(ctx, pause/2+rand.N(pause/2)) //nolint:gosec // The random number spreads attempts.

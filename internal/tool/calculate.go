@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -110,10 +111,7 @@ func normalize(expression string) (string, error) {
 	text = amounts.ReplaceAllStringFunc(text, func(sum string) string {
 		var terms []string
 		for _, part := range amount.FindAllStringSubmatch(sum, -1) {
-			factor := units[part[2]]
-			if factor == "" {
-				factor = "1"
-			}
+			factor := cmp.Or(units[part[2]], "1")
 			terms = append(terms, part[1]+"*"+factor)
 		}
 		return "(" + strings.Join(terms, "+") + ")"

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -218,9 +219,7 @@ func describeDay(b *strings.Builder, day, today time.Time) {
 		fmt.Fprintf(b, "祝日: %d年より前の祝日は調べられない\n", firstHolidays)
 	} else {
 		name, open := holiday(day), "はい"
-		if name == "" {
-			name = "祝日ではない"
-		}
+		name = cmp.Or(name, "祝日ではない")
 		if !isBusinessDay(day) {
 			open = "いいえ"
 		}

@@ -7,6 +7,7 @@
 package websearch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -227,9 +228,7 @@ func clean(found []Result, allow func(netip.AddrPort) bool) []Result {
 			continue
 		}
 		r.URL, r.Title, r.Snippet = u.String(), runes.OneLine(r.Title, maxTitle), runes.OneLine(r.Snippet, maxSnippet)
-		if r.Title == "" {
-			r.Title = Site(r.URL)
-		}
+		r.Title = cmp.Or(r.Title, Site(r.URL))
 		r.Published = plausible(r.Published)
 		results = append(results, r)
 	}

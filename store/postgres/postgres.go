@@ -8,6 +8,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,18 +68,14 @@ func (c *Config) validate() error {
 		return fmt.Errorf("data folder %s: %w", c.DataDir, err)
 	}
 	c.DataDir = abs
-	if c.FallbackDir == "" {
-		c.FallbackDir = varFolder
-	}
+	c.FallbackDir = cmp.Or(c.FallbackDir, varFolder)
 	if c.StartTimeout <= 0 {
 		c.StartTimeout = time.Minute
 	}
 	if c.StopTimeout <= 0 {
 		c.StopTimeout = 15 * time.Second
 	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return nil
 }
 

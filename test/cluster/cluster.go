@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,15 +68,9 @@ type Cluster struct {
 // Start starts a cluster and returns when all servers accept traffic. ctx bounds the start only. The caller must call
 // Stop.
 func Start(ctx context.Context, cfg Config) (*Cluster, error) {
-	if cfg.NATS == 0 {
-		cfg.NATS = 3
-	}
-	if cfg.Listen == "" {
-		cfg.Listen = "127.0.0.1:0"
-	}
-	if cfg.Host == "" {
-		cfg.Host = "127.0.0.1"
-	}
+	cfg.NATS = cmp.Or(cfg.NATS, 3)
+	cfg.Listen = cmp.Or(cfg.Listen, "127.0.0.1:0")
+	cfg.Host = cmp.Or(cfg.Host, "127.0.0.1")
 	if cfg.Report == nil {
 		cfg.Report = func(string) {}
 	}

@@ -3,6 +3,7 @@ package system_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -117,9 +118,7 @@ func (f *follower) connect(ctx context.Context) error {
 	if f.lastID != "" {
 		req.Header.Set("Last-Event-ID", f.lastID)
 	}
-	if f.silence == 0 {
-		f.silence = 40 * time.Second
-	}
+	f.silence = cmp.Or(f.silence, 40*time.Second)
 	watchdog := time.AfterFunc(f.silence, cancel)
 	defer watchdog.Stop()
 	f.connections++
@@ -255,9 +254,7 @@ func (f *follower) start(e *event) error {
 	f.needsReset = len(f.text) > 0 && e.Metadata.Run != f.run
 	// The server repeats a terminal event that was not followed by [DONE].
 	f.messageID, f.run, f.ended = e.MessageID, e.Metadata.Run, ""
-	if f.first == 0 {
-		f.first = f.run
-	}
+	f.first = cmp.Or(f.first, f.run)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package system_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -279,10 +280,7 @@ type answer struct {
 
 // in returns a question that requests this answer.
 func (a answer) in(threadID string) question {
-	rate := a.rate
-	if rate == 0 {
-		rate = 50
-	}
+	rate := cmp.Or(a.rate, 50)
 	return question{
 		RequestID: newID(), ThreadID: threadID, want: llmtest.Markdown(a.chars, a.seed),
 		Content: fmt.Sprintf(`%s {"chars":%d,"seed":%d,"tokens_per_second":%g,"token_chars":4%s}`, llmtest.Marker,

@@ -1,6 +1,7 @@
 package system_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -134,9 +135,7 @@ func (c *calling) edited() string { return fmt.Sprintf(`{"edited":true,"id":"%s"
 // newCalling returns a question that leads to a state, and its text.
 func (k *callKiller) newCalling(state callState, seed uint64) (c *calling, text string) {
 	c = &calling{callState: state, key: newID()}
-	if c.tool == "" {
-		c.tool = "send"
-	}
+	c.tool = cmp.Or(c.tool, "send")
 	if c.holds != "" {
 		c.hold = k.host.hold(c.key, c.holds)
 	}

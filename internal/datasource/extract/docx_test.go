@@ -454,8 +454,8 @@ func checkPages(t *testing.T, name string, content []byte) {
 	t.Helper()
 	pages, err := formatOf(t, name).Pages(t.Context(), content)
 	if err != nil {
-		var unreadable *extract.UnreadableError
-		if !errors.As(err, &unreadable) || unreadable.Reason == "" || unreadable.Code == "" {
+		if unreadable, ok := errors.AsType[*extract.UnreadableError](err); !ok || unreadable.Reason == "" ||
+			unreadable.Code == "" {
 			t.Fatalf("error %v is not for a person", err)
 		}
 		return

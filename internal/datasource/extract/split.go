@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -126,9 +127,7 @@ func passageEnd(text string, heading func(offset int) bool) int {
 	if runes <= maxPassage {
 		return len(text)
 	}
-	if end == 0 {
-		end = runes
-	}
+	end = cmp.Or(end, runes)
 	// Prefer a short paragraph alone to a passage with part of the next paragraph.
 	for g := section; g >= paragraph; g-- {
 		if list := places[g]; len(list) > 0 && list[len(list)-1].runes >= minSection {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -88,9 +89,7 @@ func Fuse(scores, similarities [][]float64, weight float64) {
 	if most <= average {
 		return
 	}
-	if highest == 0 {
-		highest = 1
-	}
+	highest = cmp.Or(highest, 1)
 	for i, list := range similarities {
 		for j, s := range list {
 			scores[i][j] += weight * highest * max(0, (s-average)/(most-average))

@@ -134,21 +134,13 @@ func (d *Directive) complete() error {
 	if d.Chars == 0 && d.Bytes == 0 {
 		d.Chars = defaultChars
 	}
-	if d.TokenChars == 0 {
-		d.TokenChars = 2
-	}
+	d.TokenChars = cmp.Or(d.TokenChars, 2)
 	if d.Numbered > 0 {
 		d.TokenChars = 2
 	}
-	if d.Finish == "" {
-		d.Finish = "stop"
-	}
-	if d.Title == "" {
-		d.Title = Title
-	}
-	if d.ReasoningForm == "" {
-		d.ReasoningForm = ReasoningContent
-	}
+	d.Finish = cmp.Or(d.Finish, "stop")
+	d.Title = cmp.Or(d.Title, Title)
+	d.ReasoningForm = cmp.Or(d.ReasoningForm, ReasoningContent)
 	switch {
 	case !slices.Contains([]string{ReasoningContent, ReasoningField, ReasoningTags}, d.ReasoningForm):
 		return fmt.Errorf("%s: unknown reasoning_form %q", Marker, d.ReasoningForm)

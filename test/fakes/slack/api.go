@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -59,10 +60,7 @@ func (w *Workspace) serveAPI(writer http.ResponseWriter, request *http.Request) 
 		answer(writer, http.StatusOK, object{"ok": false, "error": err.Error()})
 		return
 	}
-	c.token = bearer(request)
-	if c.token == "" {
-		c.token = c.args["token"]
-	}
+	c.token = cmp.Or(bearer(request), c.args["token"])
 	w.mu.Lock()
 	w.calls[c.method]++
 	w.calls[""]++
@@ -105,8 +103,7 @@ func (c *call) run(header http.Header) (int, object) {
 		body = object{}
 	}
 	body["ok"] = err == nil
-	var failed *failure
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*failure](err); ok {
 		body["error"] = failed.code
 		maps.Copy(body, failed.more)
 	}

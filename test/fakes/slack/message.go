@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -46,10 +47,7 @@ func (m *Message) Shown() string {
 			}
 		})
 	}
-	if shown == "" {
-		shown = m.Text
-	}
-	return shown
+	return cmp.Or(shown, m.Text)
 }
 
 // messageJSON returns a message as in the Web API and in events. The caller holds w.mu.
@@ -145,9 +143,7 @@ func (w *Workspace) record(m *Message) {
 func (w *Workspace) post(m *Message) {
 	m.TS = w.ts()
 	if parent := w.find(m.Channel, m.ThreadTS); parent != nil {
-		if parent.ThreadTS == "" {
-			parent.ThreadTS = parent.TS
-		}
+		parent.ThreadTS = cmp.Or(parent.ThreadTS, parent.TS)
 		m.ThreadTS = parent.ThreadTS
 	}
 	w.messages[m.Channel] = append(w.messages[m.Channel], m)

@@ -15,6 +15,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"crypto/rsa"
 	"encoding/json"
@@ -125,9 +126,7 @@ func New(config Config) *Workspace {
 	if config.Retries == nil {
 		config.Retries = []time.Duration{0, time.Minute, 5 * time.Minute}
 	}
-	if config.Timeout == 0 {
-		config.Timeout = 3 * time.Second
-	}
+	config.Timeout = cmp.Or(config.Timeout, 3*time.Second)
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &Workspace{
 		config: config, clock: &clock{base: config.Now, moved: make(chan struct{})},

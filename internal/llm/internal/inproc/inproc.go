@@ -5,6 +5,7 @@
 package inproc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -25,9 +26,7 @@ type Transport struct {
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	served := req.Clone(ctx)
-	if served.Body == nil {
-		served.Body = http.NoBody
-	}
+	served.Body = cmp.Or[io.ReadCloser](served.Body, http.NoBody)
 	served.RequestURI = req.URL.RequestURI()
 	served.RemoteAddr = "in-process"
 	served.Host = req.URL.Host
