@@ -291,10 +291,7 @@ func (db *DB) StoreSuggestions(ctx context.Context, g chat.GeneratedSuggestions)
 		batch.Queue(lockThreadSQL, g.Owner.OrganizationID, g.Owner.UserID, g.ThreadID)
 	}
 	set := func(batch *pgx.Batch) {
-		texts := make([]string, len(g.Texts))
-		for i, text := range g.Texts {
-			texts[i] = storable(text)
-		}
+		texts := convert(g.Texts, storable)
 		batch.Queue(`
 			UPDATE messages
 			SET suggestions = $4

@@ -198,10 +198,7 @@ func storeEmbeddingProgress(ctx context.Context, tx pgx.Tx, turn datasource.Embe
 func (db *DB) FindVectors(ctx context.Context, owner identity.Owner, of []datasource.IndexedSource, modelID,
 	limit int,
 ) ([]index.Vectors, bool, error) {
-	ids := make([]uuid.UUID, len(of))
-	for i, o := range of {
-		ids[i] = o.ID
-	}
+	ids := convert(of, func(o datasource.IndexedSource) uuid.UUID { return o.ID })
 	sizes, err := queryRows[vectorSize](ctx, db.pool, `
 		SELECT d.id, d.chunk_count, m.dimensions
 		FROM data_sources d

@@ -40,10 +40,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.NewGeneration) (chat.S
 			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form, sources,
 			b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking, b.Question.Params, b.WaitingID).Query(collect(&written))
 		if !b.Regenerate && len(b.Question.Pictures) > 0 {
-			ids := make([]uuid.UUID, len(b.Question.Pictures))
-			for i, p := range b.Question.Pictures {
-				ids[i] = p.ID
-			}
+			ids := convert(b.Question.Pictures, func(p picture.Picture) uuid.UUID { return p.ID })
 			queuePictures(batch, b.Owner, b.Question.ID, ids)
 		}
 		if len(sources) > 0 { // beginSQL does not see the rows that it attaches.

@@ -97,10 +97,7 @@ func (db *DB) Candidates(
 
 // arrayText returns the text of an array in SQL.
 func arrayText(numbers []int32) string {
-	text := make([]string, len(numbers))
-	for i, n := range numbers {
-		text[i] = strconv.Itoa(int(n))
-	}
+	text := convert(numbers, func(n int32) string { return strconv.Itoa(int(n)) })
 	return "{" + strings.Join(text, ",") + "}"
 }
 

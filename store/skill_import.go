@@ -138,10 +138,7 @@ func retireSkill(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, key 
 // checkSkillNames refuses names that would appear twice in one list. An organization sees its own skills and those for
 // all organizations.
 func checkSkillNames(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, list []skill.ImportedSkill) error {
-	names := make([]string, len(list))
-	for i, s := range list {
-		names[i] = s.Name
-	}
+	names := convert(list, func(s skill.ImportedSkill) string { return s.Name })
 	twice, err := queryValue[string](ctx, tx, `
 		SELECT name FROM skills
 		WHERE (organization_id IS NULL OR $1::uuid IS NULL OR organization_id = $1)

@@ -118,10 +118,7 @@ func hasPoolSize(dsn string) bool {
 // applySettings sets those settings that the server's version knows.
 func applySettings(ctx context.Context, conn *pgx.Conn, settings map[string]string) error {
 	names := slices.Collect(maps.Keys(settings))
-	values := make([]string, len(names))
-	for i, name := range names {
-		values[i] = settings[name]
-	}
+	values := convert(names, func(name string) string { return settings[name] })
 	_, err := conn.Exec(ctx,
 		`SELECT set_config(s.name, s.value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)
 		WHERE current_setting(s.name, true) IS NOT NULL`, names, values)

@@ -70,9 +70,5 @@ func rangeTexts(ranges *[]netip.Prefix) *[]string {
 	if ranges == nil {
 		return nil
 	}
-	texts := make([]string, len(*ranges))
-	for i, r := range *ranges {
-		texts[i] = r.String()
-	}
-	return &texts
+	return new(convert(*ranges, netip.Prefix.String))
 }
