@@ -346,7 +346,21 @@ func TestApprovalExpires(t *testing.T) {
 	}
 }
 
-// TestStopEndsAWait: stopping the answer ends the wait, whether the waiting server lives or not. The call is not made.
+// damagedStore returns answers whose first call has lost its request for a decision.
+type damagedStore struct{ chat.Store }
+
+func (s damagedStore) TakeOver(
+	ctx context.Context, server uuid.UUID, owned []uuid.UUID, lease time.Duration, limit, epoch int,
+) ([]chat.StoredGeneration, error) {
+	list, err := s.Store.TakeOver(ctx, server, owned, lease, limit, epoch)
+	for _, stored := range list {
+		stored.Known.Rounds[0].Calls[0].Approval = nil
+	}
+	return list, err
+}
+
+// TestStopEndsAWait: stopping the answer ends the wait, whether the waiting server lives or not, also if a stored call is
+// damaged. The calls are not made.
 func TestStopEndsAWait(t *testing.T) {
 	t.Parallel()
 	for _, dead := range []bool{false, true} {
@@ -355,10 +369,10 @@ func TestStopEndsAWait(t *testing.T) {
 		exchange := f.sendTo(s, f.question("送って"))
 		call := model.Next(t)
 		call.Emit("送ります。")
-		call.CallTools(calling("a", "send", `{}`))
-		waiting := f.waits(s, 1)[0]
+		call.CallTools(calling("a", "send", `{}`), calling("b", "send", `{}`))
+		waiting := f.waits(s, 2)[0]
 		f.parked(exchange)
-		at := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
+		at := f.startWith(chat.Deps{Model: model, Tools: box, Store: damagedStore{f.db}}, chat.Config{})
 		if dead {
 			s.kill()
 		}
@@ -367,7 +381,8 @@ func TestStopEndsAWait(t *testing.T) {
 		}
 		answer := f.waitAt(at, exchange).Answer
 		if answer.FinishReason != chat.FinishStopped || answer.Content != "送ります。" || len(box.made()) > 0 ||
-			answer.ToolCalls[0].State != chat.ToolFailed || answer.ToolCalls[0].Approval.State != chat.ApprovalCanceled {
+			answer.ToolCalls[0].State != chat.ToolFailed || (answer.ToolCalls[0].Approval == nil) != dead ||
+			answer.ToolCalls[1].State != chat.ToolFailed || answer.ToolCalls[1].Approval.State != chat.ApprovalCanceled {
 			t.Errorf("stored %+v", answer)
 		}
 		f.waits(at, 0)

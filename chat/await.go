@@ -237,12 +237,13 @@ func (s *Service) cancelWaiting(g *generation) (undecided []ToolCall) {
 			default:
 				continue
 			}
-			approval := *call.Approval
 			undecided = append(undecided, *call)
-			if call.State == ToolWaiting {
+			if call.State == ToolWaiting && call.Approval != nil { // A damaged call has none.
+				approval := *call.Approval
 				approval.State = ApprovalCanceled
+				call.Approval = &approval
 			}
-			call.State, call.Error, call.Approval = ToolFailed, stoppedCall, &approval
+			call.State, call.Error = ToolFailed, stoppedCall
 			putToolCall(g.text, *call)
 		}
 	}
