@@ -306,7 +306,7 @@ func TestOneDecision(t *testing.T) {
 }
 
 // TestArgumentsThatWereNotShown: a decision on other arguments than those of the call is refused, and so are arguments
-// that are not a JSON object.
+// that are not a JSON object or repeat a name, of which people see only one value. The model cannot repeat one either.
 func TestArgumentsThatWereNotShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -314,16 +314,27 @@ func TestArgumentsThatWereNotShown(t *testing.T) {
 	model := llmtest.NewLive()
 	s := f.startWith(chat.Deps{Model: model, Tools: newAskingTools()}, chat.Config{})
 	f.sendTo(s, f.question("送って"))
-	model.Next(t).CallTools(calling("a", "send", `{"to":"甲"}`))
+	const repeats = `{"x":[{"to":["to"]},{"to":{},"t\u006f":"乙"}]}`
+	model.Next(t).CallTools(calling("b", "send", `{"to":"甲","to":"乙"}`), calling("c", "send", repeats))
+	call := model.Next(t)
+	if got := results(call.Request); !slices.Equal(got, []string{
+		"b:エラー: 引数に、同じ名前の項目が二つ以上あります。", "c:エラー: 引数に、同じ名前の項目が二つ以上あります。",
+	}) {
+		t.Errorf("results %q", got)
+	}
+	call.CallTools(calling("a", "send", `{"to":{"to":"to","x":[{"to":1},{"to":2}]},"x":"甲"}`))
 	waiting := f.waits(s, 1)[0]
-	other, list := approve(waiting), approve(waiting)
+	other, list, twice := approve(waiting), approve(waiting), approve(waiting)
 	sum := sha256.Sum256([]byte(`{"to":"乙"}`))
-	other.ArgumentsSHA256, list.Arguments = sum[:], json.RawMessage(`[1]`)
+	other.ArgumentsSHA256, list.Arguments, twice.Arguments = sum[:], json.RawMessage(`[1]`), json.RawMessage(repeats)
 	if _, err := s.DecideToolCallFor(t.Context(), f.owner, other, f.actor()); !errors.Is(err, chat.ErrArgumentsChanged) {
 		t.Errorf("other arguments: %v", err)
 	}
 	if _, err := s.DecideToolCallFor(t.Context(), f.owner, list, f.actor()); err == nil {
 		t.Error("a list was accepted")
+	}
+	if _, err := s.DecideToolCallFor(t.Context(), f.owner, twice, f.actor()); err == nil {
+		t.Error("a repeated name was accepted")
 	}
 	f.waits(s, 1)
 }

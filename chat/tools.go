@@ -261,6 +261,8 @@ func (s *Service) callTools(
 			call.State, call.Error = ToolFailed, "一つの回答で使えるツールの回数の上限に達しました。"
 		case !json.Valid([]byte(asked.Arguments)):
 			call.State, call.Error = ToolFailed, "引数がJSONではありません。"
+		case repeatsName([]byte(asked.Arguments)):
+			call.State, call.Error = ToolFailed, repeatedName
 		default:
 			if err := s.toolLimits.CountTool(g.req.Owner); err != nil {
 				call.State, call.Error = ToolFailed, toolError(ctx, err)
@@ -285,6 +287,37 @@ func (s *Service) callTools(
 	g.text.PutToolInputs(nil)
 	s.publishAsked(g, round.Calls)
 	return s.runCalls(ctx, g, tools, round.Calls)
+}
+
+// repeatedName is the error of arguments with an object that repeats a name.
+const repeatedName = "引数に、同じ名前の項目が二つ以上あります。"
+
+// repeatsName reports whether an object in valid JSON has two members with the same name. People would see only one of
+// the values, and the tool may use the other one.
+func repeatsName(arguments []byte) bool {
+	decoder := json.NewDecoder(bytes.NewReader(arguments))
+	var around []map[string]bool // The objects around the token, with their names so far; nil for a list.
+	isName := false              // The token is a name, or ends an object.
+	for token, err := decoder.Token(); err == nil; token, err = decoder.Token() {
+		name, isText := token.(string)
+		switch {
+		case token == json.Delim('{'):
+			around = append(around, map[string]bool{})
+		case token == json.Delim('['):
+			around = append(around, nil)
+		case token == json.Delim('}'), token == json.Delim(']'):
+			around = around[:len(around)-1]
+		case isName && isText:
+			names := around[len(around)-1]
+			if names[name] {
+				return true
+			}
+			names[name], isName = true, false
+			continue
+		}
+		isName = len(around) > 0 && around[len(around)-1] != nil
+	}
+	return false
 }
 
 // permittedTools returns the tools that the person has approved for the thread, if one of the calls needs a decision.
