@@ -83,6 +83,20 @@ function Arguments({ json }: { json: string }) {
   )
 }
 
+/** Invisible shows a text again if it has invisible characters, with their places. */
+function Invisible({ text }: { text: string }) {
+  const shown = visible(text)
+  if (shown === text) return null
+  return (
+    <div className={styles.json}>
+      <div role="alert">
+        <FieldErrorText>{texts.invisible}</FieldErrorText>
+      </div>
+      <pre>{shown}</pre>
+    </div>
+  )
+}
+
 function Decision({ waiting }: { waiting: ToolApproval }) {
   const [edited, setEdited] = useState<string | null>(null)
   const [refusing, setRefusing] = useState(false)
@@ -106,15 +120,18 @@ function Decision({ waiting }: { waiting: ToolApproval }) {
       {edited === null ? (
         <Arguments json={waiting.arguments} />
       ) : (
-        <TextArea
-          label={texts.edited}
-          rows={8}
-          className={styles.code}
-          spellCheck={false}
-          value={edited}
-          onChange={(event) => setEdited(event.target.value)}
-          error={changed === null ? texts.invalid : undefined}
-        />
+        <>
+          <TextArea
+            label={texts.edited}
+            rows={8}
+            className={styles.code}
+            spellCheck={false}
+            value={edited}
+            onChange={(event) => setEdited(event.target.value)}
+            error={changed === null ? texts.invalid : undefined}
+          />
+          <Invisible text={edited} />
+        </>
       )}
       {refusing ? (
         <TextArea
