@@ -26,6 +26,8 @@ import (
 // askingTools has the tool "send", which asks and changes something, "allowed", which changes something, and "page",
 // whose results are untrusted. It counts the calls.
 type askingTools struct {
+	version string
+
 	mu    sync.Mutex
 	calls []string // Guarded by mu. The tool and the arguments.
 
@@ -48,7 +50,7 @@ func newAskingFixture(t *testing.T) (*fixture, *askingTools, *llmtest.Live) {
 func (b *askingTools) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error) {
 	named := func(name string, rule tool.Rule, effects, untrusted bool) tool.Tool {
 		return tool.Tool{
-			Name: name, Title: "題" + name, Rule: rule, Effects: effects,
+			Name: name, Title: "題" + name, Rule: rule, Effects: effects, Version: b.version,
 			Call: func(ctx context.Context, arguments json.RawMessage) (tool.Result, error) {
 				b.mu.Lock()
 				b.calls = append(b.calls, name+string(arguments))

@@ -147,6 +147,9 @@ func (s *Service) askAgain(ctx context.Context, g *generation, tools []tool.Tool
 		found, exists := findTool(tools, call.Name)
 		if call.State == ToolRunning && exists && !repeatable(found) {
 			call.ask(CauseUnknown, time.Now().Add(s.cfg.Approval))
+			if call.Input == nil { // The input that the person has entered is only for the server that asked for it.
+				call.Version = found.Version
+			}
 			calls[i] = call
 			unknown = append(unknown, call)
 		}

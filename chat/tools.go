@@ -71,6 +71,7 @@ type ToolCall struct {
 
 	Rule      tool.Rule `json:"rule,omitempty"`      // Of the tool when it was called; "" for a tool that does not exist.
 	Effects   bool      `json:"effects,omitempty"`   // The call may change something.
+	Version   string    `json:"version,omitempty"`   // Of the tool when it was called. Not in a complete answer.
 	Untrusted bool      `json:"untrusted,omitempty"` // The result was written by others than the organization.
 	Summary   string    `json:"summary,omitempty"`   // The result for people; "" if it is Result.
 	Sources   []Source  `json:"sources,omitempty"`   // Found by the call. Not in a complete answer, which has citations.
@@ -269,7 +270,7 @@ func (s *Service) callTools(
 			}
 		}
 		if exists {
-			call.Title, call.Rule, call.Effects = found.Title, found.Rule, found.Effects
+			call.Title, call.Rule, call.Effects, call.Version = found.Title, found.Rule, found.Effects, found.Version
 		}
 		if cause := g.approvalCause(found, permitted); cause != "" && call.State == ToolRunning {
 			call.ask(cause, time.Now().Add(s.cfg.Approval))
@@ -343,7 +344,7 @@ func (g *generation) toolCalls() []ToolCall {
 	for i, round := range g.rounds {
 		for _, call := range round.Calls {
 			call = call.Shown()
-			call.Round, call.Extra, call.Sources, call.Input = i, nil, nil, nil
+			call.Round, call.Extra, call.Sources, call.Input, call.Version = i, nil, nil, nil, ""
 			calls = append(calls, call)
 		}
 	}

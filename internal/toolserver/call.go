@@ -22,8 +22,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
-var errWithdrawn = fault.Errorf(fault.Conflict,
-	"このツールは、管理者の変更により使えなくなったため、呼び出しを終了しました。")
+var errWithdrawn = tool.ErrWithdrawn
 
 // Of returns the tools with these names that the person may use in their answers, in the order of the names' servers.
 // It implements chat.Tools.
@@ -92,8 +91,7 @@ func (s *Service) call(
 // changed its address or authentication since it was read, because a call waits for an approval for up to a day.
 func (s *Service) current(ctx context.Context, server Server) (Server, error) {
 	stored, err := s.store.ToolServer(ctx, server.OrganizationID, server.ID)
-	if errors.Is(err, ErrNoServer) || err == nil && (stored.URL != server.URL || stored.Auth != server.Auth ||
-		stored.HeaderName != server.HeaderName || stored.enteredClient() != server.enteredClient()) {
+	if errors.Is(err, ErrNoServer) || err == nil && stored.settings() != server.settings() {
 		err = errWithdrawn
 	}
 	return stored, err

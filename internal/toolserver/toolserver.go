@@ -10,6 +10,8 @@ package toolserver
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"time"
 
@@ -76,6 +78,13 @@ func (s Server) enteredClient() string {
 	return s.ClientID
 }
 
+// settings returns a hash of the server's id, address and authentication. Calls that were approved with other ones fail.
+func (s Server) settings() string {
+	encoded, _ := json.Marshal([]string{s.ID.String(), s.URL, string(s.Auth), s.HeaderName, s.enteredClient()}) // Never fails.
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:])
+}
+
 // Tool is a tool of a server.
 type Tool struct {
 	Name       string // The name that models call, such as crm__find_customer.
@@ -107,6 +116,7 @@ func (t Tool) tool(server Server) tool.Tool {
 	return tool.Tool{
 		Name: t.Name, Title: server.Name + "：" + t.Title(), Description: t.Accepted.Description,
 		Parameters: t.Accepted.Schema, Rule: t.Rule, Effects: !t.ReadOnly, Idempotent: t.Idempotent || t.ReadOnly,
+		Version: server.settings() + " " + t.Accepted.Digest(),
 	}
 }
 
