@@ -162,6 +162,19 @@ func TestChangedDefinitionsAreWithheld(t *testing.T) {
 	}
 }
 
+// TestClocksOfAppServers: a discovery replaces the one of an app server whose clock is ahead.
+func TestClocksOfAppServers(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	o.now.Store(new(time.Now().Add(time.Hour)))
+	server := o.connected(c.URL, nil)
+	o.now.Store(new(time.Now()))
+	c.set("find_customer", "別の説明", `{"type":"object"}`, nil)
+	if found := o.discover(server.ID).Tools[0]; found.Offered == nil || found.Offered.Description != "別の説明" {
+		t.Errorf("got %+v", found)
+	}
+}
+
 // TestRenamedTools: a server that renames its tools at every look neither fills the database nor gets a rule.
 func TestRenamedTools(t *testing.T) {
 	t.Parallel()

@@ -64,6 +64,7 @@ type Server struct {
 	GroupNames     []string   // Of the stored groups, in their order.
 	CheckedAt      *time.Time // When its tools were last read, or this was tried.
 	Failure        string     // Why the last attempt failed, for people.
+	ReadAt         time.Time  // When the Store has read the server, by the database's clock.
 	Tools          []Tool     // By name.
 
 	// NewSecret replaces the secret if it is not nil; "" removes it. It is set for changes only.
@@ -138,9 +139,9 @@ type Claims struct {
 
 // Discovery is the result of reading the tools of a server.
 type Discovery struct {
-	At      time.Time
-	URL     string // The address that was read.
-	Failure string // For people; "" if the tools were read.
+	At      time.Time // The Server.ReadAt before it, because the clocks of app servers may differ.
+	URL     string    // The address that was read.
+	Failure string    // For people; "" if the tools were read.
 	Tools   []FoundTool
 }
 
