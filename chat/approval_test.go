@@ -372,20 +372,29 @@ func (s damagedStore) TakeOver(
 	return list, err
 }
 
+// approvalEvents records the states of approvals in events.
+type approvalEvents struct {
+	recordedEvents
+	states chan chat.ApprovalState
+}
+
+func (e *approvalEvents) ToolCallChanged(_ identity.Owner, a chat.ToolApproval) { e.states <- a.State }
+
 // TestStopEndsAWait: stopping the answer ends the wait, whether the waiting server lives or not, also if a stored call is
 // damaged. The calls are not made.
 func TestStopEndsAWait(t *testing.T) {
 	t.Parallel()
 	for _, dead := range []bool{false, true} {
 		f, box, model := newAskingFixture(t)
-		s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
+		events := &approvalEvents{states: make(chan chat.ApprovalState, 10)}
+		s := f.startWith(chat.Deps{Model: model, Tools: box, Events: events}, chat.Config{})
 		exchange := f.sendTo(s, f.question("送って"))
 		call := model.Next(t)
 		call.Emit("送ります。")
 		call.CallTools(calling("a", "send", `{}`), calling("b", "send", `{}`))
 		waiting := f.waits(s, 2)[0]
 		f.parked(exchange)
-		at := f.startWith(chat.Deps{Model: model, Tools: box, Store: damagedStore{f.db}}, chat.Config{})
+		at := f.startWith(chat.Deps{Model: model, Tools: box, Store: damagedStore{f.db}, Events: events}, chat.Config{})
 		if dead {
 			s.kill()
 		}
@@ -397,6 +406,11 @@ func TestStopEndsAWait(t *testing.T) {
 			answer.ToolCalls[0].State != chat.ToolFailed || (answer.ToolCalls[0].Approval == nil) != dead ||
 			answer.ToolCalls[1].State != chat.ToolFailed || answer.ToolCalls[1].Approval.State != chat.ApprovalCanceled {
 			t.Errorf("stored %+v", answer)
+		}
+		for _, want := range []chat.ApprovalState{chat.ApprovalWaiting, chat.ApprovalWaiting, chat.ApprovalCanceled} {
+			if state := <-events.states; state != want {
+				t.Errorf("event %s, not %s", state, want)
+			}
 		}
 		f.waits(at, 0)
 		if _, err := at.DecideToolCallFor(t.Context(), f.owner, approve(waiting), f.actor()); !errors.Is(err,

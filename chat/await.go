@@ -212,7 +212,7 @@ func (s *Service) claimCalls(ctx context.Context, g *generation, calls []ToolCal
 	return nil
 }
 
-// publishAsked sends the events of calls that wait for a decision.
+// publishAsked sends the events of calls that wait for a decision, or no longer.
 func (s *Service) publishAsked(g *generation, calls []ToolCall) {
 	for _, call := range calls {
 		if call.Approval == nil {
@@ -225,32 +225,27 @@ func (s *Service) publishAsked(g *generation, calls []ToolCall) {
 	}
 }
 
-// cancelWaiting marks calls without a result at the end of an answer, and publishes them. It returns those without a
-// decision.
-func (s *Service) cancelWaiting(g *generation) (undecided []ToolCall) {
+// cancelWaiting marks calls without a result at the end of an answer, and publishes them. It returns those whose approvals
+// it has canceled.
+func (s *Service) cancelWaiting(g *generation) (canceled []ToolCall) {
 	for _, round := range g.rounds {
 		for i := range round.Calls {
 			call := &round.Calls[i]
-			switch call.State {
-			case ToolWaiting, ToolApproved:
-			case ToolRunning: // In an earlier run; its result is unknown.
-				call.State, call.Error = ToolFailed, stoppedCall
-				putToolCall(g.text, *call)
-				continue
-			default:
+			if !call.open() {
 				continue
 			}
-			undecided = append(undecided, *call)
-			if call.State == ToolWaiting && call.Approval != nil { // A damaged call has none.
+			isCanceled := call.State == ToolWaiting && call.Approval != nil // A damaged call has none.
+			call.State, call.Error = ToolFailed, stoppedCall
+			if isCanceled {
 				approval := *call.Approval
 				approval.State = ApprovalCanceled
 				call.Approval = &approval
+				canceled = append(canceled, *call)
 			}
-			call.State, call.Error = ToolFailed, stoppedCall
 			putToolCall(g.text, *call)
 		}
 	}
-	return undecided
+	return canceled
 }
 
 // topicDecided is the feed's topic for decisions. Its events are decidedCalls as JSON. A server that misses one finds the
