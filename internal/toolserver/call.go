@@ -182,7 +182,7 @@ func (s *Service) recheck(ctx context.Context, connected *session, server Server
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 	defer cancel()
 	err = s.store.SaveDiscovery(within, server.OrganizationID, server.ID,
-		Discovery{At: server.ReadAt, URL: server.URL, Tools: found})
+		Discovery{At: server.ReadAt, URL: server.URL, Tools: found, Partial: server.Auth == AuthOAuth})
 	if errors.Is(err, ErrMoved) {
 		return errWithdrawn
 	}

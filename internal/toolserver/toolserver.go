@@ -143,6 +143,9 @@ type Discovery struct {
 	URL     string    // The address that was read.
 	Failure string    // For people; "" if the tools were read.
 	Tools   []FoundTool
+
+	// Partial is true for the tools that the server offers to one person's account. Others may have more.
+	Partial bool
 }
 
 // FoundTool is a tool that a server offers.
