@@ -54,4 +54,26 @@ describe('a call that waits for a decision', () => {
     fireEvent.change(screen.getByRole('textbox'), { target: { value: '{ "to": "\u2066乙' } })
     expect(screen.getByText(texts.invisible)).toBeTruthy()
   })
+
+  it('neither shows nor sends rounded numbers', () => {
+    const json = '{"id":12345678901234567890,"to":["1e999",0.10,-1e999],"n":9007199254740992}'
+    const { container } = show([
+      { id: 'a', title: '送信', cause: 'rule', arguments: json, arguments_sha256: '' },
+    ])
+    const values = [...container.querySelectorAll('dd')].map((dd) => dd.textContent)
+    expect(values).toEqual(['12345678901234567890', '["1e999",0.1,"-1e999"]', '9007199254740992'])
+    expect(container.querySelector('pre')?.textContent).toBe(json)
+    fireEvent.click(screen.getByRole('button', { name: texts.edit }))
+    expect((screen.getByRole('textbox') as HTMLTextAreaElement).value).toBe(json)
+    expect(screen.getByText(texts.longNumber)).toBeTruthy()
+    expect((screen.getByRole('button', { name: texts.approveEdited }) as HTMLButtonElement).disabled).toBe(
+      true,
+    )
+    fireEvent.change(screen.getByRole('textbox'), {
+      target: { value: '{"id":"12345678901234567890","n":1.50}' },
+    })
+    expect((screen.getByRole('button', { name: texts.approveEdited }) as HTMLButtonElement).disabled).toBe(
+      false,
+    )
+  })
 })

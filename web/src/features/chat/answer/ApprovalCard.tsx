@@ -8,7 +8,7 @@ import { waitingCallsQuery } from '@/entities/thread/toolCalls'
 import type { ToolApproval } from '@/lib/api'
 import type { AnswerToolCall, CallApproval } from '@/lib/stream'
 import { formatFull } from '@/lib/ui/dates'
-import { toolInputs } from '@/lib/ui/toolInputs'
+import { quoteLongNumbers, toolInputs } from '@/lib/ui/toolInputs'
 import { texts as chatTexts } from '../texts'
 import styles from './ApprovalCard.module.css'
 import { texts } from './approvalTexts'
@@ -104,6 +104,7 @@ function Decision({ waiting }: { waiting: ToolApproval }) {
   const [remember, setRemember] = useState(false)
   const { decide, sending, error } = useDecide(waiting)
   const changed = edited === null ? undefined : parseObject(edited)
+  const invalid = hasLongNumbers(edited ?? '') ? texts.longNumber : texts.invalid
   const approve = () => {
     if (changed === null) return
     decide({ approved: true, remember, ...(changed && { arguments: changed }) })
@@ -128,7 +129,7 @@ function Decision({ waiting }: { waiting: ToolApproval }) {
             spellCheck={false}
             value={edited}
             onChange={(event) => setEdited(event.target.value)}
-            error={changed === null ? texts.invalid : undefined}
+            error={changed === null ? invalid : undefined}
           />
           <Invisible text={edited} />
         </>
@@ -176,7 +177,14 @@ function Decision({ waiting }: { waiting: ToolApproval }) {
   )
 }
 
+/** hasLongNumbers reports whether JSON has numbers that JavaScript would round. */
+function hasLongNumbers(json: string): boolean {
+  return quoteLongNumbers(json) !== json
+}
+
+/** pretty indents JSON, unless that would change its numbers. */
 function pretty(json: string): string {
+  if (hasLongNumbers(json)) return json
   try {
     return JSON.stringify(JSON.parse(json), null, 2)
   } catch {
@@ -189,8 +197,9 @@ function visible(text: string): string {
   return text.replace(/(?![\t\n\r])[\p{Cc}\p{Cf}]/gu, '\uFFFD')
 }
 
-/** parseObject returns the object that JSON contains, or null. */
+/** parseObject returns the object that JSON contains, or null, also if its numbers would be rounded. */
 function parseObject(json: string): Record<string, unknown> | null {
+  if (hasLongNumbers(json)) return null
   try {
     const value: unknown = JSON.parse(json)
     return typeof value === 'object' && value !== null && !Array.isArray(value)
