@@ -175,6 +175,28 @@ func TestClocksOfAppServers(t *testing.T) {
 	}
 }
 
+// TestToolsOfOneAccount: a server may offer fewer tools to the account of one person. Their call takes no tool from the
+// others, and adds none that no administrator has seen.
+func TestToolsOfOneAccount(t *testing.T) {
+	t.Parallel()
+	o, c := newOffice(t), newCRM(t)
+	c.answers("order", &sdk.CallToolResult{})
+	server := o.addConnected(newGate(t, c))
+	o.allow(server.ID, "crm__order")
+	c.mcp.RemoveTools("order")
+	c.answers("other", &sdk.CallToolResult{})
+	o.pass(11 * time.Minute)
+	if _, err := o.call("crm__find_customer", `{"name":"a"}`); err != nil {
+		t.Fatal(err)
+	}
+	if tools := o.offered(o.taro, "crm__order", "crm__other"); len(tools) != 1 || tools[0].Name != "crm__order" {
+		t.Errorf("offered: %+v", tools)
+	}
+	if found := o.discover(server.ID).Tools; len(found) != 3 || !found[1].Gone || found[2].Name != "crm__other" {
+		t.Errorf("for the administrator: %+v", found)
+	}
+}
+
 // TestRenamedTools: a server that renames its tools at every look neither fills the database nor gets a rule.
 func TestRenamedTools(t *testing.T) {
 	t.Parallel()

@@ -18,8 +18,6 @@ import (
 	"testing"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
@@ -346,28 +344,6 @@ func (o *office) addConnected(g *gate) toolserver.Server {
 	o.allow(server.ID, "crm__find_customer")
 	o.connect(g, o.taro, server)
 	return server
-}
-
-// TestToolsOfOneAccount: a server may offer fewer tools to the account of one person. Their call takes no tool from the
-// others, and adds none that no administrator has seen.
-func TestToolsOfOneAccount(t *testing.T) {
-	t.Parallel()
-	o, c := newOffice(t), newCRM(t)
-	c.answers("order", &sdk.CallToolResult{})
-	server := o.addConnected(newGate(t, c))
-	o.allow(server.ID, "crm__order")
-	c.mcp.RemoveTools("order")
-	c.answers("other", &sdk.CallToolResult{})
-	o.pass(11 * time.Minute)
-	if _, err := o.call("crm__find_customer", `{"name":"a"}`); err != nil {
-		t.Fatal(err)
-	}
-	if tools := o.offered(o.taro, "crm__order", "crm__other"); len(tools) != 1 || tools[0].Name != "crm__order" {
-		t.Errorf("offered: %+v", tools)
-	}
-	if found := o.discover(server.ID).Tools; len(found) != 3 || !found[1].Gone || found[2].Name != "crm__other" {
-		t.Errorf("for the administrator: %+v", found)
-	}
 }
 
 // TestTokensAreRefreshedOnce: calls at the same time refresh an expired token with one request, and a refused refresh
