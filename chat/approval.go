@@ -196,6 +196,9 @@ func (d Decision) validate() error {
 	if json.Unmarshal(d.Arguments, &object) != nil || object == nil {
 		return fault.InvalidField("arguments", "引数はJSONのオブジェクトで入力してください。")
 	}
+	if repeatsName(d.Arguments) {
+		return fault.InvalidField("arguments", repeatedName)
+	}
 	return nil
 }
 

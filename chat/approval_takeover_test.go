@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/tool"
 )
 
 // crashStore lets a server crash at a point: from then on, all its calls of the store fail.
@@ -278,6 +279,39 @@ func TestRestartOfAllServers(t *testing.T) {
 	rest := f.follow(s, exchange.Answer.ID, cursor(1, "送ります。"))
 	if strings.Contains(rest, "data-reset") || deltas(t, rest) != "\n\n送りました。" {
 		t.Errorf("the rest: %s", rest)
+	}
+}
+
+// TestToolChangedDuringARestart: an approval does not hold for a tool whose server or definition has changed while no
+// server knew the waiting call. A call whose result is unknown is shown again, and the decision is about the new tool.
+func TestToolChangedDuringARestart(t *testing.T) {
+	t.Parallel()
+	for point, want := range map[string]string{"waiting": "a:エラー: " + tool.ErrWithdrawn.Detail, "claimed": "a:結果{}"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			f, box, model := newAskingFixture(t)
+			box.version = "1"
+			db := &crashStore{Store: f.db, at: point, crashed: make(chan struct{})}
+			s := f.startWith(chat.Deps{Model: model, Tools: box, Store: db}, takesOver())
+			exchange := f.sendTo(s, f.question("送って"))
+			model.Next(t).CallTools(calling("a", "send", `{}`))
+			f.parked(exchange)
+			if point == "claimed" {
+				f.decide(s, approve(f.waits(s, 1)[0]))
+				await(t, "the crash", db.crashed)
+			}
+			s.kill()
+			box, model = newAskingTools(), llmtest.NewLive()
+			box.version = "2"
+			s = f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{Lease: testLease, Sweep: 20 * time.Millisecond})
+			f.decide(s, approve(f.waits(s, 1)[0]))
+			if got := results(model.Next(t).Request); !slices.Equal(got, []string{want}) {
+				t.Errorf("results %q", got)
+			}
+			if made := len(box.made()); (made > 0) != (point == "claimed") {
+				t.Errorf("%d calls", made)
+			}
+		})
 	}
 }
 

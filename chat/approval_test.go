@@ -26,6 +26,8 @@ import (
 // askingTools has the tool "send", which asks and changes something, "allowed", which changes something, and "page",
 // whose results are untrusted. It counts the calls.
 type askingTools struct {
+	version string
+
 	mu    sync.Mutex
 	calls []string // Guarded by mu. The tool and the arguments.
 
@@ -48,7 +50,7 @@ func newAskingFixture(t *testing.T) (*fixture, *askingTools, *llmtest.Live) {
 func (b *askingTools) Of(context.Context, identity.Owner, []string) ([]tool.Tool, error) {
 	named := func(name string, rule tool.Rule, effects, untrusted bool) tool.Tool {
 		return tool.Tool{
-			Name: name, Title: "題" + name, Rule: rule, Effects: effects,
+			Name: name, Title: "題" + name, Rule: rule, Effects: effects, Version: b.version,
 			Call: func(ctx context.Context, arguments json.RawMessage) (tool.Result, error) {
 				b.mu.Lock()
 				b.calls = append(b.calls, name+string(arguments))
@@ -306,7 +308,7 @@ func TestOneDecision(t *testing.T) {
 }
 
 // TestArgumentsThatWereNotShown: a decision on other arguments than those of the call is refused, and so are arguments
-// that are not a JSON object.
+// that are not a JSON object or repeat a name, of which people see only one value. The model cannot repeat one either.
 func TestArgumentsThatWereNotShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -314,16 +316,27 @@ func TestArgumentsThatWereNotShown(t *testing.T) {
 	model := llmtest.NewLive()
 	s := f.startWith(chat.Deps{Model: model, Tools: newAskingTools()}, chat.Config{})
 	f.sendTo(s, f.question("送って"))
-	model.Next(t).CallTools(calling("a", "send", `{"to":"甲"}`))
+	const repeats = `{"x":[{"to":["to"]},{"to":{},"t\u006f":"乙"}]}`
+	model.Next(t).CallTools(calling("b", "send", `{"to":"甲","to":"乙"}`), calling("c", "send", repeats))
+	call := model.Next(t)
+	if got := results(call.Request); !slices.Equal(got, []string{
+		"b:エラー: 引数に、同じ名前の項目が二つ以上あります。", "c:エラー: 引数に、同じ名前の項目が二つ以上あります。",
+	}) {
+		t.Errorf("results %q", got)
+	}
+	call.CallTools(calling("a", "send", `{"to":{"to":"to","x":[{"to":1},{"to":2}]},"x":"甲"}`))
 	waiting := f.waits(s, 1)[0]
-	other, list := approve(waiting), approve(waiting)
+	other, list, twice := approve(waiting), approve(waiting), approve(waiting)
 	sum := sha256.Sum256([]byte(`{"to":"乙"}`))
-	other.ArgumentsSHA256, list.Arguments = sum[:], json.RawMessage(`[1]`)
+	other.ArgumentsSHA256, list.Arguments, twice.Arguments = sum[:], json.RawMessage(`[1]`), json.RawMessage(repeats)
 	if _, err := s.DecideToolCallFor(t.Context(), f.owner, other, f.actor()); !errors.Is(err, chat.ErrArgumentsChanged) {
 		t.Errorf("other arguments: %v", err)
 	}
 	if _, err := s.DecideToolCallFor(t.Context(), f.owner, list, f.actor()); err == nil {
 		t.Error("a list was accepted")
+	}
+	if _, err := s.DecideToolCallFor(t.Context(), f.owner, twice, f.actor()); err == nil {
+		t.Error("a repeated name was accepted")
 	}
 	f.waits(s, 1)
 }
@@ -346,19 +359,42 @@ func TestApprovalExpires(t *testing.T) {
 	}
 }
 
-// TestStopEndsAWait: stopping the answer ends the wait, whether the waiting server lives or not. The call is not made.
+// damagedStore returns answers whose first call has lost its request for a decision.
+type damagedStore struct{ chat.Store }
+
+func (s damagedStore) TakeOver(
+	ctx context.Context, server uuid.UUID, owned []uuid.UUID, lease time.Duration, limit, epoch int,
+) ([]chat.StoredGeneration, error) {
+	list, err := s.Store.TakeOver(ctx, server, owned, lease, limit, epoch)
+	for _, stored := range list {
+		stored.Known.Rounds[0].Calls[0].Approval = nil
+	}
+	return list, err
+}
+
+// approvalEvents records the states of approvals in events.
+type approvalEvents struct {
+	recordedEvents
+	states chan chat.ApprovalState
+}
+
+func (e *approvalEvents) ToolCallChanged(_ identity.Owner, a chat.ToolApproval) { e.states <- a.State }
+
+// TestStopEndsAWait: stopping the answer ends the wait, whether the waiting server lives or not, also if a stored call is
+// damaged. The calls are not made.
 func TestStopEndsAWait(t *testing.T) {
 	t.Parallel()
 	for _, dead := range []bool{false, true} {
 		f, box, model := newAskingFixture(t)
-		s := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
+		events := &approvalEvents{states: make(chan chat.ApprovalState, 10)}
+		s := f.startWith(chat.Deps{Model: model, Tools: box, Events: events}, chat.Config{})
 		exchange := f.sendTo(s, f.question("送って"))
 		call := model.Next(t)
 		call.Emit("送ります。")
-		call.CallTools(calling("a", "send", `{}`))
-		waiting := f.waits(s, 1)[0]
+		call.CallTools(calling("a", "send", `{}`), calling("b", "send", `{}`))
+		waiting := f.waits(s, 2)[0]
 		f.parked(exchange)
-		at := f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{})
+		at := f.startWith(chat.Deps{Model: model, Tools: box, Store: damagedStore{f.db}, Events: events}, chat.Config{})
 		if dead {
 			s.kill()
 		}
@@ -367,8 +403,14 @@ func TestStopEndsAWait(t *testing.T) {
 		}
 		answer := f.waitAt(at, exchange).Answer
 		if answer.FinishReason != chat.FinishStopped || answer.Content != "送ります。" || len(box.made()) > 0 ||
-			answer.ToolCalls[0].State != chat.ToolFailed || answer.ToolCalls[0].Approval.State != chat.ApprovalCanceled {
+			answer.ToolCalls[0].State != chat.ToolFailed || (answer.ToolCalls[0].Approval == nil) != dead ||
+			answer.ToolCalls[1].State != chat.ToolFailed || answer.ToolCalls[1].Approval.State != chat.ApprovalCanceled {
 			t.Errorf("stored %+v", answer)
+		}
+		for _, want := range []chat.ApprovalState{chat.ApprovalWaiting, chat.ApprovalWaiting, chat.ApprovalCanceled} {
+			if state := <-events.states; state != want {
+				t.Errorf("event %s, not %s", state, want)
+			}
 		}
 		f.waits(at, 0)
 		if _, err := at.DecideToolCallFor(t.Context(), f.owner, approve(waiting), f.actor()); !errors.Is(err,

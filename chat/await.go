@@ -147,6 +147,9 @@ func (s *Service) askAgain(ctx context.Context, g *generation, tools []tool.Tool
 		found, exists := findTool(tools, call.Name)
 		if call.State == ToolRunning && exists && !repeatable(found) {
 			call.ask(CauseUnknown, time.Now().Add(s.cfg.Approval))
+			if call.Input == nil { // The input that the person has entered is only for the server that asked for it.
+				call.Version = found.Version
+			}
 			calls[i] = call
 			unknown = append(unknown, call)
 		}
@@ -209,7 +212,7 @@ func (s *Service) claimCalls(ctx context.Context, g *generation, calls []ToolCal
 	return nil
 }
 
-// publishAsked sends the events of calls that wait for a decision.
+// publishAsked sends the events of calls that wait for a decision, or no longer.
 func (s *Service) publishAsked(g *generation, calls []ToolCall) {
 	for _, call := range calls {
 		if call.Approval == nil {
@@ -222,31 +225,27 @@ func (s *Service) publishAsked(g *generation, calls []ToolCall) {
 	}
 }
 
-// cancelWaiting marks calls without a result at the end of an answer, and publishes them. It returns those without a
-// decision.
-func (s *Service) cancelWaiting(g *generation) (undecided []ToolCall) {
+// cancelWaiting marks calls without a result at the end of an answer, and publishes them. It returns those whose approvals
+// it has canceled.
+func (s *Service) cancelWaiting(g *generation) (canceled []ToolCall) {
 	for _, round := range g.rounds {
 		for i := range round.Calls {
 			call := &round.Calls[i]
-			switch call.State {
-			case ToolWaiting, ToolApproved:
-			case ToolRunning: // In an earlier run; its result is unknown.
-				call.State, call.Error = ToolFailed, stoppedCall
-				putToolCall(g.text, *call)
-				continue
-			default:
+			if !call.open() {
 				continue
 			}
-			approval := *call.Approval
-			undecided = append(undecided, *call)
-			if call.State == ToolWaiting {
+			isCanceled := call.State == ToolWaiting && call.Approval != nil // A damaged call has none.
+			call.State, call.Error = ToolFailed, stoppedCall
+			if isCanceled {
+				approval := *call.Approval
 				approval.State = ApprovalCanceled
+				call.Approval = &approval
+				canceled = append(canceled, *call)
 			}
-			call.State, call.Error, call.Approval = ToolFailed, stoppedCall, &approval
 			putToolCall(g.text, *call)
 		}
 	}
-	return undecided
+	return canceled
 }
 
 // topicDecided is the feed's topic for decisions. Its events are decidedCalls as JSON. A server that misses one finds the

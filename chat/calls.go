@@ -124,6 +124,8 @@ func request(ctx context.Context, t tool.Tool, exists bool, call ToolCall) (tool
 	switch {
 	case !exists: // The skill has changed since the call was stored.
 		return tool.Result{}, fault.Errorf(fault.NotFound, "このツールはありません。")
+	case call.Approval != nil && call.Version != t.Version: // The person has approved another tool.
+		return tool.Result{}, tool.ErrWithdrawn
 	case call.Input != nil && call.Input.Response != nil:
 		return t.Resume(ctx, arguments, call.Input.InputRequest, *call.Input.Response)
 	}

@@ -71,6 +71,7 @@ type ToolCall struct {
 
 	Rule      tool.Rule `json:"rule,omitempty"`      // Of the tool when it was called; "" for a tool that does not exist.
 	Effects   bool      `json:"effects,omitempty"`   // The call may change something.
+	Version   string    `json:"version,omitempty"`   // Of the tool when it was called. Not in a complete answer.
 	Untrusted bool      `json:"untrusted,omitempty"` // The result was written by others than the organization.
 	Summary   string    `json:"summary,omitempty"`   // The result for people; "" if it is Result.
 	Sources   []Source  `json:"sources,omitempty"`   // Found by the call. Not in a complete answer, which has citations.
@@ -261,13 +262,15 @@ func (s *Service) callTools(
 			call.State, call.Error = ToolFailed, "一つの回答で使えるツールの回数の上限に達しました。"
 		case !json.Valid([]byte(asked.Arguments)):
 			call.State, call.Error = ToolFailed, "引数がJSONではありません。"
+		case repeatsName([]byte(asked.Arguments)):
+			call.State, call.Error = ToolFailed, repeatedName
 		default:
 			if err := s.toolLimits.CountTool(g.req.Owner); err != nil {
 				call.State, call.Error = ToolFailed, toolError(ctx, err)
 			}
 		}
 		if exists {
-			call.Title, call.Rule, call.Effects = found.Title, found.Rule, found.Effects
+			call.Title, call.Rule, call.Effects, call.Version = found.Title, found.Rule, found.Effects, found.Version
 		}
 		if cause := g.approvalCause(found, permitted); cause != "" && call.State == ToolRunning {
 			call.ask(cause, time.Now().Add(s.cfg.Approval))
@@ -285,6 +288,37 @@ func (s *Service) callTools(
 	g.text.PutToolInputs(nil)
 	s.publishAsked(g, round.Calls)
 	return s.runCalls(ctx, g, tools, round.Calls)
+}
+
+// repeatedName is the error of arguments with an object that repeats a name.
+const repeatedName = "引数に、同じ名前の項目が二つ以上あります。"
+
+// repeatsName reports whether an object in valid JSON has two members with the same name. People would see only one of
+// the values, and the tool may use the other one.
+func repeatsName(arguments []byte) bool {
+	decoder := json.NewDecoder(bytes.NewReader(arguments))
+	var around []map[string]bool // The objects around the token, with their names so far; nil for a list.
+	isName := false              // The token is a name, or ends an object.
+	for token, err := decoder.Token(); err == nil; token, err = decoder.Token() {
+		name, isText := token.(string)
+		switch {
+		case token == json.Delim('{'):
+			around = append(around, map[string]bool{})
+		case token == json.Delim('['):
+			around = append(around, nil)
+		case token == json.Delim('}'), token == json.Delim(']'):
+			around = around[:len(around)-1]
+		case isName && isText:
+			names := around[len(around)-1]
+			if names[name] {
+				return true
+			}
+			names[name], isName = true, false
+			continue
+		}
+		isName = len(around) > 0 && around[len(around)-1] != nil
+	}
+	return false
 }
 
 // permittedTools returns the tools that the person has approved for the thread, if one of the calls needs a decision.
@@ -310,7 +344,7 @@ func (g *generation) toolCalls() []ToolCall {
 	for i, round := range g.rounds {
 		for _, call := range round.Calls {
 			call = call.Shown()
-			call.Round, call.Extra, call.Sources, call.Input = i, nil, nil, nil
+			call.Round, call.Extra, call.Sources, call.Input, call.Version = i, nil, nil, nil, ""
 			calls = append(calls, call)
 		}
 	}

@@ -21,7 +21,7 @@ func toolSecretOwner(id string) string { return "tool_servers " + id }
 
 const selectToolServers = `
 	SELECT s.id, s.organization_id, s.key, s.name, s.url, s.auth, s.header_name, s.client_id, s.registered,
-	       s.secret <> '' AS has_secret, s.enabled, s.everyone, s.checked_at, s.failure,
+	       s.secret <> '' AS has_secret, s.enabled, s.everyone, s.checked_at, s.failure, now() AS read_at,
 	       ARRAY (SELECT k.group_id FROM tool_server_groups k WHERE k.server_id = s.id ORDER BY 1) AS group_ids,
 	       ARRAY (SELECT g.name FROM tool_server_groups k JOIN member_groups g ON g.id = k.group_id
 	              WHERE k.server_id = s.id ORDER BY k.group_id) AS group_names

@@ -4567,7 +4567,7 @@ type ToolConnectionStart struct {
 type ToolDecision struct {
 	Approved *bool `json:"approved"`
 
-	// Arguments Replaces the arguments of an approved call. At most 64 KiB.
+	// Arguments Replaces the arguments of an approved call. At most 64 KiB. No object repeats a name.
 	Arguments json.RawMessage `json:"arguments,omitempty,omitzero"`
 
 	// ArgumentsSha256 Of the arguments that were shown, 64 hexadecimal digits. Others are a conflict (409).
@@ -4578,7 +4578,8 @@ type ToolDecision struct {
 	Reason string `json:"reason,omitempty,omitzero"`
 
 	// Remember Approves further calls of the tool for this person's questions in the thread. Calls that may change something
-	// need a decision nevertheless after the answer has read texts of others.
+	// need a decision nevertheless after the answer has read texts of others. It has no effect if an administrator
+	// has edited or removed the tool's server since the answer began; the decision about this call holds nevertheless.
 	Remember  bool   `json:"remember,omitempty,omitzero"`
 	RequestID string `json:"request_id"`
 }

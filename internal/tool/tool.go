@@ -28,6 +28,8 @@ type Tool struct {
 	Effects    bool // Calls may change something. After untrusted text in the same answer, they need a decision.
 	Idempotent bool // A call whose result is unknown may be repeated. Tools without effects are idempotent.
 
+	Version string // Differs after a change of the tool's definition or of its server. An approval holds for one version.
+
 	// Call makes one call. The arguments are JSON written by a model; they may have any form. The detail of an error is
 	// shown to the person and sent to the model.
 	Call func(ctx context.Context, arguments json.RawMessage) (Result, error)
@@ -35,6 +37,10 @@ type Tool struct {
 	// Resume makes the next request of a call after a result with Input. It is nil if the tool never asks for input.
 	Resume func(ctx context.Context, arguments json.RawMessage, request InputRequest, response InputResponse) (Result, error)
 }
+
+// ErrWithdrawn is the error of a call whose tool, or its server, has changed since the call was begun.
+var ErrWithdrawn = fault.Errorf(fault.Conflict,
+	"このツールは、管理者の変更により使えなくなったため、呼び出しを終了しました。")
 
 // Rule is allow, ask or deny.
 type Rule string

@@ -22,8 +22,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
-var errWithdrawn = fault.Errorf(fault.Conflict,
-	"このツールは、管理者の変更により使えなくなったため、呼び出しを終了しました。")
+var errWithdrawn = tool.ErrWithdrawn
 
 // Of returns the tools with these names that the person may use in their answers, in the order of the names' servers.
 // It implements chat.Tools.
@@ -92,8 +91,7 @@ func (s *Service) call(
 // changed its address or authentication since it was read, because a call waits for an approval for up to a day.
 func (s *Service) current(ctx context.Context, server Server) (Server, error) {
 	stored, err := s.store.ToolServer(ctx, server.OrganizationID, server.ID)
-	if errors.Is(err, ErrNoServer) || err == nil && (stored.URL != server.URL || stored.Auth != server.Auth ||
-		stored.HeaderName != server.HeaderName || stored.enteredClient() != server.enteredClient()) {
+	if errors.Is(err, ErrNoServer) || err == nil && stored.settings() != server.settings() {
 		err = errWithdrawn
 	}
 	return stored, err
@@ -173,8 +171,7 @@ func (s *Service) close(connected *session) {
 // recheck reads the definitions of a server again if they were last read long ago, and refuses a tool that has changed.
 // It also reads them if the SDK needs the definition, to send arguments as headers.
 func (s *Service) recheck(ctx context.Context, connected *session, server Server, t Tool) error {
-	now := s.cfg.Clock()
-	fresh := server.CheckedAt != nil && now.Sub(*server.CheckedAt) < s.cfg.RecheckAfter && server.Failure == ""
+	fresh := server.CheckedAt != nil && server.ReadAt.Sub(*server.CheckedAt) < s.cfg.RecheckAfter && server.Failure == ""
 	if fresh && !bytes.Contains(t.Accepted.Schema, []byte(`"x-mcp-header"`)) {
 		return nil
 	}
@@ -185,7 +182,7 @@ func (s *Service) recheck(ctx context.Context, connected *session, server Server
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Store)
 	defer cancel()
 	err = s.store.SaveDiscovery(within, server.OrganizationID, server.ID,
-		Discovery{At: now, URL: server.URL, Tools: found})
+		Discovery{At: server.ReadAt, URL: server.URL, Tools: found, Partial: server.Auth == AuthOAuth})
 	if errors.Is(err, ErrMoved) {
 		return errWithdrawn
 	}
@@ -330,7 +327,7 @@ func (s *Service) Discover(ctx context.Context, actor identity.Actor, id uuid.UU
 	if err != nil {
 		return Server{}, err
 	}
-	found := Discovery{At: s.cfg.Clock(), URL: server.URL}
+	found := Discovery{At: server.ReadAt, URL: server.URL}
 	if found.Tools, err = s.readTools(ctx, actor.Owner(), server); err != nil {
 		if found.Failure = fault.DetailOf(err); found.Failure == "" {
 			return Server{}, err

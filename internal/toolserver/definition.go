@@ -291,7 +291,8 @@ func (f *fieldList) add(path string, value any) {
 
 // Apply returns the server with the tools of a discovery. Tools that are new have RuleAsk. A tool whose definition has changed
 // keeps the accepted one, and is not usable until the new one is accepted; so does one that the server had dropped
-// meanwhile. changed are the names of tools whose definition has changed since the last discovery.
+// meanwhile. A partial discovery neither adds nor drops tools. changed are the names of tools whose definition has changed
+// since the last discovery.
 func (s Server) Apply(found Discovery) (after Server, changed []string) {
 	s.CheckedAt, s.Failure = &found.At, found.Failure
 	if found.Failure != "" {
@@ -299,10 +300,13 @@ func (s Server) Apply(found Discovery) (after Server, changed []string) {
 	}
 	tools := slices.Clone(s.Tools)
 	for i := range tools {
-		tools[i].Gone = true
+		tools[i].Gone = tools[i].Gone || !found.Partial
 	}
 	for _, f := range found.Tools {
 		i := slices.IndexFunc(tools, func(t Tool) bool { return t.Remote == f.Remote })
+		if i < 0 && found.Partial {
+			continue
+		}
 		if i < 0 {
 			tools = append(tools, Tool{
 				Name: toolName(s.Key, f.Remote, tools), Remote: f.Remote, Accepted: f.Definition, Refused: f.Refused,

@@ -65,8 +65,12 @@ func newOffice(t *testing.T) *office {
 	return o
 }
 
-// pass moves the clock of the service.
-func (o *office) pass(d time.Duration) { o.now.Store(new(o.now.Load().Add(d))) }
+// pass moves the clock of the service, and makes the discoveries older.
+func (o *office) pass(d time.Duration) {
+	o.t.Helper()
+	o.now.Store(new(o.now.Load().Add(d)))
+	o.exec(`UPDATE tool_servers SET checked_at = checked_at - $1 * interval '1 second'`, d.Seconds())
+}
 
 func (o *office) newOrganization(name string) uuid.UUID {
 	o.t.Helper()

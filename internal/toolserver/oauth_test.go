@@ -419,6 +419,28 @@ func TestLostRegistration(t *testing.T) {
 	}
 }
 
+// TestEnteredInsteadOfRegistered: the secret of a registered client is not that of the client that an administrator
+// enters instead.
+func TestEnteredInsteadOfRegistered(t *testing.T) {
+	t.Parallel()
+	for _, entered := range []*string{nil, new("entered")} {
+		o, c := newOffice(t), newCRM(t)
+		server := o.add(newGate(t, c).URL+"/mcp", withOAuth)
+		if err := o.db.SetToolAuthorization(t.Context(), server, toolserver.Authorization{},
+			&toolserver.Client{ID: "registered", Secret: "registered"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.tools.Edit(t.Context(), o.super, server.ID,
+			toolserver.Draft{ClientID: new("client-1"), Secret: entered}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := o.db.ToolSecrets(t.Context(), o.organization, server.ID)
+		if err != nil || (entered == nil) != (got.Secret == "") || entered != nil && got.Secret != *entered {
+			t.Errorf("the secret %q, %v", got.Secret, err)
+		}
+	}
+}
+
 // TestConnectionWithoutKey: without a key for secrets, a person is not sent to an authorization server.
 func TestConnectionWithoutKey(t *testing.T) {
 	t.Parallel()

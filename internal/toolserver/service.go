@@ -110,6 +110,9 @@ func (d Draft) apply(server *Server) {
 		server.ClientID, server.Registered = "", false
 	}
 	if d.ClientID != nil && strings.TrimSpace(*d.ClientID) != server.ClientID {
+		if server.Registered { // Its secret is not that of the entered client.
+			server.NewSecret = new("")
+		}
 		server.ClientID, server.Registered = strings.TrimSpace(*d.ClientID), false
 	}
 	if d.Secret != nil {

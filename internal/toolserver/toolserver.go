@@ -10,6 +10,8 @@ package toolserver
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"time"
 
@@ -62,6 +64,7 @@ type Server struct {
 	GroupNames     []string   // Of the stored groups, in their order.
 	CheckedAt      *time.Time // When its tools were last read, or this was tried.
 	Failure        string     // Why the last attempt failed, for people.
+	ReadAt         time.Time  // When the Store has read the server, by the database's clock.
 	Tools          []Tool     // By name.
 
 	// NewSecret replaces the secret if it is not nil; "" removes it. It is set for changes only.
@@ -74,6 +77,13 @@ func (s Server) enteredClient() string {
 		return ""
 	}
 	return s.ClientID
+}
+
+// settings returns a hash of the server's id, address and authentication. Calls that were approved with other ones fail.
+func (s Server) settings() string {
+	encoded, _ := json.Marshal([]string{s.ID.String(), s.URL, string(s.Auth), s.HeaderName, s.enteredClient()}) // Never fails.
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:])
 }
 
 // Tool is a tool of a server.
@@ -107,6 +117,7 @@ func (t Tool) tool(server Server) tool.Tool {
 	return tool.Tool{
 		Name: t.Name, Title: server.Name + "：" + t.Title(), Description: t.Accepted.Description,
 		Parameters: t.Accepted.Schema, Rule: t.Rule, Effects: !t.ReadOnly, Idempotent: t.Idempotent || t.ReadOnly,
+		Version: server.settings() + " " + t.Accepted.Digest(),
 	}
 }
 
@@ -128,10 +139,13 @@ type Claims struct {
 
 // Discovery is the result of reading the tools of a server.
 type Discovery struct {
-	At      time.Time
-	URL     string // The address that was read.
-	Failure string // For people; "" if the tools were read.
+	At      time.Time // The Server.ReadAt before it, because the clocks of app servers may differ.
+	URL     string    // The address that was read.
+	Failure string    // For people; "" if the tools were read.
 	Tools   []FoundTool
+
+	// Partial is true for the tools that the server offers to one person's account. Others may have more.
+	Partial bool
 }
 
 // FoundTool is a tool that a server offers.

@@ -7434,7 +7434,7 @@ export interface components {
             /** Format: uuid */
             request_id: string;
             approved: boolean;
-            /** @description Replaces the arguments of an approved call. At most 64 KiB. */
+            /** @description Replaces the arguments of an approved call. At most 64 KiB. No object repeats a name. */
             arguments?: {
                 [key: string]: unknown;
             };
@@ -7444,7 +7444,8 @@ export interface components {
             reason?: string;
             /**
              * @description Approves further calls of the tool for this person's questions in the thread. Calls that may change something
-             *     need a decision nevertheless after the answer has read texts of others.
+             *     need a decision nevertheless after the answer has read texts of others. It has no effect if an administrator
+             *     has edited or removed the tool's server since the answer began; the decision about this call holds nevertheless.
              */
             remember?: boolean;
             input?: components["schemas"]["ToolInputResponse"];

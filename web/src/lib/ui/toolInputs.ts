@@ -1,7 +1,7 @@
 /** toolInputs returns the names and values of a call's arguments; one pair with the name '' if they are not an object. */
 export function toolInputs(json: string): [name: string, value: string][] {
   try {
-    const value: unknown = JSON.parse(json)
+    const value: unknown = JSON.parse(quoteLongNumbers(json))
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return Object.entries(value).map(([name, item]) => [
         name,
@@ -11,6 +11,26 @@ export function toolInputs(json: string): [name: string, value: string][] {
     // The model has written something else, which is shown as it is.
   }
   return [['', json]]
+}
+
+/** quoteLongNumbers returns JSON with quotes around the numbers that JavaScript would round. */
+export function quoteLongNumbers(json: string): string {
+  return json.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
+    token.startsWith('"') || isExact(token) ? token : `"${token}"`,
+  )
+}
+
+function isExact(number: string): boolean {
+  const value = Number(number)
+  const digits = number
+    .replace(/e.*$/i, '')
+    .replace(/\D/g, '')
+    .replace(/^0+|0+$/g, '')
+  return (
+    Number.isFinite(value) &&
+    (digits === '' || value !== 0) &&
+    (digits.length <= 15 || String(value) === number)
+  )
 }
 
 /** partialToolInputs is toolInputs of arguments whose end is missing: of the pairs so far, the last one may be partial. */

@@ -1,8 +1,11 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
-import { cleanup, render } from '@testing-library/react'
+import { cleanup, fireEvent, render, screen } from '@testing-library/react'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { waitingCallsQuery } from '@/entities/thread/toolCalls'
+import type { ToolApproval } from '@/lib/api'
 import type { AnswerToolCall } from '@/lib/stream'
 import { ApprovalCard } from './ApprovalCard'
+import { texts } from './approvalTexts'
 
 describe('a call that waits for a decision', () => {
   afterEach(() => {
@@ -10,27 +13,67 @@ describe('a call that waits for a decision', () => {
     vi.unstubAllGlobals()
   })
 
-  it('shows invisible characters of the arguments', () => {
+  const approval = { id: 'a', state: 'waiting', cause: 'rule', expires_at: '2026-11-30T00:00:00Z' } as const
+  const call: AnswerToolCall = {
+    id: 'c',
+    name: 'send',
+    title: '送信',
+    arguments: JSON.stringify({ 't\u200bo': '甲\u202e乙\u0007\n丙' }),
+    offset: 0,
+    status: 'running',
+    result: '',
+    error: '',
+    approval,
+  }
+
+  function show(waiting: Partial<ToolApproval>[] = []) {
     vi.stubGlobal('fetch', () => new Promise(() => undefined))
-    const approval = { id: 'a', state: 'waiting', cause: 'rule', expires_at: '2026-11-30T00:00:00Z' } as const
-    const call: AnswerToolCall = {
-      id: 'c',
-      name: 'send',
-      title: '送信',
-      arguments: JSON.stringify({ 't\u200bo': '甲\u202e乙\u0007\n丙' }),
-      offset: 0,
-      status: 'running',
-      result: '',
-      error: '',
-      approval,
-    }
-    const { container } = render(
-      <QueryClientProvider client={new QueryClient()}>
+    const client = new QueryClient()
+    client.setQueryData(waitingCallsQuery.queryKey, waiting as ToolApproval[])
+    return render(
+      <QueryClientProvider client={client}>
         <ApprovalCard call={call} approval={approval} />
       </QueryClientProvider>,
     )
+  }
+
+  it('shows invisible characters of the arguments', () => {
+    const { container } = show()
     expect(container.querySelector('dt')?.textContent).toBe('t\uFFFDo')
     expect(container.querySelector('dd')?.textContent).toBe('甲\uFFFD乙\uFFFD\n丙')
     expect(container.querySelector('pre')?.textContent).toBe('{\n  "t\uFFFDo": "甲\uFFFD乙\\u0007\\n丙"\n}')
+  })
+
+  it('shows invisible characters of the arguments that the person edits', () => {
+    show([{ id: 'a', title: '送信', cause: 'rule', arguments: call.arguments, arguments_sha256: '' }])
+    fireEvent.click(screen.getByRole('button', { name: texts.edit }))
+    expect(screen.getByText(texts.invisible)).toBeTruthy()
+    expect(screen.getByText(/t\uFFFDo/).textContent).toBe('{\n  "t\uFFFDo": "甲\uFFFD乙\\u0007\\n丙"\n}')
+    fireEvent.change(screen.getByRole('textbox'), { target: { value: '{\n\t"to": "乙" }' } })
+    expect(screen.queryByText(texts.invisible)).toBeNull()
+    fireEvent.change(screen.getByRole('textbox'), { target: { value: '{ "to": "\u2066乙' } })
+    expect(screen.getByText(texts.invisible)).toBeTruthy()
+  })
+
+  it('neither shows nor sends rounded numbers', () => {
+    const json = '{"id":12345678901234567890,"to":["1e999",0.10,-1e999],"n":9007199254740992}'
+    const { container } = show([
+      { id: 'a', title: '送信', cause: 'rule', arguments: json, arguments_sha256: '' },
+    ])
+    const values = [...container.querySelectorAll('dd')].map((dd) => dd.textContent)
+    expect(values).toEqual(['12345678901234567890', '["1e999",0.1,"-1e999"]', '9007199254740992'])
+    expect(container.querySelector('pre')?.textContent).toBe(json)
+    fireEvent.click(screen.getByRole('button', { name: texts.edit }))
+    expect((screen.getByRole('textbox') as HTMLTextAreaElement).value).toBe(json)
+    expect(screen.getByText(texts.longNumber)).toBeTruthy()
+    expect((screen.getByRole('button', { name: texts.approveEdited }) as HTMLButtonElement).disabled).toBe(
+      true,
+    )
+    fireEvent.change(screen.getByRole('textbox'), {
+      target: { value: '{"id":"12345678901234567890","n":1.50}' },
+    })
+    expect((screen.getByRole('button', { name: texts.approveEdited }) as HTMLButtonElement).disabled).toBe(
+      false,
+    )
   })
 })

@@ -8,7 +8,7 @@ import { waitingCallsQuery } from '@/entities/thread/toolCalls'
 import type { ToolApproval } from '@/lib/api'
 import type { AnswerToolCall, CallApproval } from '@/lib/stream'
 import { formatFull } from '@/lib/ui/dates'
-import { toolInputs } from '@/lib/ui/toolInputs'
+import { quoteLongNumbers, toolInputs } from '@/lib/ui/toolInputs'
 import { texts as chatTexts } from '../texts'
 import styles from './ApprovalCard.module.css'
 import { texts } from './approvalTexts'
@@ -83,6 +83,20 @@ function Arguments({ json }: { json: string }) {
   )
 }
 
+/** Invisible shows a text again if it has invisible characters, with their places. */
+function Invisible({ text }: { text: string }) {
+  const shown = visible(text)
+  if (shown === text) return null
+  return (
+    <div className={styles.json}>
+      <div role="alert">
+        <FieldErrorText>{texts.invisible}</FieldErrorText>
+      </div>
+      <pre>{shown}</pre>
+    </div>
+  )
+}
+
 function Decision({ waiting }: { waiting: ToolApproval }) {
   const [edited, setEdited] = useState<string | null>(null)
   const [refusing, setRefusing] = useState(false)
@@ -90,6 +104,7 @@ function Decision({ waiting }: { waiting: ToolApproval }) {
   const [remember, setRemember] = useState(false)
   const { decide, sending, error } = useDecide(waiting)
   const changed = edited === null ? undefined : parseObject(edited)
+  const invalid = hasLongNumbers(edited ?? '') ? texts.longNumber : texts.invalid
   const approve = () => {
     if (changed === null) return
     decide({ approved: true, remember, ...(changed && { arguments: changed }) })
@@ -106,15 +121,18 @@ function Decision({ waiting }: { waiting: ToolApproval }) {
       {edited === null ? (
         <Arguments json={waiting.arguments} />
       ) : (
-        <TextArea
-          label={texts.edited}
-          rows={8}
-          className={styles.code}
-          spellCheck={false}
-          value={edited}
-          onChange={(event) => setEdited(event.target.value)}
-          error={changed === null ? texts.invalid : undefined}
-        />
+        <>
+          <TextArea
+            label={texts.edited}
+            rows={8}
+            className={styles.code}
+            spellCheck={false}
+            value={edited}
+            onChange={(event) => setEdited(event.target.value)}
+            error={changed === null ? invalid : undefined}
+          />
+          <Invisible text={edited} />
+        </>
       )}
       {refusing ? (
         <TextArea
@@ -159,7 +177,14 @@ function Decision({ waiting }: { waiting: ToolApproval }) {
   )
 }
 
+/** hasLongNumbers reports whether JSON has numbers that JavaScript would round. */
+function hasLongNumbers(json: string): boolean {
+  return quoteLongNumbers(json) !== json
+}
+
+/** pretty indents JSON, unless that would change its numbers. */
 function pretty(json: string): string {
+  if (hasLongNumbers(json)) return json
   try {
     return JSON.stringify(JSON.parse(json), null, 2)
   } catch {
@@ -172,8 +197,9 @@ function visible(text: string): string {
   return text.replace(/(?![\t\n\r])[\p{Cc}\p{Cf}]/gu, '\uFFFD')
 }
 
-/** parseObject returns the object that JSON contains, or null. */
+/** parseObject returns the object that JSON contains, or null, also if its numbers would be rounded. */
 function parseObject(json: string): Record<string, unknown> | null {
+  if (hasLongNumbers(json)) return null
   try {
     const value: unknown = JSON.parse(json)
     return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -17,6 +17,9 @@ export const texts = {
   edit: '入力を変更',
   edited: '入力（JSON）',
   invalid: 'JSONのオブジェクトで入力してください。',
+  longNumber:
+    '桁数の多い数は、この画面では正確に送信できません。文字列（"123…"）にするか、変更をやめて承認してください。',
+  invisible: '見えない文字が含まれています。「\uFFFD」がその位置です。',
   cancelEdit: '変更をやめる',
   remember: 'このチャットでは今後も許可',
   rememberHint: 'このツールだけが対象です。外部の内容を読んだ後の変更には、その都度の承認が必要です。',
