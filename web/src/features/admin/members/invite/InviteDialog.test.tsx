@@ -25,9 +25,7 @@ it('keeps the lines that were not invited, with their errors, for the next invit
     })
   })
   const me = { role: 'organization-super-admin' } as Me
-  renderRoutes([
-    { path: '/', element: <InviteDialog me={me} seatsLeft={undefined} onClose={() => {}} /> },
-  ])
+  renderRoutes([{ path: '/', element: <InviteDialog me={me} seatsLeft={undefined} onClose={() => {}} /> }])
   fireEvent.click(screen.getByRole('button', { name: 'まとめて' }))
   const list = () => screen.getByRole<HTMLTextAreaElement>('textbox')
   const text = [
