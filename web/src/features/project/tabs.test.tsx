@@ -3,8 +3,9 @@ import type { ComponentType } from 'react'
 import { Link, Outlet } from 'react-router'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { projectQuery } from '@/entities/project/projects'
+import { GENERAL_CHAT } from '@/entities/skill/generalChat'
 import type { Project } from '@/lib/api'
-import { queryClient } from '@/lib/api/queries'
+import { queryClient, skillsQuery } from '@/lib/api/queries'
 import { renderRoutes } from '@/testRoutes'
 import { FilesTab } from './files/FilesTab'
 import { InstructionsTab } from './InstructionsTab'
@@ -141,4 +142,24 @@ it('offers own files that were added since the dialog was last open', async () =
   names.unshift('覚書.pdf')
   open()
   await screen.findByRole('checkbox', { name: /覚書/ })
+})
+
+it('begins a chat with the general chat if the user may not use the skill of the project', async () => {
+  const skills = [{ id: GENERAL_CHAT, name: '汎用チャット' }]
+  vi.stubGlobal('fetch', (request: Request) => {
+    const items = new URL(request.url).pathname.endsWith('/skill') ? skills : []
+    return Promise.resolve(Response.json({ items, total: items.length }))
+  })
+  const element = (
+    <ProjectContext value={{ ...project, skill_id: 'another' }}>
+      <ThreadsTab />
+    </ProjectContext>
+  )
+  renderRoutes([
+    { path: '/', element },
+    { path: `/home/skill/${GENERAL_CHAT}`, element: <p>新しいチャット</p> },
+  ])
+  await vi.waitFor(() => expect(queryClient.getQueryData(skillsQuery.queryKey)).toBeDefined())
+  fireEvent.click(screen.getByRole('button', { name: texts.threads.begin }))
+  await screen.findByText('新しいチャット')
 })
