@@ -366,8 +366,16 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%s, limit %v: %+v, want %q", c.row, c.limit, r.Goals, c.want)
 		}
 	}
+	for limit, want := range map[float64]string{101: met, 100: withinSpread, 99: missed} {
+		r := report{}
+		r.atMostMedian("CPU", table, "even", ours, limit, 1, " ms")
+		if len(r.Goals) != 1 || r.Goals[0].Verdict != want {
+			t.Errorf("limit %v: %+v, want %q", limit, r.Goals, want)
+		}
+	}
 	r := report{}
 	r.atMostTimes("CPU", table, "not measured", ours, r3labs, 1, 2)
+	r.atMostMedian("CPU", table, "not measured", ours, 1, 2, "")
 	if len(r.Goals) != 0 {
 		t.Errorf("a goal without a figure: %+v", r.Goals)
 	}

@@ -101,7 +101,7 @@ func measureLoad(ctx context.Context, b *bench, p *product) error {
 	for _, kb := range r.JS {
 		t.add(rowJS, column, 1, kb)
 	}
-	b.report.atMost("first load of the chat page, 4 × slower: usable", t.median(rowUsable, column), 1500, 0, " ms")
+	b.report.atMostMedian("first load of the chat page, 4 × slower: usable", t, rowUsable, column, 1500, 0, " ms")
 	return nil
 }
 
@@ -125,7 +125,7 @@ func measurePages(ctx context.Context, b *bench, p *product) error {
 	for _, ms := range r.Frames {
 		t.add(row, column, 0, ms)
 	}
-	b.report.atMost("page change: frame of the next page", t.median(row, column), 100, 0, " ms")
+	b.report.atMostMedian("page change: frame of the next page", t, row, column, 100, 0, " ms")
 	return nil
 }
 

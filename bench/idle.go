@@ -33,8 +33,8 @@ func measureIdle(ctx context.Context, b *bench) error {
 			}
 		}
 	}
-	b.report.atMost("idle connection, fast path", t.median(rowIdleRSS, ours), 3, 1, " KiB")
-	b.report.atMost("idle connection, net/http path", t.median(rowIdleRSS, oursHTTP), 30, 1, " KiB")
+	b.report.atMostMedian("idle connection, fast path", t, rowIdleRSS, ours, 3, 1, " KiB")
+	b.report.atMostMedian("idle connection, net/http path", t, rowIdleRSS, oursHTTP, 30, 1, " KiB")
 	return nil
 }
 

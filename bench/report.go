@@ -223,6 +223,14 @@ func (r *report) atMost(what string, value, limit float64, digits int, unit stri
 	r.addGoal(what, "≤ "+number(limit, digits)+unit, number(value, digits)+unit, limit-value, limit-value)
 }
 
+// atMostMedian adds a goal that is met if the median of a quantity is at most limit, unless it was not measured. It is
+// met within the spread if the lower quartile is.
+func (r *report) atMostMedian(what string, t *table, row, column string, limit float64, digits int, unit string) {
+	value := t.median(row, column)
+	r.addGoal(what, "≤ "+number(limit, digits)+unit, number(value, digits)+unit, limit-value,
+		limit-t.quantile(row, column, 0.25))
+}
+
 // atLeast adds a goal that is met if value is at least limit, unless it was not measured.
 func (r *report) atLeast(what string, value, limit float64, digits int, unit string) {
 	r.addGoal(what, "≥ "+number(limit, digits)+unit, number(value, digits)+unit, value-limit, value-limit)

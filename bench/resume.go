@@ -38,7 +38,7 @@ func measureResume(ctx context.Context, b *bench) error {
 		}
 	}
 	for _, name := range []string{ours, oursHTTP} {
-		b.report.atMost("resume of 5,000 events by 100 clients, "+name, t.median(rowResume, name), 100, 0, " ms")
+		b.report.atMostMedian("resume of 5,000 events by 100 clients, "+name, t, rowResume, name, 100, 0, " ms")
 		b.report.atMost("resume: tokens lost or twice, "+name, t.worst(rowLost, name)+t.worst(rowDuplicated, name), 0,
 			0, "")
 	}

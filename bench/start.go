@@ -19,6 +19,6 @@ func measureStart(ctx context.Context, b *bench) error {
 		}
 		p.stop()
 	}
-	b.report.atMost("start of the second run", t.median(row, ours), 2000, 0, " ms")
+	b.report.atMostMedian("start of the second run", t, row, ours, 2000, 0, " ms")
 	return nil
 }

@@ -56,7 +56,7 @@ func measureTakeover(ctx context.Context, b *bench) error {
 			return err
 		}
 	}
-	b.report.atMost("first text after a server has died, p50", t.median(rowFirstText, ours), 4, 1, " s")
+	b.report.atMostMedian("first text after a server has died, p50", t, rowFirstText, ours, 4, 1, " s")
 	return nil
 }
 

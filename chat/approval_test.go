@@ -420,7 +420,7 @@ func TestCallsAfterExternalTextOfThePrompt(t *testing.T) {
 	f, box, model := newAskingFixture(t)
 	page, _ := skill.Extension(skill.KindPageWholeSummary)
 	ofFile := f.groundedIn(three...)
-	ofPages := grounder(func(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+	ofPages := grounder(func(ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 		grounds, err := ofFile(ctx, req, tell)
 		grounds.Sources[2].URL, grounds.Sources[2].DataSourceID = "https://example.jp/", uuid.Nil
 		return grounds, err

@@ -32,7 +32,7 @@ const (
 )
 
 // continues reports whether the text of an answer can be continued by a later run.
-func (req AnswerRequest) continues() bool {
+func (req *AnswerRequest) continues() bool {
 	thinks := req.Model.Thinking != nil && *req.Model.Thinking
 	return req.Model.Continues && !thinks && !req.Proofreads() && !req.wantsJSON()
 }

@@ -193,7 +193,7 @@ func TestTextIsKeptIfItsSourcesAreNotFoundAgain(t *testing.T) {
 			}
 			next := f.takeOver(chat.Deps{
 				Model: llmtest.NewLive(), // Not asked.
-				Grounder: grounder(func(ctx context.Context, _ chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
+				Grounder: grounder(func(ctx context.Context, _ *chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
 					if stop {
 						<-ctx.Done()
 						return chat.Grounds{}, ctx.Err()
@@ -359,11 +359,11 @@ func TestTakeoverContinuesCitations(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	f.named()
-	found, err := f.groundedIn(three...)(t.Context(), chat.AnswerRequest{}, func(chat.Step) {})
+	found, err := f.groundedIn(three...)(t.Context(), &chat.AnswerRequest{}, func(chat.Step) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	same := grounder(func(_ context.Context, req chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
+	same := grounder(func(_ context.Context, req *chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
 		return chat.Grounds{Prompt: req.Prompt, Sources: found.Sources}, nil
 	})
 	first := llmtest.NewLive()

@@ -31,7 +31,7 @@ func (c *CostError) Unwrap() error { return c.error }
 
 // checkCost returns a CostError if the answer to a question would take more than ConfirmTokens, and more than
 // acceptedRatio times the accepted tokens.
-func (s *Service) checkCost(ctx context.Context, req AnswerRequest, accepted int) error {
+func (s *Service) checkCost(ctx context.Context, req *AnswerRequest, accepted int) error {
 	limit := max(ConfirmTokens, acceptedRatio*min(accepted, math.MaxInt/acceptedRatio))
 	tokens, err := s.grounder.Estimate(ctx, req, limit)
 	if err != nil || tokens <= limit {

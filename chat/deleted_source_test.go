@@ -18,7 +18,7 @@ import (
 )
 
 // groundedInSources grounds an answer on a cited passage of each data source, and on another passage of the last one.
-func groundedInSources(_ context.Context, req chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
+func groundedInSources(_ context.Context, req *chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
 	grounds := chat.Grounds{Prompt: req.Prompt}
 	ids := req.Question.DataSourceIDs
 	for i, id := range append(ids[:len(ids):len(ids)], ids[len(ids)-1]) {

@@ -20,7 +20,7 @@ import (
 // generation is the generation of one answer by this server, from the question to the stored text. Its goroutine is
 // owned by the Service and outlives the request.
 type generation struct {
-	req    AnswerRequest
+	req    *AnswerRequest
 	answer Message   // As stored during the generation: StatusPending if it waits for a slot.
 	since  time.Time // When the question arrived or was taken over.
 	slot   *slot     // Belongs to the generation's goroutine after launch; nil after releaseSlot.
@@ -143,6 +143,12 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		}
 		result, err = s.write(ctx, g)
 	}
+	return s.end(ctx, g, result, err)
+}
+
+// end stores the end of the answer whose text was written with a result or an error, and publishes it. It returns what
+// generate does.
+func (s *Service) end(ctx context.Context, g *generation, result llm.Result, err error) (ended string, tokens int) {
 	if !<-g.stored {
 		return OutcomeDropped, 0
 	}

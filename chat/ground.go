@@ -16,16 +16,16 @@ import (
 )
 
 // Grounder selects the sources of an answer before the model is called. It runs within the generation: on the server
-// that writes the answer, again after a takeover, and until the context ends.
+// that writes the answer, again after a takeover, and until the context ends. It does not change the request.
 type Grounder interface {
 	// Ground returns the sources of the answer to a question. tell reports progress; the last state of each kind of
 	// step is stored. It must not be called concurrently. An error becomes the failure of the answer, with its detail;
 	// the usage is counted in any case.
-	Ground(ctx context.Context, req AnswerRequest, tell func(Step)) (Grounds, error)
+	Ground(ctx context.Context, req *AnswerRequest, tell func(Step)) (Grounds, error)
 
 	// Estimate returns the approximate number of input tokens of all model calls for an answer about whole documents,
 	// before any of them is made. It returns 0 for other answers. It may be less exact if it is at most limit.
-	Estimate(ctx context.Context, req AnswerRequest, limit int) (int, error)
+	Estimate(ctx context.Context, req *AnswerRequest, limit int) (int, error)
 }
 
 // Params are the optional parameters of an answer to a program. The JSON form is the stored form.
@@ -65,10 +65,10 @@ type AnswerRequest struct {
 }
 
 // shared reports whether all members of a project read the answer.
-func (req AnswerRequest) shared() bool { return req.Project != nil && req.Project.Shared }
+func (req *AnswerRequest) shared() bool { return req.Project != nil && req.Project.Shared }
 
 // wantsJSON reports whether the answer must be JSON.
-func (req AnswerRequest) wantsJSON() bool {
+func (req *AnswerRequest) wantsJSON() bool {
 	return req.Question.Params != nil && req.Question.Params.Schema != nil
 }
 
@@ -105,11 +105,11 @@ type Source struct {
 // noGrounder grounds answers on the conversation only.
 type noGrounder struct{}
 
-func (noGrounder) Ground(_ context.Context, req AnswerRequest, _ func(Step)) (Grounds, error) {
+func (noGrounder) Ground(_ context.Context, req *AnswerRequest, _ func(Step)) (Grounds, error) {
 	return Grounds{Prompt: req.Prompt}, nil
 }
 
-func (noGrounder) Estimate(context.Context, AnswerRequest, int) (int, error) { return 0, nil }
+func (noGrounder) Estimate(context.Context, *AnswerRequest, int) (int, error) { return 0, nil }
 
 // ground selects the sources of an answer, and publishes them.
 func (s *Service) ground(ctx context.Context, g *generation) (err error) {

@@ -23,13 +23,13 @@ import (
 )
 
 // grounder implements chat.Grounder by a function.
-type grounder func(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error)
+type grounder func(ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error)
 
-func (g grounder) Ground(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+func (g grounder) Ground(ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 	return g(ctx, req, tell)
 }
 
-func (grounder) Estimate(context.Context, chat.AnswerRequest, int) (int, error) { return 0, nil }
+func (grounder) Estimate(context.Context, *chat.AnswerRequest, int) (int, error) { return 0, nil }
 
 // three are the sources of groundedIn.
 var three = []string{
@@ -40,7 +40,7 @@ var three = []string{
 func (f *fixture) groundedIn(texts ...string) grounder {
 	f.t.Helper()
 	file := f.dataSources(f.owner, 1)[0]
-	return func(_ context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+	return func(_ context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 		tell(chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusRunning, Detail: "1件のファイルを検索中"})
 		grounds := chat.Grounds{Prompt: req.Prompt, Usage: llm.Usage{InputTokens: 1000}}
 		for i, text := range texts {
@@ -165,7 +165,7 @@ func TestLongCitationsFitIntoTheirPart(t *testing.T) {
 func TestGroundsWithAnAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	f.grounded(nil, grounder(func(context.Context, chat.AnswerRequest, func(chat.Step)) (chat.Grounds, error) {
+	f.grounded(nil, grounder(func(context.Context, *chat.AnswerRequest, func(chat.Step)) (chat.Grounds, error) {
 		return chat.Grounds{Answer: answer.NoPassages([]string{"第1章 [1]"})}, nil
 	}))
 	f.named()
@@ -189,7 +189,7 @@ func TestNoCitationsWithoutAnAnswer(t *testing.T) {
 func TestGroundingFails(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	f.grounded(nil, grounder(func(_ context.Context, _ chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+	f.grounded(nil, grounder(func(_ context.Context, _ *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 		tell(chat.Step{Kind: chat.StepRetrieval, Status: chat.StatusRunning, Detail: "1件のファイルを検索中"})
 		return chat.Grounds{Usage: llm.Usage{OutputTokens: 7}}, fault.Errorf(fault.Unavailable, "読み取り直しています。")
 	}))
@@ -210,7 +210,7 @@ func TestStopWhileGrounding(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	began := make(chan struct{})
-	f.grounded(nil, grounder(func(ctx context.Context, _ chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+	f.grounded(nil, grounder(func(ctx context.Context, _ *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 		tell(chat.Step{Kind: chat.StepSummarize, Status: chat.StatusRunning, Detail: "要約中 3/12", Done: 3, Total: 12})
 		close(began)
 		<-ctx.Done()
@@ -238,7 +238,7 @@ func TestR20_TakeoverInsideACitation(t *testing.T) {
 	f := newFixture(t, nil)
 	model, asked := llmtest.NewLive(), make(chan []uuid.UUID, 2)
 	found := f.groundedIn(three...)
-	grounds := grounder(func(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+	grounds := grounder(func(ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 		asked <- req.Question.DataSourceIDs
 		return found(ctx, req, tell)
 	})
@@ -294,7 +294,7 @@ func TestDataSourcesOfQuestions(t *testing.T) {
 	f := newFixture(t, nil)
 	asked := make(chan []uuid.UUID, 1)
 	f.grounded(llmtest.Say("はい"),
-		grounder(func(_ context.Context, req chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
+		grounder(func(_ context.Context, req *chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
 			asked <- req.Question.DataSourceIDs
 			return chat.Grounds{Prompt: req.Prompt}, nil
 		}))
@@ -378,7 +378,7 @@ func TestFilesOfAForm(t *testing.T) {
 	f := newFixture(t, nil)
 	asked := make(chan []uuid.UUID, 1)
 	f.grounded(llmtest.Say("はい"),
-		grounder(func(_ context.Context, req chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
+		grounder(func(_ context.Context, req *chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
 			asked <- req.Question.DataSourceIDs
 			return chat.Grounds{Prompt: req.Prompt}, nil
 		}))

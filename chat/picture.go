@@ -68,7 +68,7 @@ func (s *Service) pictureRefusal(sk skill.Skill, question Message, model AnswerM
 	switch {
 	case sk.IsExtension():
 		return "ブラウザー拡張機能のスキルでは、画像を使えません。"
-	case AnswerRequest{Skill: sk, Question: question}.Proofreads():
+	case (&AnswerRequest{Skill: sk, Question: question}).Proofreads():
 		return "文章の校正では、画像を使えません。"
 	case s.pictures == nil || !model.Sees:
 		return fmt.Sprintf("%sは、画像を読み取れません。画像を外すか、画像を読み取れるモデルを選択してください。"+

@@ -23,8 +23,8 @@ func (c Config) history(params *Params) HistoryLimit {
 // newAsk returns a question with its prompt.
 func newAsk(
 	owner identity.Owner, sk skill.Skill, guidance org.Guidance, before branchContext, exchange Exchange, chosen AnswerModel,
-) AnswerRequest {
-	return AnswerRequest{
+) *AnswerRequest {
+	return &AnswerRequest{
 		Owner: owner, Skill: sk, Question: exchange.Question, AnswerID: exchange.Answer.ID, History: before.History,
 		Prompt: newPrompt(sk, guidance, before, exchange.Question), Model: chosen, Project: before.Project,
 	}

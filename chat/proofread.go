@@ -37,12 +37,12 @@ type Original struct {
 
 // Proofreads reports whether the answer is a list of changes to a text. Further questions in the thread are a plain
 // conversation, unless a form is sent again.
-func (req AnswerRequest) Proofreads() bool {
+func (req *AnswerRequest) Proofreads() bool {
 	return req.Skill.Kind == skill.KindProofreading && (req.Question.Form != nil || req.Question.ParentID == nil)
 }
 
 // original returns the text to proofread: of the file, else of the form, else the question.
-func (req AnswerRequest) original() Original {
+func (req *AnswerRequest) original() Original {
 	text := req.Question.Content
 	if req.Question.Form != nil {
 		text = req.Skill.FormText(req.Question.Form)

@@ -21,16 +21,16 @@ import (
 type SourceTools interface {
 	// SourceTools returns the tools of the answer's skill that find sources and are available for the answer. Their
 	// results have sources without numbers: see tool.Result. sources returns the sources of the answer so far.
-	SourceTools(req AnswerRequest, sources func() []Source) []tool.Tool
+	SourceTools(req *AnswerRequest, sources func() []Source) []tool.Tool
 }
 
 // noSourceTools offers no tools.
 type noSourceTools struct{}
 
-func (noSourceTools) SourceTools(AnswerRequest, func() []Source) []tool.Tool { return nil }
+func (noSourceTools) SourceTools(*AnswerRequest, func() []Source) []tool.Tool { return nil }
 
 // HasTool reports whether the answer may call a tool of its skill.
-func (req AnswerRequest) HasTool(name string) bool {
+func (req *AnswerRequest) HasTool(name string) bool {
 	return slices.Contains(req.Skill.Tools, name) && !req.Proofreads() && req.Question.Params == nil
 }
 

@@ -23,7 +23,7 @@ type library struct {
 	waits   chan struct{} // If not nil, calls for "wait" wait for it.
 }
 
-func (l library) SourceTools(chat.AnswerRequest, func() []chat.Source) []tool.Tool {
+func (l library) SourceTools(*chat.AnswerRequest, func() []chat.Source) []tool.Tool {
 	if !l.offered {
 		return nil
 	}
@@ -81,7 +81,7 @@ func TestTakeoverKeepsNumbersOfFoundSources(t *testing.T) {
 	f.giveTools()
 	grounded := f.groundedIn(three...)
 	var ids []uuid.UUID
-	ground := grounder(func(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+	ground := grounder(func(ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 		grounds, err := grounded(ctx, req, tell)
 		for i := range grounds.Sources { // The same ones for each run.
 			if len(ids) <= i {

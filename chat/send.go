@@ -175,20 +175,20 @@ func (s *Service) sendOnce(ctx context.Context, owner identity.Owner, q Question
 
 // compose validates a question in the state of its thread, completes the generation to be stored, and returns the
 // request for its answer.
-func (s *Service) compose(ctx context.Context, b *NewGeneration, q Question, state ThreadState) (AnswerRequest, error) {
+func (s *Service) compose(ctx context.Context, b *NewGeneration, q Question, state ThreadState) (*AnswerRequest, error) {
 	if state.Project != nil && state.Project.Archived {
-		return AnswerRequest{}, ErrReadOnly
+		return nil, ErrReadOnly
 	}
 	if err := s.budget.Check(ctx, b.Owner.OrganizationID, b.Owner.UserID); err != nil {
-		return AnswerRequest{}, err
+		return nil, err
 	}
 	chosen, err := selectModel(s.offers, state.Models, state.Skill, Choice{ModelID: q.ModelID, Thinking: q.Thinking})
 	if err != nil {
-		return AnswerRequest{}, err
+		return nil, err
 	}
 	before, err := s.prepare(ctx, b, q, state, chosen)
 	if err != nil {
-		return AnswerRequest{}, err
+		return nil, err
 	}
 	before.Instructions, before.Project = state.Instructions, state.Project
 	b.Answer.ModelID, b.Answer.ModelName, b.Answer.Thinking = chosen.ID, chosen.Name, chosen.Thinking
@@ -265,7 +265,7 @@ func (s *Service) prepare(ctx context.Context, b *NewGeneration, q Question, sta
 			return branchContext{}, fault.Errorf(SourcesDeleted,
 				"このチャットのファイルは、すべて削除されています。ファイルを添付してから、もう一度お試しください。")
 		}
-		if q.Params != nil && (AnswerRequest{Skill: state.Skill, Question: b.Question}).Proofreads() {
+		if q.Params != nil && (&AnswerRequest{Skill: state.Skill, Question: b.Question}).Proofreads() {
 			return branchContext{}, fault.InvalidField("params", "文章の校正では、回答のパラメーターを指定できません。")
 		}
 	}
@@ -385,7 +385,7 @@ func render(sk skill.Skill, q Question) (skill.Question, error) {
 
 // begin stores a question while the model is already generating, and returns when it is stored. If the store refuses
 // it, the model's answer is dropped; no client has seen it.
-func (s *Service) begin(ctx context.Context, b NewGeneration, req AnswerRequest, since time.Time) (Exchange, error) {
+func (s *Service) begin(ctx context.Context, b NewGeneration, req *AnswerRequest, since time.Time) (Exchange, error) {
 	slot, err := s.admit(b.Owner)
 	if err != nil {
 		return Exchange{}, err

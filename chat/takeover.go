@@ -219,7 +219,7 @@ func (s *Service) resume(ctx context.Context, b StoredGeneration, since time.Tim
 // failExhausted fails an answer that has been begun too often. It keeps its known text and calls.
 func (s *Service) failExhausted(ctx context.Context, b StoredGeneration) error {
 	g := &generation{
-		req: AnswerRequest{Owner: b.Owner}, answer: b.Answer, text: stream.NewText(streamHead(b.Answer)), rounds: b.Known.Rounds,
+		req: &AnswerRequest{Owner: b.Owner}, answer: b.Answer, text: stream.NewText(streamHead(b.Answer)), rounds: b.Known.Rounds,
 	}
 	canceled := s.cancelWaiting(g)
 	result, err := s.store.EndGeneration(ctx, Outcome{

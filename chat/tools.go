@@ -89,7 +89,7 @@ type ToolRound struct {
 // toolsOf returns the tools of an answer. Answers that must have a certain form, and those for programs that set
 // parameters, such as their own tools, have none.
 func (s *Service) toolsOf(
-	ctx context.Context, req AnswerRequest, sources func() []Source,
+	ctx context.Context, req *AnswerRequest, sources func() []Source,
 ) ([]tool.Tool, error) {
 	if len(req.Skill.Tools) == 0 || req.Proofreads() || req.Question.Params != nil {
 		return nil, nil

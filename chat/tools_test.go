@@ -274,7 +274,7 @@ func TestStopBeforeARepeatedCall(t *testing.T) {
 	}
 	next := f.startWith(chat.Deps{
 		Model: llmtest.NewLive(), Tools: newToolbox(), // Neither is called.
-		Grounder: grounder(func(ctx context.Context, _ chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
+		Grounder: grounder(func(ctx context.Context, _ *chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
 			<-ctx.Done()
 			return chat.Grounds{}, ctx.Err()
 		}),

@@ -144,7 +144,7 @@ func (s *Service) beginNext(ctx context.Context, w WaitingQuestion) error {
 }
 
 // beginStored stores a generation and then starts it, unlike begin: no client waits for the first character.
-func (s *Service) beginStored(ctx context.Context, b NewGeneration, req AnswerRequest) error {
+func (s *Service) beginStored(ctx context.Context, b NewGeneration, req *AnswerRequest) error {
 	slot := s.slots.acquireUnlimited(b.Owner) // The question was accepted before.
 	if slot.isGranted() {
 		b.Answer.Status = StatusRunning

@@ -38,7 +38,7 @@ const (
 
 // documents grounds the answer on the data sources of its question: on their whole text if it fits into the model's
 // context, else on the most relevant passages.
-func (g *Grounder) documents(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+func (g *Grounder) documents(ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 	s, states, files, err := g.newSearch(ctx, req, req.Question.Content, query(req))
 	if err != nil {
 		return chat.Grounds{}, err
@@ -100,7 +100,7 @@ func (g *Grounder) documents(ctx context.Context, req chat.AnswerRequest, tell f
 
 // newSearch returns the search for a question in the data sources that an answer may use, their states, and the number
 // of files that are not found by the project.
-func (g *Grounder) newSearch(ctx context.Context, req chat.AnswerRequest, question, query string) (
+func (g *Grounder) newSearch(ctx context.Context, req *chat.AnswerRequest, question, query string) (
 	s search, of states, files int, err error,
 ) {
 	sources, ids := newTogether(g.sources, req)
@@ -179,10 +179,10 @@ func fenced(passages []answer.SourcePassage) string {
 }
 
 // query returns the search query for the question.
-func query(req chat.AnswerRequest) string { return answer.Query(req.Question.Content, earlier(req)) }
+func query(req *chat.AnswerRequest) string { return answer.Query(req.Question.Content, earlier(req)) }
 
 // earlier returns the person's earlier questions, newest first.
-func earlier(req chat.AnswerRequest) (questions []string) {
+func earlier(req *chat.AnswerRequest) (questions []string) {
 	for _, m := range slices.Backward(req.History) {
 		if m.Role == chat.RoleUser {
 			questions = append(questions, m.Content)

@@ -148,7 +148,7 @@ func TestContextOfTheChosenModel(t *testing.T) {
 	const small = 6_000
 	f := newFixture(t, ground.Config{}, llmtest.Say())
 	f.start()
-	req := chat.AnswerRequest{
+	req := &chat.AnswerRequest{
 		Owner: f.owner,
 		Question: chat.Message{
 			Content:       "年次有給休暇の日数を教えてください",
@@ -218,7 +218,7 @@ func TestR84_OthersDataSourcesGroundNothing(t *testing.T) {
 	f := newFixture(t, ground.Config{}, llmtest.Say("はい"))
 	f.start()
 	id := f.read("就業規則.md", rules)
-	req := chat.AnswerRequest{
+	req := &chat.AnswerRequest{
 		Owner:    f.member(f.owner.OrganizationID),
 		Question: chat.Message{Content: "休暇は何日ですか", DataSourceIDs: []uuid.UUID{id}},
 		Prompt:   []llm.Message{{Role: llm.RoleSystem}, {Role: llm.RoleUser, Content: "休暇は何日ですか"}},
@@ -299,7 +299,7 @@ func TestR84_DocumentsOfASkillAreReadThroughItsAnswers(t *testing.T) {
 func TestIrrelevantSkillDocumentsUseInstructions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, ground.Config{}, llmtest.Say("こんにちは"))
-	req := chat.AnswerRequest{
+	req := &chat.AnswerRequest{
 		Owner: f.member(f.owner.OrganizationID), Question: chat.Message{Content: "こんにちは"},
 		Skill:  skill.Skill{Documents: []skill.Document{{ID: newID(), OwnerID: f.owner.UserID}}},
 		Prompt: []llm.Message{{Role: llm.RoleSystem}, {Role: llm.RoleUser, Content: "こんにちは"}},

@@ -21,7 +21,7 @@ const (
 // Estimate implements chat.Grounder. If the documents are so short that the answer certainly needs at most limit
 // tokens, it uses their size. Otherwise, it runs the same steps as Ground with a rehearsal as the model, so that both read
 // the same parts. Stored notes cost nothing. If this takes longer than EstimateTime, Estimate uses the size as well.
-func (g *Grounder) Estimate(ctx context.Context, req chat.AnswerRequest, limit int) (int, error) {
+func (g *Grounder) Estimate(ctx context.Context, req *chat.AnswerRequest, limit int) (int, error) {
 	g = g.sizedFor(req.Model)
 	rehearsed := &rehearsal{Notes: g.summaries.Notes}
 	dry := *g
@@ -55,7 +55,7 @@ func (g *Grounder) Estimate(ctx context.Context, req chat.AnswerRequest, limit i
 }
 
 // documentTokens returns an upper bound for the tokens of a question's documents.
-func (g *Grounder) documentTokens(ctx context.Context, req chat.AnswerRequest) (int, error) {
+func (g *Grounder) documentTokens(ctx context.Context, req *chat.AnswerRequest) (int, error) {
 	sources, _ := newTogether(g.sources, req)
 	found, err := sources.FindAll(ctx, req.Owner, req.Question.DataSourceIDs)
 	passages := 0

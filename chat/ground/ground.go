@@ -103,7 +103,7 @@ func New(sources Sources, cfg Config) *Grounder {
 }
 
 // Ground implements chat.Grounder.
-func (g *Grounder) Ground(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+func (g *Grounder) Ground(ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 	g = g.sizedFor(req.Model)
 	tellMissing(req.Skill.MissingDocuments, tell)
 	if req.Skill.Kind == skill.KindProofreading {
@@ -146,18 +146,18 @@ func (g *Grounder) sizedFor(model chat.AnswerModel) *Grounder {
 }
 
 // readsPage reports whether an answer uses a page of the browser extension.
-func (g *Grounder) readsPage(req chat.AnswerRequest) bool {
+func (g *Grounder) readsPage(req *chat.AnswerRequest) bool {
 	return req.Skill.IsExtension() && len(req.Question.DataSourceIDs)+len(req.Skill.Documents) == 0 &&
 		g.summaries.Model != nil
 }
 
 // searchesProject reports whether an answer uses the data sources of a project.
-func (g *Grounder) searchesProject(req chat.AnswerRequest) bool {
+func (g *Grounder) searchesProject(req *chat.AnswerRequest) bool {
 	return req.Project != nil && g.projects != nil
 }
 
 // summarizes reports whether an answer uses whole documents.
-func (g *Grounder) summarizes(req chat.AnswerRequest) bool {
+func (g *Grounder) summarizes(req *chat.AnswerRequest) bool {
 	return req.Skill.TaskType == skill.TaskSummarization && len(req.Question.DataSourceIDs) > 0 &&
 		g.summaries.Model != nil
 }

@@ -10,7 +10,7 @@ import (
 
 // original reads the file to proofread, if there is one: the file of the form, or without a form the file attached to
 // the question. Follow-up questions use the conversation only.
-func (g *Grounder) original(ctx context.Context, req chat.AnswerRequest) (chat.Grounds, error) {
+func (g *Grounder) original(ctx context.Context, req *chat.AnswerRequest) (chat.Grounds, error) {
 	grounds := chat.Grounds{Prompt: req.Prompt}
 	files := req.Skill.FormFiles(req.Question.Form)
 	if req.Question.Form == nil {

@@ -19,7 +19,7 @@ import (
 // whole text if that fits into the model's context. Otherwise it uses notes of all parts and, for a question, the most
 // relevant parts. A selection within the page is never shortened.
 func (g *Grounder) page(
-	ctx context.Context, req chat.AnswerRequest, tell func(chat.Step),
+	ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step),
 ) (grounds chat.Grounds, err error) {
 	limit := g.context - g.reserve() - g.taken
 	if tokens(req.Prompt) <= limit {

@@ -17,14 +17,14 @@ import (
 
 // asksOfPage reports whether a question is about a page of the browser extension, and not a request for its summary or
 // for the explanation of a selection.
-func asksOfPage(req chat.AnswerRequest) bool {
+func asksOfPage(req *chat.AnswerRequest) bool {
 	return req.Question.ParentID != nil || req.Skill.FollowUp().Kind == req.Skill.Kind
 }
 
 // pageInProject grounds the answer on a page of the browser extension, and on the most relevant passages of the
 // project's data sources. The passages take the part of the context that the page does not need, or a quarter of it.
 func (g *Grounder) pageInProject(
-	ctx context.Context, req chat.AnswerRequest, tell func(chat.Step),
+	ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step),
 ) (chat.Grounds, error) {
 	if answer.Coverage(req.Question.Content, answer.Passage{}) == 1 {
 		return g.page(ctx, req, tell) // The question has no terms to search for.

@@ -61,7 +61,7 @@ type Notes interface {
 // summary grounds the answer on whole documents: on their text if it fits into the model's context, else on notes of
 // all parts.
 func (g *Grounder) summary(
-	ctx context.Context, req chat.AnswerRequest, tell func(chat.Step),
+	ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step),
 ) (grounds chat.Grounds, err error) {
 	owner := req.Owner
 	sources, _ := newTogether(g.sources, req)
@@ -118,7 +118,7 @@ func (g *Grounder) summary(
 
 // condense asks the model for notes of all parts of the passages, and repeats this with the notes until they fit into
 // budget tokens.
-func (g *Grounder) condense(ctx context.Context, req chat.AnswerRequest, list []answer.SourcePassage, budget int,
+func (g *Grounder) condense(ctx context.Context, req *chat.AnswerRequest, list []answer.SourcePassage, budget int,
 	tell func(chat.Step),
 ) (answer.Notes, *calls, error) {
 	calls, total := &calls{cfg: g.summaries, req: req}, 0
@@ -144,7 +144,7 @@ func (g *Grounder) condense(ctx context.Context, req chat.AnswerRequest, list []
 // calls are the model calls of one summary.
 type calls struct {
 	cfg   Summaries
-	req   chat.AnswerRequest
+	req   *chat.AnswerRequest
 	total int // Number of parts.
 
 	mu    sync.Mutex

@@ -22,7 +22,7 @@ type together struct {
 }
 
 // newTogether returns the ids of an answer's data sources, and the Sources to read them with.
-func newTogether(sources Sources, req chat.AnswerRequest) (together, []uuid.UUID) {
+func newTogether(sources Sources, req *chat.AnswerRequest) (together, []uuid.UUID) {
 	t := together{Sources: sources, owners: make(map[uuid.UUID]identity.Owner), hidden: make(map[uuid.UUID]bool)}
 	ids := slices.Clone(req.Question.DataSourceIDs)
 	if req.Project != nil {

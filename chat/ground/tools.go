@@ -22,7 +22,7 @@ const callTokens = 8_000
 
 // SourceTools implements chat.SourceTools. The calls use the same data sources and services as Ground, with the same
 // checks of access.
-func (g *Grounder) SourceTools(req chat.AnswerRequest, sources func() []chat.Source) []tool.Tool {
+func (g *Grounder) SourceTools(req *chat.AnswerRequest, sources func() []chat.Source) []tool.Tool {
 	g = g.sizedFor(req.Model)
 	var tools []tool.Tool
 	if req.HasTool(tool.SearchDocuments) &&
@@ -49,7 +49,7 @@ func (g *Grounder) SourceTools(req chat.AnswerRequest, sources func() []chat.Sou
 func (g *Grounder) callBudget() int { return min(callTokens, g.context/4) }
 
 // callSearch searches the data sources of an answer.
-func (g *Grounder) callSearch(ctx context.Context, req chat.AnswerRequest, query string) (tool.Result, error) {
+func (g *Grounder) callSearch(ctx context.Context, req *chat.AnswerRequest, query string) (tool.Result, error) {
 	s, states, _, err := g.newSearch(ctx, req, query, query)
 	if err != nil {
 		return tool.Result{}, err
@@ -93,7 +93,7 @@ func (g *Grounder) callWebSearch(ctx context.Context, query string) (tool.Result
 // callReader reads a page. It reads only addresses that the person has written, or that a source of the answer has:
 // otherwise a text with instructions could make the model send what it knows in an address.
 func (g *Grounder) callReader(
-	ctx context.Context, req chat.AnswerRequest, sources []chat.Source, address, query string,
+	ctx context.Context, req *chat.AnswerRequest, sources []chat.Source, address, query string,
 ) (tool.Result, error) {
 	if !mentions(req, sources, address) {
 		return tool.Result{}, fault.Errorf(fault.Forbidden,
@@ -122,7 +122,7 @@ func (g *Grounder) callReader(
 }
 
 // mentions reports whether an address, with or without its scheme, occurs in the texts of the person or in a source.
-func mentions(req chat.AnswerRequest, sources []chat.Source, address string) bool {
+func mentions(req *chat.AnswerRequest, sources []chat.Source, address string) bool {
 	address, _, _ = strings.Cut(address, "#")
 	if _, rest, found := strings.Cut(address, "://"); found {
 		address = rest

@@ -53,7 +53,7 @@ type Searches struct {
 
 // web grounds the answer on pages of the web.
 func (g *Grounder) web(
-	ctx context.Context, req chat.AnswerRequest, tell func(chat.Step),
+	ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step),
 ) (grounds chat.Grounds, err error) {
 	if g.searches.Web == nil { // The answer began on a server with another configuration.
 		return chat.Grounds{}, fault.Errorf(fault.SkillUnavailable, "このサーバーでは、ウェブ検索をご利用いただけません。管理者にお知らせください。")
@@ -118,7 +118,7 @@ func confirmed(read, missing int) string {
 }
 
 // queries returns the model's queries and the usage of that call. If the model fails, the question is the query.
-func (g *Grounder) queries(ctx context.Context, req chat.AnswerRequest) ([]string, llm.Usage, error) {
+func (g *Grounder) queries(ctx context.Context, req *chat.AnswerRequest) ([]string, llm.Usage, error) {
 	if err := g.searches.Budget.Check(ctx, req.Owner.OrganizationID, req.Owner.UserID); err != nil {
 		return nil, llm.Usage{}, err
 	}

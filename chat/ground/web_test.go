@@ -159,7 +159,7 @@ func checkWageCitations(t *testing.T, p pages, citations []chat.Citation) {
 func TestWebSearchSteps(t *testing.T) {
 	t.Parallel()
 	p := servePages(t)
-	req := chat.AnswerRequest{Question: chat.Message{Content: wageQuestion}, Prompt: []llm.Message{
+	req := &chat.AnswerRequest{Question: chat.Message{Content: wageQuestion}, Prompt: []llm.Message{
 		{Role: llm.RoleSystem, Content: "指示"}, {Role: llm.RoleUser, Content: wageQuestion},
 	}}
 	req.Skill.Kind = "web_search"

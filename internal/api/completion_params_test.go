@@ -336,7 +336,7 @@ type grounded struct{}
 const missing = "スキルのファイルが1件、見つかりません。"
 
 // Ground implements chat.Grounder.
-func (grounded) Ground(_ context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+func (grounded) Ground(_ context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 	tell(chat.Step{Kind: chat.StepSkillDocuments, Status: chat.StatusFailed, Detail: missing})
 	return chat.Grounds{Prompt: req.Prompt, Sources: []chat.Source{{
 		Citation: chat.Citation{Index: 1, Filename: "規則.txt", Page: 1}, Text: "休暇は20日です。",
@@ -344,7 +344,7 @@ func (grounded) Ground(_ context.Context, req chat.AnswerRequest, tell func(chat
 }
 
 // Estimate implements chat.Grounder.
-func (grounded) Estimate(context.Context, chat.AnswerRequest, int) (int, error) { return 0, nil }
+func (grounded) Estimate(context.Context, *chat.AnswerRequest, int) (int, error) { return 0, nil }
 
 // TestCompletionsInJSON: an answer in JSON is exactly the text of the model, without notices and citations.
 func TestCompletionsInJSON(t *testing.T) {

@@ -70,7 +70,7 @@ func TestSourcesAfterAnAnswer(t *testing.T) {
 		Kind: chat.StepSkillDocuments, Status: chat.StatusFailed, Detail: "スキルのファイル1件が見つかりません。",
 	}
 	f.chat = f.startChat(chat.Deps{Model: f.model, Grounder: grounder(
-		func(_ context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+		func(_ context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 			tell(missing)
 			return chat.Grounds{Prompt: req.Prompt, Sources: []chat.Source{
 				{Citation: chat.Citation{Index: 1, Filename: "旅費規程.pdf", Page: 3}, Text: "日当は3,000円とする。"},
@@ -91,15 +91,15 @@ func TestSourcesAfterAnAnswer(t *testing.T) {
 }
 
 // grounder implements chat.Grounder by a function.
-type grounder func(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error)
+type grounder func(ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error)
 
 // Ground implements chat.Grounder.
-func (g grounder) Ground(ctx context.Context, req chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
+func (g grounder) Ground(ctx context.Context, req *chat.AnswerRequest, tell func(chat.Step)) (chat.Grounds, error) {
 	return g(ctx, req, tell)
 }
 
 // Estimate implements chat.Grounder.
-func (grounder) Estimate(context.Context, chat.AnswerRequest, int) (int, error) { return 0, nil }
+func (grounder) Estimate(context.Context, *chat.AnswerRequest, int) (int, error) { return 0, nil }
 
 func TestFilesThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
@@ -176,11 +176,11 @@ func TestSummary(t *testing.T) {
 // costly is a Grounder whose answers take this number of tokens.
 type costly int
 
-func (costly) Ground(_ context.Context, req chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
+func (costly) Ground(_ context.Context, req *chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
 	return chat.Grounds{Prompt: req.Prompt}, nil
 }
 
-func (c costly) Estimate(context.Context, chat.AnswerRequest, int) (int, error) { return int(c), nil }
+func (c costly) Estimate(context.Context, *chat.AnswerRequest, int) (int, error) { return int(c), nil }
 
 // TestCostlyAnswerIsAnnounced: the person receives one notice before the model is called.
 func TestCostlyAnswerIsAnnounced(t *testing.T) {

@@ -45,17 +45,7 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 	a.timer = time.AfterFunc(cfg.FirstTokenTimeout, func() { cancel(errFirstToken) })
 	defer func() { a.timer.Stop() }()
 
-	spoken := r.client.dialectOf(model, r.req)
-	a.result.ToolsRefused = len(r.req.Tools) > 0 && spoken.noTools
-	request := buildRequest(model, r.req, spoken)
-	fields := added(r.req, spoken)
-	extra, err := callFields(r.req, request.Messages, spoken)
-	if err != nil {
-		return a.result, err
-	}
-	maps.Copy(fields, extra)
-	maps.Copy(fields, continuationFields(r.req, request.Messages))
-	response, err := r.client.send(attemptCtx, request, fields)
+	response, err := a.request(attemptCtx, model)
 	if err == nil {
 		err = a.read(response)
 		_ = response.Body.Close()
@@ -73,6 +63,22 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 		err = fault.Wrap(io.ErrUnexpectedEOF, CodeInterrupted, detailInterrupted)
 	}
 	return a.result, attemptFault(ctx, attemptCtx, err)
+}
+
+// request sends the request to a model and returns the response.
+func (a *answer) request(ctx context.Context, model string) (*http.Response, error) {
+	client, req := a.run.client, a.run.req
+	spoken := client.dialectOf(model, req)
+	a.result.ToolsRefused = len(req.Tools) > 0 && spoken.noTools
+	request := buildRequest(model, req, spoken)
+	fields := added(req, spoken)
+	extra, err := callFields(req, request.Messages, spoken)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(fields, extra)
+	maps.Copy(fields, continuationFields(req, request.Messages))
+	return client.send(ctx, request, fields)
 }
 
 // judge returns an error for a complete but empty answer, unless the request's own limits may have emptied it, or the
@@ -94,12 +100,12 @@ func (a *answer) judge() error {
 
 // send makes the request through go-openai and returns the response, whose status is 200.
 func (c *Client) send(
-	ctx context.Context, request openai.ChatCompletionRequest, extra map[string]any,
+	ctx context.Context, request *openai.ChatCompletionRequest, extra map[string]any,
 ) (*http.Response, error) {
 	doer := &capture{client: c.http, extra: extra}
 	client := openai.NewClientWithConfig(c.endpoint.openaiConfig(c.cfg.APIKey, doer))
 	// The returned stream reads lazily: nothing of the body is consumed.
-	_, err := client.CreateChatCompletionStream(ctx, request)
+	_, err := client.CreateChatCompletionStream(ctx, *request)
 	if err == nil {
 		return doer.response, nil
 	}

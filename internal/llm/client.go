@@ -165,14 +165,14 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 func (c *Client) Stream(ctx context.Context, req Request, emit func(text string)) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.MaxDuration)
 	defer cancel()
-	r := &run{client: c, req: req, emit: emit}
+	r := &run{client: c, req: &req, emit: emit}
 	return r.ask(ctx, cmp.Or(req.Model, c.cfg.Model))
 }
 
 // run is one call of Stream. It belongs to the calling goroutine.
 type run struct {
 	client  *Client
-	req     Request
+	req     *Request
 	emit    func(text string)
 	emitted bool // Text was passed to the caller, which rules out retries.
 }

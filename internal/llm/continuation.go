@@ -85,7 +85,7 @@ func (c *continuation) close() {
 }
 
 // continuationFields returns the fields of a request that make the model continue the last message.
-func continuationFields(req Request, messages []openai.ChatCompletionMessage) map[string]any {
+func continuationFields(req *Request, messages []openai.ChatCompletionMessage) map[string]any {
 	switch req.continuation {
 	case ContinueFinalMessage:
 		return map[string]any{"continue_final_message": true, "add_generation_prompt": false}

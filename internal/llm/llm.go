@@ -104,7 +104,7 @@ type Schema struct {
 	Strict      bool            `json:"strict,omitempty"` // All fields of the schema are required, and no others allowed.
 }
 
-func (r Request) hasPictures() bool {
+func (r *Request) hasPictures() bool {
 	return slices.ContainsFunc(r.Messages, func(m Message) bool { return len(m.Pictures) > 0 })
 }
 

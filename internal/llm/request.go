@@ -118,7 +118,7 @@ type dialect struct {
 }
 
 // extra returns the fields for thinking that the model accepts.
-func (d dialect) extra(req Request) map[string]any {
+func (d dialect) extra(req *Request) map[string]any {
 	if on := req.Thinking != nil && *req.Thinking; on && d.noThinkingOn || !on && d.noThinkingOff {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (d dialect) extra(req Request) map[string]any {
 }
 
 // dialectOf returns the dialect of a model. An exact request always sends its response format.
-func (c *Client) dialectOf(model string, req Request) dialect {
+func (c *Client) dialectOf(model string, req *Request) dialect {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d := c.dialects[model]
@@ -142,7 +142,7 @@ func (e *statusError) refused() bool {
 }
 
 // unsupported returns the error of a refused request. For an exact request it names the refused parameter.
-func unsupported(req Request, e *statusError, err error) error {
+func unsupported(req *Request, e *statusError, err error) error {
 	if !req.Exact || !e.refused() || fault.CodeOf(err) != CodeBadRequest {
 		return err
 	}
@@ -168,7 +168,7 @@ func unsupported(req Request, e *statusError, err error) error {
 }
 
 // adapt records a refusal and reports whether to retry with other fields.
-func (c *Client) adapt(model string, req Request, e *statusError) bool {
+func (c *Client) adapt(model string, req *Request, e *statusError) bool {
 	if !e.refused() {
 		return false
 	}
@@ -223,8 +223,8 @@ func wantsCompletionTokens(model string) bool {
 	return false
 }
 
-func buildRequest(model string, req Request, d dialect) openai.ChatCompletionRequest {
-	out := openai.ChatCompletionRequest{
+func buildRequest(model string, req *Request, d dialect) *openai.ChatCompletionRequest {
+	out := &openai.ChatCompletionRequest{
 		Model:    model,
 		Messages: make([]openai.ChatCompletionMessage, len(req.Messages)),
 		Stream:   true,
@@ -236,7 +236,7 @@ func buildRequest(model string, req Request, d dialect) openai.ChatCompletionReq
 		out.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
 	out.ResponseFormat, out.Stop, out.Seed = responseFormat(req.Schema, d), req.Stop, req.Seed
-	setTools(&out, req.Params, d)
+	setTools(out, req.Params, d)
 	if wantsCompletionTokens(model) != d.swapMaxTokens {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {
@@ -247,7 +247,7 @@ func buildRequest(model string, req Request, d dialect) openai.ChatCompletionReq
 
 // added returns the fields of a request that go-openai does not send. Temperature is one of them: go-openai omits 0,
 // and refuses other values for models that it classifies as reasoning models by name.
-func added(req Request, d dialect) map[string]any {
+func added(req *Request, d dialect) map[string]any {
 	fields := make(map[string]any)
 	maps.Copy(fields, d.extra(req))
 	if req.Temperature != nil {

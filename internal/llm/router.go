@@ -213,7 +213,7 @@ func (to *route) stream(ctx context.Context, req Request, emit func(text string)
 	if to.Fallback != "" {
 		patience = min(patience, shortPatience)
 	}
-	leave, err := to.provider.limits.enter(ctx, estimateInput(req), patience)
+	leave, err := to.provider.limits.enter(ctx, estimateInput(&req), patience)
 	if err != nil {
 		return Result{Model: to.Model, ModelID: to.ID}, err
 	}

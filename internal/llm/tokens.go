@@ -36,7 +36,7 @@ func (c *tokenCount) add(text string) {
 func (c *tokenCount) total() int { return (c.ascii+3)/4 + c.wide + 2*c.rare }
 
 // estimateInput estimates the prompt tokens of a request, including the tokens around each message, tool and call.
-func estimateInput(req Request) int {
+func estimateInput(req *Request) int {
 	const frame = 4
 	tokens := 0
 	for _, m := range req.Messages {

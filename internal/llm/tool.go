@@ -103,7 +103,7 @@ func hasCalls(messages []Message) bool {
 
 // callFields returns the messages with the fields of calls that go-openai does not send: the Extra of a call, and the
 // reasoning, also an empty one, if the server demands it. It returns nil without such fields.
-func callFields(req Request, messages []openai.ChatCompletionMessage, d dialect) (map[string]any, error) {
+func callFields(req *Request, messages []openai.ChatCompletionMessage, d dialect) (map[string]any, error) {
 	hasExtra := func(call ToolCall) bool { return call.Extra != nil }
 	if !slices.ContainsFunc(req.Messages, func(m Message) bool {
 		return len(m.ToolCalls) > 0 && d.needReasoning || slices.ContainsFunc(m.ToolCalls, hasExtra)

@@ -47,7 +47,7 @@ func Build(title string, passages []Passage) PackedIndex {
 	lengths := make([]byte, 0, 2*len(passages))
 	for i, p := range passages {
 		counts, length := counter.count(p)
-		b.add(i, counts)
+		b.add(uint32(i), counts) //nolint:gosec // A count.
 		lengths = binary.AppendUvarint(lengths, length)
 	}
 	logarithm := 0
@@ -104,15 +104,16 @@ type builder struct {
 	bytes    int // Approximate size of the entries.
 }
 
-// postings are the passages that contain a token.
+// postings are the passages that contain a token. A long document has hundreds of thousands of tokens, so the numbers
+// have only 32 bits.
 type postings struct {
-	passages int
-	last     int // The last passage added.
+	passages uint32
+	last     uint32 // The last passage added.
 	packed   []byte
 }
 
 // add indexes a passage with the counts of its tokens.
-func (b *builder) add(number int, counts map[string]uint64) {
+func (b *builder) add(number uint32, counts map[string]uint64) {
 	for token, count := range counts {
 		p := b.postings[token]
 		if p == nil {
@@ -121,7 +122,7 @@ func (b *builder) add(number int, counts map[string]uint64) {
 			b.bytes += len(token) + 3
 		}
 		before := len(p.packed)
-		distance := uint64(number-p.last) << 1 //nolint:gosec // Passages come in order.
+		distance := uint64(number-p.last) << 1 // Passages come in order.
 		if count == 1 {
 			p.packed = binary.AppendUvarint(p.packed, distance)
 		} else {
@@ -140,7 +141,7 @@ func (b *builder) parts(logarithm int) [][]byte {
 		p := b.postings[token]
 		part := &parts[partOf(token, logarithm)]
 		*part = append(binary.AppendUvarint(*part, uint64(len(token))), token...)
-		*part = binary.AppendUvarint(*part, uint64(p.passages)) //nolint:gosec // A count.
+		*part = binary.AppendUvarint(*part, uint64(p.passages))
 		*part = binary.AppendUvarint(*part, uint64(len(p.packed)))
 		*part = append(*part, p.packed...)
 	}
