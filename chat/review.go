@@ -63,6 +63,14 @@ func (r *Reviewer) List(ctx context.Context, actor identity.Actor, query ReviewQ
 	return r.store.ListReviews(ctx, actor.OrganizationID, query)
 }
 
+// Each calls do for reviews in the actor's organization, newest first. For administrators.
+func (r *Reviewer) Each(ctx context.Context, actor identity.Actor, query ReviewQuery, do func(Review)) error {
+	if !actor.Role.IsAdmin() {
+		return org.ErrForbidden
+	}
+	return r.store.EachReview(ctx, actor.OrganizationID, query, do)
+}
+
 // Find returns a review in the actor's organization, with the question and the answer if the person has sent them.
 func (r *Reviewer) Find(ctx context.Context, actor identity.Actor, messageID uuid.UUID) (ReviewText, error) {
 	if !actor.Role.IsAdmin() {

@@ -13,7 +13,7 @@ import (
 )
 
 // Share is a thread shared with its owner's organization. It shows the thread as it was when the share was created or
-// last updated.
+// last updated. It cannot be used while the owner may not open the thread, for example after leaving its project.
 type Share struct {
 	ID            uuid.UUID
 	ThreadID      uuid.UUID

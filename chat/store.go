@@ -471,6 +471,9 @@ type Store interface {
 	// ListReviews returns the organization's reviews selected by the query, newest first, and their total number.
 	ListReviews(ctx context.Context, organizationID uuid.UUID, query ReviewQuery) ([]Review, int, error)
 
+	// EachReview calls do for each of the reviews, newest first, while it reads them with one statement.
+	EachReview(ctx context.Context, organizationID uuid.UUID, query ReviewQuery, do func(Review)) error
+
 	// FindReview returns one of the organization's reviews, or ErrNoMessage.
 	FindReview(ctx context.Context, organizationID, messageID uuid.UUID) (ReviewText, error)
 

@@ -72,19 +72,33 @@ var whereKind = map[org.EventKind]string{
 	org.ToolCalls: " AND action = 'tool.call'",
 }
 
-// ListEvents implements org.Store.
-func (db *DB) ListEvents(ctx context.Context, q org.AuditQuery) ([]org.Event, int, error) {
-	args := []any{q.OrganizationID, q.Action, normalizeSearch(q.Search), orNull(q.From), orNull(q.To)}
-	where := whereEvents + whereKind[q.Kind]
+// selectEvents returns the statement that reads the entries of a query, without its offset and limit, the condition of
+// the entries, and the parameters of both.
+func selectEvents(q org.AuditQuery) (sql, where string, args []any) {
+	args = []any{q.OrganizationID, q.Action, normalizeSearch(q.Search), orNull(q.From), orNull(q.To)}
+	where = whereEvents + whereKind[q.Kind]
 	if q.Action != "" {
 		where += ` AND action = $2` // Repeated without the alternatives of whereEvents, so that its index is used.
 	}
-	rows, total, err := queryPage[eventRow](ctx, db,
-		`SELECT count(*) FROM (SELECT FROM audit_events`+where+` LIMIT `+strconv.Itoa(org.MaxEvents)+`) e`, `
+	return `
 		SELECT id, organization_id, at, actor_kind, actor_id, actor_name, actor_email, action, target_kind, target_id,
 		       target_label, details, address, request_id, times, last_at
-		FROM audit_events`+where+`
+		FROM audit_events` + where + `
 		ORDER BY at DESC, id DESC
-		OFFSET $6 LIMIT $7`, args, q.Offset, q.Limit)
+		OFFSET $6 LIMIT $7`, where, args
+}
+
+// ListEvents implements org.Store.
+func (db *DB) ListEvents(ctx context.Context, q org.AuditQuery) ([]org.Event, int, error) {
+	page, where, args := selectEvents(q)
+	rows, total, err := queryPage[eventRow](ctx, db,
+		`SELECT count(*) FROM (SELECT FROM audit_events`+where+` LIMIT `+strconv.Itoa(org.MaxEvents)+`) e`, page, args,
+		q.Offset, q.Limit)
 	return convert(rows, eventRow.event), total, err
+}
+
+// EachEvent implements org.Store.
+func (db *DB) EachEvent(ctx context.Context, q org.AuditQuery, do func(org.Event)) error {
+	sql, _, args := selectEvents(q)
+	return eachRow(ctx, db.pool, func(r eventRow) { do(r.event()) }, sql, append(args, q.Offset, q.Limit)...)
 }

@@ -103,15 +103,28 @@ const whereReviews = fromReviews + `
 func (db *DB) ListReviews(ctx context.Context, organizationID uuid.UUID, q chat.ReviewQuery) ([]chat.Review, int,
 	error,
 ) {
-	const where = whereReviews + `
-	  AND ($4 = '' OR f.rating = $4)
-	  AND ($5::uuid IS NULL OR s.id = $5 AND s.owner_id IS NULL)
-	  AND ($6 = '' OR f.shows <> 'rating' AND position($6 IN lower(normalize(f.comment, NFKC))) > 0)`
-	args := []any{organizationID, orNull(q.From), orNull(q.To), q.Rating, q.SkillID, normalizeSearch(q.Search)}
-	return queryPage[chat.Review](ctx, db, `SELECT count(*)`+where, `
-		SELECT `+reviewColumns+where+`
-		ORDER BY f.updated_at DESC, f.message_id DESC
-		OFFSET $7 LIMIT $8`, args, q.Offset, q.Limit)
+	return queryPage[chat.Review](ctx, db, `SELECT count(*)`+whereChosenReviews, pageOfReviews,
+		reviewArgs(organizationID, q), q.Offset, q.Limit)
+}
+
+// EachReview implements chat.Store.
+func (db *DB) EachReview(ctx context.Context, organizationID uuid.UUID, q chat.ReviewQuery, do func(chat.Review)) error {
+	return eachRow(ctx, db.pool, do, pageOfReviews, append(reviewArgs(organizationID, q), q.Offset, q.Limit)...)
+}
+
+// whereChosenReviews selects the reviews of a query. Its parameters are those of reviewArgs.
+const whereChosenReviews = whereReviews + `
+	AND ($4 = '' OR f.rating = $4)
+	AND ($5::uuid IS NULL OR s.id = $5 AND s.owner_id IS NULL)
+	AND ($6 = '' OR f.shows <> 'rating' AND position($6 IN lower(normalize(f.comment, NFKC))) > 0)`
+
+const pageOfReviews = `
+	SELECT ` + reviewColumns + whereChosenReviews + `
+	ORDER BY f.updated_at DESC, f.message_id DESC
+	OFFSET $7 LIMIT $8`
+
+func reviewArgs(organizationID uuid.UUID, q chat.ReviewQuery) []any {
+	return []any{organizationID, orNull(q.From), orNull(q.To), q.Rating, q.SkillID, normalizeSearch(q.Search)}
 }
 
 // FindReview implements chat.Store.

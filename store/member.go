@@ -62,10 +62,22 @@ const hasPassword = `
 
 // ListMembers implements org.Store.
 func (db *DB) ListMembers(ctx context.Context, organizationID uuid.UUID, q org.MemberQuery) ([]org.Member, int, error) {
-	args := []any{organizationID, normalizeSearch(q.Search), q.Role, q.State, q.GroupID}
-	return queryPage[org.Member](ctx, db, `SELECT count(*) FROM users u`+whereMembers, selectMember+whereMembers+`
-		ORDER BY u.name, u.id
-		OFFSET $6 LIMIT $7`, args, q.Offset, q.Limit)
+	return queryPage[org.Member](ctx, db, `SELECT count(*) FROM users u`+whereMembers, pageOfMembers,
+		memberArgs(organizationID, q), q.Offset, q.Limit)
+}
+
+// EachMember implements org.Store.
+func (db *DB) EachMember(ctx context.Context, organizationID uuid.UUID, q org.MemberQuery, do func(org.Member)) error {
+	return eachRow(ctx, db.pool, do, pageOfMembers, append(memberArgs(organizationID, q), q.Offset, q.Limit)...)
+}
+
+const pageOfMembers = selectMember + whereMembers + `
+	ORDER BY u.name, u.id
+	OFFSET $6 LIMIT $7`
+
+// memberArgs returns the parameters of whereMembers.
+func memberArgs(organizationID uuid.UUID, q org.MemberQuery) []any {
+	return []any{organizationID, normalizeSearch(q.Search), q.Role, q.State, q.GroupID}
 }
 
 // FindMemberByEmail implements org.Store.

@@ -38,6 +38,23 @@ func queryAll[T any](ctx context.Context, q querier, read pgx.RowToFunc[T], sql 
 	return list, translate(err)
 }
 
+// eachRow reads rows into structs one by one, and calls do for each.
+func eachRow[T any](ctx context.Context, q querier, do func(T), sql string, args ...any) error {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return translate(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		row, err := pgx.RowToStructByNameLax[T](rows)
+		if err != nil {
+			return translate(err)
+		}
+		do(row)
+	}
+	return translate(rows.Err())
+}
+
 // queryRow reads exactly one row into a struct.
 func queryRow[T any](ctx context.Context, q querier, sql string, args ...any) (T, error) {
 	return queryOne(ctx, q, pgx.RowToStructByNameLax[T], sql, args...)

@@ -90,7 +90,8 @@ func optionalDays(days *int) string {
 	return strconv.Itoa(*days)
 }
 
-// PreviewRetention implements org.Store. It does not count threads that follow the setting of their project.
+// PreviewRetention implements org.Store. It does not count threads that follow the setting of their project, or are in a
+// deleted project.
 func (db *DB) PreviewRetention(ctx context.Context, organizationID uuid.UUID, days int) (org.RetentionPreview, error) {
 	return queryRow[org.RetentionPreview](ctx, db.pool, `
 		SELECT count(*) AS told, count(*) FILTER (WHERE touched_at <= now() - $2 * interval '24 hours') AS due,
@@ -100,8 +101,9 @@ func (db *DB) PreviewRetention(ctx context.Context, organizationID uuid.UUID, da
 		  AND touched_at <= now() - ($2 * interval '24 hours' - $3::interval)
 		  AND NOT EXISTS (
 		      SELECT FROM projects p
-		      WHERE p.id = t.project_id AND p.retention_days IS NOT NULL
-		        AND (t.visibility = 'project' OR p.retention_days <= $2))`,
+		      WHERE p.id = t.project_id
+		        AND (p.deleted_at IS NOT NULL
+		             OR p.retention_days IS NOT NULL AND (t.visibility = 'project' OR p.retention_days <= $2)))`,
 		organizationID, days, chat.NoticePeriod)
 }
 

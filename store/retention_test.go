@@ -444,6 +444,10 @@ func TestPreviewOfRetention(t *testing.T) {
 				project, visibility)
 		}
 	}
+	// Threads of a deleted project are not deleted by the setting.
+	deleted := f.project(t, f.ann, nil)
+	f.exec(t, `UPDATE threads SET project_id = $2 WHERE id = $1`, f.oldThread(t, f.ann, 70, -1), deleted)
+	f.exec(t, `UPDATE projects SET deleted_at = now() WHERE id = $1`, deleted)
 	got, err := f.PreviewRetention(t.Context(), f.a, 60)
 	if err != nil || got != (org.RetentionPreview{Told: 8, Due: 6, Members: 2}) {
 		t.Errorf("got %+v, %v", got, err)

@@ -21,9 +21,16 @@ const selectShare = `
 	JOIN threads t ON t.id = h.thread_id
 	JOIN skills s ON s.id = t.skill_id`
 
+// isLinked is the condition that the owner of the share h may open its thread. Without that, the share does not exist for
+// anyone.
+const isLinked = `NOT EXISTS (
+	SELECT FROM threads l
+	WHERE l.id = h.thread_id AND l.project_id IS NOT NULL
+	  AND NOT may_open_project(h.organization_id, h.user_id, l.project_id))`
+
 func findShare(ctx context.Context, q querier, organizationID, shareID uuid.UUID) (chat.Share, error) {
-	return findRow[chat.Share](ctx, q, chat.ErrNoShare, selectShare+` WHERE h.organization_id = $1 AND h.id = $2`,
-		organizationID, shareID)
+	return findRow[chat.Share](ctx, q, chat.ErrNoShare, selectShare+`
+		WHERE h.organization_id = $1 AND h.id = $2 AND `+isLinked, organizationID, shareID)
 }
 
 // FindShare implements chat.Store.
@@ -37,7 +44,7 @@ func (db *DB) ListShares(
 ) ([]chat.Share, int, error) {
 	const where = `
 		WHERE h.organization_id = $1 AND ($2::uuid IS NULL OR h.user_id = $2)
-		    AND ($3::uuid IS NULL OR h.thread_id = $3)`
+		    AND ($3::uuid IS NULL OR h.thread_id = $3) AND ` + isLinked
 	return queryPage[chat.Share](ctx, db, `SELECT count(*) FROM shares h`+where,
 		selectShare+where+` ORDER BY h.updated_at DESC, h.id OFFSET $4 LIMIT $5`,
 		[]any{organizationID, userID, threadID}, offset, limit)
@@ -130,7 +137,7 @@ func (db *DB) SharedMessages(
 		FROM shares h
 		CROSS JOIN LATERAL unnest(h.message_ids) WITH ORDINALITY AS said (id, place)
 		JOIN messages m ON m.id = said.id AND m.thread_id = h.thread_id
-		WHERE h.organization_id = $1 AND h.id = $2
+		WHERE h.organization_id = $1 AND h.id = $2 AND `+isLinked+`
 		ORDER BY said.place
 		OFFSET $3 LIMIT $4`, reader.OrganizationID, shareID, offset, limit)
 	if err == nil && len(rows) == 0 {

@@ -170,6 +170,47 @@ func TestShareEndsWithItsThreadAndItsOwner(t *testing.T) {
 	}
 }
 
+// TestShareOfAThreadThatItsOwnerCannotOpen: nobody can use the link to a private thread of a project while its owner has
+// no role in the project, or the project is deleted.
+func TestShareOfAThreadThatItsOwnerCannotOpen(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.project(t, f.ann, nil)
+	thread, ids := f.addThread(t, f.ann, "題", "一", "壱")
+	f.exec(t, `UPDATE threads SET project_id = $2 WHERE id = $1`, thread, id)
+	share := f.put(t, thread, ids[1])
+	for _, step := range []struct {
+		name, sql string
+		usable    bool
+	}{
+		{"in a project", `SELECT $1::uuid`, true},
+		{"left", `UPDATE project_grants SET user_id = '` + f.bob.UserID.String() + `' WHERE project_id = $1`, false},
+		{"joined", `UPDATE project_grants SET user_id = '` + f.ann.UserID.String() + `' WHERE project_id = $1`, true},
+		{"deleted", `UPDATE projects SET deleted_at = now() WHERE id = $1`, false},
+		{"restored", `UPDATE projects SET deleted_at = NULL WHERE id = $1`, true},
+	} {
+		f.exec(t, step.sql, id)
+		code, total := fault.Code(""), 1
+		if !step.usable {
+			code, total = fault.NotFound, 0
+		}
+		_, err := f.FindShare(t.Context(), f.a, share.ID)
+		_, errMessages := f.SharedMessages(t.Context(), f.bob, share.ID, 0, 100)
+		_, _, errCopy := f.CopyShare(t.Context(), f.bob, share.ID, chat.NewThread{ID: newID()})
+		for _, err := range []error{err, errMessages, errCopy} {
+			if fault.CodeOf(err) != code {
+				t.Errorf("%s: %v, want %q", step.name, err, code)
+			}
+		}
+		for _, userID := range []*uuid.UUID{nil, &f.ann.UserID} {
+			list, n, err := f.ListShares(t.Context(), f.a, userID, nil, 0, 10)
+			if err != nil || len(list) != total || n != total {
+				t.Errorf("%s: %d of %d shares listed, %v, want %d", step.name, len(list), n, err, total)
+			}
+		}
+	}
+}
+
 // TestTemporaryThreadsExpire: an expired thread is deleted with its messages. Temporary threads are never indexed.
 func TestTemporaryThreadsExpire(t *testing.T) {
 	t.Parallel()

@@ -2,8 +2,10 @@ package api
 
 import (
 	"bytes"
+	"compress/flate"
 	"context"
 	"encoding/csv"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -26,34 +28,53 @@ const byteOrderMark = "\ufeff"
 type table struct {
 	name   string // Of the file, without its extension.
 	header []string
-	// rows reads the list with one statement: rows that are added or removed meanwhile would move the parts of several.
-	rows func(ctx context.Context, limit int) ([][]string, error)
+	// rows reads the list with one statement, and calls write for each row: rows that are added or removed meanwhile would
+	// move the parts of several statements.
+	rows func(ctx context.Context, limit int, write func(row ...string)) error
 }
 
 // writeCSV sends a table. It reads the whole table before it sends the first byte, so that a failure is reported as a
-// problem.
+// problem, and a slow client holds no connection of the database. Meanwhile the file is kept compressed.
 func writeCSV(c *call, t table) error {
-	var file bytes.Buffer
-	file.WriteString(byteOrderMark)
-	out := csv.NewWriter(&file)
-	out.UseCRLF = true // Required by RFC 4180.
-	_ = out.Write(t.header)
-	rows, err := t.rows(c.ctx(), maxCSVRows+1)
+	var packed bytes.Buffer
+	packer, err := flate.NewWriter(&packed, flate.BestSpeed)
 	if err != nil {
 		return err
 	}
-	if len(rows) > maxCSVRows {
-		return fault.InvalidField("from", "%d行を超えるため、CSVにできません。期間を短くしてください。", maxCSVRows)
-	}
-	for _, row := range rows {
+	var size byteCount
+	file := io.MultiWriter(packer, &size)
+	_, _ = io.WriteString(file, byteOrderMark)
+	out := csv.NewWriter(file)
+	out.UseCRLF = true // Required by RFC 4180.
+	_ = out.Write(t.header)
+	rows := 0
+	if err := t.rows(c.ctx(), maxCSVRows+1, func(row ...string) {
 		for i := range row {
 			row[i] = plainCell(row[i])
 		}
 		_ = out.Write(row)
+		rows++
+	}); err != nil {
+		return err
+	}
+	if rows > maxCSVRows {
+		return fault.InvalidField("from", "%d行を超えるため、CSVにできません。期間を短くしてください。", maxCSVRows)
 	}
 	out.Flush()
+	if err := packer.Close(); err != nil {
+		return err
+	}
 	attach(c.w, t.name+".csv")
-	return writeBytes(c.w, "text/csv; charset=utf-8", "no-store", file.Bytes())
+	return writeFile(c.w, "text/csv; charset=utf-8", "no-store", int64(size), flate.NewReader(&packed))
+}
+
+// byteCount counts the bytes that are written.
+type byteCount int64
+
+// Write implements io.Writer.
+func (n *byteCount) Write(b []byte) (int, error) {
+	*n += byteCount(len(b))
+	return len(b), nil
 }
 
 // plainCell returns a text that a spreadsheet shows without evaluating it as a formula: see OWASP, "CSV Injection".
@@ -94,14 +115,15 @@ func (s *Server) exportUsage(c *call) error {
 	return writeCSV(c, table{
 		name:   "tsumugi-usage",
 		header: []string{"日付", "名前", "メールアドレス", "回答数", "入力トークン", "出力トークン"},
-		rows: func(ctx context.Context, limit int) ([][]string, error) {
+		rows: func(ctx context.Context, limit int, write func(row ...string)) error {
 			list, err := s.Org.DailyUsage(ctx, c.actor, period, 0, limit)
-			return convert(list, func(u org.MemberDay) []string {
-				return []string{
+			for _, u := range list {
+				write(
 					u.Date.Format(time.DateOnly), u.Name, u.Email, strconv.FormatInt(u.Messages, 10),
 					strconv.FormatInt(u.InputTokens, 10), strconv.FormatInt(u.OutputTokens, 10),
-				}
-			}), err
+				)
+			}
+			return err
 		},
 	})
 }
@@ -114,14 +136,15 @@ func (s *Server) exportModelUsage(c *call, period org.Period) error {
 	return writeCSV(c, table{
 		name:   "tsumugi-usage-model",
 		header: []string{"日付", "モデル", "モデルID", "回答数", "入力トークン", "出力トークン"},
-		rows: func(ctx context.Context, limit int) ([][]string, error) {
+		rows: func(ctx context.Context, limit int, write func(row ...string)) error {
 			list, err := s.Org.DailyUsageByModel(ctx, c.actor, period, 0, limit)
-			return convert(list, func(u org.ModelDay) []string {
-				return []string{
+			for _, u := range list {
+				write(
 					u.Date.Format(time.DateOnly), name(u.ModelID), u.ModelID, strconv.FormatInt(u.Messages, 10),
 					strconv.FormatInt(u.InputTokens, 10), strconv.FormatInt(u.OutputTokens, 10),
-				}
-			}), err
+				)
+			}
+			return err
 		},
 	})
 }
@@ -130,14 +153,15 @@ func (s *Server) exportToolUsage(c *call, period org.Period) error {
 	return writeCSV(c, table{
 		name:   "tsumugi-usage-tool",
 		header: []string{"日付", "ツール", "ツール名", "スキル", "スキルID", "回数", "失敗", "合計時間（ミリ秒）"},
-		rows: func(ctx context.Context, limit int) ([][]string, error) {
+		rows: func(ctx context.Context, limit int, write func(row ...string)) error {
 			list, err := s.Org.DailyUsageByTool(ctx, c.actor, period, 0, limit)
-			return convert(list, func(u org.ToolDay) []string {
-				return []string{
+			for _, u := range list {
+				write(
 					u.Date.Format(time.DateOnly), u.Tool, u.Title, u.SkillName, u.SkillID.String(),
 					strconv.FormatInt(u.Calls, 10), strconv.FormatInt(u.Failures, 10), strconv.FormatInt(u.DurationMS, 10),
-				}
-			}), err
+				)
+			}
+			return err
 		},
 	})
 }
@@ -158,15 +182,14 @@ func (s *Server) exportMembers(c *call) error {
 	return writeCSV(c, table{
 		name:   "tsumugi-members",
 		header: []string{"メールアドレス", "名前", "役割", "状態", "ログイン方法", "招待日時", "最終ログイン", "今月のトークン", "月の上限"},
-		rows: func(ctx context.Context, limit int) ([][]string, error) {
-			list, _, err := s.Org.Members(ctx, c.actor, org.MemberQuery{Limit: limit})
-			return convert(list, func(m org.Member) []string {
-				return []string{
+		rows: func(ctx context.Context, limit int, write func(row ...string)) error {
+			return s.Org.EachMember(ctx, c.actor, org.MemberQuery{Limit: limit}, func(m org.Member) {
+				write(
 					m.Email, m.Name, roleNames[m.Role], memberState(m), authTypeNames[m.AuthType],
 					local(m.InvitedAt), local(m.LastSignedInAt), strconv.FormatInt(m.TokensUsed, 10),
 					limitCell(m.LimitTokens),
-				}
-			}), err
+				)
+			})
 		},
 	})
 }
@@ -198,10 +221,9 @@ func (s *Server) exportAudit(c *call) error {
 	return writeCSV(c, table{
 		name:   "tsumugi-audit",
 		header: []string{"日時", "操作", "実行者", "実行者のメールアドレス", "対象", "変更内容", "接続元", "回数", "リクエストID"},
-		rows: func(ctx context.Context, limit int) ([][]string, error) {
+		rows: func(ctx context.Context, limit int, write func(row ...string)) error {
 			query.Limit = limit
-			list, _, err := s.Org.AuditEvents(ctx, c.actor, query)
-			return convert(list, auditRow), err
+			return s.Org.EachAuditEvent(ctx, c.actor, query, func(e org.Event) { write(auditRow(e)...) })
 		},
 	})
 }

@@ -54,10 +54,9 @@ func (s *Server) exportFeedback(c *call) error {
 	return writeCSV(c, table{
 		name:   "tsumugi-feedback",
 		header: []string{"日時", "スキル", "モデル", "評価", "コメント", "質問と回答の送信"},
-		rows: func(ctx context.Context, limit int) ([][]string, error) {
+		rows: func(ctx context.Context, limit int, write func(row ...string)) error {
 			query.Limit = limit
-			list, _, err := s.Reviews.List(ctx, c.actor, query)
-			return convert(list, reviewRow), err
+			return s.Reviews.Each(ctx, c.actor, query, func(v chat.Review) { write(reviewRow(v)...) })
 		},
 	})
 }

@@ -85,11 +85,14 @@ func (h *eventHandler) isIn(thread chat.Thread) bool {
 func equalID(a, b *uuid.UUID) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // mayRepeat reports whether an answer may be generated again in the channel. It notifies the person if the answer is in
-// a project that is no longer the project of the channel.
+// an archived project, or in one that is no longer the project of the channel.
 func (h *eventHandler) mayRepeat(ctx context.Context, owner identity.Owner, d Delivery) (bool, error) {
 	thread, err := h.Chat.FindThread(ctx, owner, d.ThreadID)
 	if err != nil || thread.Project == nil || d.Direct {
 		return err == nil, err
+	}
+	if thread.Project.Archived {
+		return false, h.refuse(ctx, textArchived)
 	}
 	if ok, err := h.findProject(ctx, owner); err != nil || !ok {
 		return false, err

@@ -137,6 +137,13 @@ func TestQuestionsInAChannelOfAProject(t *testing.T) {
 		t.Errorf("%d threads in no project", n)
 	}
 
+	// Answers of an archived project are not repeated.
+	again := f.event(channel.KindRegenerate, "sato")
+	again.AnswerID = last[0].Draft.AnswerID
+	f.must(f.projects.Archive(t.Context(), actor(f.sato), id, true))
+	f.expect(s, again, "アーカイブされているため、この回答は")
+	f.must(f.projects.Archive(t.Context(), actor(f.sato), id, false))
+
 	// Without the binding, the conversation continues outside of the project, and its answers are not repeated.
 	f.exec(`UPDATE users SET role = 'organization-admin' WHERE id = $1`, f.suzuki.UserID)
 	f.grant(id)
@@ -147,7 +154,7 @@ func TestQuestionsInAChannelOfAProject(t *testing.T) {
 	if n := f.count(`SELECT count(*) FROM threads WHERE project_id IS NULL`); n != 2 {
 		t.Errorf("%d threads in no project", n)
 	}
-	again := f.event(channel.KindRegenerate, "sato")
+	again = f.event(channel.KindRegenerate, "sato")
 	again.AnswerID = last[0].Draft.AnswerID
 	f.expect(s, again, "再生成できません")
 	if n := f.count(`

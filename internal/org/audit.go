@@ -249,3 +249,12 @@ func (s *Service) AuditEvents(ctx context.Context, actor identity.Actor, query A
 	query.OrganizationID = &actor.OrganizationID
 	return s.store.ListEvents(ctx, query)
 }
+
+// EachAuditEvent calls do for entries of the audit log of the actor's organization, newest first. For administrators.
+func (s *Service) EachAuditEvent(ctx context.Context, actor identity.Actor, query AuditQuery, do func(Event)) error {
+	if err := administers(actor); err != nil {
+		return err
+	}
+	query.OrganizationID = &actor.OrganizationID
+	return s.store.EachEvent(ctx, query, do)
+}

@@ -78,6 +78,14 @@ func (s *Service) Members(ctx context.Context, actor identity.Actor, q MemberQue
 	return s.store.ListMembers(ctx, actor.OrganizationID, q)
 }
 
+// EachMember calls do for members of the actor's organization, by name. For administrators.
+func (s *Service) EachMember(ctx context.Context, actor identity.Actor, q MemberQuery, do func(Member)) error {
+	if err := administers(actor); err != nil {
+		return err
+	}
+	return s.store.EachMember(ctx, actor.OrganizationID, q, do)
+}
+
 // EditMember changes a member of the actor's organization and returns them. The change takes effect with their next
 // request. Errors: fault.Forbidden, fault.NotFound, fault.Invalid, fault.Conflict for a super-admin who is still
 // needed, and ErrNoSeat if there is no seat for a member who becomes active.

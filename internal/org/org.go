@@ -109,6 +109,9 @@ type Store interface {
 	// ListMembers returns the organization's members selected by the query, by name, and their total number.
 	ListMembers(ctx context.Context, organizationID uuid.UUID, query MemberQuery) ([]Member, int, error)
 
+	// EachMember calls do for each of the members, by name, while it reads them with one statement.
+	EachMember(ctx context.Context, organizationID uuid.UUID, query MemberQuery, do func(Member)) error
+
 	// FindMemberByEmail returns the member with an address (lower case), in any organization, or ErrNoMember.
 	FindMemberByEmail(ctx context.Context, email string) (Member, error)
 
@@ -216,6 +219,9 @@ type Store interface {
 
 	// ListEvents returns entries of the audit log, newest first, and their total number.
 	ListEvents(ctx context.Context, query AuditQuery) ([]Event, int, error)
+
+	// EachEvent calls do for each of the entries, newest first, while it reads them with one statement.
+	EachEvent(ctx context.Context, query AuditQuery, do func(Event)) error
 
 	// Sessions, and their limits.
 

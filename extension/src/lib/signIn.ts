@@ -1,3 +1,4 @@
+import { readServer } from './server'
 import { CLIENT_ID, type Grant, postForm, readGrant, readTokens, saveGrant, toGrant } from './session'
 import { deleteAllConversations } from './storedConversations'
 
@@ -122,6 +123,8 @@ async function post(origin: string, fields: Record<string, string>): Promise<Res
 async function keep(origin: string, response: Response): Promise<void> {
   const tokens = await readTokens(response)
   if (tokens === null) throw new SignInFailure(response.status === 404 ? 'unsupported' : 'denied')
+  // The server may have changed since the sign-in began.
+  if ((await readServer())?.origin !== origin) throw new SignInFailure('canceled')
   const grant: Grant = toGrant(origin, tokens)
   await deleteConversationsOfOthers(grant)
   await saveGrant(grant)

@@ -1,3 +1,4 @@
+import { getDefaultStore } from 'jotai'
 import { createRoot } from 'react-dom/client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Answer, emptyAnswer } from '@/lib/stream'
@@ -7,6 +8,7 @@ import { awaitDevice } from '../lib/signIn'
 import { deleteAllConversations, type StoredConversation } from '../lib/storedConversations'
 import { App } from './App'
 import { FakeChrome, type FakeTab } from './fakeChrome'
+import { idle, signingInAtom } from './signingIn'
 import { closeAll } from './useConversation'
 
 const server = 'https://tsumugi.example'
@@ -108,6 +110,11 @@ beforeEach(() => {
   messagePages = []
   vi.stubGlobal('fetch', (url: string, init?: RequestInit) => {
     if (url.endsWith('/v1/me')) return Promise.resolve(Response.json({ id: me }))
+    if (url.endsWith('/v1/oauth2/device')) {
+      const page = `${server}/oauth/device`
+      const code = { user_code: 'ABCD-EFGH', device_code: 'device', verification_uri: page, interval: 600 }
+      return Promise.resolve(Response.json(code))
+    }
     if (url.endsWith('/v1/oauth2/token'))
       return Promise.resolve(Response.json({ access_token: `token of ${me}`, expires_in: 3600 }))
     if (url.endsWith('/v1/message/message/stream'))
@@ -296,6 +303,22 @@ test('a change of the server deletes the conversations', async () => {
   await saveServer(server)
   await until(() => expect(field()?.value).toBe(''))
   expect(asked).toHaveLength(1)
+})
+
+test('signing in by a code ends when the policy changes the server', async () => {
+  await chrome.storage.local.remove('grant')
+  await press('signInCode')
+  await until(() => expect(panel()).toContain('ABCD-EFGH'))
+  browser.setServer('https://other.example')
+  await until(() => expect(getDefaultStore().get(signingInAtom)).toBe(idle))
+  expect(panel()).not.toContain('ABCD-EFGH')
+})
+
+test('a session of a server that is no longer used is not stored', async () => {
+  await chrome.storage.local.remove('grant')
+  browser.setServer('https://other.example')
+  await expect(signInAs('A')).rejects.toThrow('canceled')
+  expect(browser.local.has('grant')).toBe(false)
 })
 
 test('a session that has ended leaves the conversations to the same person only', async () => {

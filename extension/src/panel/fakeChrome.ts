@@ -30,13 +30,16 @@ export class FakeChrome {
   read: (tabId: number) => Promise<unknown> = async () => ({ kind: 'empty', unreadFrames: 0 })
   readonly session = new Map<string, unknown>()
   readonly local = new Map<string, unknown>()
+  /** The policy of the organization. */
+  readonly #managed = new Map<string, unknown>()
   readonly #activated = emitter()
   readonly #never = emitter()
+  /** Fires when the storage changes. */
+  readonly #changed = emitter()
   #active: FakeTab
 
   constructor(active: FakeTab) {
     this.#active = active
-    const changed = emitter()
     vi.stubGlobal('chrome', {
       i18n: {
         getMessage: (name: keyof typeof messages) => messages[name].message,
@@ -45,6 +48,7 @@ export class FakeChrome {
       windows: { WINDOW_ID_CURRENT: -2, getCurrent: async () => ({ id: 1 }) },
       tabs: {
         query: async () => [this.#active],
+        create: async () => ({}),
         onActivated: this.#activated.event,
         onUpdated: this.#never.event,
       },
@@ -53,10 +57,10 @@ export class FakeChrome {
           func === undefined ? [] : [{ result: await this.read(target.tabId) }],
       },
       storage: {
-        managed: { get: async () => ({}) },
-        local: this.#area(this.local, 'local', changed.fire),
-        session: this.#area(this.session, 'session', changed.fire),
-        onChanged: changed.event,
+        managed: this.#area(this.#managed, 'managed', this.#changed.fire),
+        local: this.#area(this.local, 'local', this.#changed.fire),
+        session: this.#area(this.session, 'session', this.#changed.fire),
+        onChanged: this.#changed.event,
       },
     })
   }
@@ -65,6 +69,12 @@ export class FakeChrome {
   activate(tab: FakeTab): void {
     this.#active = tab
     this.#activated.fire({ windowId: 1, tabId: tab.id })
+  }
+
+  /** Sets the server by policy. */
+  setServer(origin: string): void {
+    this.#managed.set('server_url', origin)
+    this.#changed.fire({ server_url: { newValue: origin } }, 'managed')
   }
 
   #area(values: Map<string, unknown>, name: string, changed: (...values: unknown[]) => void) {

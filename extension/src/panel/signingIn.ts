@@ -1,4 +1,5 @@
 import { atom, getDefaultStore } from 'jotai'
+import { readServer } from '../lib/server'
 import { onSession, readGrant } from '../lib/session'
 import { awaitDevice, beginDevice, type Device, SignInFailure, signIn } from '../lib/signIn'
 import type { TextName } from '../lib/texts'
@@ -61,9 +62,10 @@ async function run(origin: string, way: (show: Show, signal: AbortSignal) => Pro
   const show: Show = (change) => {
     if (!signal.aborted) store.set(signingInAtom, { ...idle, origin, ...change })
   }
-  // The user may sign in on another page of the extension.
+  // The user may sign in on another page of the extension, and a policy may change the server.
   const stop = onSession(async () => {
-    if (!signal.aborted && (await readGrant()) !== null) cancelSignIn()
+    const over = (await readGrant()) !== null || (await readServer())?.origin !== origin
+    if (over && !signal.aborted) cancelSignIn()
   })
   show({ busy: true })
   try {

@@ -6,6 +6,7 @@ import { queryClient } from '@/lib/api/queries'
 import { renderRoutes } from '@/testRoutes'
 import { InstructionsPage } from './instructions/InstructionsPage'
 import { ModelsPage } from './model/ModelsPage'
+import { modelsQuery } from './queries'
 import { RetentionPage } from './retention/RetentionPage'
 
 const model = {
@@ -71,6 +72,27 @@ it.each([
   saved(Response.json(stored))
   await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
   expect(field.value).toBe('速くて安い')
+})
+
+it('edits the model of the row after the models of the server have changed', async () => {
+  const named = (...ids: string[]) => ids.map((id) => ({ ...model, id, given_name: id.toUpperCase() }))
+  Object.assign(responses, {
+    '/config.json': { brand: 'Tsumugi', model_connected: true },
+    '/v1/organization/model': { default_id: 'a', models: named('a', 'b', 'c') },
+    '/v1/guidance': guidance(''),
+  })
+  show(ModelsPage)
+  const note = (name: string) => screen.findByRole<HTMLInputElement>('textbox', { name: `${name}の説明` })
+  type(await note('B'), '速い')
+  queryClient.setQueryData(modelsQuery.queryKey, { default_id: 'a', models: named('c', 'b') } as never)
+  await vi.waitFor(() => expect(screen.queryByRole('textbox', { name: 'Aの説明' })).toBeNull())
+  expect((await note('B')).value).toBe('速い')
+  type(await note('C'), '安い')
+  expect((await note('C')).value).toBe('安い')
+  fireEvent.click(screen.getByRole('button', { name: /^保存/ }))
+  await vi.waitFor(() => expect(saved).toBeDefined())
+  saved(Response.json({ default_id: 'a', models: named('d', 'b') }))
+  expect((await note('D')).value).toBe('')
 })
 
 it('shows the retention that another administrator has set', async () => {

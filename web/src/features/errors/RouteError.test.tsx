@@ -20,7 +20,7 @@ describe('a route that fails', () => {
       throw thrown
     }
     const router = createMemoryRouter([
-      { path: '/', loader, element: <p>ページ</p>, errorElement: <RouteError /> },
+      { path: '/', loader, element: <main tabIndex={-1}>ページ</main>, errorElement: <RouteError /> },
     ])
     render(<RouterProvider router={router} />)
     await vi.waitFor(() => expect(router.state.initialized).toBe(true))
@@ -93,9 +93,11 @@ describe('a route that fails', () => {
     fireEvent.click(screen.getByRole('button', { name: '再読み込み' }))
     await vi.waitFor(() => expect(loader).toHaveBeenCalledTimes(3))
     loader.mockReturnValue(null)
+    screen.getByRole('button', { name: '再読み込み' }).focus()
     away()
     await vi.advanceTimersByTimeAsync(10_000)
-    await screen.findByText('ページ')
+    const main = await screen.findByText('ページ')
+    await vi.waitFor(() => expect(document.activeElement).toBe(main))
     expect(reload).not.toHaveBeenCalled()
     reload.mockRestore()
   })

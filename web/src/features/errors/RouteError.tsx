@@ -18,7 +18,10 @@ export function RouteError() {
   return <FailedPage requestId={error instanceof ApiError ? error.requestId : ''} />
 }
 
-/** Offline loads the data of the page again when the server can be reached. The rest of the app stays. */
+/**
+ * Offline loads the data of the page again when the server can be reached. The rest of the app stays. If the focus was on
+ * its button, it moves to the loaded page, whose path is the same.
+ */
 function Offline() {
   const location = useLocation()
   const navigate = useNavigate()
@@ -27,6 +30,15 @@ function Offline() {
     if (location.hash) window.location.reload()
     else void navigate(location, { replace: true, state: location.state })
   }, [location, navigate])
+  useEffect(
+    () => () => {
+      requestAnimationFrame(() => {
+        if (document.activeElement === document.body)
+          document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true })
+      })
+    },
+    [],
+  )
   return <OfflinePage onReachable={retry} />
 }
 

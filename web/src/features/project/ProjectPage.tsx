@@ -20,7 +20,8 @@ export function ProjectPage() {
   const { data, error, refetch } = useQuery(projectQuery(projectId))
   // The API responds with 400 to an invalid id. A member who has lost access sees no old data.
   if (error instanceof ApiError && [400, 403, 404].includes(error.status)) return <Missing />
-  if (data !== undefined) return <Loaded project={data} />
+  // With another project, the tabs start again: lists keep the last results only for the same project.
+  if (data !== undefined) return <Loaded key={data.id} project={data} />
   return (
     <Frame>
       <PageTitle>{texts.title}</PageTitle>

@@ -55,12 +55,16 @@ export function ThreadsTab() {
   )
 }
 
-/** Begin opens the page of the project's default skill, or of the general chat, to begin a chat in the project. */
+/**
+ * Begin opens the page of the project's default skill to begin a chat in the project, or of the general chat without a
+ * skill that the user may use.
+ */
 function Begin() {
   const { id, name, skill_id } = useProject()
   const navigate = useNavigate()
-  const general = findGeneralChat(useQuery(skillsQuery).data)
-  const skillId = skill_id ?? general?.id
+  const skills = useQuery(skillsQuery).data
+  const usable = skills === undefined || skills.some((skill) => skill.id === skill_id)
+  const skillId = (usable ? skill_id : undefined) ?? findGeneralChat(skills)?.id
   const begin = (visibility: 'private' | 'project') => {
     if (skillId === undefined) return
     void navigate(`/home/skill/${skillId}`, { state: inProject({ id, name, visibility }) })

@@ -1,13 +1,19 @@
 import { fireEvent, screen } from '@testing-library/react'
 import type { ComponentType } from 'react'
+import { Link, Outlet } from 'react-router'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { projectQuery } from '@/entities/project/projects'
+import { GENERAL_CHAT } from '@/entities/skill/generalChat'
 import type { Project } from '@/lib/api'
-import { queryClient } from '@/lib/api/queries'
+import { queryClient, skillsQuery } from '@/lib/api/queries'
 import { renderRoutes } from '@/testRoutes'
 import { FilesTab } from './files/FilesTab'
 import { InstructionsTab } from './InstructionsTab'
+import { ProjectPage } from './ProjectPage'
 import { ProjectContext } from './project'
 import { SettingsTab } from './SettingsTab'
+import { ThreadsTab } from './ThreadsTab'
+import { texts } from './texts'
 
 const project: Project = {
   id: 'p',
@@ -87,4 +93,69 @@ it('leaves a deleted project without asking about unsaved changes', async () => 
 it('keeps the search after the last found file is removed', async () => {
   show(FilesTab, '?q=abc')
   expect(await screen.findByRole('textbox')).toHaveProperty('value', 'abc')
+})
+
+it('does not show the chats of another project until its own are loaded', async () => {
+  const thread = { id: 't', title: '最終面接', skill: { id: 's', icon_path: '' }, own: true }
+  vi.stubGlobal('fetch', (request: Request) => {
+    const { pathname, searchParams } = new URL(request.url)
+    if (pathname.endsWith('/thread')) {
+      if (searchParams.get('project_id') === 'q') return new Promise(() => {})
+      return Promise.resolve(Response.json({ items: [thread], total: 1 }))
+    }
+    if (pathname.endsWith('/skill')) return Promise.resolve(Response.json({ items: [], total: 0 }))
+    return Promise.resolve(Response.json({ ...project, id: pathname.slice(-1) }))
+  })
+  queryClient.setQueryData(projectQuery('q').queryKey, { ...project, id: 'q', name: '経理' })
+  const page = { path: '/home/project/:projectId', element: <ProjectPage /> }
+  const frame = (
+    <>
+      <Link to="/home/project/q/chat">次へ</Link>
+      <Outlet />
+    </>
+  )
+  renderRoutes(
+    [{ element: frame, children: [{ ...page, children: [{ path: 'chat', element: <ThreadsTab /> }] }] }],
+    '/home/project/p/chat',
+  )
+  await screen.findByText('最終面接')
+  fireEvent.click(screen.getByText('次へ'))
+  await screen.findByRole('heading', { name: '経理' })
+  expect(screen.queryByText('最終面接')).toBeNull()
+})
+
+it('offers own files that were added since the dialog was last open', async () => {
+  const names = ['契約書.pdf']
+  vi.stubGlobal('fetch', () => {
+    const items = names.map((filename) => ({ id: filename, filename, size: 1 }))
+    return Promise.resolve(Response.json({ items, total: items.length }))
+  })
+  show(FilesTab)
+  const open = () => fireEvent.click(screen.getByRole('button', { name: texts.files.own }))
+  open()
+  await screen.findByRole('checkbox', { name: /契約書/ })
+  fireEvent.click(screen.getByRole('button', { name: texts.cancel }))
+  names.unshift('覚書.pdf')
+  open()
+  await screen.findByRole('checkbox', { name: /覚書/ })
+})
+
+it('begins a chat with the general chat if the user may not use the skill of the project', async () => {
+  const skills = [{ id: GENERAL_CHAT, name: '汎用チャット' }]
+  vi.stubGlobal('fetch', (request: Request) => {
+    const items = new URL(request.url).pathname.endsWith('/skill') ? skills : []
+    return Promise.resolve(Response.json({ items, total: items.length }))
+  })
+  const element = (
+    <ProjectContext value={{ ...project, skill_id: 'another' }}>
+      <ThreadsTab />
+    </ProjectContext>
+  )
+  renderRoutes([
+    { path: '/', element },
+    { path: `/home/skill/${GENERAL_CHAT}`, element: <p>新しいチャット</p> },
+  ])
+  await vi.waitFor(() => expect(queryClient.getQueryData(skillsQuery.queryKey)).toBeDefined())
+  fireEvent.click(screen.getByRole('button', { name: texts.threads.begin }))
+  await screen.findByText('新しいチャット')
 })

@@ -133,6 +133,7 @@ function Editor({ title, begin, saved, trial }: EditorProps) {
           skillId={saved.id}
           current={saved.version}
           content={draft.content}
+          documents={saved.documents}
           onRestore={(content) => change({ ...draft, content })}
           onClose={() => setVersions(false)}
         />

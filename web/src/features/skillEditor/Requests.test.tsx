@@ -33,12 +33,15 @@ it('shows all of a skill that an administrator may publish', async () => {
     ],
     accepts_data_sources: true,
     examples: [{ question: '見本の質問', answer: '見本の回答' }],
+    document_ids: ['d1', 'd2'],
   }
-  vi.stubGlobal('fetch', async (input: Request) =>
-    Response.json(
-      new URL(input.url).pathname.endsWith('/r') ? { ...request, content } : { items: [request], total: 1 },
-    ),
-  )
+  const documents = [{ id: 'd1', filename: '規程.pdf', status: 'success', owner_name: '' }]
+  vi.stubGlobal('fetch', async (input: Request) => {
+    const { pathname } = new URL(input.url)
+    if (pathname.endsWith('/r')) return Response.json({ ...request, content, documents })
+    const items = pathname.endsWith('/category') ? [{ id: 'c', name: '調査', editable: true }] : [request]
+    return Response.json({ items, total: 1 })
+  })
   render(
     <QueryClientProvider client={queryClient}>
       <Requests />
@@ -55,6 +58,9 @@ it('shows all of a skill that an administrator may publish', async () => {
     '株式会社紡',
     'ファイルの追加を許可',
     '見本の回答',
+    '分類: 調査',
+    '登録するファイル: 規程.pdf',
+    '登録するファイル: 名前が分からないファイル（d2）',
   ])
-    expect(dialog.textContent).toContain(text)
+    await vi.waitFor(() => expect(dialog.textContent).toContain(text))
 })

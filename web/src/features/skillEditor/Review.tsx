@@ -5,7 +5,7 @@ import { TextArea } from '@/components/Field'
 import { call, type SkillRequest } from '@/lib/api'
 import { toast } from '@/lib/ui/toast'
 import { useAction } from './actions'
-import { described } from './described'
+import { described, useNames } from './described'
 import styles from './Library.module.css'
 import { texts } from './texts'
 
@@ -13,6 +13,8 @@ import { texts } from './texts'
 export function Review({ request, onClose }: { request: SkillRequest; onClose: () => void }) {
   const [reason, setReason] = useState('')
   const { busy, act } = useAction()
+  const { content, documents = [] } = request
+  const names = useNames(documents)
   const decide = (approve: boolean) =>
     act(async () => {
       const body = { approve, reason: approve ? '' : reason }
@@ -20,7 +22,6 @@ export function Review({ request, onClose }: { request: SkillRequest; onClose: (
       toast(texts.decided, { tone: 'success' })
       onClose()
     })
-  const { content, documents } = request
   return (
     <Dialog
       title={request.skill_name}
@@ -37,17 +38,7 @@ export function Review({ request, onClose }: { request: SkillRequest; onClose: (
       }
     >
       <div className={styles.dialog}>
-        {content && <pre className={styles.prompt}>{described(content)}</pre>}
-        {documents && documents.length > 0 && (
-          <>
-            <h3>{texts.editor.documents}</h3>
-            <ul>
-              {documents.map(({ id, filename }) => (
-                <li key={id}>{filename}</li>
-              ))}
-            </ul>
-          </>
-        )}
+        {content && <pre className={styles.prompt}>{described(content, names)}</pre>}
         <TextArea
           label={texts.reason}
           optional

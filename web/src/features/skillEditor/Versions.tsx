@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
-import { call, type SkillContent, type SkillVersion } from '@/lib/api'
+import { call, type SkillContent, type SkillDocument, type SkillVersion } from '@/lib/api'
 import { formatDate } from '@/lib/ui/dates'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { diffLines } from './content'
-import { described } from './described'
+import { described, useNames } from './described'
 import styles from './Editor.module.css'
-import { versionsQuery } from './queries'
+import { documentsQuery, versionsQuery } from './queries'
 import { texts } from './texts'
 
 const words = texts.versions
@@ -18,12 +18,14 @@ interface VersionsProps {
   readonly current: number
   /** The edited content. */
   readonly content: SkillContent
+  /** The documents of the saved skill. */
+  readonly documents: readonly SkillDocument[]
   readonly onRestore: (content: SkillContent) => void
   readonly onClose: () => void
 }
 
 /** Versions lists the versions of a skill with author, time and differences, and can restore one. */
-export function Versions({ skillId, current, content, onRestore, onClose }: VersionsProps) {
+export function Versions({ skillId, current, content, documents, onRestore, onClose }: VersionsProps) {
   const list = useQuery(versionsQuery(skillId))
   const [compared, setCompared] = useState<SkillVersion | null>(null)
   const read = async (version: number, use: (found: SkillVersion) => void) => {
@@ -65,7 +67,12 @@ export function Versions({ skillId, current, content, onRestore, onClose }: Vers
         ))}
       </ul>
       {compared?.content && (
-        <Comparison version={compared.version} before={compared.content} after={content} />
+        <Comparison
+          version={compared.version}
+          before={compared.content}
+          after={content}
+          documents={documents}
+        />
       )}
     </Dialog>
   )
@@ -75,10 +82,12 @@ interface ComparisonProps {
   readonly version: number
   readonly before: SkillContent
   readonly after: SkillContent
+  readonly documents: readonly SkillDocument[]
 }
 
-function Comparison({ version, before, after }: ComparisonProps) {
-  const lines = diffLines(described(before), described(after))
+function Comparison({ version, before, after, documents }: ComparisonProps) {
+  const names = useNames([...documents, ...(useQuery(documentsQuery).data ?? [])])
+  const lines = diffLines(described(before, names), described(after, names))
   if (lines.every(({ kind }) => kind === 'same')) return <p role="status">{words.same}</p>
   return (
     <section aria-label={`${words.before(version)} → ${words.after}`}>

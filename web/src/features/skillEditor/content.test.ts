@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SkillContent } from '@/lib/api'
 import { diffLines, emptyDraft, iconPath, nextFieldName, previewOf } from './content'
+import { described } from './described'
 
 const { content } = emptyDraft('c1')
 
@@ -36,6 +37,26 @@ describe('the comparison of two versions', () => {
         .map(({ kind, text }) => marks[kind] + text)
         .join(''),
     ).toBe(want)
+  })
+
+  it('shows another category and other documents', () => {
+    const names = new Map([
+      ['c1', '文書'],
+      ['c2', '調査'],
+      ['d1', '規程.pdf'],
+      ['d2', '手順.pdf'],
+    ])
+    const before = described({ ...content, document_ids: ['d1', 'gone-1'] }, names)
+    const after = described({ ...content, category_id: 'c2', document_ids: ['d2', 'gone-2'] }, names)
+    expect(
+      diffLines(before, after)
+        .filter(({ kind }) => kind === 'added')
+        .map(({ text }) => text),
+    ).toEqual([
+      '分類: 調査',
+      '登録するファイル: 手順.pdf',
+      '登録するファイル: 名前が分からないファイル（gone-2）',
+    ])
   })
 
   it('is fast for two long prompts', () => {

@@ -5,7 +5,7 @@ import { Loaded } from '@/components/States'
 import { UnsavedGuard } from '@/components/UnsavedGuard'
 import { refreshModels } from '@/entities/model/models'
 import { call, errorMessage, type OrganizationModels } from '@/lib/api'
-import { configQuery } from '@/lib/api/queries'
+import { configQuery, queryClient } from '@/lib/api/queries'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
 import { useToastPlace } from '@/lib/ui/toastPlace'
@@ -58,7 +58,10 @@ function Form({ loaded }: { loaded: OrganizationModels }) {
     if (busy || none || !dirty) return
     await run(
       async () => {
-        const stored = decisionsOf(await call('putOrganizationModels', { body: requestOf(chosen) }))
+        const answer = await call('putOrganizationModels', { body: requestOf(chosen) })
+        // The server may have other models since the page was opened.
+        queryClient.setQueryData(modelsQuery.queryKey, answer)
+        const stored = decisionsOf(answer)
         setSaved(stored)
         // Changes made during the request remain.
         setChosen((now) => (now === chosen ? stored : now))
@@ -82,10 +85,10 @@ function Form({ loaded }: { loaded: OrganizationModels }) {
           columns={[words.model, words.allowed, words.standard, words.groups.label, words.shown]}
           className={table.stacked}
         >
-          {chosen.models.map((decision, at) => {
-            const model = loaded.models[at]
+          {loaded.models.map((model) => {
+            const decision = chosen.models.find(({ id }) => id === model.id)
             return (
-              model && (
+              decision && (
                 <ModelLine
                   key={model.id}
                   model={model}

@@ -30,7 +30,7 @@ export function OwnFiles({ onClose }: { onClose: () => void }) {
 
 /** ownFilesQuery searches the user's own files. */
 function ownFilesQuery(q: string) {
-  return listQuery<Choosable>(['own-files', q], PAGE, async (page, signal) => {
+  const query = listQuery<Choosable>(['own-files', q], PAGE, async (page, signal) => {
     const { items } = await call('listDataSources', { ...(q && { q }), ...page, signal })
     return {
       items: items.map(({ id, filename, size }) => ({
@@ -40,4 +40,5 @@ function ownFilesQuery(q: string) {
       })),
     }
   })
+  return { ...query, staleTime: 0 }
 }

@@ -1,12 +1,14 @@
 import { useState } from 'react'
 import { ChoiceChip } from '@/components/Chip'
-import type { NewMember } from '@/lib/api'
+import type { NewMember, Role } from '@/lib/api'
 import { texts } from '../../texts'
 import styles from '../Dialogs.module.css'
 import type { InviteProps } from './InviteFrame'
 import { InviteMany } from './InviteMany'
 import { InviteOne } from './InviteOne'
 import { InviteResults } from './InviteResults'
+import { personKey, withoutPeople } from './invitees'
+import type { Outcome } from './inviteRun'
 
 const words = texts.inviting
 const WAYS = ['one', 'many'] as const
@@ -16,18 +18,30 @@ export function InviteDialog(props: InviteProps) {
   const [way, setWay] = useState<(typeof WAYS)[number]>('one')
   const [people, setPeople] = useState<readonly NewMember[] | null>(null)
   const [text, setText] = useState('')
+  const [role, setRole] = useState<Role>('general-user')
+  const [refused, setRefused] = useState<ReadonlyMap<string, string>>(new Map())
+  // The lines of people who are not members yet remain.
+  const goOn = (outcomes: readonly Outcome[]) => {
+    const members = outcomes.filter(({ result }) => result === 'invited' || result === 'already_member')
+    setText(
+      withoutPeople(
+        text,
+        members.map(({ person }) => person.email),
+      ),
+    )
+    setRefused(
+      new Map(
+        outcomes.flatMap(({ person, result, message }) => {
+          if (result === 'refused') return [[personKey(person), message ?? words.refused] as const]
+          return result === 'unavailable' ? [[personKey(person), words.results[result]] as const] : []
+        }),
+      ),
+    )
+    setPeople(null)
+  }
 
   if (people !== null) {
-    return (
-      <InviteResults
-        people={people}
-        onClose={props.onClose}
-        onMore={() => {
-          setText('')
-          setPeople(null)
-        }}
-      />
-    )
+    return <InviteResults people={people} onClose={props.onClose} onMore={goOn} />
   }
   const ways = (
     <div className={styles.ways} role="group" aria-label={words.ways}>
@@ -41,6 +55,15 @@ export function InviteDialog(props: InviteProps) {
   return way === 'one' ? (
     <InviteOne {...props} ways={ways} />
   ) : (
-    <InviteMany {...props} ways={ways} text={text} onText={setText} onSend={setPeople} />
+    <InviteMany
+      {...props}
+      ways={ways}
+      text={text}
+      role={role}
+      refused={refused}
+      onText={setText}
+      onRole={setRole}
+      onSend={setPeople}
+    />
   )
 }

@@ -1,4 +1,4 @@
-import { type ReactNode, useDeferredValue, useMemo, useState } from 'react'
+import { type ReactNode, useDeferredValue, useMemo } from 'react'
 import { Button } from '@/components/Button'
 import type { NewMember, Role } from '@/lib/api'
 import { formatNumber } from '@/lib/ui/numbers'
@@ -15,16 +15,34 @@ const words = texts.inviting
 interface InviteManyProps extends InviteProps {
   ways: ReactNode
   text: string
+  /** The role of lines without one. */
+  role: Role
+  /** Why the server refused people of an earlier list, by `personKey`. */
+  refused: ReadonlyMap<string, string>
   onText: (text: string) => void
+  onRole: (role: Role) => void
   onSend: (people: readonly NewMember[]) => void
 }
 
 /** Invites people from a pasted list or a CSV file, after showing how each line was parsed. */
-export function InviteMany({ me, seatsLeft, ways, text, onText, onSend, onClose }: InviteManyProps) {
-  const [role, setRole] = useState<Role>('general-user')
+export function InviteMany({
+  me,
+  seatsLeft,
+  ways,
+  text,
+  role,
+  refused,
+  onText,
+  onRole,
+  onSend,
+  onClose,
+}: InviteManyProps) {
   const deferred = useDeferredValue(text)
   const grant = mayGrant(me)
-  const invitees = useMemo(() => readInvitees(deferred, { role, mayGrant: grant }), [deferred, role, grant])
+  const invitees = useMemo(
+    () => readInvitees(deferred, { role, mayGrant: grant, refused }),
+    [deferred, role, grant, refused],
+  )
   const good = invitees.filter((item) => item.error === undefined)
 
   return (
@@ -52,7 +70,7 @@ export function InviteMany({ me, seatsLeft, ways, text, onText, onSend, onClose 
         text={text}
         onText={onText}
       />
-      <RoleSelect me={me} label={words.roleWhere} value={role} onChange={setRole} />
+      <RoleSelect me={me} label={words.roleWhere} value={role} onChange={onRole} />
       {invitees.length > 0 && <InvitePreview invitees={invitees} good={good.length} seatsLeft={seatsLeft} />}
     </InviteFrame>
   )

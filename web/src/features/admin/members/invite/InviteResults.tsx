@@ -17,7 +17,7 @@ const words = texts.inviting
 interface InviteResultsProps {
   people: readonly NewMember[]
   onClose: () => void
-  onMore: () => void
+  onMore: (outcomes: readonly Outcome[]) => void
 }
 
 /** Sends the invitations, and shows the result of each. It cannot be closed while it sends. */
@@ -38,7 +38,7 @@ export function InviteResults({ people, onClose, onMore }: InviteResultsProps) {
       actions={
         busy ? undefined : (
           <>
-            <Button onClick={onMore}>{words.more}</Button>
+            <Button onClick={() => onMore(outcomes)}>{words.more}</Button>
             {unsent > 0 && <Button onClick={sending.goOn}>{words.goOn(formatNumber(unsent))}</Button>}
             {unsent === 0 && failed > 0 && (
               <Button onClick={sending.retryFailed}>{words.retryFailed(formatNumber(failed))}</Button>

@@ -31,6 +31,8 @@ interface ListOptions {
   readonly mayGrant: boolean
   /** Whether a column of roles has no effect. */
   readonly ignoreRoles?: boolean
+  /** Why the server refused people, by `personKey`. */
+  readonly refused?: ReadonlyMap<string, string>
 }
 
 type Column = 'email' | 'name' | 'family' | 'given' | 'role' | 'userId' | 'userName' | null
@@ -80,9 +82,35 @@ export function readInvitees(text: string, options: ListOptions): Invitee[] {
           ? errors.several
           : known === null
             ? errors.badRole(role)
-            : problemOf(invitee, options.mayGrant, seen, line.line)
+            : (problemOf(invitee, options.mayGrant, seen, line.line) ??
+              options.refused?.get(personKey(invitee)))
     return { ...invitee, error }
   })
+}
+
+/** personKey identifies what was sent for a person. */
+export function personKey({ email, name, role }: NewMember): string {
+  return JSON.stringify([email, name, role])
+}
+
+/** withoutPeople returns a list without the lines of people, given by their addresses. */
+export function withoutPeople(text: string, emails: readonly string[]): string {
+  const gone = new Set(emails.map((email) => email.toLowerCase()))
+  const people = new Map(
+    readInvitees(text, { role: 'general-user', mayGrant: true }).map(({ line, email }) => [
+      line,
+      email.toLowerCase(),
+    ]),
+  )
+  if ([...people.values()].every((email) => gone.has(email))) return ''
+  let kept = true
+  const lines = text.split(/\r\n|\r|\n/).filter((_, index) => {
+    // A line without a person is the heading, empty, or belongs to the line before it.
+    const email = people.get(index + 1)
+    if (email !== undefined) kept = !gone.has(email)
+    return kept
+  })
+  return lines.join('\n')
 }
 
 /**
