@@ -49,7 +49,7 @@ func listCategories(ctx context.Context, q querier, organizationID uuid.UUID) ([
 // CreateCategory implements skill.LibraryStore.
 func (db *DB) CreateCategory(ctx context.Context, m skill.Editor, name string) (made skill.Category, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
-		list, err := lockCategories(ctx, tx, m.OrganizationID)
+		list, err := lockCategories(ctx, tx, m)
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (db *DB) RenameCategory(
 	ctx context.Context, m skill.Editor, id uuid.UUID, name string,
 ) (made skill.Category, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
-		list, err := lockCategories(ctx, tx, m.OrganizationID)
+		list, err := lockCategories(ctx, tx, m)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (db *DB) RenameCategory(
 // RemoveCategory implements skill.LibraryStore.
 func (db *DB) RemoveCategory(ctx context.Context, m skill.Editor, id uuid.UUID, replacement *uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		list, err := lockCategories(ctx, tx, m.OrganizationID)
+		list, err := lockCategories(ctx, tx, m)
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func emptyCategory(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID,
 // OrderCategories implements skill.LibraryStore.
 func (db *DB) OrderCategories(ctx context.Context, m skill.Editor, ids []uuid.UUID) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		list, err := lockCategories(ctx, tx, m.OrganizationID)
+		list, err := lockCategories(ctx, tx, m)
 		if err != nil {
 			return err
 		}
@@ -193,11 +193,11 @@ func (db *DB) OrderCategories(ctx context.Context, m skill.Editor, ids []uuid.UU
 
 // lockCategories returns the categories of an organization in order. It locks the organization, so that no other call
 // changes them.
-func lockCategories(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) ([]skill.KeyedCategory, error) {
-	if err := lockOrganization(ctx, tx, organizationID); err != nil {
+func lockCategories(ctx context.Context, tx pgx.Tx, m skill.Editor) ([]skill.KeyedCategory, error) {
+	if err := lockForEditor(ctx, tx, m); err != nil {
 		return nil, err
 	}
-	return listCategories(ctx, tx, organizationID)
+	return listCategories(ctx, tx, m.OrganizationID)
 }
 
 // madeCategory returns the category with an id, if the organization made it in the app.

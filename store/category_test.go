@@ -34,7 +34,7 @@ func wantNames(t *testing.T, got []string, want ...string) {
 func TestCategoriesAreOrderedByEachOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	m := editor(f.ann, true)
+	m := f.admin(t, f.ann)
 	sales, err := f.CreateCategory(t.Context(), m, "営業")
 	must(t, err)
 	got, ids := f.categories(t, f.a)
@@ -76,7 +76,7 @@ func TestCategoriesAreOrderedByEachOrganization(t *testing.T) {
 func TestCategoriesBelongToTheirOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	m := editor(f.ann, true)
+	m := f.admin(t, f.ann)
 	made, err := f.CreateCategory(t.Context(), m, "営業")
 	must(t, err)
 	imported := newID()
@@ -86,7 +86,7 @@ func TestCategoriesBelongToTheirOrganization(t *testing.T) {
 		by skill.Editor
 		id uuid.UUID
 	}{
-		"another organization's": {editor(f.mallory, true), made.ID}, "of all": {m, f.cats[0].ID},
+		"another organization's": {f.admin(t, f.mallory), made.ID}, "of all": {m, f.cats[0].ID},
 		"imported": {m, imported}, "none": {m, newID()},
 	} {
 		_, renamed := f.RenameCategory(t.Context(), call.by, call.id, "別名")
@@ -109,7 +109,7 @@ func TestCategoriesBelongToTheirOrganization(t *testing.T) {
 	if renamed.Name != "販売" || renamed.ID != made.ID {
 		t.Errorf("got %+v", renamed)
 	}
-	if _, err := f.CreateCategory(t.Context(), editor(f.mallory, true), "販売"); err != nil {
+	if _, err := f.CreateCategory(t.Context(), f.admin(t, f.mallory), "販売"); err != nil {
 		t.Errorf("another organization may have the name: %v", err)
 	}
 	for i := range skill.MaxCategories - 1 {
@@ -125,23 +125,23 @@ func TestCategoriesBelongToTheirOrganization(t *testing.T) {
 func TestRemovedCategoriesLeaveNoSkillBehind(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	m := editor(f.ann, true)
+	m := f.admin(t, f.ann)
 	gone, err := f.CreateCategory(t.Context(), m, "営業")
 	must(t, err)
 	s := f.saving("見積もり", skill.AudienceSelf)
 	s.Content.CategoryID = gone.ID
-	own := f.save(t, editor(f.bob, false), s)
+	own := f.save(t, editor(f.bob), s)
 	later := s
 	later.RequestID, later.BaseVersion, later.Content.CategoryID = newID(), 1, f.cats[1].ID
-	_, err = f.SaveSkill(t.Context(), editor(f.bob, false), own.ID, later)
+	_, err = f.SaveSkill(t.Context(), editor(f.bob), own.ID, later)
 	must(t, err)
 	err = f.RemoveCategory(t.Context(), m, gone.ID, nil)
 	if fault.CodeOf(err) != fault.Invalid {
 		t.Errorf("an earlier version is in it: %v", err)
 	}
-	draft, err := f.SaveDraft(t.Context(), editor(f.bob, false), newID(), s.Content, 20)
+	draft, err := f.SaveDraft(t.Context(), editor(f.bob), newID(), s.Content, 20)
 	must(t, err)
-	foreign, err := f.CreateCategory(t.Context(), editor(f.mallory, true), "他社")
+	foreign, err := f.CreateCategory(t.Context(), f.admin(t, f.mallory), "他社")
 	must(t, err)
 	if err := f.RemoveCategory(t.Context(), m, gone.ID, &foreign.ID); fault.CodeOf(err) != fault.Invalid {
 		t.Errorf("another organization's replacement: %v", err)
@@ -149,7 +149,7 @@ func TestRemovedCategoriesLeaveNoSkillBehind(t *testing.T) {
 	must(t, f.RemoveCategory(t.Context(), m, gone.ID, &f.cats[0].ID))
 	got, _ := f.categories(t, f.a)
 	wantNames(t, got, "基本", "文章")
-	first, err := f.FindVersion(t.Context(), editor(f.bob, false), own.ID, 1)
+	first, err := f.FindVersion(t.Context(), editor(f.bob), own.ID, 1)
 	must(t, err)
 	moved, err := f.FindSkill(t.Context(), f.a, f.bob.UserID, draft)
 	must(t, err)

@@ -243,28 +243,36 @@ func installationEvent(
 func (db *DB) RemoveInstallation(
 	ctx context.Context, by org.AuditActor, organizationID uuid.UUID, surface string,
 ) error {
-	return db.removeInstallation(ctx, by, `WHERE organization_id = $1 AND surface = $2 FOR UPDATE`, organizationID, surface)
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if by.ID != nil {
+			if err := lockForRole(ctx, tx, organizationID, *by.ID, isSuperAdmin); err != nil {
+				return err
+			}
+		}
+		return db.removeInstallation(ctx, tx, by, `WHERE organization_id = $1 AND surface = $2 FOR UPDATE`, organizationID,
+			surface)
+	})
 }
 
 // EraseInstallation implements channel.Installations.
 func (db *DB) EraseInstallation(ctx context.Context, id uuid.UUID) error {
-	return db.removeInstallation(ctx, org.System(), `WHERE id = $1 FOR UPDATE`, id)
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		return db.removeInstallation(ctx, tx, org.System(), `WHERE id = $1 FOR UPDATE`, id)
+	})
 }
 
-func (db *DB) removeInstallation(ctx context.Context, by org.AuditActor, where string, args ...any) error {
-	return db.tx(ctx, func(tx pgx.Tx) error {
-		// The credentials need not be decrypted: an installation whose key is lost can be removed.
-		row, err := findRow[installationRow](ctx, tx, channel.ErrNotInstalled, selectInstallation+where, args...)
-		if err != nil {
-			return err
-		}
-		if err := deleteInstallation(ctx, tx, row.ID); err != nil {
-			return err
-		}
-		row.Credentials = ""
-		removed, _ := db.installation(row)
-		return audit(ctx, tx, installationEvent(by, org.ActionSlackRemove, removed))
-	})
+func (db *DB) removeInstallation(ctx context.Context, tx pgx.Tx, by org.AuditActor, where string, args ...any) error {
+	// The credentials need not be decrypted: an installation whose key is lost can be removed.
+	row, err := findRow[installationRow](ctx, tx, channel.ErrNotInstalled, selectInstallation+where, args...)
+	if err != nil {
+		return err
+	}
+	if err := deleteInstallation(ctx, tx, row.ID); err != nil {
+		return err
+	}
+	row.Credentials = ""
+	removed, _ := db.installation(row)
+	return audit(ctx, tx, installationEvent(by, org.ActionSlackRemove, removed))
 }
 
 // deleteInstallation deletes an installation with its links, proofs and conversations.

@@ -137,48 +137,52 @@ func auditLink(ctx context.Context, tx pgx.Tx, by org.AuditActor, action org.Act
 
 // RemovePersonLink implements workspace.Store. The audit log names the member, who removes the link on the surface.
 func (db *DB) RemovePersonLink(ctx context.Context, in channel.Installation, person string) (bool, error) {
-	return db.removeLink(ctx, nil, `
-		l.organization_id = $1 AND l.installation_id = $2 AND l.person = $3`, in.OrganizationID, in.ID, person)
+	return txResult(ctx, db, func(tx pgx.Tx) (bool, error) {
+		return removeLink(ctx, tx, nil, `
+			l.organization_id = $1 AND l.installation_id = $2 AND l.person = $3`, in.OrganizationID, in.ID, person)
+	})
 }
 
 // RemoveMemberLink implements workspace.Store.
 func (db *DB) RemoveMemberLink(
 	ctx context.Context, by org.AuditActor, organizationID, userID uuid.UUID, surface string,
 ) error {
-	removed, err := db.removeLink(ctx, &by, `
-		l.organization_id = $1 AND l.user_id = $2 AND l.installation_id = (
-		    SELECT i.id FROM channel_installations i WHERE i.organization_id = $1 AND i.surface = $3)`,
-		organizationID, userID, surface)
-	if err == nil && !removed {
-		return workspace.ErrNotLinked
-	}
-	return err
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if *by.ID != userID {
+			if err := lockForRole(ctx, tx, organizationID, *by.ID, isSuperAdmin); err != nil {
+				return err
+			}
+		}
+		removed, err := removeLink(ctx, tx, &by, `
+			l.organization_id = $1 AND l.user_id = $2 AND l.installation_id = (
+			    SELECT i.id FROM channel_installations i WHERE i.organization_id = $1 AND i.surface = $3)`,
+			organizationID, userID, surface)
+		if err == nil && !removed {
+			return workspace.ErrNotLinked
+		}
+		return err
+	})
 }
 
 // removeLink removes the link that a condition selects. The audit log names by, or the linked member if by is nil.
-func (db *DB) removeLink(ctx context.Context, by *org.AuditActor, where string, args ...any) (removed bool, err error) {
-	err = db.tx(ctx, func(tx pgx.Tx) error {
-		removed = false
-		rows, err := queryRows[struct {
-			linkRow
-			UserName string
-		}](ctx, tx, `
-			DELETE FROM channel_links l USING users u
-			WHERE u.organization_id = l.organization_id AND u.id = l.user_id AND `+where+`
-			RETURNING l.organization_id, l.user_id, u.email, l.person, l.person_name, l.automatic, u.name AS user_name`,
-			args...)
-		if err != nil || len(rows) == 0 {
-			return err
-		}
-		removed = true
-		row := rows[0]
-		doer := org.AuditActor{Kind: org.ByMember, ID: &row.UserID, Name: row.UserName, Email: row.Email}
-		if by != nil {
-			doer = *by
-		}
-		return auditLink(ctx, tx, doer, org.ActionSlackUnlink, row.linkRow)
-	})
-	return removed, err
+func removeLink(ctx context.Context, tx pgx.Tx, by *org.AuditActor, where string, args ...any) (removed bool, err error) {
+	rows, err := queryRows[struct {
+		linkRow
+		UserName string
+	}](ctx, tx, `
+		DELETE FROM channel_links l USING users u
+		WHERE u.organization_id = l.organization_id AND u.id = l.user_id AND `+where+`
+		RETURNING l.organization_id, l.user_id, u.email, l.person, l.person_name, l.automatic, u.name AS user_name`,
+		args...)
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	row := rows[0]
+	doer := org.AuditActor{Kind: org.ByMember, ID: &row.UserID, Name: row.UserName, Email: row.Email}
+	if by != nil {
+		doer = *by
+	}
+	return true, auditLink(ctx, tx, doer, org.ActionSlackUnlink, row.linkRow)
 }
 
 // AddProof implements workspace.Store.

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
@@ -135,12 +136,20 @@ func (db *DB) ListCustomSkills(
 	return convert(rows, madeRow.made), total, err
 }
 
+// lockForEditor locks the organization of an Editor. It refuses one who is not an active administrator any more.
+func lockForEditor(ctx context.Context, tx pgx.Tx, m skill.Editor) error {
+	if m.Admin {
+		return lockForRole(ctx, tx, m.OrganizationID, m.UserID, identity.Role.IsAdmin)
+	}
+	return lockOrganization(ctx, tx, m.OrganizationID)
+}
+
 // SetArchived implements skill.LibraryStore.
 func (db *DB) SetArchived(
 	ctx context.Context, m skill.Editor, id uuid.UUID, archived bool,
 ) (custom skill.CustomSkill, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockOrganization(ctx, tx, m.OrganizationID); err != nil {
+		if err := lockForEditor(ctx, tx, m); err != nil {
 			return err
 		}
 		if custom, err = findMade(ctx, tx, m, id); err != nil || custom.Archived == archived {

@@ -18,7 +18,7 @@ func (db *DB) RequestPublication(ctx context.Context, m skill.Editor, id uuid.UU
 	skill.CustomSkill, error,
 ) {
 	return txResult(ctx, db, func(tx pgx.Tx) (custom skill.CustomSkill, err error) {
-		if err := lockOrganization(ctx, tx, m.OrganizationID); err != nil {
+		if err := lockForEditor(ctx, tx, m); err != nil {
 			return custom, err
 		}
 		custom, err = findMade(ctx, tx, m, id)
@@ -118,7 +118,7 @@ func findRequest(ctx context.Context, tx pgx.Tx, m skill.Editor, id uuid.UUID) (
 // DecideRequest implements skill.LibraryStore.
 func (db *DB) DecideRequest(ctx context.Context, m skill.Editor, id uuid.UUID, d skill.Decision) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockOrganization(ctx, tx, m.OrganizationID); err != nil {
+		if err := lockForEditor(ctx, tx, m); err != nil {
 			return err
 		}
 		record, err := findRequest(ctx, tx, m, id)
@@ -190,6 +190,9 @@ func publish(ctx context.Context, tx pgx.Tx, m skill.Editor, r requestRecord) er
 // HideSkill implements skill.LibraryStore.
 func (db *DB) HideSkill(ctx context.Context, m skill.Editor, id uuid.UUID, hidden bool) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockForEditor(ctx, tx, m); err != nil {
+			return err
+		}
 		name, err := findValue[string](ctx, tx, skill.ErrNoSkill, `
 			SELECT s.name FROM skills s
 			WHERE s.id = $1 AND s.organization_id IS NULL AND NOT starts_with(s.kind, 'chrome_extension_')`, id)

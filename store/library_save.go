@@ -28,7 +28,7 @@ type savedSkill struct {
 // SaveSkill implements skill.LibraryStore.
 func (db *DB) SaveSkill(ctx context.Context, m skill.Editor, id uuid.UUID, s skill.Input) (skill.CustomSkill, error) {
 	return txResult(ctx, db, func(tx pgx.Tx) (skill.CustomSkill, error) {
-		if err := lockOrganization(ctx, tx, m.OrganizationID); err != nil {
+		if err := lockForEditor(ctx, tx, m); err != nil {
 			return skill.CustomSkill{}, err
 		}
 		known, err := findSaved(ctx, tx, m, id, s)

@@ -16,11 +16,20 @@ import (
 )
 
 // editor returns the user as a skill.Editor.
-func editor(o identity.Owner, admin bool) skill.Editor {
+func editor(o identity.Owner) skill.Editor {
 	return skill.Editor{
-		OrganizationID: o.OrganizationID, UserID: o.UserID, Admin: admin,
+		OrganizationID: o.OrganizationID, UserID: o.UserID,
 		By: org.AuditActor{Kind: org.ByMember, ID: &o.UserID, Name: "人"},
 	}
+}
+
+// admin makes the user an administrator and returns them as a skill.Editor.
+func (f *fixture) admin(t *testing.T, o identity.Owner) skill.Editor {
+	t.Helper()
+	f.exec(t, `UPDATE users SET role = $2 WHERE id = $1`, o.UserID, identity.RoleOrganizationAdmin)
+	m := editor(o)
+	m.Admin = true
+	return m
 }
 
 // saving returns a new skill with the given name.
@@ -70,8 +79,8 @@ func TestR84_SkillsAreFoundByTheirAudience(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	carol := f.user(t, f.a, "carol")
-	admin := editor(carol, true)
-	own := f.save(t, editor(f.ann, false), f.saving("アンの", skill.AudienceSelf))
+	admin := f.admin(t, carol)
+	own := f.save(t, editor(f.ann), f.saving("アンの", skill.AudienceSelf))
 	all := f.save(t, admin, f.saving("全員の", skill.AudienceOrganization))
 	few := f.saving("選ばれた人の", skill.AudienceMembers)
 	few.MemberIDs = []uuid.UUID{f.bob.UserID}
@@ -108,20 +117,20 @@ func TestR84_SkillsAreFoundByTheirAudience(t *testing.T) {
 func TestR84_OnlyEditorsSeeTheContentOfASkill(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	admin := editor(f.bob, true)
-	own := f.save(t, editor(f.ann, false), f.saving("アンの", skill.AudienceSelf))
+	admin := f.admin(t, f.bob)
+	own := f.save(t, editor(f.ann), f.saving("アンの", skill.AudienceSelf))
 	shared := f.save(t, admin, f.saving("組織の", skill.AudienceOrganization))
 	for _, test := range []struct {
 		who    skill.Editor
 		custom skill.CustomSkill
 		may    bool
 	}{
-		{editor(f.ann, false), own, true},
+		{editor(f.ann), own, true},
 		{admin, own, false},
-		{editor(f.mallory, true), own, false},
+		{f.admin(t, f.mallory), own, false},
 		{admin, shared, true},
-		{editor(f.ann, false), shared, false},
-		{editor(f.mallory, true), shared, false},
+		{editor(f.ann), shared, false},
+		{f.admin(t, f.mallory), shared, false},
 	} {
 		ctx, id := t.Context(), test.custom.ID
 		_, find := f.FindCustomSkill(ctx, test.who, id)
@@ -149,7 +158,7 @@ func TestR84_OnlyEditorsSeeTheContentOfASkill(t *testing.T) {
 func TestSavingASkillAgainSavesItOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann := editor(f.ann, false)
+	ann := editor(f.ann)
 	s := f.saving("報告", skill.AudienceSelf)
 	first := f.save(t, ann, s)
 	if again := f.save(t, ann, s); again.ID != first.ID || again.Version != 1 {
@@ -163,13 +172,13 @@ func TestSavingASkillAgainSavesItOnce(t *testing.T) {
 	wantCode(t, err, fault.Conflict)
 	_, err = f.SaveSkill(t.Context(), ann, uuid.Nil, f.saving("校正", skill.AudienceSelf))
 	wantCode(t, err, fault.Conflict) // The name of a built-in skill.
-	f.save(t, editor(f.bob, false), f.saving("報告", skill.AudienceSelf))
+	f.save(t, editor(f.bob), f.saving("報告", skill.AudienceSelf))
 }
 
 func TestVersionsAreKept(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann := editor(f.ann, false)
+	ann := editor(f.ann)
 	custom := f.save(t, ann, f.saving("報告", skill.AudienceSelf))
 	change := f.saving("報告書", skill.AudienceSelf)
 	change.BaseVersion, change.Content.Prompt = 1, "新しい指示"
@@ -197,7 +206,7 @@ func TestVersionsAreKept(t *testing.T) {
 func TestArchivedSkillsKeepTheirThreads(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	admin := editor(f.bob, true)
+	admin := f.admin(t, f.bob)
 	custom := f.save(t, admin, f.saving("組織の", skill.AudienceOrganization))
 	thread, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: custom.ID})
 	must(t, err)
@@ -221,7 +230,7 @@ func TestArchivedSkillsKeepTheirThreads(t *testing.T) {
 func TestR84_WithdrawnSkillsRefuseQuestions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	admin := editor(f.bob, true)
+	admin := f.admin(t, f.bob)
 	few := f.saving("選ばれた人の", skill.AudienceMembers)
 	few.MemberIDs = []uuid.UUID{f.ann.UserID}
 	custom := f.save(t, admin, few)
@@ -255,14 +264,14 @@ func TestR84_DocumentsBelongToTheMaker(t *testing.T) {
 	for _, id := range []uuid.UUID{anns, mallorys, newID()} {
 		s := f.saving("資料つき", skill.AudienceOrganization)
 		s.Content.DocumentIDs = []uuid.UUID{id}
-		_, err := f.SaveSkill(t.Context(), editor(f.bob, true), uuid.Nil, s)
+		_, err := f.SaveSkill(t.Context(), f.admin(t, f.bob), uuid.Nil, s)
 		wantCode(t, err, fault.Invalid)
-		_, err = f.SaveDraft(t.Context(), editor(f.bob, true), newID(), s.Content, 3)
+		_, err = f.SaveDraft(t.Context(), f.admin(t, f.bob), newID(), s.Content, 3)
 		wantCode(t, err, fault.Invalid)
 	}
 	s := f.saving("資料つき", skill.AudienceOrganization)
 	s.Content.DocumentIDs = []uuid.UUID{anns}
-	custom := f.save(t, editor(f.ann, true), s)
+	custom := f.save(t, f.admin(t, f.ann), s)
 	found, err := f.FindSkill(t.Context(), f.a, f.bob.UserID, custom.ID)
 	if err != nil || len(found.Documents) != 1 || found.Documents[0].OwnerID != f.ann.UserID {
 		t.Errorf("got %+v, %v", found.Documents, err)
@@ -270,27 +279,27 @@ func TestR84_DocumentsBelongToTheMaker(t *testing.T) {
 	// Another administrator may keep and test a document that the skill has, but a copy of the skill does not contain
 	// it.
 	s.RequestID, s.BaseVersion = newID(), 1
-	_, err = f.SaveSkill(t.Context(), editor(f.bob, true), custom.ID, s)
+	_, err = f.SaveSkill(t.Context(), f.admin(t, f.bob), custom.ID, s)
 	must(t, err)
-	_, err = f.SaveDraft(t.Context(), editor(f.bob, true), newID(), s.Content, 3)
+	_, err = f.SaveDraft(t.Context(), f.admin(t, f.bob), newID(), s.Content, 3)
 	must(t, err)
-	copied, err := f.FindTemplate(t.Context(), editor(f.bob, true), custom.ID)
+	copied, err := f.FindTemplate(t.Context(), f.admin(t, f.bob), custom.ID)
 	if err != nil || len(copied.DocumentIDs) != 0 {
 		t.Errorf("got %+v, %v", copied, err)
 	}
 	f.exec(t, `DELETE FROM data_sources WHERE id = $1`, anns)
-	version, err := f.FindVersion(t.Context(), editor(f.bob, true), custom.ID, 1)
+	version, err := f.FindVersion(t.Context(), f.admin(t, f.bob), custom.ID, 1)
 	if err != nil || len(version.Content.DocumentIDs) != 1 {
 		t.Errorf("the skill has lost its document: %+v, %v", version.Content, err)
 	}
-	kept, err := f.FindCustomSkill(t.Context(), editor(f.bob, true), custom.ID)
+	kept, err := f.FindCustomSkill(t.Context(), f.admin(t, f.bob), custom.ID)
 	if err != nil || len(kept.Documents) != 1 || kept.Documents[0].OwnerName != "" || kept.MissingDocuments != 0 {
 		t.Errorf("its editor sees %+v, %v", kept, err)
 	}
 	s.RequestID, s.BaseVersion, s.Content.DocumentIDs = newID(), 2, []uuid.UUID{}
-	_, err = f.SaveSkill(t.Context(), editor(f.bob, true), custom.ID, s)
+	_, err = f.SaveSkill(t.Context(), f.admin(t, f.bob), custom.ID, s)
 	must(t, err)
-	version, err = f.FindVersion(t.Context(), editor(f.bob, true), custom.ID, 1)
+	version, err = f.FindVersion(t.Context(), f.admin(t, f.bob), custom.ID, 1)
 	if err != nil || len(version.Content.DocumentIDs) != 0 {
 		t.Errorf("a version has a deleted document: %+v, %v", version.Content, err)
 	}
@@ -300,7 +309,7 @@ func TestR84_DocumentsBelongToTheMaker(t *testing.T) {
 func TestArchivedSkillsRefuseQuestions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	admin := editor(f.bob, true)
+	admin := f.admin(t, f.bob)
 	custom := f.save(t, admin, f.saving("組織の", skill.AudienceOrganization))
 	thread, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: custom.ID})
 	must(t, err)
@@ -321,7 +330,7 @@ func TestArchivedSkillsRefuseQuestions(t *testing.T) {
 func TestRequestsArePublishedOrRejected(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann, admin := editor(f.ann, false), editor(f.bob, true)
+	ann, admin := editor(f.ann), f.admin(t, f.bob)
 	s := f.saving("報告", skill.AudienceSelf)
 	document := f.document(t, f.ann, "規程.txt")
 	s.Content.DocumentIDs = []uuid.UUID{document}
@@ -343,9 +352,9 @@ func TestRequestsArePublishedOrRejected(t *testing.T) {
 	if err != nil || found.Content.Prompt != s.Content.Prompt || found.Documents[0].Filename != "規程.txt" {
 		t.Errorf("got %+v, %v", found, err)
 	}
-	_, err = f.FindRequest(t.Context(), editor(f.mallory, true), first.ID)
+	_, err = f.FindRequest(t.Context(), f.admin(t, f.mallory), first.ID)
 	wantCode(t, err, fault.NotFound)
-	wantCode(t, f.DecideRequest(t.Context(), editor(f.mallory, true), first.ID, skill.Decision{Approve: true}),
+	wantCode(t, f.DecideRequest(t.Context(), f.admin(t, f.mallory), first.ID, skill.Decision{Approve: true}),
 		fault.NotFound)
 
 	must(t, f.DecideRequest(t.Context(), admin, first.ID, skill.Decision{Reason: "表現を直してください。"}))
@@ -406,7 +415,7 @@ func TestRequestsArePublishedOrRejected(t *testing.T) {
 func TestHiddenSkillsAreNotOffered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	admin, id := editor(f.bob, true), f.skills[1].ID
+	admin, id := f.admin(t, f.bob), f.skills[1].ID
 	must(t, f.HideSkill(t.Context(), admin, id, true))
 	must(t, f.HideSkill(t.Context(), admin, id, true))
 	list, err := f.ListSkills(t.Context(), f.a, f.ann.UserID, 0, 10)
@@ -430,7 +439,7 @@ func TestHiddenSkillsAreNotOffered(t *testing.T) {
 func TestDraftsAreLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ann := editor(f.ann, false)
+	ann := editor(f.ann)
 	c := f.saving("試す", skill.AudienceSelf).Content
 	slots := []uuid.UUID{newID(), newID(), newID()}
 	ids := make([]uuid.UUID, len(slots))
@@ -465,7 +474,7 @@ func TestDraftsAreLimited(t *testing.T) {
 func TestListedSkillsLackTheirPrompts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.save(t, editor(f.bob, true), f.saving("スキル", skill.AudienceOrganization))
+	f.save(t, f.admin(t, f.bob), f.saving("スキル", skill.AudienceOrganization))
 	list, err := f.ListSkills(t.Context(), f.a, f.ann.UserID, 0, 100)
 	must(t, err)
 	for _, s := range list {

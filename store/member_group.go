@@ -93,12 +93,16 @@ func checkGroups(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) error
 }
 
 // EditGroup implements org.Store.
-func (db *DB) EditGroup(ctx context.Context, actor identity.Actor, g org.Group, check func(*org.Member) error) (
-	org.Group, error,
-) {
+func (db *DB) EditGroup(ctx context.Context, actor identity.Actor, id uuid.UUID, change func(*org.Group) error,
+	check func(*org.Member) error,
+) (org.Group, error) {
 	return changeGroup(ctx, db, actor, check, func(tx pgx.Tx) (org.Group, error) {
-		before, err := findGroup(ctx, tx, actor.OrganizationID, g.ID)
+		before, err := findGroup(ctx, tx, actor.OrganizationID, id)
 		if err != nil {
+			return before, err
+		}
+		g := before
+		if err := change(&g); err != nil {
 			return before, err
 		}
 		changes := groupChanges(before, g)

@@ -236,9 +236,20 @@ func noticeEvent(actor identity.Actor, n org.Notification, action org.Action, de
 // lockForSuper locks the actor's organization. It refuses an actor who is not an active super-admin in their current
 // state.
 func lockForSuper(ctx context.Context, tx pgx.Tx, actor identity.Actor) error {
-	member, err := lockForActor(ctx, tx, actor)
-	if err == nil && (member == nil || member.Role != identity.RoleOrganizationSuperAdmin ||
-		member.State != identity.StateActive) {
+	return lockForRole(ctx, tx, actor.OrganizationID, actor.ID, isSuperAdmin)
+}
+
+func isSuperAdmin(role identity.Role) bool { return role == identity.RoleOrganizationSuperAdmin }
+
+// lockForRole locks an organization. It refuses a member who is not active with an allowed role in their current state.
+func lockForRole(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID,
+	allowed func(identity.Role) bool,
+) error {
+	if err := lockOrganization(ctx, tx, organizationID); err != nil {
+		return err
+	}
+	member, err := findActor(ctx, tx, organizationID, userID)
+	if err == nil && (member == nil || !allowed(member.Role) || member.State != identity.StateActive) {
 		return org.ErrForbidden
 	}
 	return err

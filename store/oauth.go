@@ -353,6 +353,11 @@ func (db *DB) ListAllConnections(
 // EndConnection implements oauth.Store.
 func (db *DB) EndConnection(ctx context.Context, actor identity.Actor, id uuid.UUID, all bool) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
+		if all {
+			if err := lockForRole(ctx, tx, actor.OrganizationID, actor.ID, identity.Role.IsAdmin); err != nil {
+				return err
+			}
+		}
 		ended, err := endConnections(ctx, tx, `organization_id = $1 AND (user_id = $2 OR $3) AND id = $4`,
 			actor.OrganizationID, actor.ID, all, id)
 		if err != nil {
@@ -373,6 +378,9 @@ func (db *DB) PersonalTokens(ctx context.Context, organizationID uuid.UUID) (boo
 // SetPersonalTokens implements oauth.Store.
 func (db *DB) SetPersonalTokens(ctx context.Context, actor identity.Actor, allowed bool) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockForRole(ctx, tx, actor.OrganizationID, actor.ID, identity.Role.IsAdmin); err != nil {
+			return err
+		}
 		tag, err := tx.Exec(ctx, `
 			UPDATE organizations SET personal_tokens = $2 WHERE id = $1 AND personal_tokens <> $2`,
 			actor.OrganizationID, allowed)

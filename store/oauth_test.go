@@ -15,6 +15,7 @@ import (
 func TestNoPersonalTokenSurvivesAProhibition(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
+	f.admin(t, f.ann)
 	actor := f.annIn(newID(), identity.AuthCognito, time.Now())
 	add := func(name string) error {
 		_, err := f.AddPersonal(t.Context(), actor, oauth.NewToken{

@@ -12,6 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 func TestOrganizations(t *testing.T) {
@@ -233,5 +234,40 @@ func TestRenamingIgnoresSharedMailDomains(t *testing.T) {
 	after, err = f.EditOrganization(t.Context(), f.a, nil, []string{"example.jp"}, org.Operator("root"))
 	if err != nil || !equal(after.MailDomains, "example.jp") {
 		t.Errorf("given up: %+v, %v", after, err)
+	}
+}
+
+// TestFormerAdministratorsChangeNothing: an administrator who has lost the role since the call was authenticated is
+// refused.
+func TestFormerAdministratorsChangeNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx, actor, editor := t.Context(), f.annIn(newID(), identity.AuthCognito, time.Now()), f.admin(t, f.ann)
+	saved := f.save(t, editor, f.saving("スキル", skill.AudienceOrganization))
+	f.exec(t, `UPDATE users SET role = $2 WHERE id = $1`, f.ann.UserID, identity.RoleGeneralUser)
+	for name, call := range map[string]func() error{
+		"SetPersonalTokens": func() error { return f.SetPersonalTokens(ctx, actor, false) },
+		"EndConnection":     func() error { return f.EndConnection(ctx, actor, newID(), true) },
+		"EndShare":          func() error { return f.EndShare(ctx, f.a, newID(), nil, editor.By) },
+		"SaveSkill": func() error {
+			_, err := f.SaveSkill(ctx, editor, uuid.Nil, f.saving("別のスキル", skill.AudienceOrganization))
+			return err
+		},
+		"SetArchived": func() error {
+			_, err := f.SetArchived(ctx, editor, saved.ID, true)
+			return err
+		},
+		"DecideRequest": func() error { return f.DecideRequest(ctx, editor, newID(), skill.Decision{Approve: true}) },
+		"HideSkill":     func() error { return f.HideSkill(ctx, editor, f.skills[0].ID, true) },
+		"CreateCategory": func() error {
+			_, err := f.CreateCategory(ctx, editor, "分類")
+			return err
+		},
+		"RemoveInstallation": func() error { return f.RemoveInstallation(ctx, editor.By, f.a, "slack") },
+		"RemoveMemberLink":   func() error { return f.RemoveMemberLink(ctx, editor.By, f.a, f.bob.UserID, "slack") },
+	} {
+		if err := call(); fault.CodeOf(err) != fault.Forbidden {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

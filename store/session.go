@@ -177,11 +177,15 @@ func sessionLimits(ctx context.Context, q querier, organizationID uuid.UUID) (or
 
 // SetSessionLimits implements org.Store.
 func (db *DB) SetSessionLimits(
-	ctx context.Context, actor identity.Actor, limits org.SessionLimits, check func(*org.Member) error,
-) error {
-	return db.changeOrganization(ctx, actor, check, func(tx pgx.Tx) error {
+	ctx context.Context, actor identity.Actor, change func(*org.SessionLimits) error, check func(*org.Member) error,
+) (limits org.SessionLimits, err error) {
+	err = db.changeOrganization(ctx, actor, check, func(tx pgx.Tx) error {
 		before, err := sessionLimits(ctx, tx, actor.OrganizationID)
 		if err != nil {
+			return err
+		}
+		limits = before
+		if err := change(&limits); err != nil {
 			return err
 		}
 		changes := limits.Changes(before)
@@ -198,6 +202,7 @@ func (db *DB) SetSessionLimits(
 		}
 		return audit(ctx, tx, organizationEvent(actor, org.ActionSessionLimits, changes...))
 	})
+	return limits, err
 }
 
 // AddressRanges implements org.Store.
@@ -213,15 +218,22 @@ func addressRanges(ctx context.Context, q querier, organizationID uuid.UUID) (or
 
 // SetAddressRanges implements org.Store. A trigger notifies the servers.
 func (db *DB) SetAddressRanges(
-	ctx context.Context, actor identity.Actor, ranges org.AddressRanges, check func(*org.Member) error,
-) error {
-	return db.changeOrganization(ctx, actor, check, func(tx pgx.Tx) error {
+	ctx context.Context, actor identity.Actor, change func(*org.AddressRanges) error, check func(*org.Member) error,
+) (ranges org.AddressRanges, err error) {
+	err = db.changeOrganization(ctx, actor, check, func(tx pgx.Tx) error {
+		if ranges, err = addressRanges(ctx, tx, actor.OrganizationID); err != nil {
+			return err
+		}
+		if err := change(&ranges); err != nil {
+			return err
+		}
 		changes, err := setAddressRanges(ctx, tx, actor.OrganizationID, ranges)
 		if err != nil || len(changes) == 0 {
 			return err
 		}
 		return audit(ctx, tx, organizationEvent(actor, org.ActionAddressRanges, changes...))
 	})
+	return ranges, err
 }
 
 // ClearAddressRanges removes the networks of an organization for an operator, so that its members can use it from

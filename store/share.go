@@ -154,6 +154,11 @@ func (db *DB) EndShare(
 	ctx context.Context, organizationID, shareID uuid.UUID, userID *uuid.UUID, by org.AuditActor,
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
+		if userID == nil {
+			if err := lockForRole(ctx, tx, organizationID, *by.ID, identity.Role.IsAdmin); err != nil {
+				return err
+			}
+		}
 		share, err := findShare(ctx, tx, organizationID, shareID)
 		if err != nil {
 			return err

@@ -59,6 +59,32 @@ func decodeStrictly(body []byte, v any) error {
 	return nil
 }
 
+// nullable is a field of a body that distinguishes null from a missing value.
+type nullable[T any] struct {
+	given bool
+	value T
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *nullable[T]) UnmarshalJSON(data []byte) error {
+	n.given = true
+	return json.Unmarshal(data, &n.value)
+}
+
+// assign sets a field to a given value, also to null.
+func (n nullable[T]) assign(field *T) {
+	if n.given {
+		*field = n.value
+	}
+}
+
+// assign sets a field to a value that is given.
+func assign[T any](field, given *T) {
+	if given != nil {
+		*field = *given
+	}
+}
+
 // readJSON reads a body of at most limit bytes. It refuses values other than objects, and strings with NUL.
 func readJSON(limit int64, w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {

@@ -29,8 +29,10 @@ func (s *Server) addGroup(c *call, req GroupPostRequest) (any, error) {
 }
 
 func (s *Server) editGroup(c *call, req GroupPutRequest) (any, error) {
-	group, err := s.Org.EditGroup(c.ctx(), c.actor, c.pathID, org.GroupDraft{
-		Name: req.Name, Description: req.Description, TokenLimit: req.TokenLimit,
+	group, err := s.Org.EditGroup(c.ctx(), c.actor, c.pathID, func(d *org.GroupDraft) {
+		assign(&d.Name, req.Name)
+		assign(&d.Description, req.Description)
+		req.TokenLimit.assign(&d.TokenLimit)
 	})
 	return toGroup(group), err
 }

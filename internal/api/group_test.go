@@ -42,7 +42,11 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	path := "/v1/group/" + group.ID.String()
-	if got := get[api.Group](f, http.StatusOK, bob("PUT", path, map[string]any{"name": "営業本部", "token_limit": 900})); got.Name != "営業本部" || got.Description != "" || *got.TokenLimit != 900 {
+	if got := get[api.Group](f, http.StatusOK, bob("PUT", path, map[string]any{"token_limit": nil})); got.Name != "営業部" || got.TokenLimit != nil {
+		t.Errorf("without the limit: %+v", got)
+	}
+	get[api.Group](f, http.StatusOK, bob("PUT", path, map[string]any{"token_limit": 900}))
+	if got := get[api.Group](f, http.StatusOK, bob("PUT", path, map[string]any{"name": "営業本部"})); got.Name != "営業本部" || got.Description != "東京と大阪" || *got.TokenLimit != 900 {
 		t.Errorf("edited: %+v", got)
 	}
 
@@ -110,7 +114,7 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	slices.Reverse(actions)
-	if want := []string{"group.create", "group.edit", "group.members", "group.members", "group.delete"}; !slices.Equal(actions, want) {
+	if want := []string{"group.create", "group.edit", "group.edit", "group.edit", "group.members", "group.members", "group.delete"}; !slices.Equal(actions, want) {
 		t.Errorf("the audit log has %q", actions)
 	}
 }

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"net/netip"
-
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
@@ -32,19 +30,26 @@ func (s *Server) endMemberSessions(c *call) (any, error) {
 
 func (s *Server) getSessionLimits(c *call) (any, error) {
 	limits, err := s.Org.SessionLimits(c.ctx(), c.actor)
+	return toSessionLimits(limits), err
+}
+
+func (s *Server) putSessionLimits(c *call, req SessionLimitsPutRequest) (any, error) {
+	limits, err := s.Org.SetSessionLimits(c.ctx(), c.actor, func(l *org.SessionLimits) {
+		assign(&l.SingleSignOn.Idle, req.SingleSignOn.IdleMinutes)
+		assign(&l.SingleSignOn.Max, req.SingleSignOn.MaxMinutes)
+		assign(&l.Password.Idle, req.Password.IdleMinutes)
+		assign(&l.Password.Max, req.Password.MaxMinutes)
+		assign(&l.Connection, req.Connection.IdleMinutes)
+	})
+	return toSessionLimits(limits), err
+}
+
+func toSessionLimits(limits org.SessionLimits) SessionLimits {
 	return SessionLimits{
 		SingleSignOn: SessionLimit{IdleMinutes: limits.SingleSignOn.Idle, MaxMinutes: limits.SingleSignOn.Max},
 		Password:     SessionLimit{IdleMinutes: limits.Password.Idle, MaxMinutes: limits.Password.Max},
 		Connection:   ConnectionLimit{IdleMinutes: limits.Connection},
-	}, err
-}
-
-func (s *Server) putSessionLimits(c *call, req SessionLimits) (any, error) {
-	return req, s.Org.SetSessionLimits(c.ctx(), c.actor, org.SessionLimits{
-		SingleSignOn: org.SessionLimit{Idle: req.SingleSignOn.IdleMinutes, Max: req.SingleSignOn.MaxMinutes},
-		Password:     org.SessionLimit{Idle: req.Password.IdleMinutes, Max: req.Password.MaxMinutes},
-		Connection:   req.Connection.IdleMinutes,
-	})
+	}
 }
 
 func (s *Server) getAddressRanges(c *call) (any, error) {
@@ -53,22 +58,20 @@ func (s *Server) getAddressRanges(c *call) (any, error) {
 }
 
 func (s *Server) putAddressRanges(c *call, req AddressRangesRequest) (any, error) {
-	ranges, err := s.Org.SetAddressRanges(c.ctx(), c.actor, org.AddressRangeTexts{
-		App: req.Ranges, API: req.APIRanges, Connections: req.ConnectionRanges,
+	ranges, err := s.Org.SetAddressRanges(c.ctx(), c.actor, func(texts *org.AddressRangeTexts) {
+		if req.Ranges != nil {
+			texts.App = req.Ranges
+		}
+		req.APIRanges.assign(&texts.API)
+		req.ConnectionRanges.assign(&texts.Connections)
 	})
 	return toAddressRanges(c.actor, ranges), err
 }
 
 func toAddressRanges(actor identity.Actor, ranges org.AddressRanges) AddressRanges {
+	texts := ranges.Texts()
 	return AddressRanges{
-		Ranges: *rangeTexts(&ranges.App), APIRanges: rangeTexts(ranges.API), ConnectionRanges: rangeTexts(ranges.Connections),
+		Ranges: texts.App, APIRanges: texts.API, ConnectionRanges: texts.Connections,
 		Address: addressText(&actor.Address),
 	}
-}
-
-func rangeTexts(ranges *[]netip.Prefix) *[]string {
-	if ranges == nil {
-		return nil
-	}
-	return new(convert(*ranges, netip.Prefix.String))
 }

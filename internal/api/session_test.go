@@ -116,7 +116,7 @@ func TestSessionLimitsAreSuperAdmins(t *testing.T) {
 		}
 	}
 	for _, connection := range []any{
-		map[string]any{"idle_minutes": 4}, map[string]any{"idle_minutes": 43201}, map[string]any{}, nil,
+		map[string]any{"idle_minutes": 4}, map[string]any{"idle_minutes": 43201},
 	} {
 		resp := f.do(call{
 			method: "PUT", path: "/v1/session-limits", token: f.alice.Subject,
@@ -131,11 +131,15 @@ func TestSessionLimitsAreSuperAdmins(t *testing.T) {
 		method: "PUT", path: "/v1/session-limits", token: f.alice.Subject,
 		body: limits(15, 60),
 	})
+	get[api.SessionLimits](f, http.StatusOK, call{
+		method: "PUT", path: "/v1/session-limits", token: f.alice.Subject,
+		body: map[string]any{"single_sign_on": map[string]any{"idle_minutes": 20}},
+	})
 	got := get[api.SessionLimits](f, http.StatusOK, call{
 		method: "GET", path: "/v1/session-limits",
 		token: f.alice.Subject,
 	})
-	if got.SingleSignOn != (api.SessionLimit{IdleMinutes: 15, MaxMinutes: 60}) || got.Password.MaxMinutes != 43200 ||
+	if got.SingleSignOn != (api.SessionLimit{IdleMinutes: 20, MaxMinutes: 60}) || got.Password.MaxMinutes != 43200 ||
 		got.Connection.IdleMinutes != 1440 {
 		t.Errorf("got %+v", got)
 	}
@@ -236,6 +240,10 @@ func TestAddressRangesByUse(t *testing.T) {
 		{
 			map[string]any{"ranges": []string{office}, "api_ranges": []string{factory}, "connection_ranges": []string{}},
 			map[string][]string{"app": {office}, "api": {factory}, "extension": {office, elsewhere, factory}},
+		},
+		{
+			map[string]any{"connection_ranges": []string{office}},
+			map[string][]string{"app": {office}, "api": {factory}, "extension": {office}},
 		},
 		{
 			map[string]any{"ranges": []string{}, "api_ranges": nil, "connection_ranges": []string{factory, office}},

@@ -1148,14 +1148,14 @@ type AddressRanges struct {
 
 // AddressRangesRequest defines model for AddressRangesRequest.
 type AddressRangesRequest struct {
-	// APIRanges Networks for personal access tokens. Null or missing means those of the app.
-	APIRanges *[]string `json:"api_ranges,omitempty,omitzero"`
+	// APIRanges Networks for personal access tokens. Null means those of the app.
+	APIRanges nullable[*[]string] `json:"api_ranges,omitempty,omitzero"`
 
-	// ConnectionRanges Networks for other connections, such as the browser extension. Null or missing means those of the app.
-	ConnectionRanges *[]string `json:"connection_ranges,omitempty,omitzero"`
+	// ConnectionRanges Networks for other connections, such as the browser extension. Null means those of the app.
+	ConnectionRanges nullable[*[]string] `json:"connection_ranges,omitempty,omitzero"`
 
 	// Ranges Networks for the app, in CIDR notation or single addresses, IPv4 or IPv6. None means any.
-	Ranges []string `json:"ranges"`
+	Ranges []string `json:"ranges,omitempty,omitzero"`
 }
 
 // AppConfig defines model for AppConfig.
@@ -1463,6 +1463,11 @@ type ConnectionClient struct {
 type ConnectionLimit struct {
 	// IdleMinutes Without a call.
 	IdleMinutes int `json:"idle_minutes"`
+}
+
+// ConnectionLimitChange defines model for ConnectionLimitChange.
+type ConnectionLimitChange struct {
+	IdleMinutes *int `json:"idle_minutes,omitempty"`
 }
 
 // ConnectionList defines model for ConnectionList.
@@ -1835,12 +1840,12 @@ type GroupPostRequest struct {
 
 // GroupPutRequest defines model for GroupPutRequest.
 type GroupPutRequest struct {
-	Description string `json:"description,omitempty,omitzero"`
-	Name        string `json:"name"`
+	Description *string `json:"description,omitempty"`
+	Name        *string `json:"name,omitempty"`
 
-	// TokenLimit Tokens per month for each member with the rule `default`. Of several groups the highest limit applies. Without
-	// it, the organization's limit applies.
-	TokenLimit *int64 `json:"token_limit,omitempty"`
+	// TokenLimit Tokens per month for each member with the rule `default`. Of several groups the highest limit applies. Null
+	// removes it: then the organization's limit applies.
+	TokenLimit nullable[*int64] `json:"token_limit,omitempty,omitzero"`
 }
 
 // Guidance defines model for Guidance.
@@ -3459,6 +3464,12 @@ type SessionLimit struct {
 	MaxMinutes int `json:"max_minutes"`
 }
 
+// SessionLimitChange defines model for SessionLimitChange.
+type SessionLimitChange struct {
+	IdleMinutes *int `json:"idle_minutes,omitempty"`
+	MaxMinutes  *int `json:"max_minutes,omitempty"`
+}
+
 // SessionLimits defines model for SessionLimits.
 type SessionLimits struct {
 	// Connection Of connections, instead of the `idle_minutes` of the session in which they were allowed. Its `max_minutes`
@@ -3466,6 +3477,13 @@ type SessionLimits struct {
 	Connection   ConnectionLimit `json:"connection"`
 	Password     SessionLimit    `json:"password"`
 	SingleSignOn SessionLimit    `json:"single_sign_on"`
+}
+
+// SessionLimitsPutRequest defines model for SessionLimitsPutRequest.
+type SessionLimitsPutRequest struct {
+	Connection   ConnectionLimitChange `json:"connection,omitempty,omitzero"`
+	Password     SessionLimitChange    `json:"password,omitempty,omitzero"`
+	SingleSignOn SessionLimitChange    `json:"single_sign_on,omitempty,omitzero"`
 }
 
 // SessionList defines model for SessionList.
@@ -5759,7 +5777,7 @@ type SamlAssertionConsumerFormdataRequestBody = SAMLResponseForm
 type AddSCIMTokenJSONRequestBody = SCIMTokenPostRequest
 
 // PutSessionLimitsJSONRequestBody defines body for PutSessionLimits for application/json ContentType.
-type PutSessionLimitsJSONRequestBody = SessionLimits
+type PutSessionLimitsJSONRequestBody = SessionLimitsPutRequest
 
 // CopyShareJSONRequestBody defines body for CopyShare for application/json ContentType.
 type CopyShareJSONRequestBody = ShareCopyRequest

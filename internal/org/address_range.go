@@ -34,27 +34,51 @@ func (s *Service) AddressRanges(ctx context.Context, actor identity.Actor) (Addr
 	return s.store.AddressRanges(ctx, actor.OrganizationID)
 }
 
-// SetAddressRanges sets these networks and returns them. It ends streams and connections from other networks. The actor's
-// address must be in one of those for the app. For super-admins.
-func (s *Service) SetAddressRanges(
-	ctx context.Context, actor identity.Actor, texts AddressRangeTexts,
-) (ranges AddressRanges, err error) {
+// SetAddressRanges sets these networks by calling change with the current ones, and returns them. It ends streams and
+// connections from other networks. The actor's address must be in one of those for the app. For super-admins.
+func (s *Service) SetAddressRanges(ctx context.Context, actor identity.Actor, change func(*AddressRangeTexts)) (
+	AddressRanges, error,
+) {
 	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return ranges, ErrForbidden
+		return AddressRanges{}, ErrForbidden
 	}
-	if ranges.App, err = parseAddressRanges("ranges", texts.App); err != nil {
+	return s.store.SetAddressRanges(ctx, actor, func(ranges *AddressRanges) (err error) {
+		texts := ranges.Texts()
+		change(&texts)
+		*ranges, err = texts.parse()
+		if err == nil && !identity.InRanges(ranges.App, actor.Address) {
+			return fault.InvalidField("ranges",
+				"現在の接続元（%s）が含まれていません。ご自身が利用できなくなるため、保存できません。", actor.Address)
+		}
+		return err
+	}, stillSuperAdmin)
+}
+
+// Texts returns the networks in CIDR notation.
+func (r AddressRanges) Texts() AddressRangeTexts {
+	return AddressRangeTexts{App: *rangeTexts(&r.App), API: rangeTexts(r.API), Connections: rangeTexts(r.Connections)}
+}
+
+func rangeTexts(ranges *[]netip.Prefix) *[]string {
+	if ranges == nil {
+		return nil
+	}
+	texts := make([]string, len(*ranges))
+	for i, r := range *ranges {
+		texts[i] = r.String()
+	}
+	return &texts
+}
+
+func (t AddressRangeTexts) parse() (ranges AddressRanges, err error) {
+	if ranges.App, err = parseAddressRanges("ranges", t.App); err != nil {
 		return ranges, err
 	}
-	if ranges.API, err = parseOwnRanges("api_ranges", texts.API); err != nil {
+	if ranges.API, err = parseOwnRanges("api_ranges", t.API); err != nil {
 		return ranges, err
 	}
-	if ranges.Connections, err = parseOwnRanges("connection_ranges", texts.Connections); err != nil {
-		return ranges, err
-	}
-	if !identity.InRanges(ranges.App, actor.Address) {
-		return ranges, fault.InvalidField("ranges", "現在の接続元（%s）が含まれていません。ご自身が利用できなくなるため、保存できません。", actor.Address)
-	}
-	return ranges, s.store.SetAddressRanges(ctx, actor, ranges, stillSuperAdmin)
+	ranges.Connections, err = parseOwnRanges("connection_ranges", t.Connections)
+	return ranges, err
 }
 
 // parseOwnRanges parses networks that may be those of the app.

@@ -125,17 +125,21 @@ func (s *Service) AddGroup(ctx context.Context, actor identity.Actor, requestID 
 	}, stillAdministers)
 }
 
-// EditGroup changes a group's name, description and limit. For administrators. The errors are those of AddGroup, and
-// ErrNoGroup.
-func (s *Service) EditGroup(ctx context.Context, actor identity.Actor, id uuid.UUID, draft GroupDraft) (Group, error) {
+// EditGroup changes a group's name, description and limit by calling change with the current ones. For administrators.
+// The errors are those of AddGroup, and ErrNoGroup.
+func (s *Service) EditGroup(ctx context.Context, actor identity.Actor, id uuid.UUID, change func(*GroupDraft)) (
+	Group, error,
+) {
 	if err := administers(actor); err != nil {
 		return Group{}, err
 	}
-	draft, err := draft.Checked()
-	if err != nil {
-		return Group{}, err
-	}
-	return s.store.EditGroup(ctx, actor, draft.in(Group{ID: id}), stillAdministers)
+	return s.store.EditGroup(ctx, actor, id, func(g *Group) error {
+		draft := GroupDraft{Name: g.Name, Description: g.Description, TokenLimit: g.TokenLimit}
+		change(&draft)
+		draft, err := draft.Checked()
+		*g = draft.in(*g)
+		return err
+	}, stillAdministers)
 }
 
 // DeleteGroup deletes a group. Its members lose the skills that were offered to the group, and its limit. For

@@ -137,9 +137,10 @@ type Store interface {
 	// ErrRequestConflict, ErrTooManyGroups, and that of ErrGroupName.
 	AddGroup(ctx context.Context, actor identity.Actor, call GroupCall, check func(actor *Member) error) (Group, error)
 
-	// EditGroup changes the name, description and limit of a group, and logs it. Errors: that of check, ErrNoGroup, and
-	// that of ErrGroupName.
-	EditGroup(ctx context.Context, actor identity.Actor, group Group, check func(actor *Member) error) (Group, error)
+	// EditGroup changes the name, description and limit of a group by calling change, and logs it. Errors: those of
+	// check and change, ErrNoGroup, and that of ErrGroupName.
+	EditGroup(ctx context.Context, actor identity.Actor, id uuid.UUID, change func(*Group) error,
+		check func(actor *Member) error) (Group, error)
 
 	// DeleteGroup deletes a group, and logs it. Errors: that of check, and ErrNoGroup.
 	DeleteGroup(ctx context.Context, actor identity.Actor, id uuid.UUID, check func(actor *Member) error) error
@@ -228,10 +229,10 @@ type Store interface {
 	// SessionLimits returns an organization's limits, or ErrNoOrganization.
 	SessionLimits(ctx context.Context, organizationID uuid.UUID) (SessionLimits, error)
 
-	// SetSessionLimits sets an organization's limits, which also apply to existing sessions, and logs it. It calls
-	// check with the actor's current state, and returns its error unchanged.
-	SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits,
-		check func(actor *Member) error) error
+	// SetSessionLimits sets an organization's limits, which also apply to existing sessions, by calling change, and logs
+	// it. It calls check with the actor's current state, and returns the errors of both unchanged.
+	SetSessionLimits(ctx context.Context, actor identity.Actor, change func(*SessionLimits) error,
+		check func(actor *Member) error) (SessionLimits, error)
 
 	// FactorPolicy returns an organization's policy, or ErrNoOrganization.
 	FactorPolicy(ctx context.Context, organizationID uuid.UUID) (FactorPolicy, error)
@@ -247,10 +248,10 @@ type Store interface {
 	// AddressRanges returns the networks that an organization's members may connect from, or ErrNoOrganization.
 	AddressRanges(ctx context.Context, organizationID uuid.UUID) (AddressRanges, error)
 
-	// SetAddressRanges sets them and logs it, and notifies all servers. It calls check with the actor's current state,
-	// and returns its error unchanged.
-	SetAddressRanges(ctx context.Context, actor identity.Actor, ranges AddressRanges,
-		check func(actor *Member) error) error
+	// SetAddressRanges sets them by calling change, logs it, notifies all servers, and returns them. It calls check with
+	// the actor's current state, and returns the errors of both unchanged.
+	SetAddressRanges(ctx context.Context, actor identity.Actor, change func(*AddressRanges) error,
+		check func(actor *Member) error) (AddressRanges, error)
 
 	// Guidance for answers: of the organization and of a person.
 

@@ -37,29 +37,36 @@ func (s *Service) SessionLimits(ctx context.Context, actor identity.Actor) (Sess
 	return s.store.SessionLimits(ctx, actor.OrganizationID)
 }
 
-// SetSessionLimits sets the session limits of the actor's organization. For super-admins.
-func (s *Service) SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits) error {
+// SetSessionLimits sets the session limits of the actor's organization by calling change with the current ones, and
+// returns them. For super-admins.
+func (s *Service) SetSessionLimits(ctx context.Context, actor identity.Actor, change func(*SessionLimits)) (
+	SessionLimits, error,
+) {
 	if actor.Role != identity.RoleOrganizationSuperAdmin {
-		return ErrForbidden
+		return SessionLimits{}, ErrForbidden
 	}
-	for name, limit := range map[string]SessionLimit{
-		"single_sign_on": limits.SingleSignOn,
-		"password":       limits.Password,
-	} {
-		if err := limit.check(name); err != nil {
-			return err
-		}
-	}
-	if limits.Connection < minSessionIdle || limits.Connection > maxSession {
-		return fault.InvalidField("connection.idle_minutes", "%d以上%d以下で指定してください。", minSessionIdle, maxSession)
-	}
-	return s.store.SetSessionLimits(ctx, actor, limits, stillSuperAdmin)
+	return s.store.SetSessionLimits(ctx, actor, func(limits *SessionLimits) error {
+		change(limits)
+		return limits.check()
+	}, stillSuperAdmin)
 }
 
 // stillSuperAdmin refuses an actor who is not an active super-admin any more.
 func stillSuperAdmin(actor *Member) error {
 	if actor == nil || actor.Role != identity.RoleOrganizationSuperAdmin || actor.State != identity.StateActive {
 		return ErrForbidden
+	}
+	return nil
+}
+
+func (l SessionLimits) check() error {
+	for name, limit := range map[string]SessionLimit{"single_sign_on": l.SingleSignOn, "password": l.Password} {
+		if err := limit.check(name); err != nil {
+			return err
+		}
+	}
+	if l.Connection < minSessionIdle || l.Connection > maxSession {
+		return fault.InvalidField("connection.idle_minutes", "%d以上%d以下で指定してください。", minSessionIdle, maxSession)
 	}
 	return nil
 }

@@ -4,10 +4,13 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { retentionQuery } from '@/entities/thread/leaving'
 import { queryClient } from '@/lib/api/queries'
 import { renderRoutes } from '@/testRoutes'
+import { GroupForm } from './group/GroupForm'
 import { InstructionsPage } from './instructions/InstructionsPage'
 import { ModelsPage } from './model/ModelsPage'
 import { modelsQuery } from './queries'
 import { RetentionPage } from './retention/RetentionPage'
+import { AddressRangesSection } from './saml/AddressRanges'
+import { SessionLimitsSection } from './saml/SessionLimits'
 
 const model = {
   id: 'a',
@@ -29,13 +32,21 @@ const guidance = (instructions: string) => ({
 
 /** Ends the pending request that saves a form. */
 let saved: (response: Response) => void
+let sent: unknown
 let responses: Record<string, object>
 
 beforeEach(() => {
   saved = undefined as never
+  sent = undefined
   responses = {}
   vi.stubGlobal('fetch', (request: Request) => {
-    if (request.method === 'PUT') return new Promise((resolve) => (saved = resolve))
+    if (request.method === 'PUT')
+      return new Promise((resolve) => {
+        void request.json().then((body) => {
+          sent = body
+          saved = resolve
+        })
+      })
     const { pathname } = new URL(request.url)
     return Promise.resolve(Response.json(responses[pathname] ?? { items: [], total: 0 }))
   })
@@ -93,6 +104,55 @@ it('edits the model of the row after the models of the server have changed', asy
   await vi.waitFor(() => expect(saved).toBeDefined())
   saved(Response.json({ default_id: 'a', models: named('d', 'b') }))
   expect((await note('D')).value).toBe('')
+})
+
+const GroupEdit = () => (
+  <GroupForm
+    group={{
+      id: 'g',
+      name: '営業部',
+      description: '東京',
+      source: 'manual',
+      token_limit: 700,
+      member_count: 0,
+    }}
+    onClose={() => {}}
+  />
+)
+const Limits = () => <SessionLimitsSection mayEdit />
+const Ranges = () => <AddressRangesSection mayEdit />
+
+it.each([
+  ['of a group', GroupEdit, '説明（任意）', '大阪', { description: '大阪' }],
+  ['of the limit of a group', GroupEdit, '一人あたりの月の上限（トークン、任意）', '', { token_limit: null }],
+  [
+    'of sessions',
+    Limits,
+    '操作しない時間',
+    '15',
+    { single_sign_on: { idle_minutes: 15 }, password: {}, connection: {} },
+  ],
+  ['of networks', Ranges, 'アプリの利用を許可するIPアドレスの範囲', '', { ranges: [] }],
+] as const)('sends only the changes %s', async (_, Screen, label, value, body) => {
+  Object.assign(responses, {
+    '/v1/session-limits': {
+      single_sign_on: { idle_minutes: 480, max_minutes: 10080 },
+      password: { idle_minutes: 480, max_minutes: 10080 },
+      connection: { idle_minutes: 480 },
+    },
+    '/v1/address-range': {
+      ranges: ['203.0.113.7/32'],
+      api_ranges: [],
+      connection_ranges: null,
+      address: '203.0.113.7',
+    },
+  })
+  show(Screen)
+  const field = (await screen.findAllByLabelText(label))[0]
+  if (!field) throw new Error('no field')
+  type(field, value)
+  fireEvent.click(screen.getByRole('button', { name: /^(保存|接続元の制限を変更)/ }))
+  await vi.waitFor(() => expect(sent).toEqual(body))
 })
 
 it('shows the retention that another administrator has set', async () => {

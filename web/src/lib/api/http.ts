@@ -101,7 +101,7 @@ function assertArguments(operation: Operation, body: unknown, values: Values): v
 /** presentBody returns the body of a request, or undefined if none of its fields has a value. */
 function presentBody(body: unknown): unknown {
   const values = typeof body === 'object' && body !== null ? Object.values(body) : []
-  const empty = values.length > 0 && values.every((value) => value === undefined || value === null)
+  const empty = values.length > 0 && values.every((value) => value === undefined)
   return empty ? undefined : body
 }
 

@@ -164,7 +164,7 @@ export const endpoints = {
   putOrganizationModels: {"method":"PUT","path":"/v1/organization/model","body":"organizationModelsRequest"},
   putRetention: {"method":"PUT","path":"/v1/retention","body":"retentionPutRequest"},
   putSAMLConfig: {"method":"PUT","path":"/v1/saml-config","body":"sAMLConfigPutRequest"},
-  putSessionLimits: {"method":"PUT","path":"/v1/session-limits","body":"sessionLimits"},
+  putSessionLimits: {"method":"PUT","path":"/v1/session-limits","body":"sessionLimitsPutRequest"},
   putSlackConfig: {"method":"PUT","path":"/v1/slack-config","body":"slackConfigPutRequest"},
   readDataSource: {"method":"POST","path":"/v1/data-source/{data_source_id}/read"},
   readNotifications: {"method":"PUT","path":"/v1/notification/read","body":"notificationReadRequest"},

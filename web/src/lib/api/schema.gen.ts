@@ -1779,7 +1779,7 @@ export interface paths {
         get: operations["getGroup"];
         /**
          * Change the name, description and limit of a group
-         * @description For the organization's administrators.
+         * @description For the organization's administrators. What is left out of the request keeps its value.
          */
         put: operations["editGroup"];
         post?: never;
@@ -2284,7 +2284,7 @@ export interface paths {
         /**
          * Set how long sessions of the organization last
          * @description For super-admins. The limits hold for sessions that have begun, too. An identity provider's
-         *     `SessionNotOnOrAfter` ends a session before them.
+         *     `SessionNotOnOrAfter` ends a session before them. What is left out of the request keeps its value.
          */
         put: operations["putSessionLimits"];
         post?: never;
@@ -2310,7 +2310,7 @@ export interface paths {
          * Set the networks that members may connect from
          * @description For super-admins, whose own address must be in one of the networks for the app. Every call, stream and connection
          *     of a member from another address is refused with 403 `address_refused` from then on, and those that are open end.
-         *     Requests from Slack are not affected.
+         *     Requests from Slack are not affected. What is left out of the request keeps its value.
          */
         put: operations["putAddressRanges"];
         post?: never;
@@ -4904,14 +4904,14 @@ export interface components {
             token_limit?: number;
         };
         GroupPutRequest: {
-            name: string;
+            name?: string;
             description?: string;
             /**
              * Format: int64
-             * @description Tokens per month for each member with the rule `default`. Of several groups the highest limit applies. Without
-             *     it, the organization's limit applies.
+             * @description Tokens per month for each member with the rule `default`. Of several groups the highest limit applies. Null
+             *     removes it: then the organization's limit applies.
              */
-            token_limit?: number;
+            token_limit?: number | null;
         };
         /**
          * @description Viewers read and ask. Editors also add and remove files and edit the instructions. Managers also grant.
@@ -5786,12 +5786,17 @@ export interface components {
             password: components["schemas"]["SessionLimit"];
             connection: components["schemas"]["ConnectionLimit"];
         };
+        SessionLimitsPutRequest: {
+            single_sign_on?: components["schemas"]["SessionLimitChange"];
+            password?: components["schemas"]["SessionLimitChange"];
+            connection?: components["schemas"]["ConnectionLimitChange"];
+        };
         AddressRangesRequest: {
             /** @description Networks for the app, in CIDR notation or single addresses, IPv4 or IPv6. None means any. */
-            ranges: string[];
-            /** @description Networks for personal access tokens. Null or missing means those of the app. */
+            ranges?: string[];
+            /** @description Networks for personal access tokens. Null means those of the app. */
             api_ranges?: string[] | null;
-            /** @description Networks for other connections, such as the browser extension. Null or missing means those of the app. */
+            /** @description Networks for other connections, such as the browser extension. Null means those of the app. */
             connection_ranges?: string[] | null;
         };
         AddressRanges: {
@@ -5817,6 +5822,13 @@ export interface components {
             idle_minutes: number;
             /** @description From signing in. */
             max_minutes: number;
+        };
+        ConnectionLimitChange: {
+            idle_minutes?: number;
+        };
+        SessionLimitChange: {
+            idle_minutes?: number;
+            max_minutes?: number;
         };
         SSOLink: {
             /** @description The account's address. */
@@ -11428,7 +11440,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SessionLimits"];
+                "application/json": components["schemas"]["SessionLimitsPutRequest"];
             };
         };
         responses: {

@@ -1,15 +1,22 @@
 import { type FormEvent, useId, useState } from 'react'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { FieldErrorText, TextArea, TextField } from '@/components/Field'
-import { ApiError, call, errorMessage, type Group } from '@/lib/api'
+import { ApiError, call, errorMessage, type Group, type GroupPutRequest } from '@/lib/api'
 import { useTask } from '@/lib/ui/task'
 import { toast } from '@/lib/ui/toast'
+import { changesOf } from '../changes'
 import styles from '../members/Dialogs.module.css'
 import { typedTokens } from '../members/limit'
 import { refreshGroups } from '../queries'
 import { texts } from '../texts'
 
 const words = texts.group.form
+
+interface GroupValues {
+  readonly name: string
+  readonly description: string
+  readonly limit: string
+}
 
 interface GroupFormProps {
   /** The group to edit; undefined for a new one. */
@@ -20,17 +27,18 @@ interface GroupFormProps {
 
 /** A dialog to create or edit a group. */
 export function GroupForm({ group, onSaved, onClose }: GroupFormProps) {
-  const [values, setValues] = useState({
+  const [initial] = useState<GroupValues>({
     name: group?.name ?? '',
     description: group?.description ?? '',
     limit: group?.token_limit === undefined ? '' : String(group.token_limit),
   })
+  const [values, setValues] = useState(initial)
   const [requestId] = useState(() => crypto.randomUUID())
   const [error, setError] = useState<unknown>(null)
   const { busy, run } = useTask()
   const form = useId()
   const provided = group?.source === 'scim'
-  const set = (next: Partial<typeof values>) => {
+  const set = (next: Partial<GroupValues>) => {
     setValues({ ...values, ...next })
     setError(null)
   }
@@ -41,11 +49,17 @@ export function GroupForm({ group, onSaved, onClose }: GroupFormProps) {
     if (name.trim() === '') return setError(invalid('name', words.nameRequired))
     if (values.limit.trim() !== '' && limit === undefined)
       return setError(invalid('token_limit', words.limitWrong))
-    const body = { name, description, ...(limit !== undefined && { token_limit: limit }) }
     await run(async () => {
       const saved = group
-        ? await call('editGroup', { group_id: group.id, body })
-        : await call('addGroup', { body: { ...body, request_id: requestId } })
+        ? await call('editGroup', { group_id: group.id, body: requestOf(initial, values) })
+        : await call('addGroup', {
+            body: {
+              name,
+              description,
+              ...(limit !== undefined && { token_limit: limit }),
+              request_id: requestId,
+            },
+          })
       toast(group ? words.saved(saved.name) : words.created(saved.name), { tone: 'success' })
       onClose()
       onSaved?.(saved)
@@ -96,6 +110,11 @@ export function GroupForm({ group, onSaved, onClose }: GroupFormProps) {
       </form>
     </ConfirmDialog>
   )
+}
+
+function requestOf(initial: GroupValues, values: GroupValues): GroupPutRequest {
+  const { limit, ...changes } = changesOf(initial, values)
+  return { ...changes, ...(limit !== undefined && { token_limit: typedTokens(limit) ?? null }) }
 }
 
 function invalid(field: string, message: string): ApiError {

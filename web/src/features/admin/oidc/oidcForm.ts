@@ -1,5 +1,6 @@
 import { errorsByField, type OidcConfig, type OidcConfigPutRequest } from '@/lib/api'
 import type { FormErrors } from '@/lib/ui/form'
+import { changesOf } from '../changes'
 import { texts } from '../texts'
 
 const words = texts.oidcEdit
@@ -62,11 +63,8 @@ export function requestOf(config: OidcConfig, values: OidcValues): OidcConfigPut
     max_age: Number(values.maxAge),
     email_domains: values.domains,
   }
-  const changes = Object.entries(next).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(config[name as keyof typeof next]),
-  )
   return {
-    ...(Object.fromEntries(changes) as OidcConfigPutRequest),
+    ...(changesOf(config, next) as OidcConfigPutRequest),
     ...((values.removeSecret || secret !== '') && { client_secret: secret }),
   }
 }

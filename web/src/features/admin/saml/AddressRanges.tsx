@@ -8,6 +8,7 @@ import { type AddressRanges, ApiError, call, firstErrorMessage } from '@/lib/api
 import { queryClient } from '@/lib/api/queries'
 import { useTask } from '@/lib/ui/task'
 import { toast } from '@/lib/ui/toast'
+import { changesOf } from '../changes'
 import { LinesLoading } from '../parts/Loading'
 import { BoxedFacts, Fact, Section } from '../parts/Page'
 import { addressRangesQuery } from '../queries'
@@ -65,19 +66,21 @@ function toTexts({ ranges, api_ranges, connection_ranges }: AddressRanges): Text
 const split = (text: string) => text.split(/[\s,、]+/).filter(Boolean)
 
 function Form({ saved }: { saved: AddressRanges }) {
-  const [entered, setEntered] = useState(() => toTexts(saved))
+  const [edits, setEdits] = useState<Partial<Texts>>({})
   const [asking, setAsking] = useState(false)
   const [wrong, setWrong] = useState<{ use: Use; message: string }>()
   const { busy, run } = useTask()
-  const body = {
+  const entered = { ...toTexts(saved), ...edits }
+  const next = {
     ranges: split(entered.ranges),
     api_ranges: entered.api_ranges === null ? null : split(entered.api_ranges),
     connection_ranges: entered.connection_ranges === null ? null : split(entered.connection_ranges),
   }
-  const changed = JSON.stringify(toTexts({ ...saved, ...body })) !== JSON.stringify(toTexts(saved))
-  const restricts = Object.values(body).some((list) => list !== null && list.length > 0)
+  const body = changesOf(saved, next)
+  const changed = Object.keys(body).length > 0
+  const restricts = Object.values(next).some((list) => list !== null && list.length > 0)
   const set = (change: Partial<Texts>) => {
-    setEntered({ ...entered, ...change })
+    setEdits({ ...edits, ...change })
     setWrong(undefined)
   }
   const errorOf = (use: Use) => (wrong?.use === use ? wrong.message : undefined)
@@ -92,7 +95,7 @@ function Form({ saved }: { saved: AddressRanges }) {
       async () => {
         const stored = await call('putAddressRanges', { body })
         queryClient.setQueryData(addressRangesQuery.queryKey, stored)
-        setEntered(toTexts(stored))
+        setEdits({})
         setAsking(false)
         toast(words.saved, { tone: 'success' })
       },

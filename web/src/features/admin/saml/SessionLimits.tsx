@@ -3,10 +3,11 @@ import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { Select } from '@/components/Field'
 import { Loaded } from '@/components/States'
-import { call, errorMessage, type SessionLimits } from '@/lib/api'
+import { call, errorMessage, type SessionLimits, type SessionLimitsPutRequest } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { useTask } from '@/lib/ui/task'
 import { toast, toastFailure } from '@/lib/ui/toast'
+import { changesOf } from '../changes'
 import { LinesLoading } from '../parts/Loading'
 import { Fact, Facts, Section } from '../parts/Page'
 import { sessionLimitsQuery } from '../queries'
@@ -45,19 +46,31 @@ function Shown({ limits }: { limits: SessionLimits }) {
 }
 
 function Form({ saved }: { saved: SessionLimits }) {
-  const [limits, setLimits] = useState(saved)
+  const [edits, setEdits] = useState<SessionLimitsPutRequest>({})
   const { busy, run } = useTask()
-  const changed = JSON.stringify(limits) !== JSON.stringify(saved)
+  const limits = {
+    single_sign_on: { ...saved.single_sign_on, ...edits.single_sign_on },
+    password: { ...saved.password, ...edits.password },
+    connection: { ...saved.connection, ...edits.connection },
+  }
+  const body = {
+    single_sign_on: changesOf(saved.single_sign_on, limits.single_sign_on),
+    password: changesOf(saved.password, limits.password),
+    connection: changesOf(saved.connection, limits.connection),
+  }
+  const changed = Object.values(body).some((change) => Object.keys(change).length > 0)
   const set = (kind: (typeof KINDS)[number], change: Partial<SessionLimits['password']>) => {
     const next = { ...limits[kind], ...change }
     // The idle limit cannot exceed the lifetime.
-    setLimits({ ...limits, [kind]: { ...next, idle_minutes: Math.min(next.idle_minutes, next.max_minutes) } })
+    next.idle_minutes = Math.min(next.idle_minutes, next.max_minutes)
+    setEdits({ ...edits, [kind]: { ...edits[kind], ...changesOf(limits[kind], next) } })
   }
   const save = async () => {
     await run(
       async () => {
-        const stored = await call('putSessionLimits', { body: limits })
+        const stored = await call('putSessionLimits', { body })
         queryClient.setQueryData(sessionLimitsQuery.queryKey, stored)
+        setEdits((now) => (now === edits ? {} : now))
         toast(words.saved, { tone: 'success' })
       },
       (cause) => toastFailure(words.notSaved(errorMessage(cause)), () => void save()),
@@ -90,7 +103,7 @@ function Form({ saved }: { saved: SessionLimits }) {
           label={words.unused}
           value={String(limits.connection.idle_minutes)}
           onChange={(event) =>
-            setLimits({ ...limits, connection: { idle_minutes: Number(event.target.value) } })
+            setEdits({ ...edits, connection: { idle_minutes: Number(event.target.value) } })
           }
         >
           {choices(IDLE, limits.connection.idle_minutes, Number.POSITIVE_INFINITY)}
