@@ -286,17 +286,22 @@ func TestRestartOfAllServers(t *testing.T) {
 // server knew the waiting call. A call whose result is unknown is shown again, and the decision is about the new tool.
 func TestToolChangedDuringARestart(t *testing.T) {
 	t.Parallel()
-	for point, want := range map[string]string{"waiting": "a:エラー: " + tool.ErrWithdrawn.Detail, "claimed": "a:結果{}"} {
-		t.Run(point, func(t *testing.T) {
+	const made = "a:結果{}"
+	for name, c := range map[string]struct{ point, version, want string }{
+		"waiting":                    {"waiting", "1", "a:エラー: " + tool.ErrWithdrawn.Detail},
+		"claimed":                    {"claimed", "1", made},
+		"stored without its version": {"waiting", "", made},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f, box, model := newAskingFixture(t)
-			box.version = "1"
-			db := &crashStore{Store: f.db, at: point, crashed: make(chan struct{})}
+			box.version = c.version
+			db := &crashStore{Store: f.db, at: c.point, crashed: make(chan struct{})}
 			s := f.startWith(chat.Deps{Model: model, Tools: box, Store: db}, takesOver())
 			exchange := f.sendTo(s, f.question("送って"))
 			model.Next(t).CallTools(calling("a", "send", `{}`))
 			f.parked(exchange)
-			if point == "claimed" {
+			if c.point == "claimed" {
 				f.decide(s, approve(f.waits(s, 1)[0]))
 				await(t, "the crash", db.crashed)
 			}
@@ -305,11 +310,11 @@ func TestToolChangedDuringARestart(t *testing.T) {
 			box.version = "2"
 			s = f.startWith(chat.Deps{Model: model, Tools: box}, chat.Config{Lease: testLease, Sweep: 20 * time.Millisecond})
 			f.decide(s, approve(f.waits(s, 1)[0]))
-			if got := results(model.Next(t).Request); !slices.Equal(got, []string{want}) {
+			if got := results(model.Next(t).Request); !slices.Equal(got, []string{c.want}) {
 				t.Errorf("results %q", got)
 			}
-			if made := len(box.made()); (made > 0) != (point == "claimed") {
-				t.Errorf("%d calls", made)
+			if n := len(box.made()); (n > 0) != (c.want == made) {
+				t.Errorf("%d calls", n)
 			}
 		})
 	}

@@ -124,7 +124,8 @@ func request(ctx context.Context, t tool.Tool, exists bool, call ToolCall) (tool
 	switch {
 	case !exists: // The skill has changed since the call was stored.
 		return tool.Result{}, fault.Errorf(fault.NotFound, "このツールはありません。")
-	case call.Approval != nil && call.Version != t.Version: // The person has approved another tool.
+	// The person has approved another tool. Calls stored by earlier releases have no version.
+	case call.Approval != nil && call.Version != "" && call.Version != t.Version:
 		return tool.Result{}, tool.ErrWithdrawn
 	case call.Input != nil && call.Input.Response != nil:
 		return t.Resume(ctx, arguments, call.Input.InputRequest, *call.Input.Response)
