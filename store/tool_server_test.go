@@ -335,7 +335,7 @@ func TestSlowDiscovery(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	_, server := f.toolServer(t, toolserver.AuthNone)
-	begun := time.Now()
+	begun := time.Now().Add(-time.Second)
 	must(t, f.discover(t, server, "new"))
 	for _, late := range []toolserver.Discovery{{At: begun, URL: server.URL}, {At: begun, URL: server.URL, Failure: "遅い"}} {
 		must(t, f.SaveDiscovery(t.Context(), f.a, server.ID, late))

@@ -2,6 +2,7 @@ import { cleanup, fireEvent, screen } from '@testing-library/react'
 import type { ComponentType } from 'react'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { retentionQuery } from '@/entities/thread/leaving'
+import type { SamlConfig } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import { renderRoutes } from '@/testRoutes'
 import { GroupForm } from './group/GroupForm'
@@ -10,6 +11,7 @@ import { ModelsPage } from './model/ModelsPage'
 import { modelsQuery } from './queries'
 import { RetentionPage } from './retention/RetentionPage'
 import { AddressRangesSection } from './saml/AddressRanges'
+import { SamlStatus } from './saml/SamlStatus'
 import { SessionLimitsSection } from './saml/SessionLimits'
 
 const model = {
@@ -162,4 +164,17 @@ it('shows the retention that another administrator has set', async () => {
   const days = await screen.findByRole<HTMLInputElement>('textbox')
   expect(days.value).toBe('90')
   expect(screen.getByRole<HTMLButtonElement>('button').disabled).toBe(true)
+})
+
+it('offers the test of SAML again after the browser has gone back to the page', async () => {
+  const leave = vi.spyOn(window.location, 'assign').mockImplementation(() => {})
+  responses['/v1/saml-config/test'] = { url: 'https://idp.example/' }
+  const config = { enabled: false, idp_entity_id: 'e', idp_certificates: [{}] } as SamlConfig
+  show(() => <SamlStatus config={config} mayEdit />)
+  const button = screen.getByRole('button', { name: 'テストログイン' })
+  fireEvent.click(button)
+  await vi.waitFor(() => expect(leave).toHaveBeenCalledWith('https://idp.example/'))
+  expect(button.getAttribute('aria-busy')).toBe('true')
+  window.dispatchEvent(new Event('pageshow'))
+  await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
 })

@@ -36,8 +36,8 @@ export async function startTest(): Promise<void> {
   try {
     const { url } = await call('testSAML')
     window.location.assign(url)
-    // Never resolves, because the browser is leaving the page.
-    await new Promise(() => {})
+    // The browser is leaving the page, and shows it as it was when the user goes back.
+    await new Promise((resolve) => window.addEventListener('pageshow', resolve, { once: true }))
   } catch (cause) {
     toastFailure(firstErrorMessage(cause), () => void startTest())
   }
