@@ -47,7 +47,7 @@ func newFixture(t *testing.T, cfg ground.Config, model llm.Model) *fixture {
 	f.must(skill.Seed(t.Context(), f.db))
 	organization := newID()
 	f.must(f.db.CreateOrganization(t.Context(), org.Organization{ID: organization, Name: "試験", AuthType: "cognito"}))
-	f.owner = f.member(organization)
+	f.owner = f.person(organization, identity.RoleOrganizationAdmin)
 	_, builtin, err := skill.Builtin()
 	f.must(err)
 	for _, s := range builtin {
@@ -123,10 +123,16 @@ func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 func (f *fixture) member(organization uuid.UUID) identity.Owner {
 	f.t.Helper()
+	return f.person(organization, identity.RoleGeneralUser)
+}
+
+// person adds a person with a role to an organization.
+func (f *fixture) person(organization uuid.UUID, role identity.Role) identity.Owner {
+	f.t.Helper()
 	id := newID()
 	f.must(f.db.CreateUser(f.t.Context(), identity.NewUser{
 		ID: id, OrganizationID: organization, Subject: id.String(), Email: id.String() + "@test.example", Name: "試験",
-		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
+		Role: role, AuthType: identity.AuthCognito,
 	}))
 	return identity.Owner{OrganizationID: organization, UserID: id}
 }

@@ -44,7 +44,7 @@ func TestR105_DocumentsOfASharedSkillOutliveTheirOwner(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, ground.Config{}, llmtest.Say("休暇は20日です。[1]"))
 	f.start()
-	maker, colleague := f.owner, f.member(f.owner.OrganizationID)
+	maker, colleague := f.owner, f.person(f.owner.OrganizationID, identity.RoleOrganizationAdmin)
 	deleted, left := f.read("人事内規.md", rules), f.read("補足.md", "# 補足\n\n休暇は半日でも取得できる。")
 	custom := f.saveSkill(skill.AudienceOrganization, skill.CustomSkill{}, deleted, left)
 
