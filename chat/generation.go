@@ -146,8 +146,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	return s.end(ctx, g, result, err)
 }
 
-// end stores the end of the answer whose text was written with a result or an error, and publishes it. It returns what
-// generate does.
+// end stores and publishes the end of an answer. result and err are those of write. It returns the results of generate.
 func (s *Service) end(ctx context.Context, g *generation, result llm.Result, err error) (ended string, tokens int) {
 	if !<-g.stored {
 		return OutcomeDropped, 0

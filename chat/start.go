@@ -2,10 +2,26 @@ package chat
 
 import (
 	"context"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/uuidv7"
 )
+
+// NewThread is the argument of CreateThread.
+type NewThread struct {
+	ID        uuid.UUID
+	SkillID   uuid.UUID
+	Title     string
+	RequestID *uuid.UUID    // Chosen by the client; nil for none.
+	Lifetime  time.Duration // Time until it is deleted; 0 for a permanent thread.
+	ProjectID *uuid.UUID    // Nil for none. Without a SkillID, the thread gets the project's default skill.
+	Shared    bool          // With the project.
+
+	Instructions string // For all its answers, in addition to those of the skill. At most MaxInstructions characters.
+}
 
 // StartThread begins a thread with its first question. The request's id identifies both, so that a repeated request
 // finds them. If the question is refused, the thread is removed.

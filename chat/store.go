@@ -14,19 +14,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// NewThread is the argument of CreateThread.
-type NewThread struct {
-	ID        uuid.UUID
-	SkillID   uuid.UUID
-	Title     string
-	RequestID *uuid.UUID    // Chosen by the client; nil for none.
-	Lifetime  time.Duration // Time until it is deleted; 0 for a permanent thread.
-	ProjectID *uuid.UUID    // Nil for none. Without a SkillID, the thread gets the project's default skill.
-	Shared    bool          // With the project.
-
-	Instructions string // For all its answers, in addition to those of the skill. At most MaxInstructions characters.
-}
-
 // EarlierMessage is an earlier message sent by a client.
 type EarlierMessage struct {
 	Role       Role

@@ -324,7 +324,7 @@ func TestR99_TouchedThreadIsKept(t *testing.T) {
 }
 
 // TestNoticesAboutThreadsThatTheirOwnersMayNotOpen: a manager is notified of the shared threads of a former member of the
-// project and can keep them. There is no notice about private ones. The threads of a deleted project are kept.
+// project, and can keep them, but not of the private ones. The threads of a deleted project are not deleted.
 func TestNoticesAboutThreadsThatTheirOwnersMayNotOpen(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
