@@ -22,8 +22,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/work"
 )
 
-var errWithdrawn = tool.ErrWithdrawn
-
 // Of returns the tools with these names that the person may use in their answers, in the order of the names' servers.
 // It implements chat.Tools.
 func (s *Service) Of(ctx context.Context, owner identity.Owner, names []string) ([]tool.Tool, error) {
@@ -87,12 +85,12 @@ func (s *Service) call(
 	return result, nil
 }
 
-// current returns the stored state of a server. The error is errWithdrawn if an administrator has removed the server or
-// changed its address or authentication since it was read, because a call waits for an approval for up to a day.
+// current returns the stored state of a server. The error is tool.ErrWithdrawn if an administrator has removed the server
+// or changed its address or authentication since it was read, because a call waits for an approval for up to a day.
 func (s *Service) current(ctx context.Context, server Server) (Server, error) {
 	stored, err := s.store.ToolServer(ctx, server.OrganizationID, server.ID)
 	if errors.Is(err, ErrNoServer) || err == nil && stored.settings() != server.settings() {
-		err = errWithdrawn
+		err = tool.ErrWithdrawn
 	}
 	return stored, err
 }
@@ -100,7 +98,7 @@ func (s *Service) current(ctx context.Context, server Server) (Server, error) {
 // named returns an error with the name of the server before its text. Errors about the tool itself are not changed.
 func named(server Server, err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
-	if !ok || known == errWithdrawn || known.Code == codeInput || known.Code == codeToolError {
+	if !ok || known == tool.ErrWithdrawn || known.Code == codeInput || known.Code == codeToolError {
 		return err
 	}
 	return fault.Wrap(err, known.Code, "サーバー「%s」: %s", server.Name, known.Detail)
@@ -184,20 +182,20 @@ func (s *Service) recheck(ctx context.Context, connected *session, server Server
 	err = s.store.SaveDiscovery(within, server.OrganizationID, server.ID,
 		Discovery{At: server.ReadAt, URL: server.URL, Tools: found, Partial: server.Auth == AuthOAuth})
 	if errors.Is(err, ErrMoved) {
-		return errWithdrawn
+		return tool.ErrWithdrawn
 	}
 	if err != nil {
 		return err
 	}
 	i := slices.IndexFunc(found, func(f FoundTool) bool { return f.Remote == t.Remote })
 	if i < 0 || found[i].Refused != "" || !found[i].Definition.same(t.Accepted) {
-		return errWithdrawn
+		return tool.ErrWithdrawn
 	}
 	return nil
 }
 
-// whileCallable returns a context that ends when the tool is withdrawn, with errWithdrawn as the cause. The caller must
-// call stop. If the tool is withdrawn already, the error is errWithdrawn.
+// whileCallable returns a context that ends when the tool is withdrawn, with tool.ErrWithdrawn as the cause. The caller
+// must call stop. If the tool is withdrawn already, the error is tool.ErrWithdrawn.
 func (s *Service) whileCallable(ctx context.Context, owner identity.Owner, serverID uuid.UUID, t Tool) (
 	_ context.Context, stop func(), err error,
 ) {
@@ -207,7 +205,7 @@ func (s *Service) whileCallable(ctx context.Context, owner identity.Owner, serve
 		defer cancel()
 		callable, err := s.store.ToolCallable(ctx, owner, serverID, t.Name, digest)
 		if err == nil && !callable {
-			err = errWithdrawn
+			err = tool.ErrWithdrawn
 		}
 		return err
 	}
@@ -218,8 +216,8 @@ func (s *Service) whileCallable(ctx context.Context, owner identity.Owner, serve
 	s.group.Go(func(root context.Context) {
 		for ctx.Err() == nil && root.Err() == nil {
 			work.Sleep(ctx, s.cfg.Watch)
-			if errors.Is(check(ctx), errWithdrawn) { // While the database is unavailable, the call continues.
-				cancel(errWithdrawn)
+			if errors.Is(check(ctx), tool.ErrWithdrawn) { // While the database is unavailable, the call continues.
+				cancel(tool.ErrWithdrawn)
 			}
 		}
 	})
