@@ -124,8 +124,14 @@ func TestSCIMWithEntraID(t *testing.T) {
 		t.Errorf("an empty page: %v", all)
 	}
 
-	// Deletion hides the user, keeps the data, and makes room for the same person.
+	// Deletion hides the user, keeps the data, and makes room for the same person. It is logged for an inactive user too.
+	p.scim(http.StatusOK, "PATCH", path, patch(fields{"op": "Replace", "path": "active", "value": false}))
 	p.scim(http.StatusNoContent, "DELETE", path, nil)
+	deletion := get[api.AuditEventList](p.fixture, http.StatusOK, call{method: "GET", path: "/v1/audit", token: p.admin.Subject}).Items[0]
+	if deletion.Action != "member.edit" || deletion.ActorKind != "provisioning" || deletion.TargetID != id ||
+		len(deletion.Details) != 2 || deletion.Details[0].Field != "external_id" || deletion.Details[1].Field != "provisioning" {
+		t.Errorf("the deletion: %+v", deletion)
+	}
 	p.scim(http.StatusNotFound, "GET", path, nil)
 	p.scim(http.StatusNotFound, "DELETE", path, nil)
 	state := ""
