@@ -231,6 +231,10 @@ func TestSCIMRefusals(t *testing.T) {
 	replace := func(path string, value any) fields {
 		return patch(fields{"op": "replace", "path": path, "value": value})
 	}
+	var long strings.Builder // An index cannot compress it.
+	for i := range 1_500 {
+		long.WriteRune(rune(0x4E00 + (i*7919+i*i*31)%20_000))
+	}
 	nested := func(n int) string { return strings.Repeat("(", n) + `userName eq "x"` + strings.Repeat(")", n) }
 	with := func(name string, value any) fields {
 		u := entraUser("neu", "n")
@@ -267,6 +271,9 @@ func TestSCIMRefusals(t *testing.T) {
 		{400, "invalidValue", "PATCH", user, patch(fields{"op": "remove", "path": "userName"})},
 		{400, "invalidValue", "PATCH", user, replace("displayName", strings.Repeat("あ", 101))},
 		{400, "invalidValue", "PATCH", user, replace("title", "a\x00b")},
+		{400, "invalidValue", "PATCH", user, replace("userName", long.String())},
+		{400, "invalidValue", "PATCH", user, replace("externalId", long.String())},
+		{400, "invalidValue", "PATCH", user, replace(`emails[type eq "home"].value`, long.String())},
 		{409, "uniqueness", "PATCH", user, replace("externalId", "taken")},
 		{409, "uniqueness", "PATCH", user, replace("userName", "HANAKO@tsumugi.example")},
 		{409, "uniqueness", "PATCH", user, replace(`emails[type eq "work"].value`, "alice@tsumugi.example")},
