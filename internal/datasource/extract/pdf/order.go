@@ -129,7 +129,7 @@ func groups(bands [][]segment) [][][]segment {
 	parted, shifted := false, false
 	for i, band := range bands {
 		together := append(slices.Clone(own), band...)
-		gap := len(split(together)) > 1 && !(shifted && below(own, band))
+		gap := len(split(together)) > 1 && (!shifted || !below(own, band))
 		begins := i > 0 && !parted && isShifted(bands[i-1], band)
 		if len(found) > 0 && !begins && (gap || !parted && len(split(band)) < 2) {
 			found[len(found)-1] = append(found[len(found)-1], band)
