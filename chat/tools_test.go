@@ -162,6 +162,37 @@ func TestAnswerWithTools(t *testing.T) {
 	}
 }
 
+// TestNumbersThatProgramsRound: arguments with a number that JavaScript would round are a text in the stream, so that
+// no reader shows another number than the one that the tool gets.
+func TestNumbersThatProgramsRound(t *testing.T) {
+	t.Parallel()
+	f, s, model, exchange := askWithTools(t, newToolbox(), chat.Config{})
+	rounded := []string{
+		"9007199254740993", "[{\"a\":-12345678901234567890}]", "0.1234567890123456789", "1e999", "-1e-999", "1.00000000000000001",
+	}
+	exact := []string{
+		"9007199254740992", "0.1", "-0", "1.50e2", "1E+22", "123456789012345000000000", "5e-324", `"9007199254740993"`,
+		"1234567890.12345", "{}", "0.30000000000000004",
+	}
+	var calls []llm.ToolCall
+	for i, value := range slices.Concat(rounded, exact) {
+		calls = append(calls, calling(fmt.Sprint("n", i), "echo", `{"n":`+value+`}`))
+	}
+	model.Next(t).CallTools(calls...)
+	model.Next(t).Finish()
+	stream := f.follow(s, f.waitAt(s, exchange).Answer.ID, "")
+	for i, call := range calls {
+		input := call.Arguments
+		if i < len(rounded) {
+			encoded, _ := json.Marshal(input)
+			input = string(encoded)
+		}
+		if !strings.Contains(stream, `"toolCallId":"`+call.ID+`","toolName":"echo","title":"やまびこ","input":`+input+",") {
+			t.Errorf("%s is not in %s", input, stream)
+		}
+	}
+}
+
 // TestNULBeforeACall: a round does not repeat the end of the round before it, although NUL is replaced by a longer
 // character.
 func TestNULBeforeACall(t *testing.T) {
