@@ -123,7 +123,7 @@ func TestCallsWithUnusualTexts(t *testing.T) {
 	f.renew(t, server)
 	for extra, want := range map[string]string{
 		`{"google":{"thought_signature":"ab+/==","n":12345678901234567890}}`: `{"google":{"thought_signature":"ab+/==","n":12345678901234567890}}`,
-		`{"a":"\u7d21\ud83d\ude00"}`: `{"a":"紡😀"}`, `{"a":"\u0000"}`: "", `{"a":"\ud800"}`: `{"a":"�"}`,
+		`{"a":"\u7d21\ud83d\ude00"}`:                                         `{"a":"紡😀"}`, `{"a":"\u0000"}`: "", `{"a":"\ud800"}`: `{"a":"�"}`,
 		"{\"a\":\"\xff\"}": `{"a":"�"}`, `{"a":1e999999}`: "", `{"a\u0000":1}`: "", "": "",
 	} {
 		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))

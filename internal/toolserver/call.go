@@ -89,7 +89,7 @@ func (s *Service) call(
 // or changed its address or authentication since it was read, because a call waits for an approval for up to a day.
 func (s *Service) current(ctx context.Context, server Server) (Server, error) {
 	stored, err := s.store.ToolServer(ctx, server.OrganizationID, server.ID)
-	if errors.Is(err, ErrNoServer) || err == nil && stored.settings() != server.settings() {
+	if errors.Is(err, ErrNoServer) || err == nil && stored.Settings() != server.Settings() {
 		err = tool.ErrWithdrawn
 	}
 	return stored, err
