@@ -233,7 +233,7 @@ func checkArguments(schema, arguments json.RawMessage) (json.RawMessage, error) 
 	if err := json.Unmarshal(arguments, &values); err != nil || values == nil {
 		return nil, fault.Wrap(err, fault.Invalid, "引数はJSONのオブジェクトで指定してください。")
 	}
-	resolved, err := resolveSchema(schema)
+	resolved, err := checkSchema(schema)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Conflict, "%s", err.Error())
 	}
