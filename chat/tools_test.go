@@ -36,6 +36,9 @@ func (b *toolbox) Of(context.Context, identity.Owner, []string) ([]tool.Tool, er
 	return []tool.Tool{
 		{Name: "echo", Title: "やまびこ", Rule: tool.RuleAllow, Call: func(_ context.Context, arguments json.RawMessage) (tool.Result, error) {
 			b.called <- "echo"
+			if strings.Contains(string(arguments), "混乱") {
+				panic("arguments")
+			}
 			if strings.Contains(string(arguments), "失敗") {
 				return tool.Result{}, fault.Errorf(fault.Invalid, "失敗しました。")
 			}
@@ -159,6 +162,17 @@ func TestAnswerWithTools(t *testing.T) {
 	f.sendTo(s, f.question("次は"))
 	if messages := model.Next(t).Request.Messages; len(messages) != 4 || len(messages[2].ToolCalls) != 0 {
 		t.Errorf("messages %+v", messages)
+	}
+}
+
+// TestToolThatPanics: a tool that panics, for example because of a hostile server's result, ends its call and not the server.
+func TestToolThatPanics(t *testing.T) {
+	t.Parallel()
+	_, _, model, _ := askWithTools(t, newToolbox(), mute())
+	model.Next(t).CallTools(calling("a", "echo", `{"n":"混乱"}`), calling("b", "echo", `{}`))
+	want := []string{"a:エラー: ツールの実行中に問題が発生しました。", "b:結果{}"}
+	if got := results(model.Next(t).Request); !slices.Equal(got, want) {
+		t.Errorf("results %q", got)
 	}
 }
 
