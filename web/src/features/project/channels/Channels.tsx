@@ -8,6 +8,7 @@ import { refreshProjects } from '@/entities/project/projects'
 import { call, type ProjectChannel } from '@/lib/api'
 import { copyText } from '@/lib/browser/clipboard'
 import { formatDate } from '@/lib/ui/dates'
+import { useListFocus } from '@/lib/ui/listFocus'
 import styles from '../Project.module.css'
 import { Section } from '../parts'
 import { useProject } from '../project'
@@ -25,6 +26,7 @@ export function Channels() {
   const { id, name, archived } = useProject()
   const { data: channels } = useQuery(channelsQuery(id))
   const { data: slack } = useQuery(slackQuery)
+  const { box, onFocus } = useListFocus<HTMLUListElement>(channels)
   if (channels === undefined || slack === undefined) return null
   if (slack.workspace === '' && channels.length === 0) return null
   const command = `/tsumugi project ${name}`
@@ -42,7 +44,7 @@ export function Channels() {
       {channels.length === 0 ? (
         <p className={styles.quiet}>{words.none}</p>
       ) : (
-        <ul className={styles.list} aria-label={words.title}>
+        <ul className={styles.list} aria-label={words.title} ref={box} onFocus={onFocus}>
           {channels.map((channel) => (
             <Line key={channel.id} channel={channel} />
           ))}
@@ -57,7 +59,7 @@ function Line({ channel }: { channel: ProjectChannel }) {
   const [asking, setAsking] = useState(false)
   const name = channel.name || channel.channel
   return (
-    <li className={styles.line}>
+    <li className={styles.line} data-line>
       <Hash size={18} aria-hidden />
       <div className={styles.what}>
         {name}
