@@ -1,5 +1,5 @@
 import { fireEvent, screen } from '@testing-library/react'
-import type { ComponentType } from 'react'
+import { type ComponentType, useState } from 'react'
 import { Link, Outlet } from 'react-router'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { projectQuery } from '@/entities/project/projects'
@@ -7,6 +7,7 @@ import { GENERAL_CHAT } from '@/entities/skill/generalChat'
 import type { Project } from '@/lib/api'
 import { queryClient, skillsQuery } from '@/lib/api/queries'
 import { renderRoutes } from '@/testRoutes'
+import { CreateProject } from './CreateProject'
 import { FilesTab } from './files/FilesTab'
 import { InstructionsTab } from './InstructionsTab'
 import { ProjectPage } from './ProjectPage'
@@ -32,11 +33,17 @@ const project: Project = {
 /** Ends the pending request that saves the project. */
 let saved: (response: Response) => void
 
+/** The body of that request. */
+let sent: () => Promise<unknown>
+
 beforeEach(() => {
   saved = undefined as never
   HTMLDialogElement.prototype.showModal ??= () => {}
   vi.stubGlobal('fetch', (request: Request) => {
-    if (request.method === 'PUT') return new Promise((resolve) => (saved = resolve))
+    if (request.method === 'PUT') {
+      sent = () => request.json()
+      return new Promise((resolve) => (saved = resolve))
+    }
     if (request.method === 'DELETE') return Promise.resolve(new Response(null, { status: 204 }))
     const { pathname } = new URL(request.url)
     if (pathname.endsWith('/project/p')) return Promise.resolve(Response.json(project))
@@ -88,6 +95,53 @@ it('leaves a deleted project without asking about unsaved changes', async () => 
   const end = [...dialog.querySelectorAll('button')].find(({ textContent }) => textContent === '削除する')
   if (end) fireEvent.click(end)
   await screen.findByText('一覧')
+})
+
+/** Archivable is the settings of a project that another member can archive. */
+function Archivable() {
+  const [archived, setArchived] = useState(false)
+  return (
+    <ProjectContext value={{ ...project, archived, storage_limit: 107_374_183 }}>
+      <button type="button" onClick={() => setArchived(true)}>
+        別のメンバー
+      </button>
+      <SettingsTab />
+    </ProjectContext>
+  )
+}
+
+it('keeps unsaved settings when the project is archived, and does not reset the limit of storage', async () => {
+  renderRoutes([{ path: '/', element: <Archivable /> }])
+  const box = await field(/^説明/)
+  expect(await field(/^ファイルの容量/)).toHaveProperty('value', '0.1')
+  type(box, '面接の記録')
+  fireEvent.click(screen.getByRole('button', { name: '別のメンバー' }))
+  expect(await field(/^説明/)).toHaveProperty('value', '面接の記録')
+  save()
+  await vi.waitFor(() => expect(saved).toBeDefined())
+  expect(await sent()).toMatchObject({ description: '面接の記録', storage_limit: 107_374_183 })
+})
+
+it('creates a project after the result of the first attempt was lost, also with another name', async () => {
+  const ids: unknown[] = []
+  vi.stubGlobal('fetch', async (request: Request) => {
+    ids.push(((await request.json()) as { request_id: string }).request_id)
+    if (ids.length < 3) throw new TypeError('connection lost')
+    return Response.json(project, { status: 201 })
+  })
+  const onCreated = vi.fn()
+  renderRoutes([{ path: '/', element: <CreateProject onCreated={onCreated} onClose={() => {}} /> }])
+  const button = screen.getByRole('button', { name: texts.create.submit, hidden: true })
+  const name = screen.getByRole<HTMLTextAreaElement>('textbox', { name: /^名前/, hidden: true })
+  for (const [at, text] of ['採用', '採用', '採用2026'].entries()) {
+    type(name, text)
+    fireEvent.click(button)
+    await vi.waitFor(() => expect(ids).toHaveLength(at + 1))
+    await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
+  }
+  expect(onCreated).toHaveBeenCalled()
+  expect(ids[1]).toBe(ids[0])
+  expect(ids[2]).not.toBe(ids[0])
 })
 
 it('keeps the search after the last found file is removed', async () => {
