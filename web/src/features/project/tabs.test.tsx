@@ -4,7 +4,8 @@ import { Link, Outlet } from 'react-router'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { projectQuery } from '@/entities/project/projects'
 import { GENERAL_CHAT } from '@/entities/skill/generalChat'
-import type { Project } from '@/lib/api'
+import { sourceQuery } from '@/entities/source/dataSources'
+import type { DataSource, Project } from '@/lib/api'
 import { queryClient, skillsQuery } from '@/lib/api/queries'
 import { renderRoutes } from '@/testRoutes'
 import { CreateProject } from './CreateProject'
@@ -147,6 +148,21 @@ it('creates a project after the result of the first attempt was lost, also with 
 it('keeps the search after the last found file is removed', async () => {
   show(FilesTab, '?q=abc')
   expect(await screen.findByRole('textbox')).toHaveProperty('value', 'abc')
+})
+
+it('updates the open file when the list has a newer state of it', async () => {
+  const file = { id: 'f', filename: '議事録.txt', size: 1, created_at: project.created_at }
+  queryClient.setQueryData(sourceQuery('f').queryKey, {
+    ...file,
+    status: 'running',
+    revision: 2,
+  } as DataSource)
+  vi.stubGlobal('fetch', () =>
+    Promise.resolve(Response.json({ items: [{ ...file, status: 'success', revision: 3 }], total: 1 })),
+  )
+  show(FilesTab)
+  await screen.findByText('議事録.txt')
+  expect(queryClient.getQueryData(sourceQuery('f').queryKey)).toMatchObject({ status: 'success' })
 })
 
 it('does not show the chats of another project until its own are loaded', async () => {
