@@ -1,4 +1,4 @@
-import { fireEvent, screen } from '@testing-library/react'
+import { fireEvent, screen, within } from '@testing-library/react'
 import { type ComponentType, useState } from 'react'
 import { Link, Outlet } from 'react-router'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
@@ -86,6 +86,40 @@ it.each([
   const button = screen.getByRole('button', { name: '保存' })
   await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
   expect(box.value).toBe('敬語で書く。短く。')
+})
+
+it('merges a second change by another member with the text that was merged with the first one', async () => {
+  const versions = ['短く書く。', '短く書く。\n出典を書く。']
+  let version = 1
+  vi.stubGlobal('fetch', async (request: Request) => {
+    if (request.method === 'PUT') {
+      version++
+      return Response.json({ code: 'version_conflict' }, { status: 409 })
+    }
+    return Response.json({ ...project, version, instructions: versions[version - 2] })
+  })
+  show(InstructionsTab)
+  type(await field(/^指示/), '敬語で書く。')
+  save()
+  const { result } = texts.instructions.conflict
+  expect(await field(new RegExp(result))).toHaveProperty('value', '短く書く。\n敬語で書く。')
+  fireEvent.click(screen.getByRole('button', { name: texts.instructions.conflict.save }))
+  const merged = '短く書く。\n出典を書く。\n敬語で書く。'
+  await vi.waitFor(async () => expect(await field(new RegExp(result))).toHaveProperty('value', merged))
+})
+
+it('says that the channels of the project could not be loaded', async () => {
+  let fails = true
+  vi.stubGlobal('fetch', async (request: Request) => {
+    const { pathname } = new URL(request.url)
+    if (pathname.endsWith('/channel') && fails) return Response.json({ code: 'forbidden' }, { status: 403 })
+    return Response.json({ items: [], workspace: '紡' })
+  })
+  show(SettingsTab)
+  const section = await screen.findByRole('region', { name: texts.channels.title })
+  fails = false
+  fireEvent.click(within(section).getByRole('button', { name: texts.retry }))
+  await screen.findByText(texts.channels.none)
 })
 
 it('leaves a deleted project without asking about unsaved changes', async () => {

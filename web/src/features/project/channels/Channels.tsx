@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { Button } from '@/components/Button'
 import { CopyIconButton } from '@/components/CopyButton'
 import { EndDialog } from '@/components/EndDialog'
+import { Loaded } from '@/components/States'
 import { refreshProjects } from '@/entities/project/projects'
 import { call, type ProjectChannel } from '@/lib/api'
 import { copyText } from '@/lib/browser/clipboard'
@@ -24,11 +25,10 @@ const words = texts.channels
  */
 export function Channels() {
   const { id, name, archived } = useProject()
-  const { data: channels } = useQuery(channelsQuery(id))
+  const query = useQuery(channelsQuery(id))
   const { data: slack } = useQuery(slackQuery)
-  const { box, onFocus } = useListFocus<HTMLUListElement>(channels)
-  if (channels === undefined || slack === undefined) return null
-  if (slack.workspace === '' && channels.length === 0) return null
+  const { box, onFocus } = useListFocus<HTMLUListElement>(query.data)
+  if (slack === undefined || (slack.workspace === '' && !query.data?.length)) return null
   const command = `/tsumugi project ${name}`
   return (
     <Section title={words.title} lead={words.lead}>
@@ -41,15 +41,15 @@ export function Channels() {
           </p>
         </>
       )}
-      {channels.length === 0 ? (
-        <p className={styles.quiet}>{words.none}</p>
-      ) : (
-        <ul className={styles.list} aria-label={words.title} ref={box} onFocus={onFocus}>
-          {channels.map((channel) => (
-            <Line key={channel.id} channel={channel} />
-          ))}
-        </ul>
-      )}
+      <Loaded query={query} empty={<p className={styles.quiet}>{words.none}</p>}>
+        {(channels) => (
+          <ul className={styles.list} aria-label={words.title} ref={box} onFocus={onFocus}>
+            {channels.map((channel) => (
+              <Line key={channel.id} channel={channel} />
+            ))}
+          </ul>
+        )}
+      </Loaded>
     </Section>
   )
 }
