@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestSCIMWithEntraID makes the calls of Entra ID's documentation and of its validator.
@@ -439,9 +440,7 @@ func TestSCIMTokens(t *testing.T) {
 		t.Errorf("a token is shown: %s", resp.body)
 	}
 	var config api.SCIMConfig
-	if err := json.Unmarshal(resp.body, &config); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(resp.body, &config))
 	if config.BaseURL != issuer+"/scim/v2" || len(config.Tokens) != 2 || config.Tokens[0].LastUsedAt.IsZero() {
 		t.Fatalf("got %+v", config)
 	}

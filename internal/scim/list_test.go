@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestMain(m *testing.M) { leak.Main(storetest.Suite{M: m}) }
@@ -81,9 +82,7 @@ func newDirectory(t *testing.T) *directory {
 	t.Helper()
 	dsn := storetest.DSN(t)
 	db, err := store.Open(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(db.Close)
 	sql := storetest.Pool(t, dsn)
 	secret, organization := "tsumugi_scim_x", uuidv7.New()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/scim"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // someUser is a user with values of every type.
@@ -26,9 +27,7 @@ const someUser = `{
 func decodeUser(t testing.TB, source string) map[string]any {
 	t.Helper()
 	var user map[string]any
-	if err := json.Unmarshal([]byte(source), &user); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(source), &user))
 	return user
 }
 
@@ -178,9 +177,7 @@ func FuzzPatch(f *testing.F) {
 			return
 		}
 		encoded, err := json.Marshal(user)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		again, err := scim.CanonicalUser(decodeUser(t, string(encoded)))
 		if err != nil {
 			t.Fatalf("%s %q %s: %s: %v", op, path, value, encoded, err)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // par returns a Word paragraph with properties and a text.
@@ -367,9 +368,7 @@ func TestDOCXWithAllItsParts(t *testing.T) {
 		"0", "点")+numbered("4", "0", "新")+numbered("0", "0", "無")+
 		styled("own", "図")+`<w:p><w:r><w:drawing><c:chart r:id="c1"/></w:drawing><w:drawing><dgm:relIds r:dm="d1"/>`+
 		`</w:drawing></w:r></w:p>`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	want := `# 就業規則
 
 # 第一章 総則

@@ -17,6 +17,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
@@ -115,7 +116,7 @@ func TestTOTP(t *testing.T) {
 		t.Fatalf("a factor before the enrolment: %+v", user)
 	}
 	secret := f.enrol(t, here.AccessToken)
-	if kind := arrived(t, f.mail.factors); kind != "added" {
+	if kind := arrived(t, f.mail.factors); kind != mail.FactorAdded {
 		t.Errorf("mail: %s", kind)
 	}
 	user, err = f.getUser(ctx, *here.AccessToken)
@@ -170,7 +171,7 @@ func TestTOTP(t *testing.T) {
 
 	must(t, f.prefer(ctx, here.AccessToken, false))
 	f.mustSignIn(t)
-	if kind := arrived(t, f.mail.factors); kind != "removed" {
+	if kind := arrived(t, f.mail.factors); kind != mail.FactorRemoved {
 		t.Errorf("mail: %s", kind)
 	}
 	err = f.prefer(ctx, here.AccessToken, true)
@@ -280,7 +281,7 @@ func TestRecoveryCodes(t *testing.T) {
 	if must(t, err); done.AuthenticationResult == nil {
 		t.Fatalf("got %+v", done)
 	}
-	if kind := arrived(t, f.mail.factors); kind != "recovery code used" {
+	if kind := arrived(t, f.mail.factors); kind != mail.RecoveryCodeUsed {
 		t.Errorf("mail: %s", kind)
 	}
 	_, err = f.recover(ctx, f.factorChallenge(t), codes[0])

@@ -3,6 +3,7 @@ package pdf
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -355,6 +356,26 @@ func (t *table) headings(first, end int) string {
 	return out.String() + "|"
 }
 
+// number matches what differs between the values of a column.
+var number = regexp.MustCompile(`[\d,.]+`)
+
+// likeRows reports whether the first row of the headings is like one of the rows from body to end, for example 1年 like 5年. Then
+// it has no headings: the table continues one of the page before.
+func (t *table) likeRows(first, body, end int) bool {
+	for column, c := range t.row(first) {
+		shape := number.ReplaceAllString(c.text, "0")
+		if shape == c.text {
+			continue
+		}
+		for row := body; row < end; row++ {
+			if number.ReplaceAllString(t.row(row)[column].text, "0") == shape {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // table writes a Markdown table, or the cells of a frame or layout in sequence. Each part of a long table begins with the
 // headings.
 func (w *writer) table(t *table) {
@@ -385,12 +406,16 @@ func (w *writer) table(t *table) {
 			continue
 		}
 		cells := t.row(row)
+		divides := row > body && headings != "" &&
+			utf8.RuneCountInString(w.out.String()[part:])+textLength(cells, seen) > tableText
+		if divides && t.likeRows(first, body, row) {
+			divides, headings = false, ""
+		}
 		switch {
 		case body == 0:
 			part = w.paragraphStart()
 			w.newLine()
-		case row > body && headings != "" &&
-			utf8.RuneCountInString(w.out.String()[part:])+textLength(cells, seen) > tableText:
+		case divides:
 			w.out.WriteString("\n\n")
 			part = w.out.Len()
 			w.out.WriteString(headings + "\n")

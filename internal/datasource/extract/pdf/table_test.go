@@ -170,6 +170,24 @@ func TestLongTablesRepeatTheirHeader(t *testing.T) {
 	}
 }
 
+// TestRowsOfAContinuedTableAreNotRepeated: a table that began on the page before has no headings on this one.
+func TestRowsOfAContinuedTableAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
+		ys := []float64{800}
+		for i := range 40 {
+			ys = append(ys, 785-15*float64(i))
+			p.Text(55, 788-15*float64(i), 10, "契約書の原本")
+			p.Text(155, 788-15*float64(i), 10, fmt.Sprintf("%d年間の保存", i+10))
+		}
+		grid(p, []float64{50, 150, 300}, ys)
+	})))
+	must.Succeed(t, err)
+	if n := strings.Count(pages[0].Text, "契約書の原本"); n != 40 {
+		t.Errorf("%d rows:\n%s", n, pages[0].Text)
+	}
+}
+
 // TestLongTablesRepeatHeadingsOfTwoRows: each part of a table fits in a passage, and those after the first one start with
 // the headings of both rows.
 func TestLongTablesRepeatHeadingsOfTwoRows(t *testing.T) {
