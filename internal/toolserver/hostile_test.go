@@ -77,8 +77,10 @@ func TestHostileAnswers(t *testing.T) {
 		"notifications/cancelled", "notifications/tools/list_changed", "notifications/resources/updated",
 		"notifications/elicitation/complete", "notifications/tasks/status", "",
 	} {
-		for i, params := range []string{`,"params":null`, "", `,"params":{}`, `,"params":[]`,
-			`,"params":{"requestId":null,"_meta":null,"requestedSchema":null,"messages":[null,{"content":null}],"tools":[null]}`} {
+		for i, params := range []string{
+			`,"params":null`, "", `,"params":{}`, `,"params":[]`,
+			`,"params":{"requestId":null,"_meta":null,"requestedSchema":null,"messages":[null,{"content":null}],"tools":[null]}`,
+		} {
 			fmt.Fprintf(&odd, "data: {\"jsonrpc\":\"2.0\",\"method\":%q%s}\n\n", method, params)
 			fmt.Fprintf(&odd, "data: {\"jsonrpc\":\"2.0\",\"id\":\"%s%d\",\"method\":%q%s}\n\n", method, i, method, params)
 		}
