@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // toolbox has a tool "echo", which returns its arguments, and "wait", which waits for permission.
@@ -61,17 +62,13 @@ func (f *fixture) giveTools() {
 	f.t.Helper()
 	f.named()
 	categories, skills, err := skill.Builtin()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	for i, s := range skills {
 		if s.ID == chatSkill.ID || s.IsExtension() {
 			skills[i].Tools = tool.Names()
 		}
 	}
-	if err := f.db.SaveBuiltinSkills(f.t.Context(), categories, skills); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, f.db.SaveBuiltinSkills(f.t.Context(), categories, skills))
 }
 
 func calling(id, name, arguments string) llm.ToolCall {
@@ -269,9 +266,7 @@ func TestStopEndsARunningTool(t *testing.T) {
 	call.Emit("待ちます。")
 	call.CallTools(calling("w", "wait", "{}"))
 	<-box.called
-	if err := s.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 	answer := f.waitAt(s, exchange).Answer
 	if answer.FinishReason != chat.FinishStopped || answer.Content != "待ちます。" || len(answer.ToolCalls) != 1 ||
 		answer.ToolCalls[0].State != chat.ToolFailed || answer.ToolCalls[0].Error != "停止しました。" {
@@ -314,9 +309,7 @@ func TestStopBeforeARepeatedCall(t *testing.T) {
 	call.CallTools(calling("w", "wait", "{}"))
 	<-box.called
 	stopping.kill()
-	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 	next := f.startWith(chat.Deps{
 		Model: llmtest.NewLive(), Tools: newToolbox(), // Neither is called.
 		Grounder: grounder(func(ctx context.Context, _ *chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
@@ -357,9 +350,7 @@ func TestTakeoverKeepsToolCalls(t *testing.T) {
 			t.Parallel()
 			dsn := storetest.DSN(t)
 			db, err := store.Open(t.Context(), dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			t.Cleanup(db.Close)
 			f := newFixtureOn(t, db, nil)
 			f.giveTools()

@@ -22,6 +22,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
 	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // gate is an authorization server, and the tool server behind it.
@@ -241,9 +242,7 @@ func TestConnectionByOAuth(t *testing.T) {
 		t.Errorf("%+v, clients %v", links, g.clients)
 	}
 	o.exec(`DO $$ BEGIN ASSERT (SELECT bool_and(tokens LIKE 'sealed.v1.%') FROM tool_connections); END $$`)
-	if err := o.tools.Disconnect(t.Context(), o.taro, server.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.tools.Disconnect(t.Context(), o.taro, server.ID))
 	if token := <-g.revoked; token != "refresh-b" {
 		t.Errorf("revoked %q", token)
 	}
@@ -263,9 +262,7 @@ func TestConnectionIsBoundToTheBrowser(t *testing.T) {
 	server := o.add(g.URL+"/mcp", withOAuth)
 	begin := func() toolserver.Callback {
 		address, browser, err := o.tools.BeginConnection(t.Context(), o.taro, server.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return g.authorize(address, browser)
 	}
 	for name, change := range map[string]func(*toolserver.Callback){
@@ -287,9 +284,7 @@ func TestConnectionIsBoundToTheBrowser(t *testing.T) {
 		t.Errorf("denied: %v", err)
 	}
 	back = begin()
-	if err := o.tools.FinishConnection(t.Context(), back); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.tools.FinishConnection(t.Context(), back))
 	if err := o.tools.FinishConnection(t.Context(), back); !errors.Is(err, toolserver.ErrState) {
 		t.Errorf("a second time: %v", err)
 	}
