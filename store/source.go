@@ -66,7 +66,8 @@ func (db *DB) CreateSource(ctx context.Context, owner identity.Owner, session uu
 
 // reuseSource makes the file of an upload an orphan, because the data source stored has the same content. It queues
 // stored again if it had failed, with the name of the upload. A colleague's file in a project keeps its name, unless the
-// upload has another format, which may be the correct one. It returns err, the error of the search for stored, unless err is nil.
+// upload has another format, which may be the correct one. It returns err, the error of the search for stored, unless
+// err is nil.
 func reuseSource(ctx context.Context, tx pgx.Tx, owner identity.Owner, upload datasource.Source,
 	stored *datasource.Source, err error,
 ) error {
