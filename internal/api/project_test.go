@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // project creates a project that a person manages.
@@ -164,9 +165,7 @@ func TestProjects(t *testing.T) {
 	}
 	f.do(as(alice, "DELETE", path, nil))
 	f.exec(`UPDATE projects SET deleted_at = now() - interval '30 days'`)
-	if err := f.projects.Purge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.projects.Purge(t.Context()))
 	if got := f.do(as(alice, "POST", path+"/restore", nil)); got.status != http.StatusNotFound {
 		t.Errorf("restored after its removal: %d", got.status)
 	}

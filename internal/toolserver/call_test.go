@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestToolsOfServersInBothRevisions: an administrator adds a server, allows a tool, and a member's answer calls it.
@@ -293,9 +294,7 @@ func TestServerRemovedDuringCall(t *testing.T) {
 		done <- err
 	}()
 	<-running
-	if err := o.tools.Remove(t.Context(), o.super, server.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, o.tools.Remove(t.Context(), o.super, server.ID))
 	wants(t, <-done, "管理者の変更により使えなくなったため")
 }
 
