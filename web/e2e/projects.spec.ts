@@ -386,6 +386,9 @@ test.describe('of an administrator', () => {
       }
       await inspect(page, { name: path, open: show })
     }
+    await page.setViewportSize({ width: 320, height: 640 })
+    await page.goto(`/home/project/${project.id}/setting`)
+    await expect(page.getByRole('link', { name: '設定', exact: true })).toBeInViewport({ ratio: 0.9 })
   })
 })
 
