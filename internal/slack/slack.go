@@ -28,7 +28,7 @@ import (
 
 // Config configures the connection to Slack.
 type Config struct {
-	APIURL string // URL of the Web API. APIURL, except for tests.
+	APIURL string // URL of the Web API. apiURL, except for tests.
 }
 
 // Adapter is the surface of Slack, for all installations.
@@ -47,7 +47,7 @@ type Adapter struct {
 
 // New returns the surface of Slack.
 func New(config Config, log *slog.Logger) (*Adapter, error) {
-	config.APIURL = cmp.Or(config.APIURL, APIURL)
+	config.APIURL = cmp.Or(config.APIURL, apiURL)
 	if !strings.HasSuffix(config.APIURL, "/") {
 		config.APIURL += "/"
 	}
