@@ -30,8 +30,7 @@ type MemberLink struct {
 	UserEmail string
 	Person    string
 	Name      string // The person's name on the surface.
-	TeamName  string
-	Automatic bool // Linked by the confirmed address.
+	Automatic bool   // Linked by the confirmed address.
 	CreatedAt time.Time
 }
 

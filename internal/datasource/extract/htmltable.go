@@ -79,7 +79,7 @@ func measure(t *html.Node) *grid {
 		for _, c := range row {
 			c.rows = min(c.rows, len(g.rows)-y)
 			c.write()
-			g.repeated += (c.rows*c.cols - 1) * textBytes(c.node, maxSpanBytes)
+			g.repeated += (c.rows*c.cols - 1) * textBytes(c.node)
 		}
 	}
 	return g
@@ -88,7 +88,7 @@ func measure(t *html.Node) *grid {
 // add adds a cell to the last row. It ignores the spans of a cell with a long text.
 func (g *grid) add(n *html.Node) {
 	c := &cell{node: n, cols: 1, rows: 1}
-	if len(n.Attr) > 0 && textBytes(n, maxSpanBytes) < maxSpanBytes {
+	if len(n.Attr) > 0 && textBytes(n) < maxSpanBytes {
 		for _, a := range n.Attr {
 			v, _ := strconv.Atoi(a.Val)
 			switch a.Key {
@@ -150,16 +150,16 @@ func (g *grid) fits(spans bool) bool {
 	return columns <= maxColumns && columns*len(g.rows) <= 4*total+spareCells
 }
 
-// textBytes returns the length of the text below n, or a value of at least most if the text is longer.
-func textBytes(n *html.Node, most int) int {
+// textBytes returns the length of the text below n, or maxSpanBytes if the text is longer.
+func textBytes(n *html.Node) int {
 	sum := 0
 	walk(n, func(n *html.Node) bool {
 		if n.Type == html.TextNode {
 			sum += len(n.Data)
 		}
-		return sum < most
+		return sum < maxSpanBytes
 	})
-	return min(sum, most)
+	return min(sum, maxSpanBytes)
 }
 
 // asBlocks converts a table to blocks. It does not change nested tables.
