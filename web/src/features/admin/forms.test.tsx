@@ -214,3 +214,23 @@ it('offers the test of SAML again after the browser has gone back to the page', 
   window.dispatchEvent(new Event('pageshow'))
   await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
 })
+
+it('adds a group after the result of the first attempt was lost, also with another name', async () => {
+  const ids: unknown[] = []
+  vi.stubGlobal('fetch', async (request: Request) => {
+    ids.push(((await request.json()) as { request_id: string }).request_id)
+    if (ids.length < 3) throw new TypeError('connection lost')
+    return Response.json({ id: 'g', name: '営業部' }, { status: 201 })
+  })
+  show(() => <GroupForm onClose={() => {}} />)
+  const name = screen.getAllByRole<HTMLInputElement>('textbox', { hidden: true })[0]
+  const button = screen.getByRole('button', { name: /^作成/, hidden: true })
+  for (const [at, text] of ['営業', '営業', '営業部'].entries()) {
+    if (name) type(name, text)
+    fireEvent.click(button)
+    await vi.waitFor(() => expect(ids).toHaveLength(at + 1))
+    await vi.waitFor(() => expect(button.getAttribute('aria-busy')).toBeNull())
+  }
+  expect(ids[1]).toBe(ids[0])
+  expect(ids[2]).not.toBe(ids[0])
+})

@@ -1,8 +1,9 @@
-import { type FormEvent, useId, useRef, useState } from 'react'
+import { type FormEvent, useId, useState } from 'react'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { FieldErrorText } from '@/components/Field'
 import { refreshProjects } from '@/entities/project/projects'
 import { call, errorsByField, type Project } from '@/lib/api'
+import { useRequestId } from '@/lib/api/useRequestId'
 import { useTask } from '@/lib/ui/task'
 import { toast } from '@/lib/ui/toast'
 import styles from './Project.module.css'
@@ -20,8 +21,7 @@ export function CreateProject({
   onClose: () => void
 }) {
   const [values, setValues] = useState({ name: '', description: '' })
-  // Repeated sending creates one project. Changed input after a failure is another request.
-  const request = useRef({ of: '', id: '' })
+  const requestId = useRequestId()
   const [wrong, setWrong] = useState<{ name?: string; description?: string; rest?: string }>({})
   const { busy, run } = useTask()
   const form = useId()
@@ -34,9 +34,7 @@ export function CreateProject({
     if (values.name.trim() === '') return setWrong({ name: words.nameRequired })
     await run(
       async () => {
-        const of = JSON.stringify(values)
-        if (request.current.of !== of) request.current = { of, id: crypto.randomUUID() }
-        const project = await call('createProject', { body: { request_id: request.current.id, ...values } })
+        const project = await call('createProject', { body: { request_id: requestId(values), ...values } })
         toast(words.created(project.name), { tone: 'success' })
         void refreshProjects()
         onClose()

@@ -1,7 +1,8 @@
-import { useRef, useState } from 'react'
+import { useState } from 'react'
 import { flushSync } from 'react-dom'
 import { useNavigate } from 'react-router'
 import { ApiError, call, type MadeSkill } from '@/lib/api'
+import { useRequestId } from '@/lib/api/useRequestId'
 import { toast } from '@/lib/ui/toast'
 import type { Draft } from './content'
 import { refreshSkills } from './queries'
@@ -17,7 +18,7 @@ export function useSave(
   const navigate = useNavigate()
   const [busy, setBusy] = useState(false)
   const [failure, setFailure] = useState<ApiError | null>(null)
-  const request = useRef({ of: '', id: '' })
+  const requestId = useRequestId()
   const save = async () => {
     const body = {
       audience: draft.audience,
@@ -25,12 +26,10 @@ export function useSave(
       group_ids: draft.groups.map(({ id }) => id),
       content: draft.content,
     }
-    const of = JSON.stringify(body)
-    if (request.current.of !== of) request.current = { of, id: crypto.randomUUID() }
     setBusy(true)
     setFailure(null)
     try {
-      const saving = { ...body, request_id: request.current.id }
+      const saving = { ...body, request_id: requestId(body) }
       const done = saved
         ? await call('changeSkill', { skill_id: saved.id, body: { ...saving, version: draft.version } })
         : await call('createSkill', { body: saving })

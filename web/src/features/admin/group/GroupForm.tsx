@@ -2,6 +2,7 @@ import { type FormEvent, useId, useState } from 'react'
 import { ConfirmDialog } from '@/components/ConfirmDialog'
 import { FieldErrorText, TextArea, TextField } from '@/components/Field'
 import { ApiError, call, errorMessage, type Group, type GroupPutRequest } from '@/lib/api'
+import { useRequestId } from '@/lib/api/useRequestId'
 import { useTask } from '@/lib/ui/task'
 import { toast } from '@/lib/ui/toast'
 import { changesOf } from '../changes'
@@ -33,7 +34,7 @@ export function GroupForm({ group, onSaved, onClose }: GroupFormProps) {
     limit: group?.token_limit === undefined ? '' : String(group.token_limit),
   })
   const [values, setValues] = useState(initial)
-  const [requestId] = useState(() => crypto.randomUUID())
+  const requestId = useRequestId()
   const [error, setError] = useState<unknown>(null)
   const { busy, run } = useTask()
   const form = useId()
@@ -57,7 +58,7 @@ export function GroupForm({ group, onSaved, onClose }: GroupFormProps) {
               name,
               description,
               ...(limit !== undefined && { token_limit: limit }),
-              request_id: requestId,
+              request_id: requestId(values),
             },
           })
       toast(group ? words.saved(saved.name) : words.created(saved.name), { tone: 'success' })

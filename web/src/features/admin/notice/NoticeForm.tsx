@@ -5,6 +5,7 @@ import { FieldErrorText } from '@/components/Field'
 import { UnsavedGuard } from '@/components/UnsavedGuard'
 import { call, type ManagedNotice, type NoticeDraft } from '@/lib/api'
 import { reload } from '@/lib/api/queries'
+import { useRequestId } from '@/lib/api/useRequestId'
 import { useForm } from '@/lib/ui/form'
 import { toast } from '@/lib/ui/toast'
 import { texts } from '../texts'
@@ -57,13 +58,10 @@ export function NoticeForm({ notice: loaded, copied }: { notice?: ManagedNotice;
   )
 }
 
-// Repeated sending adds a new notice once. Changed input after a failure is another request.
 function useStore(notice: ManagedNotice | undefined): (draft: NoticeDraft) => Promise<ManagedNotice> {
-  const request = useRef({ of: '', id: '' })
+  const requestId = useRequestId()
   return (draft) => {
     if (notice !== undefined) return call('editNotification', { notification_id: notice.id, body: draft })
-    const of = JSON.stringify(draft)
-    if (request.current.of !== of) request.current = { of, id: crypto.randomUUID() }
-    return call('addNotification', { body: { ...draft, request_id: request.current.id } })
+    return call('addNotification', { body: { ...draft, request_id: requestId(draft) } })
   }
 }

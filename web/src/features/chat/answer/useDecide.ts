@@ -1,7 +1,8 @@
-import { useRef, useState } from 'react'
+import { useState } from 'react'
 import { waitingCallsQuery } from '@/entities/thread/toolCalls'
 import { ApiError, call, errorMessage, type ToolApproval, type ToolDecision } from '@/lib/api'
 import { reload } from '@/lib/api/queries'
+import { useRequestId } from '@/lib/api/useRequestId'
 import { texts } from './approvalTexts'
 
 const inputPrefix = 'input.values.'
@@ -11,18 +12,16 @@ const inputPrefix = 'input.values.'
  * decided, in another tab for example, the stream of the answer shows that. `fields` has the errors of entered values.
  */
 export function useDecide({ id, arguments_sha256 }: ToolApproval) {
-  const request = useRef({ of: '', id: '' })
+  const requestId = useRequestId()
   const [sending, setSending] = useState(false)
   const [failure, setFailure] = useState<unknown>(null)
   const decide = async (decision: Omit<ToolDecision, 'request_id' | 'arguments_sha256'>) => {
-    const of = JSON.stringify(decision)
-    if (request.current.of !== of) request.current = { of, id: crypto.randomUUID() }
     setSending(true)
     setFailure(null)
     try {
       await call('decideToolCall', {
         tool_call_id: id,
-        body: { ...decision, request_id: request.current.id, arguments_sha256 },
+        body: { ...decision, request_id: requestId(decision), arguments_sha256 },
       })
     } catch (cause) {
       setFailure(cause)
