@@ -104,8 +104,8 @@ func TestHostileAnswers(t *testing.T) {
 		"no JSON":         {respond("application/json", "<html>"), "応答を読み取れませんでした"},
 		"a page":          {respond("text/html", "<html>"), "応答を読み取れませんでした"},
 		"no content":      {respond("application/json", `{"jsonrpc":"2.0","id":ID,"result":{"content":[null]}}`), "応答を読み取れませんでした"},
-		"no form": {respond("application/json", `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","inputRequests":{"q":null}}}`),
-			"応答を読み取れませんでした"},
+		"no form": {respond("application/json",
+			`{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","inputRequests":{"q":null}}}`), "応答を読み取れませんでした"},
 		"messages without values": {respond("text/event-stream", odd.String()), "応答を読み取れませんでした"},
 		"asks a model": {respond("text/event-stream", "data: "+
 			`{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`+"\n\n"), "応答を読み取れませんでした"},
