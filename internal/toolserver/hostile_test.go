@@ -126,6 +126,27 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
+// TestNotificationsDuringACall: notifications and requests before the result do not disturb the call.
+func TestNotificationsDuringACall(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	server, _ := hostile(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, message := range []string{
+			`"method":"notifications/progress","params":{"progressToken":"a","progress":1}`,
+			`"method":"notifications/message","params":{"level":"info","data":"x"}`, `"method":"notifications/elicitation/complete"`,
+			`"method":"notifications/unknown"`, `"id":7,"method":"ping"`, `"id":8,"method":"roots/list"`,
+			`"id":` + r.Header.Get("X-Message-Id") + `,"result":{"content":[{"type":"text","text":"結果"}]}`,
+		} {
+			_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",%s}\n\n", message)
+		}
+	})
+	o.connected(server.URL, nil)
+	if result, err := o.call("crm__t", `{}`); err != nil || result.Text != "結果" {
+		t.Errorf("%q, %v", result.Text, err)
+	}
+}
+
 // TestFloodOfRequests: a server that sends thousands of requests during a call gets few responses to them.
 func TestFloodOfRequests(t *testing.T) {
 	t.Parallel()
