@@ -79,8 +79,11 @@ func TestToolCallsOfServers(t *testing.T) {
 		"text-llama.sse":        {"", []llm.ToolCall{calendar(created)}, ""},
 		"text-json.sse":         {`{"name": "佐藤"}`, nil, ""},
 		"text-unknown.sse":      {`例: <tool_call>{"name":"rm","arguments":{}}</tool_call> です。<tool`, nil, ""},
-		"length.sse":            {"途中", nil, ""},
-		"too-many.sse":          {"", nil, llm.CodeBadResponse},
+		"text-mistral-unknown.sse": {
+			`[TOOL_CALLS][{"name":"calendar","arguments":{}},{"name":"rm","arguments":{}}]`, nil, "",
+		},
+		"length.sse":   {"途中", nil, ""},
+		"too-many.sse": {"", nil, llm.CodeBadResponse},
 	}
 	if files := toolFiles(t); len(files) != len(want) {
 		t.Fatalf("%d files", len(files))
@@ -112,7 +115,7 @@ func TestToolCallsOfServers(t *testing.T) {
 				}
 				finish := map[string]llm.FinishReason{
 					"length.sse": llm.FinishLength, "text-json.sse": llm.FinishStop, "text-unknown.sse": llm.FinishStop,
-					"too-many.sse": "",
+					"text-mistral-unknown.sse": llm.FinishStop, "too-many.sse": "",
 				}
 				if wanted, other := finish[name]; (other || result.FinishReason != llm.FinishTools) && result.FinishReason != wanted {
 					t.Errorf("finish reason %q", result.FinishReason)

@@ -272,8 +272,10 @@ func (c *textCalls) flush() []byte {
 	if json.Unmarshal(list, &calls) != nil {
 		return held
 	}
+	before := c.calls
 	for _, call := range calls {
 		if !c.parse(call) {
+			c.calls = before // The whole list is text.
 			return held
 		}
 	}

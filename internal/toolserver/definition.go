@@ -142,6 +142,8 @@ type schemaWalk struct {
 	root   any
 	active map[string]bool // The references around the current value.
 	nodes  int
+
+	onlySize bool // Neither texts nor references are checked.
 }
 
 func (w *schemaWalk) visit(value any, depth int) error {
@@ -154,7 +156,7 @@ func (w *schemaWalk) visit(value any, depth int) error {
 	}
 	switch value := value.(type) {
 	case string:
-		if hasInvisible(value) {
+		if !w.onlySize && hasInvisible(value) {
 			return errSchemaInvisible
 		}
 	case []any:
@@ -165,11 +167,14 @@ func (w *schemaWalk) visit(value any, depth int) error {
 		}
 	case map[string]any:
 		for name, item := range value {
-			if hasInvisible(name) {
+			if !w.onlySize && hasInvisible(name) {
 				return errSchemaInvisible
 			}
 			if err := w.visit(item, depth+1); err != nil {
 				return err
+			}
+			if w.onlySize {
+				continue
 			}
 			ref, isText := item.(string)
 			if isText && name == "$id" && depth > 0 {

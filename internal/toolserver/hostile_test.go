@@ -104,8 +104,8 @@ func TestHostileAnswers(t *testing.T) {
 		"no JSON":         {respond("application/json", "<html>"), "応答を読み取れませんでした"},
 		"a page":          {respond("text/html", "<html>"), "応答を読み取れませんでした"},
 		"no content":      {respond("application/json", `{"jsonrpc":"2.0","id":ID,"result":{"content":[null]}}`), "応答を読み取れませんでした"},
-		"no form": {respond("application/json", `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","inputRequests":{"q":null}}}`),
-			"応答を読み取れませんでした"},
+		"no form": {respond("application/json",
+			`{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","inputRequests":{"q":null}}}`), "応答を読み取れませんでした"},
 		"messages without values": {respond("text/event-stream", odd.String()), "応答を読み取れませんでした"},
 		"asks a model": {respond("text/event-stream", "data: "+
 			`{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`+"\n\n"), "応答を読み取れませんでした"},
@@ -123,6 +123,27 @@ func TestHostileAnswers(t *testing.T) {
 				t.Errorf("%d calls", n)
 			}
 		})
+	}
+}
+
+// TestNotificationsDuringACall: notifications and requests before the result do not disturb the call.
+func TestNotificationsDuringACall(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	server, _ := hostile(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, message := range []string{
+			`"method":"notifications/progress","params":{"progressToken":"a","progress":1}`,
+			`"method":"notifications/message","params":{"level":"info","data":"x"}`, `"method":"notifications/elicitation/complete"`,
+			`"method":"notifications/unknown"`, `"id":7,"method":"ping"`, `"id":8,"method":"roots/list"`,
+			`"id":` + r.Header.Get("X-Message-Id") + `,"result":{"content":[{"type":"text","text":"結果"}]}`,
+		} {
+			_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",%s}\n\n", message)
+		}
+	})
+	o.connected(server.URL, nil)
+	if result, err := o.call("crm__t", `{}`); err != nil || result.Text != "結果" {
+		t.Errorf("%q, %v", result.Text, err)
 	}
 }
 

@@ -82,6 +82,10 @@ func newInputForm(id string, request sdk.InputRequest, order memberNames) (tool.
 	if err != nil || len(encoded) > maxSchema {
 		return tool.InputForm{}, errInput(fmt.Sprintf("フォームの定義が大きすぎる（%dKBまで）", maxSchema>>10))
 	}
+	var values any
+	if json.Unmarshal(encoded, &values) != nil || (&schemaWalk{onlySize: true}).visit(values, 0) != nil {
+		return tool.InputForm{}, errInput("フォームの定義を読み取れない") // The library would need seconds for a deep one.
+	}
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(encoded, &schema); err != nil || schema.Type != "object" {
 		return tool.InputForm{}, errInput("フォームの定義を読み取れない")
