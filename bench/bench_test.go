@@ -23,6 +23,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/bench/wire"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // child is the environment variable that makes the test binary run the command, because the command starts itself as a
@@ -53,15 +54,11 @@ func TestEverySystemDeliversTheText(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, "/", " "), func(t *testing.T) {
 			t.Parallel()
 			b, table := newBench(t), newTable("", "", "", name)
-			if err := burst(t.Context(), b, table, name, 3); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, burst(t.Context(), b, table, name, 3))
 			if err := paced(t.Context(), b, table, name, pace{streams: 5, perSecond: 50}, 1); err != nil {
 				t.Fatal(err)
 			}
-			if err := resume(t.Context(), b, table, name); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, resume(t.Context(), b, table, name))
 			twice := 0.0
 			if name == r3labs {
 				twice = resumers // r3labs/sse repeats the event with the client's Last-Event-ID.
@@ -135,9 +132,7 @@ func TestEverySystemAnswers(t *testing.T) {
 				`{"model":"m","stream":true,"messages":[{"role":"user","content":%q}]}`
 			if name != alone {
 				s, err := startSystem(t.Context(), newBench(t), spec{Name: name, Provider: model.URL + "/v1"}, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				defer s.stop()
 				c.server, c.address, c.mark = s.process, s.address, deltaMark
 				path, body = "/", `{"prompt":%q}`
@@ -190,9 +185,7 @@ func TestTwoServersDeliverTheText(t *testing.T) {
 	t.Parallel()
 	table, p := newTable("", "", ""), pace{streams: 3, perSecond: 20}
 	for _, way := range []string{sameServer, otherServer} {
-		if err := cross(t.Context(), newBench(t), table, way, p, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, cross(t.Context(), newBench(t), table, way, p, 1))
 		if wrong := table.worst(fmt.Sprintf(rowCrossLost, p.streams, p.perSecond), way); wrong != 0 {
 			t.Errorf("%s: %v tokens lost or twice", way, wrong)
 		}
@@ -250,13 +243,9 @@ func TestResultsAreWrittenIntoThePage(t *testing.T) {
 	r := report{}
 	r.Sections = append(r.Sections, table)
 	r.atMost("what", 1, 2, 0, "")
-	if err := r.publish(folder); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, r.publish(folder))
 	page, err := os.ReadFile(folder + ".md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, want := range []string{"before\n", "\nafter\n", "| 2.5 |", "](benchmarks/idle.svg)", "| what |"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q: %s", want, page)
@@ -266,9 +255,7 @@ func TestResultsAreWrittenIntoThePage(t *testing.T) {
 	if err != nil || xml.Unmarshal(picture, new(struct{})) != nil || strings.Contains(string(page), "old") {
 		t.Errorf("%v %s", err, picture)
 	}
-	if err := os.WriteFile(folder+".md", []byte("no marks"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(folder+".md", []byte("no marks"), 0o600))
 	if err := r.publish(folder); err == nil {
 		t.Error("a page without marks was written to")
 	}
@@ -332,9 +319,7 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 func TestProcessIsRead(t *testing.T) {
 	t.Parallel()
 	s, err := startSystem(t.Context(), newBench(t), spec{Name: ours}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer s.stop()
 	if used, err := s.cpu(); err != nil || used < 0 {
 		t.Errorf("cpu: %v %v", used, err)
@@ -388,18 +373,14 @@ func TestUndefinedValuesAreSavedAsNull(t *testing.T) {
 	chats.add("per answer", ours, 1, math.Inf(1))
 	chats.add("per answer", ours, 1, math.NaN())
 	name := filepath.Join(t.TempDir(), "result.json")
-	if err := (&report{Sections: []*table{chats}}).save(name); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, (&report{Sections: []*table{chats}}).save(name))
 	text, err := os.ReadFile(name)
 	var saved struct {
 		Sections []struct {
 			Rows []struct{ Values map[string][]*float64 }
 		}
 	}
-	if err := errors.Join(err, json.Unmarshal(text, &saved)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(err, json.Unmarshal(text, &saved)))
 	if v := saved.Sections[0].Rows[0].Values[ours]; len(v) != 3 || v[0] == nil || *v[0] != 2 || v[1] != nil || v[2] != nil {
 		t.Errorf("saved values %v", v)
 	}

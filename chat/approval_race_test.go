@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // impatientStore asks without a pause whether a wait has ended.
@@ -122,9 +123,7 @@ func TestDecisionReachesOtherServersByAnEvent(t *testing.T) {
 	t.Parallel()
 	f, box, model := newAskingFixture(t)
 	feed, err := stream.NewFeed(nil) // Connects the servers.
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	never := chat.Config{Sweep: time.Hour, Lease: time.Hour}
 	s := f.startWith(chat.Deps{Model: model, Tools: box, Feed: feed}, never)
 	other := f.startWith(chat.Deps{Feed: feed}, never)

@@ -21,6 +21,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // askingTools has the tool "send", which asks and changes something, "allowed", which changes something, and "page",
@@ -398,9 +399,7 @@ func TestStopEndsAWait(t *testing.T) {
 		if dead {
 			s.kill()
 		}
-		if err := at.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, at.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 		answer := f.waitAt(at, exchange).Answer
 		if answer.FinishReason != chat.FinishStopped || answer.Content != "送ります。" || len(box.made()) > 0 ||
 			answer.ToolCalls[0].State != chat.ToolFailed || (answer.ToolCalls[0].Approval == nil) != dead ||

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // continuingOffers are a model that continues answers.
@@ -146,9 +147,7 @@ func TestStopKeepsTheWholeText(t *testing.T) {
 			first.Next(t).Emit("短い文章")
 			stopping.kill()
 			if stop {
-				if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 			}
 			second := llmtest.NewLive()
 			next := f.takeOver(chat.Deps{Model: second})
@@ -187,9 +186,7 @@ func TestTextIsKeptIfItsSourcesAreNotFoundAgain(t *testing.T) {
 			first.Next(t).Emit(want)
 			stopping.kill()
 			if stop {
-				if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 			}
 			next := f.takeOver(chat.Deps{
 				Model: llmtest.NewLive(), // Not asked.
@@ -282,9 +279,7 @@ func TestTakeoverContinuesTheTextOfOtherServers(t *testing.T) {
 	call.Emit("糸を引く")
 	call.Finish()
 	f.waitAt(next, exchange)
-	if err := client.Follow(t.Context(), reading, exchange.Answer.ID.String(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, client.Follow(t.Context(), reading, exchange.Answer.ID.String(), nil))
 	if client.Text != "まゆから糸を引く" || client.Resets != 0 || client.Run != 2 {
 		t.Errorf("the client has %q after %d resets", client.Text, client.Resets)
 	}
@@ -360,9 +355,7 @@ func TestTakeoverContinuesCitations(t *testing.T) {
 	f := newFixture(t, nil)
 	f.named()
 	found, err := f.groundedIn(three...)(t.Context(), &chat.AnswerRequest{}, func(chat.Step) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	same := grounder(func(_ context.Context, req *chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
 		return chat.Grounds{Prompt: req.Prompt, Sources: found.Sources}, nil
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // groundedInSources grounds an answer on a cited passage of each data source, and on another passage of the last one.
@@ -46,16 +47,10 @@ func TestADeletedFileLeavesNothingInAnswersAndShares(t *testing.T) {
 	actor := identity.Actor{User: identity.User{ID: f.owner.UserID, OrganizationID: f.owner.OrganizationID}}
 	sharer := chat.NewSharer(f.db, nil)
 	share, err := sharer.Share(t.Context(), actor, f.thread.ID, exchange.Answer.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.db.DeleteSource(t.Context(), f.owner, ids[1]); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, f.db.DeleteSource(t.Context(), f.owner, ids[1]))
 	answer, err := f.server.FindMessage(t.Context(), f.owner, exchange.Answer.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	shared, err := sharer.Messages(t.Context(), actor, share.ID, 0, 10)
 	if err != nil || len(shared) != 2 {
 		t.Fatalf("%d shared messages, %v", len(shared), err)
@@ -68,9 +63,7 @@ func TestADeletedFileLeavesNothingInAnswersAndShares(t *testing.T) {
 		}
 	}
 	one, err := json.Marshal(deleted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if live := f.follow(f.server, answer.ID, ""); !strings.Contains(live, string(one)) {
 		t.Errorf("the stream has no %s:\n%s", one, live)
 	}
@@ -89,9 +82,7 @@ func TestAFileDeletedWhileItsAnswerIsWrittenLeavesNoQuote(t *testing.T) {
 	exchange := f.send(asked)
 	call := model.Next(t)
 	call.Emit("有給休暇は10日です[1]。年次有給休暇は10日です[2]。")
-	if err := f.db.DeleteSource(t.Context(), f.owner, ids[1]); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.db.DeleteSource(t.Context(), f.owner, ids[1]))
 	call.Finish()
 	answer := f.wait(exchange).Answer
 	want := []chat.Citation{
@@ -101,9 +92,7 @@ func TestAFileDeletedWhileItsAnswerIsWrittenLeavesNoQuote(t *testing.T) {
 		t.Errorf("stored %+v", answer.Citations)
 	}
 	one, err := json.Marshal(want[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if live := f.follow(f.server, answer.ID, ""); !strings.Contains(live, string(one)) {
 		t.Errorf("the stream has no %s:\n%s", one, live)
 	}
@@ -118,9 +107,7 @@ func TestQuestionAboutDeletedDocumentsIsRefused(t *testing.T) {
 	first := f.question("何日ですか")
 	first.DataSourceIDs = ids[:1]
 	exchange := f.wait(f.send(first))
-	if err := f.db.DeleteSource(t.Context(), f.owner, ids[0]); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.db.DeleteSource(t.Context(), f.owner, ids[0]))
 	edited, none := f.question("何日？"), f.question("では、何日前までに申請しますか")
 	edited.Edit, none.DataSourceIDs = &exchange.Question.ID, []uuid.UUID{}
 	for name, q := range map[string]chat.Question{
@@ -142,9 +129,7 @@ func TestQuestionAboutDeletedDocumentsIsRefused(t *testing.T) {
 func skillOfTask(t *testing.T, task skill.TaskType) skill.Skill {
 	t.Helper()
 	_, skills, err := skill.Builtin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	i := slices.IndexFunc(skills, func(s skill.Skill) bool { return s.TaskType == task })
 	if i < 0 {
 		t.Fatalf("no skill of the task %s", task)

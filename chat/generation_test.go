@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestAnswerIsStoredAsItWasSeen(t *testing.T) {
@@ -28,9 +29,7 @@ func TestAnswerIsStoredAsItWasSeen(t *testing.T) {
 		t.Fatalf("began as %+v", exchange)
 	}
 	attachment, err := f.server.Attach(t.Context(), f.owner, exchange.Answer.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	w := attachment.Text.Watch("")
 	call := model.Next(t)
 	for _, piece := range []string{"繭から\r\n", "引いた\x00", "**「糸」**です。🧵"} {
@@ -86,9 +85,7 @@ func TestR05_ResumeAcrossTheSeam(t *testing.T) {
 	const answer = "紡ぐとは、繭や綿から🧵を引き出すことです。\n"
 	exchange := f.send(f.question("紡ぐとは"))
 	attachment, err := f.server.Attach(t.Context(), f.owner, exchange.Answer.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	live := make(map[int]*stream.Watch)
 	call := model.Next(t)
 	at := 0
@@ -133,9 +130,7 @@ func TestR28_ClientVanishes(t *testing.T) {
 	f := newFixture(t, model)
 	ctx, leave := context.WithCancel(t.Context())
 	exchange, err := f.server.Send(ctx, f.owner, f.question("長い話を"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	call := model.Next(t)
 	call.Emit("むかしむかし、")
 	leave()
@@ -233,9 +228,7 @@ func TestStopKeepsTheTextSoFar(t *testing.T) {
 	if err := f.server.StopMessage(t.Context(), stranger, exchange.Answer.ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a stranger stops: %v", err)
 	}
-	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 	<-call.Gone()
 	answer := f.wait(exchange).Answer
 	if answer.Content != "ここまで" || answer.Status != chat.StatusSuccess || answer.FinishReason != chat.FinishStopped {
@@ -358,9 +351,7 @@ func TestFormIsShownAndAsked(t *testing.T) {
 		RequestID: newID(), ThreadID: f.thread.ID,
 		Form: form,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	call := model.Next(t)
 	asked := call.Request.Messages[1].Content
 	if !strings.Contains(asked, "<text>\nおはようございます。") || strings.Count(asked, "</text>") != 1 {
@@ -385,14 +376,10 @@ func TestDeletedThreadEndsItsGeneration(t *testing.T) {
 	f := newFixture(t, model)
 	exchange := f.send(f.question("はい"))
 	attachment, err := f.server.Attach(t.Context(), f.owner, exchange.Answer.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	w := attachment.Text.Watch("")
 	call := model.Next(t)
-	if err := f.server.DeleteThread(t.Context(), f.owner, f.thread.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.server.DeleteThread(t.Context(), f.owner, f.thread.ID))
 	<-call.Gone()
 	if raw := f.drain(w); strings.Contains(raw, "[DONE]") {
 		t.Errorf("the stream of a deleted answer ends as if it were complete: %s", raw)

@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // grounder implements chat.Grounder by a function.
@@ -109,9 +110,7 @@ func TestR81_GuardedTextIsStoredAsStreamed(t *testing.T) {
 		t.Errorf("%d tokens: those of the search are not counted", stored.InputTokens)
 	}
 	list, err := json.Marshal(stored.Citations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	told := `data: {"type":"data-citations","data":{"citations":` + string(list) + `},"transient":true}`
 	order := []string{`"type":"source-document"`, `"type":"text-start"`, told, `"type":"text-end"`, `"type":"finish"`}
 	for i, at := 0, 0; i < len(order); i++ {
@@ -219,9 +218,7 @@ func TestStopWhileGrounding(t *testing.T) {
 	f.named()
 	exchange := f.send(f.question("要約して"))
 	await(t, "the grounds are looked for", began)
-	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 	got := f.wait(exchange).Answer
 	if got.Status != chat.StatusSuccess || got.FinishReason != chat.FinishStopped || got.InputTokens != 5 {
 		t.Errorf("stopped as %+v", got)
@@ -276,9 +273,7 @@ func (f *fixture) dataSources(owner identity.Owner, n int) (ids []uuid.UUID) {
 			ID: newID(), Filename: "a.txt", MediaType: "text/plain", Size: 1,
 		}
 		source.SHA256 = slices.Concat(source.ID[:], source.ID[:])
-		if err := f.db.MarkOrphan(f.t.Context(), source.ID, time.Minute); err != nil {
-			f.t.Fatal(err)
-		}
+		must.Succeed(f.t, f.db.MarkOrphan(f.t.Context(), source.ID, time.Minute))
 		if _, _, err := f.db.CreateSource(f.t.Context(), owner, uuid.Nil, source, 1<<30); err != nil {
 			f.t.Fatal(err)
 		}
@@ -323,9 +318,7 @@ func TestDataSourcesOfQuestions(t *testing.T) {
 	if thread, err := f.server.FindThread(t.Context(), f.owner, f.thread.ID); err != nil || len(thread.Sources) != 3 {
 		t.Errorf("the thread has %+v, %v", thread.Sources, err)
 	}
-	if err := f.db.DeleteSource(t.Context(), f.owner, ids[1]); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.db.DeleteSource(t.Context(), f.owner, ids[1]))
 	ask(chat.Question{Regenerate: &first.Answer.ID}, ids[1:3]...) // The question keeps the deleted id.
 	ask(chat.Question{Content: "直す", Edit: &first.Question.ID}, ids[2])
 }
@@ -397,17 +390,13 @@ skills:
       - {name: focus, label: 観点, type: text}
     prompt: あなたは、契約書を確認する担当者である。
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if _, err := f.db.ImportSkills(t.Context(), &f.owner.OrganizationID, imported,
 		org.AuditActor{Kind: org.ByOperator}, false); err != nil {
 		t.Fatal(err)
 	}
 	skills, err := f.db.ListSkills(t.Context(), f.owner.OrganizationID, f.owner.UserID, 0, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	i := slices.IndexFunc(skills, func(s skill.Skill) bool { return s.Name == "契約書の確認" })
 	f.thread = f.newThread(skills[i])
 	ids := f.dataSources(f.owner, 2)

@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // offered are the operator's models in these tests: the first one is the default.
@@ -94,9 +95,7 @@ func TestModelChoice(t *testing.T) {
 			t.Parallel()
 			id := newID()
 			got, err := chat.NewModels(offered, &test.settled, &test.settled).Choice(t.Context(), identity.Owner{}, &id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			var ids []string
 			for _, m := range got.Models {
 				ids = append(ids, m.ID)

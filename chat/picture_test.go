@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // album is chat.Pictures on the fixture's database. The data of a picture is its id.
@@ -46,9 +47,7 @@ func (f *fixture) pictures(owner identity.Owner, n int) []uuid.UUID {
 		if err == nil {
 			_, _, err = f.db.CreatePicture(f.t.Context(), owner, uuid.Nil, nil, p, 1<<40)
 		}
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		must.Succeed(f.t, err)
 	}
 	return ids
 }

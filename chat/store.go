@@ -486,5 +486,48 @@ type Store interface {
 	Texts(ctx context.Context, reader identity.Owner, messages []uuid.UUID) (map[uuid.UUID]string, error)
 
 	ModelStore
-	ApprovalStore
+
+	// Decisions about calls of tools.
+
+	// AskAgain makes running calls of a run wait for decisions. The error is as for AddToolRound.
+	AskAgain(ctx context.Context, serverID uuid.UUID, run RunID, calls []ToolCall) error
+
+	// ClaimToolCalls changes approved calls to running ones, before they are made. The error is as for AddToolRound.
+	// The same run may claim a call repeatedly.
+	ClaimToolCalls(ctx context.Context, serverID uuid.UUID, run RunID, callIDs []string) error
+
+	// BeginWait makes an answer wait for a decision about one of the calls. Meanwhile it belongs to no server. If one of
+	// them has been decided, or the answer shall stop, the answer does not wait. The error is as for AddToolRound.
+	BeginWait(ctx context.Context, serverID uuid.UUID, run RunID, callIDs []string) (Wait, error)
+
+	// EndWait returns the calls of an answer that waits no longer and is the server's again. force ends the wait. If the
+	// answer is another server's, or has ended, the error is ErrStaleRun.
+	EndWait(ctx context.Context, serverID uuid.UUID, run RunID, force bool) (Wait, error)
+
+	// LeaveWaits makes answers that wait on a server be taken over after a decision.
+	LeaveWaits(ctx context.Context, serverID uuid.UUID) error
+
+	// WaitingRuns returns those of the runs that wait.
+	WaitingRuns(ctx context.Context, runs []RunID) ([]RunID, error)
+
+	// WaitingText returns the text of a waiting answer, or ErrStaleRun if it does not wait in this run.
+	WaitingText(ctx context.Context, run RunID) (KnownText, error)
+
+	// PermittedTools returns the tools that the owner has approved for the rest of a thread.
+	PermittedTools(ctx context.Context, owner identity.Owner, threadID uuid.UUID) ([]string, error)
+
+	// DecideToolCall stores a decision and logs it. The same request again returns the same result. Errors:
+	// ErrNoToolCall, ErrNotDecider, ErrDecided, ErrApprovalExpired, ErrApprovalCanceled, ErrArgumentsChanged,
+	// ErrRequestConflict, or an invalid Decision.Input.
+	DecideToolCall(ctx context.Context, owner identity.Owner, d Decision, by org.AuditActor) (ToolApproval, error)
+
+	// ExpireToolCalls lets at most limit approvals expire, and returns them. The error joins those of approvals that
+	// could not expire; the others are returned with it.
+	ExpireToolCalls(ctx context.Context, limit int) ([]ToolApproval, error)
+
+	// ListToolApprovals returns the waiting approvals of the owner, oldest first.
+	ListToolApprovals(ctx context.Context, owner identity.Owner, offset, limit int) ([]ToolApproval, error)
+
+	// ListAnswerApprovals returns all approvals of an answer to the owner, oldest first.
+	ListAnswerApprovals(ctx context.Context, owner identity.Owner, messageID uuid.UUID) ([]ToolApproval, error)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // suggester is a model that answers every question with the same text, and requests for suggestions with text, or with
@@ -138,9 +139,7 @@ func TestNothingIsSuggested(t *testing.T) {
 	temporary, err := f.server.CreateThread(t.Context(), f.owner, chat.NewThread{
 		SkillID: chatSkill.ID, Lifetime: time.Hour,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	suggest("a temporary thread", f.server, f.wait(f.send(chat.Question{
 		RequestID: newID(), ThreadID: temporary.ID, Content: "糸とは",
 	})).Answer)

@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // bookingTools has the tool "send", which changes something and asks for input in its first rounds. It records the
@@ -227,9 +228,7 @@ func TestCrashBeforeTheRequestForInputIsStored(t *testing.T) {
 	if asked.Cause != chat.CauseInput {
 		t.Fatalf("waits %+v", asked)
 	}
-	if err := s.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 	answer := f.waitAt(s, exchange).Answer
 	if got := answer.ToolCalls[0]; got.State != chat.ToolFailed || got.Approval.State != chat.ApprovalCanceled {
 		t.Errorf("stored %+v", got)

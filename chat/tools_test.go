@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // toolbox has a tool "echo", which returns its arguments, and "wait", which waits for permission.
@@ -36,6 +37,9 @@ func (b *toolbox) Of(context.Context, identity.Owner, []string) ([]tool.Tool, er
 	return []tool.Tool{
 		{Name: "echo", Title: "やまびこ", Rule: tool.RuleAllow, Call: func(_ context.Context, arguments json.RawMessage) (tool.Result, error) {
 			b.called <- "echo"
+			if strings.Contains(string(arguments), "混乱") {
+				panic("arguments")
+			}
 			if strings.Contains(string(arguments), "失敗") {
 				return tool.Result{}, fault.Errorf(fault.Invalid, "失敗しました。")
 			}
@@ -58,17 +62,13 @@ func (f *fixture) giveTools() {
 	f.t.Helper()
 	f.named()
 	categories, skills, err := skill.Builtin()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	for i, s := range skills {
 		if s.ID == chatSkill.ID || s.IsExtension() {
 			skills[i].Tools = tool.Names()
 		}
 	}
-	if err := f.db.SaveBuiltinSkills(f.t.Context(), categories, skills); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, f.db.SaveBuiltinSkills(f.t.Context(), categories, skills))
 }
 
 func calling(id, name, arguments string) llm.ToolCall {
@@ -162,6 +162,48 @@ func TestAnswerWithTools(t *testing.T) {
 	}
 }
 
+// TestToolThatPanics: a tool that panics, for example because of a hostile server's result, ends its call and not the server.
+func TestToolThatPanics(t *testing.T) {
+	t.Parallel()
+	_, _, model, _ := askWithTools(t, newToolbox(), mute())
+	model.Next(t).CallTools(calling("a", "echo", `{"n":"混乱"}`), calling("b", "echo", `{}`))
+	want := []string{"a:エラー: ツールの実行中に問題が発生しました。", "b:結果{}"}
+	if got := results(model.Next(t).Request); !slices.Equal(got, want) {
+		t.Errorf("results %q", got)
+	}
+}
+
+// TestNumbersThatProgramsRound: arguments with a number that JavaScript would round are a text in the stream, so that
+// no reader shows another number than the one that the tool gets.
+func TestNumbersThatProgramsRound(t *testing.T) {
+	t.Parallel()
+	f, s, model, exchange := askWithTools(t, newToolbox(), chat.Config{})
+	rounded := []string{
+		"9007199254740993", "[{\"a\":-12345678901234567890}]", "0.1234567890123456789", "1e999", "-1e-999", "1.00000000000000001",
+	}
+	exact := []string{
+		"9007199254740992", "0.1", "-0", "1.50e2", "1E+22", "123456789012345000000000", "5e-324", `"9007199254740993"`,
+		"1234567890.12345", "{}", "0.30000000000000004",
+	}
+	var calls []llm.ToolCall
+	for i, value := range slices.Concat(rounded, exact) {
+		calls = append(calls, calling(fmt.Sprint("n", i), "echo", `{"n":`+value+`}`))
+	}
+	model.Next(t).CallTools(calls...)
+	model.Next(t).Finish()
+	stream := f.follow(s, f.waitAt(s, exchange).Answer.ID, "")
+	for i, call := range calls {
+		input := call.Arguments
+		if i < len(rounded) {
+			encoded, _ := json.Marshal(input)
+			input = string(encoded)
+		}
+		if !strings.Contains(stream, `"toolCallId":"`+call.ID+`","toolName":"echo","title":"やまびこ","input":`+input+",") {
+			t.Errorf("%s is not in %s", input, stream)
+		}
+	}
+}
+
 // TestNULBeforeACall: a round does not repeat the end of the round before it, although NUL is replaced by a longer
 // character.
 func TestNULBeforeACall(t *testing.T) {
@@ -224,9 +266,7 @@ func TestStopEndsARunningTool(t *testing.T) {
 	call.Emit("待ちます。")
 	call.CallTools(calling("w", "wait", "{}"))
 	<-box.called
-	if err := s.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 	answer := f.waitAt(s, exchange).Answer
 	if answer.FinishReason != chat.FinishStopped || answer.Content != "待ちます。" || len(answer.ToolCalls) != 1 ||
 		answer.ToolCalls[0].State != chat.ToolFailed || answer.ToolCalls[0].Error != "停止しました。" {
@@ -269,9 +309,7 @@ func TestStopBeforeARepeatedCall(t *testing.T) {
 	call.CallTools(calling("w", "wait", "{}"))
 	<-box.called
 	stopping.kill()
-	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 	next := f.startWith(chat.Deps{
 		Model: llmtest.NewLive(), Tools: newToolbox(), // Neither is called.
 		Grounder: grounder(func(ctx context.Context, _ *chat.AnswerRequest, _ func(chat.Step)) (chat.Grounds, error) {
@@ -312,9 +350,7 @@ func TestTakeoverKeepsToolCalls(t *testing.T) {
 			t.Parallel()
 			dsn := storetest.DSN(t)
 			db, err := store.Open(t.Context(), dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			t.Cleanup(db.Close)
 			f := newFixtureOn(t, db, nil)
 			f.giveTools()

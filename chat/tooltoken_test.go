@@ -23,6 +23,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
 	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // tokenHost is a tool server with the tool "send", and the token endpoint of its authorization server. It refuses calls
@@ -79,9 +80,7 @@ func (f *fixture) connectedTools(h *tokenHost) *toolserver.Service {
 	f.t.Helper()
 	must := func(err error) {
 		f.t.Helper()
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		must.Succeed(f.t, err)
 	}
 	ctx := f.t.Context()
 	f.named()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func writing(id, arguments string) llm.ToolInput {
@@ -77,9 +78,7 @@ func TestUnfinishedCallsOfAStoppedAnswerAreWithdrawn(t *testing.T) {
 	call := model.Next(t)
 	live := f.watch(s, exchange.Answer.ID)
 	call.Write(writing("a", `{"n":`))
-	if err := s.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.StopMessage(t.Context(), f.owner, exchange.Answer.ID))
 	answer := f.waitAt(s, exchange).Answer
 	if answer.FinishReason != chat.FinishStopped || len(answer.ToolCalls) != 0 {
 		t.Errorf("stored %q with %+v", answer.FinishReason, answer.ToolCalls)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestSpansOfAnAnswer checks the spans of one answer: the span of the request, and the span of the
@@ -24,9 +25,7 @@ func TestSpansOfAnAnswer(t *testing.T) {
 	s := f.startWith(chat.Deps{Model: llmtest.Say("秘密の", "回答"), Tracer: provider.Tracer("test")}, chat.Config{})
 	ctx, request := provider.Tracer("test").Start(t.Context(), "request")
 	exchange, err := s.Send(ctx, f.owner, f.question("秘密の質問"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	request.End()
 	f.follow(s, exchange.Answer.ID, "")
 	s.kill()

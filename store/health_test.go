@@ -15,9 +15,7 @@ func TestLastBackupIsTheNewestOne(t *testing.T) {
 	t.Parallel()
 	db, now := storetest.New(t), time.Now().UTC().Truncate(time.Second)
 	for _, at := range []time.Time{now.AddDate(1, 0, 0), now} {
-		if err := db.RecordBackup(t.Context(), at); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.RecordBackup(t.Context(), at))
 	}
 	if got, err := db.LastBackup(t.Context()); err != nil || !got.Equal(now) {
 		t.Errorf("the last backup ended at %v, %v, want %v", got, err, now)
@@ -32,9 +30,7 @@ func TestUnreadableCertificateHidesNoEnd(t *testing.T) {
 	first := time.Now().UTC().Truncate(time.Second).AddDate(1, 0, 0)
 	certificate := func(end time.Time) []byte {
 		_, c, err := samltest.NewKeyValid(time.Now(), end)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return c.Raw
 	}
 	for i, der := range [][]byte{certificate(first), []byte("unreadable"), certificate(first.AddDate(1, 0, 0))} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // runs are the texts of an answer's runs. They share a prefix, and one is a prefix of another.
@@ -154,9 +155,7 @@ func TestR07_EventsAreSmall(t *testing.T) {
 	mirror := newText(1)
 	mirrored := mirror.Watch("")
 	update, _ := text.Since(stream.Position{})
-	if err := mirror.Apply(update); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, mirror.Apply(update))
 	for name, w := range map[string]*stream.Watch{"live": live, "late": text.Watch(""), "mirrored": mirrored} {
 		got := ""
 		events, _ := parseEvents(t, drain(w))

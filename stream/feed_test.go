@@ -6,14 +6,13 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func newFeed(t *testing.T) *stream.Feed {
 	t.Helper()
 	feed, err := stream.NewFeed(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return feed
 }
 

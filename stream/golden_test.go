@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -66,14 +67,10 @@ func TestGoldenStreams(t *testing.T) {
 	} {
 		path := filepath.Join("testdata", name)
 		if *update {
-			if err := os.WriteFile(path, got, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(path, got, 0o600))
 		}
 		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s: got\n%s", name, got)
 		}

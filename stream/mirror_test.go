@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // gappy is a transport that drops one entry of the first log followed through it.
@@ -157,9 +158,7 @@ func TestMirrorSurvivesMalformedEntries(t *testing.T) {
 		update, _ := foreign.Since(stream.Position{})
 		w := node.Writer(firstRun.MessageID, 1)
 		for _, entry := range [][]byte{nil, {}, {2, 0xff}, update.Append(nil)} {
-			if err := w.Append(t.Context(), entry); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.Append(t.Context(), entry))
 		}
 		interest := reader.Join(firstRun.MessageID)
 		defer interest.Leave()
@@ -184,9 +183,7 @@ func TestMirrorIgnoresUpdatesOfAnotherVersion(t *testing.T) {
 		update, _ := text.Since(stream.Position{})
 		entry := update.Append(nil)
 		entry[0]++
-		if err := node.Writer(firstRun.MessageID, 1).Append(t.Context(), entry); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, node.Writer(firstRun.MessageID, 1).Append(t.Context(), entry))
 		interest := reader.Join(firstRun.MessageID)
 		defer interest.Leave()
 		interest.Mirror()
@@ -215,9 +212,7 @@ func TestMirrorIgnoresEarlierRuns(t *testing.T) {
 			text := stream.NewText(stream.Head{MessageID: firstRun.MessageID, Run: run})
 			text.AppendText(strings.Repeat("糸", run))
 			update, _ := text.Since(stream.Position{})
-			if err := w.Append(t.Context(), update.Append(nil)); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.Append(t.Context(), update.Append(nil)))
 		}
 		interest := reader.Join(firstRun.MessageID)
 		defer interest.Leave()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestReasoningIsTimed checks the duration of the reasoning that a client receives, for any time of connecting.
@@ -22,9 +23,7 @@ func TestReasoningIsTimed(t *testing.T) {
 		update, _ := text.Since(stream.Position{})
 		<-time.After(7 * time.Second)
 		mirror := newText(1)
-		if err := mirror.Apply(exchange(t, update)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, mirror.Apply(exchange(t, update)))
 		third := mirror.Watch("")
 		text.AppendText("答え")
 		if _, took := text.Reasoning(); took != 12*time.Second {

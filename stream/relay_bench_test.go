@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // BenchmarkRelay measures sending a token to another server, without the transport: creating, encoding, decoding and
@@ -31,9 +32,7 @@ func BenchmarkRelay(b *testing.B) {
 			if err == nil {
 				err = mirror.Apply(got)
 			}
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Succeed(b, err)
 			u.Offset += len(token)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 var firstRun = stream.Head{MessageID: "0190", Run: 1, Metadata: json.RawMessage(`{"thread_id":"t"}`)}
@@ -34,9 +35,7 @@ func readAll(t *testing.T, hub *stream.Hub) *streamtest.Client {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	c := &streamtest.Client{}
-	if err := c.Follow(ctx, hub, firstRun.MessageID, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.Follow(ctx, hub, firstRun.MessageID, nil))
 	return c
 }
 

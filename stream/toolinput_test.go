@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // caller reads the calls of an answer like a client: it applies each part by its toolCallId.
@@ -274,9 +275,7 @@ func TestOtherServersReceiveCompleteCallsOnly(t *testing.T) {
 	text, mirror := newText(1), newText(1)
 	text.PutRound(0)
 	update, position := text.Since(stream.Position{})
-	if err := mirror.Apply(update); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, mirror.Apply(update))
 	text.PutToolInputs([]stream.ToolInput{{ID: "a", Name: "calculate", Arguments: []byte(`{"a"`)}})
 	update, unchanged := text.Since(position)
 	if len(update.Parts) > 0 || unchanged != position {
@@ -285,9 +284,7 @@ func TestOtherServersReceiveCompleteCallsOnly(t *testing.T) {
 	watch := mirror.Watch("")
 	text.PutToolCall(stream.ToolCall{ID: "a", Name: "calculate", Input: json.RawMessage(`{"a":1}`)})
 	update, _ = text.Since(position)
-	if err := mirror.Apply(update); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, mirror.Apply(update))
 	client := newCaller(t)
 	client.read(string(drain(watch)))
 	if len(client.complete) != 1 || len(client.unfinished) > 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // exchange encodes and decodes an update.
@@ -20,9 +21,7 @@ func exchange(t testing.TB, u stream.Update) stream.Update {
 		t.Fatalf("an entry of %d bytes", len(entry))
 	}
 	got, err := stream.ParseUpdate(entry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return got
 }
 
@@ -43,9 +42,7 @@ func TestUpdatesReproduceTheText(t *testing.T) {
 			}
 			u, next := origin.Since(p)
 			positions = append(positions, next)
-			if err := mirror.Apply(exchange(t, u)); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, mirror.Apply(exchange(t, u)))
 		}
 		for range rng.IntN(5) {
 			origin.AppendReasoning(strings.Repeat("考え🧵\n", rng.IntN(20)))
@@ -71,9 +68,7 @@ func TestUpdatesReproduceTheText(t *testing.T) {
 		origin.Finish(done)
 		tell()
 		u, _ := origin.Since(positions[len(positions)-1])
-		if err := mirror.Apply(exchange(t, u)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, mirror.Apply(exchange(t, u)))
 		var own, other client
 		own.read(t, drain(origin.Watch("")))
 		other.read(t, drain(mirror.Watch("")))
@@ -104,9 +99,7 @@ func TestUpdatesAreBounded(t *testing.T) {
 	for at, complete := (stream.Position{}), false; !complete; entries++ {
 		u, next := origin.Since(at)
 		at, complete = next, next == at
-		if err := mirror.Apply(exchange(t, u)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, mirror.Apply(exchange(t, u)))
 	}
 	if entries < 5 || !bytes.Equal(drain(mirror.Watch("")), drain(origin.Watch(""))) {
 		t.Errorf("%d entries", entries)
@@ -116,9 +109,7 @@ func TestUpdatesAreBounded(t *testing.T) {
 func TestApplyRefusesHoles(t *testing.T) {
 	t.Parallel()
 	text := newText(2)
-	if err := text.Apply(stream.Update{Run: 2, Text: []byte("糸を")}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, text.Apply(stream.Update{Run: 2, Text: []byte("糸を")}))
 	for name, u := range map[string]stream.Update{
 		"past the end":          {Run: 2, Offset: 7, Text: []byte("a")},
 		"another text":          {Run: 2, Offset: 0, Text: []byte("絹を紡ぐ")},

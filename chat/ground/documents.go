@@ -59,7 +59,7 @@ func (g *Grounder) documents(ctx context.Context, req *chat.AnswerRequest, tell 
 	}
 	tell(chat.Step{
 		Kind: chat.StepRetrieval, Status: chat.StatusRunning,
-		Detail: searching(files, g.searchesProject(req)),
+		Detail: searching(files, req.Project != nil),
 	})
 	prompt := conversation(req.Prompt, g.context/2)
 	s.budget = max(g.context-g.reserve()-tokens(prompt), leastBudget)
@@ -70,7 +70,7 @@ func (g *Grounder) documents(ctx context.Context, req *chat.AnswerRequest, tell 
 	case len(passages) == 0 && len(req.Question.DataSourceIDs) == 0:
 		// No passage of the project and of the skill's documents is relevant; the model answers without them.
 		step.Detail = "スキルのファイルに、質問に合う箇所はありませんでした"
-		if g.searchesProject(req) {
+		if req.Project != nil {
 			step.Detail = "プロジェクトのファイルに、質問に合う箇所はありませんでした"
 		}
 		tell(step)
@@ -114,9 +114,9 @@ func (g *Grounder) newSearch(ctx context.Context, req *chat.AnswerRequest, quest
 		sources: sources, owner: req.Owner, ready: of.ready, question: question, query: query, veiled: sources.veiled,
 	}
 	files = len(s.ready)
-	if g.searchesProject(req) {
+	if req.Project != nil {
 		var waiting []datasource.Source
-		waiting, err = s.searchProject(ctx, g.projects, req.Project.ID)
+		waiting, err = s.searchProject(ctx, req.Project.ID)
 		of.waiting = append(of.waiting, waiting...)
 	}
 	return s, of, files, err
@@ -260,15 +260,13 @@ func (s *search) withProject(retrieved []datasource.RetrievedPassage) []datasour
 
 // searchProject searches a project. The data sources of a small project are added to those of the search. It returns
 // the unread ones.
-func (s *search) searchProject(ctx context.Context, projects ProjectSearcher, id uuid.UUID) (
-	waiting []datasource.Source, err error,
-) {
-	found, ok, err := projects.SmallProject(ctx, s.owner, id)
+func (s *search) searchProject(ctx context.Context, id uuid.UUID) (waiting []datasource.Source, err error) {
+	found, ok, err := s.sources.SmallProject(ctx, s.owner, id)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		s.project, err = projects.SearchProject(ctx, s.owner, id, s.query, candidates)
+		s.project, err = s.sources.SearchProject(ctx, s.owner, id, s.query, candidates)
 		return nil, err
 	}
 	states := byState(found)

@@ -74,7 +74,7 @@ func (f *fixture) serve(cfg ground.Config, model llm.Model) *chat.Service {
 	if cfg.Summaries.Budget != nil {
 		cfg.Summaries.Model, cfg.Summaries.Notes = f.listening(model), f.db
 	}
-	cfg.EstimateTime, cfg.Projects = unlimited, f.sources
+	cfg.EstimateTime = unlimited
 	if cfg.Searches.Web != nil {
 		cfg.Searches.Model = f.listening(model)
 	}

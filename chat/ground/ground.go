@@ -20,7 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// Sources finds data sources and their passages. *datasource.Service implements it.
+// Sources finds data sources, files of projects, and their passages. *datasource.Service implements it.
 type Sources interface {
 	// FindAll returns the owner's data sources with the given ids, in their order, without deleted ones.
 	FindAll(ctx context.Context, owner identity.Owner, ids []uuid.UUID) ([]datasource.Source, error)
@@ -38,11 +38,8 @@ type Sources interface {
 	// FirstPassages returns at most each first passages of every data source, in order.
 	FirstPassages(ctx context.Context, owner identity.Owner, of []datasource.Source, each int) ([]datasource.Passage,
 		error)
-}
 
-// ProjectSearcher finds passages of projects.
-type ProjectSearcher interface {
-	// SmallProject returns the data sources of a project if Sources.Retrieve can search all of them at once. It returns
+	// SmallProject returns the data sources of a project if Retrieve can search all of them at once. It returns
 	// fault.NotFound if the reader has no role in the project now.
 	SmallProject(ctx context.Context, reader identity.Owner, projectID uuid.UUID) (
 		_ []datasource.Source, ok bool, _ error)
@@ -62,9 +59,6 @@ type Config struct {
 	// searched for as for any question.
 	Summaries Summaries
 
-	// Projects finds passages for answers in projects. If nil, they are not searched.
-	Projects ProjectSearcher
-
 	// Searches configures web searches. Without a Web, no question is answered from the web.
 	Searches Searches
 
@@ -82,7 +76,6 @@ type Grounder struct {
 	context   int // In tokens.
 	summaries Summaries
 	searches  Searches
-	projects  ProjectSearcher
 	estimate  time.Duration
 	taken     int // Tokens of the context for passages that are added to the prompt of a page.
 }
@@ -97,7 +90,6 @@ func New(sources Sources, cfg Config) *Grounder {
 	}
 	return &Grounder{
 		sources: sources, context: cfg.ContextTokens, summaries: cfg.Summaries, searches: cfg.Searches,
-		projects: cfg.Projects,
 		estimate: cfg.EstimateTime,
 	}
 }
@@ -117,12 +109,12 @@ func (g *Grounder) Ground(ctx context.Context, req *chat.AnswerRequest, tell fun
 	if g.readsPage(req) {
 		ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 		defer cancel()
-		if g.searchesProject(req) && asksOfPage(req) {
+		if req.Project != nil && asksOfPage(req) {
 			return g.pageInProject(ctx, req, tell)
 		}
 		return g.page(ctx, req, tell)
 	}
-	if len(req.Question.DataSourceIDs)+len(req.Skill.Documents) == 0 && !g.searchesProject(req) {
+	if len(req.Question.DataSourceIDs)+len(req.Skill.Documents) == 0 && req.Project == nil {
 		return chat.Grounds{Prompt: req.Prompt}, nil
 	}
 	if g.summarizes(req) {
@@ -149,11 +141,6 @@ func (g *Grounder) sizedFor(model chat.AnswerModel) *Grounder {
 func (g *Grounder) readsPage(req *chat.AnswerRequest) bool {
 	return req.Skill.IsExtension() && len(req.Question.DataSourceIDs)+len(req.Skill.Documents) == 0 &&
 		g.summaries.Model != nil
-}
-
-// searchesProject reports whether an answer uses the data sources of a project.
-func (g *Grounder) searchesProject(req *chat.AnswerRequest) bool {
-	return req.Project != nil && g.projects != nil
 }
 
 // summarizes reports whether an answer uses whole documents.

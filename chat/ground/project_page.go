@@ -35,7 +35,7 @@ func (g *Grounder) pageInProject(
 		sources: g.sources, owner: req.Owner, question: req.Question.Content, query: query(req),
 		budget: max(g.context-g.reserve()-tokens(req.Prompt), g.context/4),
 	}
-	waiting, err := s.searchProject(ctx, g.projects, req.Project.ID)
+	waiting, err := s.searchProject(ctx, req.Project.ID)
 	if err != nil {
 		return chat.Grounds{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // noter is a model whose notes contain the fact of each source and of every fourth note. Its summaries cite the first
@@ -345,9 +346,7 @@ func TestOfflineSummary(t *testing.T) {
 	model, err := llm.NewClient(llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	f := newFixture(t, summaries(&allowance{left: 1000}), model)
 	f.start()
 	var text strings.Builder

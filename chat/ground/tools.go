@@ -26,7 +26,7 @@ func (g *Grounder) SourceTools(req *chat.AnswerRequest, sources func() []chat.So
 	g = g.sizedFor(req.Model)
 	var tools []tool.Tool
 	if req.HasTool(tool.SearchDocuments) &&
-		(len(req.Question.DataSourceIDs)+len(req.Skill.Documents) > 0 || g.searchesProject(req)) {
+		(len(req.Question.DataSourceIDs)+len(req.Skill.Documents) > 0 || req.Project != nil) {
 		tools = append(tools, tool.DocumentSearch(func(ctx context.Context, query string) (tool.Result, error) {
 			return g.callSearch(ctx, req, query)
 		}))

@@ -26,6 +26,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch/websearchtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // pages is a web search with local pages.
@@ -55,9 +56,7 @@ func searchAt(t *testing.T, url string, allow func(netip.AddrPort) bool) *websea
 		Provider:  websearch.ProviderConfig{Kind: websearch.SearXNG, URL: url},
 		Extractor: extracttest.InProcess{}, PageTimeout: 30 * time.Second, AllowAddress: allow,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(web.Close)
 	return web
 }
@@ -296,9 +295,7 @@ func engine(t *testing.T) llm.Model {
 	model, err := llm.NewClient(llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return model
 }
 

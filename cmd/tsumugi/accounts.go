@@ -153,7 +153,7 @@ func (a accounts) InviteFederated(ctx context.Context, email, name string) (subj
 	if err != nil {
 		return "", err
 	}
-	return sub.String(), a.mailer.SendSSOInvitation(ctx, email, name)
+	return sub.String(), a.mailer.Send(ctx, mail.SSOInvitation{Email: email, Name: name})
 }
 
 // Rename implements org.Accounts.

@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/proxy/proxytest"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch/websearchtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // readPage is the value of child that makes the test binary print the text of the page at securePage.
@@ -59,9 +60,7 @@ func TestAdditionalAuthorities(t *testing.T) {
 	p := proxytest.New(t, map[string]string{"pages.example.com:443": search.Listener.Addr().String()})
 	caFile := filepath.Join(t.TempDir(), "ca.pem")
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: model.Certificate().Raw})
-	if err := os.WriteFile(caFile, authority, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(caFile, authority, 0o600))
 	environ := []string{
 		"TSUMUGI_DATA=" + t.TempDir(), "OPENAI_BASE_URL=" + model.URL + "/v1", "TSUMUGI_SEARCH_URL=" + search.URL,
 		"https_proxy=http://" + p.Host, "no_proxy=",

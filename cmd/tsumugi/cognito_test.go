@@ -55,31 +55,13 @@ func newExternalPool(t *testing.T) *externalPool {
 	return e
 }
 
-func (e *externalPool) SendInvitation(_ context.Context, invitation mail.Invitation) error {
-	e.invited <- invitation
+// Send implements mail.Sender.
+func (e *externalPool) Send(_ context.Context, message mail.Message) error {
+	if invitation, ok := message.(mail.Invitation); ok {
+		e.invited <- invitation
+	}
 	return nil
 }
-
-func (e *externalPool) SendResetCode(context.Context, mail.ResetCode) error { return nil }
-
-func (e *externalPool) SendPasswordChanged(context.Context, mail.Notice) error { return nil }
-
-// SendFactorAdded implements pool.Mailer.
-func (*externalPool) SendFactorAdded(context.Context, mail.Notice) error { return nil }
-
-// SendFactorRemoved implements pool.Mailer.
-func (*externalPool) SendFactorRemoved(context.Context, mail.Notice) error { return nil }
-
-// SendRecoveryCodeUsed implements pool.Mailer.
-func (*externalPool) SendRecoveryCodeUsed(context.Context, mail.Notice) error { return nil }
-
-// SendPasskeyAdded implements pool.Mailer.
-func (*externalPool) SendPasskeyAdded(context.Context, mail.Notice) error { return nil }
-
-// SendPasskeyRemoved implements pool.Mailer.
-func (*externalPool) SendPasskeyRemoved(context.Context, mail.Notice) error { return nil }
-
-func (e *externalPool) SendNewDevice(context.Context, mail.Notice) error { return nil }
 
 // environ returns the environment of the program.
 func (e *externalPool) environ() []string {

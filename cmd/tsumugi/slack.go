@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/channel/workspace"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/slack"
 	"github.com/tsumugi-ai/tsumugi/store"
 )
@@ -82,7 +83,7 @@ func newSlackSetup(
 }
 
 // openSlack creates s.slack without starting it.
-func (s *server) openSlack(c *serveCommand, db *store.DB, public string, skills channel.Skills) error {
+func (s *server) openSlack(c *serveCommand, db *store.DB, public string, skills *skill.Service) error {
 	log := s.log.With("part", "slack")
 	domain, err := newSlackSetup(c.slackSettings, db, public, !c.SecretKey.Empty(), log)
 	if err != nil {

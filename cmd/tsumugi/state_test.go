@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/secret"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestSuperAdminsSeeTheStateOfTheirServices uses a provider that lists its model and refuses all questions, and a mail
@@ -29,9 +30,7 @@ func TestSuperAdminsSeeTheStateOfTheirServices(t *testing.T) {
 	}))
 	defer provider.Close()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer listener.Close()
 	go func() {
 		for {

@@ -292,8 +292,8 @@ func (s *server) answers(c *serveCommand, db *store.DB, offered llm.Catalog, ski
 	s.router, s.models = model, chat.NewModels(model, skills, db)
 	defaultID, _ := model.Offers()
 	grounds := ground.Config{
-		ContextTokens: c.ContextTokens, Projects: s.sources,
-		Summaries: ground.Summaries{Model: model, Name: defaultID, Notes: db, Budget: s.budget},
+		ContextTokens: c.ContextTokens,
+		Summaries:     ground.Summaries{Model: model, Name: defaultID, Notes: db, Budget: s.budget},
 	}
 	if s.web != nil {
 		s.telemetry.WatchWebSearch(s.web.Stats)

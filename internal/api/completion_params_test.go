@@ -18,15 +18,14 @@ import (
 	apiopenai "github.com/tsumugi-ai/tsumugi/internal/api/openai"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // newProviderFixture returns a server with a scripted provider.
 func newProviderFixture(t *testing.T, provider *llmtest.Provider) *fixture {
 	t.Helper()
 	model, err := llm.NewClient(llm.Config{BaseURL: provider.URL(), Model: "test", MaxRetries: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(model.Close)
 	return newFixture(t, model)
 }
@@ -69,9 +68,7 @@ func inSchema(fields map[string]any) map[string]any {
 // object returns a JSON object.
 func object(t *testing.T, source string) (o map[string]any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(source), &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(source), &o))
 	return o
 }
 
@@ -360,9 +357,7 @@ func TestCompletionsInJSON(t *testing.T) {
 			params.ResponseFormat.OfJSONObject = &openai.ResponseFormatJSONObjectParam{}
 		}
 		whole, err := client.Chat.Completions.New(t.Context(), params)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		stream := client.Chat.Completions.NewStreaming(t.Context(), params)
 		var streamed openai.ChatCompletionAccumulator
 		for stream.Next() {

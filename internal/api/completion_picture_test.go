@@ -16,6 +16,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestOpenAIClientShowsPictures: the model receives the pictures of the question and of earlier questions.
@@ -67,9 +68,7 @@ func TestOpenAIClientShowsPictures(t *testing.T) {
 	}
 	asked.Emit("雑音です。")
 	asked.Finish()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, <-done)
 	again, err := client.Chat.Completions.New(t.Context(), params, key)
 	if err != nil || again.Choices[0].Message.Content != "雑音です。" {
 		t.Errorf("asked again: %+v, %v", again, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const (
@@ -77,9 +78,7 @@ func (f *fixture) allow(token string, request map[string]any) url.Values {
 		f.t.Fatalf("redirected to %s", answer.RedirectTo)
 	}
 	values, err := url.ParseQuery(query)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	return values
 }
 

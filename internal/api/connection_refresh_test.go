@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestR85_AReusedRefreshTokenEndsItsFamily(t *testing.T) {
@@ -177,9 +178,7 @@ func TestR86_ConnectionsCarryHowTheirSessionBegan(t *testing.T) {
 	device := func(token string) api.OAuthTokens {
 		var code api.DeviceCode
 		resp := f.post("/v1/oauth2/device", url.Values{"client_id": {cliClient}, "scope": {"chat"}})
-		if err := json.Unmarshal(resp.body, &code); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(resp.body, &code))
 		f.noContent(call{
 			method: "PUT", path: "/v1/oauth2/device", token: token,
 			body: map[string]any{"user_code": code.UserCode, "allow": true},

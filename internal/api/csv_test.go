@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // csv parses a CSV file as downloaded by administrators.
@@ -25,9 +26,7 @@ func (f *fixture) csv(path, token string) [][]string {
 		f.t.Errorf("%s: %q %v", path, resp.body, resp.header)
 	}
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	return rows
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/redline"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const (
@@ -137,9 +138,7 @@ func TestProofreadingIsSavedAsADocument(t *testing.T) {
 	check("decided", "?changes=applied", "text", some.Replace(proofreadText))
 
 	file, err := redline.New(proofreadText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	source := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "案内/文.docx", string(file)))
 	fromNamed := func(id uuid.UUID, name string) {
 		f.exec(`UPDATE messages SET proofread = proofread || jsonb_build_object('file', jsonb_build_object(

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // cors returns the CORS headers of a response.
@@ -31,9 +32,7 @@ func TestR74_OnlyConfiguredExtensionsReadAnswers(t *testing.T) {
 			}})
 			raw := func(c call) *http.Response {
 				resp, err := http.DefaultTransport.RoundTrip(f.request(c))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				_ = resp.Body.Close()
 				return resp
 			}

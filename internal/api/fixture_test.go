@@ -180,7 +180,6 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		f.sources.Start()
 		t.Cleanup(f.sources.Stop)
 		grounder = ground.New(f.sources, ground.Config{
-			Projects:  f.sources,
 			Summaries: ground.Summaries{Model: model, Notes: f.db, Budget: budget},
 		})
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // FuzzR64_Guesses: every body that the pool interprets as a password attempt is counted as a guess.
@@ -128,9 +129,7 @@ func poolServer(t *testing.T, limits ratelimit.Limits, pool http.HandlerFunc) ht
 		App:      fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}}, Pool: pool,
 		Limiter: ratelimit.New(limits, nil),
 	}, api.Config{}, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return handler
 }
 

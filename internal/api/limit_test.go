@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // limitedServer returns a server that allows four sign-ins, two guesses and six logouts. Its pool has no users.
@@ -38,9 +39,7 @@ func limitedServer(t *testing.T, cfg api.Config) http.Handler {
 			}
 		}),
 	}, cfg, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return handler
 }
 

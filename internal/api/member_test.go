@@ -15,15 +15,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // value returns the result of an SQL query.
 func value[T any](f *fixture, sql string, args ...any) T {
 	f.t.Helper()
 	var v T
-	if err := f.sql.QueryRow(f.t.Context(), sql, args...).Scan(&v); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, f.sql.QueryRow(f.t.Context(), sql, args...).Scan(&v))
 	return v
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestNotifications(t *testing.T) {
@@ -20,9 +21,7 @@ func TestNotifications(t *testing.T) {
 			ID: uuid.Must(uuid.NewV7()), OrganizationID: organization, Title: title,
 			Level: org.LevelInfo, PublishedAt: at,
 		}
-		if err := f.db.PublishNotification(t.Context(), n); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, f.db.PublishNotification(t.Context(), n))
 		return n
 	}
 	now := time.Now()

@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // deviceOf returns the device cookie, or "" if none was set.
@@ -103,9 +104,7 @@ func TestTheAccessLogNamesOperations(t *testing.T) {
 		App:      fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
 		Pool:     http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
 	}, api.Config{}, slog.New(slog.NewTextHandler(&log, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for operation, want := range map[string]string{
 		"AWSCognitoIdentityProviderService.InitiateAuth":               "operation=pool.InitiateAuth",
 		"AWSCognitoIdentityProviderService.a b":                        "route=/pool",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func encodePNG(t *testing.T, width, height int) []byte {
@@ -19,9 +20,7 @@ func encodePNG(t *testing.T, width, height int) []byte {
 	img := image.NewGray(image.Rect(0, 0, width, height))
 	img.SetGray(0, 0, color.Gray{255})
 	var out bytes.Buffer
-	if err := png.Encode(&out, img); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, png.Encode(&out, img))
 	return out.Bytes()
 }
 

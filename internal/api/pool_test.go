@@ -62,39 +62,18 @@ func newUserPool(t *testing.T, db *store.DB) *userPool {
 	return u
 }
 
-// SendInvitation implements pool.Mailer.
-func (u *userPool) SendInvitation(_ context.Context, invitation mail.Invitation) error {
-	u.temporary.Store(invitation.Email, invitation.TemporaryPassword)
-	return nil
-}
-
-// SendResetCode implements pool.Mailer.
-func (u *userPool) SendResetCode(_ context.Context, code mail.ResetCode) error {
-	u.codes <- code
-	return nil
-}
-
-// SendPasswordChanged implements pool.Mailer.
-func (u *userPool) SendPasswordChanged(context.Context, mail.Notice) error { return nil }
-
-// SendFactorAdded implements pool.Mailer.
-func (*userPool) SendFactorAdded(context.Context, mail.Notice) error { return nil }
-
-// SendFactorRemoved implements pool.Mailer.
-func (*userPool) SendFactorRemoved(context.Context, mail.Notice) error { return nil }
-
-// SendRecoveryCodeUsed implements pool.Mailer.
-func (*userPool) SendRecoveryCodeUsed(context.Context, mail.Notice) error { return nil }
-
-// SendPasskeyAdded implements pool.Mailer.
-func (*userPool) SendPasskeyAdded(context.Context, mail.Notice) error { return nil }
-
-// SendPasskeyRemoved implements pool.Mailer.
-func (*userPool) SendPasskeyRemoved(context.Context, mail.Notice) error { return nil }
-
-// SendNewDevice implements pool.Mailer.
-func (u *userPool) SendNewDevice(_ context.Context, notice mail.Notice) error {
-	u.devices <- notice
+// Send implements mail.Sender.
+func (u *userPool) Send(_ context.Context, message mail.Message) error {
+	switch message := message.(type) {
+	case mail.Invitation:
+		u.temporary.Store(message.Email, message.TemporaryPassword)
+	case mail.ResetCode:
+		u.codes <- message
+	case mail.Notice:
+		if message.Kind == mail.NewDevice {
+			u.devices <- message
+		}
+	}
 	return nil
 }
 

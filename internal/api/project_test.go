@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // project creates a project that a person manages.
@@ -84,6 +85,7 @@ func TestProjects(t *testing.T) {
 		"foreign member":     {grants(2, manager, grant("user", f.stranger.ID, "viewer")), 404, "not_found", "grants[1].subject.id"},
 		"foreign company":    {grants(2, manager, grant("organization", f.stranger.OrganizationID, "viewer")), 404, "not_found", "grants[1].subject.id"},
 		"another kind":       {grants(2, manager, grant("group", f.bob.ID, "viewer")), 404, "not_found", "grants[1].subject.id"},
+		"company as member":  {grants(2, manager, grant("user", f.alice.OrganizationID, "viewer")), 404, "not_found", "grants[1].subject.id"},
 		"twice":              {grants(2, manager, manager), 400, "invalid", "grants[1].subject.id"},
 		"no manager":         {grants(2, grant("user", f.alice.ID, "editor")), 409, "last_manager", ""},
 		"an earlier version": {grants(1, manager), 409, "version_conflict", ""},
@@ -163,9 +165,7 @@ func TestProjects(t *testing.T) {
 	}
 	f.do(as(alice, "DELETE", path, nil))
 	f.exec(`UPDATE projects SET deleted_at = now() - interval '30 days'`)
-	if err := f.projects.Purge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.projects.Purge(t.Context()))
 	if got := f.do(as(alice, "POST", path+"/restore", nil)); got.status != http.StatusNotFound {
 		t.Errorf("restored after its removal: %d", got.status)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // respond returns a response, which may be streamed.
@@ -24,9 +25,7 @@ func respond(
 	t.Helper()
 	if !streams {
 		got, err := client.Responses.New(t.Context(), params)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return got
 	}
 	stream := client.Responses.NewStreaming(t.Context(), params)

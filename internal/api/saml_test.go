@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestSingleSignOnFromTheFirstPageToTheLast(t *testing.T) {
@@ -248,9 +249,7 @@ func TestR54_R63_InvalidBodiesOfTheConsumer(t *testing.T) {
 		"no XML": "x",
 	} {
 		begun, err := url.Parse(b.authorize("").header.Get("Location"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		form := url.Values{
 			"SAMLResponse": {base64.StdEncoding.EncodeToString([]byte(text))},
 			"RelayState":   {begun.Query().Get("RelayState")},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -309,9 +310,7 @@ func TestSecurityNeedsARecentSignIn(t *testing.T) {
 	old := f.signIn(f.alice)
 	f.exec("UPDATE pool_grants SET auth_time = auth_time - interval '16 minutes' WHERE sub = $1", f.alice.Subject)
 	var renewed struct{ AuthenticationResult session }
-	if err := json.Unmarshal(f.refresh(old).body, &renewed); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(f.refresh(old).body, &renewed))
 	bob := "/v1/user/" + f.bob.ID.String()
 	call := func(token, method, path string, body any) response {
 		return f.do(call{method: method, path: path, token: token, body: body})

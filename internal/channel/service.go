@@ -91,25 +91,11 @@ type Chat interface {
 	DecideToolCall(ctx context.Context, actor identity.Actor, d chat.Decision) (chat.ToolApproval, error)
 }
 
-// Skills lists and finds skills. *skill.Service implements it.
-type Skills interface {
-	List(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]skill.Skill, error)
-	Get(ctx context.Context, organizationID, userID, skillID uuid.UUID) (skill.Skill, error)
-}
-
 // Sources stores and reads files. *datasource.Service implements it.
 type Sources interface {
 	Upload(ctx context.Context, owner identity.Owner, session uuid.UUID, filename string, content io.Reader) (
 		datasource.Source, bool, error)
 	Find(ctx context.Context, owner identity.Owner, id uuid.UUID) (datasource.Source, error)
-}
-
-// Projects finds the projects of channels, and binds channels to projects. *project.Service implements it.
-type Projects interface {
-	FindChannel(ctx context.Context, owner identity.Owner, installationID uuid.UUID, channel string) (*project.Binding,
-		error)
-	BindChannel(ctx context.Context, actor identity.Actor, name string, c project.Channel) (project.Project, error)
-	UnbindChannel(ctx context.Context, actor identity.Actor, projectID, id uuid.UUID) error
 }
 
 // Deps are the dependencies of a Service. All are required.
@@ -119,8 +105,8 @@ type Deps struct {
 	Links         Links
 	Surfaces      map[string]Surface // By the Surface field of IncomingEvent.
 	Chat          Chat
-	Skills        Skills
-	Projects      Projects
+	Skills        *skill.Service
+	Projects      *project.Service
 	Sources       Sources
 	Log           *slog.Logger
 }

@@ -50,6 +50,7 @@ const (
 // Source is an uploaded file and its state.
 type Source struct {
 	ID         uuid.UUID
+	UserID     uuid.UUID // The owner. uuid.Nil for a file that only skills and projects use.
 	Filename   string
 	MediaType  string
 	Size       int64 // Bytes.
@@ -105,9 +106,6 @@ type IndexedSource struct {
 // Store stores data sources and the queue of files to read. For another person's data source, the error has the code
 // fault.NotFound, as for a data source that does not exist.
 type Store interface {
-	EmbeddingStore
-	ProjectStore
-
 	// MarkOrphan records that the file with this id becomes an orphan after the given time, unless CreateSource claims
 	// it. The file is about to be written or belongs to no data source.
 	MarkOrphan(ctx context.Context, id uuid.UUID, after time.Duration) error
@@ -189,6 +187,59 @@ type Store interface {
 	// id of an existing data source. Call DeleteOrphan after a file was removed.
 	ListOrphans(ctx context.Context, after uuid.UUID) ([]uuid.UUID, error)
 	DeleteOrphan(ctx context.Context, id uuid.UUID) error
+
+	// Vectors of passages.
+
+	// UseModel returns the state of a model and adds the model if it is new. Each call also removes some vectors of
+	// models that no server has used for a day.
+	UseModel(ctx context.Context, model EmbeddingModel) (ModelState, error)
+	// ClaimEmbedding claims a turn for a data source with passages without vectors, and returns at most limit of them.
+	// It selects the data source with the fewest turns, and among these the newest. found is false if there is none.
+	// The caller holds the turn for a lease, which RenewEmbedding and PutVectors renew.
+	ClaimEmbedding(ctx context.Context, modelID, limit int, lease time.Duration) (_ EmbeddingTurn, found bool, _ error)
+	// RenewEmbedding renews the lease of a turn. It returns fault.NotFound if the caller has lost the turn.
+	RenewEmbedding(ctx context.Context, turn EmbeddingTurn, lease time.Duration) error
+	// PutVectors stores vectors. Like RenewEmbedding, it returns fault.NotFound if the turn is not the latest one. It
+	// returns fault.Conflict if earlier vectors of the model have another length. With e.ReturnSource, it returns the data
+	// source.
+	PutVectors(ctx context.Context, turn EmbeddingTurn, e VectorBatch) (*Source, error)
+	// PauseEmbedding ends a failed turn. The next turn starts after a pause that grows with each failure.
+	PauseEmbedding(ctx context.Context, turn EmbeddingTurn, pause time.Duration) error
+	// FindVectors returns the vectors of all passages of data sources, in order. ok is false if a passage has no vector
+	// of the model, or if the vectors exceed limit bytes in total.
+	FindVectors(ctx context.Context, owner identity.Owner, of []IndexedSource, modelID, limit int) (
+		_ []index.Vectors, ok bool, _ error,
+	)
+	// ClaimMeasure claims the measurement of a model's weight for a lease; claimed is false if another server holds it.
+	// It returns embedded data sources of several people, at most limit for each person.
+	ClaimMeasure(ctx context.Context, modelID, people, limit int, lease time.Duration) (_ map[identity.Owner][]uuid.UUID,
+		claimed bool, _ error)
+	// PutWeight stores a measured weight. embedded is the number of passages with vectors at the measurement.
+	PutWeight(ctx context.Context, modelID int, weight float64, embedded int64) error
+
+	// The index of the passages of projects. These methods find no passages if the project does not exist or the actor
+	// has no role in it.
+
+	// FindProjectSources returns at most limit data sources of a project, in the order of adding. It returns
+	// fault.NotFound if the actor has no role in the project.
+	FindProjectSources(ctx context.Context, actor identity.Owner, projectID uuid.UUID, limit int) ([]Source, error)
+	// IndexProjects updates the index of a project for data sources that were added, read or removed, and returns the
+	// number of data sources, 0 if no index must be updated. It writes and removes at most limit passages.
+	IndexProjects(ctx context.Context, limit int) (int, error)
+	// FindProjectIndex returns the state of a project's index. It returns fault.NotFound if the actor has no role in the
+	// project.
+	FindProjectIndex(ctx context.Context, actor identity.Owner, projectID uuid.UUID, keys []int32) (ProjectIndex, error)
+	// FindCandidates returns the ordinals of passages by data source, and for each key the number of passages with it.
+	FindCandidates(ctx context.Context, actor identity.Owner, projectID uuid.UUID, query CandidateQuery) (
+		sources []uuid.UUID, ordinals [][]int, having []int, _ error)
+	// FindProjectPassages is like FindPassages for the data sources of a project. It omits passages that do not
+	// exist.
+	FindProjectPassages(ctx context.Context, actor identity.Owner, projectID uuid.UUID, sources []uuid.UUID,
+		ordinals [][]int) ([]Passage, error)
+	// FindPassageVectors returns the vectors of passages by their ids, in order. ok is false if one has no vector of the
+	// model.
+	FindPassageVectors(ctx context.Context, actor identity.Owner, projectID uuid.UUID, ids []uuid.UUID, modelID int) (
+		_ index.Vectors, ok bool, _ error)
 }
 
 // Files stores files by id. It is safe for concurrent use, also by several servers.

@@ -43,31 +43,6 @@ type CandidateQuery struct {
 	Limit                  int
 }
 
-// ProjectStore stores the index of the passages of projects. Its methods find no passages if the project does not exist
-// or the actor has no role in it.
-type ProjectStore interface {
-	// FindProjectSources returns at most limit data sources of a project, in the order of adding. It returns
-	// fault.NotFound if the actor has no role in the project.
-	FindProjectSources(ctx context.Context, actor identity.Owner, projectID uuid.UUID, limit int) ([]Source, error)
-	// IndexProjects updates the index of a project for data sources that were added, read or removed, and returns the
-	// number of data sources, 0 if no index must be updated. It writes and removes at most limit passages.
-	IndexProjects(ctx context.Context, limit int) (int, error)
-	// FindProjectIndex returns the state of a project's index. It returns fault.NotFound if the actor has no role in the
-	// project.
-	FindProjectIndex(ctx context.Context, actor identity.Owner, projectID uuid.UUID, keys []int32) (ProjectIndex, error)
-	// FindCandidates returns the ordinals of passages by data source, and for each key the number of passages with it.
-	FindCandidates(ctx context.Context, actor identity.Owner, projectID uuid.UUID, query CandidateQuery) (
-		sources []uuid.UUID, ordinals [][]int, having []int, _ error)
-	// FindProjectPassages is like Store.FindPassages for the data sources of a project. It omits passages that do not
-	// exist.
-	FindProjectPassages(ctx context.Context, actor identity.Owner, projectID uuid.UUID, sources []uuid.UUID,
-		ordinals [][]int) ([]Passage, error)
-	// FindPassageVectors returns the vectors of passages by their ids, in order. ok is false if one has no vector of the
-	// model.
-	FindPassageVectors(ctx context.Context, actor identity.Owner, projectID uuid.UUID, ids []uuid.UUID, modelID int) (
-		_ index.Vectors, ok bool, _ error)
-}
-
 // KeyPassages returns the keys of a data source's passages in the index of a project.
 func KeyPassages(projectID uuid.UUID, filename string, chunks []Chunk) []index.KeyedPassage {
 	return index.KeyPassages(projectID[:], title(filename), indexedPassages(chunks))

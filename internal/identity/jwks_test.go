@@ -19,6 +19,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // provider serves a JWKS without a network.
@@ -69,9 +70,7 @@ func (s *signer) jwks(t *testing.T, id string) string {
 		"kty": "RSA", "alg": "RS256", "use": "sig", "kid": id, "e": "AQAB",
 		"n": base64.RawURLEncoding.EncodeToString((*big.Int).Bytes(s.own.N)),
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return string(body)
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const (
@@ -33,13 +34,9 @@ type signer struct {
 func newSigner(t *testing.T) *signer {
 	t.Helper()
 	own, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	other, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return &signer{own: own, other: other, now: time.Date(2026, 3, 4, 14, 5, 0, 0, time.UTC)}
 }
 
@@ -74,9 +71,7 @@ func (s *signer) token(t *testing.T, method jwt.SigningMethod, key any,
 		change(token.Header, token.Claims.(jwt.MapClaims))
 	}
 	signed, err := token.SignedString(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return signed
 }
 

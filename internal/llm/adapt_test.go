@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestAdaptsToTheServer: the client repeats a request without a refused optional field, and remembers the refusal.
@@ -133,9 +134,7 @@ func TestParametersReachTheProvider(t *testing.T) {
 		}
 		requests := provider.Requests()
 		var want map[string]any
-		if err := json.Unmarshal([]byte(test.want), &want); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal([]byte(test.want), &want))
 		if got := requests[len(requests)-1].Params(t); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v", name, got)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // continuing returns a router with a model that continues answers in a way, and its provider.
@@ -63,9 +64,7 @@ func TestModelContinuesAnAnswer(t *testing.T) {
 				t.Errorf("the last message is %+v", last)
 			}
 			var body struct{ Messages []map[string]any }
-			if err := json.Unmarshal(got.Body, &body); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, json.Unmarshal(got.Body, &body))
 			params := got.Params(t)
 			switch prefixed := body.Messages[len(body.Messages)-1]["prefix"] == true; test.way {
 			case llm.ContinueFinalMessage:

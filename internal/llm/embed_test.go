@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // embeddings is a server that records the sizes of batches. Its answer function is configurable.
@@ -54,9 +55,7 @@ func newEmbedder(t *testing.T, url, model string) *llm.Embedder {
 		BaseURL: url, Model: model, Backoff: time.Millisecond, MaxBackoff: time.Millisecond,
 		FirstTokenTimeout: time.Minute,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return e
 }
 

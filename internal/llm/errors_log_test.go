@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestErrorsDoNotQuoteTheKeyOrTheQuestion: providers repeat the key and the question in every text of their errors. The
@@ -55,9 +56,7 @@ func TestErrorsDoNotQuoteTheKeyOrTheQuestion(t *testing.T) {
 				BaseURL: provider.URL + "/v1", APIKey: key, Model: "x", MaxRetries: 1,
 				Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			_, err = client.Stream(t.Context(), llm.Request{Messages: []llm.Message{{
 				Role: llm.RoleUser, Content: question,
 			}}}, func(string) {})

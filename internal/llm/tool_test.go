@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/internal/inproc"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // tools are two tools.
@@ -37,9 +38,7 @@ const (
 func toolFiles(t testing.TB) (paths []string) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/tools/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, file := range files {
 		paths = append(paths, "../tools/"+filepath.Base(file))
 	}

@@ -21,8 +21,8 @@ func TestWithoutServerMailsAreStored(t *testing.T) {
 	var console bytes.Buffer
 	m, err := New(Config{Folder: dir, Console: &console, PublicURL: public})
 	must.Succeed(t, err)
-	must.Succeed(t, m.SendInvitation(t.Context(), invited))
-	must.Succeed(t, m.SendResetCode(t.Context(), ResetCode{
+	must.Succeed(t, m.Send(t.Context(), invited))
+	must.Succeed(t, m.Send(t.Context(), ResetCode{
 		Email: invited.Email, Code: "987654",
 		ValidFor: time.Hour,
 	}))
@@ -56,7 +56,7 @@ func TestWithoutServerMailsAreStored(t *testing.T) {
 	}
 	blocked, err := New(Config{Folder: filepath.Join(dir, entries[0].Name()), Console: io.Discard, PublicURL: public})
 	must.Succeed(t, err)
-	if err := blocked.SendInvitation(t.Context(), invited); fault.CodeOf(err) != fault.Unavailable {
+	if err := blocked.Send(t.Context(), invited); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a folder that is a file: %v", err)
 	}
 }
@@ -78,7 +78,7 @@ func TestExpiredMailsAreRemoved(t *testing.T) {
 	}
 	m, err := New(Config{Folder: dir, Console: io.Discard, PublicURL: public})
 	must.Succeed(t, err)
-	must.Succeed(t, m.SendInvitation(t.Context(), invited))
+	must.Succeed(t, m.Send(t.Context(), invited))
 	for _, file := range others {
 		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
 			t.Error(err)

@@ -22,6 +22,7 @@ var (
 
 // letter is the content of a mail, in Japanese, before it is rendered as text and HTML.
 type letter struct {
+	kind    string // For the log.
 	Email   string
 	Name    string // Name of the recipient; may be "".
 	Subject string
@@ -41,8 +42,9 @@ const (
 	notExpected = "このメールにお心当たりがない場合は、お手数ですが破棄してください。"
 )
 
-func (m *Mailer) invitation(i Invitation) letter {
+func (i Invitation) letter(m *Mailer) letter {
 	return letter{
+		kind:  "invitation",
 		Email: i.Email, Name: clean(i.Name), Subject: "【Tsumugi】ご招待のお知らせ",
 		Intro: []string{
 			"組織の管理者から、Tsumugi（紡）に招待されました。",
@@ -58,16 +60,17 @@ func (m *Mailer) invitation(i Invitation) letter {
 	}
 }
 
-func (m *Mailer) ssoInvitation(email, name string) letter {
+func (i SSOInvitation) letter(m *Mailer) letter {
 	return letter{
-		Email: email, Name: clean(name), Subject: "【Tsumugi】ご招待のお知らせ",
+		kind:  "sso_invitation",
+		Email: i.Email, Name: clean(i.Name), Subject: "【Tsumugi】ご招待のお知らせ",
 		Intro: []string{
 			"組織の管理者から、Tsumugi（紡）に招待されました。",
 			whatItIs,
 			"次のリンクを開き、組織のアカウント（シングルサインオン）でログインしてください。Tsumugi用のパスワードは必要ありません。",
 		},
-		Facts:  []fact{{"メールアドレス", email}},
-		Button: "ログインする", Link: m.link("/login", url.Values{"email": {email}}),
+		Facts:  []fact{{"メールアドレス", i.Email}},
+		Button: "ログインする", Link: m.link("/login", url.Values{"email": {i.Email}}),
 		Notes: []string{
 			"このリンクに有効期限はありません。ログインできない場合は、組織の管理者にお問い合わせください。",
 			notExpected + "ログインしないかぎり、ご利用は始まりません。",
@@ -75,8 +78,9 @@ func (m *Mailer) ssoInvitation(email, name string) letter {
 	}
 }
 
-func (m *Mailer) resetCode(c ResetCode) letter {
+func (c ResetCode) letter(m *Mailer) letter {
 	return letter{
+		kind:  "reset_code",
 		Email: c.Email, Name: clean(c.Name), Subject: "【Tsumugi】パスワード再設定の確認コード",
 		Intro: []string{
 			"Tsumugi（紡）のパスワードを再設定するための確認コードをお送りします。",
@@ -92,74 +96,70 @@ func (m *Mailer) resetCode(c ResetCode) letter {
 	}
 }
 
-func (m *Mailer) passwordChanged(n Notice) letter {
-	return letter{
-		Email: n.Email, Name: clean(n.Name), Subject: "【Tsumugi】パスワードが変更されました",
-		Intro: []string{
-			"Tsumugi（紡）のパスワードが変更されました。ほかの端末でのログインは、すべて終了しました。",
-			"ご自身で変更された場合、お手続きは必要ありません。",
-		},
-		Facts:  n.facts(),
-		Button: "パスワードを再設定する", Link: m.link("/reset/password", url.Values{"email": {n.Email}}),
-		Notes: []string{"お心当たりがない場合は、すぐにパスワードを再設定し、組織の管理者にお知らせください。"},
+func (n Notice) letter(m *Mailer) letter {
+	letter := n.content(m)
+	letter.kind, letter.Email, letter.Name, letter.Facts = string(n.Kind), n.Email, clean(n.Name), n.facts()
+	return letter
+}
+
+// content returns the parts of the letter that depend on the kind.
+func (n Notice) content(m *Mailer) letter {
+	switch n.Kind {
+	case PasswordChanged:
+		return letter{
+			Subject: "【Tsumugi】パスワードが変更されました",
+			Intro: []string{
+				"Tsumugi（紡）のパスワードが変更されました。ほかの端末でのログインは、すべて終了しました。",
+				"ご自身で変更された場合、お手続きは必要ありません。",
+			},
+			Button: "パスワードを再設定する", Link: m.link("/reset/password", url.Values{"email": {n.Email}}),
+			Notes: []string{"お心当たりがない場合は、すぐにパスワードを再設定し、組織の管理者にお知らせください。"},
+		}
+	case NewDevice:
+		return letter{
+			Subject: "【Tsumugi】新しい端末からのログインのお知らせ",
+			Intro: []string{
+				"これまで使われたことのない端末またはブラウザーから、Tsumugi（紡）にログインがありました。",
+				"ご自身でログインされた場合、お手続きは必要ありません。",
+			},
+			Button: "Tsumugiを開く", Link: m.link("/home", nil),
+			Notes: []string{
+				"お心当たりがない場合は、すぐにパスワードを変更し、組織の管理者にお知らせください。シングルサインオンをご利用の方は、組織の認証画面でパスワードを変更してください。",
+				"ブラウザーのCookieを削除した後や、プライベートウィンドウでログインしたときにも、このお知らせが届きます。",
+			},
+		}
+	case FactorAdded:
+		return m.factorNotice("二段階認証が設定されました",
+			"Tsumugi（紡）の二段階認証に、認証アプリが登録されました。次回から、パスワードに加えて確認コードが必要です。")
+	case FactorRemoved:
+		return m.factorNotice("二段階認証が解除されました",
+			"Tsumugi（紡）の二段階認証が解除されました。登録されていた認証アプリと回復コードは使えなくなりました。"+
+				"組織の管理者がリセットした場合は、パスキーも削除されました。")
+	case PasskeyAdded:
+		return m.factorNotice("パスキーが追加されました",
+			"Tsumugi（紡）にパスキーが追加されました。次回から、このパスキーでもログインできます。")
+	case PasskeyRemoved:
+		return m.factorNotice("パスキーが削除されました",
+			"Tsumugi（紡）のパスキーが削除されました。削除されたパスキーでは、ログインできなくなりました。")
+	default: // RecoveryCodeUsed.
+		return m.factorNotice("回復コードが使われました",
+			"認証アプリの確認コードの代わりに、回復コードを使って、Tsumugi（紡）にログインがありました。使われた回復コードは、もう使えません。")
 	}
 }
 
-func (m *Mailer) newDevice(n Notice) letter {
+// factorNotice returns the content of a notice about a change or a use of the second factor.
+func (m *Mailer) factorNotice(subject, happened string) letter {
 	return letter{
-		Email: n.Email, Name: clean(n.Name), Subject: "【Tsumugi】新しい端末からのログインのお知らせ",
-		Intro: []string{
-			"これまで使われたことのない端末またはブラウザーから、Tsumugi（紡）にログインがありました。",
-			"ご自身でログインされた場合、お手続きは必要ありません。",
-		},
-		Facts:  n.facts(),
-		Button: "Tsumugiを開く", Link: m.link("/home", nil),
-		Notes: []string{
-			"お心当たりがない場合は、すぐにパスワードを変更し、組織の管理者にお知らせください。シングルサインオンをご利用の方は、組織の認証画面でパスワードを変更してください。",
-			"ブラウザーのCookieを削除した後や、プライベートウィンドウでログインしたときにも、このお知らせが届きます。",
-		},
-	}
-}
-
-func (m *Mailer) factorAdded(n Notice) letter {
-	return m.factorNotice(n, "二段階認証が設定されました",
-		"Tsumugi（紡）の二段階認証に、認証アプリが登録されました。次回から、パスワードに加えて確認コードが必要です。")
-}
-
-func (m *Mailer) factorRemoved(n Notice) letter {
-	return m.factorNotice(n, "二段階認証が解除されました",
-		"Tsumugi（紡）の二段階認証が解除されました。登録されていた認証アプリと回復コードは使えなくなりました。"+
-			"組織の管理者がリセットした場合は、パスキーも削除されました。")
-}
-
-func (m *Mailer) passkeyAdded(n Notice) letter {
-	return m.factorNotice(n, "パスキーが追加されました",
-		"Tsumugi（紡）にパスキーが追加されました。次回から、このパスキーでもログインできます。")
-}
-
-func (m *Mailer) passkeyRemoved(n Notice) letter {
-	return m.factorNotice(n, "パスキーが削除されました",
-		"Tsumugi（紡）のパスキーが削除されました。削除されたパスキーでは、ログインできなくなりました。")
-}
-
-func (m *Mailer) recoveryCodeUsed(n Notice) letter {
-	return m.factorNotice(n, "回復コードが使われました",
-		"認証アプリの確認コードの代わりに、回復コードを使って、Tsumugi（紡）にログインがありました。使われた回復コードは、もう使えません。")
-}
-
-// factorNotice returns the letter about a change or a use of the second factor.
-func (m *Mailer) factorNotice(n Notice, subject, happened string) letter {
-	return letter{
-		Email: n.Email, Name: clean(n.Name), Subject: "【Tsumugi】" + subject,
-		Intro:  []string{happened, "ご自身または組織の管理者による操作の場合、お手続きは必要ありません。"},
-		Facts:  n.facts(),
-		Button: "二段階認証の設定を開く", Link: m.link("/setting/factor", nil),
+		Subject: "【Tsumugi】" + subject,
+		Intro:   []string{happened, "ご自身または組織の管理者による操作の場合、お手続きは必要ありません。"},
+		Button:  "二段階認証の設定を開く", Link: m.link("/setting/factor", nil),
 		Notes: []string{"お心当たりがない場合は、すぐにパスワードを変更し、組織の管理者にお知らせください。"},
 	}
 }
 
-func (m *Mailer) certificateWarning(w CertificateWarning) letter {
+func (w CertificateWarning) letter(m *Mailer) letter {
 	return letter{
+		kind:  "certificate_warning",
 		Email: w.Email, Name: clean(w.Name), Subject: "【Tsumugi】シングルサインオンの証明書の期限が近づいています",
 		Intro: []string{
 			"組織のシングルサインオンで使う、IDプロバイダーの証明書の期限が近づいています。",

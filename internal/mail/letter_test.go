@@ -32,7 +32,7 @@ func TestNothingAddsHeaders(t *testing.T) {
 		"", "nobody", "a@b\r\nBcc: c@d", "a@b>,<c@d", "Eve <a@b>", "a@b c", "日本@demo.example", "a@b,c@d",
 		"a(comment)@b", "a@b\x00",
 	} {
-		if err := m.SendSSOInvitation(t.Context(), email, "x"); fault.CodeOf(err) != fault.Invalid {
+		if err := m.Send(t.Context(), SSOInvitation{Email: email, Name: "x"}); fault.CodeOf(err) != fault.Invalid {
 			t.Errorf("address %q: %v", email, err)
 		}
 	}
@@ -51,7 +51,7 @@ func check(t testing.TB, email, name, code string) {
 	var console bytes.Buffer
 	m, err := New(Config{Folder: dir, Console: &console, PublicURL: public})
 	must.Succeed(t, err)
-	if err := m.SendResetCode(context.Background(), ResetCode{Email: email, Name: name, Code: code}); err != nil {
+	if err := m.Send(context.Background(), ResetCode{Email: email, Name: name, Code: code}); err != nil {
 		if fault.CodeOf(err) != fault.Invalid {
 			t.Errorf("%q %q: %v", email, name, err)
 		}

@@ -53,8 +53,15 @@ type ResetCode struct {
 	ValidFor time.Duration
 }
 
+// SSOInvitation is a mail to an invited member who signs in with the organization's identity provider.
+type SSOInvitation struct {
+	Email string
+	Name  string
+}
+
 // Notice is a mail about a change to an account, so that the owner notices changes by others.
 type Notice struct {
+	Kind    NoticeKind
 	Email   string
 	Name    string
 	At      time.Time
@@ -62,12 +69,37 @@ type Notice struct {
 	Address string // "" if unknown.
 }
 
+// NoticeKind is the event that a Notice reports.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	PasswordChanged  NoticeKind = "password_changed"
+	NewDevice        NoticeKind = "new_device" // A sign-in on a new device.
+	FactorAdded      NoticeKind = "factor_added"
+	FactorRemoved    NoticeKind = "factor_removed"
+	RecoveryCodeUsed NoticeKind = "recovery_code_used"
+	PasskeyAdded     NoticeKind = "passkey_added"
+	PasskeyRemoved   NoticeKind = "passkey_removed"
+)
+
 // CertificateWarning is a mail to an administrator whose organization's single sign-on ends soon.
 type CertificateWarning struct {
 	Email        string
 	Name         string
 	Organization string
 	ExpiresAt    time.Time
+}
+
+// Message is an Invitation, SSOInvitation, ResetCode, Notice or CertificateWarning.
+type Message interface {
+	letter(m *Mailer) letter
+}
+
+// Sender sends mails; *Mailer implements it. It is safe for concurrent use. An error means that the message will not be
+// delivered. It has the code fault.Invalid for an invalid address, else fault.Unavailable.
+type Sender interface {
+	Send(ctx context.Context, message Message) error
 }
 
 // Mailer sends mails. It is safe for concurrent use and needs no Close.
@@ -126,66 +158,9 @@ func CheckFrom(from string) error {
 	return nil
 }
 
-// SendInvitation sends an invitation. An error has the code fault.Invalid for an invalid address, else
-// fault.Unavailable.
-func (m *Mailer) SendInvitation(ctx context.Context, invitation Invitation) error {
-	return m.send(ctx, "invitation", m.invitation(invitation))
-}
-
-// SendResetCode sends a code for a new password. The errors are those of SendInvitation.
-func (m *Mailer) SendResetCode(ctx context.Context, code ResetCode) error {
-	return m.send(ctx, "reset_code", m.resetCode(code))
-}
-
-// SendPasswordChanged reports a new password. The errors are those of SendInvitation.
-func (m *Mailer) SendPasswordChanged(ctx context.Context, notice Notice) error {
-	return m.send(ctx, "password_changed", m.passwordChanged(notice))
-}
-
-// SendNewDevice reports a sign-in on a new device. The errors are those of SendInvitation.
-func (m *Mailer) SendNewDevice(ctx context.Context, notice Notice) error {
-	return m.send(ctx, "new_device", m.newDevice(notice))
-}
-
-// SendFactorAdded reports a new second factor. The errors are those of SendInvitation.
-func (m *Mailer) SendFactorAdded(ctx context.Context, notice Notice) error {
-	return m.send(ctx, "factor_added", m.factorAdded(notice))
-}
-
-// SendFactorRemoved reports that a second factor was removed. The errors are those of SendInvitation.
-func (m *Mailer) SendFactorRemoved(ctx context.Context, notice Notice) error {
-	return m.send(ctx, "factor_removed", m.factorRemoved(notice))
-}
-
-// SendRecoveryCodeUsed reports a sign-in with a recovery code. The errors are those of SendInvitation.
-func (m *Mailer) SendRecoveryCodeUsed(ctx context.Context, notice Notice) error {
-	return m.send(ctx, "recovery_code_used", m.recoveryCodeUsed(notice))
-}
-
-// SendPasskeyAdded reports a new passkey. The errors are those of SendInvitation.
-func (m *Mailer) SendPasskeyAdded(ctx context.Context, notice Notice) error {
-	return m.send(ctx, "passkey_added", m.passkeyAdded(notice))
-}
-
-// SendPasskeyRemoved reports that a passkey was deleted. The errors are those of SendInvitation.
-func (m *Mailer) SendPasskeyRemoved(ctx context.Context, notice Notice) error {
-	return m.send(ctx, "passkey_removed", m.passkeyRemoved(notice))
-}
-
-// SendCertificateWarning reports that the certificate of an identity provider expires soon. The errors are those of
-// SendInvitation.
-func (m *Mailer) SendCertificateWarning(ctx context.Context, warning CertificateWarning) error {
-	return m.send(ctx, "certificate_warning", m.certificateWarning(warning))
-}
-
-// SendSSOInvitation invites a member who signs in with the organization's identity provider. The errors are those of
-// SendInvitation.
-func (m *Mailer) SendSSOInvitation(ctx context.Context, email, name string) error {
-	return m.send(ctx, "sso_invitation", m.ssoInvitation(email, name))
-}
-
-// send renders and delivers a letter. It logs the kind, but neither the recipient nor the content.
-func (m *Mailer) send(ctx context.Context, kind string, letter letter) error {
+// Send implements Sender. It logs the kind of the message, but neither the recipient nor the content.
+func (m *Mailer) Send(ctx context.Context, of Message) error {
+	letter := of.letter(m)
 	message, err := m.message(letter)
 	if err != nil {
 		return err
@@ -196,7 +171,7 @@ func (m *Mailer) send(ctx context.Context, kind string, letter letter) error {
 		return err
 	}
 	m.sent.Add(1)
-	m.cfg.Logger.InfoContext(ctx, "mail sent", "kind", kind, "took", time.Since(began))
+	m.cfg.Logger.InfoContext(ctx, "mail sent", "kind", letter.kind, "took", time.Since(began))
 	return nil
 }
 

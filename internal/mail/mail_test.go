@@ -120,7 +120,7 @@ func TestMailsArrive(t *testing.T) {
 			}
 			var log bytes.Buffer
 			m := mailer(t, s, server.url, &log)
-			must.Succeed(t, m.SendInvitation(t.Context(), invited))
+			must.Succeed(t, m.Send(t.Context(), invited))
 			if got := m.Stats(); got != (Stats{Sent: 1}) {
 				t.Errorf("statistics %+v", got)
 			}
@@ -145,59 +145,55 @@ func TestLetters(t *testing.T) {
 	s := serve(t, serverConfig{})
 	m := mailer(t, s, "smtp://HOST?tls=none", io.Discard)
 	done := Notice{
+		Kind:  PasswordChanged,
 		Email: invited.Email, Name: invited.Name, At: time.Date(2026, 4, 1, 9, 5, 0, 0, time.UTC),
 		Agent: "Chrome（Windows）", Address: "192.0.2.7",
 	}
+	device := done
+	device.Kind = NewDevice
 	for name, letter := range map[string]struct {
-		send    func() error
+		message Message
 		subject string
 		link    string // Path of the only link into the app.
 		query   url.Values
 		says    []string
 	}{
 		"invitation": {
-			func() error { return m.SendInvitation(t.Context(), invited) }, "【Tsumugi】ご招待のお知らせ", "/login",
+			invited, "【Tsumugi】ご招待のお知らせ", "/login",
 			url.Values{"email": {invited.Email}},
 			[]string{"山田 太郎 様", "組織のためのAIアシスタント", "仮パスワード", invited.TemporaryPassword, "7日間", "お心当たりがない場合"},
 		},
 		"reset": {
-			func() error {
-				return m.SendResetCode(t.Context(), ResetCode{
-					Email: invited.Email, Name: invited.Name, Code: "012345",
-					ValidFor: time.Hour,
-				})
-			},
+			ResetCode{Email: invited.Email, Name: invited.Name, Code: "012345", ValidFor: time.Hour},
 			"【Tsumugi】パスワード再設定の確認コード", "/reset/password",
 			url.Values{"email": {invited.Email}, "code": {"012345"}},
 			[]string{"山田 太郎 様", "012345", "1時間", "お心当たりがない場合", "パスワードは変更されません"},
 		},
 		"single sign-on": {
-			func() error { return m.SendSSOInvitation(t.Context(), invited.Email, invited.Name) }, "【Tsumugi】ご招待のお知らせ",
+			SSOInvitation{Email: invited.Email, Name: invited.Name}, "【Tsumugi】ご招待のお知らせ",
 			"/login",
 			url.Values{"email": {invited.Email}},
 			[]string{"山田 太郎 様", "シングルサインオン", "有効期限はありません", "お心当たりがない場合"},
 		},
 		"password changed": {
-			func() error { return m.SendPasswordChanged(t.Context(), done) }, "【Tsumugi】パスワードが変更されました",
+			done, "【Tsumugi】パスワードが変更されました",
 			"/reset/password",
 			url.Values{"email": {invited.Email}},
 			[]string{"山田 太郎 様", "2026年4月1日 18:05（日本時間）", "Chrome（Windows）", "192.0.2.7", "お心当たりがない場合", "すぐにパスワードを再設定"},
 		},
 		"new device": {
-			func() error { return m.SendNewDevice(t.Context(), done) }, "【Tsumugi】新しい端末からのログインのお知らせ", "/home", nil,
+			device, "【Tsumugi】新しい端末からのログインのお知らせ", "/home", nil,
 			[]string{"山田 太郎 様", "2026年4月1日 18:05（日本時間）", "Chrome（Windows）", "192.0.2.7", "お心当たりがない場合"},
 		},
 		"certificate": {
-			func() error {
-				return m.SendCertificateWarning(t.Context(), CertificateWarning{
-					Email: invited.Email, Name: invited.Name, Organization: "紡績株式会社", ExpiresAt: done.At,
-				})
+			CertificateWarning{
+				Email: invited.Email, Name: invited.Name, Organization: "紡績株式会社", ExpiresAt: done.At,
 			},
 			"【Tsumugi】シングルサインオンの証明書の期限が近づいています", "/admin/saml", nil,
 			[]string{"山田 太郎 様", "紡績株式会社", "2026年4月1日 18:05（日本時間）", "ログインできなくなります"},
 		},
 	} {
-		must.Succeed(t, letter.send())
+		must.Succeed(t, m.Send(t.Context(), letter.message))
 		data := (<-s.took).data
 		lines(t, data)
 		header, text, html := parts(t, data)
@@ -285,7 +281,7 @@ func TestRefusals(t *testing.T) {
 			_, port, _ := net.SplitHostPort(s.address)
 			var log bytes.Buffer
 			m := mailer(t, s, strings.ReplaceAll(server.url, "PORT", port), &log)
-			err := m.SendInvitation(t.Context(), invited)
+			err := m.Send(t.Context(), invited)
 			if got := m.Stats(); got != (Stats{Failed: 1}) {
 				t.Errorf("statistics %+v", got)
 			}
@@ -324,7 +320,7 @@ func TestSlowServersTimeOut(t *testing.T) {
 			})
 			must.Succeed(t, err)
 			began := time.Now()
-			if err := m.SendInvitation(t.Context(), invited); fault.CodeOf(err) != fault.Unavailable {
+			if err := m.Send(t.Context(), invited); fault.CodeOf(err) != fault.Unavailable {
 				t.Errorf("got %v", err)
 			}
 			if took := time.Since(began); took > time.Minute {
@@ -346,7 +342,7 @@ func TestCanceledCallers(t *testing.T) {
 		must.Succeed(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error)
-		go func() { left <- m.SendInvitation(ctx, invited) }()
+		go func() { left <- m.Send(ctx, invited) }()
 		<-s.silent
 		cancel()
 		if err := <-left; fault.CodeOf(err) != fault.Unavailable {

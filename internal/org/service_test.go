@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // board is a store with notices added by the test.
@@ -289,9 +290,7 @@ func TestReadNoticesAreNotified(t *testing.T) {
 	s := &screen{}
 	service := org.NewService(newBoard(), nil, s, slog.New(slog.DiscardHandler))
 	user, notice := uuid.New(), uuid.New()
-	if err := service.MarkRead(t.Context(), uuid.New(), user, []uuid.UUID{notice}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, service.MarkRead(t.Context(), uuid.New(), user, []uuid.UUID{notice}))
 	if err := service.MarkRead(t.Context(), uuid.New(), user, []uuid.UUID{uuid.Nil}); !errors.Is(err, errDown) {
 		t.Errorf("got %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/picture"
 	"github.com/tsumugi-ai/tsumugi/internal/picture/picturetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // fullStore is a Store that refuses every picture because of the storage limit.
@@ -52,9 +53,7 @@ func (f *writtenFiles) Write(_ context.Context, id uuid.UUID, content io.Reader)
 func TestFileOfARefusedPictureIsRemovedAtOnce(t *testing.T) {
 	t.Parallel()
 	var content bytes.Buffer
-	if err := png.Encode(&content, image.NewGray(image.Rect(0, 0, 4, 4))); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, png.Encode(&content, image.NewGray(image.Rect(0, 0, 4, 4))))
 	store, files := fullStore{orphans: make(map[uuid.UUID]time.Duration)}, new(writtenFiles)
 	service := picture.NewService(store, files, picturetest.InProcess{}, slog.New(slog.DiscardHandler), 1)
 	_, _, err := service.Upload(t.Context(), identity.Owner{}, uuid.Nil, nil, &content)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/internal/proofread"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // take applies proposals to a text of one part and returns the result.
@@ -286,9 +287,7 @@ func TestReaderAcceptsTheSchema(t *testing.T) {
 			} `json:"changes"`
 		} `json:"properties"`
 	}
-	if err := json.Unmarshal(proofread.Schema(), &schema); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(proofread.Schema(), &schema))
 	item, instructions := schema.Properties.Changes.Items, proofread.Instructions
 	for _, field := range item.Required {
 		if item.Properties[field] == nil || !strings.Contains(instructions, `"`+field+`":`) {

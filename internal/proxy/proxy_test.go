@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/proxy"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -19,9 +20,7 @@ func TestMain(m *testing.M) { leak.Main(m) }
 func accept(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

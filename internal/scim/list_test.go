@@ -20,6 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestMain(m *testing.M) { leak.Main(storetest.Suite{M: m}) }
@@ -81,9 +82,7 @@ func newDirectory(t *testing.T) *directory {
 	t.Helper()
 	dsn := storetest.DSN(t)
 	db, err := store.Open(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(db.Close)
 	sql := storetest.Pool(t, dsn)
 	secret, organization := "tsumugi_scim_x", uuidv7.New()
@@ -204,6 +203,9 @@ func TestGroupFiltersReadMembersOfThePage(t *testing.T) {
 	group := d.list("/Groups", `displayName eq "グループ 7"`, "&excludedAttributes=members").Resources[0].ID
 	if d.members.Load() != 0 {
 		t.Errorf("%d members are read for a list without members", d.members.Load())
+	}
+	if g := d.list("/Groups", `displayName eq "グループ 7"`, "&excludedAttributes=members.display").Resources[0]; len(g.Members) != size {
+		t.Errorf("%d members in a list without their names", len(g.Members))
 	}
 	user := d.list("/Users", `userName eq "u3@tsumugi.example"`, "").Resources[0].ID
 	for _, c := range []struct {

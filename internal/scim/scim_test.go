@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/scim"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // someUser is a user with values of every type.
@@ -26,9 +27,7 @@ const someUser = `{
 func decodeUser(t testing.TB, source string) map[string]any {
 	t.Helper()
 	var user map[string]any
-	if err := json.Unmarshal([]byte(source), &user); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(source), &user))
 	return user
 }
 
@@ -131,6 +130,7 @@ func TestPatchesSetSubattributesInAnyOrder(t *testing.T) {
 		"value first":   {[]scim.Operation{add(value, "a@example.com"), add(primary, true)}, both},
 		"primary first": {[]scim.Operation{add(primary, true), add(value, "a@example.com")}, both},
 		"together":      {[]scim.Operation{add("", map[string]any{value: "a@example.com", primary: true})}, both},
+		"in the path":   {[]scim.Operation{add(`emails[type eq "work" and primary eq true].value`, "a@example.com")}, both},
 		"no value":      {[]scim.Operation{add(primary, true)}, `{}`},
 		"removed":       {[]scim.Operation{add(value, "a@example.com"), {Op: "remove", Path: value}}, `{}`},
 	} {
@@ -157,6 +157,7 @@ func FuzzPatch(f *testing.F) {
 		{"remove", `emails[primary eq true].primary`, `null`},
 		{"replace", "emails.type", `"other"`},
 		{"add", "name", `"x"`},
+		{"add", `emails[type eq "other" and primary eq true].value`, `"x@example.com"`},
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
@@ -176,9 +177,7 @@ func FuzzPatch(f *testing.F) {
 			return
 		}
 		encoded, err := json.Marshal(user)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		again, err := scim.CanonicalUser(decodeUser(t, string(encoded)))
 		if err != nil {
 			t.Fatalf("%s %q %s: %s: %v", op, path, value, encoded, err)

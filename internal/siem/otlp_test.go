@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tsumugi-ai/tsumugi/internal/siem"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // collector is a receiver of OTLP logs.
@@ -101,9 +102,7 @@ func (c *collector) sink(t *testing.T, log *slog.Logger) *siem.OTLP {
 		URL: c.URL, Headers: "authorization=Bearer%20key, x-a=1", Origin: siem.Origin{Host: "chat.example", Version: "v1"},
 		Client: c.Client(),
 	}, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return sink
 }
 

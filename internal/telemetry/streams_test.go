@@ -9,14 +9,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestStreamAndGenerationMetrics(t *testing.T) {
 	t.Parallel()
 	tel, err := telemetry.New(t.Context(), telemetry.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	tel.WatchStreams(func() sse.Stats {
 		return sse.Stats{
 			OpenFast: 3, Resumes: 2, Ends: sse.Ends{Slow: 5}, LagSum: time.Second,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // call calls a built-in tool on Saturday, 28 November 2026, at 8 o'clock in Japan.
@@ -67,9 +68,7 @@ func TestHolidays(t *testing.T) {
 		for month := time.January; month <= time.December; month++ {
 			first := time.Date(2000, month, 1, 0, 0, 0, 0, time.UTC).Format("01")
 			text, err := call(t, "calendar", `{"month":"`+year+"-"+first+`"}`)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			for line := range strings.Lines(text) {
 				if day, found := strings.CutPrefix(line, "- "+year+"-"); found {
 					got = append(got, day[:5])

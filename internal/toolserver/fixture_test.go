@@ -24,6 +24,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/toolserver"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const publicURL = "https://tsumugi.example"
@@ -43,14 +44,10 @@ func newOffice(t *testing.T) *office {
 	t.Helper()
 	o := &office{t: t, dsn: storetest.DSN(t)}
 	db, err := store.Open(t.Context(), o.dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(db.Close)
 	var keys secret.Keyring
-	if err := keys.UnmarshalText([]byte(secret.NewKey())); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, keys.UnmarshalText([]byte(secret.NewKey())))
 	o.db = db.WithSecrets(keys)
 	o.organization = o.newOrganization("紡績")
 	o.super = o.person(o.organization, "hanako@example.jp", identity.RoleOrganizationSuperAdmin)

@@ -30,7 +30,7 @@ func hostile(t *testing.T, answer http.HandlerFunc) (server *httptest.Server, ca
 		case "initialize":
 			result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"h","version":"1"}}`
 		case "tools/list":
-			result = `{"tools":[{"name":"t","description":"d","inputSchema":{"type":"object"}}]}`
+			result = `{"tools":[null,{"name":"t","description":"d","inputSchema":{"type":"object"}}]}`
 		case "tools/call":
 			calls.Add(1)
 			r.Header.Set("X-Message-Id", string(message.ID))
@@ -71,6 +71,20 @@ func TestHostileAnswers(t *testing.T) {
 		}
 	}
 	big := strings.Repeat("a", 10<<20)
+	var odd strings.Builder // Messages for other purposes than the call.
+	for _, method := range []string{
+		"elicitation/create", "sampling/createMessage", "roots/list", "ping", "notifications/progress", "notifications/message",
+		"notifications/cancelled", "notifications/tools/list_changed", "notifications/resources/updated",
+		"notifications/elicitation/complete", "notifications/tasks/status", "",
+	} {
+		for i, params := range []string{
+			`,"params":null`, "", `,"params":{}`, `,"params":[]`,
+			`,"params":{"requestId":null,"_meta":null,"requestedSchema":null,"messages":[null,{"content":null}],"tools":[null]}`,
+		} {
+			fmt.Fprintf(&odd, "data: {\"jsonrpc\":\"2.0\",\"method\":%q%s}\n\n", method, params)
+			fmt.Fprintf(&odd, "data: {\"jsonrpc\":\"2.0\",\"id\":\"%s%d\",\"method\":%q%s}\n\n", method, i, method, params)
+		}
+	}
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		text   string
@@ -89,6 +103,10 @@ func TestHostileAnswers(t *testing.T) {
 		"no event":        {respond("text/event-stream", "id: 1\nretry: 1\ndata:\n\n"), "応答を読み取れませんでした"},
 		"no JSON":         {respond("application/json", "<html>"), "応答を読み取れませんでした"},
 		"a page":          {respond("text/html", "<html>"), "応答を読み取れませんでした"},
+		"no content":      {respond("application/json", `{"jsonrpc":"2.0","id":ID,"result":{"content":[null]}}`), "応答を読み取れませんでした"},
+		"no form": {respond("application/json", `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","inputRequests":{"q":null}}}`),
+			"応答を読み取れませんでした"},
+		"messages without values": {respond("text/event-stream", odd.String()), "応答を読み取れませんでした"},
 		"asks a model": {respond("text/event-stream", "data: "+
 			`{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`+"\n\n"), "応答を読み取れませんでした"},
 	} {
@@ -105,6 +123,31 @@ func TestHostileAnswers(t *testing.T) {
 				t.Errorf("%d calls", n)
 			}
 		})
+	}
+}
+
+// TestFloodOfRequests: a server that sends thousands of requests during a call gets few responses to them.
+func TestFloodOfRequests(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	server, calls := hostile(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i := range 2_000 {
+			_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}\n\n", i)
+		}
+		_, _ = io.WriteString(w, `data: {"jsonrpc":"2.0","id":`+r.Header.Get("X-Message-Id")+`,"result":{"content":[]}}`+"\n\n")
+	})
+	var requests atomic.Int64
+	counted := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		server.Config.Handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(counted.Close)
+	o.connected(counted.URL, nil)
+	_, _ = o.call("crm__t", `{}`) // It may fail.
+	o.tools.Stop()
+	if n := requests.Load(); n > 100 || calls.Load() != 1 {
+		t.Errorf("%d requests", n)
 	}
 }
 

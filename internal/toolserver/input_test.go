@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // form returns a request for input by a form with a schema.
@@ -69,9 +70,7 @@ func TestServerAsksForInput(t *testing.T) {
 	response := tool.InputResponse{Action: tool.InputAccept, Values: map[string]map[string]any{
 		"guest": {"people": 3.0, "seat": "window"},
 	}}
-	if err := result.Input.Check(response); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, result.Input.Check(response))
 	book := o.offered(o.taro, "crm__book")[0]
 	result, err = book.Resume(t.Context(), json.RawMessage(`{"day":"今日"}`), *want, response)
 	if err != nil || result.Text != "予約しました" || result.Input != nil {
@@ -101,9 +100,7 @@ func TestInputIsChecked(t *testing.T) {
 	c.answers("book", &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"guest": form("", bookingSchema)}})
 	o.connected(c.URL, nil)
 	result, err := o.call("crm__book", `{}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for field, value := range map[string]any{
 		"people": 9.0, "seat": "上", "mail": "山田", "smoking": "はい", "plan": 1.0, "note": "長すぎる備考",
 	} {
@@ -157,6 +154,7 @@ func TestUnsupportedRequestsForInput(t *testing.T) {
 		"nested":  {one(form("", `{"type":"object","properties":{"a":{"type":"object"}}}`)), "項目の型"},
 		"message": {one(form(strings.Repeat("あ", 3000), `{"type":"object"}`)), "説明が長すぎる"},
 		"schema":  {one(form("", `{"type":"array"}`)), "読み取れない"},
+		"options": {one(form("", `{"type":"object","properties":{"a":{"type":"string","oneOf":[null]}}}`)), "選択肢を扱えない"},
 		"name":    {one(form("", `{"type":"object","properties":{"a\u202eb":{"type":"string"}}}`)), "項目の名前"},
 		"state": {&sdk.CallToolResult{
 			RequestState: strings.Repeat("x", 70<<10), InputRequests: sdk.InputRequestMap{"q": form("", `{"type":"object"}`)},

@@ -13,6 +13,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,6 +35,7 @@ const (
 	maxClientID  = 512
 	maxGroups    = 100
 	maxToolPages = 20
+	maxEarlier   = 20 // Of a tool.
 )
 
 // Auth is the authentication at a server.
@@ -79,8 +81,8 @@ func (s Server) enteredClient() string {
 	return s.ClientID
 }
 
-// settings returns a hash of the server's id, address and authentication. Calls that were approved with other ones fail.
-func (s Server) settings() string {
+// Settings returns a hash of the server's id, address and authentication. Calls that were approved with other ones fail.
+func (s Server) Settings() string {
 	encoded, _ := json.Marshal([]string{s.ID.String(), s.URL, string(s.Auth), s.HeaderName, s.enteredClient()}) // Never fails.
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:])
@@ -104,6 +106,19 @@ func (t Tool) Usable() bool {
 	return t.Offered == nil && t.Refused == "" && !t.Gone && t.Rule != tool.RuleDeny
 }
 
+// accepted reports whether an administrator has accepted a definition of the tool. A server with OAuth may offer other
+// definitions to other accounts, so that earlier ones count too.
+func (s Server) accepted(t Tool, d Definition) bool {
+	return t.Accepted.same(d) || s.Auth == AuthOAuth && slices.Contains(t.Accepted.Earlier, d.Digest())
+}
+
+// accept makes the offered definition the accepted one.
+func (t *Tool) accept() {
+	earlier := append(slices.Clone(t.Accepted.Earlier), t.Accepted.Digest())
+	t.Accepted, t.Offered = *t.Offered, nil
+	t.Accepted.Earlier = earlier[max(0, len(earlier)-maxEarlier):]
+}
+
 // Title returns the name of the tool for people.
 func (t Tool) Title() string {
 	if t.Accepted.Title == "" {
@@ -117,7 +132,7 @@ func (t Tool) tool(server Server) tool.Tool {
 	return tool.Tool{
 		Name: t.Name, Title: server.Name + "：" + t.Title(), Description: t.Accepted.Description,
 		Parameters: t.Accepted.Schema, Rule: t.Rule, Effects: !t.ReadOnly, Idempotent: t.Idempotent || t.ReadOnly,
-		Version: server.settings() + " " + t.Accepted.Digest(),
+		Version: server.Settings() + " " + t.Accepted.Digest(),
 	}
 }
 
@@ -127,6 +142,9 @@ type Definition struct {
 	Description string          `json:"description"` // For models.
 	Schema      json.RawMessage `json:"schema"`      // A JSON schema of the arguments, in canonical form.
 	Claims      Claims          `json:"claims"`
+
+	// Earlier are the digests of the definitions of the tool that administrators accepted before this one.
+	Earlier []string `json:"earlier,omitempty"`
 }
 
 // Claims are the properties that a server claims for a tool. They are shown to administrators and have no effect.

@@ -24,6 +24,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/proxy/proxytest"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch/websearchtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // publicAddress is the address of example.com in the DNS of these tests. The certificate of httptest has this name.
@@ -267,9 +268,7 @@ func TestProxyResolvesNames(t *testing.T) {
 func TestUnavailableProxyIsNamed(t *testing.T) {
 	t.Parallel()
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_ = closed.Close()
 	refusing := proxytest.New(t, nil)
 	for _, broken := range []struct{ host, cause string }{

@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/extracttest"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch"
 	"github.com/tsumugi-ai/tsumugi/internal/websearch/websearchtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // fakes is a Service with a fake search and pages on this machine.
@@ -147,9 +148,7 @@ func TestR90_NamesOfInternalAddressesAreNotRead(t *testing.T) {
 	}))
 	t.Cleanup(inside.Close)
 	u, err := url.Parse(inside.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	asked := make(chan netip.AddrPort, 10)
 	f := serve(t, websearch.Config{AllowAddress: func(at netip.AddrPort) bool { asked <- at; return false }})
 	address := "http://localhost:" + u.Port() + "/"

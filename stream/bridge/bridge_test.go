@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge/bridgetest"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // cluster has three servers, for tests that do not stop any of them.
@@ -41,9 +42,7 @@ func (s suite) Run() int {
 func connect(t *testing.T, urls string) *bridge.Bridge {
 	t.Helper()
 	b, err := bridge.Connect(t.Context(), bridge.Config{URL: urls, Name: t.Name(), ConnectTimeout: testTimeout})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(b.Close)
 	return b
 }
@@ -81,9 +80,7 @@ func TestCredentialsInTheURL(t *testing.T) {
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir(),
 		Username: "tsumugi", Password: "p:@/",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	s.Start()
 	defer s.WaitForShutdown()
 	defer s.Shutdown()
@@ -110,28 +107,20 @@ func TestEventsOfAnotherVersionCountAsMissed(t *testing.T) {
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	s.Start()
 	defer s.WaitForShutdown()
 	defer s.Shutdown()
 	b := connect(t, s.ClientURL())
 	received, missed := make(chan string, 2), make(chan struct{}, 1)
 	stop, err := b.Subscribe(func(topic string, _ []byte) { received <- topic }, func() { missed <- struct{}{} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer stop()
 	other, err := nats.Connect(s.ClientURL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer other.Close()
 	for _, token := range []string{"zbGF0ZXI", "tbm93"} { // "later" of another version, "now" of this one.
-		if err := other.Publish("tsumugi.feed."+token, []byte("{}")); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, other.Publish("tsumugi.feed."+token, []byte("{}")))
 	}
 	for range 2 {
 		select {

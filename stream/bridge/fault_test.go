@@ -17,6 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge/bridgetest"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 var head = stream.Head{MessageID: "0190f3c2", Run: 1}
@@ -195,13 +196,9 @@ func TestWriterDetectsALostLog(t *testing.T) {
 		if want != nil {
 			continue
 		}
-		if err := texts.Purge(t.Context(), jetstream.WithPurgeSubject(subject)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, texts.Purge(t.Context(), jetstream.WithPurgeSubject(subject)))
 		if i == 2 { // Replaced by a stale run.
-			if err := b.Writer(id, 1).Append(t.Context(), []byte("x")); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, b.Writer(id, 1).Append(t.Context(), []byte("x")))
 		}
 	}
 }
@@ -213,16 +210,12 @@ func TestEndedRunIsForgotten(t *testing.T) {
 		URL: cluster.URL(0), Forget: time.Nanosecond,
 		ConnectTimeout: testTimeout,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer b.Close()
 	id := uuid.NewString()
 	first, second := b.Writer(id, 1), b.Writer(id, 2)
 	for _, w := range []stream.LogWriter{first, first, second} {
-		if err := w.Append(t.Context(), []byte("x")); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Append(t.Context(), []byte("x")))
 	}
 	first.Close()
 	left := uint64(3)
@@ -230,9 +223,7 @@ func TestEndedRunIsForgotten(t *testing.T) {
 		info, err := texts.Info(
 			t.Context(), jetstream.WithSubjectFilter("tsumugi.text.t"+base64.RawURLEncoding.EncodeToString([]byte(id))),
 		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		left = 0
 		for _, n := range info.State.Subjects {
 			left += n
@@ -247,14 +238,10 @@ func TestEndedRunIsForgotten(t *testing.T) {
 func texts(t *testing.T) jetstream.Stream {
 	t.Helper()
 	nc, err := nats.Connect(cluster.URL(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var s jetstream.Stream
 	await(t, func() bool {
 		s, err = js.Stream(t.Context(), bridge.StreamName)

@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge/bridgetest"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestServerStartsWithoutNATS: the server connects to the others when NATS is available.
@@ -20,18 +21,14 @@ func TestServerStartsWithoutNATS(t *testing.T) {
 	link := bridgetest.NewLink(t, nodes.URL(0))
 	link.Cut()
 	early, err := bridge.Connect(t.Context(), bridge.Config{URL: link.URL(), ConnectTimeout: 300 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(early.Close)
 	if early.Connected() {
 		t.Error("it is connected to nobody")
 	}
 	missed := make(chan struct{}, 1)
 	stop, err := early.Subscribe(func(string, []byte) {}, func() { missed <- struct{}{} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(stop)
 	writer := streamtest.NewServer(t, early)
 	text := writer.Hub.Open(head)
@@ -55,9 +52,7 @@ func TestR19_OthersAreNotifiedOfALostConnection(t *testing.T) {
 	connect(t, link.URL())
 	missed := make(chan struct{}, 1)
 	stop, err := connect(t, nodes.URL(0)).Subscribe(func(string, []byte) {}, func() { missed <- struct{}{} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer stop()
 	link.Cut()
 	link.Heal()
@@ -72,9 +67,7 @@ func TestR19_OthersAreNotifiedOfALostConnection(t *testing.T) {
 func TestStalledLinkIsDropped(t *testing.T) {
 	t.Parallel()
 	b, err := bridge.Connect(t.Context(), bridge.Config{URL: stuck(t), ConnectTimeout: 300 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	event := make([]byte, 64<<10)
 	began := time.Now()
 	for range 500 {
@@ -90,9 +83,7 @@ func TestStalledLinkIsDropped(t *testing.T) {
 func stuck(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	over := make(chan struct{})
 	t.Cleanup(func() {
 		_ = listener.Close()

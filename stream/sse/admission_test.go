@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestAdmitCountsExactly(t *testing.T) {
@@ -79,9 +80,7 @@ func TestR31_StreamsOfDisconnectedClientsEnd(t *testing.T) {
 	_ = conn.Close()
 	for began := time.Now(); ; {
 		resp, err := server.Client().Get(server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		_ = resp.Body.Close()
 		if resp.StatusCode == http.StatusOK {
 			break

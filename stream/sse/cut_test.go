@@ -8,6 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR05_CutAtEveryByteOverTheWire cuts real connections: the first one during the first run, the second one during
@@ -35,9 +36,7 @@ func TestR05_CutAtEveryByteOverTheWire(t *testing.T) {
 				r.Header.Set("Last-Event-ID", c.Cursor)
 			}
 			resp, err := server.Client().Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			defer resp.Body.Close()
 			raw, err := io.ReadAll(io.LimitReader(resp.Body, limit))
 			if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR28_DisconnectedClientsAreDetected: the stream of a disconnected client ends, both while nothing is sent and
@@ -95,9 +96,7 @@ func TestHalfClosedClientsAreServed(t *testing.T) {
 			late bool
 		}{{"/", false}, {"/", true}, {"/held", false}} {
 			conn, err := net.Dial("tcp", server.Listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			defer conn.Close()
 			if _, err := io.WriteString(conn, "GET "+c.path+" HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 				t.Fatal(err)
@@ -106,13 +105,9 @@ func TestHalfClosedClientsAreServed(t *testing.T) {
 			if c.late {
 				_, _ = body.Peek(1)
 			}
-			if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, conn.(*net.TCPConn).CloseWrite())
 			resp, err := http.ReadResponse(body, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			bodies = append(bodies, bufio.NewReader(resp.Body))
 		}
 		for i, body := range bodies {
@@ -156,9 +151,7 @@ func TestInputAfterTheRequestIsIgnored(t *testing.T) {
 	body := bufio.NewReader(resp.Body)
 	for beats := 0; beats < 3; {
 		line, err := body.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if line == ":\n" {
 			beats++
 		}

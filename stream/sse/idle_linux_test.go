@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // BenchmarkIdleStream measures the memory of an idle stream, in KiB of the whole process. The clients are raw sockets
@@ -27,9 +28,7 @@ func BenchmarkIdleStream(b *testing.B) {
 				s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Done: func(error) {}})
 			})
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Succeed(b, err)
 			server := &http.Server{Handler: mux}
 			go server.Serve(listener)
 			defer server.Close()
@@ -71,9 +70,7 @@ func connect(tb testing.TB, address net.Addr, n int) (fds []int) {
 		if err == nil {
 			_, err = syscall.Write(fd, request)
 		}
-		if err != nil {
-			tb.Fatal(err)
-		}
+		must.Succeed(tb, err)
 		got := 0
 		for !bytes.Contains(buf[:got], []byte("text-delta")) {
 			m, err := syscall.Read(fd, buf[got:])
@@ -99,9 +96,7 @@ func inUse() int64 {
 func resident(tb testing.TB) int64 {
 	tb.Helper()
 	statm, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Succeed(tb, err)
 	var size, pages int64
 	if _, err := fmt.Sscan(string(statm), &size, &pages); err != nil {
 		tb.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // longAnswer fits into the server's write buffer but not into a slow client's read buffer.
@@ -38,9 +39,7 @@ func askSlowly(t *testing.T, server *httptest.Server) (net.Conn, io.Reader) {
 		}), err)
 	}}
 	conn, err := dialer.DialContext(t.Context(), "tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn, askOver(t, conn, "HTTP/1.1", "").Body
 }
@@ -65,9 +64,7 @@ func TestSlowClientThatSendsMoreReadsTheWholeAnswer(t *testing.T) {
 			send()
 			text.AppendText(longAnswer)
 			text.Finish(done)
-			if err := <-ended; err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, <-ended)
 			drain := make(chan error, 1)
 			if drained {
 				go func() { drain <- s.Drain(context.Background(), 0) }()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestR12_QuietStreamsOutliveTheirWriteDeadline keeps streams idle for longer than the write timeout. HTTP/2 resets a
@@ -37,16 +38,12 @@ func TestR12_QuietStreamsOutliveTheirWriteDeadline(t *testing.T) {
 				server.Close()
 			})
 			resp, err := server.Client().Get(server.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			defer resp.Body.Close()
 			body := bufio.NewReader(resp.Body)
 			for beats := 0; beats < 4; {
 				line, err := body.ReadString('\n')
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				if line == ":\n" {
 					beats++
 				}

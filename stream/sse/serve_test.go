@@ -18,15 +18,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // ask opens a stream with a raw HTTP client, and returns the connection and the response.
 func ask(t testing.TB, server *httptest.Server, lastEventID string) (net.Conn, *http.Response) {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn, askOver(t, conn, "HTTP/1.1", lastEventID)
 }
@@ -79,9 +78,7 @@ func TestHijackedConnections(t *testing.T) {
 			ended := make(chan error, 1)
 			server := serve(t, text, s, ended)
 			conn, err := net.Dial("tcp", server.Listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			defer conn.Close()
 			resp := askOver(t, conn, c.proto, "")
 			first := make([]byte, 1) // The head is sent before the stream is registered.

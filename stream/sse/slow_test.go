@@ -16,6 +16,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestSlowReaderIsDroppedAndDelaysNobody: one of twenty clients does not read.
@@ -29,9 +30,7 @@ func TestSlowReaderIsDroppedAndDelaysNobody(t *testing.T) {
 		s := sse.NewServer(cfg)
 		server := serve(t, text, s, ended)
 		stalled, _ := ask(t, server, "")
-		if err := stalled.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, stalled.(*net.TCPConn).SetReadBuffer(4<<10))
 		var others sync.WaitGroup
 		for range readers {
 			_, resp := ask(t, server, "")
@@ -70,9 +69,7 @@ func TestSlowClientThatCatchesUpStays(t *testing.T) {
 		body := bufio.NewReader(resp.Body)
 		for beats := 0; beats < 2; {
 			line, err := body.ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if line == ":\n" {
 				beats++
 			}
@@ -148,9 +145,7 @@ func TestSlowClientsCostOneWriteEach(t *testing.T) {
 		w := &stuck{header: make(http.Header), began: began, letGo: letGo, all: &writing, most: &most}
 		responses = append(responses, w)
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		requests.Go(func() {
 			s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Admission: admission, Done: func(err error) {
 				if err != nil {

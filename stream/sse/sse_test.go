@@ -19,6 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // The third-party client leaks its reader after unsubscribing.
@@ -36,9 +37,7 @@ func newText(run int) *stream.Text { return stream.NewText(stream.Head{MessageID
 // read passes whole events to a client.
 func read(t testing.TB, c *streamtest.Client, raw []byte) {
 	t.Helper()
-	if err := c.Read(raw); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.Read(raw))
 }
 
 // onBothPaths runs a test for each way of sending.
@@ -109,9 +108,7 @@ func TestR01_HeadOfAStream(t *testing.T) {
 		text := newText(1)
 		server := serve(t, text, sse.NewServer(cfg), nil)
 		resp, err := server.Client().Get(server.URL) // Returns although the text is still empty.
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		defer resp.Body.Close()
 		for name, want := range map[string]string{
 			"Content-Type": "text/event-stream", "Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no",
@@ -188,9 +185,7 @@ func TestR3labsClientReadsTheStream(t *testing.T) {
 		defer cancel()
 		peer.ReconnectStrategy, peer.ReconnectNotify = always{ctx}, func(error, time.Duration) {}
 		events := make(chan *r3labs.Event, 1000)
-		if err := peer.SubscribeChanWithContext(ctx, "", events); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, peer.SubscribeChanWithContext(ctx, "", events))
 		c := streamtest.Client{}
 		next := func() {
 			e := <-events

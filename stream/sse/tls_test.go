@@ -19,6 +19,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // overTLS starts a server with HTTP/2 or, over TLS, HTTP/1.1. conns counts the connections.
@@ -82,9 +83,7 @@ func TestSlowStreamDelaysNoOtherOfItsConnection(t *testing.T) {
 	})
 	get := func() *http.Response {
 		resp, err := server.Client().Get(server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return resp
 	}
 	stalled := get()
@@ -147,16 +146,12 @@ func TestPanicOfAWriterEndsOnlyItsStream(t *testing.T) {
 			})
 			get := func(cursor string) *http.Response {
 				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				if cursor != "" {
 					r.Header.Set("Last-Event-ID", cursor)
 				}
 				resp, err := server.Client().Do(r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				return resp
 			}
 			steady, broken := get(""), get("1-0")
@@ -314,9 +309,7 @@ func TestCloseWithBlockedConnections(t *testing.T) {
 			defer transport.CloseIdleConnections()
 			for range streams {
 				resp, err := server.Client().Get(server.URL)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				defer resp.Body.Close()
 			}
 			for _, conn := range conns {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestLimitsAreReadAsTheyAreWritten(t *testing.T) {
@@ -39,9 +40,7 @@ func TestLimitsAreReadAsTheyAreWritten(t *testing.T) {
 func TestLimitsAreDocumented(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../../../docs/operating.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	documented := make(map[ratelimit.Kind]string)
 	for _, row := range regexp.MustCompile(
 		"(?m)^\\| `([a-z_]+)` \\| ([0-9,]+) \\| ([0-9,–]+) \\|",

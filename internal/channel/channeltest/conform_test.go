@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 	"github.com/tsumugi-ai/tsumugi/internal/channel/channeltest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestSurfaceConforms(t *testing.T) {
@@ -43,9 +44,7 @@ func TestStreamsExpire(t *testing.T) {
 		s := channeltest.New(traits)
 		d := channel.Draft{Markdown: "あ", State: channel.StateWriting}
 		ref, err := s.Begin(t.Context(), channel.Target{}, d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		time.Sleep(5*time.Minute + time.Second)
 		if err := s.Append(t.Context(), channel.Target{}, ref, d, d); err != channel.ErrCannotAppend { //nolint:errorlint
 			t.Errorf("%v", err)

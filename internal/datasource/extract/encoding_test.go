@@ -7,6 +7,8 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/japanese"
 	xunicode "golang.org/x/text/encoding/unicode"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const (
@@ -20,9 +22,7 @@ const (
 func encoded(t *testing.T, e encoding.Encoding, s string) []byte {
 	t.Helper()
 	out, err := e.NewEncoder().Bytes([]byte(s))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return out
 }
 

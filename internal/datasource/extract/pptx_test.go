@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const slideSpaces = `xmlns:cx="http://schemas.microsoft.com/office/drawing/2014/chartex"
@@ -175,9 +177,7 @@ func wholePresentation(t testing.TB) []byte {
 func TestPPTXInOrderWithNotes(t *testing.T) {
 	t.Parallel()
 	pages, err := formatOf(t, "a.pptm").Pages(t.Context(), wholePresentation(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var texts, places []string
 	for i, p := range pages {
 		if p.Number != i+1 {

@@ -12,14 +12,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extractor"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/sandbox"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func frames(t testing.TB, end error, pages ...extract.Page) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := extractor.WritePages(&b, pages, end); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, extractor.WritePages(&b, pages, end))
 	return b.Bytes()
 }
 

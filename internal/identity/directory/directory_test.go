@@ -43,17 +43,17 @@ type fixture struct {
 
 // postbox records the last invitation.
 type postbox struct {
-	pool.Mailer
 	mu   sync.Mutex // Guards the following.
 	last mail.Invitation
 	sent int
 	fail error
 }
 
-func (b *postbox) SendInvitation(_ context.Context, i mail.Invitation) error {
+// Send implements mail.Sender.
+func (b *postbox) Send(_ context.Context, message mail.Message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.last = i
+	b.last = message.(mail.Invitation)
 	b.sent++
 	return b.fail
 }

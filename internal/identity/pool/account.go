@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 )
 
 // inputHolder returns the user and the grant of the access token in the input of an operation without other members.
@@ -132,6 +133,6 @@ func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.notify(ctx, user, Mailer.SendPasswordChanged)
+	p.notify(ctx, user, mail.PasswordChanged)
 	return empty{}, nil
 }

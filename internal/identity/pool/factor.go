@@ -7,6 +7,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 )
 
 // Names of the challenges of the second factor, their parameters and their responses. Names with
@@ -125,7 +126,7 @@ func (p *Pool) answerFactor(ctx context.Context, name, session string, params ma
 	factor := factorTOTP
 	if proof.RecoveryHash != nil {
 		factor = factorRecoveryCode
-		p.notify(ctx, *user, Mailer.SendRecoveryCodeUsed)
+		p.notify(ctx, *user, mail.RecoveryCodeUsed)
 	}
 	result, err := p.signIn(ctx, *user, newSession{client: p.cfg.ClientID, factor: factor})
 	if err == nil && factor == factorTOTP && params[paramTrust] == "true" {

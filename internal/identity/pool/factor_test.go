@@ -17,6 +17,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
@@ -115,7 +116,7 @@ func TestTOTP(t *testing.T) {
 		t.Fatalf("a factor before the enrolment: %+v", user)
 	}
 	secret := f.enrol(t, here.AccessToken)
-	if kind := arrived(t, f.mail.factors); kind != "added" {
+	if kind := arrived(t, f.mail.factors); kind != mail.FactorAdded {
 		t.Errorf("mail: %s", kind)
 	}
 	user, err = f.getUser(ctx, *here.AccessToken)
@@ -170,7 +171,7 @@ func TestTOTP(t *testing.T) {
 
 	must(t, f.prefer(ctx, here.AccessToken, false))
 	f.mustSignIn(t)
-	if kind := arrived(t, f.mail.factors); kind != "removed" {
+	if kind := arrived(t, f.mail.factors); kind != mail.FactorRemoved {
 		t.Errorf("mail: %s", kind)
 	}
 	err = f.prefer(ctx, here.AccessToken, true)
@@ -280,7 +281,7 @@ func TestRecoveryCodes(t *testing.T) {
 	if must(t, err); done.AuthenticationResult == nil {
 		t.Fatalf("got %+v", done)
 	}
-	if kind := arrived(t, f.mail.factors); kind != "recovery code used" {
+	if kind := arrived(t, f.mail.factors); kind != mail.RecoveryCodeUsed {
 		t.Errorf("mail: %s", kind)
 	}
 	_, err = f.recover(ctx, f.factorChallenge(t), codes[0])
@@ -288,6 +289,48 @@ func TestRecoveryCodes(t *testing.T) {
 	r := f.post(t, "GetUser", `{"AccessToken":"`+*token+`"}`)
 	if !strings.Contains(r.body, `"Tsumugi":{"RecoveryCodes":9,"FactorRequired":false,"Passkeys":0}`) {
 		t.Errorf("got %s", r.body)
+	}
+}
+
+// TestRecoveryCodesExistAsLongAsAFactor: recovery codes are deleted with the last second factor, whichever it is.
+func TestRecoveryCodesExistAsLongAsAFactor(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	token := f.mustSignIn(t).AccessToken
+	left := func() int {
+		t.Helper()
+		factor, err := f.db.PoolFactor(t.Context(), f.sub)
+		must(t, err)
+		return factor.RecoveryCodes
+	}
+	deletePasskey := func() {
+		t.Helper()
+		_, err := f.sdk.DeleteWebAuthnCredential(t.Context(), &cognito.DeleteWebAuthnCredentialInput{
+			AccessToken: token, CredentialId: f.passkeys(t, token)[0].CredentialId,
+		})
+		must(t, err)
+	}
+	f.addPasskey(t, token)
+	f.addPasskey(t, token)
+	f.enrol(t, token)
+	f.recoveryCodes(t, token)
+	must(t, f.prefer(t.Context(), token, false))
+	if n := left(); n != 10 {
+		t.Errorf("%d recovery codes with two passkeys and no app", n)
+	}
+	deletePasskey()
+	if n := left(); n != 10 {
+		t.Errorf("%d recovery codes with a passkey", n)
+	}
+	deletePasskey()
+	if n := left(); n != 0 {
+		t.Errorf("%d recovery codes after the last passkey", n)
+	}
+	f.enrol(t, token)
+	f.recoveryCodes(t, token)
+	must(t, f.prefer(t.Context(), token, false))
+	if n := left(); n != 0 {
+		t.Errorf("%d recovery codes after the app, without a passkey", n)
 	}
 }
 

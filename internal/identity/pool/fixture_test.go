@@ -114,7 +114,7 @@ type postbox struct {
 	codes       chan mail.ResetCode
 	changed     chan mail.Notice
 	devices     chan mail.Notice
-	factors     chan string // The kinds of notices about the second factor.
+	factors     chan mail.NoticeKind // The kinds of notices about the second factor.
 
 	mu   sync.Mutex // Guards the fields below.
 	fail error
@@ -124,56 +124,27 @@ func newPostbox() *postbox {
 	return &postbox{
 		invitations: make(chan mail.Invitation, 100), codes: make(chan mail.ResetCode, 100),
 		changed: make(chan mail.Notice, 100), devices: make(chan mail.Notice, 100),
-		factors: make(chan string, 100),
+		factors: make(chan mail.NoticeKind, 100),
 	}
 }
 
-func (b *postbox) SendInvitation(_ context.Context, i mail.Invitation) error {
-	b.invitations <- i
-	return b.failure()
-}
-
-func (b *postbox) SendResetCode(_ context.Context, c mail.ResetCode) error {
-	b.codes <- c
-	return b.failure()
-}
-
-func (b *postbox) SendPasswordChanged(_ context.Context, n mail.Notice) error {
-	b.changed <- n
-	return b.failure()
-}
-
-func (b *postbox) SendNewDevice(_ context.Context, n mail.Notice) error {
-	b.devices <- n
-	return b.failure()
-}
-
-func (b *postbox) SendFactorAdded(context.Context, mail.Notice) error {
-	b.factors <- "added"
-	return b.failure()
-}
-
-func (b *postbox) SendFactorRemoved(context.Context, mail.Notice) error {
-	b.factors <- "removed"
-	return b.failure()
-}
-
-func (b *postbox) SendRecoveryCodeUsed(context.Context, mail.Notice) error {
-	b.factors <- "recovery code used"
-	return b.failure()
-}
-
-func (b *postbox) SendPasskeyAdded(context.Context, mail.Notice) error {
-	b.factors <- "passkey added"
-	return b.failure()
-}
-
-func (b *postbox) SendPasskeyRemoved(context.Context, mail.Notice) error {
-	b.factors <- "passkey removed"
-	return b.failure()
-}
-
-func (b *postbox) failure() error {
+// Send implements mail.Sender.
+func (b *postbox) Send(_ context.Context, message mail.Message) error {
+	switch message := message.(type) {
+	case mail.Invitation:
+		b.invitations <- message
+	case mail.ResetCode:
+		b.codes <- message
+	case mail.Notice:
+		switch message.Kind {
+		case mail.PasswordChanged:
+			b.changed <- message
+		case mail.NewDevice:
+			b.devices <- message
+		default:
+			b.factors <- message.Kind
+		}
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.fail

@@ -90,7 +90,7 @@ func (p *Pool) forgotPassword(ctx context.Context, in *input) (any, error) {
 	}
 	p.outbox.send(func(ctx context.Context) {
 		message := mail.ResetCode{Email: user.Email, Name: user.Name, Code: code, ValidFor: p.cfg.CodeLifetime}
-		if err := p.cfg.Mailer.SendResetCode(ctx, message); err != nil {
+		if err := p.cfg.Mailer.Send(ctx, message); err != nil {
 			p.cfg.Logger.WarnContext(ctx, "pool: code for a new password not delivered", "sub", user.Sub, "err",
 				err)
 		}
@@ -206,7 +206,7 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 		// The password is already set, so an error must not fail the call.
 		p.cfg.Logger.WarnContext(ctx, "pool: lock-out not removed, it expires", "err", err)
 	}
-	p.notify(ctx, *user, Mailer.SendPasswordChanged)
+	p.notify(ctx, *user, mail.PasswordChanged)
 	return empty{}, nil
 }
 

@@ -315,11 +315,10 @@ func TestR42_MailIsSentInTheBackground(t *testing.T) {
 }
 
 type hangingMailer struct {
-	pool.Mailer
 	began, ended chan struct{}
 }
 
-func (h *hangingMailer) SendResetCode(ctx context.Context, _ mail.ResetCode) error {
+func (h *hangingMailer) Send(ctx context.Context, _ mail.Message) error {
 	h.began <- struct{}{}
 	<-ctx.Done()
 	close(h.ended)

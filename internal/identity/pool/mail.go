@@ -9,20 +9,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
 )
 
-// Mailer sends the pool's mail; *mail.Mailer implements it. It is safe for concurrent use. An error means that the
-// message will not be delivered.
-type Mailer interface {
-	SendInvitation(ctx context.Context, invitation mail.Invitation) error
-	SendResetCode(ctx context.Context, code mail.ResetCode) error
-	SendPasswordChanged(ctx context.Context, notice mail.Notice) error
-	SendNewDevice(ctx context.Context, notice mail.Notice) error
-	SendFactorAdded(ctx context.Context, notice mail.Notice) error
-	SendFactorRemoved(ctx context.Context, notice mail.Notice) error
-	SendRecoveryCodeUsed(ctx context.Context, notice mail.Notice) error
-	SendPasskeyAdded(ctx context.Context, notice mail.Notice) error
-	SendPasskeyRemoved(ctx context.Context, notice mail.Notice) error
-}
-
 const (
 	mailTimeout       = 30 * time.Second // For one message sent in the background.
 	invitationTimeout = 10 * time.Second // For one message that an administrator waits for.
@@ -68,7 +54,7 @@ func (o *outbox) send(message func(ctx context.Context)) {
 
 // notify sends a notice in the background, after the change was made. If there is no free place, or delivery fails, it
 // only logs this.
-func (p *Pool) notify(ctx context.Context, user User, send func(Mailer, context.Context, mail.Notice) error) {
+func (p *Pool) notify(ctx context.Context, user User, kind mail.NoticeKind) {
 	if p.cfg.Mailer == nil || !p.outbox.enter() {
 		p.cfg.Logger.WarnContext(ctx, "pool: notice not delivered: no mailer, or too many messages", "sub",
 			user.Sub)
@@ -76,13 +62,13 @@ func (p *Pool) notify(ctx context.Context, user User, send func(Mailer, context.
 	}
 	origin := originOf(ctx)
 	notice := mail.Notice{
-		Email: user.Email, Name: user.Name, At: p.now(), Agent: identity.Agent(origin.UserAgent),
+		Kind: kind, Email: user.Email, Name: user.Name, At: p.now(), Agent: identity.Agent(origin.UserAgent),
 	}
 	if origin.Address.IsValid() {
 		notice.Address = origin.Address.String()
 	}
 	p.outbox.send(func(ctx context.Context) {
-		if err := send(p.cfg.Mailer, ctx, notice); err != nil {
+		if err := p.cfg.Mailer.Send(ctx, notice); err != nil {
 			p.cfg.Logger.WarnContext(ctx, "pool: notice not delivered", "sub", user.Sub, "err", err)
 		}
 	})
@@ -110,7 +96,7 @@ func (p *Pool) Stop(ctx context.Context) { p.outbox.once.Do(func() { p.outbox.st
 func (p *Pool) invite(ctx context.Context, user User, temporary string) error {
 	ctx, cancel := context.WithTimeout(ctx, invitationTimeout)
 	defer cancel()
-	err := p.cfg.Mailer.SendInvitation(ctx, mail.Invitation{
+	err := p.cfg.Mailer.Send(ctx, mail.Invitation{
 		Email: user.Email, Name: user.Name, TemporaryPassword: temporary, ValidFor: p.cfg.TemporaryLifetime,
 	})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 )
 
 // Names of the flow and the challenges of passkeys, and their parameters.
@@ -210,7 +211,7 @@ func (p *Pool) registerPasskey(ctx context.Context, user User, name string, cred
 		return User{}, invalidParameter("The passkey is registered already, or the user has too many.")
 	}
 	if err == nil {
-		p.notify(ctx, user, Mailer.SendPasskeyAdded)
+		p.notify(ctx, user, mail.PasskeyAdded)
 	}
 	return user, err
 }
@@ -294,7 +295,7 @@ func (p *Pool) deletePasskey(ctx context.Context, in *input) (any, error) {
 		return nil, factorRequired()
 	}
 	if err == nil {
-		p.notify(ctx, user, Mailer.SendPasskeyRemoved)
+		p.notify(ctx, user, mail.PasskeyRemoved)
 	}
 	return empty{}, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
@@ -153,7 +154,7 @@ func TestR108_PasskeyAtAForcedSetup(t *testing.T) {
 	if r.status != 200 {
 		t.Fatalf("got %d %s", r.status, r.body)
 	}
-	if kind := arrived(t, f.mail.factors); kind != "passkey added" {
+	if kind := arrived(t, f.mail.factors); kind != mail.PasskeyAdded {
 		t.Errorf("mail: %s", kind)
 	}
 	if r := complete(stolen, foreign); r.fields["__type"] != "NotAuthorizedException" {

@@ -15,6 +15,7 @@ import (
 	"github.com/descope/virtualwebauthn"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 )
 
 const notThePasskey = "Incorrect passkey."
@@ -154,7 +155,7 @@ func TestPasskey(t *testing.T) {
 	if r.status != 200 {
 		t.Fatalf("got %d %s", r.status, r.body)
 	}
-	if kind := arrived(t, f.mail.factors); kind != "passkey added" {
+	if kind := arrived(t, f.mail.factors); kind != mail.PasskeyAdded {
 		t.Errorf("mail: %s", kind)
 	}
 	err := f.complete(ctx, t, token, created)
@@ -200,7 +201,7 @@ func TestPasskey(t *testing.T) {
 		AccessToken: token, CredentialId: list[0].CredentialId,
 	})
 	must(t, err)
-	if kind := arrived(t, f.mail.factors); kind != "passkey removed" {
+	if kind := arrived(t, f.mail.factors); kind != mail.PasskeyRemoved {
 		t.Errorf("mail: %s", kind)
 	}
 	if list := f.passkeys(t, token); len(list) != 0 {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/go-webauthn/webauthn/webauthn"
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 )
 
 // Config configures a Pool. Zero durations and hash settings select the defaults.
@@ -28,7 +30,7 @@ type Config struct {
 	FederatedClientID string
 
 	Admin  Credentials      // The key that signs administrative calls. Zero: all of them are rejected.
-	Mailer Mailer           // Nil: no mail is sent, and operations that need it fail.
+	Mailer mail.Sender      // Nil: no mail is sent, and operations that need it fail.
 	Clock  func() time.Time // Default time.Now.
 	Logger *slog.Logger     // Default: discard.
 	Hash   HashConfig

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 )
 
 // accessScope is the scope of access tokens of a user pool without requested scopes.
@@ -65,7 +66,7 @@ func (p *Pool) signIn(ctx context.Context, user User, session newSession) (authe
 		return authenticationResult{}, err
 	}
 	if newDevice {
-		p.notify(ctx, user, Mailer.SendNewDevice)
+		p.notify(ctx, user, mail.NewDevice)
 	}
 	result, err := p.issue(ctx, user, grant, now)
 	result.RefreshToken = refresh

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 )
 
 // Parameters of codes (RFC 6238). Authenticator apps support only the common ones.
@@ -205,7 +206,7 @@ func (p *Pool) verifySoftwareToken(ctx context.Context, in *input) (any, error) 
 		return nil, err
 	}
 	if event.Action != "" {
-		p.notify(ctx, user, Mailer.SendFactorAdded)
+		p.notify(ctx, user, mail.FactorAdded)
 	}
 	if session != "" {
 		session, err = p.newChallenge(ctx, user, challengeSetup, p.cfg.ChallengeLifetime)
@@ -217,7 +218,8 @@ func (p *Pool) verifySoftwareToken(ctx context.Context, in *input) (any, error) 
 }
 
 // setUserMFAPreference is the operation SetUserMFAPreference: the user of an access token enables the verified app, or
-// removes it. Unlike Cognito's, it also removes the secret and the recovery codes, so that a lost phone is useless.
+// removes it. Unlike Cognito's, it also removes the secret, so that a lost phone is useless, and without a passkey the
+// recovery codes.
 func (p *Pool) setUserMFAPreference(ctx context.Context, in *input) (any, error) {
 	token, password := in.text("AccessToken", tokenRule()), in.passwordText()
 	enabled, given, err := in.factorPreference()
@@ -279,7 +281,7 @@ func (p *Pool) setFactor(ctx context.Context, user User, enabled, byAdmin bool) 
 			return invalidParameter("User has not verified software token mfa")
 		}
 		if err == nil {
-			p.notify(ctx, user, Mailer.SendFactorAdded)
+			p.notify(ctx, user, mail.FactorAdded)
 		}
 		return err
 	case factor.Required && !byAdmin:
@@ -291,7 +293,7 @@ func (p *Pool) setFactor(ctx context.Context, user User, enabled, byAdmin bool) 
 	}
 	removed, err := p.store.RemoveFactor(ctx, user.Sub, byAdmin, event)
 	if err == nil && removed {
-		p.notify(ctx, user, Mailer.SendFactorRemoved)
+		p.notify(ctx, user, mail.FactorRemoved)
 	}
 	return err
 }

@@ -443,9 +443,7 @@ func FuzzR52_Certificates(f *testing.F) {
 			return
 		}
 		certificate, err := x509.ParseCertificate(der)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if key, ok := certificate.PublicKey.(*rsa.PublicKey); !ok || key.N.BitLen() < 2048 {
 			t.Errorf("a key %T", certificate.PublicKey)
 		}

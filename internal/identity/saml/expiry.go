@@ -16,11 +16,6 @@ import (
 // warningDays are the times of the warnings, in days before the end of the certificates, the last warning first.
 var warningDays = []int{1, 7, 30}
 
-// Mailer sends mails to administrators.
-type Mailer interface {
-	SendCertificateWarning(ctx context.Context, warning mail.CertificateWarning) error
-}
-
 // Provider has the certificates of the identity provider of an organization whose members sign in by SAML.
 type Provider struct {
 	OrganizationID   uuid.UUID
@@ -45,7 +40,7 @@ type Administrator struct {
 // WarnOfExpiry sends mails to the administrators of organizations whose members soon cannot sign in, because the
 // certificates of the identity provider expire: 30 days, 7 days and 1 day before. Each administrator receives each
 // warning once, also if several servers call WarnOfExpiry. A mail that cannot be sent is sent by a later call.
-func (s *Service) WarnOfExpiry(ctx context.Context, mailer Mailer) error {
+func (s *Service) WarnOfExpiry(ctx context.Context, mailer mail.Sender) error {
 	providers, err := s.store.SAMLProviders(ctx)
 	if err != nil {
 		return err
@@ -71,14 +66,14 @@ func (p Provider) warning(now time.Time) (w Warning, due bool) {
 }
 
 // warn sends a warning to the administrators who have not received it.
-func (s *Service) warn(ctx context.Context, mailer Mailer, organization string, warning Warning) error {
+func (s *Service) warn(ctx context.Context, mailer mail.Sender, organization string, warning Warning) error {
 	recipients, err := s.store.ClaimWarning(ctx, warning, s.now())
 	if err != nil {
 		return err
 	}
 	var failures []error
 	for _, to := range recipients {
-		err := mailer.SendCertificateWarning(ctx, mail.CertificateWarning{
+		err := mailer.Send(ctx, mail.CertificateWarning{
 			Email: to.Email, Name: to.Name, Organization: organization, ExpiresAt: warning.ExpiresAt,
 		})
 		if err == nil {

@@ -57,7 +57,7 @@ func (f *mailFolder) recipients(t *testing.T) (all []string) {
 // downMailer is a mail server that does not accept mails.
 type downMailer struct{}
 
-func (downMailer) SendCertificateWarning(context.Context, mail.CertificateWarning) error {
+func (downMailer) Send(context.Context, mail.Message) error {
 	return fault.Errorf(fault.Unavailable, "down")
 }
 

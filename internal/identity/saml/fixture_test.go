@@ -278,17 +278,11 @@ func (r *forged) element(t testing.TB) *etree.Element {
 func (r *forged) sign(t testing.TB, el *etree.Element) *etree.Element {
 	t.Helper()
 	context, err := dsig.NewSigningContext(r.key, [][]byte{r.certificate.Raw})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	context.Canonicalizer = r.algorithm
-	if err := context.SetSignatureMethod(r.method); err != nil {
-		t.Fatal(err)
-	}
+	must(t, context.SetSignatureMethod(r.method))
 	signed, err := context.SignEnveloped(el)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return signed.Child[len(signed.Child)-1].(*etree.Element)
 }
 
@@ -302,9 +296,7 @@ func written(t testing.TB, el *etree.Element) []byte {
 	doc := etree.NewDocument()
 	doc.SetRoot(el)
 	text, err := doc.WriteToBytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return text
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/internal/inproc"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func ask(t *testing.T, model llm.Model, content string) (string, llm.Result, error) {
@@ -37,9 +38,7 @@ func newClient(t *testing.T, base string, transport http.RoundTripper, stall tim
 		BaseURL: base, Model: "m", Transport: transport, Backoff: time.Millisecond, MaxBackoff: time.Millisecond,
 		TokenTimeout: stall,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(client.Close)
 	return client
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestToolsAreShown: the engine calls a tool that suits the question, and answers with its result.
@@ -16,9 +17,7 @@ func TestToolsAreShown(t *testing.T) {
 		t.Helper()
 		var text strings.Builder
 		result, err := client.Stream(t.Context(), req, func(piece string) { text.WriteString(piece) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return text.String(), result
 	}
 	for question, want := range map[string]llm.ToolCall{

@@ -13,6 +13,7 @@ import (
 	client "github.com/slack-go/slack"
 	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -51,9 +52,7 @@ func await(t *testing.T, workspace *slack.Workspace, what string, done func() bo
 func valueOf[T any](t *testing.T) func(T, error) T {
 	return func(value T, err error) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return value
 	}
 }

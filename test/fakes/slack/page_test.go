@@ -14,6 +14,7 @@ import (
 
 	client "github.com/slack-go/slack"
 	"github.com/tsumugi-ai/tsumugi/test/fakes/slack"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // screen is the part of a page's state that the tests read.
@@ -55,9 +56,7 @@ func send(t *testing.T, workspace *slack.Workspace, path string, body any) map[s
 	answer := valueOf[*http.Response](t)(plainClient().Do(request))
 	defer answer.Body.Close()
 	var said map[string]any
-	if err := json.NewDecoder(answer.Body).Decode(&said); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.NewDecoder(answer.Body).Decode(&said))
 	return said
 }
 

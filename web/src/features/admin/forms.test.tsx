@@ -8,11 +8,13 @@ import { renderRoutes } from '@/testRoutes'
 import { GroupForm } from './group/GroupForm'
 import { InstructionsPage } from './instructions/InstructionsPage'
 import { ModelsPage } from './model/ModelsPage'
-import { modelsQuery } from './queries'
+import { factorPolicyQuery, modelsQuery } from './queries'
 import { RetentionPage } from './retention/RetentionPage'
 import { AddressRangesSection } from './saml/AddressRanges'
+import { FactorPolicySection } from './saml/FactorPolicy'
 import { SamlStatus } from './saml/SamlStatus'
 import { SessionLimitsSection } from './saml/SessionLimits'
+import { ServerForm } from './tool/ServerForm'
 
 const model = {
   id: 'a',
@@ -121,12 +123,34 @@ const GroupEdit = () => (
     onClose={() => {}}
   />
 )
+const ServerEdit = () => (
+  <ServerForm
+    server={{
+      id: 's',
+      key: 'crm',
+      name: '顧客管理',
+      url: 'https://crm.example/mcp',
+      auth: 'header',
+      header_name: 'Authorization',
+      client_id: '',
+      has_secret: true,
+      enabled: true,
+      everyone: false,
+      groups: [{ id: 'g', name: '営業部' }],
+      failure: '',
+      tools: [],
+    }}
+    onClose={() => {}}
+  />
+)
 const Limits = () => <SessionLimitsSection mayEdit />
 const Ranges = () => <AddressRangesSection mayEdit />
 
 it.each([
   ['of a group', GroupEdit, '説明任意', '大阪', { description: '大阪' }],
   ['of the limit of a group', GroupEdit, '1人あたりの月の上限（トークン）任意', '', { token_limit: null }],
+  ['of a tool server', ServerEdit, '名前', '営業支援', { name: '営業支援' }],
+  ['of the users of a tool server', ServerEdit, '使える人', 'everyone', { everyone: true, group_ids: [] }],
   [
     'of sessions',
     Limits,
@@ -164,6 +188,18 @@ it('shows the retention that another administrator has set', async () => {
   const days = await screen.findByRole<HTMLInputElement>('textbox')
   expect(days.value).toBe('90')
   expect(screen.getByRole<HTMLButtonElement>('button').disabled).toBe(true)
+})
+
+it('shows the policy for second factors that another administrator has set', async () => {
+  responses['/v1/factor-policy'] = { policy: 'optional', enforced: true }
+  show(() => <FactorPolicySection mayEdit />)
+  const policy = await screen.findByRole<HTMLSelectElement>('combobox')
+  queryClient.setQueryData(factorPolicyQuery.queryKey, { policy: 'everybody', enforced: true } as never)
+  await vi.waitFor(() => expect(policy.value).toBe('everybody'))
+  expect(screen.getByRole<HTMLButtonElement>('button').disabled).toBe(true)
+  type(policy, 'administrators')
+  fireEvent.click(screen.getByRole('button'))
+  await vi.waitFor(() => expect(sent).toEqual({ policy: 'administrators' }))
 })
 
 it('offers the test of SAML again after the browser has gone back to the page', async () => {

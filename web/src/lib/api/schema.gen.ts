@@ -2261,7 +2261,8 @@ export interface paths {
          * @description For the organization's administrators, as with editing. The member's sessions end. The second factor of a
          *     super-admin, or of a member who was one within 30 days, is reset by two administrators, one of them a
          *     super-admin: the first call records a request for a day, and the call of the other administrator resets the
-         *     factor. 409 for a second call by the same person, or without a super-admin.
+         *     factor. A request is void once its author is no longer an active administrator. 409 for a second call by the
+         *     same person, or without a super-admin.
          */
         delete: operations["resetMemberFactor"];
         options?: never;
@@ -7457,7 +7458,8 @@ export interface components {
             /**
              * @description Approves further calls of the tool for this person's questions in the thread. Calls that may change something
              *     need a decision nevertheless after the answer has read texts of others. It has no effect if an administrator
-             *     has edited or removed the tool's server since the answer began; the decision about this call holds nevertheless.
+             *     has removed the tool's server, or changed its address or authentication, since the call was written; the
+             *     decision about this call holds nevertheless.
              */
             remember?: boolean;
             input?: components["schemas"]["ToolInputResponse"];
