@@ -24,10 +24,10 @@ import (
 // Limits of the input.
 const (
 	MaxContent = 32_000 // Characters of a question.
-	MaxTitle   = 100    // Characters of a title that a person enters.
+	maxTitle   = 100    // Characters of a title that a person enters.
 	maxComment = 2_000  // Characters of the comment in a feedback.
 
-	MaxInstructions = 32_000 // Characters of the instructions for a thread.
+	maxInstructions = 32_000 // Characters of the instructions for a thread.
 
 	MaxWaiting = 10 // Questions that wait in a shared thread.
 )
@@ -69,8 +69,8 @@ type ThreadProject struct {
 // MayAsk reports whether a reader of the thread may ask in it.
 func (t Thread) MayAsk() bool { return t.Project == nil || !t.Project.Archived }
 
-// Readers returns the people who read the thread.
-func (t Thread) Readers(organizationID uuid.UUID) Readers {
+// readers returns the people who read the thread.
+func (t Thread) readers(organizationID uuid.UUID) Readers {
 	r := Readers{Owner: identity.Owner{OrganizationID: organizationID, UserID: t.UserID}}
 	if t.Shared {
 		r.ProjectID = &t.Project.ID

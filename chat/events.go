@@ -52,7 +52,7 @@ func (noEvents) MessageDeleted(Readers, uuid.UUID, uuid.UUID) {}
 
 // publishBegin sends the events of a stored question, and then allows those of its end.
 func (s *Service) publishBegin(g *generation, stored StoredGeneration) {
-	readers := stored.Thread.Readers(g.req.Owner.OrganizationID)
+	readers := stored.Thread.readers(g.req.Owner.OrganizationID)
 	s.publishThread(g.req.Owner, stored.Thread)
 	s.events.MessageChanged(readers, stored.Question)
 	s.events.MessageChanged(readers, stored.Answer)
@@ -73,14 +73,14 @@ func (s *Service) publishEnd(owner identity.Owner, result EndResult) {
 	if result.Message.ID == uuid.Nil {
 		return
 	}
-	s.events.MessageChanged(result.Thread.Readers(owner.OrganizationID), result.Message)
+	s.events.MessageChanged(result.Thread.readers(owner.OrganizationID), result.Message)
 	s.publishThread(owner, result.Thread)
 }
 
 // publishThread sends the event of a changed thread, unless it is temporary.
 func (s *Service) publishThread(owner identity.Owner, thread Thread) {
 	if thread.ExpiresAt == nil {
-		s.events.ThreadChanged(thread.Readers(owner.OrganizationID), thread)
+		s.events.ThreadChanged(thread.readers(owner.OrganizationID), thread)
 	}
 }
 

@@ -163,7 +163,7 @@ func TestRepeatedStartHasTheEarlierMessages(t *testing.T) {
 			if m := model.Next(t).Request.Messages; len(m) != 4 || m[1].Content != "絹とは" || m[2].Content != "繭の糸です。" {
 				t.Errorf("the conversation is %+v", m[1:])
 			}
-			all, err := s.ListAllMessages(t.Context(), f.owner, exchange.Answer.ThreadID, 0, 100)
+			all, err := s.ListAllMessages(t.Context(), f.owner, exchange.Answer.ThreadID, 100)
 			if err != nil || len(all) != 4 {
 				t.Errorf("%d messages, %v", len(all), err)
 			}

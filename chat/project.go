@@ -30,7 +30,7 @@ func (s *Service) MoveThread(ctx context.Context, actor identity.Actor, id uuid.
 		return Thread{}, err
 	}
 	if before.Shared && (!after.Shared || before.Project.ID != after.Project.ID) {
-		s.events.ThreadDeleted(before.Readers(owner.OrganizationID), id)
+		s.events.ThreadDeleted(before.readers(owner.OrganizationID), id)
 	}
 	s.publishThread(owner, after)
 	return after, nil

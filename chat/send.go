@@ -84,8 +84,8 @@ func (q Question) validate() error {
 		return fault.InvalidField("data_source_ids", "data_source_ids と regenerate は、どちらか一つだけを指定してください。")
 	case len(q.DataSourceIDs) > datasource.MaxSearchSources:
 		return tooManySources()
-	case utf8.RuneCountInString(q.Instructions) > MaxInstructions:
-		return fault.InvalidField("instructions", "指示は%d文字以内で入力してください。", MaxInstructions)
+	case utf8.RuneCountInString(q.Instructions) > maxInstructions:
+		return fault.InvalidField("instructions", "指示は%d文字以内で入力してください。", maxInstructions)
 	case q.AcceptTokens < 0:
 		return fault.InvalidField("accept_tokens", "0以上の整数を指定してください。")
 	}

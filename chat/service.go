@@ -312,11 +312,11 @@ func (s *Service) ListMessages(
 	return s.store.ListMessages(ctx, owner, threadID, leaf, offset, limit)
 }
 
-// ListAllMessages returns a page of the messages of a thread in all branches, oldest first.
+// ListAllMessages returns at most limit messages of a thread in all branches, oldest first.
 func (s *Service) ListAllMessages(
-	ctx context.Context, owner identity.Owner, threadID uuid.UUID, offset, limit int,
+	ctx context.Context, owner identity.Owner, threadID uuid.UUID, limit int,
 ) ([]Message, error) {
-	return s.store.ListAllMessages(ctx, owner, threadID, offset, limit)
+	return s.store.ListAllMessages(ctx, owner, threadID, limit)
 }
 
 // FindMessage returns one of the owner's messages, in any branch.

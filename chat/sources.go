@@ -35,7 +35,7 @@ func (s *Service) Prepare(ctx context.Context, owner identity.Owner, p Preparati
 	if err != nil {
 		return PreparationState{}, err
 	}
-	s.events.ThreadChanged(thread.Readers(owner.OrganizationID), thread)
+	s.events.ThreadChanged(thread.readers(owner.OrganizationID), thread)
 	return preparationState(id, thread, p.SourceIDs), nil
 }
 

@@ -20,7 +20,7 @@ type NewThread struct {
 	ProjectID *uuid.UUID    // Nil for none. Without a SkillID, the thread gets the project's default skill.
 	Shared    bool          // With the project.
 
-	Instructions string // For all its answers, in addition to those of the skill. At most MaxInstructions characters.
+	Instructions string // For all its answers, in addition to those of the skill. At most maxInstructions characters.
 }
 
 // StartThread begins a thread with its first question. The request's id identifies both, so that a repeated request

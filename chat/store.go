@@ -266,7 +266,7 @@ type Store interface {
 
 	// ListAllMessages returns the messages of a thread in all branches, oldest first. Of another owner's thread it returns
 	// none.
-	ListAllMessages(ctx context.Context, owner identity.Owner, threadID uuid.UUID, offset, limit int) ([]Message, error)
+	ListAllMessages(ctx context.Context, owner identity.Owner, threadID uuid.UUID, limit int) ([]Message, error)
 
 	// LastAnswer returns the answer of a thread, in any branch, that is being generated, else the newest one, or nil.
 	LastAnswer(ctx context.Context, owner identity.Owner, threadID uuid.UUID) (*Message, error)

@@ -201,8 +201,8 @@ func isCombining(r rune) bool {
 // cleanTitle returns an entered title on one line and without control characters.
 func cleanTitle(title string) (string, error) {
 	title = strings.TrimSpace(strings.Map(cleanRune, title))
-	if utf8.RuneCountInString(title) > MaxTitle {
-		return "", fault.InvalidField("title", "チャット名は%d文字以内で入力してください。", MaxTitle)
+	if utf8.RuneCountInString(title) > maxTitle {
+		return "", fault.InvalidField("title", "チャット名は%d文字以内で入力してください。", maxTitle)
 	}
 	return title, nil
 }

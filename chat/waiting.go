@@ -47,7 +47,7 @@ func (s *Service) CancelWaiting(ctx context.Context, owner identity.Owner, id uu
 	if err != nil {
 		return err
 	}
-	s.publishRemoved(ctx, owner, thread.Readers(owner.OrganizationID), thread.ID, id)
+	s.publishRemoved(ctx, owner, thread.readers(owner.OrganizationID), thread.ID, id)
 	return nil
 }
 
@@ -196,7 +196,7 @@ func (s *Service) refuseWaiting(ctx context.Context, w WaitingQuestion, state Th
 	if err != nil || stored.Existing {
 		return err
 	}
-	readers := stored.Thread.Readers(w.Owner.OrganizationID)
+	readers := stored.Thread.readers(w.Owner.OrganizationID)
 	s.events.MessageChanged(readers, stored.Question)
 	result, err := s.store.EndGeneration(ctx, Outcome{
 		Owner: w.Owner, ThreadID: w.ThreadID, MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: s.serverID,

@@ -48,7 +48,7 @@ const (
 		JOIN users u ON u.organization_id = l.organization_id AND u.id = l.user_id
 		WHERE l.organization_id = $1 AND i.surface = $2`
 	selectLinks = `
-		SELECT u.id AS user_id, u.name AS user_name, u.email AS user_email, l.person, l.person_name AS name, i.team_name,
+		SELECT u.id AS user_id, u.name AS user_name, u.email AS user_email, l.person, l.person_name AS name,
 		       l.automatic, l.created_at` + fromLinks
 )
 

@@ -138,7 +138,7 @@ func (db *DB) UsageByModel(ctx context.Context, organizationID uuid.UUID, period
 }
 
 // DailyUsageByModel implements org.Store.
-func (db *DB) DailyUsageByModel(ctx context.Context, organizationID uuid.UUID, period org.Period, offset, limit int) (
+func (db *DB) DailyUsageByModel(ctx context.Context, organizationID uuid.UUID, period org.Period, limit int) (
 	[]org.ModelDay, error,
 ) {
 	return queryRows[org.ModelDay](ctx, db.pool, `
@@ -148,11 +148,11 @@ func (db *DB) DailyUsageByModel(ctx context.Context, organizationID uuid.UUID, p
 		WHERE organization_id = $1 AND date BETWEEN $2::date AND $3::date
 		GROUP BY date, model_id
 		ORDER BY date, model_id
-		OFFSET $4 LIMIT $5`, organizationID, period.From, period.To, offset, limit)
+		LIMIT $4`, organizationID, period.From, period.To, limit)
 }
 
 // DailyUsage implements org.Store.
-func (db *DB) DailyUsage(ctx context.Context, organizationID uuid.UUID, period org.Period, offset, limit int) (
+func (db *DB) DailyUsage(ctx context.Context, organizationID uuid.UUID, period org.Period, limit int) (
 	[]org.MemberDay, error,
 ) {
 	return queryRows[org.MemberDay](ctx, db.pool, `
@@ -162,7 +162,7 @@ func (db *DB) DailyUsage(ctx context.Context, organizationID uuid.UUID, period o
 		LEFT JOIN users u ON u.id = d.user_id AND u.organization_id = d.organization_id
 		WHERE d.organization_id = $1 AND d.date BETWEEN $2::date AND $3::date
 		ORDER BY d.date, u.email, d.user_id
-		OFFSET $4 LIMIT $5`, organizationID, period.From, period.To, offset, limit)
+		LIMIT $4`, organizationID, period.From, period.To, limit)
 }
 
 var _ org.BudgetStore = (*DB)(nil)

@@ -353,9 +353,9 @@ func TestUsageByModel(t *testing.T) {
 	if got, total, err := f.UsageByModel(t.Context(), f.a, before, 0, 2); err != nil || len(got)+total != 0 {
 		t.Errorf("before: %+v of %d, %v", got, total, err)
 	}
-	days, err := f.DailyUsageByModel(t.Context(), f.a, period, 1, 1)
-	if err != nil || len(days) != 1 || days[0].ModelID != "small" || !days[0].Date.Equal(today) ||
-		days[0].Usage != want[1].Usage {
+	days, err := f.DailyUsageByModel(t.Context(), f.a, period, 2)
+	if err != nil || len(days) != 2 || days[1].ModelID != "small" || !days[1].Date.Equal(today) ||
+		days[1].Usage != want[1].Usage {
 		t.Errorf("by day: %+v, %v", days, err)
 	}
 	const sums = `SELECT (sum(messages), sum(input_tokens), sum(output_tokens))::text FROM `

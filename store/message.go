@@ -174,10 +174,10 @@ func (db *DB) ListMessages(
 
 // ListAllMessages implements chat.Store.
 func (db *DB) ListAllMessages(
-	ctx context.Context, owner identity.Owner, threadID uuid.UUID, offset, limit int,
+	ctx context.Context, owner identity.Owner, threadID uuid.UUID, limit int,
 ) ([]chat.Message, error) {
-	return queryMessages(ctx, db.pool, owner, selectMessage, ` WHERE m.thread_id = $3 ORDER BY m.seq OFFSET $4 LIMIT $5`,
-		threadID, offset, limit)
+	return queryMessages(ctx, db.pool, owner, selectMessage, ` WHERE m.thread_id = $3 ORDER BY m.seq LIMIT $4`,
+		threadID, limit)
 }
 
 // branchSQL reads the ids of a branch, from its end to the end of a page. Its parameters are the owner's organization

@@ -158,11 +158,11 @@ func (db *DB) SetMemberTokens(
 }
 
 // optionalNumber returns a number for the audit log, or "" for nil.
-func optionalNumber(n *int64) string {
+func optionalNumber[T int | int64](n *T) string {
 	if n == nil {
 		return ""
 	}
-	return strconv.FormatInt(*n, 10)
+	return strconv.FormatInt(int64(*n), 10)
 }
 
 // guidanceColumns are the columns of guidanceRow, from an organization o and the profile p of a user, which may be

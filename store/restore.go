@@ -15,10 +15,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/migrations"
 )
 
-// ErrNotEmpty means that a backup cannot be restored into the database, because it has tables already.
-var ErrNotEmpty = errors.New("the database is not empty; restore into a new one")
+// errNotEmpty means that a backup cannot be restored into the database, because it has tables already.
+var errNotEmpty = errors.New("the database is not empty; restore into a new one")
 
-// CheckEmpty returns ErrNotEmpty if the database contains anything that does not belong to an extension.
+// CheckEmpty returns errNotEmpty if the database contains anything that does not belong to an extension.
 func (db *DB) CheckEmpty(ctx context.Context) error { return checkEmpty(ctx, db.pool) }
 
 func checkEmpty(ctx context.Context, q querier) error {
@@ -30,7 +30,7 @@ func checkEmpty(ctx context.Context, q querier) error {
 				SELECT FROM pg_depend d
 				WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'))`)
 	if err == nil && found {
-		err = ErrNotEmpty
+		err = errNotEmpty
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -70,7 +69,7 @@ func (db *DB) SetRetention(
 		if err != nil {
 			return err
 		}
-		change := org.Change{Field: "retention_days", Before: optionalDays(before), After: optionalDays(days)}
+		change := org.Change{Field: "retention_days", Before: optionalNumber(before), After: optionalNumber(days)}
 		if change.Before == change.After {
 			return nil
 		}
@@ -81,13 +80,6 @@ func (db *DB) SetRetention(
 		}
 		return audit(ctx, tx, organizationEvent(actor, org.ActionRetention, change))
 	})
-}
-
-func optionalDays(days *int) string {
-	if days == nil {
-		return ""
-	}
-	return strconv.Itoa(*days)
 }
 
 // PreviewRetention implements org.Store. It does not count threads that follow the setting of their project, or are in a

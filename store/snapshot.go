@@ -21,8 +21,8 @@ import (
 // connection ends, even if the process was killed. A row in a table would need an expiry and someone who renews it.
 const backupLock = `hashtext('tsumugi backup')`
 
-// ErrBackupRunning means that another backup of the same database is running.
-var ErrBackupRunning = errors.New("another backup or export of this database is running; try again when it has ended")
+// errBackupRunning means that another backup of the same database is running.
+var errBackupRunning = errors.New("another backup or export of this database is running; try again when it has ended")
 
 // copySettings make COPY independent of the settings of the role and the database, and allow it to take long. The
 // keepalives end the connection, and with it the backup's lock, within a minute after the client's machine has failed.
@@ -75,7 +75,7 @@ func (db *DB) OpenSnapshot(ctx context.Context) (_ *Snapshot, err error) {
 func (s *Snapshot) begin(ctx context.Context) error {
 	_, err := s.conn.Exec(ctx, `SELECT pg_advisory_lock(`+backupLock+`)`)
 	if hasCode(err, codeLockTimeout) {
-		return ErrBackupRunning
+		return errBackupRunning
 	}
 	if err != nil {
 		return err

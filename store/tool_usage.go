@@ -88,7 +88,7 @@ func (db *DB) UsageByTool(ctx context.Context, organizationID uuid.UUID, period 
 }
 
 // DailyUsageByTool implements org.Store.
-func (db *DB) DailyUsageByTool(ctx context.Context, organizationID uuid.UUID, period org.Period, offset, limit int) (
+func (db *DB) DailyUsageByTool(ctx context.Context, organizationID uuid.UUID, period org.Period, limit int) (
 	[]org.ToolDay, error,
 ) {
 	return queryRows[org.ToolDay](ctx, db.pool, `
@@ -99,5 +99,5 @@ func (db *DB) DailyUsageByTool(ctx context.Context, organizationID uuid.UUID, pe
 		WHERE u.organization_id = $1 AND u.date BETWEEN $2::date AND $3::date
 		GROUP BY u.date, u.tool, u.skill_id
 		ORDER BY u.date, u.tool, u.skill_id
-		OFFSET $4 LIMIT $5`, organizationID, period.From, period.To, offset, limit)
+		LIMIT $4`, organizationID, period.From, period.To, limit)
 }

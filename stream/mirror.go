@@ -91,7 +91,7 @@ func (h *Hub) apply(m *mirror, entry []byte) error {
 	}
 	h.counters.received.Add(1)
 	u, err := ParseUpdate(entry)
-	if errors.Is(err, ErrVersion) {
+	if errors.Is(err, errVersion) {
 		return nil // Subscribers wait until the answer is stored.
 	}
 	if err != nil || (u.Head != nil && u.Head.MessageID != m.messageID) {

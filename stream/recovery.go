@@ -42,7 +42,7 @@ func replayEntry(text **Text, run *int, messageID string, entry []byte) error {
 	}
 	u, err := ParseUpdate(entry)
 	switch {
-	case errors.Is(err, ErrVersion):
+	case errors.Is(err, errVersion):
 		return nil
 	case err != nil:
 		return err

@@ -189,9 +189,9 @@ func appendBytes(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// ErrVersion is the error of an update of another version. Servers of different releases may send each other updates
+// errVersion is the error of an update of another version. Servers of different releases may send each other updates
 // during an upgrade.
-var ErrVersion = errors.New("stream: update of another version")
+var errVersion = errors.New("stream: update of another version")
 
 var errEntry = errors.New("stream: malformed update")
 
@@ -201,7 +201,7 @@ func ParseUpdate(entry []byte) (Update, error) {
 	case len(entry) < 2 || len(entry) > MaxEntry:
 		return Update{}, errEntry
 	case entry[0] != updateVersion:
-		return Update{}, ErrVersion
+		return Update{}, errVersion
 	case entry[1]&^byte(allFlags) != 0:
 		return Update{}, errEntry
 	}

@@ -116,7 +116,7 @@ func (s *Server) exportUsage(c *call) error {
 		name:   "tsumugi-usage",
 		header: []string{"日付", "名前", "メールアドレス", "回答数", "入力トークン", "出力トークン"},
 		rows: func(ctx context.Context, limit int, write func(row ...string)) error {
-			list, err := s.Org.DailyUsage(ctx, c.actor, period, 0, limit)
+			list, err := s.Org.DailyUsage(ctx, c.actor, period, limit)
 			for _, u := range list {
 				write(
 					u.Date.Format(time.DateOnly), u.Name, u.Email, strconv.FormatInt(u.Messages, 10),
@@ -137,7 +137,7 @@ func (s *Server) exportModelUsage(c *call, period org.Period) error {
 		name:   "tsumugi-usage-model",
 		header: []string{"日付", "モデル", "モデルID", "回答数", "入力トークン", "出力トークン"},
 		rows: func(ctx context.Context, limit int, write func(row ...string)) error {
-			list, err := s.Org.DailyUsageByModel(ctx, c.actor, period, 0, limit)
+			list, err := s.Org.DailyUsageByModel(ctx, c.actor, period, limit)
 			for _, u := range list {
 				write(
 					u.Date.Format(time.DateOnly), name(u.ModelID), u.ModelID, strconv.FormatInt(u.Messages, 10),
@@ -154,7 +154,7 @@ func (s *Server) exportToolUsage(c *call, period org.Period) error {
 		name:   "tsumugi-usage-tool",
 		header: []string{"日付", "ツール", "ツール名", "スキル", "スキルID", "回数", "失敗", "合計時間（ミリ秒）"},
 		rows: func(ctx context.Context, limit int, write func(row ...string)) error {
-			list, err := s.Org.DailyUsageByTool(ctx, c.actor, period, 0, limit)
+			list, err := s.Org.DailyUsageByTool(ctx, c.actor, period, limit)
 			for _, u := range list {
 				write(
 					u.Date.Format(time.DateOnly), u.Tool, u.Title, u.SkillName, u.SkillID.String(),

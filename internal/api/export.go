@@ -130,7 +130,7 @@ func (a *archive) writeThread(id uuid.UUID) error {
 	if err != nil {
 		return err
 	}
-	messages, err := a.Chat.ListAllMessages(a.ctx(), owner, id, 0, wholeList)
+	messages, err := a.Chat.ListAllMessages(a.ctx(), owner, id, wholeList)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 const (
@@ -160,7 +161,7 @@ func TestPageAndProjectAreAskedTogether(t *testing.T) {
 	file := upload(f.alice.Subject, "旅費規程.txt", "出張の日当は三千円とする。")
 	file.path += "?project_id=" + p.ID.String()
 	source := get[api.DataSource](f, http.StatusCreated, file)
-	f.eventually("the file is read", func() (done bool) {
+	must.Become(f.t, "the file is read", func() (done bool) {
 		f.scan(&done, `SELECT NOT EXISTS (SELECT FROM data_sources WHERE status <> 'success')`)
 		return done
 	})

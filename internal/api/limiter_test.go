@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api/ratelimit"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // unlimited are routes without a limit. They are served from memory, or are for probes and blocked from the internet by
@@ -183,7 +183,7 @@ func TestR64_WaitingCallsAreLimited(t *testing.T) {
 			// On both ways of sending, the slot of a stream is released at its end.
 			ask.path = "/v1/message/stream"
 			for range 2 {
-				f.eventually("the place was not given back", func() bool { return f.do(ask).status == http.StatusOK })
+				must.Become(f.t, "the place is given back", func() bool { return f.do(ask).status == http.StatusOK })
 			}
 		})
 	}
@@ -196,9 +196,9 @@ func TestR64_TransfersAreLimited(t *testing.T) {
 	first := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "a.txt", "一つ目"))
 	finish := f.beginUpload(f.alice.Subject)
 	// Wait until the upload is admitted, because a download before it would take its slot.
-	f.eventually("nothing is written", func() bool { return len(f.keptFiles()) == 2 })
+	must.Become(f.t, "nothing is written", func() bool { return len(f.keptFiles()) == 2 })
 	download := call{method: "GET", path: "/v1/data-source/file/" + first.ID.String(), token: f.alice.Subject}
-	f.eventually("the upload does not count", func() bool {
+	must.Become(f.t, "the upload does not count", func() bool {
 		resp := f.do(download)
 		return resp.status == http.StatusTooManyRequests && resp.problem(t).Limit == "transfer"
 	})
@@ -212,22 +212,7 @@ func TestR64_TransfersAreLimited(t *testing.T) {
 	if resp := finish(); resp.status != http.StatusCreated {
 		t.Errorf("the one that took its time: %d %s", resp.status, resp.body)
 	}
-	f.eventually("the place was not given back", func() bool { return f.do(download).status == http.StatusOK })
-}
-
-// eventually waits for a condition that becomes true shortly after the response.
-func (f *fixture) eventually(trouble string, done func() bool) {
-	f.t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(time.Minute)
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			f.t.Fatal(trouble)
-		}
-	}
+	must.Become(f.t, "the place is given back", func() bool { return f.do(download).status == http.StatusOK })
 }
 
 // TestR64_SocketsAreLimitedByOrganization. TestR19_SocketsEndWithTheRightCode tests the limit per person.
@@ -242,7 +227,7 @@ func TestR64_SocketsAreLimitedByOrganization(t *testing.T) {
 		t.Errorf("got %v", end)
 	}
 	_ = first.Close(websocket.StatusNormalClosure, "")
-	f.eventually("the place was not given back", func() bool {
+	must.Become(f.t, "the place is given back", func() bool {
 		socket := dialLive(t, f.url, nil)
 		socket.auth(f.bob.Subject)
 		_, frame, err := socket.Read(t.Context())

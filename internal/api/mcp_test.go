@@ -98,7 +98,7 @@ type mcpPassages struct {
 // readFiles waits until all uploaded files are read.
 func (f *fixture) readFiles() {
 	f.t.Helper()
-	f.eventually("the files are read", func() (done bool) {
+	must.Become(f.t, "the files are read", func() (done bool) {
 		f.scan(&done, `SELECT NOT EXISTS (SELECT FROM data_sources WHERE status <> 'success')`)
 		return done
 	})
@@ -211,7 +211,7 @@ func TestMCPClientThatCancelsStopsTheAnswer(t *testing.T) {
 	stopped := func(what string, answer *llmtest.Call) {
 		t.Helper()
 		<-answer.Gone()
-		f.eventually(what+" stops the answer", func() (done bool) {
+		must.Become(f.t, what+" stops the answer", func() (done bool) {
 			f.scan(&done, `SELECT NOT EXISTS (
 				SELECT FROM messages WHERE role = 'assistant' AND finish_reason IS DISTINCT FROM 'stopped')`)
 			return done

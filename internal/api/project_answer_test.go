@@ -16,12 +16,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // indexed waits until the passages of all projects are indexed.
 func (f *fixture) indexed() {
 	f.t.Helper()
-	f.eventually("the passages are indexed", func() (done bool) {
+	must.Become(f.t, "the passages are indexed", func() (done bool) {
 		f.scan(&done, `SELECT NOT EXISTS (SELECT FROM project_index_changes)`)
 		return done
 	})
@@ -41,7 +42,7 @@ func TestAnswersInASmallProject(t *testing.T) {
 		method: "POST", path: "/v1/project/" + p.ID.String() + "/data-source", token: f.alice.Subject,
 		body: map[string]any{"data_source_ids": []uuid.UUID{own.ID}},
 	})
-	f.eventually("the files are read", func() (done bool) {
+	must.Become(f.t, "the files are read", func() (done bool) {
 		f.scan(&done, `SELECT NOT EXISTS (SELECT FROM data_sources WHERE status <> 'success')`)
 		return done
 	})
@@ -82,7 +83,7 @@ func TestAnswersInAProjectUseAllItsFiles(t *testing.T) {
 		file.path += "?project_id=" + p.ID.String()
 		get[api.DataSource](f, http.StatusCreated, file)
 	}
-	f.eventually("the files are read", func() (done bool) {
+	must.Become(f.t, "the files are read", func() (done bool) {
 		f.scan(&done, `SELECT NOT EXISTS (SELECT FROM data_sources WHERE status <> 'success')`)
 		return done
 	})
@@ -161,7 +162,7 @@ func TestCitationsOfFilesThatOneReaderMayNotOpen(t *testing.T) {
 	common := upload(f.alice.Subject, "蚕.txt", "蚕の色は白い。")
 	common.path += "?project_id=" + p.ID.String()
 	get[api.DataSource](f, http.StatusCreated, common)
-	f.eventually("the file is read", func() bool {
+	must.Become(f.t, "the file is read", func() bool {
 		return get[api.ProjectDataSourceList](f, http.StatusOK, call{
 			method: "GET", path: inProject + "?search=%E8%9A%95", token: f.alice.Subject,
 		}).Items[0].Status == "success"

@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // team is a project with Alice as its manager, and with viewers.
@@ -186,7 +187,7 @@ func TestThreePeopleInOneSharedThread(t *testing.T) {
 	}
 	next.Emit("糸から")
 	next.Finish()
-	f.eventually("Carol's question is dropped", func() bool { return len(f.list(f.bob, thread).Queue) == 0 })
+	must.Become(f.t, "Carol's question is dropped", func() bool { return len(f.list(f.bob, thread).Queue) == 0 })
 	list := f.list(f.bob, thread)
 	if len(list.Items) != 4 || list.Items[1].Author.ID != f.bob.ID || list.Items[1].ParentID != asked.Answer.ID {
 		t.Errorf("in the end %+v", list)
@@ -242,7 +243,7 @@ func TestWaitingQuestions(t *testing.T) {
 		}
 		next.Finish()
 	}
-	f.eventually("the others are dropped", func() bool { return len(f.list(f.bob, thread).Queue) == 0 })
+	must.Become(f.t, "the others are dropped", func() bool { return len(f.list(f.bob, thread).Queue) == 0 })
 	if r := f.do(asks(f.bob, thread, "続き")); r.status != http.StatusForbidden || r.problem(t).Code != "read_only" {
 		t.Errorf("in an archived project: %d %s", r.status, r.body)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // upload returns the call with which a browser uploads a file.
@@ -251,7 +252,7 @@ func TestR45_UploadAfterRemovalStoresNothing(t *testing.T) {
 			token := f.signIn(f.alice).IDToken
 			finish := f.beginUpload(token)
 			// The call is admitted once the file is being written.
-			f.eventually("nothing is written", func() bool { return len(f.keptFiles()) == 1 })
+			must.Become(f.t, "nothing is written", func() bool { return len(f.keptFiles()) == 1 })
 			test.end(f, token)
 			resp := finish()
 			if p := resp.problem(t); resp.status != http.StatusUnauthorized || p.Detail != test.detail {
@@ -263,7 +264,7 @@ func TestR45_UploadAfterRemovalStoresNothing(t *testing.T) {
 			if stored != 0 {
 				t.Errorf("%d data sources are kept", stored)
 			}
-			f.eventually("the file is kept", func() bool { return len(f.keptFiles()) == 0 })
+			must.Become(f.t, "the file is kept", func() bool { return len(f.keptFiles()) == 0 })
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // TestMovingAThread: a private thread becomes shared with its earlier questions, their author and its files, and private
@@ -162,7 +163,7 @@ func TestRemovedMembersOfASharedThread(t *testing.T) {
 	next := model.Next(t)
 	next.Emit("糸から")
 	next.Finish()
-	f.eventually("both are complete", func() bool {
+	must.Become(f.t, "both are complete", func() bool {
 		items := f.list(dave, thread).Items
 		return len(items) == 4 && items[0].Status == "success"
 	})
@@ -198,10 +199,10 @@ func TestRemovedMembersOfASharedThread(t *testing.T) {
 	again.body = map[string]any{"request_id": newID(), "thread_id": thread.ID, "regenerate": items[0].ID}
 	get[api.Exchange](f, http.StatusAccepted, again)
 	model.Next(t).Finish()
-	f.eventually("it is answered again", func() bool { return f.list(f.bob, thread).Items[0].Status == "success" })
+	must.Become(f.t, "it is answered again", func() bool { return f.list(f.bob, thread).Items[0].Status == "success" })
 	get[api.Exchange](f, http.StatusAccepted, asks(f.bob, thread, "麻とは"))
 	model.Next(t).Finish()
-	f.eventually("Bob's question is answered", func() bool { return f.list(f.bob, thread).Items[0].Status == "success" })
+	must.Become(f.t, "Bob's question is answered", func() bool { return f.list(f.bob, thread).Items[0].Status == "success" })
 	if usage = used(); len(usage.Items) != 3 {
 		t.Errorf("usage of the private thread %+v", usage)
 	}

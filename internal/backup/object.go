@@ -16,8 +16,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 )
 
-// ErrDamaged means that an object of a backup is not the one that was written.
-var ErrDamaged = errors.New("its size or SHA-256 is not that of the manifest")
+// errDamaged means that an object of a backup is not the one that was written.
+var errDamaged = errors.New("its size or SHA-256 is not that of the manifest")
 
 // hashingReader computes the size and the hash of the content that is read.
 type hashingReader struct {
@@ -85,13 +85,13 @@ func (r *objectReader) Read(p []byte) (int, error) {
 	return n, r.err
 }
 
-// finish reads the rest of the stored object. It returns ErrDamaged if that explains err.
+// finish reads the rest of the stored object. It returns errDamaged if that explains err.
 func (r *objectReader) finish(err error) error {
 	if _, readErr := io.Copy(io.Discard, r.raw); readErr != nil {
 		return fmt.Errorf("%s: %w", r.name, readErr)
 	}
 	if r.raw.object() != r.want {
-		return fmt.Errorf("%s: %w", r.name, ErrDamaged)
+		return fmt.Errorf("%s: %w", r.name, errDamaged)
 	}
 	if errors.Is(err, io.EOF) {
 		return io.EOF

@@ -42,7 +42,7 @@ func (h *eventHandler) stop(ctx context.Context) error {
 	if err != nil || d == nil {
 		return err
 	}
-	return ignoreMissing(h.Chat.StopMessage(ctx, d.Owner(), d.AnswerID))
+	return ignoreMissing(h.Chat.StopMessage(ctx, d.owner(), d.AnswerID))
 }
 
 // last returns the person's last delivery in the thread, or nil.
@@ -67,7 +67,7 @@ func (h *eventHandler) handleEdit(ctx context.Context) error {
 		return err
 	}
 	d := asked[0]
-	_, edited, err := h.isEdited(ctx, d.Owner(), d, h.event.Incoming.Text)
+	_, edited, err := h.isEdited(ctx, d.owner(), d, h.event.Incoming.Text)
 	if err != nil || !edited {
 		return ignoreMissing(err)
 	}
@@ -90,7 +90,7 @@ func (h *eventHandler) handleDelete(ctx context.Context) error {
 		if d.Ended {
 			continue
 		}
-		if err := ignoreMissing(h.Chat.StopMessage(ctx, d.Owner(), d.AnswerID)); err != nil {
+		if err := ignoreMissing(h.Chat.StopMessage(ctx, d.owner(), d.AnswerID)); err != nil {
 			return err
 		}
 	}
@@ -110,9 +110,9 @@ func (h *eventHandler) rate(ctx context.Context) error {
 	text := textRated
 	if in.Rating == "" {
 		text = textWithdrawn
-		err = h.Chat.WithdrawFeedback(ctx, d.Owner(), d.AnswerID)
+		err = h.Chat.WithdrawFeedback(ctx, d.owner(), d.AnswerID)
 	} else {
-		err = h.Chat.GiveFeedback(ctx, d.Owner(), d.AnswerID, chat.Feedback{Rating: in.Rating, Comment: in.Comment})
+		err = h.Chat.GiveFeedback(ctx, d.owner(), d.AnswerID, chat.Feedback{Rating: in.Rating, Comment: in.Comment})
 	}
 	switch fault.CodeOf(err) {
 	case "":

@@ -23,7 +23,7 @@ func (w *deliveryWorker) readApprovals(ctx context.Context, text *stream.Text) e
 	if at == w.approvalsAt || at.seq == 0 && len(w.Progress.Approvals) == 0 {
 		return nil
 	}
-	list, err := w.Chat.ListAnswerApprovals(ctx, w.Owner(), w.AnswerID)
+	list, err := w.Chat.ListAnswerApprovals(ctx, w.owner(), w.AnswerID)
 	if err == nil {
 		w.approvals, w.approvalsAt = list, at
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/internal/tool"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // sending provides a tool whose calls need a decision, and counts the calls.
@@ -237,7 +238,7 @@ func TestR88_RequestsSurviveKilledServers(t *testing.T) {
 			f.say("送りました。")
 			f.answered(1)
 			f.requested(chat.ApprovalApproved)
-			f.eventually("the delivery is over", func() bool {
+			must.Become(f.t, "the delivery is over", func() bool {
 				return f.count(`SELECT count(*) FROM channel_deliveries WHERE ended_at IS NOT NULL`) == 1
 			})
 			f.requested(chat.ApprovalApproved)

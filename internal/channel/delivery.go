@@ -113,7 +113,7 @@ func (w *deliveryWorker) prepare(ctx context.Context) error {
 		Installation: in, Channel: w.Channel, Thread: w.Thread, Person: w.Person, PersonTeam: w.PersonTeam,
 		Direct: w.Direct,
 	}
-	thread, err := w.Chat.FindThread(ctx, w.Owner(), w.ThreadID)
+	thread, err := w.Chat.FindThread(ctx, w.owner(), w.ThreadID)
 	w.inProject = err != nil || thread.Project != nil
 	for i := range w.Progress.Messages { // A former server's call without a recorded result may have succeeded.
 		if p := &w.Progress.Messages[i]; p.ConfirmedBytes != p.IntendedBytes {
@@ -129,7 +129,7 @@ func (w *deliveryWorker) follow(ctx context.Context) error {
 	leave := func() {}
 	defer func() { leave() }()
 	for {
-		attachment, err := w.Chat.Attach(ctx, w.Owner(), w.AnswerID)
+		attachment, err := w.Chat.Attach(ctx, w.owner(), w.AnswerID)
 		if err == nil {
 			// Called after Attach: when the last watcher leaves, the server unsubscribes from another server's text.
 			leave()
@@ -210,7 +210,7 @@ func (w *deliveryWorker) checkAccess(ctx context.Context) error {
 	if !w.inProject || time.Since(w.checkedAt) < w.cfg.AccessCheck {
 		return nil
 	}
-	_, err := w.Chat.FindThread(ctx, w.Owner(), w.ThreadID)
+	_, err := w.Chat.FindThread(ctx, w.owner(), w.ThreadID)
 	if fault.CodeOf(err) == fault.NotFound {
 		return err
 	}
@@ -222,9 +222,9 @@ func (w *deliveryWorker) checkAccess(ctx context.Context) error {
 
 // complete delivers the stored text of an answer that has ended.
 func (w *deliveryWorker) complete(ctx context.Context) (done bool, _ error) {
-	m, err := w.Chat.FindMessage(ctx, w.Owner(), w.AnswerID)
+	m, err := w.Chat.FindMessage(ctx, w.owner(), w.AnswerID)
 	if err == nil && len(w.Progress.Approvals) > 0 {
-		w.approvals, err = w.Chat.ListAnswerApprovals(ctx, w.Owner(), w.AnswerID)
+		w.approvals, err = w.Chat.ListAnswerApprovals(ctx, w.owner(), w.AnswerID)
 	}
 	if err != nil || !m.Status.Terminal() {
 		return false, err
@@ -252,7 +252,7 @@ func (w *deliveryWorker) complete(ctx context.Context) (done bool, _ error) {
 
 // isDeleted reports whether the answer was deleted, which also removes the claim.
 func (w *deliveryWorker) isDeleted(ctx context.Context) bool {
-	_, err := w.Chat.FindMessage(ctx, w.Owner(), w.AnswerID)
+	_, err := w.Chat.FindMessage(ctx, w.owner(), w.AnswerID)
 	return w.surface != nil && fault.CodeOf(err) == fault.NotFound
 }
 
@@ -328,7 +328,7 @@ func (w *deliveryWorker) title(ctx context.Context) {
 	if !ok || !w.to.Direct {
 		return
 	}
-	thread, err := w.Chat.FindThread(ctx, w.Owner(), w.ThreadID)
+	thread, err := w.Chat.FindThread(ctx, w.owner(), w.ThreadID)
 	if err == nil && thread.Title != "" {
 		err = host.ShowTitle(ctx, w.to, thread.Title)
 	}

@@ -42,7 +42,7 @@ func TestR88_TakenOverOnADatabase(t *testing.T) {
 	for _, v := range f.surface.Violations() {
 		t.Error(v)
 	}
-	f.eventually("the delivery is over", func() bool {
+	must.Become(f.t, "the delivery is over", func() bool {
 		return f.count(`SELECT count(*) FROM channel_deliveries WHERE ended_at IS NOT NULL`) == 1
 	})
 }

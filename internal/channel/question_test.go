@@ -13,6 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel/channeltest"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestFilesOfTheThreadAlone(t *testing.T) {
@@ -24,7 +25,7 @@ func TestFilesOfTheThreadAlone(t *testing.T) {
 	f.surface.AddFile("F2", "添付の本文")
 	f.surface.AddMessage("tanaka", "規程です", channel.File{ID: "F1", Name: "旅費規程.txt"})
 	f.take(s, f.mention("sato", "日当は", channel.File{ID: "F2", Name: "添付.txt"}))
-	f.eventually("both files are there", func() bool { return len(f.sources.texts()) == 2 })
+	must.Become(f.t, "both files are there", func() bool { return len(f.sources.texts()) == 2 })
 	f.sources.set(datasource.Success)
 	f.say("3,000円です。")
 	f.answered(1)
@@ -146,7 +147,7 @@ func TestSkillsByName(t *testing.T) {
 	file := f.mention("sato", "文章校正\n確認してください", channel.File{ID: "F1", Name: "案内.txt"})
 	file.Thread, file.Message = "elsewhere", "elsewhere"
 	f.take(s, file)
-	f.eventually("the form has the file", func() bool {
+	must.Become(f.t, "the form has the file", func() bool {
 		return f.count(`SELECT count(*) FROM messages
 			WHERE form ->> 'file' = data_source_ids[1]::text AND NOT form ? 'text'`) == 1
 	})
@@ -285,13 +286,13 @@ func TestQuestionIsAnsweredOnceLinked(t *testing.T) {
 	withdrawn := f.event(channel.KindDelete, "tanaka")
 	withdrawn.Message = deleted.Message
 	f.take(s, withdrawn)
-	f.eventually("only the first question waits", func() bool {
+	must.Become(f.t, "only the first question waits", func() bool {
 		return f.count(`SELECT count(*) FROM channel_events WHERE ended_at IS NULL`) == 1
 	})
 	f.link("tanaka", f.linkOf("sato"))
 	f.model.Next(t).Finish()
 	f.answered(1)
-	f.eventually("nothing waits", func() bool {
+	must.Become(f.t, "nothing waits", func() bool {
 		return f.count(`SELECT count(*) FROM channel_events WHERE ended_at IS NULL`) == 0
 	})
 	if n := f.count(`SELECT count(*) FROM messages WHERE role = 'user'`); n != 1 {
@@ -312,7 +313,7 @@ func TestRevokedIsErased(t *testing.T) {
 	f.installation.ChangedAt = late.At.Add(time.Second) // Connected again.
 	f.mu.Unlock()
 	f.take(s, late)
-	f.eventually("the late event is over", func() bool {
+	must.Become(f.t, "the late event is over", func() bool {
 		return f.count(`SELECT count(*) FROM channel_events WHERE ended_at IS NULL`) == 0
 	})
 	if n := f.count(`SELECT count(*) FROM channel_installations`); n != 1 {
@@ -321,7 +322,7 @@ func TestRevokedIsErased(t *testing.T) {
 	revoked := f.event(channel.KindRevoked, "")
 	revoked.At = late.At.Add(2 * time.Second)
 	f.take(s, revoked)
-	f.eventually("all is erased", func() bool {
+	must.Become(f.t, "all is erased", func() bool {
 		return f.count(`SELECT (SELECT count(*) FROM channel_installations) + (SELECT count(*) FROM channel_events)
 			+ (SELECT count(*) FROM channel_deliveries) + (SELECT count(*) FROM channel_threads)`) == 0
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 func TestR88_OneAnswerForTwentyEventsOnThreeServers(t *testing.T) {
@@ -33,7 +34,7 @@ func TestR88_OneAnswerForTwentyEventsOnThreeServers(t *testing.T) {
 	all.Wait()
 	f.say("20日です。")
 	got := f.answered(1)
-	f.eventually("all events are handled", func() bool {
+	must.Become(f.t, "all events are handled", func() bool {
 		return f.count(`SELECT count(*) FROM channel_events WHERE ended_at IS NULL`) == 0
 	})
 	if len(got) != 1 || got[0].Draft.Markdown != "20日です。" {
@@ -277,27 +278,12 @@ func TestWithdrawnBeforeItIsAsked(t *testing.T) {
 		deleted.Message = in.Message
 		f.take(s, deleted)
 	}
-	f.eventually("nothing waits", func() bool {
+	must.Become(f.t, "nothing waits", func() bool {
 		return f.count(`SELECT count(*) FROM channel_events WHERE ended_at IS NULL`) == 0
 	})
 	first.Finish()
 	if n := f.count(`SELECT count(*) FROM messages WHERE role = 'user'`); n != 1 {
 		t.Errorf("%d questions", n)
-	}
-}
-
-// eventually polls for a condition that no call of the surface signals.
-func (f *fixture) eventually(what string, holds func() bool) {
-	f.t.Helper()
-	limit, tick := time.NewTimer(time.Minute), time.NewTicker(20*time.Millisecond)
-	defer limit.Stop()
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-limit.C:
-			f.t.Fatalf("waited in vain: %s", what)
-		}
 	}
 }
 

@@ -58,8 +58,8 @@ type Delivery struct {
 	Claim          uuid.UUID // The claim of the server that delivers it.
 }
 
-// Owner returns the member who asked.
-func (d Delivery) Owner() identity.Owner {
+// owner returns the member who asked.
+func (d Delivery) owner() identity.Owner {
 	return identity.Owner{OrganizationID: d.OrganizationID, UserID: d.UserID}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // embedFunc is an embedder that computes each vector with a function, and fails while it is unavailable.
@@ -96,7 +97,7 @@ func (f *fixture) weight(model string) (weight float64) {
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
 	f.must(err)
 	defer func() { _ = conn.Close(context.Background()) }()
-	f.until(func() bool {
+	must.Become(f.t, "the weight is measured", func() bool {
 		var done bool
 		err := conn.QueryRow(f.t.Context(), `
 			SELECT weight, 2 * measured > (SELECT count(*) FROM data_source_chunks) FROM embedding_models
@@ -113,7 +114,7 @@ func (f *fixture) embedded(model string) {
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
 	f.must(err)
 	defer func() { _ = conn.Close(context.Background()) }()
-	f.until(func() bool {
+	must.Become(f.t, "all passages have vectors", func() bool {
 		var complete bool
 		f.must(conn.QueryRow(f.t.Context(), `
 			SELECT (SELECT count(*) FROM data_source_chunks) =
@@ -122,20 +123,6 @@ func (f *fixture) embedded(model string) {
 			model).Scan(&complete))
 		return complete
 	})
-}
-
-func (f *fixture) until(is func() bool) {
-	f.t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(time.Minute)
-	for !is() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			f.t.Fatal("it did not happen")
-		}
-	}
 }
 
 func ids(found []datasource.RetrievedPassage) (list []uuid.UUID) {
@@ -162,7 +149,7 @@ func TestR80_VectorsAreUsedOnceTheyImproveResults(t *testing.T) {
 		t.Fatalf("words that are in no passage find %+v", byWords)
 	}
 	var found []datasource.RetrievedPassage
-	f.until(func() bool { // The server reads the weight at its next check.
+	must.Become(f.t, "the server reads the weight", func() bool { // The server reads the weight at its next check.
 		found = f.retrieve(s, f.ann, sources[:1], "m33z m33z")
 		return len(found) > 0
 	})
@@ -236,7 +223,7 @@ func TestR80_ModelsAreNeverMixed(t *testing.T) {
 		VALUES ('second', 'query: ', 'passage: ', 1, 1000)`) // A weight that was measured before.
 	second := f.serviceWith(f.db, embedding(longer, "second"))
 	f.start(second)
-	f.until(func() bool { return longer.calls.Load() > 0 })
+	must.Become(f.t, "the second model embeds", func() bool { return longer.calls.Load() > 0 })
 	want := f.retrieve(f.Service, f.ann, sources, "m33a m33z")
 	for range 3 {
 		got := f.retrieve(second, f.ann, sources, "m33a m33z")
@@ -250,11 +237,11 @@ func TestR80_ModelsAreNeverMixed(t *testing.T) {
 	another := f.serviceWith(f.db, embedding(longer, "second"))
 	f.start(another)
 	f.embedded("second")
-	f.until(func() bool { return len(f.retrieve(another, f.ann, sources, "m33z")) > 0 })
+	must.Become(f.t, "the server uses the vectors", func() bool { return len(f.retrieve(another, f.ann, sources, "m33z")) > 0 })
 	f.embedded("first")
 	f.exec(`UPDATE embedding_models SET used_at = now() - interval '25 hours' WHERE name = 'first'`)
 	f.start(f.serviceWith(f.db, embedding(longer, "second")))
-	f.until(func() bool {
+	must.Become(f.t, "the vectors are removed", func() bool {
 		return f.count(`SELECT count(*) FROM embedding_vectors v JOIN embedding_models m ON m.id = v.model_id
 			WHERE m.name = 'first'`) == 0
 	})
@@ -304,7 +291,7 @@ func TestEmbeddingIsTakenOver(t *testing.T) {
 	put.From = 2
 	_, err = f.db.PutVectors(t.Context(), dead, put)
 	wantCode(t, err, "not_found")
-	f.until(func() bool {
+	must.Become(f.t, "the data source is embedded", func() bool {
 		now, err := f.Find(t.Context(), f.ann, source)
 		return err == nil && now.Stage == ""
 	})

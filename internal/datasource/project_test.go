@@ -14,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/test/must"
 )
 
 // project creates a project that a person may read.
@@ -39,11 +40,10 @@ func (f *fixture) share(project uuid.UUID, sources ...datasource.Source) {
 // indexed waits until the passages of all projects are indexed.
 func (f *fixture) indexed() {
 	f.t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for pending := true; pending; <-tick.C {
-		f.must(f.sql.QueryRow(f.t.Context(), `SELECT EXISTS (SELECT FROM project_index_changes)`).Scan(&pending))
-	}
+	must.Become(f.t, "the passages are indexed", func() (done bool) {
+		f.must(f.sql.QueryRow(f.t.Context(), `SELECT NOT EXISTS (SELECT FROM project_index_changes)`).Scan(&done))
+		return done
+	})
 }
 
 // officeText returns a text of words that occur in many texts, and of rarer characters.

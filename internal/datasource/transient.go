@@ -12,8 +12,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// MaxTransient is the largest size of a file for ReadTransient, in bytes. The whole file is held in memory.
-const MaxTransient = 20 << 20
+// maxTransient is the largest size of a file for ReadTransient, in bytes. The whole file is held in memory.
+const maxTransient = 20 << 20
 
 // Limits for reading files that are not stored, while people wait.
 const (
@@ -26,7 +26,7 @@ const (
 const transientName = "page.pdf"
 
 // ReadTransient returns the pages of a PDF file that is not stored, such as a file that a person views in the browser.
-// The error has the code fault.TooLarge for a file larger than MaxTransient, fault.Unavailable if too many files are
+// The error has the code fault.TooLarge for a file larger than maxTransient, fault.Unavailable if too many files are
 // being read, and fault.Invalid with the reason for an unreadable file. Errors of content are returned unchanged.
 func (s *Service) ReadTransient(ctx context.Context, content io.Reader) ([]extract.Page, error) {
 	patience := time.NewTimer(transientWait)
@@ -39,14 +39,14 @@ func (s *Service) ReadTransient(ctx context.Context, content io.Reader) ([]extra
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	file, err := io.ReadAll(io.LimitReader(content, MaxTransient+1))
+	file, err := io.ReadAll(io.LimitReader(content, maxTransient+1))
 	switch {
 	case err != nil:
 		return nil, err
 	case len(file) == 0:
 		return nil, fault.EmptyFile()
-	case len(file) > MaxTransient:
-		return nil, fault.OversizedFile("PDFが大きすぎます。%d MiB 以内のものを読み取れます。", MaxTransient)
+	case len(file) > maxTransient:
+		return nil, fault.OversizedFile("PDFが大きすぎます。%d MiB 以内のものを読み取れます。", maxTransient)
 	}
 	if err := s.extractor.Prepare(ctx, transientName); err != nil {
 		return nil, err

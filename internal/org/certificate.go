@@ -15,8 +15,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Certificate confirms the deletion of an organization.
-type Certificate struct {
+// certificate confirms the deletion of an organization.
+type certificate struct {
 	Format           int              `json:"format"`
 	OrganizationID   uuid.UUID        `json:"organization_id"`
 	OrganizationName string           `json:"organization_name"`
@@ -30,14 +30,14 @@ const certificateFormat = 1
 
 // certificateOf returns the certificate of a finished deletion. The name is reduced to visible characters, which all
 // JSON encoders write in the same way.
-func certificateOf(d Deletion, now time.Time) Certificate {
+func certificateOf(d Deletion, now time.Time) certificate {
 	visible := func(r rune) rune {
 		if !unicode.IsGraphic(r) {
 			return -1
 		}
 		return r
 	}
-	return Certificate{
+	return certificate{
 		Format: certificateFormat, OrganizationID: d.ID, OrganizationName: strings.Map(visible, d.Name),
 		RequestedAt: utcSeconds(d.RequestedAt), StartedAt: utcSeconds(*d.StartedAt), FinishedAt: utcSeconds(now),
 		Deleted: d.Counts,
@@ -88,7 +88,7 @@ func ParseSigningKey(text string) (SigningKey, error) {
 func (k SigningKey) Public() []byte { return k.public }
 
 // sign returns a certificate with its signature as JSON. The signature covers the compact form of the certificate.
-func (k SigningKey) sign(c Certificate) (string, error) {
+func (k SigningKey) sign(c certificate) (string, error) {
 	var signed bytes.Buffer
 	encoder := json.NewEncoder(&signed)
 	encoder.SetEscapeHTML(false) // Other encoders do not escape these characters.

@@ -151,16 +151,16 @@ func usagePeriod(actor identity.Actor, period Period) (Period, error) {
 	return period.completed(time.Now())
 }
 
-// DailyUsage returns a part of the usage by day and member, in this order. A period without To ends today, and one
+// DailyUsage returns at most limit rows of the usage by day and member, in this order. A period without To ends today, and one
 // without From is UsageDays long. For administrators.
-func (s *Service) DailyUsage(ctx context.Context, actor identity.Actor, period Period, offset, limit int) ([]MemberDay,
+func (s *Service) DailyUsage(ctx context.Context, actor identity.Actor, period Period, limit int) ([]MemberDay,
 	error,
 ) {
 	period, err := usagePeriod(actor, period)
 	if err != nil {
 		return nil, err
 	}
-	return s.store.DailyUsage(ctx, actor.OrganizationID, period, offset, limit)
+	return s.store.DailyUsage(ctx, actor.OrganizationID, period, limit)
 }
 
 // OwnUsage returns the actor's usage of this month.
@@ -180,15 +180,15 @@ func (s *Service) UsageByModel(ctx context.Context, actor identity.Actor, period
 	return s.store.UsageByModel(ctx, actor.OrganizationID, period, offset, limit)
 }
 
-// DailyUsageByModel returns a part of the usage by day and model, like DailyUsage by member. For administrators.
-func (s *Service) DailyUsageByModel(ctx context.Context, actor identity.Actor, period Period, offset, limit int) (
+// DailyUsageByModel is DailyUsage by day and model. For administrators.
+func (s *Service) DailyUsageByModel(ctx context.Context, actor identity.Actor, period Period, limit int) (
 	[]ModelDay, error,
 ) {
 	period, err := usagePeriod(actor, period)
 	if err != nil {
 		return nil, err
 	}
-	return s.store.DailyUsageByModel(ctx, actor.OrganizationID, period, offset, limit)
+	return s.store.DailyUsageByModel(ctx, actor.OrganizationID, period, limit)
 }
 
 // UsageByMember returns a page of the members' usage in the last UsageDays days, most tokens first, and the total number

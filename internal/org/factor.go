@@ -20,9 +20,9 @@ const (
 	FactorEverybody      FactorPolicy = "everybody"
 )
 
-// SuperAdminTime is how long after losing the role a super-admin's second factor can only be reset by two people.
+// superAdminTime is how long after losing the role a super-admin's second factor can only be reset by two people.
 // Otherwise one super-admin could remove the role of another and then reset the factor alone.
-const SuperAdminTime = 30 * 24 * time.Hour
+const superAdminTime = 30 * 24 * time.Hour
 
 // FactorReset is a request to reset the second factor of a super-admin. It expires after a day.
 type FactorReset struct {
@@ -59,7 +59,7 @@ func (s *Service) SetFactorPolicy(ctx context.Context, actor identity.Actor, pol
 }
 
 // ResetMemberFactor removes the second factor of a member of the actor's organization and ends their sessions. For a
-// super-admin, or a member who was one within SuperAdminTime, it needs two administrators, one of them a super-admin: the
+// super-admin, or a member who was one within superAdminTime, it needs two administrators, one of them a super-admin: the
 // first call records a request, and the call of the second administrator resets the factor. It reports whether the factor
 // was reset. Errors: fault.Forbidden, fault.NotFound, and fault.Conflict if the call does not complete a request.
 func (s *Service) ResetMemberFactor(ctx context.Context, actor identity.Actor, userID uuid.UUID) (reset bool, err error) {
@@ -67,7 +67,7 @@ func (s *Service) ResetMemberFactor(ctx context.Context, actor identity.Actor, u
 		return false, err
 	}
 	// Read before the change: a member who loses the role in between is a super-admin here.
-	wasSuper, err := s.store.WasSuperAdmin(ctx, actor.OrganizationID, userID, SuperAdminTime)
+	wasSuper, err := s.store.WasSuperAdmin(ctx, actor.OrganizationID, userID, superAdminTime)
 	if err != nil {
 		return false, err
 	}
@@ -91,7 +91,7 @@ func (s *Service) ResetFactor(ctx context.Context, operator AuditActor, email st
 }
 
 // resetFactor decides on a call by an administrator. wasSuper reports whether the member was
-// a super-admin within SuperAdminTime.
+// a super-admin within superAdminTime.
 func (r MemberContext) resetFactor(actorID uuid.UUID, wasSuper bool) (MemberChange, error) {
 	if !wasSuper && r.Member.Role != identity.RoleOrganizationSuperAdmin {
 		return r.factorReset(), r.touch(actorID)

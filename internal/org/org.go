@@ -199,21 +199,21 @@ type Store interface {
 	UsageByMember(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]MemberUsage, int, error)
 
 	// DailyUsage returns the usage by day and member, the oldest day first, then by address.
-	DailyUsage(ctx context.Context, organizationID uuid.UUID, period Period, offset, limit int) ([]MemberDay, error)
+	DailyUsage(ctx context.Context, organizationID uuid.UUID, period Period, limit int) ([]MemberDay, error)
 
 	// UsageByModel returns the usage by model in a period, most tokens first, and the number of models with any usage.
 	UsageByModel(ctx context.Context, organizationID uuid.UUID, period Period, offset, limit int) ([]ModelUsage, int,
 		error)
 
 	// DailyUsageByModel returns the usage by day and model, in this order.
-	DailyUsageByModel(ctx context.Context, organizationID uuid.UUID, period Period, offset, limit int) ([]ModelDay,
+	DailyUsageByModel(ctx context.Context, organizationID uuid.UUID, period Period, limit int) ([]ModelDay,
 		error)
 
 	// UsageByTool returns the usage by tool and skill in a period, most calls first, and the number of rows.
 	UsageByTool(ctx context.Context, organizationID uuid.UUID, period Period, offset, limit int) ([]ToolUsage, int, error)
 
 	// DailyUsageByTool returns the usage by day, tool and skill, in this order.
-	DailyUsageByTool(ctx context.Context, organizationID uuid.UUID, period Period, offset, limit int) ([]ToolDay, error)
+	DailyUsageByTool(ctx context.Context, organizationID uuid.UUID, period Period, limit int) ([]ToolDay, error)
 
 	// OwnUsage returns a user's usage this month, by the calendar of Japan.
 	OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (OwnUsage, error)

@@ -38,13 +38,13 @@ func (s *Service) UsageByTool(ctx context.Context, actor identity.Actor, period 
 	return s.store.UsageByTool(ctx, actor.OrganizationID, period, offset, limit)
 }
 
-// DailyUsageByTool returns a part of the usage by day, tool and skill, like DailyUsage by member. For administrators.
-func (s *Service) DailyUsageByTool(ctx context.Context, actor identity.Actor, period Period, offset, limit int) (
+// DailyUsageByTool is DailyUsage by day, tool and skill. For administrators.
+func (s *Service) DailyUsageByTool(ctx context.Context, actor identity.Actor, period Period, limit int) (
 	[]ToolDay, error,
 ) {
 	period, err := usagePeriod(actor, period)
 	if err != nil {
 		return nil, err
 	}
-	return s.store.DailyUsageByTool(ctx, actor.OrganizationID, period, offset, limit)
+	return s.store.DailyUsageByTool(ctx, actor.OrganizationID, period, limit)
 }

@@ -45,7 +45,6 @@ type Service struct {
 	store  Store
 	files  Files
 	reader Reader
-	log    *slog.Logger
 	limit  int64 // The largest total size of a person's files, in bytes.
 
 	uploadSlots chan struct{} // Holds a value for each upload in progress.
@@ -56,7 +55,7 @@ type Service struct {
 // NewService returns a Service. limit is the largest total size of a person's files in bytes, including data sources.
 func NewService(store Store, files Files, reader Reader, log *slog.Logger, limit int64) *Service {
 	return &Service{
-		store: store, files: files, reader: reader, log: log, limit: limit,
+		store: store, files: files, reader: reader, limit: limit,
 		uploadSlots: make(chan struct{}, maxUploads), readSlots: make(chan struct{}, maxReaders),
 		group: work.NewGroup(log),
 	}

@@ -50,7 +50,7 @@ func (r Result) Edit(d Decisions, by *redline.Author) redline.Edit {
 		if refused || by == nil && c.Question && !accepted {
 			continue
 		}
-		change := redline.Change{Start: places.bytes(c.Start), Before: c.Before, After: c.After, Comment: c.Kind.Label()}
+		change := redline.Change{Start: places.bytes(c.Start), Before: c.Before, After: c.After, Comment: c.Kind.label()}
 		if c.Reason != "" {
 			change.Comment += "：" + c.Reason
 		}

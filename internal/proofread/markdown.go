@@ -21,7 +21,7 @@ const NothingFound = "修正が必要な箇所はありませんでした。\n"
 func (p *Proof) Line(c Change) string {
 	left, right := p.beside(c)
 	return fmt.Sprintf("- 「%s」→「%s」（%s）%s\n", answer.Escape(left+c.Before+right), answer.Escape(left+c.After+right),
-		c.Kind.Label(), answer.Escape(c.Reason))
+		c.Kind.label(), answer.Escape(c.Reason))
 }
 
 // beside returns up to six characters of the sentence on either side of a short change.
@@ -70,9 +70,9 @@ func (p *Proof) Closing() string {
 		left, right := p.beside(c)
 		quoted := answer.Escape(left + c.Before + right)
 		if c.After == c.Before {
-			fmt.Fprintf(&b, "- 「%s」（%s）%s\n", quoted, c.Kind.Label(), answer.Escape(c.Reason))
+			fmt.Fprintf(&b, "- 「%s」（%s）%s\n", quoted, c.Kind.label(), answer.Escape(c.Reason))
 		} else {
-			fmt.Fprintf(&b, "- 「%s」は「%s」ではありませんか（%s）%s\n", quoted, answer.Escape(left+c.After+right), c.Kind.Label(),
+			fmt.Fprintf(&b, "- 「%s」は「%s」ではありませんか（%s）%s\n", quoted, answer.Escape(left+c.After+right), c.Kind.label(),
 				answer.Escape(c.Reason))
 		}
 	}

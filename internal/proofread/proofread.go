@@ -35,8 +35,8 @@ const (
 	Fact      Kind = "fact"  // Must be confirmed by the writer.
 )
 
-// Label returns the Japanese name of a kind.
-func (k Kind) Label() string {
+// label returns the Japanese name of a kind.
+func (k Kind) label() string {
 	switch k {
 	case Variation:
 		return "表記ゆれ"

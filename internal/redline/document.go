@@ -21,14 +21,14 @@ type document struct {
 
 // paragraph is one line of the text, or several lines separated by breaks.
 type paragraph struct {
-	start, end int    // Range in the text.
-	name       string // Element name with prefix.
-	style      string // The id of its style, "" for the default.
-	tag        span
-	closing    span // The end tag; empty if the start tag is self-closing.
-	pieces     []*piece
-	boxes      []*paragraph // Paragraphs of text boxes anchored in this paragraph.
-	open       bool         // Its paragraph mark is deleted: the next paragraph continues it.
+	end     int    // Its end in the text.
+	name    string // Element name with prefix.
+	style   string // The id of its style, "" for the default.
+	tag     span
+	closing span // The end tag; empty if the start tag is self-closing.
+	pieces  []*piece
+	boxes   []*paragraph // Paragraphs of text boxes anchored in this paragraph.
+	open    bool         // Its paragraph mark is deleted: the next paragraph continues it.
 }
 
 // piece is text at one position of the part. If run is set, it is a child of the run. Otherwise it cannot be changed.
@@ -162,7 +162,6 @@ func (d *document) layOut() {
 			text.WriteByte('\n')
 		}
 		joined = p.open
-		p.start = text.Len()
 		for _, one := range p.pieces {
 			one.start = text.Len()
 			text.WriteString(one.text)

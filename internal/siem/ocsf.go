@@ -150,7 +150,7 @@ func (o Origin) event(e Event) object {
 		statusID, status = 2, "Failure"
 	}
 	metadata := object{
-		"version": ocsfVersion, "uid": e.UID(), "event_code": string(e.Action), "log_name": "audit",
+		"version": ocsfVersion, "uid": e.uid(), "event_code": string(e.Action), "log_name": "audit",
 		"correlation_uid": e.By.RequestID, "tenant_uid": e.organizationID(),
 		"product": compact(object{"name": "Tsumugi", "vendor_name": "Tsumugi", "version": o.Version}),
 	}

@@ -249,7 +249,7 @@ func (o *OTLP) record(e Event, observed time.Time) *logspb.LogRecord {
 		SeverityNumber: severities[id], SeverityText: name, EventName: "tsumugi.audit",
 		Body: anyValue(o.cfg.Origin.event(e)),
 		Attributes: []*commonpb.KeyValue{
-			attribute(uidAttribute, e.UID()), attribute("tsumugi.action", string(e.Action)),
+			attribute(uidAttribute, e.uid()), attribute("tsumugi.action", string(e.Action)),
 			attribute("tsumugi.organization.id", e.organizationID()),
 		},
 	}

@@ -35,9 +35,9 @@ type Event struct {
 	OrganizationName string // "" without an organization.
 }
 
-// UID returns the id that a receiver uses to recognize repetitions. It is the id of the event, with the revision after a
+// uid returns the id that a receiver uses to recognize repetitions. It is the id of the event, with the revision after a
 // change.
-func (e Event) UID() string {
+func (e Event) uid() string {
 	if e.Revision == 0 {
 		return e.ID.String()
 	}

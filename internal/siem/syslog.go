@@ -263,7 +263,7 @@ func (o Origin) head(e Event) string {
 	}
 	var data strings.Builder
 	for _, parameter := range [][2]string{
-		{"id", e.UID()},
+		{"id", e.uid()},
 		{"organization", e.organizationID()},
 		{"organizationName", e.OrganizationName},
 		{"actor", cmp.Or(e.By.Email, e.By.Name, string(e.By.Kind))},

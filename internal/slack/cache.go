@@ -5,9 +5,11 @@ import (
 	"time"
 )
 
+// maxCached is the maximum number of keys of a cache.
+const maxCached = 10_000
+
 // cache stores values from Slack for a limited time and a limited number of keys.
 type cache[T any] struct {
-	most int
 	life time.Duration
 
 	mu   sync.Mutex // Guards kept.
@@ -19,8 +21,8 @@ type entry[T any] struct {
 	until time.Time
 }
 
-func newCache[T any](most int, life time.Duration) *cache[T] {
-	return &cache[T]{most: most, life: life, kept: make(map[string]entry[T])}
+func newCache[T any](life time.Duration) *cache[T] {
+	return &cache[T]{life: life, kept: make(map[string]entry[T])}
 }
 
 func (c *cache[T]) get(key string) (T, bool) {
@@ -35,14 +37,14 @@ func (c *cache[T]) set(key string, value T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	if len(c.kept) >= c.most {
+	if len(c.kept) >= maxCached {
 		for k, e := range c.kept {
 			if now.After(e.until) {
 				delete(c.kept, k)
 			}
 		}
 		for k := range c.kept {
-			if len(c.kept) < c.most {
+			if len(c.kept) < maxCached {
 				break
 			}
 			delete(c.kept, k)

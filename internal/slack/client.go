@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/channel"
 )
 
-// APIURL is the URL of Slack's Web API.
-const APIURL = slackgo.APIURL
+// apiURL is the URL of Slack's Web API.
+const apiURL = slackgo.APIURL
 
 // callTimeout bounds one call of the Web API.
 const callTimeout = 10 * time.Second

@@ -28,7 +28,7 @@ import (
 
 // Config configures the connection to Slack.
 type Config struct {
-	APIURL string // URL of the Web API. APIURL, except for tests.
+	APIURL string // URL of the Web API. apiURL, except for tests.
 }
 
 // Adapter is the surface of Slack, for all installations.
@@ -47,7 +47,7 @@ type Adapter struct {
 
 // New returns the surface of Slack.
 func New(config Config, log *slog.Logger) (*Adapter, error) {
-	config.APIURL = cmp.Or(config.APIURL, APIURL)
+	config.APIURL = cmp.Or(config.APIURL, apiURL)
 	if !strings.HasSuffix(config.APIURL, "/") {
 		config.APIURL += "/"
 	}
@@ -57,10 +57,10 @@ func New(config Config, log *slog.Logger) (*Adapter, error) {
 	}
 	a := &Adapter{
 		config: config, api: api,
-		names: newCache[string](10_000, 10*time.Minute),
-		stops: newCache[bool](10_000, 10*time.Minute), places: newCache[channel.Place](10_000, time.Minute),
-		started: newCache[string](10_000, time.Hour),
-		ended:   newCache[bool](10_000, time.Hour),
+		names: newCache[string](10 * time.Minute),
+		stops: newCache[bool](10 * time.Minute), places: newCache[channel.Place](time.Minute),
+		started: newCache[string](time.Hour),
+		ended:   newCache[bool](time.Hour),
 	}
 	a.http, a.downloads = a.newHTTP(callTimeout), a.newHTTP(0)
 	a.keys = identity.NewRemoteKeys(a.site("/openid/connect/keys", nil), a.http, time.Now, log)

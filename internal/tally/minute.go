@@ -6,19 +6,19 @@ import (
 	"github.com/go-chi/httprate"
 )
 
-// Minute counts events of all servers in windows of time. It implements httprate.LimitCounter.
+// Minute counts events of all servers in windows of a minute. It implements httprate.LimitCounter.
 type Minute struct {
 	httprate.LimitCounter
 	count *Count
 }
 
 // Minute returns the counter of a kind. The counter of a nil Tally counts on this server only.
-func (t *Tally) Minute(kind string, window time.Duration) *Minute {
-	m := &Minute{LimitCounter: httprate.NewLocalLimitCounter(window)}
+func (t *Tally) Minute(kind string) *Minute {
+	m := &Minute{LimitCounter: httprate.NewLocalLimitCounter(time.Minute)}
 	// Events of other servers count in the current window of this server's clock, since the local counter forgets its
 	// counts when it is given another one.
 	m.count = t.Count(kind, func(key string, n int) {
-		_ = m.LimitCounter.IncrementBy(key, time.Now().UTC().Truncate(window), n) // In memory: it cannot fail.
+		_ = m.LimitCounter.IncrementBy(key, time.Now().UTC().Truncate(time.Minute), n) // In memory: it cannot fail.
 	})
 	return m
 }

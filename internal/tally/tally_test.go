@@ -64,7 +64,7 @@ func (n *network) server(t *testing.T) *server {
 	feed, err := stream.NewFeed(m)
 	must.Succeed(t, err)
 	s := &server{Tally: tally.New(feed, slog.New(slog.DiscardHandler)), feed: feed}
-	s.calls, s.running = s.Minute("call", time.Minute), s.Level("generation")
+	s.calls, s.running = s.Minute("call"), s.Level("generation")
 	s.Start()
 	return s
 }
@@ -189,7 +189,7 @@ func TestUnknownMessagesAreIgnored(t *testing.T) {
 func TestWithoutOtherServers(t *testing.T) {
 	t.Parallel()
 	var none *tally.Tally
-	s := &server{calls: none.Minute("call", time.Minute), running: none.Level("generation")}
+	s := &server{calls: none.Minute("call"), running: none.Level("generation")}
 	none.Start()
 	s.called(t, 3)
 	s.running.Set("ann", 2)

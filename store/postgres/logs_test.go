@@ -93,7 +93,7 @@ func TestMultilineMessages(t *testing.T) {
 		killed <- err
 	}()
 	killer := connect(t, srv.DSN())
-	eventually(t, "the statement", func() bool {
+	must.Become(t, "the statement", func() bool {
 		var n int
 		err := killer.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND state = 'active'`,
 			pid).Scan(&n)
@@ -103,7 +103,7 @@ func TestMultilineMessages(t *testing.T) {
 	if err := <-killed; err == nil {
 		t.Fatal("it was not killed")
 	}
-	eventually(t, "the end of it", func() bool { return len(log.with("was terminated by signal 9")) > 0 })
+	must.Become(t, "the end of it", func() bool { return len(log.with("was terminated by signal 9")) > 0 })
 	must.Succeed(t, srv.Stop(t.Context()))
 	for text, want := range map[string]entry{
 		"warned one":       {level: slog.LevelWarn, severity: "WARNING"},

@@ -83,21 +83,6 @@ func connect(t *testing.T, dsn string) *pgx.Conn {
 	return conn
 }
 
-// eventually tries f every few milliseconds until it succeeds.
-func eventually(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(3 * time.Minute)
-	for !f() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("%s: not within 3 minutes", what)
-		}
-	}
-}
-
 func serverPID(t *testing.T, dataDir string) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dataDir, "cluster", "postmaster.pid"))
@@ -223,7 +208,7 @@ func TestRestartsAKilledServer(t *testing.T) {
 	pid := serverPID(t, srv.DataDir())
 	must.Succeed(t, syscall.Kill(pid, syscall.SIGKILL))
 	begin := time.Now()
-	eventually(t, "a new server", func() bool {
+	must.Become(t, "a new server", func() bool {
 		conn, err := pgx.Connect(t.Context(), srv.DSN())
 		if err != nil {
 			return false
@@ -260,7 +245,7 @@ func TestGivesUpAfterManyCrashes(t *testing.T) {
 		}
 		return false
 	}
-	eventually(t, "the end", kill)
+	must.Become(t, "the end", kill)
 	if err := srv.Err(); err == nil || !strings.Contains(err.Error(), "unexpectedly") {
 		t.Errorf("Err: %v", err)
 	}
@@ -292,7 +277,7 @@ func TestServerEndsWithItsSupervisor(t *testing.T) {
 	pid := serverPID(t, dir)
 	must.Succeed(t, cmd.Process.Kill())
 	begin := time.Now()
-	eventually(t, "the server's end", func() bool { return !alive(pid) })
+	must.Become(t, "the server's end", func() bool { return !alive(pid) })
 	t.Logf("gone after %s", time.Since(begin))
 }
 
@@ -329,7 +314,7 @@ func TestR20_StartsAfterKillOfSupervisorAndServer(t *testing.T) {
 func restart(t *testing.T, cfg postgres.Config) *postgres.Server {
 	t.Helper()
 	var srv *postgres.Server
-	eventually(t, "a start", func() bool {
+	must.Become(t, "a start", func() bool {
 		var err error
 		srv, err = postgres.Start(t.Context(), cfg)
 		if err != nil && !errors.Is(err, postgres.ErrInUse) {

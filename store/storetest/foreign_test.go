@@ -51,19 +51,19 @@ func TestForeignServerIsUsedAndSwept(t *testing.T) {
 	}
 
 	killed, out := child("wait")
-	eventually(t, "the child's database", func() bool { return strings.Contains(out.String(), "DSN ") })
+	must.Become(t, "the child's database", func() bool { return strings.Contains(out.String(), "DSN ") })
 	if n := len(databases("tsumugi_test_")); n != 1 {
 		t.Fatalf("%d test databases, want 1", n)
 	}
 	busy, out := child("wait") // The databases of a running process stay.
-	eventually(t, "the second child's database", func() bool { return strings.Contains(out.String(), "DSN ") })
+	must.Become(t, "the second child's database", func() bool { return strings.Contains(out.String(), "DSN ") })
 	if n := len(databases("tsumugi_test_")); n != 2 {
 		t.Errorf("%d test databases, want 2", n)
 	}
 
 	_ = killed.Process.Kill()
 	_ = killed.Wait()
-	eventually(t, "a sweep", func() bool {
+	must.Become(t, "a sweep", func() bool {
 		next, out := child("exit")
 		if err := next.Wait(); err != nil {
 			t.Fatalf("child: %v\n%s", err, out)

@@ -74,7 +74,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			must.Succeed(t, cmd.Start())
 			defer func() { _ = cmd.Process.Kill() }()
 			var dir string
-			eventually(t, "the child's server", func() bool {
+			must.Become(t, "the child's server", func() bool {
 				_, rest, found := strings.Cut(out.String(), "host=%2F")
 				host, _, complete := strings.Cut(rest, "%2Frun&")
 				dir = "/" + strings.ReplaceAll(host, "%2F", "/")
@@ -87,7 +87,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 				_ = cmd.Process.Signal(syscall.SIGKILL)
 			}
 			_ = cmd.Wait()
-			eventually(t, "the folder's removal", func() bool {
+			must.Become(t, "the folder's removal", func() bool {
 				_, err := os.Stat(dir)
 				return os.IsNotExist(err)
 			})

@@ -51,26 +51,11 @@ func TestConnectedReportsTheLink(t *testing.T) {
 	t.Parallel()
 	link := bridgetest.NewLink(t, cluster.URL(0))
 	b := connect(t, link.URL())
-	await(t, b.Connected)
+	must.Become(t, "the bridge is connected", b.Connected)
 	link.Cut()
-	await(t, func() bool { return !b.Connected() })
+	must.Become(t, "the bridge is disconnected", func() bool { return !b.Connected() })
 	link.Heal()
-	await(t, b.Connected)
-}
-
-// await tries f every few milliseconds until it succeeds.
-func await(t *testing.T, f func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(testTimeout)
-	for !f() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatal("not in time")
-		}
-	}
+	must.Become(t, "the bridge is connected", b.Connected)
 }
 
 // TestCredentialsInTheURL connects to a server that requires a password.
@@ -88,7 +73,7 @@ func TestCredentialsInTheURL(t *testing.T) {
 	connect(t, u.String()).Close()
 	u.User = url.UserPassword("tsumugi", "wrong")
 	// A server that does not respond in time is tried again later, without an error.
-	await(t, func() bool {
+	must.Become(t, "the password is refused", func() bool {
 		b, refusal := bridge.Connect(t.Context(), bridge.Config{URL: u.String(), ConnectTimeout: 500 * time.Millisecond})
 		if err = refusal; err == nil {
 			b.Close()

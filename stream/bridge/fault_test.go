@@ -68,7 +68,7 @@ func TestR30_TheLeaderDiesMidAnswer(t *testing.T) {
 	seen, done := reading(t, reader.Hub)
 	seen()
 	leader := -1
-	await(t, func() bool { leader = nodes.Leader(bridge.StreamName); return leader >= 0 })
+	must.Become(t, "a leader is elected", func() bool { leader = nodes.Leader(bridge.StreamName); return leader >= 0 })
 	nodes.Stop(leader)
 	text.AppendText(strings.Repeat("一台がいない間。", 1000))
 	nodes.Restart(t, leader)
@@ -243,7 +243,7 @@ func texts(t *testing.T) jetstream.Stream {
 	js, err := jetstream.New(nc)
 	must.Succeed(t, err)
 	var s jetstream.Stream
-	await(t, func() bool {
+	must.Become(t, "the stream exists", func() bool {
 		s, err = js.Stream(t.Context(), bridge.StreamName)
 		return err == nil
 	})

@@ -46,7 +46,7 @@ func (b *batch) gather(c *subscriber) (n int) {
 	}
 	if c.greet {
 		c.greet = false
-		add(c.server.appendRetry(nil))
+		add(c.server.retry())
 	}
 	for len(b.pieces) < maxPieces && n < maxBatch {
 		piece := c.watch.Take()
@@ -61,7 +61,7 @@ func (b *batch) gather(c *subscriber) (n int) {
 	}
 	if over, err := c.watch.Over(); over && err != nil && !c.closed {
 		c.closed = true
-		add(c.server.appendRetrySoon(nil))
+		add(c.server.retrySoon())
 	}
 	return b.frame(c, n)
 }

@@ -112,7 +112,7 @@ func (s *Server) follow(w http.ResponseWriter, req *http.Request, d Delivery) (f
 	defer func() { flushed = r.flushed }()
 	var pieces [][]byte
 	if !d.Begun {
-		pieces = append(pieces, s.appendRetry(nil))
+		pieces = append(pieces, s.retry())
 	}
 	for since := (time.Time{}); ; since = d.Watch.Changed() {
 		for piece := d.Watch.Take(); piece != nil; piece = d.Watch.Take() {
@@ -127,7 +127,7 @@ func (s *Server) follow(w http.ResponseWriter, req *http.Request, d Delivery) (f
 		pieces = pieces[:0]
 		if over, err := d.Watch.Over(); over {
 			if err != nil {
-				_ = r.write([][]byte{s.appendRetrySoon(nil)}, time.Time{})
+				_ = r.write([][]byte{s.retrySoon()}, time.Time{})
 			}
 			_ = r.setDeadline(time.Now().Add(s.cfg.WriteTimeout)) // Lets net/http complete the response.
 			return false, err

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"runtime"
-	"strconv"
 	"sync"
 	"time"
 
@@ -153,7 +152,7 @@ func (s *Server) finish(done func(error), err error) {
 // Begin writes the head of the response. The caller must then call Hold or Serve, which flush it.
 func (s *Server) Begin(w http.ResponseWriter, r *http.Request) error {
 	s.head(w, r)
-	_, err := w.Write(s.appendRetry(nil))
+	_, err := w.Write(s.retry())
 	return err
 }
 
@@ -169,17 +168,17 @@ func (s *Server) head(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// appendRetrySoon appends the retry field for a client whose text was abandoned: another server is about to write it, or
-// has begun to. The times are random, so that the clients do not return all at once.
-func (s *Server) appendRetrySoon(dst []byte) []byte {
-	retry := s.cfg.RetryMin/10 + rand.N(s.cfg.RetryMin*8/10+1) //nolint:gosec // Spreads clients; not a secret.
-	return append(strconv.AppendInt(append(dst, "retry: "...), retry.Milliseconds(), 10), "\n\n"...)
-}
+// retrySoon returns the retry field for a client whose text was abandoned: another server is about to write it, or has
+// begun to.
+func (s *Server) retrySoon() []byte { return retryField(s.cfg.RetryMin/10, s.cfg.RetryMin*9/10) }
 
-// appendRetry appends the retry field with a random time.
-func (s *Server) appendRetry(dst []byte) []byte {
-	retry := s.cfg.RetryMin + rand.N(s.cfg.RetryMax-s.cfg.RetryMin+1) //nolint:gosec // Spreads clients; not a secret.
-	return append(strconv.AppendInt(append(dst, "retry: "...), retry.Milliseconds(), 10), "\n\n"...)
+// retry returns the retry field of a stream.
+func (s *Server) retry() []byte { return retryField(s.cfg.RetryMin, s.cfg.RetryMax) }
+
+// retryField returns the retry field with a random time, so that the clients do not return all at once.
+func retryField(least, most time.Duration) []byte {
+	retry := least + rand.N(most-least+1) //nolint:gosec // Spreads clients; not a secret.
+	return fmt.Appendf(nil, "retry: %d\n\n", retry.Milliseconds())
 }
 
 // sendError returns ErrSlow for a timed out write, and other errors unchanged.

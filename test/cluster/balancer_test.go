@@ -62,21 +62,6 @@ func post(t *testing.T, url, body string) (status int, answer string) {
 	return resp.StatusCode, string(text)
 }
 
-// await tries f until it succeeds.
-func await(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(2 * time.Minute)
-	for !f() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("%s: not in time", what)
-		}
-	}
-}
-
 func yes() *atomic.Bool {
 	b := new(atomic.Bool)
 	b.Store(true)
@@ -113,7 +98,7 @@ func TestRefusedRequestsAreSentToAnotherServer(t *testing.T) {
 		t.Errorf("%d arrived", n)
 	}
 	large := strings.Repeat("x", 3<<20)
-	await(t, "a large request", func() bool {
+	must.Become(t, "a large request", func() bool {
 		status, answer := post(t, url, large)
 		return status == http.StatusOK && strings.HasSuffix(answer, large)
 	})
@@ -146,12 +131,12 @@ func TestServersThatAreNotReadyGetNothingNew(t *testing.T) {
 		}
 	}
 	readyA.Store(false)
-	await(t, "all go to b", from("b"))
+	must.Become(t, "all go to b", from("b"))
 	readyA.Store(true)
 	readyB.Store(false)
-	await(t, "all go to a", from("a"))
+	must.Become(t, "all go to a", from("a"))
 	readyA.Store(false)
-	await(t, "both are asked", func() bool { _, answer := post(t, url, ""); return strings.HasPrefix(answer, "b") })
+	must.Become(t, "both are asked", func() bool { _, answer := post(t, url, ""); return strings.HasPrefix(answer, "b") })
 }
 
 // TestStreamsPassAtOnceAndAreSpread reads the first byte of each stream before the rest is written.
@@ -177,7 +162,7 @@ func TestStreamsPassAtOnceAndAreSpread(t *testing.T) {
 	}
 	url := balance(t, serve(t, nil, stream(0)), serve(t, nil, stream(1)))
 	// The balancer polls a server only after it has processed the last response.
-	await(t, "both are known to be ready", func() bool { return probes[0].Load() > 1 && probes[1].Load() > 1 })
+	must.Become(t, "both are known to be ready", func() bool { return probes[0].Load() > 1 && probes[1].Load() > 1 })
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	var bodies []io.ReadCloser
 	for range 10 {

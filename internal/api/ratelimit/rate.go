@@ -33,7 +33,7 @@ func newRate(kind Kind, name string, most int, refused string, servers *tally.Ta
 	}
 	// With a separate counter, windows are aligned to the minutes of the clock, so that the end of a window is known.
 	return &rate{kind: kind, most: most, refused: refused, counter: httprate.NewRateLimiter(most, window,
-		httprate.WithLimitCounter(servers.Minute(string(kind)+" "+name, window)))}
+		httprate.WithLimitCounter(servers.Minute(string(kind)+" "+name)))}
 }
 
 // take counts a call or refuses it.

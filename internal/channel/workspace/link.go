@@ -30,8 +30,7 @@ type MemberLink struct {
 	UserEmail string
 	Person    string
 	Name      string // The person's name on the surface.
-	TeamName  string
-	Automatic bool // Linked by the confirmed address.
+	Automatic bool   // Linked by the confirmed address.
 	CreatedAt time.Time
 }
 
@@ -73,7 +72,7 @@ var (
 	ErrDenied     = fault.Errorf(CodeDenied, "Slackで許可されなかったため、連携しませんでした。")
 	ErrProofState = fault.Errorf(CodeState,
 		"連携の案内の有効期限が切れたか、別のブラウザーで操作されています。Slackでもう一度案内を表示するか、この画面からやり直してください。")
-	ErrNoSignIn = fault.Errorf(CodeSetup,
+	errNoSignIn = fault.Errorf(CodeSetup,
 		"Slackの設定が完了していないため、連携できません。管理者にお問い合わせください。")
 )
 
@@ -225,7 +224,7 @@ func (l *Linker) Begin(ctx context.Context, actor identity.Actor, state string) 
 		return "", "", err
 	}
 	if !in.Connected() || in.Credentials.ClientID == "" || in.Credentials.ClientSecret == "" {
-		return "", "", ErrNoSignIn
+		return "", "", errNoSignIn
 	}
 	next, hash := opaque.New()
 	browser, browserHash := opaque.New()

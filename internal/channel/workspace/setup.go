@@ -34,7 +34,7 @@ var (
 		"このワークスペースは、すでに別の組織と接続されています。接続を解除してから、もう一度お試しください。")
 	ErrFromEnvironment = fault.Errorf(fault.Conflict,
 		"Slackとの接続は、サーバーの設定（SLACK_BOT_TOKENなど）で行われています。変更はサーバーの運用担当者に依頼してください。")
-	ErrIncomplete = fault.Errorf(fault.Conflict,
+	errIncomplete = fault.Errorf(fault.Conflict,
 		"Client IDとClient Secretが登録されていません。SlackのアプリのBasic Informationで確認して、登録してください。")
 	ErrState = fault.Errorf(CodeState,
 		"手続きの有効期限が切れたか、別のブラウザーで始められています。もう一度、最初から操作してください。")
@@ -336,7 +336,7 @@ func (s *Setup) BeginInstall(ctx context.Context, actor identity.Actor) (url, br
 	case in.Source == channel.SourceEnvironment:
 		return "", "", ErrFromEnvironment
 	case in.Credentials.ClientID == "" || in.Credentials.ClientSecret == "":
-		return "", "", ErrIncomplete
+		return "", "", errIncomplete
 	}
 	state, hash := opaque.New()
 	browser, browserHash := opaque.New()

@@ -48,7 +48,7 @@ func htmlText(ctx context.Context, page string) (string, error) {
 		return "", &UnreadableError{Code: TooLarge, Reason: reasonHTMLTooBig}
 	}
 	if !onlyNav(root) { // Keep the navigation if the page has no other text or never closes it.
-		remove(root, "nav")
+		removeNavigation(root)
 	}
 	hasHeading := find(root, "h1") != nil
 	prepareTables(root, len(page))
@@ -173,10 +173,10 @@ func onlyNav(root *html.Node) bool {
 	return bare
 }
 
-// remove removes all elements of a name.
-func remove(root *html.Node, name string) {
+// removeNavigation removes all nav elements.
+func removeNavigation(root *html.Node) {
 	walk(root, func(n *html.Node) bool {
-		if n.Type == html.ElementNode && n.Data == name {
+		if n.Type == html.ElementNode && n.Data == "nav" {
 			n.Parent.RemoveChild(n)
 			return false
 		}

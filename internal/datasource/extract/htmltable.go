@@ -80,7 +80,7 @@ func measure(t *html.Node) *grid {
 	for y, row := range g.rows {
 		for _, c := range row {
 			c.rows = min(c.rows, len(g.rows)-y)
-			g.repeated += (c.rows*c.cols - 1) * textBytes(c.node, maxSpanBytes)
+			g.repeated += (c.rows*c.cols - 1) * textBytes(c.node)
 		}
 	}
 	return g
@@ -91,7 +91,7 @@ func (g *grid) add(n *html.Node) {
 	c := &cell{node: n, cols: 1, rows: 1, row: len(g.rows) - 1}
 	attributes := n.Attr
 	n.Attr = nil // The converter must not see spans.
-	if len(attributes) > 0 && textBytes(n, maxSpanBytes) < maxSpanBytes {
+	if len(attributes) > 0 && textBytes(n) < maxSpanBytes {
 		for _, a := range attributes {
 			v, _ := strconv.Atoi(a.Val)
 			switch a.Key {
@@ -216,16 +216,16 @@ func (g *grid) fits(spans bool) bool {
 	return columns <= maxColumns && columns*len(g.rows) <= 4*total+spareCells
 }
 
-// textBytes returns the length of the text below n, or a value of at least most if the text is longer.
-func textBytes(n *html.Node, most int) int {
+// textBytes returns the length of the text below n, or maxSpanBytes if the text is longer.
+func textBytes(n *html.Node) int {
 	sum := 0
 	walk(n, func(n *html.Node) bool {
 		if n.Type == html.TextNode {
 			sum += len(n.Data)
 		}
-		return sum < most
+		return sum < maxSpanBytes
 	})
-	return min(sum, most)
+	return min(sum, maxSpanBytes)
 }
 
 // asBlocks converts a table to blocks. It does not change nested tables.

@@ -18,8 +18,8 @@ const (
 	b  = 0.4
 )
 
-// ErrCorrupt means that the bytes are not an index of this version.
-var ErrCorrupt = errors.New("index: not an index of this version")
+// errCorrupt means that the bytes are not an index of this version.
+var errCorrupt = errors.New("index: not an index of this version")
 
 // Document is the decoded head of a packed index.
 type Document struct {
@@ -31,19 +31,19 @@ type Document struct {
 // Open decodes the head of a packed index.
 func Open(head []byte) (*Document, error) {
 	if len(head) < 2 || head[0] != Version || head[1] > maxParts {
-		return nil, ErrCorrupt
+		return nil, errCorrupt
 	}
 	d := &Document{logarithm: int(head[1])}
 	rest := head[2:]
 	count, rest, ok := uvarint(rest)
 	if !ok || count > uint64(len(rest)) {
-		return nil, ErrCorrupt
+		return nil, errCorrupt
 	}
 	d.lengths = make([]uint32, count)
 	for i := range d.lengths {
 		var length uint64
 		if length, rest, ok = uvarint(rest); !ok || length > math.MaxUint32 {
-			return nil, ErrCorrupt
+			return nil, errCorrupt
 		}
 		d.lengths[i] = uint32(length)
 		d.total += length
@@ -204,16 +204,16 @@ func find(part []byte, token string) (entry, error) {
 	for len(part) > 0 {
 		length, rest, ok := uvarint(part)
 		if !ok || length > uint64(len(rest)) {
-			return entry{}, ErrCorrupt
+			return entry{}, errCorrupt
 		}
 		name := rest[:length]
 		passages, rest, ok := uvarint(rest[length:])
 		if !ok {
-			return entry{}, ErrCorrupt
+			return entry{}, errCorrupt
 		}
 		size, rest, ok := uvarint(rest)
 		if !ok || size > uint64(len(rest)) || passages > size {
-			return entry{}, ErrCorrupt
+			return entry{}, errCorrupt
 		}
 		if string(name) == token {
 			return entry{passages: int(passages), packed: rest[:size]}, nil //nolint:gosec // At most the size.
@@ -229,16 +229,16 @@ func (e entry) score(scores, norms []float64, weight float64) error {
 	for range e.passages {
 		distance, rest, ok := uvarint(packed)
 		if !ok {
-			return ErrCorrupt
+			return errCorrupt
 		}
 		count := uint64(1)
 		if distance&1 == 1 {
 			if count, rest, ok = uvarint(rest); !ok {
-				return ErrCorrupt
+				return errCorrupt
 			}
 		}
 		if number += distance >> 1; number >= uint64(len(scores)) {
-			return fmt.Errorf("%w: passage %d of %d", ErrCorrupt, number, len(scores))
+			return fmt.Errorf("%w: passage %d of %d", errCorrupt, number, len(scores))
 		}
 		scores[number] += gain(weight, count, norms[number])
 		packed = rest

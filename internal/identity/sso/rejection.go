@@ -72,9 +72,9 @@ func Shown(err error) error {
 	return err
 }
 
-// Refuse logs why a sign-in was rejected, and records it in the audit log. It never writes unverified parts of the
+// refuse logs why a sign-in was rejected, and records it in the audit log. It never writes unverified parts of the
 // response.
-func (s *Service) Refuse(ctx context.Context, refusal Refusal, reason string) {
+func (s *Service) refuse(ctx context.Context, refusal Refusal, reason string) {
 	s.cfg.Logger.InfoContext(ctx, "single sign-on refused", "organization_id", refusal.OrganizationID, "reason", reason)
 	refusal.At = s.Now()
 	if err := s.store.RecordRefusal(ctx, refusal); err != nil {
@@ -90,6 +90,6 @@ func (s *Service) RefuseResponse(ctx context.Context, state State, origin Origin
 		return err
 	}
 	shown := Shown(err)
-	s.Refuse(ctx, Refusal{OrganizationID: state.OrganizationID, Code: fault.CodeOf(shown), Origin: origin}, why.Reason)
+	s.refuse(ctx, Refusal{OrganizationID: state.OrganizationID, Code: fault.CodeOf(shown), Origin: origin}, why.Reason)
 	return shown
 }

@@ -74,7 +74,7 @@ func (s *Service) Admit(ctx context.Context, login Login) (Outcome, error) {
 	switch {
 	case err != nil:
 		if code := fault.CodeOf(err); slices.Contains(refusals, code) {
-			s.Refuse(ctx, Refusal{
+			s.refuse(ctx, Refusal{
 				OrganizationID: organizationID, Email: who.Email, Code: code, Origin: login.Origin,
 			}, string(code))
 		}

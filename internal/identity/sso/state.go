@@ -61,7 +61,7 @@ func (s *Service) TakeState(ctx context.Context, organizationID uuid.UUID, value
 ) {
 	state, err := s.store.TakeSSOState(ctx, organizationID, opaque.Hash(value), opaque.Hash(browser), s.Now())
 	if fault.CodeOf(err) == fault.NotFound {
-		s.Refuse(ctx, Refusal{OrganizationID: organizationID, Code: CodeState, Origin: origin},
+		s.refuse(ctx, Refusal{OrganizationID: organizationID, Code: CodeState, Origin: origin},
 			"no sign-in began in this browser, or not lately")
 		return State{}, fault.Wrap(err, CodeState,
 			"ログインの有効期限が切れたか、別のブラウザーで開始されました。もう一度ログインしてください。")

@@ -148,7 +148,7 @@ func (r *reader) counts(f file) {
 
 func (r *reader) provider(p provider, i int) llm.Provider {
 	at := func(key string) []any { return []any{"providers", i, key} }
-	if !fits(p.Name, maxLine) {
+	if !fits(p.Name) {
 		r.wrong(at("name"), "name must have 1 to %d characters, on one line", maxLine)
 	}
 	if p.MaxConcurrent < 0 || p.TokensPerMinute < 0 {
@@ -222,10 +222,10 @@ func (r *reader) model(m model, provider string, at []any) llm.Route {
 	if len(m.Model) > maxName {
 		wrong("model", "model %q: the provider's name must have at most %d bytes", m.ID, maxName)
 	}
-	if !fits(m.Name, maxLine) {
+	if !fits(m.Name) {
 		wrong("name", "model %q: name must have 1 to %d characters, on one line", m.ID, maxLine)
 	}
-	if m.Note != "" && !fits(m.Note, maxLine) {
+	if m.Note != "" && !fits(m.Note) {
 		wrong("note", "model %q: note must have at most %d characters, on one line", m.ID, maxLine)
 	}
 	m.ContextTokens = cmp.Or(m.ContextTokens, defaultContext)
@@ -313,7 +313,7 @@ func (r *reader) references(f file) {
 	}
 }
 
-// fits reports whether a text has 1 to limit characters in a single line.
-func fits(text string, limit int) bool {
-	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= limit && !strings.Contains(text, "\n")
+// fits reports whether a text has 1 to maxLine characters in a single line.
+func fits(text string) bool {
+	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= maxLine && !strings.Contains(text, "\n")
 }

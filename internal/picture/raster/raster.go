@@ -28,7 +28,7 @@ import (
 const (
 	MaxSize   = 20 << 20   // Of the file, in bytes.
 	MaxPixels = 50_000_000 // The largest pictures of phone cameras.
-	MaxLength = 30_000     // Length of a side, in pixels.
+	maxLength = 30_000     // Length of a side, in pixels.
 
 	MaxSide      = 2048 // Side of the stored picture, in pixels; models use less.
 	MaxThumbnail = 400
@@ -66,7 +66,7 @@ func Read(content []byte) (Picture, error) {
 	if err != nil || size.Width < 1 || size.Height < 1 {
 		return Picture{}, form.broken
 	}
-	if max(size.Width, size.Height) > MaxLength || size.Width*size.Height > MaxPixels {
+	if max(size.Width, size.Height) > maxLength || size.Width*size.Height > MaxPixels {
 		return Picture{}, ErrTooLarge
 	}
 	turn := orientation(form.exif(content))

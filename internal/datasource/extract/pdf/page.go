@@ -40,7 +40,6 @@ type glyph struct {
 	size   float64 // Font size in points.
 	turn   turn
 	space  bool // White space precedes it.
-	hyphen bool // A hyphen of a word that continues in the next line.
 	heavy  bool // Bold, or a sans-serif font.
 	object uint64
 }
@@ -217,7 +216,7 @@ func (d *Document) glyph(text, i uint64, r rune, show shown) (g glyph, ok bool, 
 	e := d.e
 	g.r = r
 	if r == 2 || r == 0xFFFE || r == 0xAD { // PDFium's codes for a hyphen at the end of a line.
-		g.r, g.hyphen = '-', true
+		g.r = '-'
 	}
 	wrong, err := e.call("FPDFText_HasUnicodeMapError", text, i)
 	if err != nil {
