@@ -388,7 +388,12 @@ test('the parts of a screen keep their places beside long texts', async ({ page 
   const edge = await right(search)
   await open(page, '/admin/project', 'プロジェクト')
   expect(await right(page.getByRole('main').getByRole('combobox'))).toBe(edge)
-  // On a phone, each value has its name.
+  // On a phone, each value has its name, also of a member who never signed in.
+  await page.route('**/v1/user?*', async (route) => {
+    const list = (await (await route.fetch()).json()) as { items: { last_signed_in_at?: string }[] }
+    for (const member of list.items) delete member.last_signed_in_at
+    await route.fulfill({ json: list })
+  })
   await page.setViewportSize({ width: 390, height: 844 })
   await open(page, '/admin/organization/member', 'メンバー')
   await expect(page.getByRole('cell', { name: 'まだありません' }).first()).toHaveAttribute(

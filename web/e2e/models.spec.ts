@@ -27,7 +27,7 @@ test('models are allowed, chosen, named at answers and withdrawn', async ({
   await line.getByRole('textbox', { name: 'big-modelの表示名' }).fill('高性能')
   await line.getByRole('textbox', { name: 'big-modelの説明' }).fill('難しい相談に')
   await inspect(admin, { name: '/admin/model', open: async () => {} })
-  await admin.setViewportSize({ width: 1280, height: 800 })
+  await admin.setViewportSize({ width: 1440, height: 900 })
   await admin.getByRole('button', { name: '保存', exact: true }).click()
   await expect(admin.getByText('モデルの設定を保存しました')).toBeVisible()
 
@@ -85,13 +85,20 @@ test('models are allowed, chosen, named at answers and withdrawn', async ({
   await page.keyboard.press('Escape')
 
   // Only members of a group may choose the model, and the user is not one of them.
-  await (await signIn('admin')).call('POST', '/v1/group', { request_id: crypto.randomUUID(), name: '研究部' })
+  const group =
+    '研究部（生成AIの業務活用を検証する部門横断のプロジェクトチームと、東京・大阪・名古屋の担当者）'
+  await (await signIn('admin')).call('POST', '/v1/group', { request_id: crypto.randomUUID(), name: group })
   await admin.getByRole('button', { name: 'big-modelを選べるメンバー：全員' }).click()
   const dialog = admin.getByRole('dialog', { name: 'big-modelを選べるメンバー' })
-  await dialog.getByRole('checkbox', { name: '研究部' }).check()
+  await dialog.getByRole('checkbox', { name: group }).check()
   expect(await breaches(admin)).toEqual([])
   await dialog.getByRole('button', { name: '決定' }).click()
-  await expect(admin.getByRole('button', { name: 'big-modelを選べるメンバー：研究部' })).toBeVisible()
+  await expect(admin.getByRole('button', { name: `big-modelを選べるメンバー：${group}` })).toBeVisible()
+  expect(
+    await admin
+      .getByRole('table')
+      .evaluate((list) => list.scrollWidth - (list.parentElement?.clientWidth ?? 0)),
+  ).toBe(0)
   await expect(admin.getByRole('button', { name: '標準を選べるメンバー：全員' })).toBeDisabled()
   await admin.getByRole('button', { name: '保存', exact: true }).click()
   await expect(admin.getByText('保存していない変更があります')).toBeHidden()

@@ -84,10 +84,11 @@ function escaped(page: Page): Promise<string[]> {
   })
 }
 
-/** Fields of the page that cover each other, and placeholders that are cut off. */
+/** Fields of the page, or of an open dialog, that cover each other, and placeholders that are cut off. */
 function crowded(page: Page): Promise<string[]> {
   return page.evaluate(() => {
-    const fields = [...document.querySelectorAll('main :is(input, select, textarea)')]
+    const place = document.querySelector('dialog[open]') ?? document.querySelector('main')
+    const fields = [...(place?.querySelectorAll('input, select, textarea') ?? [])]
       .map((element) => ({ element, box: element.getBoundingClientRect() }))
       .filter(({ element, box }) => box.width > 2 && element.checkVisibility({ visibilityProperty: true }))
     const covered = fields.filter(({ box }, index) =>
@@ -101,10 +102,11 @@ function crowded(page: Page): Promise<string[]> {
     const canvas = document.createElement('canvas').getContext('2d')
     const cut = fields.filter(({ element }) => {
       if (!canvas || !(element instanceof HTMLInputElement)) return false
-      const { font, paddingLeft, paddingRight } = getComputedStyle(element)
-      canvas.font = font
+      const { fontSize, fontFamily, paddingLeft, paddingRight } = getComputedStyle(element)
+      canvas.font = `${fontSize} ${fontFamily}`
       const room = element.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight)
-      return canvas.measureText(element.placeholder).width > room + 1
+      // The page sets brackets closer together than the canvas.
+      return canvas.measureText(element.placeholder).width > 1.1 * room
     })
     return [...covered, ...cut].map(({ element }) => element.outerHTML.slice(0, 160))
   })

@@ -32,11 +32,12 @@ export function ModelGroups({ model, groups, disabled, onChange }: ModelGroupsPr
     <>
       <Button
         size="sm"
+        className={styles.who}
         disabled={disabled}
         aria-label={words.change(model, shown)}
         onClick={() => setChosen(named(groups))}
       >
-        {shown}
+        <span>{shown}</span>
       </Button>
       {chosen && (
         <Dialog
